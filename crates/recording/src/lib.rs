@@ -1,0 +1,22 @@
+//! What bandscope measured: the types, the files, import and export.
+//!
+//! The ground floor of the workspace. A real machine (`probe`) and a simulated one (`simulation`)
+//! produce what is described here, `analysis` consumes it, and nothing else passes between them.
+//! This crate knows no other crate of the workspace.
+//!
+//! * [`quanta`] and [`gaps`]: the measured columns;
+//! * [`manifest`]: everything about a run that is not a column, `recording.json`;
+//! * [`source`]: how an analysis reads a recording, wherever it lies.
+#![forbid(unsafe_code)]
+
+pub mod error;
+pub mod gaps;
+pub mod manifest;
+pub mod quanta;
+pub mod source;
+
+pub use error::Error;
+pub use gaps::{Gap, GapKind};
+pub use manifest::Manifest;
+pub use quanta::{Chunk, Quanta, Quantum};
+pub use source::{Series, Source};

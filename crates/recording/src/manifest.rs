@@ -1,0 +1,270 @@
+//! `recording.json`: everything about a run that is not a column.
+//!
+//! # Versions
+//! `schema` is `bandscope.recording/MAJOR`. Within a major version fields are only ever added, each with
+//! a default, and a reader ignores fields that it does not know; a reader refuses another major version.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The schema that this version writes, and the only major version that it reads.
+pub const SCHEMA: &str = "bandscope.recording/1";
+
+/// The contents of `recording.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Random name of this run; every part file carries it, so that a part of another run is noticed.
+    pub run: String,
+    /// Program and version that recorded, as in `bandscope 0.1.0`.
+    pub tool: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started: String,
+    /// How the run ended.
+    pub state: State,
+    /// What was asked for.
+    pub settings: Settings,
+    /// The clock and its calibration over the whole run.
+    pub clock: Clock,
+    /// The work kernels that were run, with the result of their self-test.
+    pub kernels: Vec<Kernel>,
+    /// Counters that were read at gaps, in the order of the counter columns.
+    pub counters: Vec<Counter>,
+    /// The machine.
+    pub machine: Machine,
+    /// What did not fit into memory or was cut off.
+    pub lost: Lost,
+    /// What could not be measured, why, and what that leaves undecided.
+    pub missing: Vec<Missing>,
+    /// Things that happened during the run: clock jumps, changes of CPU, a CPU that went offline.
+    pub incidents: Vec<Incident>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// The run goes on, or it was killed: no end was ever written.
+    #[default]
+    Recording,
+    /// It ran as long as it should.
+    Complete,
+    /// A signal ended it early.
+    Interrupted,
+    /// An error ended it early, such as a full disk.
+    Failed,
+}
+
+/// What was asked for, after defaults were filled in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// `this` or `simulated:SCENARIO`.
+    pub machine: String,
+    /// CPUs that were measured.
+    pub cpus: Vec<u32>,
+    /// Rates in hertz, in the order in which segments alternate.
+    pub rates_hz: Vec<f64>,
+    /// Work kernels, in the order in which segments alternate.
+    pub kernels: Vec<String>,
+    /// Length of a segment in seconds.
+    pub segment_s: f64,
+    /// Length of the run in seconds, all segments together.
+    pub duration_s: f64,
+    /// How long the work kernel ran before the first quantum, in seconds.
+    pub start_delay_s: f64,
+    /// How the clock is read inside a quantum: `plain` or `ordered`.
+    pub clock_read: String,
+    /// Whether everything was kept in memory until the end.
+    pub buffered: bool,
+}
+
+/// The clock: an affine map from ticks to nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Clock {
+    /// `tsc`, `generic-timer`, `simulated`, or `imported` for files that hold nanoseconds.
+    pub name: String,
+    /// Ticks per nanosecond, as used for every conversion.
+    pub ticks_per_ns: f64,
+    /// Bound of the relative error of `ticks_per_ns` against CLOCK_MONOTONIC_RAW, in parts per million;
+    /// `None` where it was not calibrated.
+    pub error_ppm: Option<f64>,
+    /// What calibration found, where `--ticks-per-ns` overrode it.
+    pub measured_ticks_per_ns: Option<f64>,
+    /// Where `ticks_per_ns` comes from: `calibrated`, `given`, `imported`, `simulated`.
+    pub origin: String,
+    /// Sandwiched readings: tick since the origin, nanoseconds of CLOCK_MONOTONIC_RAW since the first
+    /// reading, half width of the sandwich in nanoseconds. At most a few hundred, over the whole run.
+    pub readings: Vec<ClockReading>,
+    /// Whether the CPU declares the clock invariant (constant rate, runs in idle states).
+    pub invariant: Option<bool>,
+    /// Raw value of the hardware counter at tick 0 of the recording.
+    pub origin_ticks: u64,
+    /// CLOCK_REALTIME at tick 0, in nanoseconds since 1970, to a millisecond or so.
+    pub origin_unix_ns: i64,
+    /// Cost of one read in ticks (median): plain and ordered.
+    pub read_ticks: BTreeMap<String, f64>,
+}
+
+impl Clock {
+    /// Nanoseconds in `ticks`.
+    pub fn ns(&self, ticks: f64) -> f64 {
+        ticks / self.ticks_per_ns
+    }
+
+    /// A clock of nanoseconds, for imported files.
+    pub fn imported() -> Clock {
+        Clock {
+            name: "imported".into(),
+            ticks_per_ns: 1.0,
+            origin: "imported".into(),
+            ..Clock::default()
+        }
+    }
+}
+
+/// One sandwiched reading of the clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClockReading {
+    /// Ticks since the recording's origin, in the middle of the sandwich.
+    pub ticks: i64,
+    /// CLOCK_MONOTONIC_RAW in nanoseconds since the first reading.
+    pub raw_ns: u64,
+    /// Half width of the sandwich in ticks: the reading's error bound.
+    pub half_width_ticks: u64,
+}
+
+/// A work kernel and what its self-test said on this CPU.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Kernel {
+    /// Name, as given to `--kernel`.
+    pub name: String,
+    /// One line: what a unit does.
+    pub description: String,
+    /// Hash of the machine code of a unit, as `fnv1a64:HEX`.
+    pub hash: String,
+    /// Operations in one unit.
+    pub operations: u32,
+    /// A unit that takes longer than this many ticks is a gap.
+    pub gap_threshold_ticks: u64,
+    /// The best pace that the self-test saw, in ticks per unit with the clock read that ends it: the
+    /// absolute baseline. `None` if no undisturbed stretch was seen.
+    pub best_ticks_per_unit: Option<f64>,
+    /// Relative spread of the pace over 64 placements, (max - min) / min; `None` if not measured.
+    pub placement_spread: Option<f64>,
+    /// Whether that spread is below 0.5 %.
+    pub invariant: Option<bool>,
+    /// Excess of a quantum's first unit, which holds the store, in ticks (median).
+    pub boundary_ticks: Option<f64>,
+    /// Fractions of a unit that its structure declares, for `sub-loop-mixture`; empty for most.
+    pub fractions: Vec<f64>,
+}
+
+/// A counter that was believed and read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counter {
+    /// Name from the event list, as in `cycles` or `context-switches`.
+    pub name: String,
+    /// `rdpmc` or `read`.
+    pub method: String,
+    /// Cost of reading it after a gap, in ticks (median).
+    pub read_ticks: f64,
+}
+
+/// Facts about the machine. Whatever could not be read is `None` or empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Machine {
+    /// CPU model name.
+    pub cpu_model: Option<String>,
+    /// Microarchitecture by family and model, as in `Zen 3`, where known.
+    pub microarchitecture: Option<String>,
+    /// Instruction set: `x86_64` or `aarch64`.
+    pub architecture: Option<String>,
+    /// Family, model, stepping as the vendor counts them.
+    pub cpu_id: Option<String>,
+    /// Microcode revision.
+    pub microcode: Option<String>,
+    /// CPUs online.
+    pub online_cpus: Option<String>,
+    /// CPUs this process may use.
+    pub allowed_cpus: Option<String>,
+    /// SMT siblings of each measured CPU.
+    pub smt_siblings: BTreeMap<u32, String>,
+    /// Frequency driver.
+    pub frequency_driver: Option<String>,
+    /// Frequency governor of each measured CPU.
+    pub governor: BTreeMap<u32, String>,
+    /// Kernel release and version.
+    pub kernel: Option<String>,
+    /// isolcpus of the running kernel.
+    pub isolated_cpus: Option<String>,
+    /// nohz_full of the running kernel.
+    pub nohz_full_cpus: Option<String>,
+    /// Default interrupt affinity mask.
+    pub irq_affinity: Option<String>,
+    /// Hypervisor, `none` on bare metal as far as the CPU says.
+    pub hypervisor: Option<String>,
+    /// Timer interrupts per second of a busy CPU (HZ), measured or from the kernel configuration.
+    pub tick_hz: Option<f64>,
+    /// State of speculative store bypass of the measuring thread (PR_GET_SPECULATION_CTRL).
+    pub speculative_store_bypass: Option<String>,
+    /// Mitigations: name and state.
+    pub mitigations: BTreeMap<String, String>,
+    /// Load averages over 1, 5 and 15 minutes at the start.
+    pub load: Option<[f64; 3]>,
+    /// Other runnable or busy tasks at the start: name and share of a CPU.
+    pub other_tasks: Vec<OtherTask>,
+    /// Clock source of the kernel.
+    pub clocksource: Option<String>,
+    /// Memory in bytes.
+    pub memory_bytes: Option<u64>,
+}
+
+/// A task that used CPU time while the run was being prepared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OtherTask {
+    /// Name as the kernel has it: untrusted, escape it before showing.
+    pub name: String,
+    /// Process id.
+    pub pid: u32,
+    /// Share of one CPU, 0 to 1.
+    pub share: f64,
+}
+
+/// What did not fit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lost {
+    /// Quanta that were measured and not kept.
+    pub quanta: u64,
+    /// Gaps that were measured and whose details were not kept; their time still stands in the quanta.
+    pub gaps: u64,
+}
+
+/// Something that could not be measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// What, as in `counters`.
+    pub what: String,
+    /// Why, as in `no hardware PMU`.
+    pub why: String,
+    /// What cannot be decided without it.
+    pub leaves_undecided: String,
+}
+
+/// Something that happened during the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Incident {
+    /// `clock-jump`, `cpu-change`, `cpu-offline`, `segment-cut`.
+    pub kind: String,
+    /// Ticks since the origin.
+    pub ticks: u64,
+    /// One sentence.
+    pub detail: String,
+}

@@ -1,0 +1,81 @@
+//! How an analysis reads a recording, wherever it lies.
+//!
+//! A source can be replayed: every pass starts from the beginning and sees the same chunks, so that an
+//! analysis of two passes needs no memory that grows with the length of the run.
+
+use crate::{Chunk, Error, Gap, Manifest, Quanta};
+
+/// The quanta of one CPU at one rate with one work kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// CPU that was measured; `None` where an imported file does not say.
+    pub cpu: Option<u32>,
+    /// Nominal rate in hertz: 1 over the quantum.
+    pub rate_hz: f64,
+    /// Name of the work kernel; `unknown` where an imported file does not say.
+    pub kernel: String,
+    /// Whether gaps were recorded. An imported file of counts has none of its own.
+    pub gaps_known: bool,
+    /// Whether the end of each quantum was measured. Files of the original FTQ hold starts only, so
+    /// an end is the next start; it is exact but for the last row, whose end is set to its nominal one.
+    pub ends_known: bool,
+    /// Where it was read from, for messages.
+    pub origin: String,
+}
+
+/// A recording that can be read again and again.
+pub trait Source {
+    /// Settings, machine, clock.
+    fn manifest(&self) -> &Manifest;
+
+    /// The series, in a stable order.
+    fn series(&self) -> &[Series];
+
+    /// Hands out all quanta of series `index` in order of time.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is damaged.
+    fn replay_quanta(&self, index: usize, visit: &mut dyn FnMut(Chunk<'_>)) -> Result<(), Error>;
+
+    /// Hands out the gaps and checkpoints that lie in the segments of series `index`, in order of
+    /// time; nothing where gaps are not known.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is damaged.
+    fn replay_gaps(&self, index: usize, visit: &mut dyn FnMut(&[Gap])) -> Result<(), Error>;
+}
+
+/// A recording in memory: what tests, and a short buffered run, are made of.
+#[derive(Clone, Debug, Default)]
+pub struct InMemory {
+    /// Settings, machine, clock.
+    pub manifest: Manifest,
+    /// The series.
+    pub series: Vec<Series>,
+    /// The quanta of each series.
+    pub quanta: Vec<Quanta>,
+    /// The gaps of each series.
+    pub gaps: Vec<Vec<Gap>>,
+}
+
+impl Source for InMemory {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn series(&self) -> &[Series] {
+        &self.series
+    }
+
+    fn replay_quanta(&self, index: usize, visit: &mut dyn FnMut(Chunk<'_>)) -> Result<(), Error> {
+        self.quanta[index].for_each_chunk(visit);
+        Ok(())
+    }
+
+    fn replay_gaps(&self, index: usize, visit: &mut dyn FnMut(&[Gap])) -> Result<(), Error> {
+        if let Some(gaps) = self.gaps.get(index).filter(|gaps| !gaps.is_empty()) {
+            visit(gaps);
+        }
+        Ok(())
+    }
+}

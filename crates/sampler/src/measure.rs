@@ -1,0 +1,372 @@
+//! The measuring loop.
+//!
+//! Two signals come out of it. Gaps are units that took so long that the CPU was away: what osnoise and
+//! sysjitter see. The count per quantum is what FTQ sees: the CPU was here, at some pace. Together they
+//! account for all of the time.
+//!
+//! The loop knows no operating system and touches nothing but its arguments. It is generic and inlined
+//! into each combination of clock, work kernel and sink, so it contains no call but those that the
+//! sink's rare paths make; `docs/method.md` shows its assembly.
+
+use crate::grid::Grid;
+use crate::record::QuantumRecord;
+
+/// A counter of ticks.
+pub trait Clock {
+    /// Whether [`Clock::now`] is ordered already, so that nothing need be read again at a boundary.
+    const ORDERED: bool;
+
+    /// The time, as cheap as it can be had; work before it may still be under way.
+    fn now(&mut self) -> u64;
+
+    /// The time after all work before it has completed.
+    fn now_ordered(&mut self) -> u64;
+}
+
+/// A fixed piece of work.
+pub trait WorkKernel {
+    /// Does one unit's work.
+    fn execute(&mut self);
+}
+
+/// Whether the loop goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// On with the next quantum.
+    Continue,
+    /// Counters are due: call [`Sink::checkpoint`], whose time is the measurement's own.
+    Checkpoint,
+    /// Stop after this quantum.
+    Stop,
+}
+
+/// Where the loop puts what it measures.
+pub trait Sink {
+    /// Stores a quantum. Its time falls on the next quantum's first unit, so this must be a store, a
+    /// prefetch and little else.
+    fn quantum(&mut self, record: QuantumRecord) -> Flow;
+
+    /// A unit from `start` took `duration` ticks. Counters are read here.
+    fn gap(&mut self, start: u64, duration: u64);
+
+    /// Counters are read here because they were last read long ago.
+    fn checkpoint(&mut self, now: u64);
+
+    /// How long the last [`Sink::gap`] or [`Sink::checkpoint`] took, in ticks.
+    fn handled(&mut self, ticks: u64);
+}
+
+/// One segment: consecutive quanta at one rate with one work kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Length of a quantum in ticks, at most [`crate::record::MAX_QUANTUM_TICKS`].
+    pub quantum_ticks: f64,
+    /// Number of quanta.
+    pub quanta: u64,
+    /// A unit that takes longer than this is a gap, in ticks.
+    pub gap_threshold_ticks: u64,
+    /// Value of the clock at the recording's tick 0.
+    pub origin: u64,
+}
+
+/// Why a segment ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All quanta were measured.
+    Complete,
+    /// The sink said stop.
+    Stopped,
+    /// The clock ran backwards by so many ticks; the quantum under way is not recorded.
+    ClockWentBack(u64),
+}
+
+/// Measures one segment from `start`, a value that the clock has just had.
+///
+/// Quantum k ends at the first unit that completes at or after `start + round(k * quantum)`. The
+/// overshoot is carried over, and after a long absence quanta of count 0 and length 0 follow while the
+/// grid catches up, as in FTQ.
+#[inline(always)]
+pub fn measure<C: Clock, K: WorkKernel, S: Sink>(
+    clock: &mut C,
+    kernel: &mut K,
+    sink: &mut S,
+    segment: &Segment,
+    start: u64,
+) -> Outcome {
+    let mut grid = Grid::new(start, segment.quantum_ticks);
+    let mut now = start;
+    // Time of a checkpoint, which lies between two quanta and belongs to the later one.
+    let mut checkpoint: u64 = 0;
+    for _ in 0..segment.quanta {
+        let deadline = grid.next_deadline();
+        let quantum_start = now.wrapping_sub(checkpoint);
+        let mut count: u32 = 0;
+        let mut gaps: u32 = 0;
+        let mut away: u64 = checkpoint;
+        checkpoint = 0;
+        // Signed distance, so that a counter that wraps in mid-run is no special case.
+        while (now.wrapping_sub(deadline) as i64) < 0 {
+            kernel.execute();
+            let mut end = clock.now();
+            if !C::ORDERED && end.wrapping_sub(deadline) as i64 >= 0 {
+                end = clock.now_ordered();
+            }
+            count += 1;
+            let duration = end.wrapping_sub(now);
+            // A clock that ran backwards gives a huge unsigned duration: one comparison for both.
+            if duration > segment.gap_threshold_ticks {
+                if (duration as i64) < 0 {
+                    return Outcome::ClockWentBack(duration.wrapping_neg());
+                }
+                sink.gap(now.wrapping_sub(segment.origin), duration);
+                let handled = clock.now_ordered();
+                sink.handled(handled.wrapping_sub(end));
+                gaps += 1;
+                away += handled.wrapping_sub(now);
+                now = handled;
+            } else {
+                now = end;
+            }
+        }
+        let present = now.wrapping_sub(quantum_start) - away;
+        let end = now.wrapping_sub(segment.origin);
+        match sink.quantum(QuantumRecord::quantum(end, count, gaps, present)) {
+            Flow::Continue => {}
+            Flow::Checkpoint => {
+                sink.checkpoint(end);
+                let handled = clock.now_ordered();
+                checkpoint = handled.wrapping_sub(now);
+                sink.handled(checkpoint);
+                now = handled;
+            }
+            Flow::Stop => return Outcome::Stopped,
+        }
+    }
+    Outcome::Complete
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Unpacked;
+
+    /// Ticks that pass in each unit; then 10 for ever. Reading the clock costs nothing.
+    struct Script {
+        now: u64,
+        units: Vec<u64>,
+        next: usize,
+    }
+
+    /// The loop borrows clock and kernel apart, so the script stands behind a cell.
+    #[derive(Clone)]
+    struct Shared(std::rc::Rc<std::cell::RefCell<Script>>);
+
+    impl Shared {
+        fn new(start: u64, units: &[u64]) -> Shared {
+            Shared(std::rc::Rc::new(std::cell::RefCell::new(Script {
+                now: start,
+                units: units.to_vec(),
+                next: 0,
+            })))
+        }
+    }
+
+    impl WorkKernel for Shared {
+        fn execute(&mut self) {
+            let mut script = self.0.borrow_mut();
+            let ticks = script.units.get(script.next).copied().unwrap_or(10);
+            script.next += 1;
+            script.now = script.now.wrapping_add(ticks);
+        }
+    }
+
+    impl Clock for Shared {
+        const ORDERED: bool = true;
+        fn now(&mut self) -> u64 {
+            self.0.borrow().now
+        }
+        fn now_ordered(&mut self) -> u64 {
+            self.now()
+        }
+    }
+
+    #[derive(Default)]
+    struct Log {
+        clock: Option<Shared>,
+        quanta: Vec<(u64, u32, u16, u32)>,
+        gaps: Vec<(u64, u64)>,
+        handled: Vec<u64>,
+        /// What each gap's or checkpoint's handling costs.
+        handling: u64,
+        checkpoint_after: Option<usize>,
+        stop_after: Option<usize>,
+    }
+
+    impl Log {
+        fn spend(&self) {
+            if let Some(clock) = &self.clock {
+                clock.0.borrow_mut().now += self.handling;
+            }
+        }
+    }
+
+    impl Sink for Log {
+        fn quantum(&mut self, record: QuantumRecord) -> Flow {
+            let Unpacked::Quantum {
+                end,
+                count,
+                gaps,
+                present,
+            } = record.unpack()
+            else {
+                panic!("the loop starts no segment by itself");
+            };
+            self.quanta.push((end, count, gaps, present));
+            if self.stop_after == Some(self.quanta.len()) {
+                Flow::Stop
+            } else if self.checkpoint_after == Some(self.quanta.len()) {
+                Flow::Checkpoint
+            } else {
+                Flow::Continue
+            }
+        }
+        fn gap(&mut self, start: u64, duration: u64) {
+            self.gaps.push((start, duration));
+            self.spend();
+        }
+        fn checkpoint(&mut self, now: u64) {
+            self.gaps.push((now, 0));
+            self.spend();
+        }
+        fn handled(&mut self, ticks: u64) {
+            self.handled.push(ticks);
+        }
+    }
+
+    fn segment(quanta: u64) -> Segment {
+        Segment {
+            quantum_ticks: 100.0,
+            quanta,
+            gap_threshold_ticks: 50,
+            origin: 1000,
+        }
+    }
+
+    fn run(units: &[u64], quanta: u64, log: &mut Log) -> Outcome {
+        let mut clock = Shared::new(1000, units);
+        log.clock = Some(clock.clone());
+        let mut kernel = clock.clone();
+        measure(&mut clock, &mut kernel, log, &segment(quanta), 1000)
+    }
+
+    #[test]
+    fn the_overshoot_is_carried_over() {
+        let mut log = Log::default();
+        // Units of 30: ends at 120, 210, 300; then 10 a unit.
+        let outcome = run(&[30; 10], 4, &mut log);
+        assert_eq!(outcome, Outcome::Complete);
+        assert_eq!(
+            log.quanta,
+            [
+                (120, 4, 0, 120),
+                (210, 3, 0, 90),
+                (300, 3, 0, 90),
+                (400, 10, 0, 100)
+            ]
+        );
+        assert!(log.gaps.is_empty());
+    }
+
+    #[test]
+    fn after_a_long_absence_empty_quanta_catch_up() {
+        let mut log = Log::default();
+        run(&[10, 10, 325], 5, &mut log);
+        assert_eq!(log.gaps, [(20, 325)]);
+        assert_eq!(
+            log.quanta,
+            [
+                (345, 3, 1, 20),
+                (345, 0, 0, 0),
+                (345, 0, 0, 0),
+                (405, 6, 0, 60),
+                (505, 10, 0, 100)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_unit_of_exactly_the_threshold_is_no_gap() {
+        let mut log = Log::default();
+        run(&[50, 51], 1, &mut log);
+        assert_eq!(log.gaps, [(50, 51)]);
+        assert_eq!(log.quanta, [(101, 2, 1, 50)]);
+    }
+
+    #[test]
+    fn handling_a_gap_is_neither_work_nor_gap() {
+        let mut log = Log {
+            handling: 7,
+            ..Log::default()
+        };
+        run(&[10, 60], 2, &mut log);
+        assert_eq!(log.handled, [7]);
+        // 10 + 60 + 7 handling + 3 units of 10 = 107; present: 40
+        assert_eq!(log.quanta, [(107, 5, 1, 40), (207, 10, 0, 100)]);
+    }
+
+    #[test]
+    fn a_checkpoint_belongs_to_the_quantum_after_it() {
+        let mut log = Log {
+            handling: 7,
+            checkpoint_after: Some(1),
+            ..Log::default()
+        };
+        run(&[], 3, &mut log);
+        assert_eq!(log.gaps, [(100, 0)]);
+        assert_eq!(log.handled, [7]);
+        // The second quantum holds 7 ticks of checkpoint and 100 of work (it ends at 207, past 200).
+        assert_eq!(
+            log.quanta,
+            [(100, 10, 0, 100), (207, 10, 0, 100), (307, 10, 0, 100)]
+        );
+    }
+
+    #[test]
+    fn the_sink_can_stop_the_loop() {
+        let mut log = Log {
+            stop_after: Some(2),
+            ..Log::default()
+        };
+        assert_eq!(run(&[], 9, &mut log), Outcome::Stopped);
+        assert_eq!(log.quanta.len(), 2);
+    }
+
+    #[test]
+    fn a_clock_that_runs_backwards_ends_the_segment() {
+        let mut log = Log::default();
+        let back = 0u64.wrapping_sub(15);
+        assert_eq!(
+            run(&[10, 10, back], 9, &mut log),
+            Outcome::ClockWentBack(15)
+        );
+        assert!(log.quanta.is_empty() && log.gaps.is_empty());
+    }
+
+    #[test]
+    fn a_counter_that_wraps_is_no_special_case() {
+        let start = u64::MAX - 130;
+        let mut clock = Shared::new(start, &[]);
+        let mut kernel = clock.clone();
+        let mut log = Log::default();
+        let segment = Segment {
+            origin: start,
+            ..segment(3)
+        };
+        let outcome = measure(&mut clock, &mut kernel, &mut log, &segment, start);
+        assert_eq!(outcome, Outcome::Complete);
+        assert_eq!(
+            log.quanta,
+            [(100, 10, 0, 100), (200, 10, 0, 100), (300, 10, 0, 100)]
+        );
+    }
+}
