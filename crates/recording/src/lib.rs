@@ -6,17 +6,28 @@
 //!
 //! * [`quanta`] and [`gaps`]: the measured columns;
 //! * [`manifest`]: everything about a run that is not a column, `recording.json`;
-//! * [`source`]: how an analysis reads a recording, wherever it lies.
+//! * [`source`]: how an analysis reads a recording, wherever it lies;
+//! * [`mod@write`] and [`read`]: the recording on disk, a directory of Parquet files;
+//! * [`dat`]: files of the original FTQ, in and out; [`csv`]: out;
+//! * [`inputs`]: whatever the user names, as series of one machine.
 #![forbid(unsafe_code)]
 
+mod columns;
 pub mod error;
 pub mod gaps;
+pub mod json;
+mod layout;
 pub mod manifest;
+mod order;
 pub mod quanta;
+pub mod read;
 pub mod source;
+pub mod text;
+pub mod write;
 
 pub use error::Error;
 pub use gaps::{Gap, GapKind};
 pub use manifest::Manifest;
 pub use quanta::{Chunk, Quanta, Quantum};
 pub use source::{Series, Source};
+pub use write::Writer;

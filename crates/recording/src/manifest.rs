@@ -40,6 +40,21 @@ pub struct Manifest {
     pub missing: Vec<Missing>,
     /// Things that happened during the run: clock jumps, changes of CPU, a CPU that went offline.
     pub incidents: Vec<Incident>,
+    /// What was written, by directory; empty until the run has ended in order. A reader tells by it what
+    /// is missing.
+    pub parts: Vec<Parts>,
+}
+
+/// The parts of one directory of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Parts {
+    /// Directory inside the recording, as in `quanta/cpu=1/rate=10000/kernel=mulss80`.
+    pub path: String,
+    /// Number of part files, numbered from 0.
+    pub parts: u32,
+    /// Rows in all of them together.
+    pub rows: u64,
 }
 
 /// How a run ended.

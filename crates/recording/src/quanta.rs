@@ -86,6 +86,23 @@ impl Quanta {
         self.segment.clear();
     }
 
+    /// Appends the quanta of `other` at the indices of `range`.
+    ///
+    /// # Panics
+    /// If `range` is not within `other`.
+    pub fn extend_from(&mut self, other: &Quanta, range: std::ops::Range<usize>) {
+        self.start.extend_from_slice(&other.start[range.clone()]);
+        self.end.extend_from_slice(&other.end[range.clone()]);
+        self.count.extend_from_slice(&other.count[range.clone()]);
+        self.gaps.extend_from_slice(&other.gaps[range.clone()]);
+        self.gap_ticks
+            .extend_from_slice(&other.gap_ticks[range.clone()]);
+        self.measurement_ticks
+            .extend_from_slice(&other.measurement_ticks[range.clone()]);
+        self.cpu.extend_from_slice(&other.cpu[range.clone()]);
+        self.segment.extend_from_slice(&other.segment[range]);
+    }
+
     /// Appends one quantum.
     pub fn push(&mut self, quantum: Quantum) {
         self.start.push(quantum.start);

@@ -1,0 +1,203 @@
+//! `recording.json` on disk: written whole or not at all, read with suspicion.
+//!
+//! The types are in [`crate::manifest`]; this file knows the versions rule and the file system.
+
+use crate::gaps::MAX_COUNTERS;
+use crate::layout::MANIFEST_FILE;
+use crate::manifest::SCHEMA;
+use crate::text::quoted;
+use crate::{Error, Manifest};
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// The largest `recording.json` that is read, in bytes. One of a day's run on 1,000 CPUs has about 1 MiB.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// What every version of the schema has.
+#[derive(Deserialize)]
+struct Version {
+    schema: String,
+}
+
+/// Writes the manifest of the recording in `directory`: to a file of another name first, which then takes
+/// the place of the old one, so that there is a whole manifest at any moment.
+pub(crate) fn write(directory: &Path, manifest: &Manifest) -> Result<(), Error> {
+    let path = directory.join(MANIFEST_FILE);
+    let temporary = directory.join(format!(".{MANIFEST_FILE}.tmp"));
+    let mut json = serde_json::to_vec_pretty(manifest)
+        .map_err(|error| Error::io(&path, "cannot write")(error.into()))?;
+    json.push(b'\n');
+    let written = File::create(&temporary).and_then(|mut file| {
+        file.write_all(&json)?;
+        file.sync_all()
+    });
+    if let Err(error) = written {
+        // A second failure would say nothing that the first does not.
+        let _ = std::fs::remove_file(&temporary);
+        return Err(Error::io(&path, "cannot write")(error));
+    }
+    std::fs::rename(&temporary, &path).map_err(Error::io(&path, "cannot put into place"))?;
+    sync_directory(directory)
+}
+
+/// Makes the names in `directory` last: a rename does on a disk only what the directory says.
+pub(crate) fn sync_directory(directory: &Path) -> Result<(), Error> {
+    File::open(directory)
+        .and_then(|file| file.sync_all())
+        .map_err(Error::io(directory, "cannot write"))
+}
+
+/// Reads the manifest of the recording in `directory`.
+pub(crate) fn read(directory: &Path) -> Result<Manifest, Error> {
+    let path = directory.join(MANIFEST_FILE);
+    let file = File::open(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::File {
+            path: directory.into(),
+            found: format!("a directory without {MANIFEST_FILE}"),
+            expected: "a recording: a directory that `bandscope record` wrote".into(),
+        },
+        _ => Error::io(&path, "cannot read")(error),
+    })?;
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(Error::io(&path, "cannot read"))?;
+    parse(&path, &bytes)
+}
+
+/// Parses the bytes of a `recording.json`; `path` is for messages only.
+///
+/// # Errors
+/// If it is not JSON, of another major version, or holds values that nothing can be computed from.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<Manifest, Error> {
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Error::File {
+            path: path.into(),
+            found: format!("more than {} MiB", MAX_BYTES >> 20),
+            expected: "the settings and facts of a run, some KiB".into(),
+        });
+    }
+    let version: Version = from_json(path, bytes)?;
+    if version.schema != SCHEMA {
+        return Err(Error::File {
+            path: path.into(),
+            found: format!("schema {}", quoted(version.schema.as_bytes())),
+            expected: format!("\"{SCHEMA}\"; read it with the version of bandscope that wrote it"),
+        });
+    }
+    let manifest: Manifest = from_json(path, bytes)?;
+    check(path, &manifest)?;
+    Ok(manifest)
+}
+
+fn from_json<'a, T: Deserialize<'a>>(path: &Path, bytes: &'a [u8]) -> Result<T, Error> {
+    serde_json::from_slice(bytes).map_err(|error| Error::Row {
+        path: path.into(),
+        row: error.line() as u64,
+        found: quoted(error.to_string().as_bytes()),
+        expected: format!("JSON of schema {SCHEMA}"),
+    })
+}
+
+/// Refuses what would end in a division by zero or an index out of range later on.
+pub(crate) fn check(path: &Path, manifest: &Manifest) -> Result<(), Error> {
+    let refuse = |found: String, expected: &str| {
+        Err(Error::File {
+            path: path.into(),
+            found,
+            expected: expected.into(),
+        })
+    };
+    let ticks_per_ns = manifest.clock.ticks_per_ns;
+    if !(ticks_per_ns.is_finite() && ticks_per_ns > 0.0) {
+        return refuse(
+            format!("clock.ticks_per_ns {ticks_per_ns}"),
+            "a positive number",
+        );
+    }
+    if manifest.counters.len() > MAX_COUNTERS {
+        return refuse(
+            format!("{} counters", manifest.counters.len()),
+            "at most 5 counters",
+        );
+    }
+    let names: std::collections::BTreeSet<&str> = manifest
+        .counters
+        .iter()
+        .map(|counter| &*counter.name)
+        .collect();
+    if names.len() != manifest.counters.len() {
+        return refuse(
+            "two counters of one name".into(),
+            "counters of different names",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::{Clock, Counter};
+
+    fn manifest() -> Manifest {
+        Manifest {
+            schema: SCHEMA.into(),
+            run: "0123456789abcdef".into(),
+            clock: Clock::imported(),
+            ..Manifest::default()
+        }
+    }
+
+    #[test]
+    fn a_manifest_survives_the_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), &manifest()).unwrap();
+        assert_eq!(read(directory.path()).unwrap(), manifest());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_older_and_a_newer_minor_version_read() {
+        let json = format!(
+            r#"{{"schema":"{SCHEMA}","clock":{{"ticks_per_ns":2.3}},"a-field-of-tomorrow":[1]}}"#
+        );
+        let read = parse(Path::new("r.json"), json.as_bytes()).unwrap();
+        assert_eq!(read.clock.ticks_per_ns, 2.3);
+        assert!(read.parts.is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let mut counters = manifest();
+        counters.counters = vec![Counter::default(); 2];
+        let mut many = manifest();
+        many.counters = (0..6)
+            .map(|n| Counter {
+                name: n.to_string(),
+                ..Counter::default()
+            })
+            .collect();
+        let mut clock = manifest();
+        clock.clock.ticks_per_ns = 0.0;
+        let json = |manifest: &Manifest| serde_json::to_vec(manifest).unwrap();
+        for (bytes, wanted) in [
+            (b"{".to_vec(), "r.json:1: found"),
+            (b"\x1b[2J".to_vec(), "expected JSON"),
+            (b"{}".to_vec(), "missing field `schema`"),
+            (
+                br#"{"schema":"bandscope.recording/2"}"#.to_vec(),
+                "found schema \"bandscope.recording/2\", expected \"bandscope.recording/1\"",
+            ),
+            (json(&counters), "two counters of one name"),
+            (json(&many), "6 counters"),
+            (json(&clock), "clock.ticks_per_ns 0"),
+            (vec![b' '; MAX_BYTES as usize + 1], "more than 16 MiB"),
+        ] {
+            let message = parse(Path::new("r.json"), &bytes).unwrap_err().to_string();
+            assert!(message.contains(wanted), "{message}");
+        }
+    }
+}

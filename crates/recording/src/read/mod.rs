@@ -1,0 +1,334 @@
+//! Reads a recording: a directory of Parquet files in, a [`Source`] out.
+//!
+//! * `scan`: which parts there are, and which are missing;
+//! * `part`: one file, checked and decoded;
+//! * `rows`: columns back into quanta and gaps;
+//! * [`ReadWarning`]: what is strange but harmless.
+//!
+//! Opening reads the manifest and the end of each part; the rows are read by each replay, row group by row
+//! group, so that memory does not grow with the length of the run. Whatever is wrong with a file is an
+//! error that names it; nothing is skipped silently.
+
+mod part;
+mod rows;
+mod scan;
+mod warning;
+
+pub use warning::ReadWarning;
+
+use crate::columns::{Storage, gap_columns, quanta_columns};
+use crate::layout::{Directory, MANIFEST_FILE, part_name};
+use crate::manifest::State;
+use crate::order::{Disorder, GapOrder, QuantaOrder};
+use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source, json};
+use part::{Expected, Part, Scratch};
+use scan::Found;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// A recording on disk.
+#[derive(Debug)]
+pub struct Opened {
+    manifest: Manifest,
+    warnings: Vec<ReadWarning>,
+    series: Vec<Series>,
+    /// The directory of each series, in the order of `series`.
+    quanta: Vec<Found>,
+    gaps: Vec<Found>,
+    /// The segments of each series in ascending order, found when gaps are first asked for.
+    segments: OnceLock<Vec<Vec<u32>>>,
+}
+
+/// Opens the recording at `path`.
+///
+/// # Errors
+/// If it is no recording, of another schema version, or if a part is missing, cut off, damaged in its
+/// end, or of another run. A recording that was killed is none of these: it opens, with a warning.
+pub fn open(path: &Path) -> Result<Opened, Error> {
+    let manifest = json::read(path)?;
+    let mut warnings = Vec::new();
+    let found = scan::scan(path, &manifest, &mut warnings)?;
+    let mut quanta_rows = 0;
+    for found in &found {
+        let rows = count_rows(&manifest, found)?;
+        check_rows(path, &manifest, found, rows)?;
+        if matches!(found.directory, Directory::Quanta { .. }) {
+            quanta_rows += rows;
+        }
+    }
+    warn_of_the_end(path, &manifest, &found, quanta_rows, &mut warnings);
+    let (quanta, gaps): (Vec<Found>, Vec<Found>) = found
+        .into_iter()
+        .filter(|found| found.parts > 0)
+        .partition(|found| matches!(found.directory, Directory::Quanta { .. }));
+    Ok(Opened {
+        series: quanta
+            .iter()
+            .filter_map(|found| series(path, found))
+            .collect(),
+        manifest,
+        warnings,
+        quanta,
+        gaps,
+        segments: OnceLock::new(),
+    })
+}
+
+fn series(root: &Path, found: &Found) -> Option<Series> {
+    let Directory::Quanta {
+        cpu,
+        rate_hz,
+        kernel,
+    } = &found.directory
+    else {
+        return None;
+    };
+    Some(Series {
+        cpu: Some(*cpu),
+        rate_hz: *rate_hz,
+        kernel: kernel.clone(),
+        gaps_known: true,
+        ends_known: true,
+        origin: root.display().to_string(),
+    })
+}
+
+fn columns(manifest: &Manifest, directory: &Directory) -> Vec<(String, Storage)> {
+    match directory {
+        Directory::Quanta { .. } => quanta_columns(),
+        Directory::Gaps { .. } => gap_columns(&manifest.counters),
+    }
+}
+
+fn open_part(manifest: &Manifest, found: &Found, number: u32) -> Result<(PathBuf, Part), Error> {
+    let path = found.path.join(part_name(number));
+    let expected = Expected {
+        run: &manifest.run,
+        number,
+        columns: &columns(manifest, &found.directory),
+    };
+    let part = Part::open(&path, &expected)?;
+    Ok((path, part))
+}
+
+/// Opens every part once, which checks it, and adds up the rows.
+fn count_rows(manifest: &Manifest, found: &Found) -> Result<u64, Error> {
+    (0..found.parts).try_fold(0u64, |rows, number| {
+        let (_, part) = open_part(manifest, found, number)?;
+        Ok(rows.saturating_add(part.rows()))
+    })
+}
+
+fn check_rows(root: &Path, manifest: &Manifest, found: &Found, rows: u64) -> Result<(), Error> {
+    let path = found.directory.to_string();
+    match manifest.parts.iter().find(|parts| parts.path == path) {
+        Some(parts) if parts.rows != rows => Err(Error::File {
+            path: root.join(path),
+            found: format!("{rows} rows in {} parts", found.parts),
+            expected: format!("{}, as {MANIFEST_FILE} says", parts.rows),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Says how a run that did not end as planned ended, and how much of it is there.
+fn warn_of_the_end(
+    root: &Path,
+    manifest: &Manifest,
+    found: &[Found],
+    quanta: u64,
+    warnings: &mut Vec<ReadWarning>,
+) {
+    let root = root.display();
+    let parts: u32 = found.iter().map(|found| found.parts).sum();
+    let there = format!("{quanta} quanta in {parts} finished parts");
+    let (kind, message, advice) = match manifest.state {
+        State::Recording => (
+            "unfinished",
+            format!("{root}: the run still goes on or was killed: {there}, the end is missing"),
+            "what is there is whole; the calibration of the clock is that of the start",
+        ),
+        State::Failed => (
+            "failed",
+            format!(
+                "{root}: an error ended the run early: {there}, {} quanta lost",
+                manifest.lost.quanta
+            ),
+            "what is there is whole; mind that it ends early",
+        ),
+        State::Interrupted => (
+            "interrupted",
+            format!("{root}: a signal ended the run early: {there}"),
+            "what is there is whole",
+        ),
+        State::Complete if quanta == 0 => (
+            "empty",
+            format!("{root}: no quanta were recorded"),
+            "record for longer",
+        ),
+        State::Complete => return warn_of_leftovers(found, warnings),
+    };
+    warnings.push(ReadWarning {
+        kind,
+        message,
+        advice: advice.into(),
+    });
+    if manifest.state != State::Recording {
+        warn_of_leftovers(found, warnings);
+    }
+}
+
+/// In a run that ended there should be no part under way.
+fn warn_of_leftovers(found: &[Found], warnings: &mut Vec<ReadWarning>) {
+    for found in found.iter().filter(|found| found.unfinished) {
+        warnings.push(ReadWarning {
+            kind: "leftover-part",
+            message: format!(
+                "{}: holds a part that was never finished",
+                found.path.display()
+            ),
+            advice: "it was ignored".into(),
+        });
+    }
+}
+
+impl Opened {
+    /// What is strange about the recording but harmless.
+    pub fn warnings(&self) -> &[ReadWarning] {
+        &self.warnings
+    }
+
+    /// Reads the quanta of one directory from its beginning.
+    fn read_quanta(&self, found: &Found, visit: &mut dyn FnMut(&Quanta)) -> Result<(), Error> {
+        let columns = quanta_columns();
+        let mut order = QuantaOrder::default();
+        let (mut scratch, mut quanta) = (Scratch::default(), Quanta::default());
+        for number in 0..found.parts {
+            let (path, part) = open_part(&self.manifest, found, number)?;
+            part.row_groups(&columns, |mut columns, rows| {
+                rows::quanta(
+                    &mut columns,
+                    rows,
+                    &mut scratch,
+                    &mut quanta,
+                    &mut |quanta| {
+                        order
+                            .check(quanta)
+                            .map_err(|disorder| disordered(&path, disorder))?;
+                        visit(quanta);
+                        Ok(())
+                    },
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    fn read_gaps(&self, found: &Found, visit: &mut dyn FnMut(&[Gap])) -> Result<(), Error> {
+        let columns = gap_columns(&self.manifest.counters);
+        let mut order = GapOrder::default();
+        let (mut scratch, mut gaps) = (rows::GapScratch::default(), Vec::new());
+        for number in 0..found.parts {
+            let (path, part) = open_part(&self.manifest, found, number)?;
+            part.row_groups(&columns, |mut columns, rows| {
+                rows::gaps(
+                    &path,
+                    &mut columns,
+                    rows,
+                    &mut scratch,
+                    &mut gaps,
+                    &mut |gaps| {
+                        order
+                            .check(gaps)
+                            .map_err(|disorder| disordered(&path, disorder))?;
+                        visit(gaps);
+                        Ok(())
+                    },
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The segments of each series, from their quanta: gaps know their segment, not their series.
+    fn segments(&self) -> Result<&Vec<Vec<u32>>, Error> {
+        if let Some(segments) = self.segments.get() {
+            return Ok(segments);
+        }
+        let mut segments = Vec::new();
+        for found in &self.quanta {
+            segments.push(self.read_segments(found)?);
+        }
+        Ok(self.segments.get_or_init(|| segments))
+    }
+
+    fn read_segments(&self, found: &Found) -> Result<Vec<u32>, Error> {
+        let column = [("segment".to_owned(), Storage::Number)];
+        let (mut scratch, mut values, mut segments) = (Scratch::default(), Vec::new(), Vec::new());
+        for number in 0..found.parts {
+            let (_, part) = open_part(&self.manifest, found, number)?;
+            part.row_groups(&column, |mut columns, rows| {
+                rows::batches(rows, |rows| {
+                    columns[0].narrow(rows, &mut scratch, &mut values)?;
+                    values.dedup();
+                    segments.extend_from_slice(&values);
+                    segments.dedup();
+                    Ok(())
+                })
+            })?;
+        }
+        segments.sort_unstable();
+        Ok(segments)
+    }
+}
+
+fn disordered(path: &Path, disorder: Disorder) -> Error {
+    Error::File {
+        path: path.into(),
+        found: format!("{} in row {} of the series", disorder.found, disorder.row),
+        expected: format!("{}; the part is damaged or out of place", disorder.expected),
+    }
+}
+
+impl Source for Opened {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn series(&self) -> &[Series] {
+        &self.series
+    }
+
+    fn replay_quanta(&self, index: usize, visit: &mut dyn FnMut(Chunk<'_>)) -> Result<(), Error> {
+        self.read_quanta(&self.quanta[index], &mut |quanta| {
+            quanta.for_each_chunk(visit)
+        })
+    }
+
+    fn replay_gaps(&self, index: usize, visit: &mut dyn FnMut(&[Gap])) -> Result<(), Error> {
+        let cpu = self.series[index].cpu;
+        let of_cpu = |found: &&Found| matches!(found.directory, Directory::Gaps { cpu: c } if Some(c) == cpu);
+        let Some(found) = self.gaps.iter().find(of_cpu) else {
+            return Ok(());
+        };
+        let alone = self
+            .series
+            .iter()
+            .filter(|series| series.cpu == cpu)
+            .count()
+            == 1;
+        if alone {
+            return self.read_gaps(found, visit);
+        }
+        let segments = &self.segments()?[index];
+        let mut own = Vec::new();
+        self.read_gaps(found, &mut |gaps| {
+            own.clear();
+            let is_own = |gap: &&Gap| segments.binary_search(&gap.segment).is_ok();
+            own.extend(gaps.iter().filter(is_own));
+            if !own.is_empty() {
+                visit(&own);
+            }
+        })
+    }
+}

@@ -1,0 +1,322 @@
+//! One part file: opened, its end checked, its columns decoded batch by batch.
+
+use crate::Error;
+use crate::columns::Storage;
+use crate::manifest::SCHEMA;
+use crate::text::quoted;
+use parquet::basic::{LogicalType, Repetition};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{BoolType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// A part whose end was read: a truncated file has none.
+pub struct Part {
+    path: PathBuf,
+    file: SerializedFileReader<File>,
+}
+
+/// Which part is expected where.
+pub struct Expected<'a> {
+    /// The run of the manifest.
+    pub run: &'a str,
+    /// Number in the file's name.
+    pub number: u32,
+    /// Columns that must be there; others are ignored.
+    pub columns: &'a [(String, Storage)],
+}
+
+impl Part {
+    /// Opens a part and checks whose it is and what it holds.
+    pub fn open(path: &Path, expected: &Expected<'_>) -> Result<Part, Error> {
+        let file = File::open(path).map_err(Error::io(path, "cannot read"))?;
+        let bytes = file
+            .metadata()
+            .map_err(Error::io(path, "cannot read"))?
+            .len();
+        let file = SerializedFileReader::new(file).map_err(|error| Error::File {
+            path: path.into(),
+            found: format!(
+                "{bytes} bytes that are no whole Parquet file ({})",
+                told(&error)
+            ),
+            expected:
+                "a part as it was written: it was cut off or damaged; without it and the parts \
+                after it, renamed away, the rest can still be read"
+                    .into(),
+        })?;
+        let part = Part {
+            path: path.into(),
+            file,
+        };
+        part.check_origin(expected)?;
+        part.check_columns(expected.columns)?;
+        Ok(part)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> u64 {
+        self.metadata().file_metadata().num_rows().max(0) as u64
+    }
+
+    fn metadata(&self) -> &ParquetMetaData {
+        self.file.metadata()
+    }
+
+    fn check_origin(&self, expected: &Expected<'_>) -> Result<(), Error> {
+        let number = expected.number.to_string();
+        for (key, wanted, what) in [
+            ("schema", SCHEMA, "a part of this version's schema"),
+            (
+                "run",
+                expected.run,
+                "a part of this run; it was copied from another recording",
+            ),
+            ("part", &number, "the number in its name; it was renamed"),
+        ] {
+            let found = self.key(key).unwrap_or("");
+            if found != wanted {
+                return Err(self.wrong(
+                    format!("{key} {}", quoted(found.as_bytes())),
+                    format!("{}, {what}", quoted(wanted.as_bytes())),
+                ));
+            }
+        }
+        let rows = self.rows();
+        match self.key("rows") {
+            Some(told) if told == rows.to_string() => Ok(()),
+            told => Err(self.wrong(
+                format!("{rows} rows"),
+                format!(
+                    "{}, as the part itself says",
+                    quoted(told.unwrap_or("").as_bytes())
+                ),
+            )),
+        }
+    }
+
+    fn key(&self, name: &str) -> Option<&str> {
+        let keys = self.metadata().file_metadata().key_value_metadata()?;
+        keys.iter().find(|key| key.key == name)?.value.as_deref()
+    }
+
+    fn check_columns(&self, columns: &[(String, Storage)]) -> Result<(), Error> {
+        for (name, storage) in columns {
+            let Some(index) = self.column(name) else {
+                return Err(self.wrong(
+                    format!("no column {}", quoted(name.as_bytes())),
+                    "it, as in every part of this kind".into(),
+                ));
+            };
+            let schema = self.metadata().file_metadata().schema_descr();
+            let column = schema.column(index);
+            let optional = column.self_type().get_basic_info().repetition() == Repetition::OPTIONAL;
+            let flat = column.max_rep_level() == 0 && (!optional || *storage == Storage::Flag);
+            if column.physical_type() != storage.physical() || !flat {
+                return Err(self.wrong(
+                    format!(
+                        "column {} of type {}",
+                        quoted(name.as_bytes()),
+                        column.physical_type()
+                    ),
+                    format!("{}, one in each row", storage.physical()),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Index of the column `name`.
+    fn column(&self, name: &str) -> Option<usize> {
+        let schema = self.metadata().file_metadata().schema_descr();
+        schema
+            .columns()
+            .iter()
+            .position(|column| column.path().parts() == [name])
+    }
+
+    /// Calls `visit` with the readers of each row group in turn, in the order of `columns`, and its rows.
+    pub fn row_groups(
+        &self,
+        columns: &[(String, Storage)],
+        mut visit: impl FnMut(Vec<Column>, usize) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for index in 0..self.metadata().num_row_groups() {
+            let damaged = |error| damaged(&self.path, error);
+            let group = self.file.get_row_group(index).map_err(damaged)?;
+            let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+            let columns = columns
+                .iter()
+                .map(|(name, _)| self.open_column(&*group, name))
+                .collect::<Result<Vec<_>, _>>()?;
+            visit(columns, rows)?;
+        }
+        Ok(())
+    }
+
+    fn open_column(&self, group: &dyn RowGroupReader, name: &str) -> Result<Column, Error> {
+        let missing = || {
+            damaged(
+                &self.path,
+                ParquetError::General("a column is missing".into()),
+            )
+        };
+        let index = self.column(name).ok_or_else(missing)?;
+        let reader = group
+            .get_column_reader(index)
+            .map_err(|error| damaged(&self.path, error))?;
+        let schema = self.metadata().file_metadata().schema_descr();
+        let logical = schema.column(index).logical_type_ref().cloned();
+        Ok(Column {
+            path: self.path.clone(),
+            name: name.into(),
+            unsigned: matches!(logical, Some(LogicalType::Integer(int)) if !int.is_signed),
+            reader,
+        })
+    }
+
+    fn wrong(&self, found: String, expected: String) -> Error {
+        Error::File {
+            path: self.path.clone(),
+            found,
+            expected,
+        }
+    }
+}
+
+/// A column of one row group, read from its beginning.
+pub struct Column {
+    path: PathBuf,
+    name: String,
+    unsigned: bool,
+    reader: ColumnReader,
+}
+
+/// Memory for columns in the types of the file, reused from batch to batch.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    wide: Vec<i64>,
+    narrow: Vec<i32>,
+    flags: Vec<bool>,
+    present: Vec<i16>,
+}
+
+impl Column {
+    /// Reads the next `rows` values of an INT64 column in place of what `values` holds.
+    pub fn wide(
+        &mut self,
+        rows: usize,
+        scratch: &mut Scratch,
+        values: &mut Vec<u64>,
+    ) -> Result<(), Error> {
+        if let ColumnReader::Int64ColumnReader(reader) = &mut self.reader {
+            let read = fill::<Int64Type>(reader, rows, &mut scratch.wide, None);
+            read.map_err(|error| damaged(&self.path, error))?;
+        }
+        self.check_sign(scratch.wide.iter().fold(0, |all, value| all | value) < 0)?;
+        values.clear();
+        values.extend(scratch.wide.iter().map(|&value| value as u64));
+        Ok(())
+    }
+
+    /// Reads the next `rows` values of an INT32 column in place of what `values` holds.
+    pub fn narrow(
+        &mut self,
+        rows: usize,
+        scratch: &mut Scratch,
+        values: &mut Vec<u32>,
+    ) -> Result<(), Error> {
+        if let ColumnReader::Int32ColumnReader(reader) = &mut self.reader {
+            let read = fill::<Int32Type>(reader, rows, &mut scratch.narrow, None);
+            read.map_err(|error| damaged(&self.path, error))?;
+        }
+        self.check_sign(scratch.narrow.iter().fold(0, |all, value| all | value) < 0)?;
+        values.clear();
+        values.extend(scratch.narrow.iter().map(|&value| value as u32));
+        Ok(())
+    }
+
+    /// Reads the next `rows` values of a BOOLEAN column in place of what `values` holds.
+    pub fn flags(
+        &mut self,
+        rows: usize,
+        scratch: &mut Scratch,
+        values: &mut Vec<Option<bool>>,
+    ) -> Result<(), Error> {
+        scratch.present.clear();
+        if let ColumnReader::BoolColumnReader(reader) = &mut self.reader {
+            let read =
+                fill::<BoolType>(reader, rows, &mut scratch.flags, Some(&mut scratch.present));
+            read.map_err(|error| damaged(&self.path, error))?;
+        }
+        values.clear();
+        if scratch.present.is_empty() {
+            // A foreign file may have the column without nulls.
+            values.extend(scratch.flags.iter().copied().map(Some));
+        } else {
+            let mut flags = scratch.flags.iter().copied();
+            values.extend(
+                scratch
+                    .present
+                    .iter()
+                    .map(|&known| (known != 0).then(|| flags.next()).flatten()),
+            );
+        }
+        Ok(())
+    }
+
+    fn check_sign(&self, any_negative: bool) -> Result<(), Error> {
+        if any_negative && !self.unsigned {
+            return Err(Error::File {
+                path: self.path.clone(),
+                found: format!(
+                    "a negative value in column {}",
+                    quoted(self.name.as_bytes())
+                ),
+                expected: "ticks, counts and numbers from 0".into(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Reads exactly `rows` rows.
+fn fill<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    values: &mut Vec<T::T>,
+    present: Option<&mut Vec<i16>>,
+) -> Result<(), ParquetError> {
+    values.clear();
+    let (read, _, _) = reader.read_records(rows, present, None, values)?;
+    if read != rows {
+        return Err(ParquetError::EOF(format!(
+            "{read} of {rows} rows of a column"
+        )));
+    }
+    Ok(())
+}
+
+/// An error of the file library while rows are read: the end of the part was whole, the rows are not.
+pub fn damaged(path: &Path, error: ParquetError) -> Error {
+    Error::File {
+        path: path.into(),
+        found: format!("rows that do not decode ({})", told(&error)),
+        expected: "a part as it was written: it was damaged later; copy it again from its origin"
+            .into(),
+    }
+}
+
+/// What the library says, in one line; it may quote the file.
+fn told(error: &ParquetError) -> String {
+    let text = error.to_string();
+    let line: String = text
+        .chars()
+        .take(120)
+        .flat_map(char::escape_debug)
+        .collect();
+    line
+}

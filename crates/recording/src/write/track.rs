@@ -1,0 +1,170 @@
+//! One directory of parts: rows are gathered into row groups, row groups into parts.
+
+use crate::layout::{Directory, part_name};
+use crate::manifest::{Parts, SCHEMA};
+use crate::write::part::{PartWriter, cannot_write};
+use crate::write::rows::{Rows, Scratch};
+use crate::{Error, columns};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterPropertiesPtr;
+use parquet::schema::types::TypePtr;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// How much time a part holds: 1 s at first, so that a run that is killed early leaves something, then
+/// twice as much each time, so that a long run makes few files, and never more than a killed run may
+/// lose.
+const FIRST_PART_S: f64 = 1.0;
+const LONGEST_PART_S: f64 = 30.0;
+
+/// The rows of one directory.
+pub struct Track<R> {
+    /// What the directory holds.
+    pub directory: Directory,
+    /// Rows that are in no row group yet.
+    pub waiting: R,
+    path: PathBuf,
+    schema: TypePtr,
+    properties: WriterPropertiesPtr,
+    part: Option<PartWriter>,
+    /// Start and segment of the first row of the part under way.
+    part_began: Option<(u64, u32)>,
+    part_length_s: f64,
+    finished: Parts,
+    /// Rows of parts that could not be closed.
+    unwritten: u64,
+}
+
+impl<R: Rows> Track<R> {
+    /// Makes the directory inside the recording at `root`.
+    pub fn create(root: &Path, directory: Directory, waiting: R) -> Result<Track<R>, Error> {
+        let relative = directory.to_string();
+        let path = root.join(&relative);
+        std::fs::create_dir_all(&path).map_err(Error::io(&path, "cannot create"))?;
+        let columns = waiting.columns();
+        let prepare = |error| cannot_write(&path, error);
+        Ok(Track {
+            schema: columns::schema(&columns).map_err(prepare)?,
+            properties: columns::properties(&columns).map_err(prepare)?,
+            directory,
+            waiting,
+            path,
+            part: None,
+            part_began: None,
+            part_length_s: FIRST_PART_S,
+            finished: Parts {
+                path: relative,
+                ..Parts::default()
+            },
+            unwritten: 0,
+        })
+    }
+
+    /// The directory on this machine, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The first tick that lies beyond the part under way, or beyond the one that a row at `start` begins.
+    pub fn part_limit(&self, start: u64, ticks_per_s: f64) -> u64 {
+        let began = self.part_began.map_or(start, |(began, _)| began);
+        began.saturating_add(((self.part_length_s * ticks_per_s) as u64).max(1))
+    }
+
+    /// Whether the part under way began so long before `now` that it should be closed.
+    pub fn is_due(&self, now: u64, ticks_per_s: f64) -> bool {
+        self.part_began.is_some() && self.part_limit(now, ticks_per_s) <= now
+    }
+
+    /// To be called after rows were added to `waiting`: notes where a part begins, and writes a row group
+    /// if it is full.
+    pub fn added(&mut self, scratch: &mut Scratch) -> Result<(), Error> {
+        self.part_began = self.part_began.or(self.waiting.first());
+        if self.waiting.len() >= R::ROW_GROUP {
+            self.write_row_group(scratch)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the rows that wait.
+    ///
+    /// # Errors
+    /// If it cannot; the part under way is then of no use, see [`Track::abandon`].
+    pub fn write_row_group(&mut self, scratch: &mut Scratch) -> Result<(), Error> {
+        let rows = self.waiting.len();
+        if rows == 0 {
+            return Ok(());
+        }
+        let part = match &mut self.part {
+            Some(part) => part,
+            none => none.insert(PartWriter::create(
+                &self.path,
+                self.finished.parts,
+                self.schema.clone(),
+                self.properties.clone(),
+            )?),
+        };
+        let waiting = &self.waiting;
+        part.row_group(rows, |group| waiting.encode(group, scratch))?;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// Writes the rows that wait and closes the part.
+    pub fn close_part(&mut self, run: &str, scratch: &mut Scratch) -> Result<(), Error> {
+        self.write_row_group(scratch)?;
+        let segment = self.part_began.take().map_or(0, |(_, segment)| segment);
+        let Some(part) = self.part.take() else {
+            return Ok(());
+        };
+        let rows = part.rows();
+        let closed = part.close(vec![
+            KeyValue::new("schema".into(), SCHEMA.to_owned()),
+            KeyValue::new("run".into(), run.to_owned()),
+            KeyValue::new("part".into(), self.finished.parts.to_string()),
+            KeyValue::new("first_segment".into(), segment.to_string()),
+            KeyValue::new("rows".into(), rows.to_string()),
+        ]);
+        if closed.is_err() {
+            self.unwritten += rows;
+            return closed;
+        }
+        self.finished.parts += 1;
+        self.finished.rows += rows;
+        self.part_length_s = (2.0 * self.part_length_s).min(LONGEST_PART_S);
+        Ok(())
+    }
+
+    /// Gives up the part under way and the rows that wait, after an error. What is finished stays, and
+    /// rows that come later begin another part.
+    pub fn abandon(&mut self) {
+        self.unwritten += self.waiting.len() as u64;
+        self.waiting.clear();
+        self.part_began = None;
+        if let Some(part) = self.part.take() {
+            self.unwritten += part.rows();
+            part.abandon();
+        }
+    }
+
+    /// Rows that were given up.
+    pub fn unwritten(&self) -> u64 {
+        self.unwritten
+    }
+
+    /// What was finished.
+    pub fn finished(&self) -> &Parts {
+        &self.finished
+    }
+
+    /// Waits until all finished parts are on the disk.
+    pub fn sync(&self) -> Result<(), Error> {
+        for number in 0..self.finished.parts {
+            let path = self.path.join(part_name(number));
+            File::open(&path)
+                .and_then(|file| file.sync_all())
+                .map_err(Error::io(&path, "cannot write"))?;
+        }
+        crate::json::sync_directory(&self.path)
+    }
+}
