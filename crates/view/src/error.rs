@@ -1,0 +1,38 @@
+//! What can go wrong while something is drawn.
+
+/// An error of rendering a report.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The output could not be written, as when the reader closed the pipe.
+    #[error("cannot write the report: {0}")]
+    Write(#[from] std::io::Error),
+    /// The report could not be turned into JSON.
+    #[error("cannot write the report as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The picture could not be encoded.
+    #[error("cannot encode the picture: {0}")]
+    Png(::png::EncodingError),
+    /// The picture would need more memory than a picture should.
+    #[error(
+        "a picture of {width} x {height} pixels is too large, expected at most {limit} pixels in all; \
+         use a smaller scale, or SVG"
+    )]
+    TooLarge {
+        /// Pixels across.
+        width: u64,
+        /// Pixels down.
+        height: u64,
+        /// The most that is drawn.
+        limit: u64,
+    },
+}
+
+impl From<::png::EncodingError> for Error {
+    /// Keeps errors of the output apart, so that a closed pipe is recognised whatever the format.
+    fn from(error: ::png::EncodingError) -> Error {
+        match error {
+            ::png::EncodingError::IoError(error) => Error::Write(error),
+            other => Error::Png(other),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Numbers as people read them: SI units, a fixed number of significant digits, thousands apart.
+
+/// What stands where a number is missing or not finite.
+pub const NONE: &str = "–";
+
+/// `value` with `digits` significant digits, never in exponent form.
+pub fn significant(value: f64, digits: usize) -> String {
+    if !value.is_finite() {
+        return NONE.into();
+    }
+    if value == 0.0 {
+        return "0".into();
+    }
+    // Rounding may carry into another digit (9.996 to 10.00): ask the rounded number for its magnitude.
+    let rounded: f64 = format!("{value:.*e}", digits.saturating_sub(1))
+        .parse()
+        .unwrap_or(value);
+    let magnitude = rounded.abs().log10().floor() as i64;
+    let decimals = (digits as i64 - 1 - magnitude).clamp(0, 12) as usize;
+    format!("{rounded:.decimals$}")
+}
+
+/// Scales in descending order: from which value on, what is one, its symbol.
+type Scale = &'static [(f64, f64, &'static str)];
+
+const DURATIONS: Scale = &[
+    (7.2e12, 3.6e12, "h"),
+    (120e9, 60e9, "min"),
+    (1e9, 1e9, "s"),
+    (1e6, 1e6, "ms"),
+    (1e3, 1e3, "µs"),
+    (0.0, 1.0, "ns"),
+];
+
+const FREQUENCIES: Scale = &[
+    (1e9, 1e9, "GHz"),
+    (1e6, 1e6, "MHz"),
+    (1e4, 1e3, "kHz"),
+    (1.0, 1.0, "Hz"),
+    (1e-3, 1e-3, "mHz"),
+    (0.0, 1e-6, "µHz"),
+];
+
+/// `value` in the unit of `scale` that suits it.
+fn scaled(value: f64, digits: usize, scale: Scale) -> String {
+    if !value.is_finite() {
+        return NONE.into();
+    }
+    let size = value.abs();
+    // What rounds up to the next unit is written in it: 999.96 µs is 1.00 ms.
+    let reached = |from: f64| size * (1.0 + 0.5 * 10f64.powi(-(digits as i32))) >= from;
+    let (_, one, symbol) = scale
+        .iter()
+        .copied()
+        .find(|(from, _, _)| reached(*from))
+        .unwrap_or((0.0, 1.0, ""));
+    if size == 0.0 {
+        return format!("0 {}", if scale == DURATIONS { "ns" } else { "Hz" });
+    }
+    format!("{} {symbol}", significant(value / one, digits))
+}
+
+/// A duration in nanoseconds, three significant digits: `41.8 µs`.
+pub fn duration(ns: f64) -> String {
+    scaled(ns, 3, DURATIONS)
+}
+
+/// A duration in nanoseconds, four significant digits, for accounts: `4.873 s`.
+pub fn duration_fine(ns: f64) -> String {
+    scaled(ns, 4, DURATIONS)
+}
+
+/// A length of a window or tick of an axis, as short as it is exact to three digits: `10 ms`.
+pub fn duration_round(ns: f64) -> String {
+    shortened(duration(ns))
+}
+
+/// A duration to two digits, for axes of powers of two: `66 µs`.
+pub fn duration_rough(ns: f64) -> String {
+    shortened(scaled(ns, 2, DURATIONS))
+}
+
+/// A frequency as short as it is exact to three digits: `2.5 kHz`.
+pub fn frequency_round(hz: f64) -> String {
+    shortened(scaled(hz, 3, FREQUENCIES))
+}
+
+/// Without trailing zeros after a decimal point.
+fn shortened(text: String) -> String {
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            let number = number.trim_end_matches('0').trim_end_matches('.');
+            format!("{number} {unit}")
+        }
+        _ => text,
+    }
+}
+
+/// A nominal rate, exact as people name it: `10 kHz`, `7777 Hz`.
+pub fn rate(hz: f64) -> String {
+    if !hz.is_finite() || hz <= 0.0 {
+        return format!("{NONE} Hz");
+    }
+    for (one, symbol) in [(1e6, "MHz"), (1e3, "kHz")] {
+        if hz >= one && (hz / one).fract() == 0.0 {
+            return format!("{} {symbol}", hz / one);
+        }
+    }
+    match hz {
+        _ if hz >= 1e9 => format!("{hz:e} Hz"),
+        _ if hz.fract() == 0.0 => format!("{hz} Hz"),
+        _ => format!("{} Hz", significant(hz, 6)),
+    }
+}
+
+/// A measured frequency with its standard deviation, to the digits that the latter allows.
+pub fn frequency(hz: f64, uncertainty_hz: f64) -> String {
+    if !hz.is_finite() {
+        return NONE.into();
+    }
+    if !(uncertainty_hz.is_finite() && uncertainty_hz > 0.0) {
+        return format!("{} Hz", significant(hz, 5));
+    }
+    let decimals = (-uncertainty_hz.log10().floor()).clamp(0.0, 6.0) as usize;
+    format!("{hz:.decimals$} ± {uncertainty_hz:.decimals$} Hz")
+}
+
+/// A pace in ns per unit, without its unit, four significant digits.
+pub fn pace(ns_per_unit: f64) -> String {
+    significant(ns_per_unit, 4)
+}
+
+/// A share as percent, two decimals; what is there but rounds to nothing says so.
+pub fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return NONE.into();
+    }
+    let percent = share * 100.0;
+    if percent > 0.0 && percent < 0.005 {
+        return "<0.01 %".into();
+    }
+    if percent < 0.0 && percent > -0.005 {
+        return ">-0.01 %".into();
+    }
+    if percent < 100.0 && percent >= 99.995 {
+        return ">99.99 %".into();
+    }
+    format!("{percent:.2} %")
+}
+
+/// A whole number with its thousands apart: `1,234,567`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Two nouns for one and for many: `1 gap`, `2 gaps`.
+pub fn plural(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let cases = [
+            (0.0, "0 ns"),
+            (0.775, "0.775 ns"),
+            (23.96, "24.0 ns"),
+            (999.4, "999 ns"),
+            (999.6, "1.00 µs"),
+            (41_820.0, "41.8 µs"),
+            (999_960.0, "1.00 ms"),
+            (5e9, "5.00 s"),
+            (600e9, "10.0 min"),
+            (10.0 * 3600e9, "10.0 h"),
+            (f64::NAN, "–"),
+            (f64::INFINITY, "–"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(duration(ns), text);
+        }
+        assert_eq!(duration_fine(4_873_123_456.0), "4.873 s");
+        assert_eq!(duration_round(10e6), "10 ms");
+        assert_eq!(duration_round(2.5e3), "2.5 µs");
+    }
+
+    #[test]
+    fn rates_and_frequencies() {
+        assert_eq!(rate(10_000.0), "10 kHz");
+        assert_eq!(rate(7_777.0), "7777 Hz");
+        assert_eq!(rate(1e6), "1 MHz");
+        assert_eq!(rate(0.5), "0.500000 Hz");
+        assert_eq!(rate(f64::NAN), "– Hz");
+        assert_eq!(frequency(250.0013, 0.021), "250.00 ± 0.02 Hz");
+        assert_eq!(frequency(39.06, 0.0), "39.060 Hz");
+        assert_eq!(frequency_round(5000.0), "5000 Hz");
+        assert_eq!(frequency_round(0.1), "100 mHz");
+    }
+
+    #[test]
+    fn shares_never_claim_all_or_nothing_falsely() {
+        assert_eq!(percent(1.0), "100.00 %");
+        assert_eq!(percent(0.999_99), ">99.99 %");
+        assert_eq!(percent(0.000_01), "<0.01 %");
+        assert_eq!(percent(0.0), "0.00 %");
+        assert_eq!(percent(0.012_34), "1.23 %");
+    }
+
+    #[test]
+    fn significant_digits_survive_a_carry() {
+        assert_eq!(significant(9.9996, 4), "10.00");
+        assert_eq!(significant(128.2, 4), "128.2");
+        assert_eq!(significant(123_456.0, 4), "123500");
+        assert_eq!(significant(-0.5, 2), "-0.50");
+        assert_eq!(significant(1e300, 3).len(), 301);
+    }
+
+    #[test]
+    fn thousands() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_000), "1,000");
+        assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!(plural(1, "gap", "gaps"), "1 gap");
+        assert_eq!(plural(1200, "gap", "gaps"), "1,200 gaps");
+    }
+}

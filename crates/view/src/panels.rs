@@ -1,0 +1,331 @@
+//! What text and picture have in common: which series belong together, what to call them, and quanta
+//! by time and pace on a grid of any size.
+
+use crate::numbers;
+use bandscope_analysis::Pyramid;
+use bandscope_analysis::pyramid::Density;
+use bandscope_analysis::report::{Report, Series};
+
+/// The pace axis spans at least this ratio, so that a quiet CPU looks like a flat line and not like its
+/// own rounding enlarged.
+const LEAST_RATIO: f64 = 1.1;
+
+/// Series of one CPU.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) cpu: Option<u32>,
+    /// Indices into the report's series.
+    pub(crate) members: Vec<usize>,
+}
+
+/// The series of a report by CPU, in the report's order.
+pub(crate) fn groups(report: &Report) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (index, series) in report.series.iter().enumerate() {
+        match groups.iter_mut().find(|group| group.cpu == series.cpu) {
+            Some(group) => group.members.push(index),
+            None => groups.push(Group {
+                cpu: series.cpu,
+                members: vec![index],
+            }),
+        }
+    }
+    groups
+}
+
+/// `CPU 3`, or what there is to say where it is not known.
+pub(crate) fn cpu_name(cpu: Option<u32>) -> String {
+    cpu.map_or_else(|| "unknown CPU".into(), |cpu| format!("CPU {cpu}"))
+}
+
+/// Names that tell the series of `members` apart in as few words as will do: rate, then work kernel, then file.
+pub(crate) fn labels(report: &Report, members: &[usize]) -> Vec<String> {
+    let series: Vec<&Series> = members.iter().map(|&index| &report.series[index]).collect();
+    let differ = |key: &dyn Fn(&Series) -> String| {
+        series
+            .iter()
+            .any(|other| Some(key(other)) != series.first().map(|first| key(first)))
+    };
+    let by_rate = |s: &Series| numbers::rate(s.rate_hz);
+    let mut labels: Vec<String> = series.iter().map(|s| by_rate(s)).collect();
+    let mut append = |key: &dyn Fn(&Series) -> String| {
+        if differ(key) {
+            for (label, series) in labels.iter_mut().zip(&series) {
+                *label = format!("{label} {}", key(series));
+            }
+        }
+    };
+    append(&|s| s.kernel.clone());
+    append(&|s| file_name(&s.origin).to_owned());
+    labels
+}
+
+/// The last part of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or(path)
+}
+
+/// Some words as a list: `a, b and c`.
+pub(crate) fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// The time axis that holds all of `pyramids`, in seconds.
+pub(crate) fn time_range<'a>(pyramids: impl Iterator<Item = &'a Pyramid>) -> Option<(f64, f64)> {
+    pyramids
+        .map(|pyramid| pyramid.time_s)
+        .filter(|(from, to)| from.is_finite() && to.is_finite() && from < to)
+        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// A density whose shape and range make sense.
+fn sound(density: &Density) -> Option<&Density> {
+    let (low, high) = density.pace_ns;
+    let cells = density.columns.checked_mul(density.rows)?;
+    let sound = cells > 0
+        && cells == density.counts.len()
+        && low.is_finite()
+        && high.is_finite()
+        && 0.0 < low
+        && low < high
+        && (high / low).is_finite();
+    sound.then_some(density)
+}
+
+/// Pace at the lower edge of `row`.
+fn edge(density: &Density, row: usize) -> f64 {
+    let (low, high) = density.pace_ns;
+    low * (high / low).powf(row as f64 / density.rows as f64)
+}
+
+/// The paces at which there are quanta, a little widened: the pace axis.
+///
+/// At either end the share `beyond` of a series' quanta may lie outside, so that a handful of slow
+/// quanta does not press all others into one line; they are drawn at the edge.
+pub(crate) fn pace_range<'a>(
+    pyramids: impl Iterator<Item = &'a Pyramid>,
+    beyond: f64,
+) -> Option<(f64, f64)> {
+    let (low, high) = pyramids
+        .filter_map(|pyramid| sound(&pyramid.density))
+        .filter_map(|density| occupied(density, beyond))
+        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    let missing = (LEAST_RATIO / (high / low)).max(1.0).sqrt();
+    let margin = (high / low).max(LEAST_RATIO).powf(0.04);
+    Some((low / missing / margin, high * missing * margin))
+}
+
+/// Edges of the lowest and highest row, but for the share `beyond` of the quanta at either end.
+fn occupied(density: &Density, beyond: f64) -> Option<(f64, f64)> {
+    let mut rows = vec![0u64; density.rows];
+    for column in density.counts.chunks_exact(density.rows) {
+        for (row, count) in rows.iter_mut().zip(column) {
+            *row += u64::from(*count);
+        }
+    }
+    let outside = (rows.iter().sum::<u64>() as f64 * beyond) as u64;
+    let reaches = |so_far: &mut u64, count: &u64| {
+        *so_far += count;
+        Some(*so_far > outside)
+    };
+    let first = rows.iter().scan(0, reaches).position(|reached| reached)?;
+    let last = rows
+        .iter()
+        .rev()
+        .scan(0, reaches)
+        .position(|reached| reached)?;
+    Some((edge(density, first), edge(density, density.rows - last)))
+}
+
+/// Whether a series has quanta faster and slower than `pace_ns`.
+pub(crate) fn beyond(pyramid: &Pyramid, pace_ns: (f64, f64)) -> (bool, bool) {
+    let all = sound(&pyramid.density).and_then(|density| occupied(density, 0.0));
+    all.map_or((false, false), |(low, high)| {
+        (low < pace_ns.0, high > pace_ns.1)
+    })
+}
+
+/// Quanta by time and pace, as many cells as there are to draw.
+#[derive(Clone, Debug)]
+pub(crate) struct Grid {
+    pub(crate) columns: usize,
+    /// Row 0 is the fastest pace.
+    pub(crate) rows: usize,
+    /// `counts[row * columns + column]`.
+    pub(crate) counts: Vec<u64>,
+}
+
+impl Grid {
+    pub(crate) fn new(columns: usize, rows: usize) -> Grid {
+        Grid {
+            columns,
+            rows,
+            counts: vec![0; columns * rows],
+        }
+    }
+
+    pub(crate) fn at(&self, column: usize, row: usize) -> u64 {
+        self.counts[row * self.columns + column]
+    }
+
+    /// The fullest cell.
+    pub(crate) fn most(&self) -> u64 {
+        self.counts.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Quanta in each row.
+    pub(crate) fn by_pace(&self) -> Vec<u64> {
+        self.counts
+            .chunks_exact(self.columns.max(1))
+            .map(|row| row.iter().sum())
+            .collect()
+    }
+
+    /// Adds the quanta of a series. A quantum is as long as it lasted: in a picture finer than a
+    /// quantum it fills several columns.
+    pub(crate) fn add(
+        &mut self,
+        pyramid: &Pyramid,
+        quantum_s: f64,
+        time_s: (f64, f64),
+        pace_ns: (f64, f64),
+    ) {
+        let Some(density) = sound(&pyramid.density) else {
+            return;
+        };
+        if self.counts.is_empty() || time_range(std::iter::once(pyramid)).is_none() {
+            return;
+        }
+        let rows = self.target_rows(density, pace_ns);
+        let step_s = (pyramid.time_s.1 - pyramid.time_s.0) / density.columns as f64;
+        let length_s = if quantum_s.is_finite() {
+            quantum_s.max(0.0)
+        } else {
+            0.0
+        };
+        let column_at = |t: f64| (t - time_s.0) / (time_s.1 - time_s.0) * self.columns as f64;
+        let last_column = self.columns - 1;
+        let first_of = |index: usize| {
+            let centre_s = pyramid.time_s.0 + (index as f64 + 0.5) * step_s;
+            (column_at(centre_s) as usize).min(last_column)
+        };
+        let mut begins = vec![false; self.columns];
+        for (index, column) in density.counts.chunks_exact(density.rows).enumerate() {
+            begins[first_of(index)] |= column.iter().any(|&count| count > 0);
+        }
+        for (index, column) in density.counts.chunks_exact(density.rows).enumerate() {
+            let first = first_of(index);
+            // As long as it lasted, or until the next one begins.
+            let reach = column_at(time_s.0 + length_s).round() as usize;
+            let end = (first + 1..self.columns.min(first.saturating_add(reach)))
+                .find(|&target| begins[target])
+                .unwrap_or(self.columns.min(first.saturating_add(reach.max(1))));
+            for (count, row) in column.iter().zip(&rows).filter(|(count, _)| **count > 0) {
+                for target in first..end {
+                    self.counts[row * self.columns + target] += u64::from(*count);
+                }
+            }
+        }
+    }
+
+    /// The row of this grid for each row of `density`.
+    fn target_rows(&self, density: &Density, pace_ns: (f64, f64)) -> Vec<usize> {
+        let span = (pace_ns.1 / pace_ns.0).ln();
+        (0..density.rows)
+            .map(|row| {
+                let centre = (edge(density, row) * edge(density, row + 1)).sqrt();
+                let height = (centre / pace_ns.0).ln() / span * self.rows as f64;
+                (height.max(0.0) as usize).min(self.rows - 1)
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    fn pyramid(columns: usize, rows: usize, filled: &[(usize, usize)]) -> Pyramid {
+        let mut counts = vec![0; columns * rows];
+        for &(column, row) in filled {
+            counts[column * rows + row] += 1;
+        }
+        Pyramid {
+            time_s: (0.0, 1.0),
+            density: Density {
+                columns,
+                rows,
+                pace_ns: (10.0, 160.0),
+                counts,
+                outside: 0,
+            },
+            ..Pyramid::default()
+        }
+    }
+
+    #[test]
+    fn the_axis_holds_what_there_is_and_little_more() {
+        let one = pyramid(4, 8, &[(0, 2), (3, 5)]);
+        let (low, high) = pace_range([&one].into_iter(), 0.0).unwrap();
+        assert!(low < 20.0 && low > 17.0, "{low}");
+        assert!(high > 80.0 && high < 95.0, "{high}");
+        assert_eq!(pace_range([&pyramid(4, 8, &[])].into_iter(), 0.0), None);
+    }
+
+    #[test]
+    fn a_handful_of_slow_quanta_does_not_set_the_axis() {
+        let mut filled = vec![(0, 2); 999];
+        filled.push((3, 7));
+        let one = pyramid(4, 8, &filled);
+        let (_, high) = pace_range([&one].into_iter(), 0.002).unwrap();
+        assert!(high < 40.0, "{high}");
+        assert_eq!(beyond(&one, (10.0, high)), (false, true));
+        let mut grid = Grid::new(4, 5);
+        grid.add(&one, 0.0, (0.0, 1.0), (10.0, high));
+        assert_eq!(grid.at(3, 4), 1, "it is drawn at the edge");
+    }
+
+    #[test]
+    fn no_quantum_is_lost_on_a_coarser_grid() {
+        let filled: Vec<_> = (0..100).map(|k| (k, k % 8)).collect();
+        let mut grid = Grid::new(13, 3);
+        grid.add(&pyramid(100, 8, &filled), 0.0, (0.0, 1.0), (10.0, 160.0));
+        assert_eq!(grid.counts.iter().sum::<u64>(), 100);
+    }
+
+    #[test]
+    fn a_long_quantum_fills_its_length() {
+        let mut grid = Grid::new(100, 8);
+        grid.add(&pyramid(100, 8, &[(20, 0)]), 0.1, (0.0, 1.0), (10.0, 160.0));
+        let columns: Vec<_> = (0..100).filter(|&c| grid.at(c, 0) > 0).collect();
+        assert_eq!(columns, (20..30).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn senseless_pyramids_are_left_out() {
+        let hostile = samples::hostile();
+        assert_eq!(pace_range(hostile.pyramids.iter(), 0.0), None);
+        assert_eq!(time_range(hostile.pyramids.iter()), None);
+    }
+
+    #[test]
+    fn labels_say_no_more_than_they_must() {
+        let noisy = samples::noisy().report;
+        assert_eq!(labels(&noisy, &[0, 1]), ["10 kHz", "7777 Hz"]);
+        let mut kernels = noisy.clone();
+        kernels.series[1].kernel = "imul20".into();
+        assert_eq!(
+            labels(&kernels, &[0, 1]),
+            ["10 kHz mulss80", "7777 Hz imul20"]
+        );
+        assert_eq!(groups(&kernels).len(), 1);
+    }
+}

@@ -1,0 +1,266 @@
+//! The ledger: where the time went, one column of figures for each series.
+
+use super::View;
+use super::table::{Cell, Page, Paint, Side, Table};
+use crate::numbers;
+use bandscope_analysis::report::{Ledger, Series};
+
+/// Causes of gaps that get a line of their own; the rest is added up.
+const CAUSES: usize = 6;
+/// Characters of the bar that shows a loss as a share of all losses.
+const BAR: usize = 6;
+/// Width of a series' figures: two blanks and a time, two and a percentage, two and the bar.
+const SERIES_WIDTH: usize = 2 + 8 + 2 + 8 + 2 + 7;
+/// The least that is left for the names of causes.
+const NAMES: usize = 16;
+
+/// One line of the account.
+struct Line {
+    name: String,
+    /// Nanoseconds of each series.
+    ns: Vec<i128>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Wall,
+    Work,
+    Loss,
+}
+
+pub(super) fn account(view: &View<'_>, page: &mut Page<'_>) {
+    let fitting = page.width().saturating_sub(2 + NAMES) / SERIES_WIDTH;
+    let indices: Vec<usize> = (0..view.series.len()).collect();
+    for some in indices.chunks(fitting.max(1)) {
+        page.blank();
+        let series: Vec<&Series> = some.iter().map(|&i| view.series[i]).collect();
+        let labels: Vec<&str> = some.iter().map(|&i| view.labels[i].as_str()).collect();
+        part(&series, &labels, page);
+    }
+    basis(view, page);
+}
+
+/// As many series as fit beside each other.
+fn part(series: &[&Series], labels: &[&str], page: &mut Page<'_>) {
+    let mut table = Table::new("Where the time went");
+    for label in labels {
+        let label: String = page.safe(label).chars().take(12).collect();
+        table = table
+            .column(label, Side::Right)
+            .column("of wall", Side::Right)
+            .column("of loss", Side::Left);
+    }
+    table.first_width = page
+        .width()
+        .saturating_sub(2 + series.len() * SERIES_WIDTH)
+        .max(NAMES);
+    let ledgers: Vec<&Ledger> = series.iter().map(|s| &s.ledger).collect();
+    for line in lines(&ledgers) {
+        let mut cells = vec![Cell::from(line.name.clone())];
+        for (ns, ledger) in line.ns.iter().zip(&ledgers) {
+            cells.extend(figures(*ns, ledger, line.kind, page));
+        }
+        table.row(cells);
+    }
+    page.table(&table);
+}
+
+/// Time, share of the wall time, and for a loss its share of all losses as a bar.
+fn figures(ns: i128, ledger: &Ledger, kind: Kind, page: &Page<'_>) -> [Cell; 3] {
+    let paint = match kind {
+        Kind::Wall => Paint::Plain,
+        Kind::Work => Paint::Work,
+        Kind::Loss => Paint::Loss,
+    };
+    let lost = ledger.wall_ns.saturating_sub(ledger.work_ns);
+    let bar = match kind {
+        Kind::Loss if lost > 0 => bar(part_of(ns, lost), BAR, page.options.ascii),
+        _ => String::new(),
+    };
+    [
+        Cell::from(numbers::duration_fine(ns as f64)),
+        Cell::painted(
+            numbers::percent(part_of(ns, ledger.wall_ns)),
+            if kind == Kind::Loss {
+                Paint::Plain
+            } else {
+                paint
+            },
+        ),
+        Cell::painted(bar, paint),
+    ]
+}
+
+/// A line of the account as a share; what is unexplained may be negative.
+fn part_of(ns: i128, whole: u64) -> f64 {
+    ns as f64 / whole as f64
+}
+
+/// A bar of `share` times `width` characters, to an eighth of one; whatever is not nothing shows.
+pub(super) fn bar(share: f64, width: usize, ascii: bool) -> String {
+    const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    if !share.is_finite() || share <= 0.0 {
+        return String::new();
+    }
+    let eighths = ((share.min(1.0) * width as f64 * 8.0).round() as usize).max(1);
+    if ascii {
+        return "#".repeat(eighths.div_ceil(8).min(width));
+    }
+    let mut bar = "█".repeat(eighths / 8);
+    if eighths % 8 > 0 {
+        bar.push(EIGHTHS[eighths % 8]);
+    }
+    bar
+}
+
+/// The account of several series, in the order in which it adds up.
+fn lines(ledgers: &[&Ledger]) -> Vec<Line> {
+    let of = |name: &str, kind: Kind, ns: &dyn Fn(&Ledger) -> i128| Line {
+        name: name.into(),
+        ns: ledgers.iter().map(|ledger| ns(ledger)).collect(),
+        kind,
+    };
+    let mut lines = vec![
+        of("wall time", Kind::Wall, &|l| l.wall_ns.into()),
+        of("work", Kind::Work, &|l| l.work_ns.into()),
+        of("pace: frequency", Kind::Loss, &|l| {
+            l.pace_ns.frequency.into()
+        }),
+        of("pace: core state", Kind::Loss, &|l| {
+            l.pace_ns.microarchitecture.into()
+        }),
+        of("pace: unsplit", Kind::Loss, &|l| l.pace_ns.unsplit.into()),
+    ];
+    lines.extend(gap_lines(ledgers));
+    lines.push(of("measurement itself", Kind::Loss, &|l| {
+        l.measurement_ns.into()
+    }));
+    let unexplained = of("unexplained", Kind::Loss, &|l| l.unexplained_ns.into());
+    lines.retain(|line| line.kind != Kind::Loss || line.ns.iter().any(|&ns| ns != 0));
+    // Shown even where it is nothing: that it is nothing is what a reader wants to know.
+    lines.push(unexplained);
+    lines
+}
+
+/// A cause as a line of the account: those that carry their kind, as `irq:NAME`, need no other.
+fn named(cause: &str) -> String {
+    match cause.contains(':') {
+        true => cause.to_owned(),
+        false => format!("gap: {cause}"),
+    }
+}
+
+/// Gaps by cause, the costliest first, what is over added up.
+fn gap_lines(ledgers: &[&Ledger]) -> Vec<Line> {
+    let mut causes: Vec<&String> = Vec::new();
+    for cause in ledgers.iter().flat_map(|ledger| ledger.gaps_ns.keys()) {
+        if !causes.contains(&cause) {
+            causes.push(cause);
+        }
+    }
+    let ns_of = |cause: &str| -> Vec<i128> {
+        ledgers
+            .iter()
+            .map(|l| i128::from(l.gaps_ns.get(cause).copied().unwrap_or(0)))
+            .collect()
+    };
+    let mut lines: Vec<Line> = causes
+        .into_iter()
+        .map(|cause| Line {
+            name: named(cause),
+            ns: ns_of(cause),
+            kind: Kind::Loss,
+        })
+        .collect();
+    let total = |line: &Line| line.ns.iter().sum::<i128>();
+    lines.sort_by_key(|line| std::cmp::Reverse(total(line)));
+    if lines.len() > CAUSES + 1 {
+        let rest = lines.split_off(CAUSES);
+        lines.push(Line {
+            name: format!("gaps: {} other causes", rest.len()),
+            ns: (0..ledgers.len())
+                .map(|i| rest.iter().map(|line| line.ns[i]).sum())
+                .collect(),
+            kind: Kind::Loss,
+        });
+    }
+    lines
+}
+
+/// What "work" means: the best pace and where it comes from.
+fn basis(view: &View<'_>, page: &mut Page<'_>) {
+    let Some((_, first)) = view.labelled().find(|(_, s)| s.best_pace.is_some()) else {
+        return;
+    };
+    let Some(best) = &first.best_pace else {
+        return;
+    };
+    let origin = match best.origin {
+        "self-test" => "the best of the self-test on this CPU",
+        "series" => "the best that this series saw itself",
+        other => other,
+    };
+    let caution = if view
+        .series
+        .iter()
+        .filter_map(|s| s.best_pace.as_ref())
+        .all(|b| b.undisturbed)
+    {
+        ""
+    } else {
+        "; no undisturbed stretch was seen, so losses are lower bounds"
+    };
+    let inferred = if view.series.iter().all(|s| s.gaps_known) {
+        ""
+    } else {
+        "; gaps were not recorded, so losses are inferred from counts"
+    };
+    page.wrapped(
+        ("  ", Paint::Plain),
+        &format!(
+            "Work: units x {} ns, {origin}{caution}{inferred}.",
+            numbers::pace(best.ns_per_unit)
+        ),
+        Paint::Dim,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_show_whatever_is_not_nothing() {
+        assert_eq!(bar(0.0, 6, false), "");
+        assert_eq!(bar(f64::NAN, 6, false), "");
+        assert_eq!(bar(1e-9, 6, false), "▏");
+        assert_eq!(bar(0.5, 6, false), "███");
+        assert_eq!(bar(7.0, 6, false), "██████");
+        assert_eq!(bar(1e-9, 6, true), "#");
+    }
+
+    #[test]
+    fn lines_add_up_to_the_wall_time() {
+        let mut ledger = Ledger {
+            wall_ns: 1_000,
+            work_ns: 900,
+            ..Ledger::default()
+        };
+        for (index, name) in "abcdefghij".chars().enumerate() {
+            ledger.gaps_ns.insert(name.to_string(), index as u64);
+        }
+        ledger.pace_ns.unsplit = 50;
+        ledger.unexplained_ns = 5;
+        let lines = lines(&[&ledger]);
+        let sum: i128 = lines
+            .iter()
+            .filter(|l| l.kind != Kind::Wall)
+            .map(|l| l.ns[0])
+            .sum();
+        assert_eq!(sum, 1_000);
+        let names: Vec<&str> = lines.iter().map(|l| l.name.as_str()).collect();
+        assert_eq!(names[3], "gap: j", "the costliest first");
+        assert_eq!(names[9], "gaps: 4 other causes");
+    }
+}

@@ -1,0 +1,49 @@
+//! Bands: the paces that recur.
+
+use super::View;
+use super::table::{Page, Side, Table};
+use crate::numbers;
+
+/// Bands of one series that get a line; the analysis hands them out fastest first.
+const MOST: usize = 6;
+
+pub(super) fn bands(view: &View<'_>, page: &mut Page<'_>) {
+    let mut table = Table::new("Bands")
+        .column("ns/unit", Side::Right)
+        .column("within", Side::Right)
+        .column("count", Side::Right)
+        .column("share", Side::Right)
+        .column("median dwell", Side::Right)
+        .column("stays", Side::Right)
+        .column("nature", Side::Left);
+    for (label, series) in view.labelled() {
+        let mut bands: Vec<_> = series.bands.iter().collect();
+        // The least frequent are left out first; those that stay keep their order.
+        let mut shares: Vec<f64> = bands.iter().map(|band| band.share).collect();
+        shares.sort_by(|a, b| b.total_cmp(a));
+        if let Some(&least) = shares.get(MOST - 1) {
+            bands.retain(|band| band.share >= least);
+            bands.truncate(MOST);
+        }
+        for (index, band) in bands.iter().enumerate() {
+            table.row(vec![
+                if index == 0 { label } else { "" }.into(),
+                numbers::pace(band.ns_per_unit).into(),
+                format!("±{}", numbers::percent(band.half_width)).into(),
+                numbers::significant(band.count, 4).into(),
+                numbers::percent(band.share).into(),
+                numbers::duration(band.median_dwell_s * 1e9).into(),
+                numbers::count(band.stays).into(),
+                band.nature.into(),
+            ]);
+        }
+        let left = series.bands.len() - bands.len();
+        if left > 0 {
+            table.row(vec![format!("and {left} rarer").into()]);
+        }
+    }
+    if !table.is_empty() {
+        page.blank();
+        page.table(&table);
+    }
+}

@@ -1,0 +1,51 @@
+//! Findings and warnings: a sentence each, and what to do next.
+
+use super::table::{Page, Paint};
+use bandscope_analysis::report::{Certainty, Report};
+
+/// The word for a certainty, as in the JSON.
+pub(crate) fn certainty(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Possible => "possible",
+        Certainty::Likely => "likely",
+        Certainty::Certain => "certain",
+    }
+}
+
+/// Most consequential first, as the analysis ordered them.
+pub(super) fn findings(report: &Report, page: &mut Page<'_>) {
+    if report.findings.is_empty() {
+        return;
+    }
+    page.blank();
+    page.line(&[("Findings", Paint::Bold)]);
+    for finding in &report.findings {
+        let sure = certainty(finding.certainty);
+        let lead = format!("  {sure:8}  ");
+        let paint = if finding.certainty == Certainty::Certain {
+            Paint::Bold
+        } else {
+            Paint::Plain
+        };
+        let text = format!("{} [{}]", finding.summary.trim(), finding.kind);
+        page.wrapped((&lead, paint), &text, Paint::Plain);
+        if let Some(step) = &finding.next_step {
+            page.wrapped(("            next: ", Paint::Dim), step, Paint::Plain);
+        }
+    }
+}
+
+/// What limits all of the above.
+pub(super) fn warnings(report: &Report, page: &mut Page<'_>) {
+    if report.warnings.is_empty() {
+        return;
+    }
+    page.blank();
+    for warning in &report.warnings {
+        let mut text = warning.message.trim().to_owned();
+        if let Some(advice) = &warning.advice {
+            text = format!("{} Advice: {}", text, advice.trim());
+        }
+        page.wrapped(("Warning: ", Paint::Loss), &text, Paint::Plain);
+    }
+}

@@ -1,0 +1,134 @@
+//! How it was measured: machine, clock, work kernel, what was missing; a few lines.
+
+use super::table::{Page, Paint};
+use crate::numbers;
+use bandscope_analysis::report::Report;
+use bandscope_recording::Manifest;
+use bandscope_recording::manifest::{Clock, Kernel, State};
+
+pub(super) fn measured(report: &Report, page: &mut Page<'_>) {
+    let Some(manifest) = &report.recording else {
+        return;
+    };
+    page.blank();
+    let when = format!("  {}", origin(manifest));
+    page.line(&[("How it was measured", Paint::Bold), (&when, Paint::Dim)]);
+    let mut entry = |name: &str, text: String| {
+        if !text.is_empty() {
+            page.wrapped((&format!("  {name:9}"), Paint::Dim), &text, Paint::Plain);
+        }
+    };
+    entry("machine", machine(manifest));
+    entry("clock", clock(&manifest.clock));
+    for kernel in &manifest.kernels {
+        entry("kernel", self_test(kernel, &manifest.clock));
+    }
+    entry("run", run(manifest));
+    for missing in &manifest.missing {
+        let undecided = match missing.leaves_undecided.as_str() {
+            "" => String::new(),
+            what => format!("; leaves undecided: {what}"),
+        };
+        entry(
+            "missing",
+            format!("{} ({}){undecided}", missing.what, missing.why),
+        );
+    }
+}
+
+/// CPU, operating system, hypervisor, tick.
+pub(crate) fn machine(manifest: &Manifest) -> String {
+    let machine = &manifest.machine;
+    let mut parts = Vec::new();
+    match (&machine.cpu_model, &machine.microarchitecture) {
+        (Some(model), Some(core)) => parts.push(format!("{model} ({core})")),
+        (Some(name), None) | (None, Some(name)) => parts.push(name.clone()),
+        (None, None) => parts.extend(machine.architecture.clone()),
+    }
+    parts.extend(machine.kernel.clone());
+    match machine.hypervisor.as_deref() {
+        None | Some("none") => {}
+        Some(hypervisor) => parts.push(format!("under {hypervisor}")),
+    }
+    if let Some(hz) = machine.tick_hz.filter(|hz| hz.is_finite()) {
+        parts.push(format!("tick {}", numbers::rate(hz)));
+    }
+    parts.join(", ")
+}
+
+fn clock(clock: &Clock) -> String {
+    if clock.name.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "{}, {} ticks/ns",
+        clock.name,
+        numbers::significant(clock.ticks_per_ns, 7)
+    );
+    if let Some(ppm) = clock.error_ppm.filter(|ppm| ppm.is_finite()) {
+        text += &format!(" ± {} ppm", numbers::significant(ppm, 2));
+    }
+    if !clock.origin.is_empty() {
+        text += &format!(" ({})", clock.origin);
+    }
+    match clock.invariant {
+        Some(true) => text += ", invariant",
+        Some(false) => text += ", NOT declared invariant",
+        None => {}
+    }
+
+    text
+}
+
+fn self_test(kernel: &Kernel, clock: &Clock) -> String {
+    let mut text = kernel.name.clone();
+    if let Some(ticks) = kernel.best_ticks_per_unit {
+        text += &format!(", best {} ns/unit", numbers::pace(clock.ns(ticks)));
+    }
+    match (kernel.placement_spread, kernel.invariant) {
+        (Some(spread), Some(false)) => {
+            text += &format!(
+                ", NOT invariant: {} over 64 placements",
+                numbers::percent(spread)
+            );
+        }
+        (Some(spread), _) => {
+            text += &format!(", spread {} over 64 placements", numbers::percent(spread));
+        }
+        (None, _) => text += ", self-test not run",
+    }
+
+    text
+}
+
+/// When and by what.
+pub(crate) fn origin(manifest: &Manifest) -> String {
+    let parts: Vec<&str> = [&manifest.started, &manifest.tool]
+        .into_iter()
+        .map(String::as_str)
+        .filter(|part| !part.is_empty())
+        .collect();
+    parts.join(", ")
+}
+
+/// What kept the run from being whole.
+fn run(manifest: &Manifest) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    match manifest.state {
+        State::Complete => {}
+        State::Recording => parts.push("never ended: partial".into()),
+        State::Interrupted => parts.push("interrupted: partial".into()),
+        State::Failed => parts.push("failed: partial".into()),
+    }
+    let lost = &manifest.lost;
+    if lost.quanta > 0 || lost.gaps > 0 {
+        let (quanta, gaps) = (numbers::count(lost.quanta), numbers::count(lost.gaps));
+        parts.push(format!(
+            "did not fit: {quanta} quanta, details of {gaps} gaps"
+        ));
+    }
+    for incident in &manifest.incidents {
+        parts.push(format!("{}: {}", incident.kind, incident.detail));
+    }
+    parts.join(", ")
+}

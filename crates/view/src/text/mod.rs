@@ -1,0 +1,247 @@
+//! The report for a terminal: the verdict first, then the account, then what it rests on.
+//!
+//! One file a section. Series of one CPU stand beside or under each other, so that two rates read as two
+//! views of one machine; where there are many CPUs an overview stands for them and the one that lost
+//! most is shown whole.
+
+mod account;
+mod bands;
+mod findings;
+mod gaps;
+mod measured;
+mod shares;
+mod signals;
+mod strip;
+pub(crate) mod table;
+
+use crate::panels::{self, Group};
+use crate::{Error, Format, Options, numbers};
+use bandscope_analysis::report::{Ledger, Report, Series};
+use bandscope_analysis::{Analysis, Pyramid};
+use std::io::Write;
+use table::{Cell, Page, Paint, Side, Table};
+
+/// CPUs that are shown whole; of more than these, only the one that lost most.
+const WHOLE_CPUS: usize = 2;
+
+/// The format `text`.
+#[derive(Clone, Copy, Debug)]
+pub struct Text;
+
+impl Format for Text {
+    fn name(&self) -> &'static str {
+        "text"
+    }
+
+    fn render(
+        &self,
+        analysis: &Analysis,
+        options: &Options,
+        out: &mut dyn Write,
+    ) -> Result<(), Error> {
+        let mut page = Page::new(options);
+        report(analysis, &mut page);
+        out.write_all(page.finish().as_bytes())?;
+        Ok(())
+    }
+}
+
+fn report(analysis: &Analysis, page: &mut Page<'_>) {
+    let report = &analysis.report;
+    let groups = panels::groups(report);
+    opening(report, &groups, page);
+    if groups.len() > WHOLE_CPUS {
+        overview(report, page);
+    }
+    for group in shown(report, &groups) {
+        cpu(&View::new(analysis, group), groups.len() > 1, page);
+    }
+    findings::findings(report, page);
+    findings::warnings(report, page);
+    measured::measured(report, page);
+}
+
+/// Some series of one CPU, with what the sections ask of them.
+struct View<'a> {
+    report: &'a Report,
+    group: &'a Group,
+    /// In the order of the group's members.
+    series: Vec<&'a Series>,
+    /// Empty where the analysis made none.
+    pyramids: Vec<Option<&'a Pyramid>>,
+    labels: Vec<String>,
+}
+
+impl<'a> View<'a> {
+    fn new(analysis: &'a Analysis, group: &'a Group) -> View<'a> {
+        let members = &group.members;
+        View {
+            report: &analysis.report,
+            group,
+            series: members
+                .iter()
+                .map(|&i| &analysis.report.series[i])
+                .collect(),
+            pyramids: members.iter().map(|&i| analysis.pyramids.get(i)).collect(),
+            labels: panels::labels(&analysis.report, members),
+        }
+    }
+
+    /// Each series with its label.
+    fn labelled(&self) -> impl Iterator<Item = (&str, &'a Series)> {
+        self.labels
+            .iter()
+            .map(String::as_str)
+            .zip(self.series.iter().copied())
+    }
+}
+
+/// What was measured, in one line, and the verdict.
+fn opening(report: &Report, groups: &[Group], page: &mut Page<'_>) {
+    page.line(&[
+        ("bandscope  ", Paint::Bold),
+        (&subject(report, groups), Paint::Dim),
+    ]);
+    page.blank();
+    let verdict = match report.verdict.trim() {
+        "" if report.series.is_empty() => "There is nothing to report on: no series was measured.",
+        "" => "The analysis reached no verdict.",
+        verdict => verdict,
+    };
+    page.wrapped(("", Paint::Plain), verdict, Paint::Bold);
+}
+
+/// Which CPUs, rates, work kernels, and for how long.
+pub(crate) fn subject(report: &Report, groups: &[Group]) -> String {
+    let mut parts = Vec::new();
+    match groups {
+        [] => {}
+        [only] => parts.push(panels::cpu_name(only.cpu)),
+        many => parts.push(format!("{} CPUs", many.len())),
+    }
+    let mut distinct = |of: &dyn Fn(&Series) -> String| {
+        let mut words: Vec<String> = Vec::new();
+        for word in report.series.iter().map(of) {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        match words.len() {
+            0 => {}
+            1..=3 => parts.push(panels::listed(&words)),
+            many => parts.push(format!("{many} of them")),
+        }
+    };
+    distinct(&|series| match series.kernel.as_str() {
+        "unknown" => "unknown work kernel".into(),
+        known => known.into(),
+    });
+    distinct(&|series| numbers::rate(series.rate_hz));
+    let longest = groups.iter().map(|group| {
+        let seconds = group.members.iter().map(|&i| report.series[i].duration_s);
+        seconds.filter(|s| s.is_finite()).sum::<f64>()
+    });
+    if !groups.is_empty() {
+        let seconds = longest.fold(0.0, f64::max);
+        parts.push(numbers::duration_round(seconds * 1e9));
+    }
+    let inputs: Vec<String> = report
+        .inputs
+        .iter()
+        .map(|input| panels::file_name(input).to_owned())
+        .collect();
+    match inputs.len() {
+        0 => {}
+        1..=2 => parts.push(panels::listed(&inputs)),
+        many => parts.push(format!("{many} inputs")),
+    }
+    parts.join(" · ")
+}
+
+/// Work as a share of wall time.
+fn work_share(ledger: &Ledger) -> f64 {
+    share(ledger.work_ns, ledger.wall_ns)
+}
+
+/// A part of the account as a share; not a number of an empty account.
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole as f64
+}
+
+/// The groups that are shown whole.
+fn shown<'a>(report: &Report, groups: &'a [Group]) -> Vec<&'a Group> {
+    if groups.len() <= WHOLE_CPUS {
+        return groups.iter().collect();
+    }
+    let least = |group: &&Group| {
+        let shares = group
+            .members
+            .iter()
+            .map(|&i| work_share(&report.series[i].ledger));
+        shares.filter(|s| s.is_finite()).fold(1.0, f64::min)
+    };
+    let worst = groups.iter().min_by(|a, b| least(a).total_cmp(&least(b)));
+    worst.into_iter().collect()
+}
+
+/// One line a series, where there are too many to show each whole.
+fn overview(report: &Report, page: &mut Page<'_>) {
+    page.blank();
+    let mut table = Table::new("All CPUs")
+        .column("rate", Side::Left)
+        .column("work", Side::Right)
+        .column("pace", Side::Right)
+        .column("gaps", Side::Right)
+        .column("best", Side::Right)
+        .column("longest gap", Side::Right);
+    for series in &report.series {
+        let ledger = &series.ledger;
+        let pace = &ledger.pace_ns;
+        let pace_ns = pace
+            .frequency
+            .saturating_add(pace.microarchitecture)
+            .saturating_add(pace.unsplit);
+        let gaps_ns = ledger
+            .gaps_ns
+            .values()
+            .fold(0u64, |sum, ns| sum.saturating_add(*ns));
+        let percent = |ns: u64| Cell::from(numbers::percent(share(ns, ledger.wall_ns)));
+        let best = series
+            .best_pace
+            .as_ref()
+            .map_or(numbers::NONE.into(), |best| {
+                format!("{} ns/unit", numbers::pace(best.ns_per_unit))
+            });
+        let longest = series.gaps.as_ref().and_then(|gaps| gaps.longest.first());
+        table.row(vec![
+            panels::cpu_name(series.cpu).into(),
+            numbers::rate(series.rate_hz).into(),
+            percent(ledger.work_ns),
+            percent(pace_ns),
+            percent(gaps_ns),
+            best.into(),
+            longest
+                .map_or(numbers::NONE.into(), |gap| numbers::duration(gap.ns))
+                .into(),
+        ]);
+    }
+    page.table(&table);
+    page.line(&[(
+        "  The CPU that lost most follows; --format json has all of them.",
+        Paint::Dim,
+    )]);
+}
+
+/// All sections of one CPU.
+fn cpu(view: &View<'_>, name_it: bool, page: &mut Page<'_>) {
+    if name_it {
+        page.blank();
+        page.line(&[(&panels::cpu_name(view.group.cpu), Paint::Bold)]);
+    }
+    account::account(view, page);
+    strip::strip(view, page);
+    bands::bands(view, page);
+    gaps::gaps(view, page);
+    signals::signals(view, page);
+    shares::shares(view, page);
+}

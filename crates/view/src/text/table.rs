@@ -1,0 +1,348 @@
+//! A page of text: lines, wrapped sentences and aligned tables, everything escaped on its way in.
+//!
+//! Escapes for colour are added here and nowhere else, after the text was made safe and measured.
+
+use crate::Options;
+use crate::escape;
+
+/// How a piece of text stands out. Each is also told apart without colour, by place or by word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Paint {
+    /// Not at all.
+    #[default]
+    Plain,
+    /// Headings and the verdict.
+    Bold,
+    /// What is read last: column heads, units, notes.
+    Dim,
+    /// Losses and warnings. Bright enough on dark and dark enough on light; told from blue by the
+    /// colour-blind.
+    Loss,
+    /// Work.
+    Work,
+}
+
+impl Paint {
+    /// The parameters of ECMA-48's SGR. The terminal's own palette: it knows its background.
+    fn sgr(self) -> &'static str {
+        match self {
+            Paint::Plain => "",
+            Paint::Bold => "1",
+            Paint::Dim => "2",
+            Paint::Loss => "33",
+            Paint::Work => "34",
+        }
+    }
+}
+
+/// On which side of its column a cell stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// One cell of a table.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) paint: Paint,
+}
+
+impl Cell {
+    pub(crate) fn painted(text: impl Into<String>, paint: Paint) -> Cell {
+        Cell {
+            text: text.into(),
+            paint,
+        }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Cell {
+        Cell::painted(text, Paint::Plain)
+    }
+}
+
+/// Rows under one line of heads. The first head is the title of the section.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    heads: Vec<(String, Side)>,
+    rows: Vec<Vec<Cell>>,
+    /// Longest text of the first column; the rest is cut off.
+    pub(crate) first_width: usize,
+}
+
+impl Table {
+    /// A table of that title; its first column stands left.
+    pub(crate) fn new(title: &str) -> Table {
+        Table {
+            heads: vec![(title.into(), Side::Left)],
+            rows: Vec::new(),
+            first_width: 28,
+        }
+    }
+
+    /// Adds a column.
+    pub(crate) fn column(mut self, head: impl Into<String>, side: Side) -> Table {
+        self.heads.push((head.into(), side));
+        self
+    }
+
+    /// Adds a row; missing cells are empty.
+    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push(cells);
+    }
+
+    /// Whether there is no row.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// What is printed.
+#[derive(Debug)]
+pub(crate) struct Page<'a> {
+    pub(crate) options: &'a Options,
+    out: String,
+}
+
+impl<'a> Page<'a> {
+    pub(crate) fn new(options: &'a Options) -> Page<'a> {
+        Page {
+            options,
+            out: String::new(),
+        }
+    }
+
+    /// All that was written.
+    pub(crate) fn finish(self) -> String {
+        self.out
+    }
+
+    /// Columns to use.
+    pub(crate) fn width(&self) -> usize {
+        self.options.columns()
+    }
+
+    /// `text` as it may be shown.
+    pub(crate) fn safe(&self, text: &str) -> String {
+        match self.options.ascii {
+            true => escape::visible_ascii(text),
+            false => escape::visible(text),
+        }
+    }
+
+    /// One of two spellings of our own signs.
+    pub(crate) fn sign(&self, unicode: &'static str, ascii: &'static str) -> &'static str {
+        if self.options.ascii { ascii } else { unicode }
+    }
+
+    /// Appends text that is safe already.
+    fn push(&mut self, safe: &str, paint: Paint) {
+        if self.options.colour && paint != Paint::Plain && !safe.trim().is_empty() {
+            self.out += &format!("\x1b[{}m{safe}\x1b[0m", paint.sgr());
+        } else {
+            self.out += safe;
+        }
+    }
+
+    /// An empty line between two sections.
+    pub(crate) fn blank(&mut self) {
+        if !self.out.is_empty() && !self.out.ends_with("\n\n") {
+            self.out.push('\n');
+        }
+    }
+
+    /// A line of pieces, cut off at the width of the page.
+    pub(crate) fn line(&mut self, pieces: &[(&str, Paint)]) {
+        let mut left = self.width();
+        for (text, paint) in pieces {
+            let text = cut(&self.safe(text), left, self.sign("…", "~"));
+            left -= text.chars().count();
+            self.push(&text, *paint);
+        }
+        self.end_line();
+    }
+
+    /// A line of shades of our own after an axis label; both hold only characters chosen here.
+    pub(crate) fn shaded(&mut self, label: &str, shades: &str) {
+        self.push(label, Paint::Dim);
+        self.push(shades, Paint::Plain);
+        self.end_line();
+    }
+
+    /// Ends a line without trailing blanks.
+    fn end_line(&mut self) {
+        self.out.truncate(self.out.trim_end_matches(' ').len());
+        self.out.push('\n');
+    }
+
+    /// A sentence over as many lines as it takes: `first` before it, its length in blanks before the rest.
+    pub(crate) fn wrapped(&mut self, first: (&str, Paint), text: &str, paint: Paint) {
+        let lead = self.safe(first.0);
+        let indent = lead.chars().count();
+        let lines = wrap(
+            &self.safe(text),
+            self.width().saturating_sub(indent).max(20),
+        );
+        for (index, line) in lines.iter().enumerate() {
+            match index {
+                0 => self.push(&lead, first.1),
+                _ => self.out += &" ".repeat(indent),
+            }
+            self.push(line, paint);
+            self.end_line();
+        }
+    }
+
+    /// A table, its columns as wide as they must be and two blanks apart.
+    pub(crate) fn table(&mut self, table: &Table) {
+        let cell = |text: &str, column: usize| match column {
+            0 => cut(&self.safe(text), table.first_width, self.sign("…", "~")),
+            _ => self.safe(text),
+        };
+        let mut lines: Vec<Vec<Cell>> = vec![
+            table
+                .heads
+                .iter()
+                .enumerate()
+                .map(|(column, (head, _))| {
+                    let paint = if column == 0 { Paint::Bold } else { Paint::Dim };
+                    Cell::painted(self.safe(head), paint)
+                })
+                .collect(),
+        ];
+        lines.extend(table.rows.iter().map(|row| {
+            row.iter()
+                .enumerate()
+                .map(|(column, c)| {
+                    let indent = if column == 0 { "  " } else { "" };
+                    Cell::painted(format!("{indent}{}", cell(&c.text, column)), c.paint)
+                })
+                .collect()
+        }));
+        let width = |column: usize| {
+            let of = |line: &Vec<Cell>| line.get(column).map_or(0, |c| c.text.chars().count());
+            lines.iter().map(of).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..table.heads.len()).map(width).collect();
+        for line in &lines {
+            self.table_line(table, line, &widths);
+        }
+    }
+
+    fn table_line(&mut self, table: &Table, line: &[Cell], widths: &[usize]) {
+        let mut left = self.width();
+        for (column, ((cell, width), (_, side))) in
+            line.iter().zip(widths).zip(&table.heads).enumerate()
+        {
+            let gap = if column == 0 { 0 } else { 2 };
+            if left <= gap {
+                break;
+            }
+            left -= gap;
+            self.out += &" ".repeat(gap);
+            let text = cut(&cell.text, left.min(*width), self.sign("…", "~"));
+            let blanks = " ".repeat((*width).min(left) - text.chars().count());
+            left -= (*width).min(left);
+            match side {
+                Side::Left => {
+                    self.push(&text, cell.paint);
+                    self.out += &blanks;
+                }
+                Side::Right => {
+                    self.out += &blanks;
+                    self.push(&text, cell.paint);
+                }
+            }
+        }
+        self.end_line();
+    }
+}
+
+/// `text`, at most `width` characters, ending in `mark` where something was cut off.
+fn cut(text: &str, width: usize, mark: &str) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    match width {
+        0 => String::new(),
+        _ => text.chars().take(width - 1).chain(mark.chars()).collect(),
+    }
+}
+
+/// Breaks `text` at blanks into lines of at most `width` characters; a longer word is broken anywhere.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut length = 0;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let letters: Vec<char> = word.chars().collect();
+        if length > 0 && length + 1 + letters.len() > width {
+            lines.push(String::new());
+            length = 0;
+        }
+        for piece in letters.chunks(width) {
+            if length + piece.len() > width {
+                lines.push(String::new());
+                length = 0;
+            }
+            if let Some(line) = lines.last_mut() {
+                if length > 0 {
+                    line.push(' ');
+                    length += 1;
+                }
+                line.extend(piece);
+                length += piece.len();
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn columns_align() {
+        let options = Options::default();
+        let mut page = Page::new(&options);
+        let mut table = Table::new("Rates")
+            .column("count", Side::Right)
+            .column("what", Side::Left);
+        table.row(vec!["a".into(), "1".into(), "x".into()]);
+        table.row(vec!["bcdefg".into(), "1,000,000".into(), "y".into()]);
+        page.table(&table);
+        assert_eq!(
+            page.finish(),
+            "Rates         count  what\n  a               1  x\n  bcdefg  1,000,000  y\n"
+        );
+    }
+
+    #[test]
+    fn colour_wraps_what_was_escaped() {
+        let options = Options {
+            colour: true,
+            ..Options::default()
+        };
+        let mut page = Page::new(&options);
+        page.line(&[("a\x1b[2Jb", Paint::Bold)]);
+        assert_eq!(page.finish(), "\x1b[1ma\\x1b[2Jb\x1b[0m\n");
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_long_and_no_word_is_lost(text in "[a-z ]{0,300}", width in 20usize..100) {
+            let lines = wrap(&text, width);
+            for line in &lines {
+                prop_assert!(line.chars().count() <= width);
+            }
+            let letters = |s: &str| s.replace(' ', "");
+            prop_assert_eq!(letters(&lines.concat()), letters(&text));
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! The scenes: a quiet machine, a noisy one, one of two paces, an imported file, nothing, and malice.
+
+use super::sketch::{Random, Sketch, SketchGap};
+use bandscope_analysis::report::{Band, Certainty, Evidence, Finding, SCHEMA, Signal, Warning};
+use bandscope_analysis::{Analysis, Pyramid, Report};
+use bandscope_recording::Manifest;
+use bandscope_recording::manifest::{Counter, Kernel, Machine, Missing, State};
+use std::collections::BTreeMap;
+
+fn manifest() -> Manifest {
+    Manifest {
+        schema: bandscope_recording::manifest::SCHEMA.into(),
+        tool: "bandscope 0.1.0".into(),
+        started: "2026-11-21T20:15:07Z".into(),
+        state: State::Complete,
+        clock: bandscope_recording::manifest::Clock {
+            name: "tsc".into(),
+            ticks_per_ns: 2.300_012,
+            error_ppm: Some(0.4),
+            origin: "calibrated".into(),
+            invariant: Some(true),
+            read_ticks: BTreeMap::from([("plain".into(), 22.0), ("ordered".into(), 37.6)]),
+            ..Default::default()
+        },
+        kernels: vec![Kernel {
+            name: "mulss80".into(),
+            best_ticks_per_unit: Some(245.6),
+            placement_spread: Some(0.0007),
+            invariant: Some(true),
+            boundary_ticks: Some(12.0),
+            ..Kernel::default()
+        }],
+        counters: vec![Counter {
+            name: "context-switches".into(),
+            method: "read".into(),
+            read_ticks: 900.0,
+        }],
+        machine: Machine {
+            cpu_model: Some("Intel(R) Xeon(R) Processor @ 2.30GHz".into()),
+            microarchitecture: Some("Golden Cove".into()),
+            kernel: Some("Linux 6.18.0".into()),
+            hypervisor: Some("KVM".into()),
+            tick_hz: Some(250.0),
+            ..Machine::default()
+        },
+        missing: vec![Missing {
+            what: "hardware counters".into(),
+            why: "no hardware PMU".into(),
+            leaves_undecided: "frequency against microarchitecture".into(),
+        }],
+        ..Manifest::default()
+    }
+}
+
+fn band(ns_per_unit: f64, share: f64, median_dwell_s: f64, rate_hz: f64) -> Band {
+    Band {
+        ns_per_unit,
+        half_width: 0.0021,
+        count: 1e9 / rate_hz / ns_per_unit,
+        share,
+        stays: ((share * 10.0 / median_dwell_s) as u64).max(1),
+        median_dwell_s,
+        nature: "pace",
+    }
+}
+
+fn tick_signal(ns_per_event: f64) -> Signal {
+    Signal {
+        frequency_hz: 250.0004,
+        uncertainty_hz: 0.0021,
+        origin: "external",
+        ns_per_event,
+        p_value: 1e-40,
+        harmonics: 12,
+        seen_in: "gaps",
+    }
+}
+
+fn ticks(random: &mut Random, total_s: f64, hz: f64, ns: f64) -> Vec<SketchGap> {
+    (0..(total_s * hz) as u64)
+        .map(|k| SketchGap {
+            at_s: (k as f64 + 0.31) / hz,
+            ns: ns
+                * (1.0 + 0.25 * random.uniform() + if random.uniform() > 0.97 { 1.5 } else { 0.0 }),
+            cause: "tick",
+        })
+        .collect()
+}
+
+fn analysis(
+    input: &str,
+    verdict: &str,
+    drawn: Vec<(bandscope_analysis::report::Series, Pyramid)>,
+) -> Analysis {
+    let (series, pyramids) = drawn.into_iter().unzip();
+    let report = Report {
+        schema: SCHEMA,
+        inputs: vec![input.into()],
+        verdict: verdict.into(),
+        series,
+        ..Report::default()
+    };
+    Analysis { report, pyramids }
+}
+
+/// One rate, one band, a short tick.
+pub fn quiet() -> Analysis {
+    let mut random = Random(11);
+    let gaps = ticks(&mut random, 10.0, 250.0, 2_100.0);
+    let sketch = Sketch {
+        cpu: Some(1),
+        rate_hz: 10_000.0,
+        kernel: "mulss80",
+        origin: "quiet.bandscope",
+        best_ns: 106.8,
+        total_s: 10.0,
+        turn: (0, 1),
+        gaps: Some(gaps),
+        signals: vec![tick_signal(2_200.0)],
+        microarchitecture: false,
+    };
+    let (mut series, pyramid) = sketch.draw(|_| 106.8 * (1.0 + 0.0006 * random.normal().abs()));
+    series.bands = vec![band(106.85, 0.9996, 9.99, 10_000.0)];
+    let mut analysis = analysis(
+        "quiet.bandscope",
+        "CPU 1 gave this program 99.87 % of its time; the 250 Hz tick took most of the rest, 2.2 µs each.",
+        vec![(series, pyramid)],
+    );
+    analysis.report.recording = Some(manifest());
+    analysis
+}
+
+/// Two rates in alternating segments, a 250 Hz tick, a disk interrupt, other tasks and a hypervisor.
+pub fn noisy() -> Analysis {
+    let mut random = Random(5);
+    let mut gaps = ticks(&mut random, 10.0, 250.0, 9_400.0);
+    for _ in 0..1_500 {
+        gaps.push(SketchGap {
+            at_s: 10.0 * random.uniform(),
+            ns: 3_300.0 * (1.0 - random.uniform().ln()),
+            cause: "irq:virtio0-input.0",
+        });
+    }
+    for _ in 0..60 {
+        gaps.push(SketchGap {
+            at_s: 10.0 * random.uniform(),
+            ns: 80_000.0 * (0.2 - random.uniform().ln()),
+            cause: "task:kworker/1:2-events",
+        });
+    }
+    for _ in 0..25 {
+        gaps.push(SketchGap {
+            at_s: 10.0 * random.uniform(),
+            ns: 600_000.0 * (0.1 - random.uniform().ln()),
+            cause: "host",
+        });
+    }
+    gaps.push(SketchGap {
+        at_s: 6.412,
+        ns: 11_830_000.0,
+        cause: "task:cargo",
+    });
+    for _ in 0..500 {
+        gaps.push(SketchGap {
+            at_s: 10.0 * random.uniform(),
+            ns: 1_100.0,
+            cause: "unnamed",
+        });
+    }
+    let mut drawn = Vec::new();
+    for (turn, rate_hz) in [10_000.0, 7_777.0].into_iter().enumerate() {
+        let sketch = Sketch {
+            cpu: Some(1),
+            rate_hz,
+            kernel: "mulss80",
+            origin: "noisy.bandscope",
+            best_ns: 106.8,
+            total_s: 10.0,
+            turn: (turn as u64, 2),
+            gaps: Some(gaps.clone()),
+            signals: vec![tick_signal(11_000.0)],
+            microarchitecture: false,
+        };
+        let (mut series, pyramid) = sketch.draw(|t| {
+            let step = if (t * 0.7).sin() > 0.55 { 1.118 } else { 1.0 };
+            let rare = if random.uniform() > 0.9995 {
+                1.0 + 3.0 * random.uniform()
+            } else {
+                1.0
+            };
+            106.8 * step * rare * (1.0 + 0.004 * random.normal().abs())
+        });
+        series.bands = vec![
+            band(107.1, 0.687, 1.31, rate_hz),
+            band(119.7, 0.308, 0.84, rate_hz),
+        ];
+        drawn.push((series, pyramid));
+    }
+    let mut analysis = analysis(
+        "noisy.bandscope",
+        "CPU 1 gave this program about 95 % of its time; 3 % went to a slower pace that comes and goes, and 1.5 % to gaps, most of them the hypervisor's and the 250 Hz tick's.",
+        drawn,
+    );
+    analysis.report.findings = vec![
+        Finding {
+            kind: "bistable-pace", series: vec![0, 1], certainty: Certainty::Possible,
+            summary: "Two paces 11.8 % apart, 107.1 and 119.7 ns per unit, for about a second each; the lower one costs 3.3 % of the time.".into(),
+            evidence: BTreeMap::from([("ns_per_unit", Evidence::Numbers(vec![107.1, 119.7]))]),
+            next_step: Some("bandscope record --kernel mulss80,imul20 --duration 60s".into()),
+        },
+        Finding {
+            kind: "periodic-interference", series: vec![0, 1], certainty: Certainty::Certain,
+            summary: "250.000 Hz, the timer tick of this kernel, takes 11.0 µs each time: 0.28 % of the time.".into(),
+            evidence: BTreeMap::from([("frequency_hz", Evidence::Number(250.0004))]),
+            next_step: None,
+        },
+    ];
+    analysis.report.warnings = vec![Warning {
+        kind: "load",
+        message: "Two other tasks used 1.3 CPUs while the run was being prepared.".into(),
+        advice: Some("stop them, or choose another CPU with --cpus".into()),
+    }];
+    analysis.report.recording = Some(manifest());
+    analysis
+}
+
+/// The scene of the X: 23.96 and 128.2 ns per unit, changing on a 1 ms grid, and isolated edge quanta.
+pub fn two_paces() -> Analysis {
+    let mut random = Random(3);
+    let sketch = Sketch {
+        cpu: Some(4),
+        rate_hz: 10_000.0,
+        kernel: "ftq-o0",
+        origin: "x.bandscope",
+        best_ns: 23.96,
+        total_s: 20.0,
+        turn: (0, 1),
+        gaps: Some(ticks(&mut random, 20.0, 1_000.0, 2_500.0)),
+        signals: vec![Signal {
+            frequency_hz: 1000.0002,
+            uncertainty_hz: 0.0004,
+            ..tick_signal(2_500.0)
+        }],
+        microarchitecture: true,
+    };
+    let (mut series, pyramid) = sketch.draw(|t| {
+        let (fast, slow) = (23.96, 128.2);
+        let phase = (t * 1000.0 * (1.0 + 5e-6)).fract();
+        let here = ((t * 1000.0) as u64) % 5 == 2;
+        let edge = phase > 0.8 && ((t * 1000.0) as u64) % 5 < 2;
+        let mixed = 1.0 / (1.0 / slow + (1.0 / fast - 1.0 / slow) * ((t / 20.0) * 0.9 + 0.05));
+        let third = random.uniform() > 0.9996;
+        let pace = match (third, edge, here) {
+            (true, _, _) => 76.3,
+            (_, true, _) => mixed,
+            (_, _, true) => slow,
+            _ => fast,
+        };
+        pace * (1.0 + 0.0011 * random.normal().abs())
+    });
+    series.bands = vec![
+        band(23.98, 0.728, 0.004, 10_000.0),
+        Band {
+            nature: "mixture",
+            ..band(76.31, 0.0004, 0.0001, 10_000.0)
+        },
+        band(128.3, 0.199, 0.001_003_6, 10_000.0),
+    ];
+    let mut analysis = analysis(
+        "x.bandscope",
+        "CPU 4 ran one loop at two paces 5.35 times apart, without interruption: 26 % of the time was lost to the lower one, 0.3 % to the 1 kHz tick.",
+        vec![(series, pyramid)],
+    );
+    analysis.report.findings = vec![Finding {
+        kind: "bistable-pace",
+        series: vec![0],
+        certainty: Certainty::Likely,
+        summary: "Two paces, 23.98 and 128.3 ns per unit (5.35x), changing on a grid of 1.000 ms."
+            .into(),
+        evidence: BTreeMap::from([("ns_per_unit", Evidence::Numbers(vec![23.98, 128.3]))]),
+        next_step: Some("bandscope lab".into()),
+    }];
+    analysis.report.recording = Some(manifest());
+    analysis
+}
+
+/// Fourteen rows of counts: no gaps of their own, no machine.
+pub fn imported() -> Analysis {
+    let sketch = Sketch {
+        cpu: None,
+        rate_hz: 10_000.0,
+        kernel: "unknown",
+        origin: "spr-10khz-a.dat",
+        best_ns: 23.96,
+        total_s: 0.0014,
+        turn: (0, 1),
+        gaps: None,
+        signals: vec![],
+        microarchitecture: false,
+    };
+    let paces = [
+        23.96, 23.96, 35.3, 128.2, 128.2, 128.4, 128.2, 128.2, 128.2, 128.4, 128.2, 128.2, 50.0,
+        23.96,
+    ];
+    let (mut series, pyramid) = sketch.draw(|t| paces[((t * 10_000.0).round() as usize).min(13)]);
+    series.clock = bandscope_analysis::report::Clock {
+        ticks_per_ns: 1.0,
+        error_ppm: None,
+        drift_ppm: None,
+    };
+    series.bands = vec![
+        band(23.96, 0.214, 0.0002, 10_000.0),
+        band(128.2, 0.643, 0.000_9, 10_000.0),
+    ];
+    if let Some(best) = &mut series.best_pace {
+        best.origin = "series";
+        best.undisturbed = false;
+    }
+    let mut analysis = analysis(
+        "spr-10khz-a.dat",
+        "Two paces, 23.96 and 128.2 ns per unit (ratio 5.35): the lower one cost 54 % of these 1.4 ms.",
+        vec![(series, pyramid)],
+    );
+    analysis.report.warnings = vec![Warning {
+        kind: "short",
+        message: "14 quanta are too few for periodic signals.".into(),
+        advice: Some("record at least ten seconds".into()),
+    }];
+    analysis
+}
+
+/// Nothing at all: no series, no pyramid, no verdict.
+pub fn empty() -> Analysis {
+    let report = Report {
+        schema: SCHEMA,
+        ..Report::default()
+    };
+    Analysis {
+        report,
+        pyramids: Vec::new(),
+    }
+}
+
+/// Strings that attack a terminal or a browser, numbers that attack arithmetic, and absurd pyramids.
+pub fn hostile() -> Analysis {
+    const EVIL: &str = "x\x1b]0;owned\x07\u{9b}2J\u{202e}</text><script>alert('&\")</script>\r\n";
+    let mut analysis = noisy();
+    analysis.report.inputs = vec![EVIL.into()];
+    analysis.report.verdict = EVIL.repeat(3);
+    for (index, series) in analysis.report.series.iter_mut().enumerate() {
+        series.kernel = EVIL.into();
+        series.origin = EVIL.into();
+        series.rate_hz = [f64::NAN, 1e300][index];
+        series.ledger.gaps_ns = std::mem::take(&mut series.ledger.gaps_ns)
+            .into_iter()
+            .map(|(cause, ns)| (format!("{cause}{EVIL}"), ns))
+            .collect();
+        series.bands[0].ns_per_unit = f64::NAN;
+        series.bands[1].ns_per_unit = f64::INFINITY;
+        series.duration_s = -1.0;
+    }
+    for (index, pyramid) in analysis.pyramids.iter_mut().enumerate() {
+        pyramid.time_s = [(f64::NAN, 1.0), (5.0, 5.0)][index];
+        pyramid.density.pace_ns = [(0.0, f64::INFINITY), (1e-300, 1e300)][index];
+        pyramid.spectrum.step_hz = [f64::NAN, 0.0][index];
+        for gap in &mut pyramid.gaps {
+            gap.cause = EVIL.into();
+            gap.ns = f64::NAN;
+        }
+    }
+    if let Some(density) = analysis.pyramids.first_mut().map(|p| &mut p.density) {
+        density.counts.truncate(10);
+    }
+    if let Some(recording) = &mut analysis.report.recording {
+        recording.machine.cpu_model = Some(EVIL.into());
+        recording.machine.kernel = Some(EVIL.into());
+    }
+    analysis
+}
