@@ -2,3 +2,7 @@
 pub mod calibration;
 pub mod clock;
 pub mod kernels;
+pub mod memory;
+pub mod pin;
+pub mod ring;
+pub mod rseq;
