@@ -1,0 +1,73 @@
+//! One perf event, opened on the calling thread.
+
+use super::events::Event;
+use perf_event_open_sys as perf;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{FromRawFd, RawFd};
+
+/// How much the kernel lets this process see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// User mode, kernel and hypervisor.
+    All,
+    /// User mode alone (perf_event_paranoid 2).
+    User,
+}
+
+/// Opens `event` for the calling thread, on whatever CPU it runs.
+///
+/// A hardware event is pinned to a counter: it is never multiplexed, and reads as an error where there
+/// is no counter left.
+///
+/// # Errors
+/// What perf_event_open(2) says.
+pub fn open(event: &Event, scope: Scope, group: Option<RawFd>) -> io::Result<File> {
+    let Some(kind) = event.kind else {
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "no such PMU on this machine",
+        ));
+    };
+    let mut attributes = perf::bindings::perf_event_attr {
+        size: size_of::<perf::bindings::perf_event_attr>() as u32,
+        type_: kind,
+        config: event.config,
+        ..Default::default()
+    };
+    if event.is_software() {
+        attributes.read_format = u64::from(perf::bindings::PERF_FORMAT_GROUP);
+    } else {
+        attributes.set_pinned(1);
+    }
+    if scope == Scope::User {
+        attributes.set_exclude_kernel(1);
+        attributes.set_exclude_hv(1);
+    }
+    let flags = perf::bindings::PERF_FLAG_FD_CLOEXEC;
+    // SAFETY: the attributes live through the call and hold their own size; the result is checked.
+    let fd =
+        unsafe { perf::perf_event_open(&mut attributes, 0, -1, group.unwrap_or(-1), flags.into()) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel just handed out this descriptor, and nobody else has it.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// Reads the 64-bit words of an event or of a group into `words`.
+///
+/// # Errors
+/// If fewer come: a pinned event that found no counter reads as end of file.
+pub fn read_words(mut file: &File, words: &mut [u64]) -> io::Result<()> {
+    let mut bytes = [0u8; 8 * 8];
+    let length = 8 * words.len();
+    let buffer = bytes.get_mut(..length).ok_or(io::ErrorKind::InvalidInput)?;
+    if file.read(buffer)? != length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    for (word, bytes) in words.iter_mut().zip(buffer.chunks_exact(8)) {
+        *word = bytes.try_into().map(u64::from_ne_bytes).unwrap_or(0);
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! Facts about the machine, for the manifest. Each is optional: containers hide parts of /proc and /sys.
+
+mod cpu;
+mod files;
+mod frequency;
+mod isolation;
+mod security;
+mod tasks;
+mod tick;
+
+use bandscope_recording::manifest::Machine;
+pub use cpu::microarchitecture;
+pub use files::{cpu_list, text};
+pub use isolation::{isolated, nohz_full, online};
+pub use tasks::Scan;
+pub use tick::TickCount;
+
+/// Everything that does not depend on what happens during preparation.
+pub fn gather(cpus: &[u32]) -> Machine {
+    let mut machine = Machine {
+        architecture: Some(std::env::consts::ARCH.to_owned()),
+        ..Machine::default()
+    };
+    cpu::gather(&mut machine);
+    frequency::gather(cpus, &mut machine);
+    isolation::gather(cpus, &mut machine);
+    security::gather(&mut machine);
+    tasks::gather(&mut machine);
+    machine
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gathering_never_fails_and_knows_the_architecture() {
+        let machine = gather(&[0, 1023]);
+        println!("{machine:#?}");
+        assert_eq!(
+            machine.architecture.as_deref(),
+            Some(std::env::consts::ARCH)
+        );
+    }
+}

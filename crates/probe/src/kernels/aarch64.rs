@@ -1,0 +1,67 @@
+//! Work kernels of aarch64: register chains.
+
+use super::{Info, NativeKernel, Visitor};
+
+/// A copy may start at any instruction.
+macro_rules! placement_step {
+    () => {
+        "4"
+    };
+}
+
+/// 64 steps of four bytes.
+macro_rules! placement_alignment {
+    () => {
+        "8"
+    };
+}
+
+/// Calls a placed copy with the registers that the inlined unit uses.
+macro_rules! call_copy {
+    ($copy:ident, $($registers:tt)*) => {
+        // SAFETY: the copy is a unit and a return; besides the registers declared for the inlined unit
+        // the call writes the link register.
+        unsafe {
+            core::arch::asm!("blr {copy}", copy = in(reg) $copy, out("x30") _, $($registers)*);
+        }
+    };
+}
+
+const fn chain(name: &'static str, description: &'static str, operations: u32) -> Info {
+    Info {
+        name,
+        description,
+        operations,
+        slowest_pace: 5.0,
+        fractions: &[],
+        keeps_rules: true,
+    }
+}
+
+work_kernel! {
+    /// 80 dependent multiplications by 2 and 1/2 in turn: exact and normal for ever.
+    Fmul80, symbol: fmul80,
+    info: chain("fmul80", "80 dependent float multiplications in registers", 80),
+    needs: Ok(()),
+    body: ".rept 40\n fmul s0, s0, s1\n fmul s0, s0, s2\n .endr",
+    state: { value: f32 = 1.5, double: f32 = 2.0, halve: f32 = 0.5 },
+    registers: |this| {
+        inout("s0") this.value, in("s1") this.double, in("s2") this.halve,
+        options(nomem, preserves_flags)
+    },
+}
+
+work_kernel! {
+    /// As [`Fmul80`], a quarter as long: for rates above 100 kHz.
+    Fmul20, symbol: fmul20,
+    info: chain("fmul20", "20 dependent float multiplications in registers, for high rates", 20),
+    needs: Ok(()),
+    body: ".rept 10\n fmul s0, s0, s1\n fmul s0, s0, s2\n .endr",
+    state: { value: f32 = 1.5, double: f32 = 2.0, halve: f32 = 0.5 },
+    registers: |this| {
+        inout("s0") this.value, in("s1") this.double, in("s2") this.halve,
+        options(nomem, preserves_flags)
+    },
+}
+
+kernel_list! { default Fmul80, Fmul80, Fmul20 }

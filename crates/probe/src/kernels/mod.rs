@@ -1,0 +1,187 @@
+//! The work kernels: the fixed instruction sequence of a unit, in assembly, the same bytes in every build.
+//!
+//! # Rules for a noise probe (METHOD.md, section 5)
+//! Registers only; one serial dependency chain of an operation of 3 to 5 cycles on operands that are no
+//! constants; values that stay normal; scalar; no inner loop; unit start aligned to 64; hashed into the
+//! recording; one backward branch per unit. FTQ's published loops break these rules on purpose: they
+//! are here to reproduce what was published.
+//!
+//! Adding one: a `work_kernel!` in this architecture's file, and its name in the list at its end.
+
+#[macro_use]
+mod define;
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+mod twin;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(target_arch = "aarch64")]
+use aarch64 as native;
+#[cfg(target_arch = "x86_64")]
+use x86_64 as native;
+
+use bandscope_sampler::WorkKernel;
+pub use twin::{PLACEMENTS, Twin};
+
+/// What is known of a work kernel without running it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Info {
+    /// Name, as given to `--kernel`.
+    pub name: &'static str,
+    /// One line: what a unit does.
+    pub description: &'static str,
+    /// Operations in one unit.
+    pub operations: u32,
+    /// How much slower than its best the unit may become with the CPU present; see [`Info::gap_threshold`].
+    pub slowest_pace: f64,
+    /// Fractions of a unit that its structure declares: the shares of its inner loops.
+    pub fractions: &'static [f64],
+    /// Whether it keeps all of the rules for a noise probe.
+    pub keeps_rules: bool,
+}
+
+/// A gap is at least this much longer than the best unit, in nanoseconds.
+///
+/// Half a microsecond is below any interrupt's cost (about 1 us on bare metal, 2 us in a virtual
+/// machine) and above cache and TLB misses of the loop's own stores.
+const GAP_EXCESS_NS: f64 = 500.0;
+
+impl Info {
+    /// A unit that takes longer than this many ticks is a gap.
+    ///
+    /// `max(slowest_pace * best, best + 500 ns)`. A pace change must never be booked as a gap, so the
+    /// first term lies beyond every pace that a unit can take: register chains follow the clock
+    /// frequency alone, of which cores offer less than 5 to 1 under load (0.8 to 3.8 GHz); chains
+    /// through memory were seen up to 7.4 times slower (METHOD.md, section 5), so they get 10.
+    pub fn gap_threshold(&self, best_ticks: f64, ticks_per_ns: f64) -> u64 {
+        let slow = self.slowest_pace * best_ticks;
+        let excess = best_ticks + GAP_EXCESS_NS * ticks_per_ns;
+        slow.max(excess).ceil() as u64
+    }
+}
+
+/// A work kernel of this architecture.
+pub trait NativeKernel: WorkKernel + Default + Send + 'static {
+    /// What is known of it.
+    const INFO: Info;
+
+    /// Its bytes, assembled a second time apart from any loop, and 64 placed copies of them.
+    fn twin() -> Twin;
+
+    /// Executes placed copy `index` in place of the inlined one.
+    ///
+    /// # Panics
+    /// If `index` is not below [`PLACEMENTS`].
+    fn execute_copy(&mut self, index: usize);
+
+    /// Why this CPU cannot run it.
+    ///
+    /// # Errors
+    /// If it lacks an instruction: which.
+    fn supported() -> Result<(), &'static str>;
+}
+
+/// Something to do with a work kernel whose type is known only at run time.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// Does it.
+    fn visit<K: NativeKernel>(self) -> Self::Output;
+}
+
+/// Calls `visitor` with the work kernel of that name; `None` if there is none.
+pub fn dispatch<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
+    native::dispatch(name, visitor)
+}
+
+/// All work kernels of this architecture.
+pub fn kernels() -> Vec<Info> {
+    native::ALL.to_vec()
+}
+
+/// The work kernel that is used unless another is asked for.
+pub fn default_kernel() -> &'static str {
+    native::DEFAULT
+}
+
+/// Checks that this CPU can run the work kernel `name`.
+///
+/// # Errors
+/// If there is no such work kernel, or the CPU lacks an instruction; the sentence names what there is.
+pub fn check(name: &str) -> Result<Info, String> {
+    struct Check;
+    impl Visitor for Check {
+        type Output = Result<Info, &'static str>;
+        fn visit<K: NativeKernel>(self) -> Self::Output {
+            K::supported().map(|()| K::INFO)
+        }
+    }
+    match dispatch(name, Check) {
+        Some(Ok(info)) => Ok(info),
+        Some(Err(lacks)) => Err(format!(
+            "work kernel {name}: this CPU has no {lacks}; choose another, such as {}",
+            default_kernel()
+        )),
+        None => {
+            let names: Vec<_> = kernels().iter().map(|info| info.name).collect();
+            Err(format!(
+                "there is no work kernel {name:?} on {}, expected one of {}",
+                std::env::consts::ARCH,
+                names.join(", ")
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_lead_back() {
+        let names: BTreeSet<_> = kernels().iter().map(|info| info.name).collect();
+        assert_eq!(names.len(), kernels().len());
+        assert!(names.contains(default_kernel()));
+        let error = check("mulss\u{1b}81").unwrap_err();
+        assert!(error.contains("mulss\\u{1b}81") && error.contains(default_kernel()));
+    }
+
+    #[test]
+    fn a_pace_change_is_no_gap_and_a_microsecond_is() {
+        let info = check(default_kernel()).unwrap();
+        // 116 ns a unit at 2.3 GHz.
+        let threshold = info.gap_threshold(268.0, 2.3);
+        assert!(threshold as f64 > 268.0 * 4.75);
+        assert!((threshold as f64) < 268.0 + 2.3 * 1000.0);
+    }
+
+    /// Runs every kernel, inlined and each placed copy, and looks at its bytes.
+    struct Exercise;
+    impl Visitor for Exercise {
+        type Output = (Info, Vec<u8>, String);
+        fn visit<K: NativeKernel>(self) -> Self::Output {
+            let mut kernel = K::default();
+            if K::supported().is_ok() {
+                for index in 0..PLACEMENTS {
+                    kernel.execute();
+                    kernel.execute_copy(index);
+                }
+            }
+            (K::INFO, K::twin().bytes().to_vec(), K::twin().hash())
+        }
+    }
+
+    #[test]
+    fn all_kernels_run_and_differ_in_their_bytes() {
+        let mut hashes = BTreeSet::new();
+        for info in kernels() {
+            let (seen, bytes, hash) = dispatch(info.name, Exercise).unwrap();
+            assert_eq!(seen, info);
+            assert!(bytes.len() >= 4, "{}", info.name);
+            assert!(hash.starts_with("fnv1a64:") && hash.len() == 24, "{hash}");
+            assert!(hashes.insert(hash), "{}", info.name);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Work kernels of x86-64.
+//!
+//! FTQ's loops are written anew from what is published of them (METHOD.md, sections 2 and 5): a unit of
+//! the old benchmark increments a counter in an inner loop of 32 turns and decrements it in one of 31;
+//! today's does 20 multiplications of floats. They differ by what a compiler at various settings makes
+//! of that. Compilers address the frame through `rbp` set once, before the loop; a unit here sets it at
+//! its start, because inlined assembly cannot keep it: that alone renews memory renaming.
+
+use super::{Info, NativeKernel, Visitor};
+
+/// A copy may start at any byte.
+macro_rules! placement_step {
+    () => {
+        "1"
+    };
+}
+
+macro_rules! placement_alignment {
+    () => {
+        "6"
+    };
+}
+
+/// Calls a placed copy with the registers that the inlined unit uses.
+macro_rules! call_copy {
+    ($copy:ident, $($registers:tt)*) => {
+        // SAFETY: the copy is a unit and a return; it is called with the stack aligned and the
+        // registers declared for the inlined unit.
+        unsafe {
+            core::arch::asm!("call {copy}", copy = in(reg) $copy, $($registers)*);
+        }
+    };
+}
+
+const ALWAYS: Result<(), &str> = Ok(());
+
+/// A chain of registers: its pace follows the clock frequency alone.
+const fn chain(name: &'static str, description: &'static str, operations: u32) -> Info {
+    Info {
+        name,
+        description,
+        operations,
+        slowest_pace: 5.0,
+        fractions: &[],
+        keeps_rules: true,
+    }
+}
+
+/// One of FTQ's loops: through memory.
+const fn ftq(
+    name: &'static str,
+    description: &'static str,
+    operations: u32,
+    fractions: &'static [f64],
+) -> Info {
+    Info {
+        name,
+        description,
+        operations,
+        slowest_pace: 10.0,
+        fractions,
+        keeps_rules: false,
+    }
+}
+
+/// The shares of the old unit's two inner loops.
+const OLD_LOOPS: &[f64] = &[32.0 / 63.0, 31.0 / 63.0];
+
+work_kernel! {
+    /// 80 dependent multiplications by 2 and 1/2 in turn: exact and normal for ever.
+    Mulss80, symbol: mulss80,
+    info: chain("mulss80", "80 dependent float multiplications in registers", 80),
+    needs: ALWAYS,
+    body: ".rept 40\n mulss xmm0, xmm1\n mulss xmm0, xmm2\n .endr",
+    state: { value: f32 = 1.5, double: f32 = 2.0, halve: f32 = 0.5 },
+    registers: |this| {
+        inout("xmm0") this.value, in("xmm1") this.double, in("xmm2") this.halve,
+        options(nomem, preserves_flags)
+    },
+}
+
+work_kernel! {
+    /// As [`Mulss80`], a quarter as long: for rates above 100 kHz.
+    Mulss20, symbol: mulss20,
+    info: chain("mulss20", "20 dependent float multiplications in registers, for high rates", 20),
+    needs: ALWAYS,
+    body: ".rept 10\n mulss xmm0, xmm1\n mulss xmm0, xmm2\n .endr",
+    state: { value: f32 = 1.5, double: f32 = 2.0, halve: f32 = 0.5 },
+    registers: |this| {
+        inout("xmm0") this.value, in("xmm1") this.double, in("xmm2") this.halve,
+        options(nomem, preserves_flags)
+    },
+}
+
+work_kernel! {
+    /// 20 dependent integer multiplications by an odd number (Knuth's MMIX), which never gives 0.
+    Imul20, symbol: imul20,
+    info: chain("imul20", "20 dependent integer multiplications in registers", 20),
+    needs: ALWAYS,
+    body: ".rept 20\n imul rax, rcx\n .endr",
+    state: { value: u64 = 1, factor: u64 = 6_364_136_223_846_793_005 },
+    registers: |this| { inout("rax") this.value, in("rcx") this.factor, options(nomem) },
+}
+
+work_kernel! {
+    /// 20 dependent CRC-32C steps: an operation that no port but one executes.
+    Crc32x20, symbol: crc32x20,
+    info: chain("crc32x20", "20 dependent CRC-32C steps in registers (SSE4.2)", 20),
+    needs: if std::arch::is_x86_feature_detected!("sse4.2") { Ok(()) } else { Err("SSE4.2") },
+    body: ".rept 20\n crc32 rax, rcx\n .endr",
+    state: { value: u64 = 1, data: u64 = 0x0123_4567_89ab_cdef },
+    registers: |this| { inout("rax") this.value, in("rcx") this.data, options(nomem, preserves_flags) },
+}
+
+work_kernel! {
+    /// The old unit as gcc -O0 leaves it: counter and loop index in the frame.
+    FtqO0, symbol: ftq_o0,
+    info: ftq(
+        "ftq-o0",
+        "FTQ's old unit at -O0: 32 increments and 31 decrements, counter and index in memory",
+        63,
+        OLD_LOOPS,
+    ),
+    needs: ALWAYS,
+    body: "push rbp\n mov rbp, rsp\n \
+        mov dword ptr [rbp - 4], 0\n jmp 3f\n \
+        2: mov rax, qword ptr [rbp - 16]\n add rax, 1\n mov qword ptr [rbp - 16], rax\n \
+        add dword ptr [rbp - 4], 1\n \
+        3: cmp dword ptr [rbp - 4], 31\n jle 2b\n \
+        mov dword ptr [rbp - 4], 0\n jmp 5f\n \
+        4: mov rax, qword ptr [rbp - 16]\n sub rax, 1\n mov qword ptr [rbp - 16], rax\n \
+        add dword ptr [rbp - 4], 1\n \
+        5: cmp dword ptr [rbp - 4], 30\n jle 4b\n \
+        pop rbp",
+    state: {},
+    registers: |_this| { out("rax") _, options(nomem) },
+}
+
+work_kernel! {
+    /// The old unit as gcc -O2 compiles it: index in a register, counter loaded and stored.
+    FtqO2, symbol: ftq_o2,
+    info: ftq(
+        "ftq-o2",
+        "FTQ's old unit at -O2: 32 increments and 31 decrements of a counter in memory",
+        63,
+        OLD_LOOPS,
+    ),
+    needs: ALWAYS,
+    body: "mov ecx, 32\n \
+        2: mov rax, qword ptr [rsp - 16]\n add rax, 1\n mov qword ptr [rsp - 16], rax\n \
+        sub ecx, 1\n jne 2b\n \
+        mov ecx, 31\n \
+        3: mov rax, qword ptr [rsp - 16]\n sub rax, 1\n mov qword ptr [rsp - 16], rax\n \
+        sub ecx, 1\n jne 3b",
+    state: {},
+    registers: |_this| { out("rax") _, out("rcx") _, options(nomem) },
+}
+
+work_kernel! {
+    /// The old unit with its inner loops unrolled away.
+    FtqUnrolled, symbol: ftq_unrolled,
+    info: ftq(
+        "ftq-unrolled",
+        "FTQ's old unit unrolled: 32 increments and 31 decrements of a counter in memory",
+        63,
+        OLD_LOOPS,
+    ),
+    needs: ALWAYS,
+    body: ".rept 32\n mov rax, qword ptr [rsp - 16]\n add rax, 1\n mov qword ptr [rsp - 16], rax\n .endr\n \
+        .rept 31\n mov rax, qword ptr [rsp - 16]\n sub rax, 1\n mov qword ptr [rsp - 16], rax\n .endr",
+    state: {},
+    registers: |_this| { out("rax") _, options(nomem) },
+}
+
+work_kernel! {
+    /// Today's unit at -O0: 20 multiplications, each through the frame.
+    ///
+    /// Like the original it overflows: 1e8 to the fifth power is no float, so from the fifth
+    /// multiplication of a unit on it multiplies infinity, which costs what a normal number costs.
+    FtqFloat20Stack, symbol: ftq_float20_stack,
+    info: ftq(
+        "ftq-float20-stack",
+        "FTQ's current unit at -O0: 20 float multiplications through memory, infinite after 5",
+        20,
+        &[],
+    ),
+    needs: ALWAYS,
+    // 0x3f800000 is 1.0, 0x4cbebc20 is 1e8.
+    body: "push rbp\n mov rbp, rsp\n \
+        mov dword ptr [rbp - 4], 0x3f800000\n mov dword ptr [rbp - 8], 0x4cbebc20\n \
+        .rept 20\n \
+        movss xmm0, dword ptr [rbp - 4]\n mulss xmm0, dword ptr [rbp - 8]\n \
+        movss dword ptr [rbp - 4], xmm0\n \
+        .endr\n \
+        pop rbp",
+    state: {},
+    registers: |_this| { out("xmm0") _, options(nomem, preserves_flags) },
+}
+
+kernel_list! {
+    default Mulss80,
+    Mulss80, Mulss20, Imul20, Crc32x20, FtqO0, FtqO2, FtqUnrolled, FtqFloat20Stack
+}

@@ -1,0 +1,175 @@
+//! The thread that measures one CPU: pinned, warmed up, through all segments of the run.
+
+use crate::clock::{self, Ordered, Plain};
+use crate::counters::{self, Counters};
+use crate::kernels::{self, NativeKernel, Visitor};
+use crate::pin;
+use crate::ring::Writer;
+use crate::rseq::Rseq;
+use crate::sink::{Account, RingSink};
+use bandscope_sampler::{Clock, GapRecord, Outcome, QuantumRecord, Segment, measure};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// One segment of the plan, in ticks.
+#[derive(Clone, Debug)]
+pub struct PlannedSegment {
+    /// Index of the series.
+    pub series: u32,
+    /// Work kernel.
+    pub kernel: String,
+    /// Length of a quantum.
+    pub quantum_ticks: f64,
+    /// Number of quanta.
+    pub quanta: u64,
+    /// A unit that takes longer is a gap.
+    pub gap_threshold_ticks: u64,
+    /// A checkpoint after so many quanta without a gap.
+    pub quanta_between_checkpoints: u32,
+}
+
+/// What all measuring threads of a run share.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    /// In order.
+    pub segments: Vec<PlannedSegment>,
+    /// Read the clock ordered inside a quantum.
+    pub ordered_reads: bool,
+    /// Counters to open.
+    pub counters: counters::Plan,
+    /// Whether rseq passed its check.
+    pub preemption_known: bool,
+    /// Counter value at tick 0 of the recording.
+    pub origin: u64,
+    /// Set to end the run after the quantum under way.
+    pub stop: &'a AtomicBool,
+    /// Counter value at which measuring starts; 0 as long as it is not known.
+    pub go: &'a AtomicU64,
+}
+
+/// Measures: sets the thread up, calls `ready`, runs the first work kernel until `go`, then all segments.
+///
+/// # Errors
+/// If the thread cannot be pinned or its counters cannot be opened; `ready` is not called then.
+pub fn run(
+    cpu: u32,
+    plan: &Plan<'_>,
+    quanta: Writer<QuantumRecord>,
+    gaps: Writer<GapRecord>,
+    ready: impl FnOnce(),
+) -> Result<Account, String> {
+    pin::pin(&[cpu]).map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
+    let counters = Counters::open(&plan.counters)
+        .map_err(|error| format!("CPU {cpu}: cannot open the counters again: {error}"))?;
+    let rseq = Rseq::of_this_thread().ok();
+    let mut sink = RingSink::new(
+        quanta,
+        gaps,
+        plan.stop,
+        counters,
+        rseq,
+        plan.preemption_known,
+    );
+    sink.account().origin = plan.origin;
+    ready();
+    if let Some(first) = plan.segments.first() {
+        kernels::dispatch(&first.kernel, WarmUp { plan });
+    }
+    for segment in &plan.segments {
+        if plan.stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let visitor = RunSegment {
+            segment,
+            plan,
+            sink: &mut sink,
+        };
+        kernels::dispatch(&segment.kernel, visitor);
+    }
+    Ok(std::mem::take(sink.account()))
+}
+
+/// Runs the work kernel until `go`: by time, not by samples, so that frequency and caches are where
+/// they will be (METHOD.md, "warm-up").
+struct WarmUp<'a> {
+    plan: &'a Plan<'a>,
+}
+
+impl Visitor for WarmUp<'_> {
+    type Output = ();
+    fn visit<K: NativeKernel>(self) {
+        let mut kernel = K::default();
+        loop {
+            let go = self.plan.go.load(Ordering::Acquire);
+            let waited = go != 0 && clock::ticks().wrapping_sub(go) as i64 >= 0;
+            if waited || self.plan.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            (0..64).for_each(|_| kernel.execute());
+        }
+    }
+}
+
+struct RunSegment<'a, 'b> {
+    segment: &'a PlannedSegment,
+    plan: &'a Plan<'a>,
+    sink: &'a mut RingSink<'b>,
+}
+
+impl Visitor for RunSegment<'_, '_> {
+    type Output = ();
+    fn visit<K: NativeKernel>(self) {
+        if self.plan.ordered_reads {
+            self.measure::<Ordered, K>(Ordered);
+        } else {
+            self.measure::<Plain, K>(Plain);
+        }
+    }
+}
+
+impl RunSegment<'_, '_> {
+    /// Measures the segment, going on after a clock that ran backwards.
+    fn measure<C: Clock, K: NativeKernel>(self, mut clock: C) {
+        let mut left = self.segment.quanta;
+        while left > 0 {
+            let origin = self.sink.account().origin;
+            let start = clock.now_ordered();
+            self.sink.begin_segment(
+                start.wrapping_sub(origin),
+                self.segment.series,
+                self.segment.quanta_between_checkpoints,
+            );
+            let segment = Segment {
+                quantum_ticks: self.segment.quantum_ticks,
+                quanta: left,
+                gap_threshold_ticks: self.segment.gap_threshold_ticks,
+                origin,
+            };
+            match measure_segment::<C, K>(&mut clock, self.sink, &segment, start) {
+                Outcome::Complete | Outcome::Stopped => return,
+                Outcome::ClockWentBack(ticks) => {
+                    let account = self.sink.account();
+                    account.incident(
+                        "clock-jump",
+                        format!("the clock ran backwards by {ticks} ticks; times go on from there"),
+                    );
+                    // Recorded times must not run backwards: the origin moves with the clock.
+                    account.origin = origin.wrapping_sub(ticks);
+                    left -= account.quanta_in_segment.min(left);
+                }
+            }
+        }
+    }
+}
+
+/// The measuring loop of one clock and one work kernel: a function of its own, so that its assembly
+/// can be looked at by name.
+#[inline(never)]
+pub fn measure_segment<C: Clock, K: NativeKernel>(
+    clock: &mut C,
+    sink: &mut RingSink<'_>,
+    segment: &Segment,
+    start: u64,
+) -> Outcome {
+    let mut kernel = K::default();
+    measure(clock, &mut kernel, sink, segment, start)
+}

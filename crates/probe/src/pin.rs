@@ -1,0 +1,130 @@
+//! Which CPUs this process may use, and keeping a thread on some of them.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::io;
+
+/// CPUs that the calling thread may run on, ascending.
+///
+/// # Errors
+/// If the kernel does not say, as with more than 1024 CPUs.
+pub fn allowed() -> io::Result<Vec<u32>> {
+    Ok(members(&sched_getaffinity(None)?))
+}
+
+fn members(set: &CpuSet) -> Vec<u32> {
+    (0..CpuSet::MAX_CPU)
+        .filter(|&cpu| set.is_set(cpu))
+        .map(|cpu| cpu as u32)
+        .collect()
+}
+
+/// Keeps the calling thread on `cpus` and checks that it took.
+///
+/// # Errors
+/// If the kernel refuses, or narrows the set (a cpuset, a CPU that is offline).
+pub fn pin(cpus: &[u32]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    for &cpu in cpus {
+        if cpu as usize >= CpuSet::MAX_CPU {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        set.set(cpu as usize);
+    }
+    sched_setaffinity(None, &set)?;
+    let got = allowed()?;
+    if got == cpus {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "the kernel allowed CPUs {} instead of {}",
+        list(&got),
+        list(cpus)
+    )))
+}
+
+/// Puts the calling thread's CPUs back when dropped.
+#[derive(Debug)]
+pub struct Restore(CpuSet);
+
+impl Restore {
+    /// Remembers the calling thread's CPUs.
+    ///
+    /// # Errors
+    /// As [`allowed`].
+    pub fn remember() -> io::Result<Restore> {
+        Ok(Restore(sched_getaffinity(None)?))
+    }
+}
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        // If its CPUs are gone by now there is nothing to put back.
+        let _ = sched_setaffinity(None, &self.0);
+    }
+}
+
+/// A list of CPUs as people write it, such as `0,2-5`; `cpus` must ascend.
+pub fn list(cpus: &[u32]) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for &cpu in cpus {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => parts.push((cpu, cpu)),
+        }
+    }
+    let parts: Vec<String> = parts
+        .into_iter()
+        .map(|(first, last)| match last - first {
+            0 => first.to_string(),
+            _ => format!("{first}-{last}"),
+        })
+        .collect();
+    parts.join(",")
+}
+
+/// The CPUs in a list as the kernel writes it; what does not read is left out.
+pub fn parse_list(text: &str) -> Vec<u32> {
+    text.trim()
+        .split(',')
+        .filter_map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            Some(first.trim().parse::<u32>().ok()?..=last.trim().parse::<u32>().ok()?)
+        })
+        .flatten()
+        .take(CpuSet::MAX_CPU)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_written_as_people_write_them() {
+        assert_eq!(list(&[0, 2, 3, 4, 7]), "0,2-4,7");
+        assert_eq!(list(&[]), "");
+        assert_eq!(parse_list("0,2-4,7\n"), [0, 2, 3, 4, 7]);
+        assert_eq!(parse_list("(null)"), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn a_thread_is_pinned_and_put_back() {
+        let before = allowed().unwrap();
+        std::thread::spawn(move || {
+            {
+                let _restore = Restore::remember().unwrap();
+                pin(&before[..1]).unwrap();
+                assert_eq!(allowed().unwrap(), before[..1]);
+            }
+            assert_eq!(allowed().unwrap(), before);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_refused() {
+        assert!(pin(&[1023]).is_err() || allowed().unwrap().contains(&1023));
+        assert!(pin(&[4_000_000]).is_err());
+    }
+}

@@ -1,0 +1,398 @@
+//! Where the measuring loop puts what it measures: two rings, and the counters.
+//!
+//! A quantum costs a store, a prefetch, and a look at the CPU's number and the stop flag. All else
+//! stands in functions of its own that are not inlined: reading counters after a gap, and what happens
+//! when a ring is full or the thread finds itself on another CPU. Quanta that do not fit are counted,
+//! and the segment is cut: a new one starts with the first quantum that is kept.
+
+use crate::clock;
+use crate::counters::Counters;
+use crate::ring::Writer;
+use crate::rseq::Rseq;
+use bandscope_recording::gaps::MAX_COUNTERS;
+use bandscope_recording::manifest::Incident;
+use bandscope_sampler::record::Unpacked;
+use bandscope_sampler::{Flow, GapRecord, QuantumRecord, Sink};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Incidents kept; the rest is counted. Their memory is set aside before the run.
+const MOST_INCIDENTS: usize = 64;
+/// A new segment needs room for its header and a quantum, and is worth it only for some more.
+const ROOM_TO_RESUME: u64 = 64;
+
+/// The sink of one measuring thread. Bound to its thread by what the kernel shares with it.
+#[derive(Debug)]
+pub struct RingSink<'a> {
+    quanta: Writer<QuantumRecord>,
+    gaps: Writer<GapRecord>,
+    stop: &'a AtomicBool,
+    /// Where the CPU's number stands: in the thread's rseq area, or in `polled_cpu`.
+    cpu_now: *const u32,
+    /// The CPU of the segment under way.
+    cpu: u32,
+    /// The CPU as it was last asked for, where there is no rseq.
+    polled_cpu: Box<u32>,
+    quanta_until_checkpoint: u32,
+    quanta_between_checkpoints: u32,
+    series: u32,
+    /// Start of a segment whose header found no room yet.
+    header: Option<u64>,
+    /// The gap being handled.
+    gap: GapRecord,
+    counters: Option<Counters>,
+    rseq: Option<Rseq>,
+    preemption_known: bool,
+    account: Account,
+}
+
+/// What happened on the way.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    /// Quanta of the segment under way, kept or lost.
+    pub quanta_in_segment: u64,
+    /// Quanta that found no room.
+    pub lost_quanta: u64,
+    /// Gaps that found no room.
+    pub lost_gaps: u64,
+    /// Counter value at tick 0 of the recording.
+    pub origin: u64,
+    /// CPU changes and cuts.
+    pub incidents: Vec<Incident>,
+    /// Incidents beyond those.
+    pub more_incidents: u64,
+}
+
+impl Account {
+    /// Notes an incident at this moment.
+    pub fn incident(&mut self, kind: &str, detail: String) {
+        if self.incidents.len() >= MOST_INCIDENTS {
+            self.more_incidents += 1;
+            return;
+        }
+        self.incidents.push(Incident {
+            kind: kind.to_owned(),
+            ticks: clock::ticks().wrapping_sub(self.origin),
+            detail,
+        });
+    }
+}
+
+impl<'a> RingSink<'a> {
+    /// A sink of the calling thread, which must stay on it.
+    pub fn new(
+        quanta: Writer<QuantumRecord>,
+        gaps: Writer<GapRecord>,
+        stop: &'a AtomicBool,
+        counters: Option<Counters>,
+        rseq: Option<Rseq>,
+        preemption_known: bool,
+    ) -> RingSink<'a> {
+        let polled_cpu = Box::new(rustix::thread::sched_getcpu() as u32);
+        let cpu_now = rseq.as_ref().map_or(&raw const *polled_cpu, Rseq::cpu);
+        RingSink {
+            quanta,
+            gaps,
+            stop,
+            cpu_now,
+            cpu: *polled_cpu,
+            polled_cpu,
+            quanta_until_checkpoint: u32::MAX,
+            quanta_between_checkpoints: u32::MAX,
+            series: 0,
+            header: None,
+            gap: GapRecord::default(),
+            counters,
+            rseq,
+            preemption_known,
+            account: Account {
+                incidents: Vec::with_capacity(MOST_INCIDENTS),
+                ..Account::default()
+            },
+        }
+    }
+
+    /// Starts a segment at `start` ticks since the origin, with a checkpoint after each
+    /// `quanta_between_checkpoints` quanta without a gap.
+    pub fn begin_segment(&mut self, start: u64, series: u32, quanta_between_checkpoints: u32) {
+        self.poll_cpu();
+        self.cpu = self.cpu_now();
+        self.series = series;
+        self.quanta_between_checkpoints = quanta_between_checkpoints.max(1);
+        self.quanta_until_checkpoint = self.quanta_between_checkpoints;
+        self.account.quanta_in_segment = 0;
+        self.header = Some(start);
+        self.store_header();
+        if let Some(rseq) = &self.rseq {
+            rseq.arm();
+        }
+    }
+
+    /// Whether the CPU's number must be asked for, because the kernel does not keep it in memory.
+    pub fn must_poll_cpu(&self) -> bool {
+        self.rseq.is_none()
+    }
+
+    /// What happened on the way.
+    pub fn account(&mut self) -> &mut Account {
+        &mut self.account
+    }
+
+    #[inline(always)]
+    fn cpu_now(&self) -> u32 {
+        // SAFETY: it points into the rseq area of this thread, or to `polled_cpu`: both live as long
+        // as the sink, which does not leave its thread. The kernel may change the former at any time.
+        unsafe { self.cpu_now.read_volatile() }
+    }
+
+    fn poll_cpu(&mut self) {
+        if self.must_poll_cpu() {
+            let cpu = rustix::thread::sched_getcpu() as u32;
+            let polled: *mut u32 = &mut *self.polled_cpu;
+            // SAFETY: the box is this sink's own; written volatile because it is read so.
+            unsafe { polled.write_volatile(cpu) };
+        }
+    }
+
+    /// Stores the header of the segment under way if there is room for it and some quanta.
+    fn store_header(&mut self) -> bool {
+        let Some(start) = self.header else {
+            return true;
+        };
+        if self.quanta.look_for_room() < ROOM_TO_RESUME {
+            self.quanta.close();
+            return false;
+        }
+        self.header = None;
+        self.quanta
+            .push(QuantumRecord::segment(start, self.series, self.cpu))
+    }
+
+    /// A quantum for which the common path did not do: the ring is full, or the CPU has changed.
+    #[cold]
+    #[inline(never)]
+    fn store_uncommon(&mut self, record: QuantumRecord) {
+        let cpu = self.cpu_now();
+        if cpu != self.cpu {
+            self.account.incident(
+                "cpu-change",
+                format!(
+                    "the measuring thread moved from CPU {} to CPU {cpu}",
+                    self.cpu
+                ),
+            );
+            self.cpu = cpu;
+            // The quantum that ends on the new CPU begins where the last record ended.
+            self.header = self.header.or(self.quanta.last().map(end));
+        }
+        let cut = self.header.is_some();
+        if cut {
+            self.store_header();
+        } else {
+            self.quanta.look_for_room();
+        }
+        if !self.quanta.push(record) {
+            if !cut {
+                self.account.incident(
+                    "segment-cut",
+                    "the consumer fell behind and quanta were lost".to_owned(),
+                );
+            }
+            self.account.lost_quanta += 1;
+            self.header = Some(end(record));
+            self.quanta.close();
+        }
+    }
+
+    /// Reads counters and the preemption flag.
+    fn read(&mut self, start: u64, duration: u64) {
+        self.gap.start = start;
+        self.gap.duration = duration;
+        self.gap.flags = 0;
+        if let Some(rseq) = self.rseq.as_ref().filter(|_| self.preemption_known) {
+            self.gap.flags = GapRecord::PREEMPTION_KNOWN;
+            if rseq.preempted() {
+                self.gap.flags |= GapRecord::PREEMPTED;
+                rseq.arm();
+            }
+        }
+        if let Some(counters) = &self.counters {
+            counters.read(&mut self.gap.counters);
+        }
+        self.quanta_until_checkpoint = self.quanta_between_checkpoints;
+    }
+}
+
+/// End of a record, or start of the segment that it announces, modulo 2^48.
+fn end(record: QuantumRecord) -> u64 {
+    match record.unpack() {
+        Unpacked::Segment { start, .. } => start,
+        Unpacked::Quantum { end, .. } => end,
+    }
+}
+
+impl Sink for RingSink<'_> {
+    #[inline(always)]
+    fn quantum(&mut self, record: QuantumRecord) -> Flow {
+        if self.cpu_now() != self.cpu || !self.quanta.push(record) {
+            self.store_uncommon(record);
+        }
+        self.account.quanta_in_segment += 1;
+        self.quanta_until_checkpoint -= 1;
+        if self.stop.load(Ordering::Relaxed) {
+            Flow::Stop
+        } else if self.quanta_until_checkpoint == 0 {
+            Flow::Checkpoint
+        } else {
+            Flow::Continue
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn gap(&mut self, start: u64, duration: u64) {
+        self.read(start, duration);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn checkpoint(&mut self, now: u64) {
+        self.poll_cpu();
+        self.read(now, 0);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn handled(&mut self, ticks: u64) {
+        self.gap.handling = u32::try_from(ticks).unwrap_or(u32::MAX);
+        if !self.gaps.push(self.gap)
+            && (self.gaps.look_for_room() == 0 || !self.gaps.push(self.gap))
+        {
+            self.account.lost_gaps += 1;
+        }
+    }
+}
+
+const _: () = assert!(MAX_COUNTERS == 5, "a gap's record is one cache line");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring::{Reader, ring};
+    use bandscope_recording::{Gap, Quanta};
+    use bandscope_sampler::Assembler;
+
+    struct Rig {
+        quanta: Reader<QuantumRecord>,
+        gaps: Reader<GapRecord>,
+        assembler: Assembler,
+    }
+
+    impl Rig {
+        fn new(records: usize, stop: &AtomicBool) -> (RingSink<'_>, Rig) {
+            let (quanta_writer, quanta) = ring(records).unwrap();
+            let (gaps_writer, gaps) = ring(2).unwrap();
+            let rig = Rig {
+                quanta,
+                gaps,
+                assembler: Assembler::new(0),
+            };
+            (
+                RingSink::new(quanta_writer, gaps_writer, stop, None, None, false),
+                rig,
+            )
+        }
+
+        fn drain(&mut self) -> (Quanta, Vec<Gap>) {
+            let (mut records, mut gap_records) = (Vec::new(), Vec::new());
+            self.quanta.take(u64::MAX, &mut records);
+            self.gaps.take(u64::MAX, &mut gap_records);
+            self.assembler.push_gaps(gap_records);
+            let (mut quanta, mut gaps) = Default::default();
+            self.assembler
+                .push_quanta(records, &mut quanta, &mut gaps, |_, _, _| {});
+            (quanta, gaps)
+        }
+    }
+
+    fn quantum(k: u64) -> QuantumRecord {
+        QuantumRecord::quantum(100 * (k + 1), 10, 0, 100)
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted_and_cuts_the_segment() {
+        let stop = AtomicBool::new(false);
+        let (mut sink, mut rig) = Rig::new(128, &stop);
+        sink.begin_segment(0, 0, u32::MAX);
+        // 127 fit beside the header.
+        for k in 0..130 {
+            assert_eq!(sink.quantum(quantum(k)), Flow::Continue);
+        }
+        assert_eq!(sink.account().lost_quanta, 3);
+        let (first, _) = rig.drain();
+        for k in 130..140 {
+            sink.quantum(quantum(k));
+        }
+        let (second, _) = rig.drain();
+        assert_eq!((first.len(), second.len()), (127, 10));
+        assert_eq!((second.start[0], second.end[0]), (13_000, 13_100));
+        assert_eq!((first.segment[126], second.segment[0]), (0, 1));
+        let account = sink.account();
+        assert_eq!(account.quanta_in_segment, 140);
+        assert_eq!(account.incidents.len(), 1);
+        assert_eq!(account.incidents[0].kind, "segment-cut");
+    }
+
+    #[test]
+    fn another_cpu_cuts_the_segment_at_the_start_of_its_quantum() {
+        let stop = AtomicBool::new(false);
+        let (mut sink, mut rig) = Rig::new(128, &stop);
+        sink.begin_segment(0, 3, u32::MAX);
+        let cpu = sink.cpu;
+        sink.quantum(quantum(0));
+        let polled: *mut u32 = &mut *sink.polled_cpu;
+        // SAFETY: the sink's own box.
+        unsafe { polled.write_volatile(cpu + 1) };
+        sink.quantum(quantum(1));
+        sink.quantum(quantum(2));
+        let (quanta, _) = rig.drain();
+        assert_eq!(quanta.start, [0, 100, 200]);
+        assert_eq!(quanta.cpu, [cpu, cpu + 1, cpu + 1]);
+        assert_eq!(quanta.segment, [0, 1, 1]);
+        assert_eq!(rig.assembler.series(), 3);
+        assert_eq!(sink.account().incidents[0].kind, "cpu-change");
+    }
+
+    #[test]
+    fn gaps_beyond_the_ring_are_counted() {
+        let stop = AtomicBool::new(false);
+        let (mut sink, mut rig) = Rig::new(128, &stop);
+        sink.begin_segment(0, 0, u32::MAX);
+        for k in 0..3 {
+            sink.gap(10 * k, 5);
+            sink.handled(1);
+        }
+        sink.quantum(QuantumRecord::quantum(100, 7, 3, 82));
+        let (quanta, gaps) = rig.drain();
+        assert_eq!(gaps.len(), 2);
+        assert_eq!(sink.account().lost_gaps, 1);
+        // The lost gap's time still stands in the quantum.
+        assert_eq!(quanta.gap_ticks[0] + quanta.measurement_ticks[0], 18);
+    }
+
+    #[test]
+    fn checkpoints_come_after_quiet_quanta_only() {
+        let stop = AtomicBool::new(false);
+        let (mut sink, _rig) = Rig::new(128, &stop);
+        sink.begin_segment(0, 0, 3);
+        sink.quantum(quantum(0));
+        sink.quantum(quantum(1));
+        sink.gap(205, 50);
+        sink.handled(1);
+        let flows: Vec<Flow> = (2..5).map(|k| sink.quantum(quantum(k))).collect();
+        assert_eq!(flows, [Flow::Continue, Flow::Continue, Flow::Checkpoint]);
+        sink.checkpoint(500);
+        sink.handled(1);
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(sink.quantum(quantum(5)), Flow::Stop);
+    }
+}
