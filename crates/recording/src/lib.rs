@@ -13,8 +13,12 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+pub mod csv;
+pub mod dat;
 pub mod error;
+mod export;
 pub mod gaps;
+pub mod inputs;
 pub mod json;
 mod layout;
 pub mod manifest;

@@ -1,0 +1,96 @@
+//! Rows of a `.dat` file into quanta: the end of each is the start of the next.
+
+use crate::dat::scan::Item;
+use crate::{Quanta, Quantum};
+
+/// Quanta handed out at a time: their columns stay within a second-level cache.
+const CHUNK_ROWS: usize = 8192;
+/// The largest number of a segment that a recording can hold.
+const MAX_SEGMENT: u32 = i32::MAX as u32;
+
+/// The number of the segment that a comment says begins here.
+pub fn segment_mark(comment: &[u8]) -> Option<u32> {
+    let number = comment.strip_prefix(b"Segment ")?;
+    std::str::from_utf8(number).ok()?.trim().parse().ok()
+}
+
+/// Gathers rows and hands out quanta.
+pub struct Builder<'a> {
+    quanta: Quanta,
+    /// Start and count of the last row, whose end is not known yet.
+    open: Option<(u64, u32)>,
+    segment: u32,
+    /// The segment that begins with the next row.
+    next_segment: Option<u32>,
+    first_time: u64,
+    nominal_ns: u64,
+    visit: &'a mut dyn FnMut(&Quanta),
+}
+
+impl<'a> Builder<'a> {
+    /// A builder that counts time from `first_time`.
+    pub fn new(first_time: u64, rate_hz: f64, visit: &'a mut dyn FnMut(&Quanta)) -> Builder<'a> {
+        Builder {
+            quanta: Quanta::default(),
+            open: None,
+            segment: 0,
+            next_segment: None,
+            first_time,
+            nominal_ns: (1e9 / rate_hz).round() as u64,
+            visit,
+        }
+    }
+
+    /// Takes the next row or comment.
+    pub fn take(&mut self, item: Item<'_>) {
+        match item {
+            Item::Row(time, count) => self.row(time - self.first_time, count),
+            Item::Comment(comment) => {
+                if let Some(mark) = segment_mark(comment) {
+                    self.next_segment = Some(mark.min(MAX_SEGMENT));
+                }
+            }
+        }
+    }
+
+    fn row(&mut self, start: u64, count: u32) {
+        let last = self.open.replace((start, count));
+        match (last, self.next_segment.take()) {
+            (Some((last, count)), None) => self.push(last, start, count),
+            (Some((last, count)), Some(segment)) => {
+                self.push(last, start.min(self.nominal_end(last)), count);
+                let following = self.segment.saturating_add(1).min(MAX_SEGMENT);
+                self.segment = segment.max(following);
+            }
+            (None, segment) => self.segment = segment.unwrap_or(0),
+        }
+    }
+
+    /// Ends the last quantum and hands out what is left.
+    pub fn finish(mut self) {
+        if let Some((last, count)) = self.open.take() {
+            self.push(last, self.nominal_end(last), count);
+        }
+        if !self.quanta.is_empty() {
+            (self.visit)(&self.quanta);
+        }
+    }
+
+    fn nominal_end(&self, start: u64) -> u64 {
+        start.saturating_add(self.nominal_ns)
+    }
+
+    fn push(&mut self, start: u64, end: u64, count: u32) {
+        self.quanta.push(Quantum {
+            start,
+            end,
+            count,
+            segment: self.segment,
+            ..Quantum::default()
+        });
+        if self.quanta.len() == CHUNK_ROWS {
+            (self.visit)(&self.quanta);
+            self.quanta.clear();
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! One line of a `.dat` file: a row, a comment, or a reason why it is neither.
+
+use crate::text::quoted;
+
+/// What a line says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Line<'a> {
+    /// Start of a quantum in nanoseconds, and its count.
+    Row(u64, u32),
+    /// What stands behind the `#`, without blanks around it.
+    Comment(&'a [u8]),
+    /// Nothing.
+    Blank,
+}
+
+/// Why a line is no row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadLine {
+    /// What stands there, shortened and escaped.
+    pub found: String,
+    /// What should stand there.
+    pub expected: &'static str,
+    /// There is one column, and it is a good time: the file may be cut off here.
+    pub one_column: bool,
+}
+
+const ROW: &str = "a time in whole nanoseconds and a count, separated by blanks";
+
+/// Times are kept below 2^63 ns, 292 years, so that differences fit a signed number.
+const MAX_TIME: u64 = i64::MAX as u64;
+
+/// Parses a line without its line feed. A carriage return at its end is a blank.
+pub fn parse(line: &[u8]) -> Result<Line<'_>, BadLine> {
+    match fast_row(line) {
+        Some((time, count)) => Ok(Line::Row(time, count)),
+        None => parse_slowly(line),
+    }
+}
+
+/// The usual row: digits, blanks, digits. Whatever else it is, [`parse_slowly`] tells.
+#[inline]
+fn fast_row(line: &[u8]) -> Option<(u64, u32)> {
+    let (time, rest) = digits(line)?;
+    let count = skip_blanks(rest);
+    if count.len() == rest.len() {
+        return None;
+    }
+    let (count, rest) = digits(count)?;
+    let end_of_line = skip_blanks(rest).is_empty();
+    (end_of_line && time <= MAX_TIME).then_some((time, u32::try_from(count).ok()?))
+}
+
+/// The number at the start of `text` and what follows; `None` if there is none or it exceeds 64 bits.
+#[inline]
+fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0u64;
+    let mut length = 0;
+    for &byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+        length += 1;
+    }
+    (length > 0).then(|| (value, &text[length..]))
+}
+
+#[inline]
+fn skip_blanks(text: &[u8]) -> &[u8] {
+    let blanks = text.iter().take_while(|&&byte| is_blank(byte)).count();
+    &text[blanks..]
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r')
+}
+
+fn parse_slowly(line: &[u8]) -> Result<Line<'_>, BadLine> {
+    let text = line.trim_ascii();
+    if let Some(comment) = text.strip_prefix(b"#") {
+        return Ok(Line::Comment(comment.trim_ascii()));
+    }
+    let columns: Vec<&[u8]> = text
+        .split(|&byte| is_blank(byte))
+        .filter(|column| !column.is_empty())
+        .collect();
+    let bad = |found: &[u8], expected| BadLine {
+        found: quoted(found),
+        expected,
+        one_column: false,
+    };
+    match columns[..] {
+        [] => Ok(Line::Blank),
+        [time] => Err(BadLine {
+            one_column: number(time).is_some(),
+            ..bad(text, ROW)
+        }),
+        [time, count] => {
+            let time = number(time)
+                .filter(|&time| time <= MAX_TIME)
+                .ok_or_else(|| {
+                    bad(
+                        time,
+                        "a time in whole nanoseconds, from 0 to 9223372036854775807",
+                    )
+                })?;
+            let count = number(count)
+                .and_then(|count| u32::try_from(count).ok())
+                .ok_or_else(|| bad(count, "a count, a whole number from 0 to 4294967295"))?;
+            Ok(Line::Row(time, count))
+        }
+        _ => Err(bad(
+            text,
+            "two columns: a time in whole nanoseconds and a count",
+        )),
+    }
+}
+
+/// `text` as a number of digits only.
+fn number(text: &[u8]) -> Option<u64> {
+    digits(text)
+        .filter(|(_, rest)| rest.is_empty())
+        .map(|(value, _)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_read_as_people_write_them() {
+        for line in [
+            "00007700000 4174",
+            "7700000\t4174\r",
+            "  7700000   0004174  ",
+        ] {
+            assert_eq!(
+                parse(line.as_bytes()),
+                Ok(Line::Row(7_700_000, 4174)),
+                "{line}"
+            );
+        }
+        assert_eq!(
+            parse(b"  # Frequency 1 \r"),
+            Ok(Line::Comment(b"Frequency 1"))
+        );
+        assert_eq!(parse(b" \t\r"), Ok(Line::Blank));
+        let limits = b"9223372036854775807 4294967295";
+        assert_eq!(parse(limits), Ok(Line::Row(MAX_TIME, u32::MAX)));
+    }
+
+    #[test]
+    fn what_is_no_row_is_said() {
+        for (line, found, expected) in [
+            ("1 2 3", "\"1 2 3\"", "two columns"),
+            ("1 many", "\"many\"", "a count"),
+            ("soon 2", "\"soon\"", "a time"),
+            ("1 -2", "\"-2\"", "a count"),
+            ("-1 2", "\"-1\"", "a time"),
+            ("NaN 2", "\"NaN\"", "a time"),
+            ("1 NaN", "\"NaN\"", "a count"),
+            ("1e30 2", "\"1e30\"", "a time"),
+            (
+                "1000000000000000000000000000000 2",
+                "\"1000000000000000000000000000000\"",
+                "a time",
+            ),
+            (
+                "1 1000000000000000000000000000000",
+                "\"1000000000000000000000000000000\"",
+                "a count",
+            ),
+            ("1 4294967296", "\"4294967296\"", "a count"),
+            ("9223372036854775808 1", "\"9223372036854775808\"", "a time"),
+            ("1 2\0", "\"2\\0\"", "a count"),
+            (
+                "\x1b[2J",
+                "\"\\u{1b}[2J\"",
+                "a time in whole nanoseconds and a count",
+            ),
+        ] {
+            let bad = parse(line.as_bytes()).unwrap_err();
+            assert_eq!(bad.found, found);
+            assert!(bad.expected.contains(expected), "{line}: {}", bad.expected);
+            assert!(!bad.one_column);
+        }
+        assert!(parse(b"34189136731").unwrap_err().one_column);
+    }
+}

@@ -1,0 +1,134 @@
+//! One pass over a `.dat` file: rows in order of time, comments, and an error at the first bad line.
+
+use crate::Error;
+use crate::dat::line::{Line, parse};
+use crate::dat::lines::{Lines, MAX_LINE, Next};
+use crate::text::quoted;
+use std::io::Read;
+use std::path::Path;
+
+/// What a pass hands out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Item<'a> {
+    /// Start of a quantum in nanoseconds as printed, and its count.
+    Row(u64, u32),
+    /// What stands behind a `#`.
+    Comment(&'a [u8]),
+}
+
+/// Reads `reader` to its end and returns whether the last line ended in a line feed. `path` is for messages.
+pub fn scan(
+    path: &Path,
+    reader: impl Read,
+    mut visit: impl FnMut(Item<'_>),
+) -> Result<bool, Error> {
+    let mut lines = Lines::new(reader);
+    let mut last = 0;
+    loop {
+        let number = lines.number() + 1;
+        let bad = match lines.next_line().map_err(Error::io(path, "cannot read"))? {
+            Next::End => return Ok(lines.terminated()),
+            Next::TooLong(line) => {
+                return Err(row_error(
+                    path,
+                    number,
+                    too_long(line),
+                    "lines of at most 4096 bytes".into(),
+                ));
+            }
+            Next::Line(line) => match parse(line) {
+                Ok(Line::Row(time, _)) if time < last => {
+                    return Err(row_error(
+                        path,
+                        number,
+                        time.to_string(),
+                        format!("{last} or later, the time of the row before it"),
+                    ));
+                }
+                Ok(Line::Row(time, count)) => {
+                    last = time;
+                    visit(Item::Row(time, count));
+                    continue;
+                }
+                Ok(Line::Comment(comment)) => {
+                    visit(Item::Comment(comment));
+                    continue;
+                }
+                Ok(Line::Blank) => continue,
+                Err(bad) => bad,
+            },
+        };
+        let mut expected = bad.expected.to_owned();
+        if bad.one_column && lines.is_last().map_err(Error::io(path, "cannot read"))? {
+            expected.push_str("; this is the last row: the file seems cut off");
+        }
+        return Err(row_error(path, number, bad.found, expected));
+    }
+}
+
+fn too_long(line: &[u8]) -> String {
+    format!("{}, a line of more than {MAX_LINE} bytes", quoted(line))
+}
+
+fn row_error(path: &Path, row: u64, found: String, expected: String) -> Error {
+    Error::Row {
+        path: path.into(),
+        row,
+        found,
+        expected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &[u8]) -> String {
+        let scanned = scan(Path::new("x.dat"), text, |_| {});
+        scanned.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn rows_and_comments_come_in_order() {
+        let mut items = Vec::new();
+        let text = b"# Frequency 10000\r\n00100 7\r\n\r\n100 0\r\n#\r\n205 8";
+        let terminated = scan(Path::new("x.dat"), &text[..], |item| {
+            items.push(format!("{item:?}"))
+        });
+        assert!(!terminated.unwrap());
+        assert_eq!(items.len(), 5);
+        assert_eq!(items[1..3], ["Row(100, 7)", "Row(100, 0)"]);
+    }
+
+    #[test]
+    fn errors_name_line_found_and_expected() {
+        assert_eq!(
+            message(b"# header\n100 7\n99 7\n"),
+            "x.dat:3: found 99, expected 100 or later, the time of the row before it"
+        );
+        assert_eq!(
+            message(b"100 7\n200 7 1\n"),
+            "x.dat:2: found \"200 7 1\", expected two columns: a time in whole nanoseconds and a count"
+        );
+        for cut in [&b"100 7\n20"[..], b"100 7\n20\n", b"100 7\n200 "] {
+            assert!(
+                message(cut).ends_with("the file seems cut off"),
+                "{}",
+                message(cut)
+            );
+        }
+        assert!(!message(b"100\n200 7\n").contains("cut off"));
+    }
+
+    #[test]
+    fn two_gigabytes_in_one_line_are_refused_at_once() {
+        let endless = std::io::repeat(b'1').take(2 << 30);
+        let scanned = scan(Path::new("x.dat"), endless, |_| {});
+        let message = scanned.unwrap_err().to_string();
+        assert!(
+            message.contains("a line of more than 4096 bytes"),
+            "{message}"
+        );
+        assert!(message.len() < 200);
+    }
+}

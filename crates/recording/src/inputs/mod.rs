@@ -1,0 +1,371 @@
+//! Whatever the user names, as series of one machine.
+//!
+//! A path is a recording if it is a directory and a file of the original FTQ otherwise. Several inputs are
+//! joined: the manifest is that of the first real recording, and the ticks of every other input are
+//! converted to its clock, so that an analysis needs to know one clock only.
+
+mod convert;
+
+use crate::dat::DatFile;
+use crate::manifest::Counter;
+use crate::read::{self, Opened, ReadWarning};
+use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source};
+use convert::Converter;
+use std::path::{Path, PathBuf};
+
+/// One input, of whatever kind.
+#[derive(Debug)]
+pub enum Input {
+    /// A recording's directory.
+    Recording(Opened),
+    /// A file of the original FTQ.
+    Dat(DatFile),
+}
+
+/// Opens what `path` names.
+///
+/// # Errors
+/// As [`read::open`] or [`DatFile::open`].
+pub fn open_any(path: &Path) -> Result<Input, Error> {
+    let metadata = std::fs::metadata(path).map_err(Error::io(path, "cannot read"))?;
+    if metadata.is_dir() {
+        read::open(path).map(Input::Recording)
+    } else {
+        DatFile::open(path).map(Input::Dat)
+    }
+}
+
+impl Input {
+    /// What is strange about the input but harmless.
+    pub fn warnings(&self) -> &[ReadWarning] {
+        match self {
+            Input::Recording(recording) => recording.warnings(),
+            Input::Dat(file) => file.warnings(),
+        }
+    }
+
+    fn source(&self) -> &dyn Source {
+        match self {
+            Input::Recording(recording) => recording,
+            Input::Dat(file) => file,
+        }
+    }
+}
+
+impl Source for Input {
+    fn manifest(&self) -> &Manifest {
+        self.source().manifest()
+    }
+
+    fn series(&self) -> &[Series] {
+        self.source().series()
+    }
+
+    fn replay_quanta(&self, index: usize, visit: &mut dyn FnMut(Chunk<'_>)) -> Result<(), Error> {
+        self.source().replay_quanta(index, visit)
+    }
+
+    fn replay_gaps(&self, index: usize, visit: &mut dyn FnMut(&[Gap])) -> Result<(), Error> {
+        self.source().replay_gaps(index, visit)
+    }
+}
+
+/// Several sources as one.
+pub struct Inputs {
+    sources: Vec<Box<dyn Source>>,
+    manifest: Manifest,
+    series: Vec<Series>,
+    /// For each series: its source, its index there, and how its ticks and counters are converted.
+    places: Vec<(usize, usize, Converter)>,
+    warnings: Vec<ReadWarning>,
+}
+
+impl Inputs {
+    /// Opens all paths.
+    ///
+    /// # Errors
+    /// The first that occurs; as [`open_any`].
+    pub fn open(paths: &[PathBuf]) -> Result<Inputs, Error> {
+        let mut sources: Vec<Box<dyn Source>> = Vec::new();
+        let mut warnings = Vec::new();
+        for path in paths {
+            let input = open_any(path)?;
+            warnings.extend_from_slice(input.warnings());
+            sources.push(Box::new(input));
+        }
+        let mut inputs = Inputs::new(sources);
+        warnings.append(&mut inputs.warnings);
+        inputs.warnings = warnings;
+        Ok(inputs)
+    }
+
+    /// Joins sources. Where they seem to be of different machines, that is a warning.
+    pub fn new(sources: Vec<Box<dyn Source>>) -> Inputs {
+        let leader = sources
+            .iter()
+            .position(|source| is_real(source.manifest()))
+            .unwrap_or(0);
+        let mut manifest = sources
+            .get(leader)
+            .map_or_else(Manifest::default, |source| source.manifest().clone());
+        let (mut series, mut places, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, source) in sources.iter().enumerate() {
+            let own = source.manifest();
+            if number != leader {
+                add_kernels(&mut manifest, own);
+                compare(&manifest, own, source.series(), &mut warnings);
+            }
+            for (index, one) in source.series().iter().enumerate() {
+                series.push(one.clone());
+                places.push((number, index, Converter::new(own, &manifest)));
+            }
+        }
+        Inputs {
+            sources,
+            manifest,
+            series,
+            places,
+            warnings,
+        }
+    }
+
+    /// What is strange about the inputs, alone or together, but harmless.
+    pub fn warnings(&self) -> &[ReadWarning] {
+        &self.warnings
+    }
+}
+
+fn is_real(manifest: &Manifest) -> bool {
+    manifest.clock.origin != "imported"
+}
+
+fn add_kernels(manifest: &mut Manifest, other: &Manifest) {
+    for kernel in &other.kernels {
+        if !manifest
+            .kernels
+            .iter()
+            .any(|known| known.name == kernel.name)
+        {
+            manifest.kernels.push(kernel.clone());
+        }
+    }
+}
+
+fn names(counters: &[Counter]) -> Vec<&str> {
+    counters.iter().map(|counter| &*counter.name).collect()
+}
+
+/// Warns where `other` does not seem to be of the machine of `manifest`.
+fn compare(
+    manifest: &Manifest,
+    other: &Manifest,
+    series: &[Series],
+    warnings: &mut Vec<ReadWarning>,
+) {
+    if !is_real(manifest) || !is_real(other) {
+        return;
+    }
+    let origin = series.first().map_or("an input", |series| &series.origin);
+    let mut warn = |kind, what: String, advice: &str| {
+        warnings.push(ReadWarning {
+            kind,
+            message: format!("{origin}: {what}"),
+            advice: advice.into(),
+        });
+    };
+    let model = |manifest: &Manifest| {
+        let model = manifest.machine.cpu_model.as_deref().unwrap_or("unknown");
+        crate::text::quoted(model.as_bytes())
+    };
+    if manifest.machine.cpu_model != other.machine.cpu_model {
+        warn(
+            "different-machines",
+            format!(
+                "CPU {}, but {} in the first recording",
+                model(other),
+                model(manifest)
+            ),
+            "the series are of different machines: report each by itself",
+        );
+    }
+    let (ours, theirs) = (&manifest.clock, &other.clock);
+    let apart = (ours.ticks_per_ns / theirs.ticks_per_ns - 1.0).abs();
+    if ours.name != theirs.name || apart > SAME_CLOCK {
+        warn(
+            "different-clocks",
+            format!(
+                "{} ticks per ns, but {} in the first recording",
+                theirs.ticks_per_ns, ours.ticks_per_ns
+            ),
+            "ticks were converted; if it is one machine, one calibration is wrong",
+        );
+    }
+    if names(&manifest.counters) != names(&other.counters) {
+        warn(
+            "different-counters",
+            "other counters than in the first recording".into(),
+            "counters of the same name were kept, others left out",
+        );
+    }
+}
+
+/// Two calibrations of one clock agree to 0.1 % even where one run was too short to calibrate well.
+const SAME_CLOCK: f64 = 1e-3;
+
+impl Source for Inputs {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn series(&self) -> &[Series] {
+        &self.series
+    }
+
+    fn replay_quanta(&self, index: usize, visit: &mut dyn FnMut(Chunk<'_>)) -> Result<(), Error> {
+        let (source, series, converter) = &self.places[index];
+        if converter.keeps_ticks() {
+            return self.sources[*source].replay_quanta(*series, visit);
+        }
+        let mut converted = Quanta::default();
+        self.sources[*source].replay_quanta(*series, &mut |chunk| {
+            converter.quanta(chunk, &mut converted);
+            converted.for_each_chunk(visit);
+        })
+    }
+
+    fn replay_gaps(&self, index: usize, visit: &mut dyn FnMut(&[Gap])) -> Result<(), Error> {
+        let (source, series, converter) = &self.places[index];
+        let mut converted = Vec::new();
+        self.sources[*source].replay_gaps(*series, &mut |gaps| {
+            converter.gaps(gaps, &mut converted);
+            visit(&converted);
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Quantum;
+    use crate::manifest::{Clock, Kernel};
+    use crate::source::InMemory;
+
+    fn source(clock: Clock, cpu_model: &str, kernel: &str, counters: &[&str]) -> Box<dyn Source> {
+        let mut manifest = Manifest {
+            clock,
+            ..Manifest::default()
+        };
+        manifest.machine.cpu_model = Some(cpu_model.into());
+        manifest.kernels = vec![Kernel {
+            name: kernel.into(),
+            ..Kernel::default()
+        }];
+        let counter = |name: &&str| Counter {
+            name: (*name).into(),
+            ..Counter::default()
+        };
+        manifest.counters = counters.iter().map(counter).collect();
+        let mut quanta = Quanta::default();
+        quanta.push(Quantum {
+            start: 100,
+            end: 203,
+            gap_ticks: 50,
+            measurement_ticks: 53,
+            count: 1,
+            ..Quantum::default()
+        });
+        quanta.push(Quantum {
+            start: 203,
+            end: 301,
+            count: 2,
+            ..Quantum::default()
+        });
+        Box::new(InMemory {
+            manifest,
+            series: vec![Series {
+                cpu: None,
+                rate_hz: 1e7,
+                kernel: kernel.into(),
+                gaps_known: true,
+                ends_known: true,
+                origin: "test".into(),
+            }],
+            quanta: vec![quanta],
+            gaps: vec![vec![Gap {
+                start: 120,
+                duration: 51,
+                counters: [1, 2, 3, 4, 5],
+                ..Gap::default()
+            }]],
+        })
+    }
+
+    fn tsc(ticks_per_ns: f64) -> Clock {
+        Clock {
+            name: "tsc".into(),
+            origin: "calibrated".into(),
+            ticks_per_ns,
+            ..Clock::default()
+        }
+    }
+
+    fn kinds(inputs: &Inputs) -> Vec<&'static str> {
+        inputs
+            .warnings()
+            .iter()
+            .map(|warning| warning.kind)
+            .collect()
+    }
+
+    #[test]
+    fn an_imported_file_is_converted_to_the_clock_of_the_recording() {
+        let inputs = Inputs::new(vec![
+            source(Clock::imported(), "", "unknown", &[]),
+            source(tsc(2.5), "A", "mulss80", &[]),
+        ]);
+        assert_eq!(inputs.manifest().clock.ticks_per_ns, 2.5);
+        assert_eq!(inputs.manifest().kernels.len(), 2);
+        assert!(kinds(&inputs).is_empty());
+        let mut seen = Vec::new();
+        for index in 0..2 {
+            inputs
+                .replay_quanta(index, &mut |chunk| {
+                    seen.push((chunk.start.to_vec(), chunk.end.to_vec()))
+                })
+                .unwrap();
+        }
+        assert_eq!(
+            seen,
+            [
+                (vec![250, 508], vec![508, 753]),
+                (vec![100, 203], vec![203, 301]),
+            ]
+        );
+    }
+
+    #[test]
+    fn different_machines_are_noticed() {
+        let inputs = Inputs::new(vec![
+            source(tsc(2.5), "A", "mulss80", &["cycles", "irqs"]),
+            source(tsc(2.6), "B", "mulss80", &["irqs"]),
+        ]);
+        assert_eq!(
+            kinds(&inputs),
+            [
+                "different-machines",
+                "different-clocks",
+                "different-counters"
+            ]
+        );
+        let mut counters = Vec::new();
+        inputs
+            .replay_gaps(1, &mut |gaps| counters.push(gaps[0].counters))
+            .unwrap();
+        assert_eq!(counters, [[0, 1, 0, 0, 0]]);
+    }
+
+    #[test]
+    fn nothing_is_an_input_too() {
+        assert!(Inputs::new(Vec::new()).series().is_empty());
+    }
+}
