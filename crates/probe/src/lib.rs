@@ -1,14 +1,35 @@
 //! Touches the machine: its clock, its work kernels, counters, facts.
+//!
+//! [`ThisMachine`] implements [`bandscope_sampler::Machine`]. `prepare` chooses CPUs, calibrates the
+//! [`clock`], tests [`kernels`] and [`counters`] and gathers [`facts`]; `run` starts a measuring thread
+//! for each CPU, whose loop (`bandscope_sampler::measure`) writes into a ring that the calling thread
+//! empties. This is the one crate of the workspace that may use `unsafe`.
+
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+compile_error!("bandscope measures Linux on x86-64 and aarch64");
+
 pub mod boundary;
 pub mod calibration;
 pub mod clock;
+mod consumer;
 pub mod counters;
 pub mod facts;
 pub mod kernels;
 pub mod measuring_thread;
 pub mod memory;
 pub mod pin;
+mod plan;
+mod preparation;
+pub mod quietest;
 pub mod ring;
 pub mod rseq;
+mod run;
 pub mod self_test;
 pub mod sink;
+mod this_machine;
+
+pub use kernels::{default_kernel, kernels};
+pub use this_machine::ThisMachine;

@@ -42,8 +42,16 @@ pub struct Plan<'a> {
     pub origin: u64,
     /// Set to end the run after the quantum under way.
     pub stop: &'a AtomicBool,
+    /// Set if the run cannot begin, or ends early without the user's wish.
+    pub halt: &'a AtomicBool,
     /// Counter value at which measuring starts; 0 as long as it is not known.
     pub go: &'a AtomicU64,
+}
+
+impl Plan<'_> {
+    fn ends(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.halt.load(Ordering::Relaxed)
+    }
 }
 
 /// Measures: sets the thread up, calls `ready`, runs the first work kernel until `go`, then all segments.
@@ -75,7 +83,7 @@ pub fn run(
         kernels::dispatch(&first.kernel, WarmUp { plan });
     }
     for segment in &plan.segments {
-        if plan.stop.load(Ordering::Relaxed) {
+        if plan.ends() {
             break;
         }
         let visitor = RunSegment {
@@ -101,7 +109,7 @@ impl Visitor for WarmUp<'_> {
         loop {
             let go = self.plan.go.load(Ordering::Acquire);
             let waited = go != 0 && clock::ticks().wrapping_sub(go) as i64 >= 0;
-            if waited || self.plan.stop.load(Ordering::Relaxed) {
+            if waited || self.plan.ends() {
                 return;
             }
             (0..64).for_each(|_| kernel.execute());

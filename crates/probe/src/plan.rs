@@ -1,0 +1,205 @@
+//! Checks a request against this machine. Every refusal says what is wrong and what would do.
+
+use crate::facts;
+use crate::kernels::{self, Info};
+use crate::pin;
+use bandscope_recording::manifest::Kernel;
+use bandscope_sampler::machine::Length;
+use bandscope_sampler::record::MAX_QUANTUM_TICKS;
+use bandscope_sampler::{MachineError, Request};
+
+/// A quantum holds at least so many units: with fewer, its length is that of its units.
+const LEAST_UNITS: f64 = 20.0;
+/// Ticks per nanosecond that a counter may have: 1 MHz to 100 GHz.
+const TICKS_PER_NS: std::ops::RangeInclusive<f64> = 0.001..=100.0;
+/// The longest run, a year, and the most quanta, so that no count overflows.
+const LONGEST_S: f64 = 366.0 * 86_400.0;
+const MOST_SAMPLES: u64 = 1 << 48;
+
+fn refuse<T>(why: String) -> Result<T, MachineError> {
+    Err(MachineError::Request(why))
+}
+
+/// Checks what needs no measurement: CPUs, work kernels, numbers.
+///
+/// # Errors
+/// [`MachineError::Request`].
+pub fn check(request: &Request, allowed: &[u32]) -> Result<(), MachineError> {
+    for &cpu in &request.cpus {
+        check_cpu(cpu, allowed)?;
+    }
+    let mut sorted = request.cpus.clone();
+    sorted.sort_unstable();
+    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return refuse(format!("CPU {} is named twice", pair[0]));
+    }
+    check_kernels(&request.kernels)?;
+    if request.rates_hz.is_empty() {
+        return refuse("no rate is given, expected one at least, such as 10kHz".to_owned());
+    }
+    for &rate in &request.rates_hz {
+        if !(rate.is_finite() && rate > 0.0) {
+            return refuse(format!(
+                "rate {rate} Hz: expected a number of hertz above 0, such as 10kHz"
+            ));
+        }
+    }
+    check_times(request)
+}
+
+fn check_cpu(cpu: u32, allowed: &[u32]) -> Result<(), MachineError> {
+    if allowed.contains(&cpu) {
+        return Ok(());
+    }
+    let what = match facts::online() {
+        Some(online) if online.contains(&cpu) => "may not be used by this process",
+        Some(_) => "is not there or offline",
+        None => "is not there or may not be used by this process",
+    };
+    refuse(format!(
+        "CPU {cpu} {what}, expected some of {}",
+        pin::list(allowed)
+    ))
+}
+
+fn check_kernels(names: &[String]) -> Result<(), MachineError> {
+    if names.is_empty() {
+        return refuse(format!(
+            "no work kernel is given, expected one at least, such as {}",
+            kernels::default_kernel()
+        ));
+    }
+    for name in names {
+        kernels::check(name).map_err(MachineError::Request)?;
+    }
+    Ok(())
+}
+
+fn check_times(request: &Request) -> Result<(), MachineError> {
+    let seconds = |name: &str, value: f64, least: f64| {
+        if value.is_finite() && value >= least && value <= LONGEST_S {
+            return Ok(());
+        }
+        refuse(format!("{name} of {value} s: expected {least} s to a year"))
+    };
+    match request.length {
+        Length::Duration(s) => seconds("a duration", s, 1e-6)?,
+        Length::Samples(n) if n == 0 || n > MOST_SAMPLES => {
+            return refuse(format!("{n} samples: expected 1 to {MOST_SAMPLES}"));
+        }
+        Length::Samples(_) => {}
+    }
+    seconds("a start delay", request.start_delay_s, 0.0)?;
+    if request.series().len() > 1 {
+        seconds("a segment", request.segment_s, 1e-3)?;
+    }
+    match request.ticks_per_ns {
+        Some(ticks) if !TICKS_PER_NS.contains(&ticks) => refuse(format!(
+            "{ticks} ticks per nanosecond: expected {} to {}",
+            TICKS_PER_NS.start(),
+            TICKS_PER_NS.end()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks each rate with each work kernel, now that its pace is known.
+///
+/// # Errors
+/// [`MachineError::Request`], naming the limits.
+pub fn check_rates(
+    request: &Request,
+    kernels: &[Kernel],
+    ticks_per_ns: f64,
+) -> Result<(), MachineError> {
+    let ticks_per_s = ticks_per_ns * 1e9;
+    let slowest = ticks_per_s / MAX_QUANTUM_TICKS;
+    for kernel in kernels {
+        let fastest = ticks_per_s / (LEAST_UNITS * unit_ticks(kernel));
+        for &rate in &request.rates_hz {
+            if rate > fastest || rate < slowest {
+                return refuse(format!(
+                    "rate {rate} Hz with work kernel {}: expected {slowest:.3} Hz (a quantum of 2^31 \
+                     ticks) to {fastest:.0} Hz ({LEAST_UNITS} units in a quantum) on this machine",
+                    kernel.name
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Best pace, or what the gap threshold says of it where no undisturbed stretch was seen.
+fn unit_ticks(kernel: &Kernel) -> f64 {
+    let slowest = |info: Info| kernel.gap_threshold_ticks as f64 / info.slowest_pace;
+    kernel
+        .best_ticks_per_unit
+        .or_else(|| kernels::check(&kernel.name).ok().map(slowest))
+        .unwrap_or(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandscope_sampler::machine::Choice;
+
+    fn request() -> Request {
+        Request {
+            cpus: vec![0],
+            rates_hz: vec![10_000.0],
+            kernels: vec![kernels::default_kernel().to_owned()],
+            length: Length::Duration(1.0),
+            start_delay_s: 0.0,
+            segment_s: 1.0,
+            ticks_per_ns: None,
+            ordered_reads: false,
+            buffered: false,
+            counters: Choice::Auto,
+            self_test: false,
+        }
+    }
+
+    fn refusal(change: impl FnOnce(&mut Request)) -> String {
+        let mut request = request();
+        change(&mut request);
+        check(&request, &[0, 1]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn refusals_name_what_is_wrong_and_what_would_do() {
+        check(&request(), &[0, 1]).unwrap();
+        let cpu = refusal(|request| request.cpus = vec![1, 4095]);
+        assert!(cpu.contains("CPU 4095") && cpu.contains("0-1"), "{cpu}");
+        assert!(refusal(|request| request.cpus = vec![1, 1]).contains("twice"));
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(refusal(|request| request.rates_hz = vec![rate]).contains("rate"));
+        }
+        assert!(refusal(|request| request.kernels = vec!["x".into()]).contains("x"));
+        assert!(refusal(|request| request.length = Length::Samples(0)).contains("0 samples"));
+        assert!(refusal(|request| request.length = Length::Duration(f64::NAN)).contains("NaN"));
+        assert!(refusal(|request| request.start_delay_s = -1.0).contains("-1"));
+        assert!(refusal(|request| request.ticks_per_ns = Some(0.0)).contains("ticks"));
+    }
+
+    #[test]
+    fn rates_out_of_reach_name_the_limits() {
+        let kernel = Kernel {
+            name: kernels::default_kernel().to_owned(),
+            best_ticks_per_unit: Some(250.0),
+            gap_threshold_ticks: 1250,
+            ..Kernel::default()
+        };
+        let check = |rate: f64| {
+            let request = Request {
+                rates_hz: vec![rate],
+                ..request()
+            };
+            check_rates(&request, std::slice::from_ref(&kernel), 2.0)
+        };
+        check(400_000.0).unwrap();
+        check(1.0).unwrap();
+        let fast = check(1e12).unwrap_err().to_string();
+        assert!(fast.contains("400000 Hz"), "{fast}");
+        assert!(check(0.5).unwrap_err().to_string().contains("0.931 Hz"));
+    }
+}

@@ -1,0 +1,122 @@
+//! Looks at the machine before a run: on the CPU that will be measured, the clock, the work kernels,
+//! the counters and preemption are tested.
+
+use crate::calibration::{Calibration, Fit};
+use crate::counters;
+use crate::facts::{self, Scan, TickCount};
+use crate::rseq::Rseq;
+use crate::self_test::SelfTest;
+use crate::{clock, pin};
+use bandscope_recording::manifest::{Kernel, Missing, OtherTask};
+use bandscope_sampler::machine::Choice;
+use bandscope_sampler::{MachineError, Request};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// The first calibration spans at least this much: half widths of 30 ns then make an error of some
+/// 0.6 ppm, and quanta are that exact. The whole run corrects it.
+const CALIBRATION: Duration = Duration::from_millis(120);
+
+/// What was found.
+#[derive(Debug)]
+pub struct Findings {
+    /// Readings so far.
+    pub calibration: Calibration,
+    /// The line through them.
+    pub fit: Fit,
+    /// Cost of reading the clock.
+    pub read_ticks: BTreeMap<String, f64>,
+    /// Work kernels, tested, in the order of the request.
+    pub kernels: Vec<Kernel>,
+    /// Counters.
+    pub counters: counters::Choice,
+    /// Whether preemption can be seen, or why not.
+    pub preemption: Result<(), String>,
+    /// Timer interrupts per second.
+    pub tick_hz: Option<f64>,
+    /// Who else was busy meanwhile.
+    pub other_tasks: Vec<OtherTask>,
+    /// What else is missing.
+    pub missing: Vec<Missing>,
+}
+
+/// Tests on the first of `cpus`, which stands for all.
+///
+/// # Errors
+/// [`MachineError::Refused`] if a thread cannot run there, or the clock stands still.
+pub fn prepare(request: &Request, cpus: &[u32]) -> Result<Findings, MachineError> {
+    let Some(&cpu) = cpus.first() else {
+        return Err(MachineError::Refused("no CPU to measure".to_owned()));
+    };
+    let tasks = Scan::take();
+    let mut findings = std::thread::scope(|scope| {
+        scope
+            .spawn(|| on_the_cpu(request, cpu))
+            .join()
+            .unwrap_or_else(|_| Err("the self-test panicked: this is a bug".to_owned()))
+    })
+    .map_err(MachineError::Refused)?;
+    findings.other_tasks = tasks.busy_until(&Scan::take());
+    if cpus.len() > 1 {
+        findings.missing.push(Missing {
+            what: "self-test of all CPUs".to_owned(),
+            why: format!("CPU {cpu} stands for all that are measured"),
+            leaves_undecided: "whether cores of different kinds have different best paces"
+                .to_owned(),
+        });
+    }
+    Ok(findings)
+}
+
+fn on_the_cpu(request: &Request, cpu: u32) -> Result<Findings, String> {
+    pin::pin(&[cpu]).map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
+    let begun = Instant::now();
+    let ticks = TickCount::take(cpu);
+    let mut calibration = Calibration::default();
+    calibration.read();
+    let rough = rough_ticks_per_ns();
+    let mut kernels = Vec::new();
+    for name in &request.kernels {
+        let test = SelfTest {
+            ordered_reads: request.ordered_reads,
+            ticks_per_ns: request.ticks_per_ns.unwrap_or(rough),
+            full: request.self_test,
+        };
+        kernels.extend(test.run(name));
+        calibration.read();
+    }
+    let counters = match request.counters {
+        Choice::Off => counters::Choice::default(),
+        _ => counters::choose(facts::microarchitecture(), rough),
+    };
+    let preemption = Rseq::of_this_thread().and_then(|rseq| rseq.check().map_err(str::to_owned));
+    let read_ticks = clock::read_costs();
+    // Busy, as a measured CPU is: the timer's rate is counted meanwhile.
+    while begun.elapsed() < CALIBRATION {
+        std::hint::spin_loop();
+    }
+    calibration.read();
+    let fit = calibration
+        .fit()
+        .ok_or("the CPU's counter stands still: it cannot be used as a clock")?;
+    Ok(Findings {
+        calibration,
+        fit,
+        read_ticks,
+        kernels,
+        counters,
+        preemption,
+        tick_hz: ticks.hz(),
+        other_tasks: Vec::new(),
+        missing: Vec::new(),
+    })
+}
+
+/// Ticks per nanosecond to some 100 ppm, in 2 ms: enough for thresholds.
+pub fn rough_ticks_per_ns() -> f64 {
+    let mut calibration = Calibration::default();
+    calibration.read();
+    std::thread::sleep(Duration::from_millis(2));
+    calibration.read();
+    calibration.fit().map_or(1.0, |fit| fit.ticks_per_ns)
+}

@@ -1,0 +1,119 @@
+//! The CPU with the least time away, for a run that names none.
+//!
+//! Each CPU that may be used is watched for a moment by a tight loop of clock reads. CPUs that the
+//! kernel keeps free of its own work (isolcpus, nohz_full) are preferred to all others.
+
+use crate::clock::{Ordered, Plain};
+use crate::{facts, pin};
+use bandscope_sampler::Clock;
+use rustix::time::{ClockId, clock_gettime};
+
+/// All CPUs together are watched for so long, each for no less and no more than...
+const TOTAL_NS: u64 = 400_000_000;
+const LEAST_NS: u64 = 5_000_000;
+const MOST_NS: u64 = 100_000_000;
+/// Reads farther apart than this are a gap: oslat and its kin look from about a microsecond up.
+const GAP_NS: f64 = 1_000.0;
+/// Shares of time away that differ by less than this, or by less than a quarter, are a tie: what one
+/// more interrupt makes of such a short look.
+const TIE: f64 = 0.000_5;
+const TIE_RATIO: f64 = 1.25;
+
+/// The quietest of `allowed`, which must ascend; of several that are alike the last. `None` if it is empty.
+pub fn quietest(allowed: &[u32], ticks_per_ns: f64) -> Option<u32> {
+    let candidates = preferred(allowed, &facts::isolated(), &facts::nohz_full());
+    if let [only] = candidates[..] {
+        return Some(only);
+    }
+    let each = (TOTAL_NS / candidates.len().max(1) as u64).clamp(LEAST_NS, MOST_NS);
+    let shares: Vec<(u32, f64)> = candidates
+        .iter()
+        .map(|&cpu| (cpu, time_away(cpu, each, ticks_per_ns)))
+        .collect();
+    best(&shares)
+}
+
+/// Those that are isolated in every way, else in some way, else all.
+fn preferred(allowed: &[u32], isolated: &[u32], nohz_full: &[u32]) -> Vec<u32> {
+    let among = |sets: &[&[u32]]| -> Vec<u32> {
+        let member = |cpu: &&u32| sets.iter().all(|set| set.contains(cpu));
+        allowed.iter().filter(member).copied().collect()
+    };
+    [
+        among(&[isolated, nohz_full]),
+        among(&[isolated]),
+        among(&[nohz_full]),
+    ]
+    .into_iter()
+    .find(|cpus| !cpus.is_empty())
+    .unwrap_or_else(|| allowed.to_vec())
+}
+
+/// The last CPU that is about as quiet as the quietest.
+fn best(shares: &[(u32, f64)]) -> Option<u32> {
+    let least = shares
+        .iter()
+        .map(|(_, share)| *share)
+        .min_by(f64::total_cmp)?;
+    let tie = (least + TIE).max(least * TIE_RATIO);
+    shares
+        .iter()
+        .rfind(|(_, share)| *share <= tie)
+        .map(|(cpu, _)| *cpu)
+}
+
+/// Share of the time that is spent in gaps on `cpu`; 1 where a thread cannot run there.
+fn time_away(cpu: u32, nanoseconds: u64, ticks_per_ns: f64) -> f64 {
+    std::thread::spawn(move || {
+        pin::pin(&[cpu]).ok()?;
+        Some(watch(nanoseconds, ticks_per_ns))
+    })
+    .join()
+    .ok()
+    .flatten()
+    .unwrap_or(1.0)
+}
+
+fn watch(nanoseconds: u64, ticks_per_ns: f64) -> f64 {
+    let length = (nanoseconds as f64 * ticks_per_ns) as u64;
+    let threshold = (GAP_NS * ticks_per_ns) as u64;
+    // The first call of a process may fault its pages in.
+    let _ = clock_gettime(ClockId::MonotonicRaw);
+    let start = Ordered.now_ordered();
+    let (mut last, mut away) = (start, 0);
+    while last.wrapping_sub(start) < length {
+        let now = Plain.now();
+        let distance = now.wrapping_sub(last);
+        if distance > threshold {
+            away += distance;
+        }
+        last = now;
+    }
+    away as f64 / last.wrapping_sub(start).max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn isolated_cpus_are_preferred() {
+        assert_eq!(preferred(&[0, 1, 2, 3], &[2, 3], &[3]), [3]);
+        assert_eq!(preferred(&[0, 1, 2], &[2, 3], &[]), [2]);
+        assert_eq!(preferred(&[0, 1], &[], &[1]), [1]);
+        assert_eq!(preferred(&[0, 1], &[7], &[7]), [0, 1]);
+    }
+
+    #[test]
+    fn of_those_that_are_alike_the_last_is_taken() {
+        assert_eq!(best(&[(0, 0.001), (1, 0.0012), (2, 0.2)]), Some(1));
+        assert_eq!(best(&[(0, 0.001), (1, 0.1), (2, 0.2)]), Some(0));
+        assert_eq!(best(&[]), None);
+    }
+
+    #[test]
+    fn an_allowed_cpu_is_chosen() {
+        let allowed = pin::allowed().unwrap();
+        assert!(allowed.contains(&quietest(&allowed, 1.0).unwrap()));
+    }
+}

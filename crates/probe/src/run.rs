@@ -1,0 +1,236 @@
+//! A run: one measuring thread a CPU, and the calling thread, on the other CPUs, consuming.
+//!
+//! Where there is no other CPU, or everything is to stay in memory, the calling thread sleeps until the
+//! measuring threads have ended and consumes then.
+
+use crate::calibration::Calibration;
+use crate::clock;
+use crate::consumer::Consumer;
+use crate::measuring_thread::{self, Plan};
+use crate::memory;
+use crate::pin;
+use crate::ring::{Writer, ring};
+use crate::sink::Account;
+use bandscope_sampler::machine::Consumed;
+use bandscope_sampler::{Batch, GapRecord, MachineError, QuantumRecord};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long the consumer sleeps between two looks: 25 ms of 1 MHz are 5 % of the smallest ring.
+const NAP: Duration = Duration::from_millis(25);
+/// Quanta that a ring holds while they are written out as they come: 8 MiB, or 5 s at 100 kHz.
+const RING_QUANTA: usize = 1 << 19;
+/// Gaps that it holds: 4 MiB, or 16 s of 4000 gaps a second.
+const RING_GAPS: usize = 1 << 16;
+/// Gaps a second for which memory is set aside where all must stay there.
+const BUFFERED_GAPS_PER_S: f64 = 5_000.0;
+/// Share of the available memory that a buffered run may take.
+const MEMORY_SHARE: f64 = 0.5;
+
+/// What a run is made of, besides its [`Plan`].
+#[derive(Debug)]
+pub struct Setup<'a> {
+    /// CPUs to measure.
+    pub cpus: &'a [u32],
+    /// CPUs for the consumer; empty to buffer everything.
+    pub others: Vec<u32>,
+    /// Length of the run in seconds, at most.
+    pub duration_s: f64,
+    /// Ticks from the moment when all threads are ready to the first quantum.
+    pub delay_ticks: u64,
+    /// Set by the user to end the run.
+    pub stop: &'a AtomicBool,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// One for each CPU.
+    pub accounts: Vec<Account>,
+    /// Whether all rings were locked in memory.
+    pub locked: bool,
+    /// What `consume` said, if it failed.
+    pub failed: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The rings of one CPU.
+type Writers = (Writer<QuantumRecord>, Writer<GapRecord>);
+
+/// Runs. `halt` and `go` are those of the plan.
+///
+/// # Errors
+/// If there is not enough memory or a thread cannot be set up.
+pub fn run<'p>(
+    setup: &Setup<'_>,
+    plan: &Plan<'p>,
+    halt: &AtomicBool,
+    go: &AtomicU64,
+    calibration: &mut Calibration,
+    consume: &mut dyn FnMut(Batch<'_>) -> Consumed,
+) -> Result<Summary, MachineError> {
+    let (writers, mut consumers) = rings(setup, plan)?;
+    let locked = writers
+        .iter()
+        .all(|(quanta, gaps)| quanta.locked() && gaps.locked());
+    let _restore = pin::Restore::remember();
+    if !setup.others.is_empty() {
+        // If it cannot be had, the consumer disturbs what it measures, and the gaps will show it.
+        let _ = pin::pin(&setup.others);
+    }
+    thread::scope(|scope| {
+        let (sender, ready) = mpsc::channel();
+        let consumer_thread = thread::current();
+        let threads: Vec<ScopedJoinHandle<'_, Result<Account, String>>> = setup
+            .cpus
+            .iter()
+            .zip(writers)
+            .map(|(&cpu, (quanta, gaps))| {
+                let (sender, consumer_thread) = (sender.clone(), consumer_thread.clone());
+                scope.spawn(move || {
+                    // If the receiver is gone the run has failed and is being ended.
+                    let outcome = measuring_thread::run(cpu, plan, quanta, gaps, || {
+                        let _ = sender.send(Ok(()));
+                    });
+                    if let Err(why) = &outcome {
+                        let _ = sender.send(Err(why.clone()));
+                    }
+                    consumer_thread.unpark();
+                    outcome
+                })
+            })
+            .collect();
+        // With the last sender gone a thread that dies makes no one wait for ever.
+        drop(sender);
+        let all_ready = (0..threads.len()).try_for_each(|_| {
+            ready
+                .recv()
+                .unwrap_or_else(|_| Err("a thread died".to_owned()))
+        });
+        if all_ready.is_err() {
+            halt.store(true, Ordering::Relaxed);
+        }
+        let start = clock::ticks().wrapping_add(setup.delay_ticks);
+        // 0 means that it is not known yet.
+        go.store(start.max(1), Ordering::Release);
+        let mut failed = None;
+        if !setup.others.is_empty() {
+            failed = stream(setup, &threads, halt, calibration, &mut consumers, consume);
+        }
+        let accounts = join(threads)?;
+        if failed.is_none() {
+            failed = consumers
+                .iter_mut()
+                .find_map(|consumer| consumer.drain(consume).err());
+        }
+        calibration.read();
+        Ok(Summary {
+            accounts,
+            locked,
+            failed,
+        })
+    })
+}
+
+/// Consumes until all threads have ended; returns the consumer's failure.
+fn stream(
+    setup: &Setup<'_>,
+    threads: &[ScopedJoinHandle<'_, Result<Account, String>>],
+    halt: &AtomicBool,
+    calibration: &mut Calibration,
+    consumers: &mut [Consumer],
+    consume: &mut dyn FnMut(Batch<'_>) -> Consumed,
+) -> Option<Box<dyn std::error::Error + Send + Sync>> {
+    // A few hundred readings over a short run, one a second over a long one.
+    let between = Duration::from_secs_f64((setup.duration_s / 300.0).clamp(0.0, 1.0));
+    let mut last_reading = Instant::now();
+    while threads.iter().any(|thread| !thread.is_finished()) {
+        thread::park_timeout(NAP);
+        if setup.stop.load(Ordering::Relaxed) {
+            halt.store(true, Ordering::Relaxed);
+        }
+        if last_reading.elapsed() >= between {
+            calibration.read();
+            last_reading = Instant::now();
+        }
+        let failed = consumers
+            .iter_mut()
+            .find_map(|consumer| consumer.drain(consume).err());
+        if failed.is_some() {
+            halt.store(true, Ordering::Relaxed);
+            return failed;
+        }
+    }
+    None
+}
+
+fn join(
+    threads: Vec<ScopedJoinHandle<'_, Result<Account, String>>>,
+) -> Result<Vec<Account>, MachineError> {
+    threads
+        .into_iter()
+        .map(|thread| {
+            thread
+                .join()
+                .map_err(|_| {
+                    "a measuring thread panicked: this is a bug, please report it".to_owned()
+                })
+                .and_then(|outcome| outcome)
+                .map_err(MachineError::Refused)
+        })
+        .collect()
+}
+
+/// Makes the rings of all CPUs.
+fn rings(
+    setup: &Setup<'_>,
+    plan: &Plan<'_>,
+) -> Result<(Vec<Writers>, Vec<Consumer>), MachineError> {
+    let (quanta, gaps) = ring_sizes(setup, plan);
+    let bytes = (quanta * size_of::<QuantumRecord>() as u64)
+        .saturating_add(gaps * size_of::<GapRecord>() as u64)
+        .saturating_mul(setup.cpus.len() as u64);
+    let available = memory::available();
+    if available.is_some_and(|available| bytes as f64 > available as f64 * MEMORY_SHARE) {
+        return Err(too_much_memory(bytes, available));
+    }
+    let mut writers = Vec::new();
+    let mut consumers = Vec::new();
+    for &cpu in setup.cpus {
+        let both = ring(quanta as usize).and_then(|quanta| Ok((quanta, ring(gaps as usize)?)));
+        let ((quanta_writer, quanta_reader), (gaps_writer, gaps_reader)) =
+            both.map_err(|_| too_much_memory(bytes, available))?;
+        writers.push((quanta_writer, gaps_writer));
+        consumers.push(Consumer::new(cpu, quanta_reader, gaps_reader));
+    }
+    Ok((writers, consumers))
+}
+
+/// Records of the two rings of a CPU, powers of two.
+fn ring_sizes(setup: &Setup<'_>, plan: &Plan<'_>) -> (u64, u64) {
+    if !setup.others.is_empty() {
+        return (RING_QUANTA as u64, RING_GAPS as u64);
+    }
+    // Each segment has a header, and a cut makes another.
+    let quanta: u64 = plan.segments.iter().map(|segment| segment.quanta + 1).sum();
+    let gaps = (setup.duration_s * BUFFERED_GAPS_PER_S) as u64;
+    let size = |records: u64| records.saturating_add(1024).checked_next_power_of_two();
+    (
+        size(quanta).unwrap_or(1 << 58),
+        size(gaps.max(1 << 14)).unwrap_or(1 << 56),
+    )
+}
+
+fn too_much_memory(bytes: u64, available: Option<u64>) -> MachineError {
+    let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+    let available = available.map_or_else(
+        || "an unknown amount".to_owned(),
+        |bytes| format!("{} MiB", mebibytes(bytes)),
+    );
+    MachineError::Request(format!(
+        "keeping the whole run in memory needs {} MiB and {available} is available (at most half of it \
+         is taken): measure for a shorter time, at a lower rate, or leave a CPU to write it out",
+        mebibytes(bytes)
+    ))
+}

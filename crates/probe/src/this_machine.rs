@@ -1,0 +1,300 @@
+//! This machine, as [`Machine`].
+
+use crate::calibration::Calibration;
+use crate::counters::{self, Choice as Chosen};
+use crate::measuring_thread::{Plan, PlannedSegment};
+use crate::preparation::{self, Findings};
+use crate::run::{self, Setup, Summary};
+use crate::{clock, facts, pin, plan, quietest};
+use bandscope_recording::Manifest;
+use bandscope_recording::manifest::{self, Incident, Missing, Settings, State};
+use bandscope_sampler::machine::{Choice, Consumed, Length};
+use bandscope_sampler::{Batch, Machine, MachineError, Request};
+use rustix::time::{ClockId, clock_gettime};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// How long a stretch without a gap may pass without a look at the counters, in nanoseconds.
+const CHECKPOINT_NS: f64 = 10e6;
+/// Share of the time that such looks may cost.
+const CHECKPOINT_SHARE: f64 = 0.005;
+
+/// The machine that this program runs on.
+#[derive(Debug, Default)]
+pub struct ThisMachine {
+    prepared: Option<Prepared>,
+}
+
+/// What `prepare` leaves to `run`.
+#[derive(Debug)]
+struct Prepared {
+    calibration: Calibration,
+    origin: u64,
+    counters: counters::Plan,
+    preemption_known: bool,
+    allowed: Vec<u32>,
+}
+
+impl ThisMachine {
+    /// This machine, not looked at yet.
+    pub fn new() -> ThisMachine {
+        ThisMachine::default()
+    }
+}
+
+impl Machine for ThisMachine {
+    fn prepare(&mut self, request: &Request) -> Result<Manifest, MachineError> {
+        let allowed = pin::allowed().map_err(|error| {
+            MachineError::Refused(format!("cannot ask which CPUs may be used: {error}"))
+        })?;
+        plan::check(request, &allowed)?;
+        let cpus = choose_cpus(request, &allowed)?;
+        let findings = preparation::prepare(request, &cpus)?;
+        let ticks_per_ns = request.ticks_per_ns.unwrap_or(findings.fit.ticks_per_ns);
+        plan::check_rates(request, &findings.kernels, ticks_per_ns)?;
+        if request.counters == Choice::On && findings.counters.plan.is_empty() {
+            return Err(MachineError::Refused(no_counters(&findings.counters)));
+        }
+        let origin = clock::ticks();
+        let prepared = Prepared {
+            calibration: findings.calibration.clone(),
+            origin,
+            counters: findings.counters.plan.clone(),
+            preemption_known: findings.preemption.is_ok(),
+            allowed,
+        };
+        let manifest = manifest_of(request, &cpus, findings, &prepared);
+        self.prepared = Some(prepared);
+        Ok(manifest)
+    }
+
+    fn run(
+        &mut self,
+        request: &Request,
+        manifest: &mut Manifest,
+        stop: &AtomicBool,
+        consume: &mut dyn FnMut(Batch<'_>) -> Consumed,
+    ) -> Result<(), MachineError> {
+        let prepared = self.prepared.as_mut().ok_or_else(|| {
+            MachineError::Refused("run was called without prepare: this is a bug".to_owned())
+        })?;
+        let (halt, go) = (AtomicBool::new(false), AtomicU64::new(0));
+        let setup = Setup {
+            cpus: &manifest.settings.cpus,
+            others: match manifest.settings.buffered {
+                true => Vec::new(),
+                false => others(&prepared.allowed, &manifest.settings.cpus),
+            },
+            duration_s: manifest.settings.duration_s,
+            delay_ticks: (request.start_delay_s * 1e9 * manifest.clock.ticks_per_ns) as u64,
+            stop,
+        };
+        let plan = Plan {
+            segments: planned_segments(request, manifest, &prepared.counters),
+            ordered_reads: request.ordered_reads,
+            counters: prepared.counters.clone(),
+            preemption_known: prepared.preemption_known,
+            origin: prepared.origin,
+            // A buffered run has nobody awake who would pass the user's wish on.
+            stop: if setup.others.is_empty() { stop } else { &halt },
+            halt: &halt,
+            go: &go,
+        };
+        let calibration = &mut prepared.calibration;
+        let summary = run::run(&setup, &plan, &halt, &go, calibration, consume)?;
+        conclude(manifest, summary, prepared, stop)
+    }
+}
+
+/// The CPUs asked for, or the quietest.
+fn choose_cpus(request: &Request, allowed: &[u32]) -> Result<Vec<u32>, MachineError> {
+    if !request.cpus.is_empty() {
+        return Ok(request.cpus.clone());
+    }
+    quietest::quietest(allowed, preparation::rough_ticks_per_ns())
+        .map(|cpu| vec![cpu])
+        .ok_or_else(|| MachineError::Refused("this process may use no CPU".to_owned()))
+}
+
+/// The CPUs that are left for the consumer.
+fn others(allowed: &[u32], measured: &[u32]) -> Vec<u32> {
+    allowed
+        .iter()
+        .filter(|cpu| !measured.contains(cpu))
+        .copied()
+        .collect()
+}
+
+fn no_counters(chosen: &Chosen) -> String {
+    let why: Vec<String> = chosen
+        .missing
+        .iter()
+        .map(|missing| format!("{}: {}", missing.what, missing.why))
+        .collect();
+    format!("no counter can be used: {}", why.join("; "))
+}
+
+fn manifest_of(
+    request: &Request,
+    cpus: &[u32],
+    findings: Findings,
+    prepared: &Prepared,
+) -> Manifest {
+    let buffered = request.buffered || others(&prepared.allowed, cpus).is_empty();
+    let mut machine = facts::gather(cpus);
+    machine.tick_hz = findings.tick_hz;
+    machine.other_tasks = findings.other_tasks;
+    let mut missing = findings.counters.missing;
+    missing.extend(findings.preemption.err().map(no_preemption));
+    missing.extend(findings.missing);
+    Manifest {
+        schema: manifest::SCHEMA.to_owned(),
+        settings: Settings {
+            machine: "this".to_owned(),
+            cpus: cpus.to_vec(),
+            rates_hz: request.rates_hz.clone(),
+            kernels: request.kernels.clone(),
+            segment_s: request.segment_s,
+            duration_s: duration_s(request),
+            start_delay_s: request.start_delay_s,
+            clock_read: if request.ordered_reads {
+                "ordered"
+            } else {
+                "plain"
+            }
+            .to_owned(),
+            buffered,
+        },
+        clock: manifest::Clock {
+            name: clock::NAME.to_owned(),
+            ticks_per_ns: request.ticks_per_ns.unwrap_or(findings.fit.ticks_per_ns),
+            error_ppm: Some(findings.fit.error_ppm),
+            measured_ticks_per_ns: request.ticks_per_ns.map(|_| findings.fit.ticks_per_ns),
+            origin: if request.ticks_per_ns.is_some() {
+                "given"
+            } else {
+                "calibrated"
+            }
+            .to_owned(),
+            readings: prepared.calibration.rows(prepared.origin),
+            invariant: clock::invariant(),
+            origin_ticks: prepared.origin,
+            origin_unix_ns: unix_ns(),
+            read_ticks: findings.read_ticks,
+        },
+        kernels: findings.kernels,
+        counters: findings.counters.counters,
+        machine,
+        missing,
+        ..Manifest::default()
+    }
+}
+
+/// Length of the run: of all series together.
+fn duration_s(request: &Request) -> f64 {
+    match request.length {
+        Length::Duration(s) => s,
+        Length::Samples(samples) => request
+            .series()
+            .iter()
+            .map(|(rate, _)| samples as f64 / rate)
+            .sum(),
+    }
+}
+
+fn unix_ns() -> i64 {
+    let now = clock_gettime(ClockId::Realtime);
+    now.tv_sec * 1_000_000_000 + i64::from(now.tv_nsec as u32)
+}
+
+fn no_preemption(why: String) -> Missing {
+    Missing {
+        what: "preemption".to_owned(),
+        why,
+        leaves_undecided: "which gaps were another task, and which an interrupt or the hypervisor"
+            .to_owned(),
+    }
+}
+
+/// The segments in ticks of the clock as it was calibrated before the run.
+fn planned_segments(
+    request: &Request,
+    manifest: &Manifest,
+    counters: &counters::Plan,
+) -> Vec<PlannedSegment> {
+    let ticks_per_ns = manifest.clock.ticks_per_ns;
+    let between = (CHECKPOINT_NS * ticks_per_ns).max(counters.read_ticks / CHECKPOINT_SHARE);
+    let threshold = |name: &str| {
+        let kernel = manifest.kernels.iter().find(|kernel| kernel.name == name);
+        kernel.map_or(u64::MAX / 4, |kernel| kernel.gap_threshold_ticks)
+    };
+    let series = request.series();
+    request
+        .segments()
+        .into_iter()
+        .map(|(index, quanta)| {
+            let (rate, kernel) = &series[index];
+            let quantum_ticks = ticks_per_ns * 1e9 / rate;
+            PlannedSegment {
+                series: index as u32,
+                kernel: kernel.clone(),
+                quantum_ticks,
+                quanta,
+                gap_threshold_ticks: threshold(kernel),
+                quanta_between_checkpoints: match counters.needs_checkpoints() {
+                    true => (between / quantum_ticks).ceil().max(1.0) as u32,
+                    false => u32::MAX,
+                },
+            }
+        })
+        .collect()
+}
+
+/// Writes into the manifest what only the end of the run can tell.
+fn conclude(
+    manifest: &mut Manifest,
+    summary: Summary,
+    prepared: &Prepared,
+    stop: &AtomicBool,
+) -> Result<(), MachineError> {
+    if !summary.locked {
+        manifest.missing.push(Missing {
+            what: "locked memory".to_owned(),
+            why: "the limit on locked memory (ulimit -l) is too low".to_owned(),
+            leaves_undecided: "whether a gap was a page of our own being brought back".to_owned(),
+        });
+    }
+    let more: u64 = summary
+        .accounts
+        .iter()
+        .map(|account| account.more_incidents)
+        .sum();
+    for account in summary.accounts {
+        manifest.lost.quanta += account.lost_quanta;
+        manifest.lost.gaps += account.lost_gaps;
+        manifest.incidents.extend(account.incidents);
+    }
+    manifest.incidents.sort_by_key(|incident| incident.ticks);
+    if more > 0 {
+        manifest.incidents.push(Incident {
+            kind: "more-incidents".to_owned(),
+            ticks: clock::ticks().wrapping_sub(prepared.origin),
+            detail: format!("{more} more incidents are not listed"),
+        });
+    }
+    if let Some(fit) = prepared.calibration.fit() {
+        manifest.clock.error_ppm = Some(fit.error_ppm);
+        match manifest.clock.origin.as_str() {
+            "given" => manifest.clock.measured_ticks_per_ns = Some(fit.ticks_per_ns),
+            _ => manifest.clock.ticks_per_ns = fit.ticks_per_ns,
+        }
+    }
+    manifest.clock.readings = prepared.calibration.rows(prepared.origin);
+    manifest.state = match (&summary.failed, stop.load(Ordering::Relaxed)) {
+        (Some(_), _) => State::Failed,
+        (None, true) => State::Interrupted,
+        (None, false) => State::Complete,
+    };
+    summary
+        .failed
+        .map_or(Ok(()), |error| Err(MachineError::Consumer(error)))
+}
