@@ -27,7 +27,12 @@ pub trait Format: Sync {
 }
 
 /// Every format, the default first.
-pub const FORMATS: &[&dyn Format] = &[&crate::text::Text, &crate::json::Json];
+pub const FORMATS: &[&dyn Format] = &[
+    &crate::text::Text,
+    &crate::json::Json,
+    &crate::png::Png,
+    &crate::svg::Svg,
+];
 
 /// The format of that name.
 pub fn find(name: &str) -> Option<&'static dyn Format> {

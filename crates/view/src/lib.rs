@@ -6,6 +6,7 @@
 //!
 //! * [`format`](mod@format): the trait and the list of formats, one small file each;
 //! * [`text`]: the report for a terminal;
+//! * [`picture`]: the report as a [`scene::Scene`], which [`svg`] and [`png`] draw.
 #![forbid(unsafe_code)]
 
 pub mod error;
@@ -15,7 +16,12 @@ mod glyphs;
 pub mod json;
 pub mod numbers;
 pub mod options;
+mod palette;
 mod panels;
+pub mod picture;
+pub mod png;
+pub mod scene;
+pub mod svg;
 pub mod text;
 
 #[cfg(test)]

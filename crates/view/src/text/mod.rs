@@ -18,6 +18,7 @@ use crate::panels::{self, Group};
 use crate::{Error, Format, Options, numbers};
 use bandscope_analysis::report::{Ledger, Report, Series};
 use bandscope_analysis::{Analysis, Pyramid};
+pub(crate) use measured::{machine, origin};
 use std::io::Write;
 use table::{Cell, Page, Paint, Side, Table};
 
@@ -63,7 +64,6 @@ fn report(analysis: &Analysis, page: &mut Page<'_>) {
 
 /// Some series of one CPU, with what the sections ask of them.
 struct View<'a> {
-    report: &'a Report,
     group: &'a Group,
     /// In the order of the group's members.
     series: Vec<&'a Series>,
@@ -76,7 +76,6 @@ impl<'a> View<'a> {
     fn new(analysis: &'a Analysis, group: &'a Group) -> View<'a> {
         let members = &group.members;
         View {
-            report: &analysis.report,
             group,
             series: members
                 .iter()

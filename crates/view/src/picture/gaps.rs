@@ -1,0 +1,147 @@
+//! The strip below a panel: the longest gaps by time and duration, the longest of all by name.
+
+use super::axis::Axis;
+use super::labels::Row;
+use super::pace::outline;
+use super::{Axes, LABEL, NOTE, Panel};
+use crate::glyphs;
+use crate::scene::{Anchor, Frame, Items};
+use crate::{escape, numbers, palette};
+use bandscope_analysis::pyramid::GapMark;
+
+/// Height of the strip with its space above.
+pub(super) const HEIGHT: f64 = SPACE + STRIP;
+const SPACE: f64 = 5.0;
+const STRIP: f64 = 58.0;
+/// Lines of names in the strip.
+const ROWS: usize = 3;
+/// Gaps that get a name, where there is room.
+const NAMED: usize = 6;
+/// Longest name.
+const NAME_WIDTH: f64 = 190.0;
+
+/// Draws the strip; returns the y below.
+pub(super) fn strip(panel: &Panel<'_>, axes: &Axes, items: &mut Items) -> f64 {
+    let frame = Frame {
+        y: panel.frame.bottom() + SPACE,
+        height: STRIP,
+        ..panel.frame
+    };
+    let mut gaps: Vec<&GapMark> = panel.pyramid.gaps.iter().collect();
+    gaps.retain(|gap| axes.time.holds(gap.at_s) && gap.ns > 0.0 && gap.ns.is_finite());
+    gaps.sort_by(|a, b| b.ns.total_cmp(&a.ns));
+    let durations = axis(&gaps);
+    match durations {
+        Some(durations) => draw(&gaps, &durations, axes, &frame, items),
+        None => {
+            let at = (frame.x + 8.0, frame.y + 20.0);
+            items.text(at, NOTE, Anchor::Start, silence(panel));
+        }
+    }
+    outline(&frame, items);
+    note(panel, gaps.len(), &frame, items);
+    frame.bottom()
+}
+
+/// Why there is no gap to draw.
+fn silence(panel: &Panel<'_>) -> &'static str {
+    match panel.series.gaps_known {
+        true => "no gaps",
+        false => "gaps were not recorded: a file of counts has none",
+    }
+}
+
+/// Durations from a little below the shortest to above the longest, so that names have room on top.
+fn axis(gaps: &[&GapMark]) -> Option<Axis> {
+    let (longest, shortest) = (gaps.first()?.ns, gaps.last()?.ns);
+    let ratio = (longest / shortest).max(10.0);
+    Axis::logarithmic(shortest / ratio.powf(0.25), longest * ratio.powf(0.35))
+}
+
+fn draw(gaps: &[&GapMark], durations: &Axis, axes: &Axes, frame: &Frame, items: &mut Items) {
+    let y_of = |ns: f64| frame.bottom() - durations.place(ns) * frame.height;
+    let ticks = durations.ticks(2);
+    for &tick in &ticks {
+        let y = y_of(tick);
+        items.line((frame.x, y), (frame.right(), y), 0.75, palette::RULE);
+    }
+    let mut last = f64::INFINITY;
+    for &tick in &ticks {
+        let y = y_of(tick);
+        let inside = y - frame.y > 5.0 && frame.bottom() - y > 5.0;
+        if inside && last - y > 12.0 {
+            let label = numbers::duration_round(tick);
+            items.text((frame.x - 8.0, y + 3.5), NOTE, Anchor::End, label);
+            last = y;
+        }
+    }
+    for gap in gaps {
+        let x = frame.x + axes.time.place(gap.at_s) * frame.width;
+        let y = y_of(gap.ns);
+        items.line((x, frame.bottom()), (x, y), 1.0, palette::BLUE.alpha(150));
+        let head = Frame {
+            x: x - 2.0,
+            y: y - 2.0,
+            width: 4.0,
+            height: 4.0,
+        };
+        items.rectangle(head, palette::BLUE);
+    }
+    names(gaps, axes, frame, &y_of, items);
+}
+
+/// Names of the longest gaps right or left of their heads, wherever there is room.
+fn names(
+    gaps: &[&GapMark],
+    axes: &Axes,
+    frame: &Frame,
+    y_of: &impl Fn(f64) -> f64,
+    items: &mut Items,
+) {
+    let font = glyphs::font(false);
+    let height = frame.height / ROWS as f64;
+    let mut rows = vec![Row::default(); ROWS];
+    for gap in gaps.iter().take(NAMED) {
+        let text = escape::visible(&format!("{} {}", numbers::duration(gap.ns), gap.cause));
+        let text = font.fit(&text, LABEL.size, NAME_WIDTH);
+        let width = font.width(&text, LABEL.size);
+        let x = frame.x + axes.time.place(gap.at_s) * frame.width;
+        let row = (((y_of(gap.ns) - frame.y) / height) as usize).min(ROWS - 1);
+        let left = match x + 6.0 + width < frame.right() - 4.0 {
+            true => x + 6.0,
+            false => x - 6.0 - width,
+        };
+        if left > frame.x && rows[row].take(left - 8.0, left + width + 8.0) {
+            let baseline = frame.y + (row as f64 + 0.5) * height + 4.0;
+            let ground = Frame {
+                x: left - 2.0,
+                y: baseline - 10.0,
+                width: width + 4.0,
+                height: 13.0,
+            };
+            items.rectangle(ground, palette::PAPER.alpha(215));
+            items.text((left, baseline), LABEL, Anchor::Start, text);
+        }
+    }
+}
+
+/// How many gaps there were, right of the strip.
+fn note(panel: &Panel<'_>, drawn: usize, frame: &Frame, items: &mut Items) {
+    let Some(gaps) = &panel.series.gaps else {
+        return;
+    };
+    let x = frame.right() + 24.0;
+    let per_second = numbers::significant(gaps.per_second, 3);
+    let first = format!(
+        "{}, {per_second} per second",
+        numbers::plural(gaps.number, "gap", "gaps")
+    );
+    let lost = numbers::percent(gaps.lost_ns as f64 / panel.series.ledger.wall_ns as f64);
+    items.text((x, frame.y + 16.0), super::LABEL_BOLD, Anchor::Start, first);
+    let second = format!("{lost} of the time");
+    items.text((x, frame.y + 30.0), LABEL, Anchor::Start, second);
+    if (drawn as u64) < gaps.number && drawn > 0 {
+        let third = format!("drawn: the longest {drawn}");
+        items.text((x, frame.y + 44.0), NOTE, Anchor::Start, third);
+    }
+}

@@ -1,0 +1,86 @@
+//! Title, machine and verdict.
+
+use super::{MARGIN, MOST_PANELS, NOTE, TITLE, VERDICT};
+use crate::scene::{Anchor, Items};
+use crate::text::{machine, origin, subject};
+use crate::{escape, glyphs, panels};
+use bandscope_analysis::Analysis;
+use bandscope_analysis::report::Report;
+
+/// Lines of the verdict that are shown.
+const VERDICT_LINES: usize = 3;
+
+/// What was measured.
+pub(super) fn title(report: &Report) -> String {
+    let subject = subject(report, &panels::groups(report));
+    match subject.as_str() {
+        "" => "bandscope".into(),
+        subject => escape::visible(subject),
+    }
+}
+
+/// Draws the head of the picture; returns the y below.
+pub(super) fn header(analysis: &Analysis, width: f64, items: &mut Items) -> f64 {
+    let report = &analysis.report;
+    let space = width - 2.0 * MARGIN;
+    let fit = |text: &str, style: crate::scene::Style| {
+        glyphs::font(style.bold).fit(&escape::visible(text), style.size, space)
+    };
+    let mut y = MARGIN + 14.0;
+    items.text(
+        (MARGIN, y),
+        TITLE,
+        Anchor::Start,
+        fit(&title(report), TITLE),
+    );
+    for line in facts(analysis) {
+        y += 17.0;
+        items.text((MARGIN, y), NOTE, Anchor::Start, fit(&line, NOTE));
+    }
+    y += 6.0;
+    for line in wrapped(&escape::visible(&report.verdict), space) {
+        y += 18.0;
+        items.text((MARGIN, y), VERDICT, Anchor::Start, line);
+    }
+    y + 16.0
+}
+
+/// Machine and time of the recording, and what is not drawn.
+fn facts(analysis: &Analysis) -> Vec<String> {
+    let report = &analysis.report;
+    let mut lines = Vec::new();
+    if let Some(manifest) = &report.recording {
+        let parts = [machine(manifest), origin(manifest)];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        lines.push(parts.join(" · "));
+    }
+    if report.series.len() > MOST_PANELS {
+        let all = report.series.len();
+        lines.push(format!("Drawn: the first {MOST_PANELS} of {all} series."));
+    }
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+/// The verdict in at most so many lines that fit.
+fn wrapped(text: &str, space: f64) -> Vec<String> {
+    let font = glyphs::font(VERDICT.bold);
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let longer = lines.last().map(|line| format!("{line} {word}"));
+        match (lines.last_mut(), longer) {
+            (Some(line), Some(longer)) if font.width(&longer, VERDICT.size) <= space => {
+                *line = longer;
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    if lines.len() > VERDICT_LINES {
+        let rest = lines.split_off(VERDICT_LINES - 1).join(" ");
+        lines.push(rest);
+    }
+    lines
+        .iter()
+        .map(|line| font.fit(line, VERDICT.size, space))
+        .collect()
+}

@@ -1,0 +1,121 @@
+//! Right of a panel: how often each pace was, the names of the bands, and what the colours mean.
+
+use super::labels::spread;
+use super::{Axes, LABEL, LABEL_BOLD, NOTE, Panel};
+use crate::glyphs;
+use crate::panels::Grid;
+use crate::scene::{Anchor, Frame, Items};
+use crate::{escape, numbers, palette};
+use bandscope_analysis::report::Band;
+
+/// Space between the panel and its histogram.
+const SPACE: f64 = 6.0;
+/// Length of the longest bar.
+const BARS: f64 = 72.0;
+/// Where the names of bands begin, from the right side of the panel.
+const NAMES: f64 = 104.0;
+/// Width of a name.
+const NAME_WIDTH: f64 = 176.0;
+/// Height of a name: two lines.
+const NAME_HEIGHT: f64 = 28.0;
+
+pub(super) fn histogram(panel: &Panel<'_>, grid: &Grid, axes: &Axes, items: &mut Items) {
+    let frame = panel.frame;
+    let counts = grid.by_pace();
+    let full = (counts.iter().copied().max().unwrap_or(0) as f64).ln_1p();
+    let height = frame.height / grid.rows as f64;
+    let left = frame.right() + SPACE;
+    for (row, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let bar = Frame {
+            x: left,
+            y: frame.y + row as f64 * height,
+            width: BARS * (count as f64).ln_1p() / full,
+            height,
+        };
+        items.rectangle(bar, palette::BAR);
+    }
+    items.line((left, frame.y), (left, frame.bottom()), 1.0, palette::FRAME);
+    bands(panel, axes, items);
+}
+
+/// A line at the pace of each band, and its name beside the histogram.
+fn bands(panel: &Panel<'_>, axes: &Axes, items: &mut Items) {
+    let frame = panel.frame;
+    let room = ((frame.height / NAME_HEIGHT) as usize).max(1);
+    let mut bands: Vec<&Band> = panel.series.bands.iter().collect();
+    bands.retain(|band| axes.pace.holds(band.ns_per_unit) && band.share.is_finite());
+    bands.sort_by(|a, b| b.share.total_cmp(&a.share));
+    bands.truncate(room);
+    bands.sort_by(|a, b| a.ns_per_unit.total_cmp(&b.ns_per_unit));
+    let y_of = |band: &&Band| frame.y + axes.pace.place(band.ns_per_unit) * frame.height;
+    let wanted: Vec<f64> = bands.iter().map(y_of).collect();
+    let (low, high) = (frame.y + 8.0, frame.bottom() - 16.0);
+    let places = spread(&wanted, NAME_HEIGHT, low.min(high), high);
+    let x = frame.right() + NAMES;
+    for ((band, y), place) in bands.iter().zip(wanted).zip(places) {
+        items.push(crate::scene::Item::Line {
+            points: vec![(frame.x, y), (frame.right(), y)],
+            width: 0.75,
+            colour: palette::VERMILION.alpha(150),
+            dash: Some((2.0, 4.0)),
+        });
+        items.push(crate::scene::Item::Line {
+            points: vec![
+                (frame.right(), y),
+                (frame.right() + SPACE + BARS + 4.0, y),
+                (x - 8.0, place),
+                (x - 3.0, place),
+            ],
+            width: 0.75,
+            colour: palette::VERMILION,
+            dash: None,
+        });
+        name(band, x, place, items);
+    }
+}
+
+/// Pace and share; nature and dwell.
+fn name(band: &Band, x: f64, y: f64, items: &mut Items) {
+    let first = format!(
+        "{} ns · {}",
+        numbers::pace(band.ns_per_unit),
+        numbers::percent(band.share)
+    );
+    let dwell = numbers::duration(band.median_dwell_s * 1e9);
+    let second = format!("{}, dwell {dwell}", band.nature);
+    let fit = |text: &str, bold: bool| {
+        glyphs::font(bold).fit(&escape::visible(text), LABEL.size, NAME_WIDTH)
+    };
+    items.text((x, y + 2.5), LABEL_BOLD, Anchor::Start, fit(&first, true));
+    items.text((x, y + 15.5), NOTE, Anchor::Start, fit(&second, false));
+}
+
+/// What the colours mean, above the histogram of the first panel.
+pub(super) fn legend(frame: &Frame, most: u64, items: &mut Items) {
+    const WIDTH: f64 = 72.0;
+    const STEPS: u32 = 24;
+    if most == 0 {
+        return;
+    }
+    let left = frame.right() + NAMES;
+    let y = frame.y - 16.0;
+    items.text(
+        (left - 6.0, y + 9.0),
+        NOTE,
+        Anchor::End,
+        "quanta per cell   1",
+    );
+    for step in 0..STEPS {
+        let place = f64::from(step) / f64::from(STEPS - 1);
+        let count = (most.max(2) as f64).powf(place).round() as u64;
+        let cell = Frame {
+            x: left + f64::from(step) * WIDTH / f64::from(STEPS),
+            y,
+            width: WIDTH / f64::from(STEPS) + 0.2,
+            height: 10.0,
+        };
+        items.rectangle(cell, palette::density(count, most));
+    }
+    let at = (left + WIDTH + 6.0, y + 9.0);
+    items.text(at, NOTE, Anchor::Start, numbers::count(most));
+}

@@ -1,0 +1,268 @@
+//! The report as a picture: pace over time as density, its histogram, gaps, and the spectrum.
+//!
+//! From top to bottom: what was measured and the verdict; for each series a panel of pace over time
+//! with bands and gaps, all on one time axis; the spectra. Fast paces are at the top, as high counts
+//! are in FTQ's plots, so that an interruption points down. `docs/pictures.md` says how to read it.
+
+mod axis;
+mod gaps;
+mod header;
+mod histogram;
+mod labels;
+mod pace;
+mod spectrum;
+
+use crate::panels;
+use crate::scene::{Anchor, Frame, Items, Scene, Style};
+use crate::{Options, palette};
+use axis::Axis;
+use bandscope_analysis::report::Series;
+use bandscope_analysis::{Analysis, Pyramid};
+
+/// Series that are drawn; of more, these stand for all and the picture says so.
+const MOST_PANELS: usize = 12;
+/// Share of the quanta that may lie beyond the pace axis at either end, where they are drawn at its edge.
+const BEYOND: f64 = 1e-3;
+/// Space left of the panels, for the pace axis.
+const LEFT: f64 = 64.0;
+/// Space right of the panels: histogram and names of bands.
+const RIGHT: f64 = 292.0;
+/// Space at the outer edges.
+const MARGIN: f64 = 24.0;
+
+pub(crate) const TITLE: Style = style(17.0, true, palette::INK);
+pub(crate) const VERDICT: Style = style(13.0, false, palette::INK);
+pub(crate) const HEADING: Style = style(12.0, true, palette::INK);
+pub(crate) const LABEL: Style = style(11.0, false, palette::INK);
+pub(crate) const LABEL_BOLD: Style = style(11.0, true, palette::INK);
+pub(crate) const NOTE: Style = style(10.5, false, palette::GREY);
+
+const fn style(size: f64, bold: bool, colour: crate::scene::Colour) -> Style {
+    Style { size, bold, colour }
+}
+
+/// One series with its pyramid and where its panel stands.
+struct Panel<'a> {
+    series: &'a Series,
+    pyramid: &'a Pyramid,
+    label: String,
+    /// The raster.
+    frame: Frame,
+}
+
+/// What all panels share.
+struct Axes {
+    time: Axis,
+    pace: Axis,
+}
+
+/// Draws an analysis as a scene.
+pub fn scene(analysis: &Analysis, options: &Options) -> Scene {
+    let width = match options.picture_width {
+        width if width.is_finite() => width.clamp(640.0, 4000.0),
+        _ => Options::default().picture_width,
+    };
+    let mut items = Items::default();
+    let top = header::header(analysis, width, &mut items);
+    let mut panels = place(analysis, width, top);
+    let mut bottom = match axes(&panels) {
+        Some(axes) => draw(&mut panels, &axes, &mut items),
+        None => nothing(top, &mut items),
+    };
+    bottom = spectrum::spectra(&panels, width, bottom, &mut items);
+    let height = bottom + MARGIN;
+    let mut all = Items::default();
+    let paper = Frame {
+        width,
+        height,
+        ..Frame::default()
+    };
+    all.rectangle(paper, palette::PAPER);
+    let mut drawn = all.into_vec();
+    drawn.extend(items.into_vec());
+    Scene {
+        width,
+        height,
+        title: format!(
+            "{}. {}",
+            header::title(&analysis.report),
+            analysis.report.verdict
+        ),
+        items: drawn,
+    }
+}
+
+/// The panels of the series that are drawn, one under the other.
+fn place(analysis: &Analysis, width: f64, top: f64) -> Vec<Panel<'_>> {
+    let report = &analysis.report;
+    let all: Vec<usize> = (0..report.series.len()).collect();
+    let one_cpu = panels::groups(report).len() <= 1;
+    let drawn = report
+        .series
+        .iter()
+        .zip(&analysis.pyramids)
+        .take(MOST_PANELS);
+    let count = drawn.len();
+    let height = match count {
+        0..=1 => 280.0,
+        2 => 200.0,
+        3..=4 => 140.0,
+        _ => 96.0,
+    };
+    let mut y = top;
+    drawn
+        .zip(panels::labels(report, &all))
+        .map(|((series, pyramid), label)| {
+            let frame = Frame {
+                x: LEFT,
+                y: y + pace::HEADING_HEIGHT,
+                width: width - LEFT - RIGHT,
+                height,
+            };
+            y = frame.bottom() + gaps::HEIGHT + pace::SPACING;
+            let label = match one_cpu {
+                true => label,
+                false => format!("{}, {label}", panels::cpu_name(series.cpu)),
+            };
+            Panel {
+                series,
+                pyramid,
+                label,
+                frame,
+            }
+        })
+        .collect()
+}
+
+/// The axes that hold all panels; `None` where no series has a quantum that can be drawn.
+fn axes(panels: &[Panel<'_>]) -> Option<Axes> {
+    let pyramids = || panels.iter().map(|panel| panel.pyramid);
+    let (from, to) = panels::time_range(pyramids())?;
+    let (fast, slow) = panels::pace_range(pyramids(), BEYOND)?;
+    Some(Axes {
+        time: Axis::linear(from, to)?,
+        pace: Axis::logarithmic(fast, slow)?,
+    })
+}
+
+/// Draws the panels and the time axis below the last; returns the y below.
+fn draw(panels: &mut [Panel<'_>], axes: &Axes, items: &mut Items) -> f64 {
+    let grids: Vec<panels::Grid> = panels.iter().map(|panel| pace::grid(panel, axes)).collect();
+    let most = grids.iter().map(panels::Grid::most).max().unwrap_or(0);
+    if let Some(first) = panels.first() {
+        histogram::legend(&first.frame, most, items);
+    }
+    let mut bottom = 0.0;
+    for (panel, grid) in panels.iter().zip(&grids) {
+        pace::panel(panel, grid, most, axes, items);
+        histogram::histogram(panel, grid, axes, items);
+        bottom = gaps::strip(panel, axes, items);
+    }
+    if let Some(last) = panels.last() {
+        bottom = axis::time_axis(&axes.time, &last.frame, bottom, items);
+    }
+    bottom
+}
+
+/// What stands in place of the panels where there are none.
+fn nothing(top: f64, items: &mut Items) -> f64 {
+    let at = (MARGIN, top + 40.0);
+    items.text(at, NOTE, Anchor::Start, "No quanta to draw.");
+    top + 60.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use crate::scene::{Item, Text};
+
+    fn texts(items: &[Item]) -> Vec<&Text> {
+        items
+            .iter()
+            .flat_map(|item| match item {
+                Item::Text(text) => vec![text],
+                Item::Clip(_, items) => texts(items),
+                _ => Vec::new(),
+            })
+            .collect()
+    }
+
+    /// The box of a line of text: left, top, right, bottom.
+    fn extent(text: &Text) -> (f64, f64, f64, f64) {
+        let width = crate::glyphs::font(text.bold).width(&text.text, text.size);
+        let left = match text.anchor {
+            Anchor::Start => text.x,
+            Anchor::Middle => text.x - width / 2.0,
+            Anchor::End => text.x - width,
+        };
+        (
+            left,
+            text.y - text.size * 0.74,
+            left + width,
+            text.y + text.size * 0.2,
+        )
+    }
+
+    #[test]
+    fn no_label_overlaps_another_or_leaves_the_picture() {
+        for (name, analysis) in samples::all() {
+            for picture_width in [800.0, 1200.0] {
+                let options = Options {
+                    picture_width,
+                    ..Options::default()
+                };
+                let scene = scene(&analysis, &options);
+                let texts = texts(&scene.items);
+                for (index, text) in texts.iter().enumerate() {
+                    let a = extent(text);
+                    assert!(
+                        a.0 >= 0.0 && a.2 <= scene.width && a.1 >= 0.0 && a.3 <= scene.height,
+                        "{name}: {} at {a:?}",
+                        text.text
+                    );
+                    for other in &texts[index + 1..] {
+                        let b = extent(other);
+                        let apart = a.2 <= b.0 || b.2 <= a.0 || a.3 <= b.1 || b.3 <= a.1;
+                        assert!(apart, "{name}: {:?} on {:?}", text.text, other.text);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bands_gaps_and_lines_are_named() {
+        let analysis = samples::noisy();
+        let scene = scene(&analysis, &Options::default());
+        let texts: Vec<&str> = texts(&scene.items)
+            .iter()
+            .map(|t| t.text.as_str())
+            .collect();
+        for wanted in ["107.1 ns", "11.8 ms task:cargo", "250.000 ± 0.002 Hz"] {
+            assert!(
+                texts.iter().any(|text| text.contains(wanted)),
+                "{wanted} in {texts:#?}"
+            );
+        }
+    }
+
+    #[test]
+    fn many_series_stay_a_picture_of_bounded_size() {
+        let mut analysis = samples::noisy();
+        for cpu in 0..200 {
+            let mut series = analysis.report.series[0].clone();
+            series.cpu = Some(cpu);
+            analysis.report.series.push(series);
+            analysis.pyramids.push(analysis.pyramids[0].clone());
+        }
+        let scene = scene(&analysis, &Options::default());
+        assert!(scene.height < 4000.0, "{}", scene.height);
+        let texts = texts(&scene.items);
+        assert!(
+            texts
+                .iter()
+                .any(|text| text.text.contains("12 of 202 series"))
+        );
+    }
+}

@@ -1,0 +1,226 @@
+//! The spectra of the time lost per quantum, with the signals that were found named.
+
+use super::axis::Axis;
+use super::labels::Row;
+use super::pace::outline;
+use super::{HEADING, LABEL, LEFT, MARGIN, NOTE, Panel};
+use crate::glyphs;
+use crate::scene::{Anchor, Frame, Item, Items};
+use crate::{escape, numbers, palette};
+use bandscope_analysis::pyramid::Spectrum;
+use bandscope_analysis::report::Signal;
+
+/// Height of a spectrum.
+const HEIGHT: f64 = 150.0;
+/// Space above it: heading and two lines of names.
+const HEAD: f64 = 66.0;
+/// Lines of names above a spectrum.
+const ROWS: usize = 2;
+/// Height of such a line.
+const ROW: f64 = 15.0;
+/// Space below it: the frequency axis.
+const FOOT: f64 = 30.0;
+/// Spectra beside each other.
+const ABREAST: usize = 2;
+/// Spectra that are drawn.
+const MOST: usize = 4;
+/// Decades of power below the strongest line that are shown at most.
+const DECADES: f64 = 8.0;
+
+/// Draws the spectra from `top` on; returns the y below.
+pub(super) fn spectra(panels: &[Panel<'_>], width: f64, top: f64, items: &mut Items) -> f64 {
+    let drawn: Vec<(&Panel<'_>, Axis, Axis)> = panels
+        .iter()
+        .filter_map(|panel| {
+            let (frequency, power) = axes(&panel.pyramid.spectrum)?;
+            Some((panel, frequency, power))
+        })
+        .take(MOST)
+        .collect();
+    let abreast = drawn.len().clamp(1, ABREAST);
+    let space = (width - MARGIN) / abreast as f64;
+    let mut bottom = top;
+    for (index, (panel, frequency, power)) in drawn.iter().enumerate() {
+        let (row, column) = ((index / abreast) as f64, (index % abreast) as f64);
+        let frame = Frame {
+            x: column * space + LEFT,
+            y: top + row * (HEAD + HEIGHT + FOOT) + HEAD,
+            width: space - LEFT,
+            height: HEIGHT,
+        };
+        one(panel, frequency, power, &frame, items);
+        bottom = frame.bottom() + FOOT;
+    }
+    bottom
+}
+
+/// Axes that hold a spectrum; `None` where there is none.
+fn axes(spectrum: &Spectrum) -> Option<(Axis, Axis)> {
+    let points = spectrum.power.len().checked_sub(1)?;
+    let positive = || {
+        spectrum
+            .power
+            .iter()
+            .skip(1)
+            .copied()
+            .filter(|p| p.is_finite() && *p > 0.0)
+    };
+    let high = positive().fold(0.0, f64::max);
+    let low = positive().fold(f64::INFINITY, f64::min);
+    let low = low.max(high / 10f64.powf(DECADES));
+    let frequency = Axis::logarithmic(spectrum.step_hz, spectrum.step_hz * points as f64)?;
+    let power = Axis::logarithmic(low / 1.5, high * 2.0)?;
+    Some((frequency, power))
+}
+
+fn one(panel: &Panel<'_>, frequency: &Axis, power: &Axis, frame: &Frame, items: &mut Items) {
+    heading(panel, frame, items);
+    grid(frequency, power, frame, items);
+    let mut inner = Items::default();
+    let curve = envelope(&panel.pyramid.spectrum, frequency, power, frame);
+    inner.push(Item::Line {
+        points: curve,
+        width: 1.0,
+        colour: palette::BLUE,
+        dash: None,
+    });
+    items.clip(*frame, inner);
+    outline(frame, items);
+    signals(&panel.series.signals, frequency, frame, items);
+}
+
+fn heading(panel: &Panel<'_>, frame: &Frame, items: &mut Items) {
+    let y = frame.y - HEAD + 26.0;
+    let windows = numbers::plural(panel.pyramid.spectrum.windows, "window", "windows");
+    let note = format!("time lost, ns²/Hz over frequency; {windows}");
+    let bold = glyphs::font(true);
+    let note_width = glyphs::font(false).width(&note, NOTE.size);
+    let label = format!("Spectrum, {}", escape::visible(&panel.label));
+    let label = bold.fit(&label, HEADING.size, frame.width - note_width - 16.0);
+    let start = frame.x + bold.width(&label, HEADING.size) + 12.0;
+    items.text((frame.x, y), HEADING, Anchor::Start, label);
+    if start + note_width <= frame.right() {
+        items.text((start, y), NOTE, Anchor::Start, note);
+    }
+}
+
+fn grid(frequency: &Axis, power: &Axis, frame: &Frame, items: &mut Items) {
+    for tick in power.ticks(4) {
+        let y = frame.bottom() - power.place(tick) * frame.height;
+        items.line((frame.x, y), (frame.right(), y), 0.75, palette::RULE);
+        let label = format!("1e{}", tick.log10().round());
+        if (tick.log10().round() - tick.log10()).abs() < 1e-9 {
+            items.text((frame.x - 8.0, y + 3.5), NOTE, Anchor::End, label);
+        }
+    }
+    let mut row = Row::default();
+    for tick in frequency.ticks((frame.width / 70.0) as usize) {
+        let x = frame.x + frequency.place(tick) * frame.width;
+        items.line((x, frame.y), (x, frame.bottom()), 0.75, palette::RULE);
+        items.line(
+            (x, frame.bottom()),
+            (x, frame.bottom() + 4.0),
+            1.0,
+            palette::FRAME,
+        );
+        let label = numbers::frequency_round(tick);
+        let half = glyphs::font(false).width(&label, NOTE.size) / 2.0;
+        if row.take(x - half - 4.0, x + half + 4.0) && x + half < frame.right() + MARGIN {
+            items.text((x, frame.bottom() + 16.0), NOTE, Anchor::Middle, label);
+        }
+    }
+}
+
+/// The highest power in each half point of the axis: no line is lost, and the curve stays short.
+fn envelope(spectrum: &Spectrum, frequency: &Axis, power: &Axis, frame: &Frame) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for (index, &value) in spectrum.power.iter().enumerate().skip(1) {
+        let hz = index as f64 * spectrum.step_hz;
+        let x = frame.x + (frequency.place(hz) * frame.width * 2.0).round() / 2.0;
+        let y = frame.bottom() - power.place(value).max(-0.1) * frame.height;
+        if !(x.is_finite() && y.is_finite()) {
+            continue;
+        }
+        match points.last_mut() {
+            Some(last) if last.0 == x => last.1 = last.1.min(y),
+            _ => points.push((x, y)),
+        }
+    }
+    points
+}
+
+/// A line at each signal's frequency, and its name above the frame where there is room.
+fn signals(signals: &[Signal], frequency: &Axis, frame: &Frame, items: &mut Items) {
+    let font = glyphs::font(false);
+    let mut rows = vec![Row::default(); ROWS];
+    for signal in signals
+        .iter()
+        .filter(|signal| frequency.holds(signal.frequency_hz))
+    {
+        let x = frame.x + frequency.place(signal.frequency_hz) * frame.width;
+        let per_event = numbers::duration(signal.ns_per_event);
+        let hz = numbers::frequency(signal.frequency_hz, signal.uncertainty_hz);
+        let text = format!("{hz}, {per_event} each, {}", signal.origin);
+        let text = font.fit(&escape::visible(&text), LABEL.size, frame.width - 8.0);
+        let width = font.width(&text, LABEL.size);
+        let left = (x - width / 2.0).clamp(frame.x, (frame.right() - width).max(frame.x));
+        let row = (0..ROWS).find(|&row| rows[row].take(left - 6.0, left + width + 6.0));
+        let top = match row {
+            Some(row) => frame.y - 7.0 - row as f64 * ROW,
+            None => frame.y,
+        };
+        items.push(Item::Line {
+            points: vec![
+                (x, frame.bottom()),
+                (x, top + if row.is_some() { 3.0 } else { 0.0 }),
+            ],
+            width: 1.0,
+            colour: palette::VERMILION,
+            dash: Some((3.0, 3.0)),
+        });
+        if row.is_some() {
+            items.text((left, top), LABEL, Anchor::Start, text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spectrum_without_sense_is_not_drawn() {
+        let of = |step_hz: f64, power: &[f64]| Spectrum {
+            step_hz,
+            power: power.to_vec(),
+            windows: 1,
+        };
+        assert!(axes(&Spectrum::default()).is_none());
+        assert!(axes(&of(1.0, &[1.0])).is_none());
+        assert!(axes(&of(0.0, &[1.0, 1.0, 1.0])).is_none());
+        assert!(axes(&of(1.0, &[1.0, 0.0, 0.0])).is_none());
+        assert!(axes(&of(1.0, &[f64::NAN, 2.0, f64::INFINITY, 3.0])).is_some());
+    }
+
+    #[test]
+    fn the_strongest_line_survives_the_envelope() {
+        let mut power = vec![1.0; 10_000];
+        power[7_777] = 1e6;
+        let spectrum = Spectrum {
+            step_hz: 1.0,
+            power,
+            windows: 1,
+        };
+        let (frequency, axis) = axes(&spectrum).unwrap();
+        let frame = Frame {
+            x: 0.0,
+            y: 0.0,
+            width: 100.0,
+            height: 100.0,
+        };
+        let curve = envelope(&spectrum, &frequency, &axis, &frame);
+        assert!(curve.len() <= 201);
+        let peak = frame.bottom() - axis.place(1e6) * frame.height;
+        assert!(curve.iter().any(|(_, y)| (y - peak).abs() < 1e-9));
+    }
+}
