@@ -3,13 +3,47 @@
 //! The analysis reads a [`bandscope_recording::Source`] in two passes and keeps an amount of memory that does not
 //! depend on the length of the run. It decides everything that a report says; `view` only draws it.
 //!
+//! * [`analyse()`]: the whole of it;
 //! * [`report`]: the JSON contract `bandscope.report/1`;
-//! * [`pyramid`]: what pictures are drawn from.
+//! * [`pyramid`]: what pictures are drawn from;
+//! * [`detector`], [`derive`] and [`passes`]: what a detector is, what it is fed with, and the list of them.
+//!
+//! `docs/method.md` states the formula, the thresholds and the limits of every figure.
 #![forbid(unsafe_code)]
 
+mod analyse;
+mod availability;
+mod bands;
+mod best_pace;
+mod comb;
+pub mod context;
+pub mod derive;
+pub mod detector;
+mod distribution;
+mod drift;
+mod dwell;
+mod events;
+mod findings;
+mod fold;
+mod fraction;
+mod gaps;
+mod histogram;
+mod inferred;
+mod ledger;
+pub mod levels;
+pub mod passes;
 pub mod pyramid;
+mod quantisation;
+mod rasterise;
 pub mod report;
+mod signals;
+mod spectrum;
+pub mod survey;
+mod totals;
+mod verdict;
+mod warnings;
 
+pub use analyse::analyse;
 pub use pyramid::Pyramid;
 pub use report::Report;
 
@@ -20,4 +54,12 @@ pub struct Analysis {
     pub report: Report,
     /// One for each series of the report, in its order.
     pub pyramids: Vec<Pyramid>,
+}
+
+/// Why an analysis could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The recording could not be read.
+    #[error(transparent)]
+    Recording(#[from] bandscope_recording::Error),
 }

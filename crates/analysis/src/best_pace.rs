@@ -1,0 +1,190 @@
+//! The best pace u0, against which everything is booked.
+//!
+//! u0 is the lower envelope of pace: the self-test's own best where that is lower (an absolute baseline that a noisy
+//! machine cannot flatter), otherwise the fastest 0.1 % of paces pooled over four adjacent quanta, so that the noise of one
+//! quantum does not set it. Over four and not more, because a pace that lasts one millisecond at 10 kHz must
+//! show, and a file of counts holds an interrupt every tenth quantum.
+
+use crate::context::Context;
+use crate::derive::Derived;
+use crate::detector::Detector;
+use crate::histogram::{BINS, bin_of};
+use crate::report::BestPace;
+
+/// Adjacent quanta pooled.
+const POOL: usize = 4;
+/// A series shorter than this is pooled by two: in fifteen rows a pace may stand twice.
+const SHORT: u64 = 64;
+/// Share of the pools that lies below the envelope.
+const ENVELOPE: f64 = 0.001;
+/// A stretch is undisturbed if its quanta are all within 1 % of u0.
+const UNDISTURBED: f64 = 0.01;
+/// Quanta of such a stretch, and in a series too short for that.
+const STRETCH: u64 = 10;
+const SHORT_STRETCH: u64 = 3;
+
+/// First pass: paces pooled over two and over four quanta.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    quanta: u64,
+    /// Fastest single quantum and fastest pair, ticks per unit.
+    single: f64,
+    pair: f64,
+    pools: Vec<(u64, f64)>,
+    last: [(f64, f64); POOL],
+    filled: usize,
+}
+
+impl Envelope {
+    /// Nothing seen yet.
+    pub fn new() -> Envelope {
+        Envelope {
+            quanta: 0,
+            single: f64::INFINITY,
+            pair: f64::INFINITY,
+            pools: vec![(0, 0.0); BINS],
+            last: [(0.0, 0.0); POOL],
+            filled: 0,
+        }
+    }
+
+    /// Best pace of the series in ticks per unit; `None` if no unit completed.
+    pub fn best(&self) -> Option<f64> {
+        let pools: u64 = self.pools.iter().map(|pool| pool.0).sum();
+        let best = if self.quanta < SHORT || pools == 0 {
+            self.pair.min(self.single_if_alone())
+        } else {
+            self.lowest((pools as f64 * ENVELOPE).ceil() as u64)
+        };
+        Some(best).filter(|best| best.is_finite() && *best > 0.0)
+    }
+
+    fn single_if_alone(&self) -> f64 {
+        if self.pair.is_finite() {
+            f64::INFINITY
+        } else {
+            self.single
+        }
+    }
+
+    /// Mean of the `number` lowest pools, to a bin.
+    fn lowest(&self, number: u64) -> f64 {
+        let (mut seen, mut sum) = (0, 0.0);
+        for &(pools, paces) in &self.pools {
+            seen += pools;
+            sum += paces;
+            if seen >= number.max(1) {
+                break;
+            }
+        }
+        sum / seen.max(1) as f64
+    }
+}
+
+impl Detector for Envelope {
+    fn push(&mut self, chunk: &Derived<'_>) {
+        if chunk.opens_segment {
+            self.filled = 0;
+        }
+        for k in 0..chunk.len() {
+            if chunk.units[k] <= 0.0 || chunk.present[k] <= 0.0 {
+                continue;
+            }
+            self.quanta += 1;
+            self.last.rotate_left(1);
+            self.last[POOL - 1] = (chunk.present[k], chunk.units[k]);
+            self.filled = (self.filled + 1).min(POOL);
+            self.single = self.single.min(chunk.pace[k]);
+            if self.filled >= 2 {
+                self.pair = self.pair.min(pooled(&self.last[POOL - 2..]));
+            }
+            if self.filled == POOL {
+                let pace = pooled(&self.last);
+                let pool = &mut self.pools[bin_of(pace)];
+                pool.0 += 1;
+                pool.1 += pace;
+            }
+        }
+    }
+
+    fn merge(&mut self, later: Envelope) {
+        self.quanta += later.quanta;
+        self.single = self.single.min(later.single);
+        self.pair = self.pair.min(later.pair);
+        for (pool, other) in self.pools.iter_mut().zip(&later.pools) {
+            pool.0 += other.0;
+            pool.1 += other.1;
+        }
+        self.filled = 0;
+    }
+}
+
+fn pooled(quanta: &[(f64, f64)]) -> f64 {
+    let present: f64 = quanta.iter().map(|quantum| quantum.0).sum();
+    let units: f64 = quanta.iter().map(|quantum| quantum.1).sum();
+    present / units
+}
+
+/// Best pace in ticks per unit, and whether the self-test set it.
+pub fn choose(envelope: &Envelope, context: &Context) -> Option<(f64, bool)> {
+    match (envelope.best(), context.self_test()) {
+        (Some(seen), Some(tested)) if tested <= seen => Some((tested, true)),
+        (Some(seen), _) => Some((seen, false)),
+        // Nothing completed: the self-test says nothing of this series.
+        (None, _) => None,
+    }
+}
+
+/// Second pass: the longest stretch of quanta at the best pace.
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    limit: f64,
+    run: u64,
+    longest: u64,
+}
+
+impl Stretch {
+    /// A stretch at `best` ticks per unit.
+    pub fn new(best: f64) -> Stretch {
+        Stretch {
+            limit: best * (1.0 + UNDISTURBED),
+            run: 0,
+            longest: 0,
+        }
+    }
+
+    /// What the report says of the best pace.
+    pub fn report(&self, best: (f64, bool), quanta: u64, context: &Context) -> BestPace {
+        let needed = if quanta < SHORT {
+            SHORT_STRETCH
+        } else {
+            STRETCH
+        };
+        BestPace {
+            ns_per_unit: context.ns(best.0),
+            origin: if best.1 { "self-test" } else { "series" },
+            undisturbed: context.self_test().is_some() || self.longest >= needed,
+        }
+    }
+}
+
+impl Detector for Stretch {
+    fn push(&mut self, chunk: &Derived<'_>) {
+        if chunk.opens_segment {
+            self.run = 0;
+        }
+        for &pace in chunk.pace {
+            self.run = if pace > 0.0 && pace <= self.limit {
+                self.run + 1
+            } else {
+                0
+            };
+            self.longest = self.longest.max(self.run);
+        }
+    }
+
+    fn merge(&mut self, later: Stretch) {
+        self.longest = self.longest.max(later.longest);
+        self.run = 0;
+    }
+}

@@ -1,0 +1,255 @@
+//! Combs in a periodogram: a fundamental and its harmonics.
+//!
+//! An interrupt is short, so its power spreads evenly over many harmonics; a line at a time would miss what their sum shows.
+//! The periodogram is divided by its local median, so that noise is Gamma-distributed with mean 1 everywhere, and summed over
+//! combs of 1 to 32 teeth. P-values are Chernoff's upper bound for a sum of Gamma variables,
+//! exp(-a (x - 1 - ln x)) with shape a and x times the mean, times the number of combs tried:
+//! both err on the safe side.
+
+/// Teeth of the combs that are tried.
+const TEETH: [usize; 6] = [1, 2, 4, 8, 16, 32];
+/// Bins of a local median.
+const BLOCK: usize = 64;
+/// Combs that are looked for in one periodogram.
+const MOST: usize = 8;
+/// A comb is reported below this corrected p-value.
+pub const SIGNIFICANT: f64 = 1e-3;
+
+/// A periodogram to search.
+#[derive(Clone, Copy, Debug)]
+pub struct Search<'a> {
+    /// Power by bin.
+    pub power: &'a [f64],
+    /// Independent periodograms averaged in it.
+    pub averages: f64,
+    /// Lowest bin that may be a fundamental.
+    pub first: usize,
+    /// Bins on each side of a line that belong to it.
+    pub guard: usize,
+    /// Most teeth to try.
+    pub most_teeth: usize,
+}
+
+/// A comb that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comb {
+    /// Fundamental in bins.
+    pub fundamental: f64,
+    /// Teeth that were summed.
+    pub teeth: usize,
+    /// Teeth that stand out one by one.
+    pub harmonics: u32,
+    /// Natural logarithm of the corrected p-value.
+    pub log_p: f64,
+    /// Median power of its teeth over the background, in units of the background.
+    pub excess: f64,
+}
+
+impl Search<'_> {
+    /// The combs, most significant first.
+    pub fn run(&self) -> Vec<Comb> {
+        let mut combs = Vec::new();
+        if self.power.len() < BLOCK / 4 || self.first + 2 >= self.power.len() {
+            return combs;
+        }
+        let mut white = self.whitened();
+        while combs.len() < MOST {
+            let Some(comb) = self.best(&white) else { break };
+            if comb.log_p >= SIGNIFICANT.ln() {
+                break;
+            }
+            self.mask(&mut white, comb.fundamental);
+            combs.push(comb);
+        }
+        combs
+    }
+
+    fn whitened(&self) -> Vec<f64> {
+        // The median of a Gamma variable of this shape over its mean (Wilson and Hilferty 1931).
+        let over_mean = (1.0 - 1.0 / (9.0 * self.averages)).powi(3);
+        let medians: Vec<f64> = self
+            .power
+            .chunks(BLOCK)
+            .map(|bins| median(bins) / over_mean)
+            .collect();
+        let overall = median(&medians).max(f64::MIN_POSITIVE);
+        let mut white: Vec<f64> = Vec::with_capacity(self.power.len());
+        for (bin, power) in self.power.iter().enumerate() {
+            let position = bin as f64 / BLOCK as f64 - 0.5;
+            let left = (position.max(0.0) as usize).min(medians.len() - 1);
+            let right = (left + 1).min(medians.len() - 1);
+            let weight = (position - left as f64).clamp(0.0, 1.0);
+            let background = medians[left] * (1.0 - weight) + medians[right] * weight;
+            white.push(power / background.max(overall * 1e-6));
+        }
+        // The lowest bins hold the trend and the highest is not complex.
+        white[..self.first.min(4)].fill(1.0);
+        white
+    }
+
+    fn log_p(&self, teeth: usize, mean: f64) -> f64 {
+        if mean <= 1.0 {
+            return 0.0;
+        }
+        -(teeth as f64 * self.averages) * (mean - 1.0 - mean.ln())
+    }
+
+    fn best(&self, white: &[f64]) -> Option<Comb> {
+        let last = white.len() - 1;
+        let mut best: Option<(f64, f64, usize)> = None;
+        for &teeth in TEETH.iter().filter(|&&teeth| teeth <= self.most_teeth) {
+            let mut highest = (0.0, 0);
+            // Fundamentals in steps of 1/teeth of a bin, so that the last tooth is within half a bin.
+            for j in self.first * teeth..=last {
+                let sum: f64 = (1..=teeth)
+                    .map(|h| white[(h * j + teeth / 2) / teeth])
+                    .sum();
+                if sum > highest.0 {
+                    highest = (sum, j);
+                }
+            }
+            let log_p = self.log_p(teeth, highest.0 / teeth as f64);
+            if highest.1 > 0 && best.is_none_or(|(lowest, _, _)| log_p < lowest) {
+                best = Some((log_p, highest.1 as f64 / teeth as f64, teeth));
+            }
+        }
+        let (log_p, fundamental, teeth) = best?;
+        let trials = (white.len() * TEETH.len()) as f64;
+        let fundamental = self.refine(white, self.subharmonic(white, fundamental));
+        let (harmonics, excess) = self.standing_out(white, fundamental);
+        Some(Comb {
+            fundamental,
+            teeth,
+            harmonics,
+            log_p: (log_p + trials.ln()).min(0.0),
+            excess,
+        })
+    }
+
+    /// The lowest fraction of `fundamental` whose own teeth, those between, stand out too.
+    fn subharmonic(&self, white: &[f64], fundamental: f64) -> f64 {
+        for divisor in (2..=8usize).rev() {
+            let lower = fundamental / divisor as f64;
+            let between = (1..2 * divisor).filter(|h| h % divisor != 0);
+            let teeth: Vec<f64> = between
+                .filter_map(|h| white.get((h as f64 * lower).round() as usize).copied())
+                .collect();
+            let weakest = teeth.iter().copied().fold(f64::INFINITY, f64::min);
+            if lower >= self.first as f64 && self.log_p(1, weakest) < -3.0 {
+                return lower;
+            }
+        }
+        fundamental
+    }
+
+    /// Fundamental from the positions of the teeth, each weighted by its power and its number.
+    fn refine(&self, white: &[f64], fundamental: f64) -> f64 {
+        let (mut weighted, mut weight) = (0.0, 0.0);
+        for h in 1..=self.most_teeth {
+            let bin = (h as f64 * fundamental).round() as usize;
+            if bin + 1 >= white.len() || bin == 0 {
+                break;
+            }
+            let (left, middle, right) = (white[bin - 1], white[bin], white[bin + 1]);
+            if self.log_p(1, middle) < -7.0 {
+                let offset = (right - left) / (left + middle + right);
+                weighted += middle * h as f64 * (bin as f64 + offset);
+                weight += middle * (h * h) as f64;
+            }
+        }
+        let refined = weighted / weight;
+        if (refined - fundamental).abs() <= 1.0 {
+            refined
+        } else {
+            fundamental
+        }
+    }
+
+    fn standing_out(&self, white: &[f64], fundamental: f64) -> (u32, f64) {
+        let teeth = (white.len() as f64 / fundamental) as usize;
+        let mut values: Vec<f64> = (1..=teeth.clamp(1, 64))
+            .filter_map(|h| {
+                white
+                    .get((h as f64 * fundamental).round() as usize)
+                    .copied()
+            })
+            .collect();
+        let harmonics = values.iter().filter(|&&v| self.log_p(1, v) < -7.0).count();
+        values.truncate(self.most_teeth);
+        (harmonics.max(1) as u32, (median(&values) - 1.0).max(0.0))
+    }
+
+    fn mask(&self, white: &mut [f64], fundamental: f64) {
+        let mut h = 1.0;
+        while h * fundamental < (white.len() + self.guard) as f64 {
+            let bin = (h * fundamental).round() as usize;
+            let from = bin.saturating_sub(self.guard).min(white.len());
+            let to = (bin + self.guard + 1).min(white.len());
+            white[from..to].fill(1.0);
+            h += 1.0;
+        }
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    if sorted.is_empty() {
+        return 0.0;
+    }
+    let middle = sorted.len() / 2;
+    *sorted.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Exponential noise from a small generator, the same in every run.
+    fn noise(bins: usize) -> Vec<f64> {
+        let mut state = 1u64;
+        (0..bins)
+            .map(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                -(((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64).ln()
+            })
+            .collect()
+    }
+
+    fn search(power: &[f64]) -> Vec<Comb> {
+        Search {
+            power,
+            averages: 1.0,
+            first: 8,
+            guard: 3,
+            most_teeth: 32,
+        }
+        .run()
+    }
+
+    #[test]
+    fn noise_has_no_comb() {
+        assert_eq!(search(&noise(8192)), []);
+    }
+
+    #[test]
+    fn a_comb_of_weak_teeth_is_found_at_its_fundamental() {
+        let mut power = noise(8192);
+        for bin in (200..8192).step_by(200) {
+            power[bin] += 6.0;
+        }
+        let combs = search(&power);
+        assert_eq!(combs.len(), 1, "{combs:?}");
+        assert!((combs[0].fundamental - 200.0).abs() < 0.1, "{combs:?}");
+    }
+
+    #[test]
+    fn a_single_line_is_no_subharmonic() {
+        let mut power = noise(4096);
+        power[1000] += 100.0;
+        let combs = search(&power);
+        assert_eq!(combs.len(), 1, "{combs:?}");
+        assert!((combs[0].fundamental - 1000.0).abs() < 0.6, "{combs:?}");
+    }
+}

@@ -1,0 +1,93 @@
+//! What every detector must know about the series it looks at, resolved once from the manifest.
+//!
+//! Everything inside the analysis is kept in ticks; [`Context`] turns ticks into nanoseconds and seconds when
+//! the report is written. Values that a damaged or imported manifest lacks are replaced here, so that no
+//! detector divides by zero.
+
+use bandscope_recording::manifest::{Kernel, Manifest};
+use bandscope_recording::source::Series;
+
+/// The frame of one series.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Ticks per nanosecond: positive and finite.
+    pub ticks_per_ns: f64,
+    /// Nominal length of a quantum in ticks: positive and finite.
+    pub quantum_ticks: f64,
+    /// Whether gaps were recorded; if not, losses are inferred.
+    pub gaps_known: bool,
+    /// Whether the end of a quantum is the end of a unit; if not, a count resolves its pace to 1/count only.
+    pub ends_known: bool,
+    /// Self-test and thresholds of the work kernel, where the manifest has them.
+    pub kernel: Option<Kernel>,
+    /// Bound of the relative error of the clock in parts per million.
+    pub clock_error_ppm: Option<f64>,
+}
+
+impl Context {
+    /// The frame of `series` in a recording with this manifest.
+    pub fn new(manifest: &Manifest, series: &Series) -> Context {
+        let positive = |value: f64, otherwise: f64| {
+            if value.is_finite() && value > 0.0 {
+                value
+            } else {
+                otherwise
+            }
+        };
+        let ticks_per_ns = positive(manifest.clock.ticks_per_ns, 1.0);
+        // FTQ's own default of 10 kHz where a file states no sensible rate.
+        let rate_hz = positive(series.rate_hz, 1e4);
+        Context {
+            ticks_per_ns,
+            quantum_ticks: ticks_per_ns * 1e9 / rate_hz,
+            gaps_known: series.gaps_known,
+            ends_known: series.ends_known,
+            kernel: manifest
+                .kernels
+                .iter()
+                .find(|kernel| kernel.name == series.kernel)
+                .cloned(),
+            clock_error_ppm: manifest
+                .clock
+                .error_ppm
+                .filter(|error| error.is_finite() && *error >= 0.0),
+        }
+    }
+
+    /// Nanoseconds in `ticks`.
+    pub fn ns(&self, ticks: f64) -> f64 {
+        ticks / self.ticks_per_ns
+    }
+
+    /// Seconds in `ticks`.
+    pub fn seconds(&self, ticks: f64) -> f64 {
+        ticks / self.ticks_per_ns / 1e9
+    }
+
+    /// Ticks in `seconds`.
+    pub fn ticks(&self, seconds: f64) -> f64 {
+        seconds * 1e9 * self.ticks_per_ns
+    }
+
+    /// Nominal rate in hertz.
+    pub fn rate_hz(&self) -> f64 {
+        self.ticks_per_ns * 1e9 / self.quantum_ticks
+    }
+
+    /// The self-test's best pace in ticks per unit, where there is a usable one.
+    pub fn self_test(&self) -> Option<f64> {
+        self.kernel
+            .as_ref()
+            .and_then(|kernel| kernel.best_ticks_per_unit)
+            .filter(|pace| pace.is_finite() && *pace > 0.0)
+    }
+
+    /// The cost of storing a quantum, in ticks per quantum; 0 where it was not measured.
+    pub fn boundary_ticks(&self) -> f64 {
+        self.kernel
+            .as_ref()
+            .and_then(|kernel| kernel.boundary_ticks)
+            .filter(|ticks| ticks.is_finite() && *ticks > 0.0)
+            .unwrap_or(0.0)
+    }
+}

@@ -1,0 +1,107 @@
+//! First pass: drift of the quanta against the nominal grid.
+//!
+//! A quantum can start late (the unit under way must end, an absence must end) and never early, so the
+//! lower envelope of `start_k - k * T` is the grid itself, and its slope is the error of the clock or of
+//! the grid: 750 ppm if ticks per ns are wrong by that much, -4.775 ppm where FTQ truncates its step.
+//!
+//! The envelope of a segment is kept as at most 128 minima over equal numbers of quanta; when they are full,
+//! neighbours are joined. The slope is the median over pairs half a segment apart (Theil's incomplete
+//! method), so a stretch where the CPU was away does not bend it.
+
+use crate::context::Context;
+use crate::derive::Derived;
+use crate::detector::Detector;
+
+const MINIMA: usize = 128;
+/// Shortest segment that says anything: its end points are a unit uncertain, 1e-3 to 1e-2 of a quantum.
+const SHORTEST: u64 = 256;
+
+/// Drift of a series.
+#[derive(Clone, Debug)]
+pub struct Drift {
+    quantum_ticks: f64,
+    first: u64,
+    index: u64,
+    per_minimum: u64,
+    minima: Vec<f64>,
+    /// Sum of weights, and of slope times weight, over the segments before; slopes in ticks per quantum.
+    weight: f64,
+    weighted: f64,
+}
+
+impl Drift {
+    /// Against the nominal quantum.
+    pub fn new(context: &Context) -> Drift {
+        Drift {
+            quantum_ticks: context.quantum_ticks,
+            first: 0,
+            index: 0,
+            per_minimum: 1,
+            minima: Vec::with_capacity(MINIMA),
+            weight: 0.0,
+            weighted: 0.0,
+        }
+    }
+
+    fn end_segment(&mut self) {
+        if self.index >= SHORTEST {
+            // The last minimum may cover fewer quanta than the others.
+            let half = self.minima.len() / 2;
+            let span = half as f64 * self.per_minimum as f64;
+            let mut slopes: Vec<f64> = (0..half)
+                .map(|k| (self.minima[k + half] - self.minima[k]) / span)
+                .collect();
+            slopes.sort_by(f64::total_cmp);
+            // The variance of a slope falls with the third power of the length.
+            let weight = (self.index as f64).powi(3);
+            self.weight += weight;
+            self.weighted += weight * slopes[half / 2];
+        }
+        self.index = 0;
+        self.per_minimum = 1;
+        self.minima.clear();
+    }
+
+    fn note(&mut self, late: f64) {
+        if self.index.is_multiple_of(self.per_minimum) {
+            if self.minima.len() == MINIMA {
+                for k in 0..MINIMA / 2 {
+                    self.minima[k] = self.minima[2 * k].min(self.minima[2 * k + 1]);
+                }
+                self.minima.truncate(MINIMA / 2);
+                self.per_minimum *= 2;
+            }
+            self.minima.push(late);
+        } else if let Some(minimum) = self.minima.last_mut() {
+            *minimum = minimum.min(late);
+        }
+        self.index += 1;
+    }
+
+    /// In parts per million: the quantum as it was over the nominal one, less 1. `None` if too short to say.
+    pub fn finish(mut self) -> Option<f64> {
+        self.end_segment();
+        let ppm = self.weighted / self.weight / self.quantum_ticks * 1e6;
+        Some(ppm).filter(|ppm| ppm.is_finite())
+    }
+}
+
+impl Detector for Drift {
+    fn push(&mut self, chunk: &Derived<'_>) {
+        if chunk.opens_segment {
+            self.end_segment();
+            self.first = chunk.chunk.start[0];
+        }
+        for &start in chunk.chunk.start {
+            let nominal = self.index as f64 * self.quantum_ticks;
+            self.note(start.saturating_sub(self.first) as f64 - nominal);
+        }
+    }
+
+    fn merge(&mut self, mut later: Drift) {
+        self.end_segment();
+        later.end_segment();
+        self.weight += later.weight;
+        self.weighted += later.weighted;
+    }
+}

@@ -1,0 +1,235 @@
+//! Periods in the times of gaps: unbinned, so they are neither aliased by the quanta nor blind at multiples of their rate.
+//!
+//! A Fourier transform of the event train, binned to 61 us and less its mean rate inside each segment, gives candidates;
+//! each is refined and tested on the event times themselves by the H-test (de Jager, Raubenheimer and Swanepoel 1989), whose false-alarm
+//! probability is exp(-0.4 H) (de Jager and Buesching 2010), times the number of frequencies tried.
+
+use crate::comb::{Comb, SIGNIFICANT, Search};
+use realfft::RealFftPlanner;
+
+/// Bins per second; combs are looked for below half of it.
+const BINS_PER_SECOND: f64 = 16_384.0;
+/// Longest transform: the first 16 s.
+const LONGEST: usize = 1 << 18;
+/// Fewest events that can show a period.
+const FEWEST: usize = 32;
+/// Events on which a frequency is searched; all are used for the last digit.
+const SEARCHED: usize = 4096;
+/// Harmonics of the H-test (the value of its authors).
+const HARMONICS: usize = 20;
+/// Phases of a folded profile.
+const PHASES: usize = 64;
+
+/// Events of a series, in seconds since the first segment starts.
+#[derive(Clone, Debug, Default)]
+pub struct Train {
+    /// Times, ascending.
+    pub times: Vec<f64>,
+    /// Nanoseconds lost to each.
+    pub losses: Vec<f64>,
+    /// Segments in which events could be seen: start and end.
+    pub segments: Vec<(f64, f64)>,
+}
+
+/// A period that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Periodic {
+    /// Hertz.
+    pub frequency: f64,
+    /// One standard deviation, hertz, by the events alone.
+    pub uncertainty: f64,
+    /// Nanoseconds lost per period.
+    pub ns_per_event: f64,
+    /// Natural logarithm of the corrected p-value.
+    pub log_p: f64,
+    /// Harmonics that stand out.
+    pub harmonics: u32,
+}
+
+/// Periods of the train, most significant first.
+pub fn search(train: &Train) -> Vec<Periodic> {
+    let (Some(&first), Some(&last)) = (train.times.first(), train.times.last()) else {
+        return Vec::new();
+    };
+    if train.times.len() < FEWEST || last - first <= 0.0 {
+        return Vec::new();
+    }
+    let bins = (((last * BINS_PER_SECOND) as usize + 1).next_power_of_two()).clamp(1024, LONGEST);
+    let span = bins as f64 / BINS_PER_SECOND;
+    let power = periodogram(train, bins);
+    let shortest = train
+        .segments
+        .iter()
+        .map(|segment| segment.1 - segment.0)
+        .fold(f64::INFINITY, f64::min)
+        .max(8.0 / BINS_PER_SECOND);
+    // A segment's own length is a window: its side lobes surround every line, and the train's own.
+    let windows = (span / shortest.min(span)).ceil() as usize;
+    let combs = Search {
+        power: &power,
+        averages: 1.0,
+        first: 8 * windows,
+        guard: 16 * windows,
+        most_teeth: 16,
+    }
+    .run();
+    combs
+        .iter()
+        .map(|comb| periodic(train, comb, span, power.len()))
+        .filter(|found| found.log_p < SIGNIFICANT.ln())
+        .collect()
+}
+
+fn periodogram(train: &Train, bins: usize) -> Vec<f64> {
+    let transform = RealFftPlanner::<f32>::new().plan_fft_forward(bins);
+    let mut signal = transform.make_input_vec();
+    let bin_of = |time: f64| (time * BINS_PER_SECOND) as usize;
+    for &time in &train.times {
+        if let Some(value) = signal.get_mut(bin_of(time)) {
+            *value += 1.0;
+        }
+    }
+    for segment in &train.segments {
+        let (from, to) = (bin_of(segment.0).min(bins), bin_of(segment.1).min(bins));
+        let mean = signal[from..to].iter().sum::<f32>() / (to - from).max(1) as f32;
+        signal[from..to].iter_mut().for_each(|value| *value -= mean);
+    }
+    let mut output = transform.make_output_vec();
+    // The buffers are the plan's own, so their lengths fit.
+    let done = transform.process(&mut signal, &mut output);
+    debug_assert!(done.is_ok());
+    output
+        .iter()
+        .map(|value| f64::from(value.norm_sqr()))
+        .collect()
+}
+
+fn periodic(train: &Train, comb: &Comb, span: f64, trials: usize) -> Periodic {
+    let frequency = maximum(train, comb.fundamental / span, span, comb.teeth.min(8));
+    let (frequency, uncertainty) = by_pulse(train, frequency).unwrap_or_else(|| {
+        let strength = z_squared(&train.times, frequency, 1)[0].max(1.0);
+        let span = train.times[train.times.len() - 1] - train.times[0];
+        // Of a sinusoid: Bretthorst's sqrt(6)/(pi T) over the root of the power.
+        (
+            frequency,
+            6f64.sqrt() / (std::f64::consts::PI * span * strength.sqrt()),
+        )
+    });
+    let h = h_test(&train.times, frequency);
+    Periodic {
+        frequency,
+        uncertainty,
+        ns_per_event: loss_per_period(train, frequency),
+        log_p: (-0.4 * h + (trials as f64).ln()).min(0.0),
+        harmonics: comb.harmonics,
+    }
+}
+
+/// The frequency near `start` with the highest Z^2 over `harmonics`.
+fn maximum(train: &Train, start: f64, span: f64, harmonics: usize) -> f64 {
+    let stride = train.times.len().div_ceil(SEARCHED);
+    let times: Vec<f64> = train.times.iter().copied().step_by(stride).collect();
+    let step = 0.2 / (span * harmonics as f64);
+    let reach = (1.0 / (span * step)).ceil() as i32;
+    let candidates = (-reach..=reach).map(|k| start + f64::from(k) * step);
+    let strength = |frequency: f64| z_squared(&times, frequency, harmonics)[harmonics - 1];
+    candidates
+        .map(|frequency| (frequency, strength(frequency)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .map_or(start, |(frequency, _)| frequency)
+}
+
+/// Z^2 of 1, 2, ... `harmonics` harmonics (Buccheri et al. 1983).
+fn z_squared(times: &[f64], frequency: f64, harmonics: usize) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); harmonics];
+    for time in times {
+        let phase = (time * frequency).fract() * std::f64::consts::TAU;
+        let (sin, cos) = phase.sin_cos();
+        let (mut c, mut s) = (1.0, 0.0);
+        for sum in &mut sums {
+            (c, s) = (c * cos - s * sin, s * cos + c * sin);
+            sum.0 += c;
+            sum.1 += s;
+        }
+    }
+    let mut total = 0.0;
+    sums.iter()
+        .map(|(c, s)| {
+            total += 2.0 * (c * c + s * s) / times.len() as f64;
+            total
+        })
+        .collect()
+}
+
+fn h_test(times: &[f64], frequency: f64) -> f64 {
+    z_squared(times, frequency, HARMONICS)
+        .iter()
+        .enumerate()
+        .map(|(m, z)| z - 4.0 * m as f64)
+        .fold(0.0, f64::max)
+}
+
+/// Where the events form a pulse: the frequency by regression of their phase on time, with its standard deviation.
+fn by_pulse(train: &Train, frequency: f64) -> Option<(f64, f64)> {
+    let mut profile = [0u32; PHASES];
+    let phase = |time: f64| (time * frequency).rem_euclid(1.0);
+    for &time in &train.times {
+        profile[(phase(time) * PHASES as f64) as usize % PHASES] += 1;
+    }
+    let peak = (0..PHASES).max_by_key(|&bin| profile[bin])?;
+    let centre = (peak as f64 + 0.5) / PHASES as f64;
+    // Within 1/20 of a period of the peak.
+    let offset = |time: f64| (phase(time) - centre + 0.5).rem_euclid(1.0) - 0.5;
+    let inside: Vec<(f64, f64)> = train
+        .times
+        .iter()
+        .map(|&time| (time, offset(time)))
+        .filter(|(_, offset)| offset.abs() < 0.05)
+        .collect();
+    let expected = 0.1 * train.times.len() as f64;
+    if (inside.len() as f64) < expected + 5.0 * expected.sqrt().max(2.0) {
+        return None;
+    }
+    let n = inside.len() as f64;
+    let mean_t = inside.iter().map(|point| point.0).sum::<f64>() / n;
+    let mean_o = inside.iter().map(|point| point.1).sum::<f64>() / n;
+    let square: f64 = inside.iter().map(|point| (point.0 - mean_t).powi(2)).sum();
+    let product: f64 = inside
+        .iter()
+        .map(|point| (point.0 - mean_t) * (point.1 - mean_o))
+        .sum();
+    let slope = product / square;
+    let rest: f64 = inside
+        .iter()
+        .map(|point| (point.1 - mean_o - slope * (point.0 - mean_t)).powi(2))
+        .sum();
+    let uncertainty = (rest / n / square).sqrt();
+    (slope.is_finite() && uncertainty.is_finite()).then_some((frequency + slope, uncertainty))
+}
+
+/// Nanoseconds lost per period over the phase at which least is lost.
+fn loss_per_period(train: &Train, frequency: f64) -> f64 {
+    let mut profile = [0.0; PHASES];
+    for (&time, loss) in train.times.iter().zip(&train.losses) {
+        let phase = (time * frequency).rem_euclid(1.0);
+        profile[(phase * PHASES as f64) as usize % PHASES] += loss;
+    }
+    let mut sorted = profile;
+    sorted.sort_by(f64::total_cmp);
+    // What is lost at random phases: its median, and its spread from the lower half, which no pulse reaches.
+    let base = sorted[PHASES / 2];
+    let limit = base + 3.0 * (base - sorted[PHASES / 8]);
+    let excess: f64 = profile
+        .iter()
+        .filter(|loss| **loss > limit)
+        .map(|loss| loss - base)
+        .sum();
+    let last = train.times.last().copied().unwrap_or(0.0);
+    let seconds: f64 = train
+        .segments
+        .iter()
+        .map(|segment| (segment.1.min(last) - segment.0).max(0.0))
+        .sum();
+    let periods = seconds * frequency;
+    if periods > 0.0 { excess / periods } else { 0.0 }
+}

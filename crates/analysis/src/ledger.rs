@@ -1,0 +1,237 @@
+//! The ledger: wall time = work + pace + gaps + measurement + unexplained, in whole ticks.
+//!
+//! With u0 the best pace and tau the pace of a quantum, a unit costs u0 of work and tau - u0 of pace, the unit inside a gap
+//! included; a gap costs its duration less a unit at the pace around it. So the lines add up to every quantum
+//! that has a pace, and what they do not cover stands in `unexplained`, which may be negative. Sums run over
+//! the quanta ([`Measured`], or [`crate::inferred`] for files of counts) and are rounded to ticks once, here.
+
+use crate::context::Context;
+use crate::derive::Derived;
+use crate::detector::Detector;
+use crate::gaps::Causes;
+use crate::report;
+use crate::totals::Totals;
+use std::collections::BTreeMap;
+
+/// Time lost, in ticks, as a pass over the quanta saw it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Books {
+    /// To gaps.
+    pub gaps: f64,
+    /// To pace; the cost of storing a quantum is still in it.
+    pub pace: f64,
+}
+
+/// Second pass where gaps are known.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    best: f64,
+    books: Books,
+}
+
+impl Measured {
+    /// Against `best` ticks per unit.
+    pub fn new(best: f64) -> Measured {
+        Measured {
+            best,
+            books: Books::default(),
+        }
+    }
+
+    /// What was lost.
+    pub fn finish(self) -> Books {
+        self.books
+    }
+}
+
+impl Detector for Measured {
+    fn push(&mut self, chunk: &Derived<'_>) {
+        let (mut gaps, mut pace) = (0.0, 0.0);
+        for k in 0..chunk.len() {
+            if chunk.units[k] > 0.0 {
+                pace += chunk.present[k] - chunk.units[k] * self.best;
+            }
+            let with_gap = f64::from(chunk.chunk.gaps[k]);
+            if with_gap > 0.0 {
+                let away = (chunk.chunk.gap_ticks[k] as f64).min(chunk.length[k]);
+                gaps += chunk.gap_loss[k];
+                // The unit inside each gap ran at the pace around it.
+                pace += away - chunk.gap_loss[k] - with_gap * self.best;
+            }
+        }
+        self.books.gaps += gaps;
+        self.books.pace += pace;
+    }
+
+    fn merge(&mut self, later: Measured) {
+        self.books.gaps += later.books.gaps;
+        self.books.pace += later.books.pace;
+    }
+}
+
+/// The ledger in ticks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Wall time.
+    pub wall: i128,
+    /// Units times the best pace.
+    pub work: i128,
+    /// Slower pace, never negative.
+    pub pace: i128,
+    /// Gaps by cause, never negative.
+    pub gaps: BTreeMap<String, i128>,
+    /// The measurement's own.
+    pub measurement: i128,
+    /// The rest.
+    pub unexplained: i128,
+}
+
+impl Account {
+    /// Closes the books of a series. `best` is `None` where no unit completed: then nothing can be booked
+    /// but gaps and the measurement.
+    pub fn close(
+        totals: &Totals,
+        books: Books,
+        causes: &Causes,
+        best: Option<f64>,
+        context: &Context,
+    ) -> Account {
+        let wall = totals.wall as i128;
+        let work = best.map_or(0, |best| whole(totals.units as f64 * best));
+        let lost = whole(books.gaps).clamp(0, wall);
+        let pace = whole(books.pace).clamp(0, wall);
+        // Storing a quantum makes its first unit longer, and so its pace slower.
+        let storing = whole(totals.quanta as f64 * context.boundary_ticks()).min(pace);
+        let measurement = totals.measurement as i128 + storing;
+        let pace = pace - storing;
+        Account {
+            wall,
+            work,
+            pace,
+            gaps: by_cause(lost, totals, causes),
+            measurement,
+            unexplained: wall - work - pace - lost - measurement,
+        }
+    }
+
+    /// Time lost to gaps.
+    pub fn lost_to_gaps(&self) -> i128 {
+        self.gaps.values().sum()
+    }
+
+    /// In nanoseconds, rounded by largest remainder so that the lines still add up to the wall time.
+    pub fn report(&self, context: &Context) -> report::Ledger {
+        let ns = |ticks: i128| ticks as f64 / context.ticks_per_ns;
+        let wall_ns = ns(self.wall).round() as i128;
+        let mut lines = vec![
+            ns(self.work),
+            ns(self.pace),
+            ns(self.measurement),
+            ns(self.unexplained),
+        ];
+        lines.extend(self.gaps.values().map(|&ticks| ns(ticks)));
+        let whole = largest_remainder(&lines, wall_ns);
+        report::Ledger {
+            wall_ns: wall_ns as u64,
+            work_ns: whole[0] as u64,
+            pace_ns: report::PaceLoss {
+                unsplit: whole[1] as u64,
+                ..report::PaceLoss::default()
+            },
+            gaps_ns: self
+                .gaps
+                .keys()
+                .cloned()
+                .zip(whole[4..].iter().map(|&ns| ns as u64))
+                .collect(),
+            measurement_ns: whole[2] as u64,
+            unexplained_ns: whole[3] as i64,
+            basis: if context.gaps_known {
+                "measured"
+            } else {
+                "inferred"
+            },
+        }
+    }
+}
+
+/// Nearest whole number of ticks.
+fn whole(ticks: f64) -> i128 {
+    ticks.round() as i128
+}
+
+/// Splits `lost` over the causes by what their gaps lasted, less the same unit each; what no detailed gap accounts for
+/// is `unnamed`.
+fn by_cause(lost: i128, totals: &Totals, causes: &Causes) -> BTreeMap<String, i128> {
+    let mut booked = BTreeMap::new();
+    if lost == 0 {
+        return booked;
+    }
+    let unit = ((totals.gap_ticks as f64 - lost as f64) / totals.gaps.max(1) as f64).max(0.0);
+    let losses: Vec<(&String, f64)> = causes
+        .iter()
+        .map(|(cause, sum)| {
+            (
+                cause,
+                (sum.ticks as f64 - sum.number as f64 * unit).max(0.0),
+            )
+        })
+        .collect();
+    let claimed: f64 = losses.iter().map(|(_, loss)| loss).sum();
+    let scale = if claimed > lost as f64 {
+        lost as f64 / claimed
+    } else {
+        1.0
+    };
+    let mut rest = lost;
+    for (cause, loss) in losses {
+        let share = ((loss * scale).floor() as i128).min(rest);
+        if share > 0 {
+            booked.insert(cause.clone(), share);
+            rest -= share;
+        }
+    }
+    // Less than a tick for each cause is rounding; more was not detailed.
+    let rounding = rest <= causes.len() as i128;
+    match booked.values_mut().next() {
+        Some(first) if rounding => *first += rest,
+        _ => *booked.entry("unnamed".to_owned()).or_default() += rest,
+    }
+    booked
+}
+
+/// Whole numbers near `lines` that add up to `total` (which must be near their sum).
+fn largest_remainder(lines: &[f64], total: i128) -> Vec<i128> {
+    let mut whole: Vec<i128> = lines.iter().map(|line| line.floor() as i128).collect();
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_by(|&a, &b| (lines[b] - lines[b].floor()).total_cmp(&(lines[a] - lines[a].floor())));
+    let missing = total - whole.iter().sum::<i128>();
+    for &line in order
+        .iter()
+        .take(missing.clamp(0, lines.len() as i128) as usize)
+    {
+        whole[line] += 1;
+    }
+    // Beyond 2^53 a float's own rounding is left; `unexplained` is what no other line holds.
+    whole[3] += total - whole.iter().sum::<i128>();
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nanoseconds_still_add_up() {
+        let whole = largest_remainder(&[10.6, 3.7, 1.9, -2.2], 14);
+        assert_eq!(whole.iter().sum::<i128>(), 14);
+        assert_eq!(whole, [10, 4, 2, -2]);
+    }
+
+    #[test]
+    fn numbers_beyond_the_floats_close_in_unexplained() {
+        let lines = [1e17, 3.0, 5.0, 0.0];
+        let whole = largest_remainder(&lines, 100_000_000_000_000_017);
+        assert_eq!(whole.iter().sum::<i128>(), 100_000_000_000_000_017);
+    }
+}

@@ -1,0 +1,50 @@
+//! Which band a pace belongs to: the bands of the first pass as a table for the second.
+
+use crate::histogram::{BINS, bin_of};
+
+/// The band of a quantum that lies in none.
+pub const NO_BAND: u8 = u8::MAX;
+
+/// Most bands that a series can have; a series with more has none that mean anything.
+pub const MAX_BANDS: usize = 32;
+
+/// Bands by pace, fastest first.
+#[derive(Clone, Debug)]
+pub struct Levels {
+    band: Vec<u8>,
+    centres: Vec<f64>,
+}
+
+impl Levels {
+    /// From the bins (first, last) and the centre, in ticks per unit, of each band.
+    pub fn new(bands: impl IntoIterator<Item = (usize, usize, f64)>) -> Levels {
+        let mut levels = Levels {
+            band: vec![NO_BAND; BINS],
+            centres: Vec::new(),
+        };
+        for (number, (first, last, centre)) in bands.into_iter().take(MAX_BANDS).enumerate() {
+            levels.band[first..=last].fill(number as u8);
+            levels.centres.push(centre);
+        }
+        levels
+    }
+
+    /// The band of a pace in ticks per unit; a pace of 0 has none.
+    pub fn band_of(&self, pace: f64) -> u8 {
+        if pace > 0.0 {
+            self.band[bin_of(pace)]
+        } else {
+            NO_BAND
+        }
+    }
+
+    /// Centre of a band in ticks per unit.
+    pub fn centre(&self, band: u8) -> Option<f64> {
+        self.centres.get(usize::from(band)).copied()
+    }
+
+    /// Centres of all bands, fastest first.
+    pub fn centres(&self) -> &[f64] {
+        &self.centres
+    }
+}

@@ -1,0 +1,193 @@
+//! Second pass: Welch periodograms of the time lost per quantum.
+//!
+//! Two signals: everything that was lost (gaps and residual), for the eye, and the residual alone, in which
+//! [`crate::signals`] looks for what gaps do not show. Both are losses against the band that the series is in, so the
+//! edges between bands, which are no interference, do not swamp the rest. Hann windows of 50 % overlap, the mean of each removed,
+//! none across a segment (Welch 1967).
+
+use crate::context::Context;
+use crate::derive::Derived;
+use crate::detector::Detector;
+use crate::pyramid::Spectrum;
+use realfft::num_complex::Complex;
+use realfft::{RealFftPlanner, RealToComplex};
+use std::sync::Arc;
+
+/// Longest window: 0.6 Hz at 10 kHz.
+const LONGEST: u64 = 16_384;
+/// Shortest window that shows a line.
+const SHORTEST: u64 = 32;
+/// Windows that the longest segment should hold.
+const WINDOWS: u64 = 4;
+/// A loss beyond this many mean losses is cut to that: one long absence must not hide all lines.
+const CLIP: f64 = 50.0;
+
+/// One signal's periodogram.
+#[derive(Clone)]
+struct Welch {
+    window: Arc<[f32]>,
+    transform: Arc<dyn RealToComplex<f32>>,
+    samples: Vec<f32>,
+    work: Vec<f32>,
+    output: Vec<Complex<f32>>,
+    scratch: Vec<Complex<f32>>,
+    power: Vec<f64>,
+    windows: u64,
+    mean_loss: f64,
+}
+
+impl std::fmt::Debug for Welch {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Welch")
+            .field("length", &self.window.len())
+            .field("windows", &self.windows)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Welch {
+    fn new(length: usize) -> Welch {
+        let transform = RealFftPlanner::<f32>::new().plan_fft_forward(length);
+        let hann = |k: usize| {
+            let phase = std::f64::consts::TAU * k as f64 / length as f64;
+            (0.5 - 0.5 * phase.cos()) as f32
+        };
+        Welch {
+            window: (0..length).map(hann).collect(),
+            samples: Vec::with_capacity(length),
+            work: transform.make_input_vec(),
+            output: transform.make_output_vec(),
+            scratch: transform.make_scratch_vec(),
+            power: vec![0.0; length / 2 + 1],
+            windows: 0,
+            mean_loss: 0.0,
+            transform,
+        }
+    }
+
+    fn push(&mut self, losses: impl Iterator<Item = f64> + Clone) {
+        let (number, sum) = losses
+            .clone()
+            .fold((0u32, 0.0), |(n, sum), loss| (n + 1, sum + loss.abs()));
+        let mean = sum / f64::from(number.max(1));
+        self.mean_loss = if self.mean_loss == 0.0 {
+            mean
+        } else {
+            0.9 * self.mean_loss + 0.1 * mean
+        };
+        let limit = CLIP * self.mean_loss;
+        for loss in losses {
+            self.samples.push(loss.clamp(-limit, limit) as f32);
+            if self.samples.len() == self.window.len() {
+                self.transform();
+            }
+        }
+    }
+
+    fn transform(&mut self) {
+        let length = self.samples.len();
+        let mean = self.samples.iter().sum::<f32>() / length as f32;
+        for ((work, sample), window) in self.work.iter_mut().zip(&self.samples).zip(&*self.window) {
+            *work = (sample - mean) * window;
+        }
+        let done = self.transform.process_with_scratch(
+            &mut self.work,
+            &mut self.output,
+            &mut self.scratch,
+        );
+        // The buffers are the plan's own, so their lengths fit.
+        debug_assert!(done.is_ok());
+        for (power, value) in self.power.iter_mut().zip(&self.output) {
+            *power += f64::from(value.norm_sqr());
+        }
+        self.windows += 1;
+        self.samples.drain(..length / 2);
+    }
+
+    fn merge(&mut self, later: &Welch) {
+        for (power, other) in self.power.iter_mut().zip(&later.power) {
+            *power += other;
+        }
+        self.windows += later.windows;
+        self.samples.clear();
+    }
+
+    /// One-sided power density; losses in ticks become ns.
+    fn report(&self, context: &Context) -> Spectrum {
+        if self.windows == 0 {
+            return Spectrum::default();
+        }
+        let rate = context.rate_hz();
+        let energy: f64 = self.window.iter().map(|w| f64::from(*w).powi(2)).sum();
+        let scale = 2.0 / (rate * energy * self.windows as f64 * context.ticks_per_ns.powi(2));
+        let last = self.power.len() - 1;
+        let one_sided = |bin: usize| if bin == 0 || bin == last { 0.5 } else { 1.0 };
+        let power = self.power.iter().enumerate();
+        Spectrum {
+            step_hz: rate / self.window.len() as f64,
+            power: power.map(|(bin, p)| p * scale * one_sided(bin)).collect(),
+            windows: self.windows,
+        }
+    }
+}
+
+/// Spectra of a series.
+#[derive(Clone, Debug)]
+pub struct Spectra {
+    /// `None` for a series too short for a window.
+    residual: Option<Welch>,
+    /// `None` where the residual is all there is.
+    total: Option<Welch>,
+    quantum_ticks: f64,
+}
+
+impl Spectra {
+    /// With windows that suit the longest segment.
+    pub fn new(longest_segment: u64, context: &Context) -> Spectra {
+        let most = (longest_segment / WINDOWS).min(LONGEST);
+        let length = (most >= SHORTEST).then(|| 1usize << most.ilog2());
+        Spectra {
+            residual: length.map(Welch::new),
+            total: length.filter(|_| context.gaps_known).map(Welch::new),
+            quantum_ticks: context.quantum_ticks,
+        }
+    }
+
+    /// Spectra of all that was lost, and of the residual alone.
+    pub fn report(&self, context: &Context) -> (Spectrum, Spectrum) {
+        let residual = self.residual.as_ref().map(|welch| welch.report(context));
+        let total = self.total.as_ref().map(|welch| welch.report(context));
+        let residual = residual.unwrap_or_default();
+        (total.unwrap_or_else(|| residual.clone()), residual)
+    }
+}
+
+impl Detector for Spectra {
+    fn push(&mut self, chunk: &Derived<'_>) {
+        if chunk.opens_segment {
+            for welch in [&mut self.residual, &mut self.total].into_iter().flatten() {
+                welch.samples.clear();
+            }
+        }
+        let quantum = self.quantum_ticks;
+        if let Some(welch) = &mut self.residual {
+            welch.push(chunk.residual.iter().map(|r| r.clamp(-quantum, quantum)));
+        }
+        if let Some(welch) = &mut self.total {
+            let both = chunk.residual.iter().zip(chunk.gap_loss);
+            welch.push(both.map(|(r, gap)| (r + gap).clamp(-quantum, quantum)));
+        }
+    }
+
+    fn merge(&mut self, later: Spectra) {
+        for (mine, other) in [
+            (&mut self.residual, &later.residual),
+            (&mut self.total, &later.total),
+        ] {
+            if let (Some(mine), Some(other)) = (mine, other) {
+                mine.merge(other);
+            }
+        }
+    }
+}

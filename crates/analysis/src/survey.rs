@@ -1,0 +1,84 @@
+//! What the first pass over a series found: small, so that a machine of many CPUs fits.
+
+use crate::bands::{self, Mode};
+use crate::best_pace;
+use crate::context::Context;
+use crate::histogram::{Bin, PaceHistogram, pace_of};
+use crate::levels::{Levels, NO_BAND};
+use crate::passes::First;
+use crate::totals::Totals;
+
+/// Share of the quanta on each side that a picture may leave out: the 0.01th and 99.99th percentile.
+const OUTSIDE: f64 = 1e-4;
+/// Room around the paces in a picture.
+const MARGIN: f64 = 1.05;
+
+/// The first pass, finished.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// Sums and extremes.
+    pub totals: Totals,
+    /// Bands, fastest first.
+    pub modes: Vec<Mode>,
+    /// The same as a table.
+    pub levels: Levels,
+    /// Best pace in ticks per unit, and whether the self-test set it; `None` if no unit completed.
+    pub best: Option<(f64, bool)>,
+    /// Drift in parts per million.
+    pub drift_ppm: Option<f64>,
+    /// Paces that a picture shows, ticks per unit.
+    pub pace_range: (f64, f64),
+}
+
+impl Survey {
+    /// Draws the conclusions of the first pass.
+    pub fn new(mut first: First, context: &Context) -> Survey {
+        first.paces.finish();
+        let modes = bands::find(&first.paces, context);
+        Survey {
+            levels: bands::levels(&modes),
+            best: best_pace::choose(&first.envelope, context),
+            drift_ppm: first.drift.finish(),
+            pace_range: pace_range(&first.paces, &modes),
+            totals: first.totals,
+            modes,
+        }
+    }
+
+    /// Number of the band with the most quanta.
+    pub fn main_band(&self) -> u8 {
+        let numbered = self.modes.iter().enumerate();
+        numbered
+            .max_by_key(|(_, mode)| mode.quanta)
+            .map_or(NO_BAND, |(number, _)| number as u8)
+    }
+}
+
+fn pace_range(paces: &PaceHistogram, modes: &[Mode]) -> (f64, f64) {
+    let occupied = paces
+        .bins()
+        .iter()
+        .enumerate()
+        .filter(|(_, bin)| bin.quanta() > 0);
+    let (mut low, mut high, mut seen) = (f64::INFINITY, 0.0f64, 0);
+    let quanta = paces.quanta() as f64;
+    for (number, bin) in occupied {
+        seen += Bin::quanta(bin);
+        if seen as f64 > OUTSIDE * quanta {
+            low = low.min(pace_of(number));
+        }
+        let left = quanta - (seen - bin.quanta()) as f64;
+        if left > OUTSIDE * quanta {
+            high = pace_of(number);
+        }
+    }
+    for mode in modes {
+        low = low.min(mode.centre * (1.0 - mode.half_width));
+        high = high.max(mode.centre * (1.0 + mode.half_width));
+    }
+    if low.is_finite() && low > 0.0 && high >= low {
+        (low / MARGIN, high * MARGIN)
+    } else {
+        (1.0, 2.0)
+    }
+}

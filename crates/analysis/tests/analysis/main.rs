@@ -1,0 +1,6 @@
+//! The analysis as a whole: published files, generated recordings of known truth, and input of the worst kind.
+
+mod anything;
+mod generated;
+mod published;
+mod support;
