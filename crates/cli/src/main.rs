@@ -1,1 +1,24 @@
-fn main() {}
+//! `bandscope`: how much of a CPU's time a program really gets, and where the rest goes.
+//!
+//! The way through the program: a subcommand in [`commands`] parses and wires; a machine
+//! (`probe::ThisMachine` or `simulation::SimulatedMachine`) runs the measuring loop of
+//! `sampler::measure`; what it measures is a recording (`recording`); `analysis` makes a report of it;
+//! `view` draws that. Nothing is decided here.
+#![forbid(unsafe_code)]
+
+mod commands;
+mod interrupt;
+mod output;
+mod progress;
+mod values;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = commands::Arguments::parse();
+    match commands::run(arguments) {
+        Ok(code) => code,
+        Err(error) => output::fail(&error),
+    }
+}

@@ -5,25 +5,40 @@ use crate::{Error, Source};
 use std::io::Write;
 
 /// The first line.
-const HEADER: &str = "start_ns,end_ns,count,gaps,gap_ns,measurement_ns,cpu,segment";
+const HEADER: &str = "rate_hz,kernel,start_ns,end_ns,count,gaps,gap_ns,measurement_ns,cpu,segment";
 
-/// Writes the quanta of series `series` of `source`, one a line under a line of names. Times are whole
-/// nanoseconds since the recording's origin, rounded; the Parquet files hold the exact ticks.
+/// Writes the quanta of some series of `source`, one series after the other, one quantum a line under a
+/// line of names. Times are whole nanoseconds since the recording's origin, rounded; the Parquet files
+/// hold the exact ticks.
 ///
 /// # Errors
 /// If the source cannot be read or the output not be written.
 ///
 /// # Panics
-/// If `source` has no series of this index.
-pub fn write_csv(source: &dyn Source, series: usize, output: impl Write) -> Result<(), Error> {
+/// If `source` has no series of one of these indices.
+pub fn write_csv(source: &dyn Source, series: &[usize], output: impl Write) -> Result<(), Error> {
     let mut output = Output::new(output);
-    let clock = &source.manifest().clock;
     output.print(format_args!("{HEADER}\n"));
-    source.replay_quanta(series, &mut |chunk| {
-        for index in 0..chunk.len() {
-            let quantum = chunk.get(index);
+    for &index in series {
+        write_series(source, index, &mut output)?;
+    }
+    output.finish()
+}
+
+fn write_series(
+    source: &dyn Source,
+    index: usize,
+    output: &mut Output<impl Write>,
+) -> Result<(), Error> {
+    let clock = &source.manifest().clock;
+    let series = &source.series()[index];
+    // Names of work kernels are checked when a recording is opened: they hold no comma.
+    let prefix = format!("{},{}", series.rate_hz, series.kernel);
+    source.replay_quanta(index, &mut |chunk| {
+        for row in 0..chunk.len() {
+            let quantum = chunk.get(row);
             output.print(format_args!(
-                "{},{},{},{},{},{},{},{}\n",
+                "{prefix},{},{},{},{},{},{},{},{}\n",
                 nanoseconds(clock, quantum.start),
                 nanoseconds(clock, quantum.end),
                 quantum.count,
@@ -34,8 +49,7 @@ pub fn write_csv(source: &dyn Source, series: usize, output: impl Write) -> Resu
                 quantum.segment,
             ));
         }
-    })?;
-    output.finish()
+    })
 }
 
 #[cfg(test)]
@@ -81,15 +95,18 @@ mod tests {
     #[test]
     fn times_are_nanoseconds() {
         let mut written = Vec::new();
-        write_csv(&source(), 0, &mut written).unwrap();
+        write_csv(&source(), &[0], &mut written).unwrap();
         let text = String::from_utf8(written).unwrap();
-        assert_eq!(text, format!("{HEADER}\n100,202,7,1,26,2,2,4\n"));
+        assert_eq!(
+            text,
+            format!("{HEADER}\n10000,mulss80,100,202,7,1,26,2,2,4\n")
+        );
     }
 
     #[test]
     fn a_closed_pipe_is_told_as_such() {
         let mut full = [0u8; 10];
-        let error = write_csv(&source(), 0, &mut full[..]).unwrap_err();
+        let error = write_csv(&source(), &[0], &mut full[..]).unwrap_err();
         assert!(
             matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::WriteZero)
         );

@@ -1,0 +1,96 @@
+//! `bandscope export`: a recording in formats that other programs read.
+
+use crate::output;
+use crate::values;
+use anyhow::{Result, bail};
+use bandscope_recording::csv::write_csv;
+use bandscope_recording::dat::write_dat;
+use bandscope_recording::{Series, Source};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Write series of a recording in formats of other programs.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bandscope export evening.bandscope --format ftq --rate 10kHz --output evening.dat
+  bandscope export evening.bandscope --format csv --output evening.csv
+
+The recording itself is Parquet, which DuckDB, Polars and pandas read as it is; see docs/recording-format.md.")]
+pub struct Arguments {
+    /// A recording, or a file of the original FTQ.
+    #[arg(value_name = "RECORDING")]
+    input: PathBuf,
+    /// `ftq`: `start_ns count` of one series; `csv`: all columns of all series.
+    #[arg(long, short, value_enum)]
+    format: Format,
+    /// Only series of this CPU.
+    #[arg(long)]
+    cpu: Option<u32>,
+    /// Only series of this rate.
+    #[arg(long, value_name = "HZ", value_parser = values::rate)]
+    rate: Option<f64>,
+    /// Only series of this work kernel.
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Where to write it [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Ftq,
+    Csv,
+}
+
+/// Reads, selects, writes.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let source = super::report::open(&[arguments.input.clone()])?;
+    let chosen: Vec<usize> = (0..source.series().len())
+        .filter(|&index| arguments.chooses(&source.series()[index]))
+        .collect();
+    match (arguments.format, &chosen[..]) {
+        (_, []) => bail!(
+            "no series is left; there are: {}",
+            list(&source, 0..source.series().len())
+        ),
+        (Format::Ftq, &[index]) => output::write(arguments.output.as_deref(), |out| {
+            Ok(write_dat(&source, index, out)?)
+        })?,
+        (Format::Ftq, several) => bail!(
+            "an FTQ file holds one series; choose with --cpu, --rate or --kernel among: {}",
+            list(&source, several.iter().copied())
+        ),
+        (Format::Csv, several) => output::write(arguments.output.as_deref(), |out| {
+            Ok(write_csv(&source, several, out)?)
+        })?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Arguments {
+    fn chooses(&self, series: &Series) -> bool {
+        self.cpu.is_none_or(|cpu| series.cpu == Some(cpu))
+            // Rates are written with what people remember of them; a part in 10^6 is the same rate.
+            && self.rate.is_none_or(|rate| (series.rate_hz / rate - 1.0).abs() < 1e-6)
+            && self.kernel.as_ref().is_none_or(|kernel| series.kernel == *kernel)
+    }
+}
+
+fn list(source: &dyn Source, indices: impl IntoIterator<Item = usize>) -> String {
+    let describe = |index: usize| {
+        let series = &source.series()[index];
+        let cpu = series.cpu.map_or("unknown".into(), |cpu| cpu.to_string());
+        format!(
+            "--cpu {cpu} --rate {} --kernel {}",
+            series.rate_hz, series.kernel
+        )
+    };
+    indices
+        .into_iter()
+        .map(describe)
+        .collect::<Vec<_>>()
+        .join("; ")
+}

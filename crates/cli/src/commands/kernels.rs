@@ -1,0 +1,115 @@
+//! `bandscope kernels`: the work kernels of this machine, and the scenarios of the simulated one.
+
+use crate::output;
+use anyhow::Result;
+use bandscope_probe::kernels::{check, default_kernel, kernels};
+use bandscope_simulation::catalogue::CATALOGUE;
+use clap::{Args, ValueEnum};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// List the work kernels, or the simulated scenarios.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bandscope kernels
+  bandscope kernels --scenarios
+  bandscope record --kernel mulss80,ftq-o2")]
+pub struct Arguments {
+    /// List the scenarios of `record --machine simulated:SCENARIO`.
+    #[arg(long)]
+    scenarios: bool,
+    /// How to print the list.
+    #[arg(long, short, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// Prints the list.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    output::write(None, |out| match (arguments.scenarios, arguments.format) {
+        (false, Format::Text) => kernels_as_text(out),
+        (false, Format::Json) => kernels_as_json(out),
+        (true, Format::Text) => scenarios_as_text(out),
+        (true, Format::Json) => scenarios_as_json(out),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_default(name: &str) -> bool {
+    name == default_kernel()
+}
+
+fn kernels_as_text(out: &mut dyn Write) -> Result<()> {
+    for kernel in kernels() {
+        let note = match (is_default(kernel.name), check(kernel.name)) {
+            (true, _) => " (default)",
+            (false, Ok(_)) => "",
+            (false, Err(_)) => " (not on this CPU)",
+        };
+        writeln!(out, "{:18} {}{note}", kernel.name, kernel.description)?;
+    }
+    Ok(())
+}
+
+fn kernels_as_json(out: &mut dyn Write) -> Result<()> {
+    let kernels: Vec<_> = kernels()
+        .iter()
+        .map(|kernel| {
+            serde_json::json!({
+                "name": kernel.name,
+                "description": kernel.description,
+                "operations": kernel.operations,
+                "keeps_rules": kernel.keeps_rules,
+                "available": check(kernel.name).is_ok(),
+                "default": is_default(kernel.name),
+            })
+        })
+        .collect();
+    let list = serde_json::json!({ "schema": "bandscope.kernels/1", "kernels": kernels });
+    Ok(writeln!(out, "{list:#}")?)
+}
+
+fn scenarios_as_text(out: &mut dyn Write) -> Result<()> {
+    for entry in CATALOGUE {
+        writeln!(out, "{:8} {}", entry.name, entry.description)?;
+        let parameters: Vec<_> = entry
+            .parameters
+            .iter()
+            .map(|parameter| format!("{}={}", parameter.name, parameter.default))
+            .collect();
+        if !parameters.is_empty() {
+            writeln!(out, "{:8} {}", "", parameters.join(","))?;
+        }
+    }
+    writeln!(
+        out,
+        "\nSeveral are joined by `+`: simulated:tick:hz=250,cost=3us+flips:ratio=5.35"
+    )?;
+    Ok(())
+}
+
+fn scenarios_as_json(out: &mut dyn Write) -> Result<()> {
+    let scenarios: Vec<_> = CATALOGUE
+        .iter()
+        .map(|entry| {
+            let parameters: serde_json::Map<_, _> = entry
+                .parameters
+                .iter()
+                .map(|parameter| (parameter.name.to_owned(), parameter.default.into()))
+                .collect();
+            serde_json::json!({
+                "name": entry.name,
+                "description": entry.description,
+                "parameters": parameters,
+            })
+        })
+        .collect();
+    let list = serde_json::json!({ "schema": "bandscope.scenarios/1", "scenarios": scenarios });
+    Ok(writeln!(out, "{list:#}")?)
+}

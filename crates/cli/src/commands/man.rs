@@ -1,0 +1,37 @@
+//! `bandscope man`: manual pages from the definition of the command line.
+
+use crate::output;
+use anyhow::Result;
+use clap::{Args, CommandFactory};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Print the manual page, or write one page a command into a directory.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bandscope man | man -l -
+  bandscope man --output ~/.local/share/man/man1")]
+pub struct Arguments {
+    /// Write bandscope.1, bandscope-record.1, ... into this directory.
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// Prints or writes them.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let command = super::Arguments::command();
+    match &arguments.output {
+        Some(directory) => clap_mangen::generate_to(command, directory).map_err(|error| {
+            anyhow::anyhow!(
+                "{}: cannot write manual pages: {error}",
+                directory.display()
+            )
+        })?,
+        None => {
+            let page = clap_mangen::Man::new(command);
+            output::write(None, |out| Ok(page.render(out)?))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,21 @@
+//! Bare `bandscope`: ten seconds of this machine, and what was found.
+
+use super::{record, report};
+use anyhow::Result;
+use clap::{Args, FromArgMatches};
+use std::process::ExitCode;
+
+/// Records with the defaults of `record`, and reports as text.
+pub fn run() -> Result<ExitCode> {
+    let recorded = record::record(&defaults()?)?;
+    report::print_text(&recorded.path)?;
+    eprintln!("recording: {}", recorded.path.display());
+    Ok(recorded.exit_code)
+}
+
+/// The arguments of `bandscope record` with nothing on its command line.
+fn defaults() -> Result<record::Arguments> {
+    let command = record::Arguments::augment_args(clap::Command::new("record"));
+    let matches = command.try_get_matches_from(["record"])?;
+    Ok(record::Arguments::from_arg_matches(&matches)?)
+}

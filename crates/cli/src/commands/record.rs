@@ -1,0 +1,240 @@
+//! `bandscope record`: measures and writes a recording.
+
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::values::{self, CpuList};
+use anyhow::{Context, Result, bail};
+use bandscope_probe::ThisMachine;
+use bandscope_recording::manifest::{Manifest, SCHEMA, State};
+use bandscope_recording::write::Writer;
+use bandscope_sampler::machine::{Choice, Length};
+use bandscope_sampler::{Batch, Machine, MachineError, Request};
+use bandscope_simulation::{Scenario, SimulatedMachine};
+use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Measure CPUs and write a recording.
+///
+/// Prints the recording's path. With several rates or work kernels, segments of each alternate, so that all
+/// see the same machine.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bandscope record
+  bandscope record --cpus 2,3 --rate 10kHz --duration 1min --output evening.bandscope
+  bandscope record --machine simulated:tick:hz=250,cost=3us+flips --duration 5s")]
+pub struct Arguments {
+    /// CPUs to measure at the same time, such as 1 or 0,2-5 [default: the quietest one]
+    #[arg(long, value_name = "LIST", value_parser = values::cpu_list)]
+    cpus: Option<CpuList>,
+    /// Quanta per second; several rates alternate.
+    #[arg(long, value_name = "HZ,...", value_delimiter = ',', default_value = "10000,7777", value_parser = values::rate)]
+    rate: Vec<f64>,
+    /// How long to measure, all segments together.
+    #[arg(long, value_name = "T", default_value = "10s", value_parser = values::positive_duration, conflicts_with = "samples")]
+    duration: f64,
+    /// How many quanta to measure of each rate and work kernel, in place of a duration.
+    #[arg(long, value_name = "N", value_parser = values::samples)]
+    samples: Option<u64>,
+    /// Work kernels, see `bandscope kernels`; several alternate [default: a register chain]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    kernel: Vec<String>,
+    /// How long the work kernel runs before the first quantum.
+    #[arg(long, value_name = "T", default_value = "200ms", value_parser = values::duration)]
+    start_delay: f64,
+    /// Length of a segment where several rates or work kernels alternate.
+    #[arg(long, value_name = "T", default_value = "1s", value_parser = values::positive_duration)]
+    segment: f64,
+    /// Ticks per nanosecond of the clock, in place of what calibration finds.
+    #[arg(long, value_name = "X", value_parser = values::ticks_per_ns)]
+    ticks_per_ns: Option<f64>,
+    /// How to read the clock inside a quantum; at its end it is always read in order.
+    #[arg(long, value_enum, default_value_t = ClockRead::Plain)]
+    clock_read: ClockRead,
+    /// Read performance counters after gaps: if they are there and cheap, always, or never.
+    #[arg(long, value_enum, default_value_t = When::Auto)]
+    counters: When,
+    /// Keep everything in locked memory until the end, and write nothing while measuring.
+    #[arg(long)]
+    buffered: bool,
+    /// `this` machine, or `simulated:SCENARIO`, see `bandscope kernels --scenarios`.
+    #[arg(long, value_name = "MACHINE", default_value = "this")]
+    machine: String,
+    /// The recording, a directory that does not exist yet [default: bandscope-DATE-TIME.bandscope]
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ClockRead {
+    Plain,
+    Ordered,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum When {
+    Auto,
+    On,
+    Off,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Where the recording is.
+    pub path: PathBuf,
+    /// 0, or 128 and the number of the signal that ended it.
+    pub exit_code: ExitCode,
+}
+
+/// Records and prints where.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let recorded = record(arguments)?;
+    crate::output::write(None, |out| {
+        Ok(writeln!(out, "{}", recorded.path.display())?)
+    })?;
+    Ok(recorded.exit_code)
+}
+
+/// Prepares the machine, measures, and writes the recording.
+pub fn record(arguments: &Arguments) -> Result<Recorded> {
+    let request = arguments.request();
+    let path = arguments.path();
+    // Before ten seconds are spent on it.
+    if path.exists() {
+        bail!("{}: exists already; name another --output", path.display());
+    }
+    let interrupt = Interrupt::new().context("cannot catch SIGINT and SIGTERM")?;
+    let mut machine = arguments.machine()?;
+    let mut manifest = {
+        let _progress = Progress::spinner("looking at the machine");
+        machine.prepare(&request)?
+    };
+    fill_in(&mut manifest, arguments, &request);
+    let mut writer = Writer::create(&path, &manifest)?;
+    let measured = measure(
+        &mut *machine,
+        &request,
+        &mut manifest,
+        &interrupt,
+        &mut writer,
+    );
+    if let Err(MachineError::Consumer(_)) = &measured {
+        manifest.state = State::Failed;
+    }
+    // What was written before an error is kept: the manifest says what is there. The first error is the
+    // one that matters.
+    let finished = writer.finish(&manifest);
+    measured.map_err(|error| match error {
+        MachineError::Consumer(error) => anyhow::anyhow!(error),
+        other => other.into(),
+    })?;
+    finished?;
+    if manifest.state == State::Interrupted {
+        eprintln!(
+            "bandscope: interrupted; what was measured until then is kept in {}",
+            path.display()
+        );
+    }
+    Ok(Recorded {
+        path,
+        exit_code: interrupt.exit_code().unwrap_or(ExitCode::SUCCESS),
+    })
+}
+
+/// Runs the machine; everything that it measures goes to the writer.
+fn measure(
+    machine: &mut dyn Machine,
+    request: &Request,
+    manifest: &mut Manifest,
+    interrupt: &Interrupt,
+    writer: &mut Writer,
+) -> Result<(), MachineError> {
+    let series = request.series();
+    let progress = Progress::run(manifest.settings.duration_s);
+    let ticks_per_s = manifest.clock.ticks_per_ns * 1e9;
+    machine.run(request, manifest, interrupt.stop(), &mut |batch: Batch<
+        '_,
+    >| {
+        let (rate, kernel) = &series[batch.series];
+        writer.append_quanta(batch.cpu, *rate, kernel, batch.quanta)?;
+        writer.append_gaps(batch.cpu, batch.gaps)?;
+        if let Some(&end) = batch.quanta.end.last() {
+            progress.set(end as f64 / ticks_per_s);
+        }
+        Ok(())
+    })
+}
+
+/// Adds to the machine's manifest what only the command knows.
+fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &Request) {
+    manifest.schema = SCHEMA.into();
+    manifest.tool = format!("bandscope {}", env!("CARGO_PKG_VERSION"));
+    manifest.started = jiff::Timestamp::now()
+        .strftime("%Y-%m-%dT%H:%M:%SZ")
+        .to_string();
+    let series = request.series();
+    let settings = &mut manifest.settings;
+    settings.machine = arguments.machine.clone();
+    settings.rates_hz = request.rates_hz.clone();
+    settings.kernels = request.kernels.clone();
+    settings.segment_s = request.segment_s;
+    settings.duration_s = request
+        .segments()
+        .iter()
+        .map(|&(index, quanta)| quanta as f64 / series[index].0)
+        .sum();
+    settings.start_delay_s = request.start_delay_s;
+    settings.clock_read = format!("{:?}", arguments.clock_read).to_lowercase();
+    settings.buffered = request.buffered;
+}
+
+impl Arguments {
+    /// The resolved plan.
+    fn request(&self) -> Request {
+        Request {
+            cpus: self.cpus.clone().map_or(Vec::new(), |list| list.0),
+            rates_hz: self.rate.clone(),
+            kernels: if self.kernel.is_empty() {
+                vec![bandscope_probe::default_kernel().to_owned()]
+            } else {
+                self.kernel.clone()
+            },
+            length: self
+                .samples
+                .map_or(Length::Duration(self.duration), Length::Samples),
+            start_delay_s: self.start_delay,
+            segment_s: self.segment,
+            ticks_per_ns: self.ticks_per_ns,
+            ordered_reads: self.clock_read == ClockRead::Ordered,
+            buffered: self.buffered,
+            counters: match self.counters {
+                When::Auto => Choice::Auto,
+                When::On => Choice::On,
+                When::Off => Choice::Off,
+            },
+            self_test: true,
+        }
+    }
+
+    fn machine(&self) -> Result<Box<dyn Machine>> {
+        match self.machine.split_once(':') {
+            None if self.machine == "this" => Ok(Box::new(ThisMachine::new())),
+            Some(("simulated", scenario)) => {
+                Ok(Box::new(SimulatedMachine::new(Scenario::parse(scenario)?)))
+            }
+            _ => bail!(
+                "--machine: found {:?}, expected `this` or `simulated:SCENARIO`",
+                self.machine
+            ),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.output.clone().unwrap_or_else(|| {
+            let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+            Path::new(&format!("bandscope-{now}.bandscope")).to_owned()
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! `bandscope report`: says what is in recordings.
+
+use crate::output;
+use anyhow::{Context, Result, bail};
+use bandscope_analysis::Analysis;
+use bandscope_recording::inputs::Inputs;
+use bandscope_view::{FORMATS, Format, Options, find};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Say what recordings and FTQ files hold.
+///
+/// Several inputs are taken as series of one machine.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bandscope report evening.bandscope
+  bandscope report evening.bandscope --format png --output evening.png
+  bandscope report old-ftq-run.dat --format json | jq '.series[0].ledger'")]
+pub struct Arguments {
+    /// Recordings (directories) and files of the original FTQ.
+    #[arg(required = true, value_name = "RECORDING|FILE.dat")]
+    inputs: Vec<PathBuf>,
+    /// What to make of it.
+    #[arg(long, short, default_value = "text", value_parser = formats())]
+    format: String,
+    /// Where to write it [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Plain ASCII, for terminals and mails that know nothing else.
+    #[arg(long)]
+    ascii: bool,
+    /// Width in columns of text [default: the terminal's, 80 elsewhere] or in points of a picture [default: 1200]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=8000))]
+    width: Option<u16>,
+}
+
+fn formats() -> PossibleValuesParser {
+    FORMATS.iter().map(|format| format.name()).into()
+}
+
+/// Reads, analyses, draws.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let format = find(&arguments.format).context("the format is in the list")?;
+    let to_terminal = arguments.output.is_none() && io::stdout().is_terminal();
+    if to_terminal && format.is_binary() {
+        bail!("a picture is nothing for a terminal; name an --output");
+    }
+    let mut options = terminal_options(to_terminal);
+    options.ascii = arguments.ascii;
+    if let Some(width) = arguments.width {
+        options.width = width.into();
+        options.picture_width = width.into();
+    }
+    let analysis = analyse(&arguments.inputs)?;
+    output::write(arguments.output.as_deref(), |out| {
+        Ok(format.render(&analysis, &options, out)?)
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The text report of one recording, on standard output.
+pub fn print_text(recording: &Path) -> Result<()> {
+    let analysis = analyse(&[recording.to_owned()])?;
+    let options = terminal_options(io::stdout().is_terminal());
+    output::write(None, |out| {
+        Ok(bandscope_view::text::Text.render(&analysis, &options, out)?)
+    })
+}
+
+/// Opens recordings and files as one source, and says on standard error what is odd about them.
+pub fn open(inputs: &[PathBuf]) -> Result<Inputs> {
+    Ok(Inputs::open(inputs)?)
+}
+
+fn analyse(inputs: &[PathBuf]) -> Result<Analysis> {
+    let source = open(inputs)?;
+    let names: Vec<_> = inputs
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    Ok(bandscope_analysis::analyse(&source, &names)?)
+}
+
+/// What suits a terminal, or a pipe.
+fn terminal_options(to_terminal: bool) -> Options {
+    let mut options = Options {
+        colour: to_terminal && output::colour(),
+        ..Options::default()
+    };
+    if let Some((terminal_size::Width(columns), _)) =
+        terminal_size::terminal_size().filter(|_| to_terminal)
+    {
+        options.width = columns.into();
+    }
+    options
+}

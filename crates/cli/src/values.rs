@@ -1,0 +1,188 @@
+//! Durations, rates and CPU lists as people write them: `10s`, `7777`, `10kHz`, `0,2-5`.
+
+use std::collections::BTreeSet;
+
+/// A duration in seconds.
+///
+/// # Errors
+/// Says what was found and how a duration is written.
+pub fn duration(text: &str) -> Result<f64, String> {
+    let seconds = number_with_unit(
+        text,
+        &[
+            ("", 1.0),
+            ("s", 1.0),
+            ("ms", 1e-3),
+            ("us", 1e-6),
+            ("min", 60.0),
+            ("m", 60.0),
+            ("h", 3600.0),
+        ],
+    );
+    match seconds {
+        Some(seconds) if seconds >= 0.0 => Ok(seconds),
+        _ => Err(format!(
+            "found {text:?}, expected a duration such as 10s, 500ms or 2min"
+        )),
+    }
+}
+
+/// A duration in seconds that is not 0.
+///
+/// # Errors
+/// As [`duration`].
+pub fn positive_duration(text: &str) -> Result<f64, String> {
+    match duration(text)? {
+        0.0 => Err("found 0, expected a duration above 0, such as 10s".into()),
+        seconds => Ok(seconds),
+    }
+}
+
+/// A rate in hertz.
+///
+/// # Errors
+/// Says what was found and how a rate is written.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let units = [("", 1.0), ("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6)];
+    match number_with_unit(text, &units) {
+        Some(hertz) if hertz > 0.0 => Ok(hertz),
+        _ => Err(format!(
+            "found {text:?}, expected a rate above 0 such as 10000, 7777Hz or 10kHz"
+        )),
+    }
+}
+
+/// A number of quanta.
+///
+/// # Errors
+/// Says what was found and what a number of samples is.
+pub fn samples(text: &str) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(format!(
+            "found {text:?}, expected a whole number above 0, such as 100000"
+        )),
+    }
+}
+
+/// Ticks per nanosecond.
+///
+/// # Errors
+/// Says what was found and which values can be.
+pub fn ticks_per_ns(text: &str) -> Result<f64, String> {
+    // From the slowest generic timer in use (1 MHz) to beyond the fastest time-stamp counter.
+    match text.parse::<f64>() {
+        Ok(ticks) if (0.001..=20.0).contains(&ticks) => Ok(ticks),
+        _ => Err(format!(
+            "found {text:?}, expected ticks per nanosecond between 0.001 and 20, such as 2.3982"
+        )),
+    }
+}
+
+/// A list of CPUs. `clap` keeps it whole, so that its order and ranges are this type's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuList(pub Vec<u32>);
+
+/// A list of CPUs such as `0,2-5`, sorted, without doubles.
+///
+/// # Errors
+/// Says which part was found and how a list is written.
+pub fn cpu_list(text: &str) -> Result<CpuList, String> {
+    let wrong = |part: &str| {
+        format!("found {part:?} in {text:?}, expected CPU numbers and ranges such as 0,2-5")
+    };
+    let number = |part: &str| part.trim().parse::<u32>().map_err(|_| wrong(part));
+    let mut cpus = BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = match part.split_once('-') {
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(part)?, number(part)?),
+        };
+        // The largest machines have a few thousand CPUs; a slip of the finger should not take 2^32.
+        if first > last || last - first > 65_535 {
+            return Err(wrong(part));
+        }
+        cpus.extend(first..=last);
+    }
+    Ok(CpuList(cpus.into_iter().collect()))
+}
+
+/// A finite number and one of `units`, multiplied.
+fn number_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let text = text.trim();
+    // An exponent's `e` is followed by a digit or a sign, a unit's never is.
+    let digits = text
+        .char_indices()
+        .find(|&(at, c)| {
+            let next = text[at + c.len_utf8()..].chars().next();
+            c.is_ascii_alphabetic()
+                && !(matches!(c, 'e' | 'E')
+                    && next.is_some_and(|n| n.is_ascii_digit() || matches!(n, '+' | '-')))
+        })
+        .map_or(text.len(), |(at, _)| at);
+    let number: f64 = text[..digits].trim_end().parse().ok()?;
+    let unit = &text[digits..];
+    let scale = units
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(unit))?
+        .1;
+    Some(number * scale).filter(|value| value.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_as_people_write_them() {
+        for (text, seconds) in [
+            ("10s", 10.0),
+            ("10", 10.0),
+            ("1.5 s", 1.5),
+            ("250ms", 0.25),
+            ("2min", 120.0),
+            ("1h", 3600.0),
+            ("1e2", 100.0),
+        ] {
+            assert_eq!(duration(text), Ok(seconds), "{text}");
+        }
+        for text in [
+            "",
+            "s",
+            "-1s",
+            "10 parsecs",
+            "nan",
+            "inf",
+            "1e400",
+            "10s10s",
+        ] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+        assert!(positive_duration("0s").is_err());
+    }
+
+    #[test]
+    fn rates_as_people_write_them() {
+        for (text, hertz) in [
+            ("7777", 7777.0),
+            ("10kHz", 10_000.0),
+            ("1 MHz", 1e6),
+            ("100hz", 100.0),
+            ("1e6", 1e6),
+        ] {
+            assert_eq!(rate(text), Ok(hertz), "{text}");
+        }
+        for text in ["0", "-5", "fast", "10 kilo", "NaN"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn cpu_lists_as_people_write_them() {
+        assert_eq!(cpu_list("0,2-5"), Ok(CpuList(vec![0, 2, 3, 4, 5])));
+        assert_eq!(cpu_list("3, 1,1"), Ok(CpuList(vec![1, 3])));
+        for text in ["", "a", "5-2", "1-", "0-4294967295", "-1"] {
+            assert!(cpu_list(text).is_err(), "{text}");
+        }
+    }
+}

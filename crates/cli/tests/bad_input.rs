@@ -1,0 +1,233 @@
+//! Bad usage and bad input: exit status 2, a line that says what was found and what was expected, and
+//! nothing lost.
+
+mod common;
+use common::{bandscope, refuse, run, succeed};
+use std::io::Read;
+use std::process::Stdio;
+
+const SIMULATED: [&str; 3] = ["record", "--machine", "simulated:quiet"];
+
+#[test]
+fn arguments_that_cannot_be() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (&["--rate", "0"][..], "10kHz"),
+        (&["--rate", "1e12"], "10 MHz"),
+        (&["--rate", "fast"], "fast"),
+        (&["--duration", "0"], "above 0"),
+        (&["--duration", "-5s"], "-5s"),
+        (&["--samples", "0"], "above 0"),
+        (&["--cpus", "5-2"], "5-2"),
+        (&["--cpus", "4000"], "4000"),
+        (&["--kernel", "nonsense"], "mulss80"),
+        (&["--ticks-per-ns", "0"], "ticks per nanosecond"),
+        (&["--no-such-option"], "--no-such-option"),
+    ] {
+        let error = refuse(directory.path(), &[&SIMULATED, arguments].concat());
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+    let error = refuse(directory.path(), &["record", "--machine", "simulated:tock"]);
+    assert!(error.contains("tock") && error.contains("flips"), "{error}");
+    let error = refuse(directory.path(), &["record", "--machine", "that"]);
+    assert!(error.contains("simulated:SCENARIO"), "{error}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn this_machine_refuses_what_it_has_not() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (["--cpus", "60000"], "60000"),
+        (["--rate", "1e12"], "rate"),
+        (["--rate", "0.001"], "rate"),
+        (["--kernel", "nonsense"], "nonsense"),
+    ] {
+        let error = refuse(directory.path(), &[&["record"][..], &arguments].concat());
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_output_that_exists_is_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = directory.path().join("it.bandscope");
+    std::fs::write(&output, "precious").unwrap();
+    let error = refuse(
+        directory.path(),
+        &[&SIMULATED[..], &["--output", "it.bandscope"]].concat(),
+    );
+    assert!(
+        error.contains("it.bandscope") && error.contains("exists"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read_to_string(&output).unwrap(), "precious");
+}
+
+#[test]
+fn files_that_are_no_measurements() {
+    let directory = tempfile::tempdir().unwrap();
+    let bad: [(&str, &[u8], &[&str]); 12] = [
+        ("cut.dat", b"0 10\n100 11\n200", &[":3:"]),
+        ("columns.dat", b"0 10 5\n100 11 5\n", &[":1:"]),
+        ("word.dat", b"0 10\n100 many\n", &[":2:", "many"]),
+        ("negative.dat", b"0 10\n100 -1\n", &[":2:", "-1"]),
+        ("backwards.dat", b"0 10\n200 11\n100 12\n", &[":3:"]),
+        ("nan.dat", b"0 10\nNaN 11\n", &[":2:", "NaN"]),
+        (
+            "huge.dat",
+            b"0 10\n100 1000000000000000000000000000000\n",
+            &[":2:"],
+        ),
+        ("empty.dat", b"", &["empty.dat"]),
+        ("comments.dat", b"# Frequency 10000\n", &["comments.dat"]),
+        ("nul.dat", b"0 10\n100 1\x001\n", &[":2:"]),
+        ("long.dat", &[b'7'; 1 << 20], &[":1:"]),
+        ("escape.dat", b"0 10\n\x1b[31m 10\n", &[":2:"]),
+    ];
+    for (name, content, expected) in bad {
+        std::fs::write(directory.path().join(name), content).unwrap();
+        let error = refuse(directory.path(), &["report", name]);
+        assert_eq!(error.lines().count(), 1, "{name}: {error}");
+        assert!(
+            error.len() < 400 && !error.contains('\x1b') && error.contains(name),
+            "{name}: {error}"
+        );
+        for expected in expected {
+            assert!(error.contains(expected), "{name}: {error}");
+        }
+    }
+    assert!(refuse(directory.path(), &["report", "absent.dat"]).contains("absent.dat"));
+    let (name, good) = (
+        "crlf.dat",
+        "# Frequency 10000.000000\r\n0 10\r\n100000 11\r\n200000 10\r\n",
+    );
+    std::fs::write(directory.path().join(name), good).unwrap();
+    succeed(directory.path(), &["report", name]);
+}
+
+/// Makes a recording of several parts and returns the files of its quanta, in order.
+fn recording(directory: &std::path::Path, name: &str) -> Vec<std::path::PathBuf> {
+    let more = ["--duration", "10s", "--rate", "2000", "--output", name];
+    succeed(directory, &[&SIMULATED[..], &more].concat());
+    let list = |directory: std::path::PathBuf| -> Vec<_> {
+        let entries = std::fs::read_dir(directory).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    };
+    // The default work kernel, and so the folder below, has another name on each architecture.
+    let kernels = list(directory.join(name).join("quanta/cpu=0/rate=2000"));
+    let mut parts = list(kernels[0].clone());
+    parts.sort();
+    assert!(parts.len() >= 3, "{parts:?}");
+    parts
+}
+
+#[test]
+fn damaged_recordings() {
+    let directory = tempfile::tempdir().unwrap();
+    let refuse_it = |name: &str, expected: &str| {
+        let error = refuse(directory.path(), &["report", name]);
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(error.contains(expected), "{name}: {error}");
+    };
+    let parts = recording(directory.path(), "missing.bandscope");
+    std::fs::remove_file(&parts[1]).unwrap();
+    refuse_it("missing.bandscope", "part-000001");
+
+    let parts = recording(directory.path(), "truncated.bandscope");
+    let content = std::fs::read(&parts[1]).unwrap();
+    std::fs::write(&parts[1], &content[..content.len() / 2]).unwrap();
+    refuse_it("truncated.bandscope", "part-000001");
+
+    let other = recording(directory.path(), "other.bandscope");
+    let parts = recording(directory.path(), "mixed.bandscope");
+    std::fs::copy(&other[1], &parts[1]).unwrap();
+    refuse_it("mixed.bandscope", "part-000001");
+
+    recording(directory.path(), "newer.bandscope");
+    let manifest = directory.path().join("newer.bandscope/recording.json");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(
+        &manifest,
+        text.replace("bandscope.recording/1", "bandscope.recording/2"),
+    )
+    .unwrap();
+    refuse_it("newer.bandscope", "bandscope.recording/2");
+
+    std::fs::write(&manifest, &text[..text.len() / 2]).unwrap();
+    refuse_it("newer.bandscope", "recording.json");
+}
+
+#[test]
+fn a_reader_that_closes_the_pipe_is_no_error() {
+    let directory = tempfile::tempdir().unwrap();
+    succeed(
+        directory.path(),
+        &[
+            &SIMULATED[..],
+            &["--duration", "20s", "--output", "it.bandscope"],
+        ]
+        .concat(),
+    );
+    let mut child = bandscope(directory.path())
+        .args(["export", "it.bandscope", "--format", "csv"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 10];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn a_full_disk_is_said_and_what_was_written_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = directory.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=256k", "tmpfs"])
+        .arg(&disk)
+        .output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        println!("SKIPPED: a full disk: cannot mount a tmpfs here");
+        return;
+    }
+    let output = run(
+        &disk,
+        &[
+            &SIMULATED[..],
+            &[
+                "--rate",
+                "100kHz",
+                "--duration",
+                "20s",
+                "--output",
+                "it.bandscope",
+            ],
+        ]
+        .concat(),
+    );
+    let error = String::from_utf8(output.stderr).unwrap();
+    let read_back = run(&disk, &["report", "it.bandscope"]);
+    let unmounted = std::process::Command::new("umount")
+        .arg(&disk)
+        .status()
+        .unwrap();
+    assert!(unmounted.success());
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(
+        error.contains("it.bandscope") && error.contains("space"),
+        "{error}"
+    );
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(
+        read_back.status.success(),
+        "{}",
+        String::from_utf8_lossy(&read_back.stderr)
+    );
+}

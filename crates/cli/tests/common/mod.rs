@@ -1,0 +1,79 @@
+//! What the whole-program tests share: running the binary, and reading its JSON.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The program, in `directory`, with an environment that does not colour its output.
+pub fn bandscope(directory: &Path) -> Command {
+    let binary = env!("CARGO_BIN_EXE_bandscope");
+    // A foreign binary under emulation needs the emulator that runs this test.
+    let mut command = match std::env::var("BANDSCOPE_TEST_RUNNER") {
+        Ok(runner) => {
+            let mut words = runner.split_whitespace();
+            let mut command = Command::new(words.next().unwrap());
+            command.args(words).arg(binary);
+            command
+        }
+        Err(_) => Command::new(binary),
+    };
+    command.current_dir(directory).env("NO_COLOR", "1");
+    command
+}
+
+/// Runs it to its end.
+pub fn run(directory: &Path, arguments: &[&str]) -> Output {
+    bandscope(directory).args(arguments).output().unwrap()
+}
+
+/// Runs it and expects success; standard output.
+pub fn succeed(directory: &Path, arguments: &[&str]) -> String {
+    let output = run(directory, arguments);
+    assert!(
+        output.status.success(),
+        "bandscope {arguments:?}: {}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs it and expects exit status 2, nothing on standard output and one line on standard error, which
+/// is returned. (Mistakes on the command line are `clap`'s to report, in several lines.)
+pub fn refuse(directory: &Path, arguments: &[&str]) -> String {
+    let output = run(directory, arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "bandscope {arguments:?}: {error}"
+    );
+    assert_eq!(output.stdout, b"", "bandscope {arguments:?}");
+    assert!(!error.contains("panicked"), "{error}");
+    error
+}
+
+/// The report of a recording or file, as JSON.
+pub fn report(directory: &Path, inputs: &[&str]) -> serde_json::Value {
+    let mut arguments = vec!["report", "--format", "json"];
+    arguments.extend(inputs);
+    serde_json::from_str(&succeed(directory, &arguments)).unwrap()
+}
+
+/// Asserts that the ledger of a series adds up to its wall time, to the nanosecond.
+pub fn assert_ledger_closes(series: &serde_json::Value) {
+    let ledger = &series["ledger"];
+    let sum = |object: &serde_json::Value| -> i64 {
+        let parts = object.as_object().unwrap().values();
+        parts.map(|value| value.as_i64().unwrap()).sum()
+    };
+    let total = ledger["work_ns"].as_i64().unwrap()
+        + sum(&ledger["pace_ns"])
+        + sum(&ledger["gaps_ns"])
+        + ledger["measurement_ns"].as_i64().unwrap()
+        + ledger["unexplained_ns"].as_i64().unwrap();
+    assert_eq!(total, ledger["wall_ns"].as_i64().unwrap(), "{ledger}");
+    for pace in ledger["pace_ns"].as_object().unwrap().values() {
+        assert!(pace.as_i64().unwrap() >= 0, "{ledger}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Whole-program runs on this machine, whatever it is: only what holds on any is asserted.
+
+mod common;
+use common::{assert_ledger_closes, report, succeed};
+
+#[test]
+fn a_short_run_is_accounted_for_to_the_nanosecond() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = [
+        "record",
+        "--duration",
+        "600ms",
+        "--segment",
+        "150ms",
+        "--output",
+        "it.bandscope",
+    ];
+    assert_eq!(succeed(directory.path(), &arguments), "it.bandscope\n");
+    let report = report(directory.path(), &["it.bandscope"]);
+    let recording = &report["recording"];
+    assert_eq!(recording["state"], "complete");
+    assert_eq!(recording["lost"]["quanta"], 0);
+    assert!(recording["clock"]["ticks_per_ns"].as_f64().unwrap() > 0.0);
+    assert!(recording["machine"]["architecture"].is_string());
+    let series = report["series"].as_array().unwrap();
+    assert_eq!(series.len(), 2);
+    for series in series {
+        assert_ledger_closes(series);
+        assert_eq!(series["segments"], 2);
+        assert!(series["units"].as_u64().unwrap() > 0);
+        assert!(series["fraction"]["of_max"].as_f64().unwrap() <= 1.0);
+    }
+}
+
+#[test]
+fn buffered_and_several_cpus_work_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = [
+        "record",
+        "--buffered",
+        "--samples",
+        "2000",
+        "--output",
+        "buffered.bandscope",
+    ];
+    succeed(directory.path(), &arguments);
+    let buffered = report(directory.path(), &["buffered.bandscope"]);
+    assert_eq!(buffered["series"][0]["quanta"], 2000);
+    assert_eq!(buffered["recording"]["settings"]["buffered"], true);
+
+    let allowed = buffered["recording"]["machine"]["allowed_cpus"]
+        .as_str()
+        .unwrap_or("")
+        .to_owned();
+    if !allowed.contains(['-', ',']) {
+        println!("SKIPPED: several CPUs: this process may use {allowed:?} only");
+        return;
+    }
+    let arguments = [
+        "record",
+        "--cpus",
+        &allowed,
+        "--samples",
+        "1000",
+        "--rate",
+        "10kHz",
+        "--output",
+        "all.bandscope",
+    ];
+    succeed(directory.path(), &arguments);
+    let all = report(directory.path(), &["all.bandscope"]);
+    assert!(all["series"].as_array().unwrap().len() >= 2);
+}
+
+#[test]
+fn every_work_kernel_that_is_listed_measures() {
+    let directory = tempfile::tempdir().unwrap();
+    let listed = succeed(directory.path(), &["kernels", "--format", "json"]);
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let kernels = listed["kernels"].as_array().unwrap();
+    assert!(!kernels.is_empty());
+    for kernel in kernels.iter().filter(|kernel| kernel["available"] == true) {
+        let name = kernel["name"].as_str().unwrap();
+        let output = format!("{name}.bandscope");
+        let arguments = [
+            "record",
+            "--kernel",
+            name,
+            "--samples",
+            "300",
+            "--rate",
+            "10kHz",
+            "--output",
+            &output,
+        ];
+        succeed(directory.path(), &arguments);
+        let report = report(directory.path(), &[&output]);
+        assert_eq!(report["series"][0]["kernel"], name);
+        assert_eq!(report["series"][0]["quanta"], 300);
+        assert!(
+            report["recording"]["kernels"][0]["hash"]
+                .as_str()
+                .unwrap()
+                .starts_with("fnv1a64:")
+        );
+    }
+}
