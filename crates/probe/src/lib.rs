@@ -22,7 +22,7 @@ pub mod measuring_thread;
 pub mod memory;
 pub mod pin;
 mod plan;
-mod preparation;
+pub mod preparation;
 pub mod quietest;
 pub mod ring;
 pub mod rseq;

@@ -63,7 +63,7 @@ impl SelfTest {
             best_ticks_per_unit: best,
             placement_spread: spread,
             invariant: spread.map(|spread| spread < INVARIANT),
-            boundary_ticks: boundary.map(|costs| costs.first),
+            boundary_ticks: boundary.map(|costs| costs.both()),
             fractions: info.fractions.to_vec(),
         }
     }
