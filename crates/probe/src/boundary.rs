@@ -99,14 +99,17 @@ pub fn costs<C: Clock, K: NativeKernel>(
     evaluate(&clock.log[..clock.next], start, &ends(&mut records))
 }
 
-/// Ends of the quanta, and whether a gap makes the surroundings useless.
+/// Ends of the quanta, and whether a gap makes the surroundings useless: one inside, or one before it
+/// that was so long that the quantum is empty.
 fn ends(records: &mut Reader<QuantumRecord>) -> Vec<(u64, bool)> {
     let mut taken = Vec::new();
     records.take(u64::MAX, &mut taken);
     taken
         .into_iter()
         .filter_map(|record| match record.unpack() {
-            Unpacked::Quantum { end, gaps, .. } => Some((end, gaps > 0)),
+            Unpacked::Quantum {
+                end, count, gaps, ..
+            } => Some((end, gaps > 0 || count == 0)),
             Unpacked::Segment { .. } => None,
         })
         .collect()
