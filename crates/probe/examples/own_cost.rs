@@ -88,9 +88,10 @@ impl<C: Clock> Visitor for Boundary<C> {
 
 fn boundaries(repetitions: usize, ticks_per_ns: f64) {
     println!(
-        "| rate | work kernel | reads | first unit, ticks | of the quantum, % | last unit, ticks | of the quantum, % |"
+        "| rate | work kernel | reads | first unit, ticks | of the quantum, % | last unit, ticks \
+         | both, ticks | of the quantum, % |"
     );
-    println!("|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|");
     let mut rows: Vec<(f64, &str, Vec<boundary::Costs>)> = Vec::new();
     for rate in RATES_HZ {
         rows.push((rate, "plain", Vec::new()));
