@@ -2,6 +2,11 @@
 //! last, which ends with an ordered read, over the units around.
 //!
 //! The real loop runs over the real sink with a clock that also writes down each of its readings.
+//!
+//! With plain reads only the sum of the two is a cost. A plain read does not wait for the work before
+//! it, so all readings inside a quantum come early by as much as the CPU runs ahead; the ordered one at
+//! the end catches up in the last unit, and the first unit of the next quantum, whose reading is early
+//! again, is short by the same amount: its excess is below zero.
 
 use crate::kernels::NativeKernel;
 use crate::ring::{Reader, ring};
@@ -22,6 +27,13 @@ pub struct Costs {
     pub last: f64,
     /// A unit away from boundaries.
     pub unit: f64,
+}
+
+impl Costs {
+    /// Excess of both units together: what a boundary costs, however the clock is read.
+    pub fn both(&self) -> f64 {
+        self.first + self.last
+    }
 }
 
 /// Writes down every reading of another clock. A read at a boundary replaces the one before it.
@@ -87,14 +99,17 @@ pub fn costs<C: Clock, K: NativeKernel>(
     evaluate(&clock.log[..clock.next], start, &ends(&mut records))
 }
 
-/// Ends of the quanta, and whether a gap makes the surroundings useless.
+/// Ends of the quanta, and whether a gap makes the surroundings useless: one inside, or one before it
+/// that was so long that the quantum is empty.
 fn ends(records: &mut Reader<QuantumRecord>) -> Vec<(u64, bool)> {
     let mut taken = Vec::new();
     records.take(u64::MAX, &mut taken);
     taken
         .into_iter()
         .filter_map(|record| match record.unpack() {
-            Unpacked::Quantum { end, gaps, .. } => Some((end, gaps > 0)),
+            Unpacked::Quantum {
+                end, count, gaps, ..
+            } => Some((end, gaps > 0 || count == 0)),
             Unpacked::Segment { .. } => None,
         })
         .collect()

@@ -1,7 +1,7 @@
 //! Touches the machine: its clock, its work kernels, counters, facts.
 //!
 //! [`ThisMachine`] implements [`bandscope_sampler::Machine`]. `prepare` chooses CPUs, calibrates the
-//! [`clock`], tests [`kernels`] and [`counters`] and gathers [`facts`]; `run` starts a measuring thread
+//! [`clock`], tests [`mod@kernels`] and [`counters`] and gathers [`facts`]; `run` starts a measuring thread
 //! for each CPU, whose loop (`bandscope_sampler::measure`) writes into a ring that the calling thread
 //! empties. This is the one crate of the workspace that may use `unsafe`.
 
@@ -22,7 +22,7 @@ pub mod measuring_thread;
 pub mod memory;
 pub mod pin;
 mod plan;
-mod preparation;
+pub mod preparation;
 pub mod quietest;
 pub mod ring;
 pub mod rseq;

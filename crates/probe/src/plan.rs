@@ -1,7 +1,7 @@
 //! Checks a request against this machine. Every refusal says what is wrong and what would do.
 
 use crate::facts;
-use crate::kernels::{self, Info};
+use crate::kernels;
 use crate::pin;
 use bandscope_recording::manifest::Kernel;
 use bandscope_sampler::machine::Length;
@@ -115,7 +115,7 @@ pub fn check_rates(
     let ticks_per_s = ticks_per_ns * 1e9;
     let slowest = ticks_per_s / MAX_QUANTUM_TICKS;
     for kernel in kernels {
-        let fastest = ticks_per_s / (LEAST_UNITS * unit_ticks(kernel));
+        let fastest = ticks_per_s / (LEAST_UNITS * unit_ticks(kernel, ticks_per_ns));
         for &rate in &request.rates_hz {
             if rate > fastest || rate < slowest {
                 return refuse(format!(
@@ -130,12 +130,12 @@ pub fn check_rates(
 }
 
 /// Best pace, or what the gap threshold says of it where no undisturbed stretch was seen.
-fn unit_ticks(kernel: &Kernel) -> f64 {
-    let slowest = |info: Info| kernel.gap_threshold_ticks as f64 / info.slowest_pace;
-    kernel
-        .best_ticks_per_unit
-        .or_else(|| kernels::check(&kernel.name).ok().map(slowest))
-        .unwrap_or(1.0)
+fn unit_ticks(kernel: &Kernel, ticks_per_ns: f64) -> f64 {
+    kernel.best_ticks_per_unit.unwrap_or_else(|| {
+        kernels::check(&kernel.name).map_or(1.0, |info| {
+            info.unit_of_threshold(kernel.gap_threshold_ticks, ticks_per_ns)
+        })
+    })
 }
 
 #[cfg(test)]

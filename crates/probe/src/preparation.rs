@@ -3,7 +3,7 @@
 
 use crate::calibration::{Calibration, Fit};
 use crate::counters;
-use crate::facts::{self, Scan, TickCount};
+use crate::facts::{self, Scan};
 use crate::rseq::Rseq;
 use crate::self_test::SelfTest;
 use crate::{clock, pin};
@@ -32,8 +32,6 @@ pub struct Findings {
     pub counters: counters::Choice,
     /// Whether preemption can be seen, or why not.
     pub preemption: Result<(), String>,
-    /// Timer interrupts per second.
-    pub tick_hz: Option<f64>,
     /// Who else was busy meanwhile.
     pub other_tasks: Vec<OtherTask>,
     /// What else is missing.
@@ -71,7 +69,6 @@ pub fn prepare(request: &Request, cpus: &[u32]) -> Result<Findings, MachineError
 fn on_the_cpu(request: &Request, cpu: u32) -> Result<Findings, String> {
     pin::pin(&[cpu]).map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
     let begun = Instant::now();
-    let ticks = TickCount::take(cpu);
     let mut calibration = Calibration::default();
     calibration.read();
     let rough = rough_ticks_per_ns();
@@ -91,10 +88,7 @@ fn on_the_cpu(request: &Request, cpu: u32) -> Result<Findings, String> {
     };
     let preemption = Rseq::of_this_thread().and_then(|rseq| rseq.check().map_err(str::to_owned));
     let read_ticks = clock::read_costs();
-    // Busy, as a measured CPU is: the timer's rate is counted meanwhile.
-    while begun.elapsed() < CALIBRATION {
-        std::hint::spin_loop();
-    }
+    std::thread::sleep(CALIBRATION.saturating_sub(begun.elapsed()));
     calibration.read();
     let fit = calibration
         .fit()
@@ -106,7 +100,6 @@ fn on_the_cpu(request: &Request, cpu: u32) -> Result<Findings, String> {
         kernels,
         counters,
         preemption,
-        tick_hz: ticks.hz(),
         other_tasks: Vec::new(),
         missing: Vec::new(),
     })

@@ -135,12 +135,12 @@ fn prefetch_for_writing<T>(address: *mut T) {
     // x86-64 CPUs that lack it.
     #[cfg(target_arch = "x86_64")]
     unsafe {
-        core::arch::asm!("prefetchw [{0}]", in(reg) address, options(nomem, nostack, preserves_flags));
+        core::arch::asm!("prefetchw [{0}]", in(reg) address as usize, options(nomem, nostack, preserves_flags));
     }
     // SAFETY: as above.
     #[cfg(target_arch = "aarch64")]
     unsafe {
-        core::arch::asm!("prfm pstl1keep, [{0}]", in(reg) address, options(nomem, nostack, preserves_flags));
+        core::arch::asm!("prfm pstl1keep, [{0}]", in(reg) address as usize, options(nomem, nostack, preserves_flags));
     }
 }
 

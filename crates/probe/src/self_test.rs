@@ -11,6 +11,8 @@ use bandscope_sampler::{Clock, Flow, QuantumRecord, Segment, Sink, measure};
 /// Quanta of 100 us that are looked at for the best pace: 60 ms.
 const PACE_QUANTA: u64 = 600;
 const PACE_QUANTUM_NS: f64 = 100_000.0;
+/// Tries to have a quarter of them without a gap, on a CPU that is shared.
+const PACE_ROUNDS: usize = 4;
 /// A best pace must be seen this many times within 0.1 %, so that no single odd reading makes it.
 const SEEN_TIMES: usize = 5;
 const SEEN_WITHIN: f64 = 0.001;
@@ -63,7 +65,7 @@ impl SelfTest {
             best_ticks_per_unit: best,
             placement_spread: spread,
             invariant: spread.map(|spread| spread < INVARIANT),
-            boundary_ticks: boundary.map(|costs| costs.first),
+            boundary_ticks: boundary.map(|costs| costs.both()),
             fractions: info.fractions.to_vec(),
         }
     }
@@ -102,12 +104,20 @@ pub fn best_pace<C: Clock, K: NativeKernel>(
     gap_threshold_ticks: u64,
     ticks_per_ns: f64,
 ) -> Option<f64> {
-    lowest_that_repeats(paces::<C, K>(
-        clock,
-        PACE_QUANTA,
-        PACE_QUANTUM_NS * ticks_per_ns,
-        gap_threshold_ticks,
-    ))
+    let mut clean = Vec::new();
+    for _ in 0..PACE_ROUNDS {
+        let quantum_ticks = PACE_QUANTUM_NS * ticks_per_ns;
+        clean.extend(paces::<C, K>(
+            clock,
+            PACE_QUANTA,
+            quantum_ticks,
+            gap_threshold_ticks,
+        ));
+        if clean.len() as u64 >= PACE_QUANTA / 4 {
+            break;
+        }
+    }
+    lowest_that_repeats(clean)
 }
 
 /// Pace of each of `quanta` quanta that has no gap, in ticks per unit.

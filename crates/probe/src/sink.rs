@@ -170,7 +170,9 @@ impl<'a> RingSink<'a> {
     /// A quantum for which the common path did not do: the ring is full, or the CPU has changed.
     #[cold]
     #[inline(never)]
-    fn store_uncommon(&mut self, record: QuantumRecord) {
+    fn store_uncommon(&mut self, words: [u64; 2]) {
+        // By words: a record handed on by reference would have to be put together in memory each time.
+        let record = QuantumRecord::from_words(words);
         let cpu = self.cpu_now();
         if cpu != self.cpu {
             self.account.incident(
@@ -234,7 +236,7 @@ impl Sink for RingSink<'_> {
     #[inline(always)]
     fn quantum(&mut self, record: QuantumRecord) -> Flow {
         if self.cpu_now() != self.cpu || !self.quanta.push(record) {
-            self.store_uncommon(record);
+            self.store_uncommon(record.words());
         }
         self.account.quanta_in_segment += 1;
         self.quanta_until_checkpoint -= 1;

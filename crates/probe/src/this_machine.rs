@@ -141,7 +141,6 @@ fn manifest_of(
 ) -> Manifest {
     let buffered = request.buffered || others(&prepared.allowed, cpus).is_empty();
     let mut machine = facts::gather(cpus);
-    machine.tick_hz = findings.tick_hz;
     machine.other_tasks = findings.other_tasks;
     let mut missing = findings.counters.missing;
     missing.extend(findings.preemption.err().map(no_preemption));

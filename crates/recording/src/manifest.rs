@@ -173,7 +173,8 @@ pub struct Kernel {
     pub placement_spread: Option<f64>,
     /// Whether that spread is below 0.5 %.
     pub invariant: Option<bool>,
-    /// Excess of a quantum's first unit, which holds the store, in ticks (median).
+    /// Cost of a quantum's boundary in ticks (median): the excess over the pace around it of the first
+    /// unit, which holds the store, and of the last, which ends with an ordered read.
     pub boundary_ticks: Option<f64>,
     /// Fractions of a unit that its structure declares, for `sub-loop-mixture`; empty for most.
     pub fractions: Vec<f64>,

@@ -84,7 +84,7 @@ fn choose_software(events: &[Event], budget: f64, choice: &mut Choice) {
             Ok(software) => {
                 let mut values = vec![0; events.len()];
                 let price = price(|| software.read(&mut values));
-                if price > budget {
+                if price >= budget {
                     why = format!("a read costs {price:.0} ticks, above {budget:.0}");
                     continue;
                 }
@@ -139,7 +139,7 @@ fn choose_hardware(events: &[Event], room: usize, budget: f64, choice: &mut Choi
         match proven_hardware(event) {
             Ok((hardware, scope)) => {
                 let price = price(|| hardware.read().map(drop));
-                if choice.plan.read_ticks + price > budget {
+                if choice.plan.read_ticks + price >= budget {
                     refused.push(format!("{} costs {price:.0} ticks a read", event.name));
                     continue;
                 }

@@ -49,10 +49,21 @@ pub fn open(event: &Event, scope: Scope, group: Option<RawFd>) -> io::Result<Fil
     let fd =
         unsafe { perf::perf_event_open(&mut attributes, 0, -1, group.unwrap_or(-1), flags.into()) };
     if fd < 0 {
-        return Err(io::Error::last_os_error());
+        return Err(explained(io::Error::last_os_error()));
     }
     // SAFETY: the kernel just handed out this descriptor, and nobody else has it.
     Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// What the kernel's answer means here (perf_event_open(2), ERRORS).
+fn explained(error: io::Error) -> io::Error {
+    let meaning = match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => "no hardware PMU that counts it",
+        Some(libc::EACCES | libc::EPERM) => "not allowed: perf_event_paranoid, or seccomp",
+        Some(libc::ENOSYS) => "this kernel has no perf events",
+        _ => return error,
+    };
+    io::Error::new(error.kind(), meaning)
 }
 
 /// Reads the 64-bit words of an event or of a group into `words`.

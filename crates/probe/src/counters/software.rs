@@ -44,8 +44,7 @@ impl Software {
     pub fn usage(events: &[Event]) -> Option<Software> {
         events
             .iter()
-            .map(|event| [CONTEXT_SWITCHES, PAGE_FAULTS].contains(&event.config))
-            .all(|known| known)
+            .all(|event| [CONTEXT_SWITCHES, PAGE_FAULTS].contains(&event.config))
             .then(|| Software::Usage(events.iter().map(|event| event.config).collect()))
     }
 

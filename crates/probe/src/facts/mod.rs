@@ -13,9 +13,8 @@ pub use cpu::microarchitecture;
 pub use files::{cpu_list, text};
 pub use isolation::{isolated, nohz_full, online};
 pub use tasks::Scan;
-pub use tick::TickCount;
 
-/// Everything that does not depend on what happens during preparation.
+/// Everything but who else is busy, which takes two looks: see [`Scan`].
 pub fn gather(cpus: &[u32]) -> Machine {
     let mut machine = Machine {
         architecture: Some(std::env::consts::ARCH.to_owned()),
@@ -26,6 +25,7 @@ pub fn gather(cpus: &[u32]) -> Machine {
     isolation::gather(cpus, &mut machine);
     security::gather(&mut machine);
     tasks::gather(&mut machine);
+    machine.tick_hz = tick::tick_hz();
     machine
 }
 

@@ -27,12 +27,14 @@ fn mitigations() -> BTreeMap<String, String> {
 
 /// prctl(PR_GET_SPECULATION_CTRL, PR_SPEC_STORE_BYPASS) of the calling thread; threads inherit it.
 fn store_bypass() -> Option<u32> {
+    // linux/prctl.h; libc lacks the first for musl.
+    const PR_GET_SPECULATION_CTRL: libc::c_int = 52;
     const PR_SPEC_STORE_BYPASS: libc::c_ulong = 0;
     let unused: libc::c_ulong = 0;
     // SAFETY: reads a setting; all arguments are numbers, of the type that prctl(2) takes.
     let state = unsafe {
         libc::prctl(
-            libc::PR_GET_SPECULATION_CTRL,
+            PR_GET_SPECULATION_CTRL,
             PR_SPEC_STORE_BYPASS,
             unused,
             unused,

@@ -22,7 +22,7 @@ macro_rules! call_copy {
         // SAFETY: the copy is a unit and a return; besides the registers declared for the inlined unit
         // the call writes the link register.
         unsafe {
-            core::arch::asm!("blr {copy}", copy = in(reg) $copy, out("x30") _, $($registers)*);
+            core::arch::asm!("blr {copy}", copy = in(reg) $copy as usize, out("x30") _, $($registers)*);
         }
     };
 }

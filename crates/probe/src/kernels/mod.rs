@@ -59,6 +59,13 @@ impl Info {
         let excess = best_ticks + GAP_EXCESS_NS * ticks_per_ns;
         slow.max(excess).ceil() as u64
     }
+
+    /// The unit from which [`Info::gap_threshold`] made this threshold.
+    pub fn unit_of_threshold(&self, threshold: u64, ticks_per_ns: f64) -> f64 {
+        let by_pace = threshold as f64 / self.slowest_pace;
+        let by_excess = threshold as f64 - GAP_EXCESS_NS * ticks_per_ns;
+        by_pace.min(by_excess).max(1.0)
+    }
 }
 
 /// A work kernel of this architecture.
@@ -155,6 +162,10 @@ mod tests {
         let threshold = info.gap_threshold(268.0, 2.3);
         assert!(threshold as f64 > 268.0 * 4.75);
         assert!((threshold as f64) < 268.0 + 2.3 * 1000.0);
+        for unit in [20.0, 268.0, 3_000.0] {
+            let threshold = info.gap_threshold(unit, 2.3);
+            assert!((info.unit_of_threshold(threshold, 2.3) - unit).abs() <= 1.0);
+        }
     }
 
     /// Runs every kernel, inlined and each placed copy, and looks at its bytes.

@@ -27,7 +27,7 @@ macro_rules! call_copy {
         // SAFETY: the copy is a unit and a return; it is called with the stack aligned and the
         // registers declared for the inlined unit.
         unsafe {
-            core::arch::asm!("call {copy}", copy = in(reg) $copy, $($registers)*);
+            core::arch::asm!("call {copy}", copy = in(reg) $copy as usize, $($registers)*);
         }
     };
 }
