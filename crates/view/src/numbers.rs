@@ -96,13 +96,24 @@ fn shortened(text: String) -> String {
     }
 }
 
+/// `10⁵`.
+pub fn power_of_ten(exponent: i32) -> String {
+    let raised = |c: char| match c.to_digit(10) {
+        Some(digit) => ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize],
+        None => '⁻',
+    };
+    "10".chars()
+        .chain(exponent.to_string().chars().map(raised))
+        .collect()
+}
+
 /// A nominal rate, exact as people name it: `10 kHz`, `7777 Hz`.
 pub fn rate(hz: f64) -> String {
     if !hz.is_finite() || hz <= 0.0 {
         return format!("{NONE} Hz");
     }
     for (one, symbol) in [(1e6, "MHz"), (1e3, "kHz")] {
-        if hz >= one && (hz / one).fract() == 0.0 {
+        if (one..1e9).contains(&hz) && (hz / one).fract() == 0.0 {
             return format!("{} {symbol}", hz / one);
         }
     }
@@ -201,6 +212,7 @@ mod tests {
         assert_eq!(rate(1e6), "1 MHz");
         assert_eq!(rate(0.5), "0.500000 Hz");
         assert_eq!(rate(f64::NAN), "– Hz");
+        assert_eq!(rate(1e300), "1e300 Hz");
         assert_eq!(frequency(250.0013, 0.021), "250.00 ± 0.02 Hz");
         assert_eq!(frequency(39.06, 0.0), "39.060 Hz");
         assert_eq!(frequency_round(5000.0), "5000 Hz");
@@ -223,6 +235,12 @@ mod tests {
         assert_eq!(significant(123_456.0, 4), "123500");
         assert_eq!(significant(-0.5, 2), "-0.50");
         assert_eq!(significant(1e300, 3).len(), 301);
+    }
+
+    #[test]
+    fn powers_of_ten() {
+        assert_eq!(power_of_ten(-12), "10⁻¹²");
+        assert_eq!(power_of_ten(5), "10⁵");
     }
 
     #[test]
