@@ -335,9 +335,25 @@ mod tests {
 
     #[test]
     fn senseless_pyramids_are_left_out() {
-        let hostile = samples::hostile();
-        assert_eq!(pace_range(hostile.pyramids.iter(), 0.0), None);
-        assert_eq!(time_range(hostile.pyramids.iter()), None);
+        let mut senseless = vec![pyramid(4, 8, &[(0, 2)]); 5];
+        senseless[0].density.pace_ns = (0.0, 1.0);
+        senseless[1].density.pace_ns = (1e-300, 1e300);
+        senseless[2].density.pace_ns = (1.0, f64::NAN);
+        senseless[3].density.counts.pop();
+        senseless[4].density.columns = usize::MAX;
+        assert_eq!(pace_range(senseless.iter(), 0.0), None);
+        let mut grid = Grid::new(4, 4);
+        for pyramid in &senseless {
+            grid.add(pyramid, f64::NAN, (0.0, 1.0), (1.0, 2.0));
+        }
+        assert_eq!(grid.most(), 0);
+        for time_s in [(1.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
+            let pyramid = Pyramid {
+                time_s,
+                ..Pyramid::default()
+            };
+            assert_eq!(time_range([&pyramid].into_iter()), None);
+        }
     }
 
     #[test]

@@ -46,8 +46,10 @@ pub(super) fn strip(panel: &Panel<'_>, axes: &Axes, items: &mut Items) -> f64 {
 
 /// Why there is no gap to draw.
 fn silence(panel: &Panel<'_>) -> &'static str {
+    let number = panel.series.gaps.as_ref().map_or(0, |gaps| gaps.number);
     match panel.series.gaps_known {
-        true => "no gaps",
+        true if number == 0 => "no gaps",
+        true => "no gap whose time and duration are known",
         false => "gaps were not recorded: a file of counts has none",
     }
 }
