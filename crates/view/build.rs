@@ -14,7 +14,7 @@ fn characters() -> impl Iterator<Item = char> {
     (' '..='~')
         .chain('\u{a1}'..='\u{ac}')
         .chain('\u{ae}'..='\u{ff}')
-        .chain("μ–—…→←↑↓≤≥≈√∞−\u{2009}\u{202f}\u{fffd}".chars())
+        .chain("⁰⁴⁵⁶⁷⁸⁹⁻μ–—…→←↑↓≤≥≈√∞−\u{2009}\u{202f}\u{fffd}".chars())
 }
 
 /// Writes an outline as a Rust array of `Segment`.

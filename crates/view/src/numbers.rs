@@ -3,7 +3,7 @@
 /// What stands where a number is missing or not finite.
 pub const NONE: &str = "–";
 
-/// `value` with `digits` significant digits, never in exponent form.
+/// `value` with `digits` significant digits; in exponent form only where nobody would read it otherwise.
 pub fn significant(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return NONE.into();
@@ -16,6 +16,9 @@ pub fn significant(value: f64, digits: usize) -> String {
         .parse()
         .unwrap_or(value);
     let magnitude = rounded.abs().log10().floor() as i64;
+    if !(-6..=9).contains(&magnitude) {
+        return format!("{value:.*e}", digits.saturating_sub(1));
+    }
     let decimals = (digits as i64 - 1 - magnitude).clamp(0, 12) as usize;
     format!("{rounded:.decimals$}")
 }
@@ -96,13 +99,24 @@ fn shortened(text: String) -> String {
     }
 }
 
+/// `10⁵`.
+pub fn power_of_ten(exponent: i32) -> String {
+    let raised = |c: char| match c.to_digit(10) {
+        Some(digit) => ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize],
+        None => '⁻',
+    };
+    "10".chars()
+        .chain(exponent.to_string().chars().map(raised))
+        .collect()
+}
+
 /// A nominal rate, exact as people name it: `10 kHz`, `7777 Hz`.
 pub fn rate(hz: f64) -> String {
     if !hz.is_finite() || hz <= 0.0 {
         return format!("{NONE} Hz");
     }
     for (one, symbol) in [(1e6, "MHz"), (1e3, "kHz")] {
-        if hz >= one && (hz / one).fract() == 0.0 {
+        if (one..1e9).contains(&hz) && (hz / one).fract() == 0.0 {
             return format!("{} {symbol}", hz / one);
         }
     }
@@ -142,7 +156,7 @@ pub fn percent(share: f64) -> String {
     if percent < 0.0 && percent > -0.005 {
         return ">-0.01 %".into();
     }
-    if percent < 100.0 && percent >= 99.995 {
+    if (99.995..100.0).contains(&percent) {
         return ">99.99 %".into();
     }
     format!("{percent:.2} %")
@@ -153,7 +167,7 @@ pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -201,6 +215,7 @@ mod tests {
         assert_eq!(rate(1e6), "1 MHz");
         assert_eq!(rate(0.5), "0.500000 Hz");
         assert_eq!(rate(f64::NAN), "– Hz");
+        assert_eq!(rate(1e300), "1e300 Hz");
         assert_eq!(frequency(250.0013, 0.021), "250.00 ± 0.02 Hz");
         assert_eq!(frequency(39.06, 0.0), "39.060 Hz");
         assert_eq!(frequency_round(5000.0), "5000 Hz");
@@ -222,7 +237,14 @@ mod tests {
         assert_eq!(significant(128.2, 4), "128.2");
         assert_eq!(significant(123_456.0, 4), "123500");
         assert_eq!(significant(-0.5, 2), "-0.50");
-        assert_eq!(significant(1e300, 3).len(), 301);
+        assert_eq!(significant(1e300, 3), "1.00e300");
+        assert_eq!(significant(1.5e-9, 3), "1.50e-9");
+    }
+
+    #[test]
+    fn powers_of_ten() {
+        assert_eq!(power_of_ten(-12), "10⁻¹²");
+        assert_eq!(power_of_ten(5), "10⁵");
     }
 
     #[test]

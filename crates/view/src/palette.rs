@@ -41,8 +41,11 @@ pub(crate) const BAR: Colour = Colour::rgb(0x7f, 0x9c, 0xb5);
 /// The colour of a cell with `count` quanta, where the fullest has `most`: a logarithmic scale from
 /// [`FAINTEST`] to the dark end. One quantum is always visible.
 pub(crate) fn density(count: u64, most: u64) -> Colour {
-    let full = (most.max(2) as f64).ln();
-    let filled = ((count.max(1) as f64).ln() / full).clamp(0.0, 1.0);
+    let full = (most.max(1) as f64).ln();
+    let filled = match full > 0.0 {
+        true => ((count.max(1) as f64).ln() / full).clamp(0.0, 1.0),
+        false => 1.0,
+    };
     viridis(FAINTEST * (1.0 - filled))
 }
 
@@ -93,6 +96,10 @@ mod tests {
     fn one_quantum_is_clear_on_paper() {
         let contrast = 1.05 / (luminance(density(1, u64::MAX)) + 0.05);
         assert!(contrast > 2.0, "{contrast}");
-        assert_eq!(density(1, 1), density(1, 1_000));
+        assert_eq!(
+            density(1, 1),
+            viridis(0.0),
+            "where one is the most there is, it is dark"
+        );
     }
 }

@@ -5,6 +5,7 @@ use crate::numbers;
 use bandscope_analysis::Pyramid;
 use bandscope_analysis::pyramid::Density;
 use bandscope_analysis::report::{Report, Series};
+use std::ops::Range;
 
 /// The pace axis spans at least this ratio, so that a quiet CPU looks like a flat line and not like its
 /// own rounding enlarged.
@@ -107,18 +108,31 @@ fn edge(density: &Density, row: usize) -> f64 {
 
 /// The paces at which there are quanta, a little widened: the pace axis.
 ///
-/// At either end the share `beyond` of a series' quanta may lie outside, so that a handful of slow
-/// quanta does not press all others into one line; they are drawn at the edge.
+/// At either end the share `beyond` of a series' quanta may lie outside where that at least doubles the
+/// room for the others, so that a handful of slow quanta does not press all others into one line; they
+/// are drawn at the edge.
 pub(crate) fn pace_range<'a>(
     pyramids: impl Iterator<Item = &'a Pyramid>,
     beyond: f64,
 ) -> Option<(f64, f64)> {
-    let (low, high) = pyramids
+    let densities: Vec<&Density> = pyramids
         .filter_map(|pyramid| sound(&pyramid.density))
-        .filter_map(|density| occupied(density, beyond))
-        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+        .collect();
+    let holding = |beyond: f64| {
+        let ranges = densities
+            .iter()
+            .filter_map(|density| occupied(density, beyond));
+        ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    };
+    let (all, most) = (holding(0.0)?, holding(beyond)?);
+    let room = |(low, high): (f64, f64)| (high / low).max(LEAST_RATIO).ln();
+    let (low, high) = if room(all) > 2.0 * room(most) {
+        most
+    } else {
+        all
+    };
     let missing = (LEAST_RATIO / (high / low)).max(1.0).sqrt();
-    let margin = (high / low).max(LEAST_RATIO).powf(0.04);
+    let margin = (high / low).max(LEAST_RATIO).powf(0.06);
     Some((low / missing / margin, high * missing * margin))
 }
 
@@ -146,10 +160,14 @@ fn occupied(density: &Density, beyond: f64) -> Option<(f64, f64)> {
 
 /// Whether a series has quanta faster and slower than `pace_ns`.
 pub(crate) fn beyond(pyramid: &Pyramid, pace_ns: (f64, f64)) -> (bool, bool) {
-    let all = sound(&pyramid.density).and_then(|density| occupied(density, 0.0));
-    all.map_or((false, false), |(low, high)| {
+    extremes(pyramid).map_or((false, false), |(low, high)| {
         (low < pace_ns.0, high > pace_ns.1)
     })
+}
+
+/// The fastest and the slowest pace of a series.
+pub(crate) fn extremes(pyramid: &Pyramid) -> Option<(f64, f64)> {
+    sound(&pyramid.density).and_then(|density| occupied(density, 0.0))
 }
 
 /// Quanta by time and pace, as many cells as there are to draw.
@@ -188,8 +206,8 @@ impl Grid {
             .collect()
     }
 
-    /// Adds the quanta of a series. A quantum is as long as it lasted: in a picture finer than a
-    /// quantum it fills several columns.
+    /// Adds the quanta of a series. A quantum is as long as it lasted, and its pace is known to a row of
+    /// the density: on a finer grid it fills several cells.
     pub(crate) fn add(
         &mut self,
         pyramid: &Pyramid,
@@ -227,22 +245,28 @@ impl Grid {
             let end = (first + 1..self.columns.min(first.saturating_add(reach)))
                 .find(|&target| begins[target])
                 .unwrap_or(self.columns.min(first.saturating_add(reach.max(1))));
-            for (count, row) in column.iter().zip(&rows).filter(|(count, _)| **count > 0) {
-                for target in first..end {
-                    self.counts[row * self.columns + target] += u64::from(*count);
+            for (count, rows) in column.iter().zip(&rows).filter(|(count, _)| **count > 0) {
+                for row in rows.clone() {
+                    for target in first..end {
+                        self.counts[row * self.columns + target] += u64::from(*count);
+                    }
                 }
             }
         }
     }
 
-    /// The row of this grid for each row of `density`.
-    fn target_rows(&self, density: &Density, pace_ns: (f64, f64)) -> Vec<usize> {
+    /// The rows of this grid for each row of `density`: all that it covers, at least one. What lies
+    /// beyond the axis falls into the first or the last row.
+    fn target_rows(&self, density: &Density, pace_ns: (f64, f64)) -> Vec<Range<usize>> {
         let span = (pace_ns.1 / pace_ns.0).ln();
+        let height = |row: usize| {
+            let height = (edge(density, row) / pace_ns.0).ln() / span * self.rows as f64;
+            (height.round().max(0.0) as usize).min(self.rows)
+        };
         (0..density.rows)
             .map(|row| {
-                let centre = (edge(density, row) * edge(density, row + 1)).sqrt();
-                let height = (centre / pace_ns.0).ln() / span * self.rows as f64;
-                (height.max(0.0) as usize).min(self.rows - 1)
+                let first = height(row).min(self.rows - 1);
+                first..height(row + 1).max(first + 1)
             })
             .collect()
     }
@@ -275,8 +299,8 @@ mod tests {
     fn the_axis_holds_what_there_is_and_little_more() {
         let one = pyramid(4, 8, &[(0, 2), (3, 5)]);
         let (low, high) = pace_range([&one].into_iter(), 0.0).unwrap();
-        assert!(low < 20.0 && low > 17.0, "{low}");
-        assert!(high > 80.0 && high < 95.0, "{high}");
+        assert!(low < 20.0 && low > 16.0, "{low}");
+        assert!(high > 80.0 && high < 100.0, "{high}");
         assert_eq!(pace_range([&pyramid(4, 8, &[])].into_iter(), 0.0), None);
     }
 
@@ -311,9 +335,25 @@ mod tests {
 
     #[test]
     fn senseless_pyramids_are_left_out() {
-        let hostile = samples::hostile();
-        assert_eq!(pace_range(hostile.pyramids.iter(), 0.0), None);
-        assert_eq!(time_range(hostile.pyramids.iter()), None);
+        let mut senseless = vec![pyramid(4, 8, &[(0, 2)]); 5];
+        senseless[0].density.pace_ns = (0.0, 1.0);
+        senseless[1].density.pace_ns = (1e-300, 1e300);
+        senseless[2].density.pace_ns = (1.0, f64::NAN);
+        senseless[3].density.counts.pop();
+        senseless[4].density.columns = usize::MAX;
+        assert_eq!(pace_range(senseless.iter(), 0.0), None);
+        let mut grid = Grid::new(4, 4);
+        for pyramid in &senseless {
+            grid.add(pyramid, f64::NAN, (0.0, 1.0), (1.0, 2.0));
+        }
+        assert_eq!(grid.most(), 0);
+        for time_s in [(1.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
+            let pyramid = Pyramid {
+                time_s,
+                ..Pyramid::default()
+            };
+            assert_eq!(time_range([&pyramid].into_iter()), None);
+        }
     }
 
     #[test]

@@ -12,9 +12,10 @@ use bandscope_analysis::pyramid::GapMark;
 /// Height of the strip with its space above.
 pub(super) const HEIGHT: f64 = SPACE + STRIP;
 const SPACE: f64 = 5.0;
-const STRIP: f64 = 58.0;
-/// Lines of names in the strip.
-const ROWS: usize = 3;
+const STRIP: f64 = 74.0;
+/// Lines of names at the top of the strip, and the height of one.
+const ROWS: usize = 2;
+const ROW: f64 = 15.0;
 /// Gaps that get a name, where there is room.
 const NAMED: usize = 6;
 /// Longest name.
@@ -45,21 +46,24 @@ pub(super) fn strip(panel: &Panel<'_>, axes: &Axes, items: &mut Items) -> f64 {
 
 /// Why there is no gap to draw.
 fn silence(panel: &Panel<'_>) -> &'static str {
+    let number = panel.series.gaps.as_ref().map_or(0, |gaps| gaps.number);
     match panel.series.gaps_known {
-        true => "no gaps",
+        true if number == 0 => "no gaps",
+        true => "no gap whose time and duration are known",
         false => "gaps were not recorded: a file of counts has none",
     }
 }
 
-/// Durations from a little below the shortest to above the longest, so that names have room on top.
+/// Durations from a little below the shortest to a little above the longest.
 fn axis(gaps: &[&GapMark]) -> Option<Axis> {
     let (longest, shortest) = (gaps.first()?.ns, gaps.last()?.ns);
     let ratio = (longest / shortest).max(10.0);
-    Axis::logarithmic(shortest / ratio.powf(0.25), longest * ratio.powf(0.35))
+    Axis::logarithmic(shortest / ratio.powf(0.25), longest * ratio.powf(0.1))
 }
 
 fn draw(gaps: &[&GapMark], durations: &Axis, axes: &Axes, frame: &Frame, items: &mut Items) {
-    let y_of = |ns: f64| frame.bottom() - durations.place(ns) * frame.height;
+    let height = frame.height - ROWS as f64 * ROW - 2.0;
+    let y_of = |ns: f64| frame.bottom() - durations.place(ns) * height;
     let ticks = durations.ticks(2);
     for &tick in &ticks {
         let y = y_of(tick);
@@ -90,7 +94,7 @@ fn draw(gaps: &[&GapMark], durations: &Axis, axes: &Axes, frame: &Frame, items: 
     names(gaps, axes, frame, &y_of, items);
 }
 
-/// Names of the longest gaps right or left of their heads, wherever there is room.
+/// Names of the longest gaps above their heads, wherever there is room.
 fn names(
     gaps: &[&GapMark],
     axes: &Axes,
@@ -99,27 +103,31 @@ fn names(
     items: &mut Items,
 ) {
     let font = glyphs::font(false);
-    let height = frame.height / ROWS as f64;
     let mut rows = vec![Row::default(); ROWS];
     for gap in gaps.iter().take(NAMED) {
         let text = escape::visible(&format!("{} {}", numbers::duration(gap.ns), gap.cause));
         let text = font.fit(&text, LABEL.size, NAME_WIDTH);
         let width = font.width(&text, LABEL.size);
         let x = frame.x + axes.time.place(gap.at_s) * frame.width;
-        let row = (((y_of(gap.ns) - frame.y) / height) as usize).min(ROWS - 1);
-        let left = match x + 6.0 + width < frame.right() - 4.0 {
-            true => x + 6.0,
-            false => x - 6.0 - width,
+        let left = match x + 5.0 + width < frame.right() - 4.0 {
+            true => x + 5.0,
+            false => x - 5.0 - width,
         };
-        if left > frame.x && rows[row].take(left - 8.0, left + width + 8.0) {
-            let baseline = frame.y + (row as f64 + 0.5) * height + 4.0;
-            let ground = Frame {
-                x: left - 2.0,
-                y: baseline - 10.0,
-                width: width + 4.0,
-                height: 13.0,
-            };
-            items.rectangle(ground, palette::PAPER.alpha(215));
+        // A leader that passes through a lower line takes its place there too.
+        let taken = (left.min(x) - 5.0, (left + width).max(x) + 5.0);
+        let leader = (x - 2.0, x + 2.0);
+        let row = (0..ROWS).rev().find(|&row| {
+            let lower_are_free = rows[row + 1..]
+                .iter()
+                .all(|r| r.is_free(leader.0, leader.1));
+            lower_are_free && rows[row].take(taken.0, taken.1)
+        });
+        if let (Some(row), true) = (row, left > frame.x) {
+            for lower in &mut rows[row + 1..] {
+                lower.take(leader.0, leader.1);
+            }
+            let baseline = frame.y + (row as f64 + 1.0) * ROW - 3.0;
+            items.line((x, y_of(gap.ns)), (x, baseline - 9.0), 0.75, palette::FRAME);
             items.text((left, baseline), LABEL, Anchor::Start, text);
         }
     }

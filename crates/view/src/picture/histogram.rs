@@ -4,7 +4,7 @@ use super::labels::spread;
 use super::{Axes, LABEL, LABEL_BOLD, NOTE, Panel};
 use crate::glyphs;
 use crate::panels::Grid;
-use crate::scene::{Anchor, Frame, Items};
+use crate::scene::{Anchor, Frame, Item, Items};
 use crate::{escape, numbers, palette};
 use bandscope_analysis::report::Band;
 
@@ -38,8 +38,8 @@ pub(super) fn histogram(panel: &Panel<'_>, grid: &Grid, axes: &Axes, items: &mut
     bands(panel, axes, items);
 }
 
-/// A line at the pace of each band, and its name beside the histogram.
-fn bands(panel: &Panel<'_>, axes: &Axes, items: &mut Items) {
+/// The bands that get a name, fastest first: as many of the most frequent as there is room for.
+fn named<'a>(panel: &Panel<'a>, axes: &Axes) -> Vec<&'a Band> {
     let frame = panel.frame;
     let room = ((frame.height / NAME_HEIGHT) as usize).max(1);
     let mut bands: Vec<&Band> = panel.series.bands.iter().collect();
@@ -47,19 +47,38 @@ fn bands(panel: &Panel<'_>, axes: &Axes, items: &mut Items) {
     bands.sort_by(|a, b| b.share.total_cmp(&a.share));
     bands.truncate(room);
     bands.sort_by(|a, b| a.ns_per_unit.total_cmp(&b.ns_per_unit));
-    let y_of = |band: &&Band| frame.y + axes.pace.place(band.ns_per_unit) * frame.height;
-    let wanted: Vec<f64> = bands.iter().map(y_of).collect();
+    bands
+}
+
+/// Where a band's pace stands.
+fn y_of(band: &Band, panel: &Panel<'_>, axes: &Axes) -> f64 {
+    panel.frame.y + axes.pace.place(band.ns_per_unit) * panel.frame.height
+}
+
+/// A line across the panel at the pace of each band; drawn before the quanta, which matter more.
+pub(super) fn band_lines(panel: &Panel<'_>, axes: &Axes, items: &mut Items) {
+    let frame = panel.frame;
+    for band in named(panel, axes) {
+        let y = y_of(band, panel, axes);
+        items.push(Item::Line {
+            points: vec![(frame.x, y), (frame.right(), y)],
+            width: 0.75,
+            colour: palette::VERMILION,
+            dash: Some((3.0, 3.0)),
+        });
+    }
+}
+
+/// The names of the bands beside the histogram, each with a line to its pace.
+fn bands(panel: &Panel<'_>, axes: &Axes, items: &mut Items) {
+    let frame = panel.frame;
+    let bands = named(panel, axes);
+    let wanted: Vec<f64> = bands.iter().map(|band| y_of(band, panel, axes)).collect();
     let (low, high) = (frame.y + 8.0, frame.bottom() - 16.0);
     let places = spread(&wanted, NAME_HEIGHT, low.min(high), high);
     let x = frame.right() + NAMES;
     for ((band, y), place) in bands.iter().zip(wanted).zip(places) {
-        items.push(crate::scene::Item::Line {
-            points: vec![(frame.x, y), (frame.right(), y)],
-            width: 0.75,
-            colour: palette::VERMILION.alpha(150),
-            dash: Some((2.0, 4.0)),
-        });
-        items.push(crate::scene::Item::Line {
+        items.push(Item::Line {
             points: vec![
                 (frame.right(), y),
                 (frame.right() + SPACE + BARS + 4.0, y),
@@ -94,7 +113,7 @@ fn name(band: &Band, x: f64, y: f64, items: &mut Items) {
 pub(super) fn legend(frame: &Frame, most: u64, items: &mut Items) {
     const WIDTH: f64 = 72.0;
     const STEPS: u32 = 24;
-    if most == 0 {
+    if most < 2 {
         return;
     }
     let left = frame.right() + NAMES;

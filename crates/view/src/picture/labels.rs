@@ -22,9 +22,14 @@ pub(super) fn spread(wanted: &[f64], apart: f64, low: f64, high: f64) -> Vec<f64
 pub(super) struct Row(Vec<(f64, f64)>);
 
 impl Row {
+    /// Whether `from..to` is free.
+    pub(super) fn is_free(&self, from: f64, to: f64) -> bool {
+        self.0.iter().all(|&(a, b)| to <= a || b <= from)
+    }
+
     /// Takes `from..to` if it is free.
     pub(super) fn take(&mut self, from: f64, to: f64) -> bool {
-        let free = self.0.iter().all(|&(a, b)| to <= a || b <= from);
+        let free = self.is_free(from, to);
         if free {
             self.0.push((from, to));
         }

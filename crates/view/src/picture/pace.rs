@@ -1,11 +1,11 @@
 //! The panel of pace over time: quanta as density, never as overplotted dots.
 
 use super::axis::pace_labels;
-use super::{Axes, HEADING, NOTE, Panel};
+use super::{Axes, HEADING, NOTE, Panel, histogram};
 use crate::glyphs;
 use crate::panels::Grid;
 use crate::scene::{Anchor, Colour, Frame, Image, Item, Items};
-use crate::{escape, numbers, palette};
+use crate::{escape, numbers, palette, panels};
 
 /// Height of the line above a panel.
 pub(super) const HEADING_HEIGHT: f64 = 22.0;
@@ -36,7 +36,7 @@ pub(super) fn grid(panel: &Panel<'_>, axes: &Axes) -> Grid {
 pub(super) fn panel(panel: &Panel<'_>, grid: &Grid, most: u64, axes: &Axes, items: &mut Items) {
     let frame = panel.frame;
     let absent = absent(panel, grid, axes);
-    heading(panel, !absent.is_empty(), items);
+    heading(panel, !absent.is_empty(), axes, items);
     let mut inner = Items::default();
     for stretch in absent {
         inner.rectangle(stretch, palette::ABSENT);
@@ -44,6 +44,7 @@ pub(super) fn panel(panel: &Panel<'_>, grid: &Grid, most: u64, axes: &Axes, item
     for (y, _) in pace_labels(&axes.pace, &frame) {
         inner.line((frame.x, y), (frame.right(), y), 0.75, palette::RULE);
     }
+    histogram::band_lines(panel, axes, &mut inner);
     inner.push(Item::Raster(frame, image(grid, most)));
     items.clip(frame, inner);
     outline(&frame, items);
@@ -70,14 +71,31 @@ pub(super) fn outline(frame: &Frame, items: &mut Items) {
     });
 }
 
-fn heading(panel: &Panel<'_>, absent: bool, items: &mut Items) {
+/// What the axis is, and what it does not show.
+fn note(panel: &Panel<'_>, absent: bool, axes: &Axes) -> String {
+    let mut note = String::from("pace in ns per unit, faster at the top");
+    let pace_ns = axes.pace.range();
+    if let Some((fast, slow)) = panels::extremes(panel.pyramid) {
+        let (faster, slower) = panels::beyond(panel.pyramid, pace_ns);
+        if faster {
+            note += &format!("; down to {} at the upper edge", numbers::pace(fast));
+        }
+        if slower {
+            note += &format!("; up to {} at the lower edge", numbers::pace(slow));
+        }
+    }
+    if absent {
+        note += "; grey: not measured";
+    }
+    note
+}
+
+fn heading(panel: &Panel<'_>, absent: bool, axes: &Axes, items: &mut Items) {
     let frame = &panel.frame;
     let y = frame.y - 7.0;
-    let note = match absent {
-        true => "pace in ns per unit, faster at the top; grey: not measured",
-        false => "pace in ns per unit, faster at the top",
-    };
-    let note_width = glyphs::font(false).width(note, NOTE.size);
+    let plain = glyphs::font(false);
+    let note = plain.fit(&note(panel, absent, axes), NOTE.size, frame.width * 0.7);
+    let note_width = plain.width(&note, NOTE.size);
     let bold = glyphs::font(true);
     let label = escape::visible(&panel.label);
     let label = bold.fit(&label, HEADING.size, frame.width - note_width - 16.0);
@@ -85,7 +103,7 @@ fn heading(panel: &Panel<'_>, absent: bool, items: &mut Items) {
     items.text((frame.x, y), HEADING, Anchor::Start, label);
     items.text((start, y), NOTE, Anchor::Start, note);
     let quanta = numbers::plural(panel.series.quanta, "quantum", "quanta");
-    let quanta_width = glyphs::font(false).width(&quanta, NOTE.size);
+    let quanta_width = plain.width(&quanta, NOTE.size);
     if start + note_width + 12.0 + quanta_width < frame.right() {
         items.text((frame.right(), y), NOTE, Anchor::End, quanta);
     }

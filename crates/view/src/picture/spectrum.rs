@@ -12,8 +12,8 @@ use bandscope_analysis::report::Signal;
 
 /// Height of a spectrum.
 const HEIGHT: f64 = 150.0;
-/// Space above it: heading and two lines of names.
-const HEAD: f64 = 66.0;
+/// Space above it without the lines of names: its heading.
+const HEAD: f64 = 38.0;
 /// Lines of names above a spectrum.
 const ROWS: usize = 2;
 /// Height of such a line.
@@ -39,15 +39,18 @@ pub(super) fn spectra(panels: &[Panel<'_>], width: f64, top: f64, items: &mut It
         .collect();
     let abreast = drawn.len().clamp(1, ABREAST);
     let space = (width - MARGIN) / abreast as f64;
+    let signals = drawn.iter().map(|(panel, ..)| panel.series.signals.len());
+    let head = HEAD + signals.max().unwrap_or(0).min(ROWS) as f64 * ROW;
     let mut bottom = top;
     for (index, (panel, frequency, power)) in drawn.iter().enumerate() {
         let (row, column) = ((index / abreast) as f64, (index % abreast) as f64);
         let frame = Frame {
             x: column * space + LEFT,
-            y: top + row * (HEAD + HEIGHT + FOOT) + HEAD,
+            y: top + row * (head + HEIGHT + FOOT) + head,
             width: space - LEFT,
             height: HEIGHT,
         };
+        heading(panel, &frame, frame.y - head + 28.0, items);
         one(panel, frequency, power, &frame, items);
         bottom = frame.bottom() + FOOT;
     }
@@ -74,7 +77,6 @@ fn axes(spectrum: &Spectrum) -> Option<(Axis, Axis)> {
 }
 
 fn one(panel: &Panel<'_>, frequency: &Axis, power: &Axis, frame: &Frame, items: &mut Items) {
-    heading(panel, frame, items);
     grid(frequency, power, frame, items);
     let mut inner = Items::default();
     let curve = envelope(&panel.pyramid.spectrum, frequency, power, frame);
@@ -89,8 +91,7 @@ fn one(panel: &Panel<'_>, frequency: &Axis, power: &Axis, frame: &Frame, items: 
     signals(&panel.series.signals, frequency, frame, items);
 }
 
-fn heading(panel: &Panel<'_>, frame: &Frame, items: &mut Items) {
-    let y = frame.y - HEAD + 26.0;
+fn heading(panel: &Panel<'_>, frame: &Frame, y: f64, items: &mut Items) {
     let windows = numbers::plural(panel.pyramid.spectrum.windows, "window", "windows");
     let note = format!("time lost, ns²/Hz over frequency; {windows}");
     let bold = glyphs::font(true);
@@ -108,8 +109,9 @@ fn grid(frequency: &Axis, power: &Axis, frame: &Frame, items: &mut Items) {
     for tick in power.ticks(4) {
         let y = frame.bottom() - power.place(tick) * frame.height;
         items.line((frame.x, y), (frame.right(), y), 0.75, palette::RULE);
-        let label = format!("1e{}", tick.log10().round());
-        if (tick.log10().round() - tick.log10()).abs() < 1e-9 {
+        let decade = tick.log10().round();
+        if (decade - tick.log10()).abs() < 1e-9 {
+            let label = numbers::power_of_ten(decade as i32);
             items.text((frame.x - 8.0, y + 3.5), NOTE, Anchor::End, label);
         }
     }

@@ -130,7 +130,7 @@ fn axis(low: i32, high: i32, cell: usize, label_width: usize, page: &mut Page<'_
     for k in low..=high {
         let at = start + (k - low) as usize * cell;
         let length = line.chars().count();
-        if at >= length + 1 || k == low {
+        if at > length || k == low {
             line += &" ".repeat(at - length);
             line += &numbers::duration_rough(2f64.powi(k)).replace(' ', "");
         }

@@ -244,3 +244,184 @@ fn cpu(view: &View<'_>, name_it: bool, page: &mut Page<'_>) {
     signals::signals(view, page);
     shares::shares(view, page);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use proptest::prelude::*;
+
+    fn rendered(analysis: &Analysis, options: &Options) -> String {
+        let mut out = Vec::new();
+        Text.render(analysis, options, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn at_width(width: usize) -> Options {
+        Options {
+            width,
+            ..Options::default()
+        }
+    }
+
+    #[test]
+    fn two_rates_of_one_cpu() {
+        insta::assert_snapshot!(rendered(&samples::noisy(), &Options::default()));
+    }
+
+    #[test]
+    fn fourteen_rows_of_an_old_file_in_ascii() {
+        let options = Options {
+            ascii: true,
+            ..Options::default()
+        };
+        insta::assert_snapshot!(rendered(&samples::imported(), &options));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_asked_for() {
+        for (name, analysis) in samples::all() {
+            for width in [60, 80, 97, 120, 160] {
+                for line in rendered(&analysis, &at_width(width)).lines() {
+                    let length = line.chars().count();
+                    assert!(length <= width, "{name} at {width}: {length} in {line:?}");
+                    assert!(!line.ends_with(' '), "{name}: {line:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_recording_reads_in_two_screens() {
+        for analysis in [samples::quiet(), samples::noisy(), samples::two_paces()] {
+            let lines = rendered(&analysis, &Options::default()).lines().count();
+            assert!(lines <= 72, "{:?}: {lines} lines", analysis.report.inputs);
+        }
+    }
+
+    #[test]
+    fn ascii_is_asked_for_and_given() {
+        let options = Options {
+            ascii: true,
+            ..Options::default()
+        };
+        for (name, analysis) in samples::all() {
+            let text = rendered(&analysis, &options);
+            let plain = |byte: u8| byte == b'\n' || (b' '..=b'~').contains(&byte);
+            assert!(text.bytes().all(plain), "{name}");
+        }
+    }
+
+    /// `text` without the colours that [`Paint`] knows.
+    fn without_colour(text: &str) -> String {
+        let codes = ["0", "1", "2", "33", "34"];
+        codes.iter().fold(text.to_owned(), |text, code| {
+            text.replace(&format!("\x1b[{code}m"), "")
+        })
+    }
+
+    #[test]
+    fn colour_adds_nothing_but_colour() {
+        let colour = Options {
+            colour: true,
+            ..Options::default()
+        };
+        for (name, analysis) in samples::all() {
+            let coloured = rendered(&analysis, &colour);
+            let plain = rendered(&analysis, &Options::default());
+            assert!(coloured.contains("\x1b["), "{name}");
+            assert_eq!(without_colour(&coloured), plain, "{name}");
+        }
+    }
+
+    #[test]
+    fn many_cpus_are_an_overview_and_the_worst_one() {
+        let mut analysis = samples::quiet();
+        for cpu in 2..40 {
+            let mut series = analysis.report.series[0].clone();
+            series.cpu = Some(cpu);
+            analysis.report.series.push(series);
+            analysis.pyramids.push(analysis.pyramids[0].clone());
+        }
+        let worst = &mut analysis.report.series[7];
+        worst.ledger.work_ns -= 1_000_000_000;
+        worst.ledger.unexplained_ns += 1_000_000_000;
+        let text = rendered(&analysis, &Options::default());
+        assert_eq!(text.matches("Where the time went").count(), 1);
+        assert!(text.contains("\nCPU 8\n"), "{text}");
+        assert!(text.contains("39 CPUs") && text.lines().count() < 110);
+    }
+
+    #[test]
+    fn a_report_without_pyramids_is_still_a_report() {
+        let mut analysis = samples::noisy();
+        analysis.pyramids.clear();
+        let text = rendered(&analysis, &Options::default());
+        assert!(text.contains("Where the time went") && !text.contains("Pace over time"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn no_string_of_a_recording_reaches_the_terminal_raw(
+            text in any::<String>(), colour in any::<bool>(), width in 0usize..200
+        ) {
+            let mut analysis = samples::imported();
+            let report = &mut analysis.report;
+            report.inputs = vec![text.clone()];
+            report.verdict = text.clone();
+            report.warnings[0].message = text.clone();
+            report.warnings[0].advice = Some(text.clone());
+            let series = &mut report.series[0];
+            series.kernel = text.clone();
+            series.origin = text.clone();
+            series.ledger.gaps_ns.insert(text.clone(), 1_000);
+            series.gaps = Some(bandscope_analysis::report::Gaps {
+                longest: vec![bandscope_analysis::report::LongGap {
+                    at_s: 0.0, ns: 1_000.0, cause: text.clone(),
+                }],
+                ..Default::default()
+            });
+            report.recording = Some(bandscope_recording::Manifest {
+                started: text.clone(),
+                missing: vec![bandscope_recording::manifest::Missing {
+                    what: text.clone(), why: text.clone(), leaves_undecided: text.clone(),
+                }],
+                ..Default::default()
+            });
+            let options = Options { colour, width, ..Options::default() };
+            let shown = without_colour(&rendered(&analysis, &options));
+            prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n'));
+            prop_assert_eq!(crate::escape::visible(&shown.replace('\n', "")), shown.replace('\n', ""));
+        }
+
+        #[test]
+        fn no_number_stops_the_report(value in any::<f64>(), integer in any::<u64>()) {
+            let mut analysis = samples::noisy();
+            let series = &mut analysis.report.series[0];
+            series.rate_hz = value;
+            series.duration_s = value;
+            series.ledger.wall_ns = integer;
+            series.ledger.unexplained_ns = integer as i64;
+            series.bands[0].ns_per_unit = value;
+            series.bands[0].share = value;
+            series.bands[1].median_dwell_s = value;
+            series.signals[0].frequency_hz = value;
+            series.signals[0].uncertainty_hz = value;
+            series.availability[0].window_s = value;
+            let pyramid = &mut analysis.pyramids[0];
+            pyramid.time_s.1 = value;
+            pyramid.density.pace_ns.0 = value;
+            pyramid.gaps[0].ns = value;
+            pyramid.gaps[1].at_s = value;
+            pyramid.spectrum.step_hz = value;
+            for width in [60, 80] {
+                for line in rendered(&analysis, &at_width(width)).lines() {
+                    prop_assert!(line.chars().count() <= width);
+                }
+            }
+            let scene = crate::picture::scene(&analysis, &Options::default());
+            prop_assert!(scene.height.is_finite() && scene.height < 5_000.0);
+        }
+    }
+}

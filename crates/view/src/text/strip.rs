@@ -44,7 +44,10 @@ pub(super) fn strip(view: &View<'_>, page: &mut Page<'_>) {
         ),
     ]);
     for row in 0..rows {
-        let label = axis_label(row, rows, pace_ns, beyond);
+        let label: String = axis_label(row, rows, pace_ns, beyond)
+            .chars()
+            .take(AXIS)
+            .collect();
         let shades: String = (0..columns)
             .map(|column| shade(grid.at(column, row), grid.most(), page.options.ascii))
             .collect();

@@ -142,11 +142,14 @@ impl<'a> Page<'a> {
 
     /// Appends text that is safe already.
     fn push(&mut self, safe: &str, paint: Paint) {
-        if self.options.colour && paint != Paint::Plain && !safe.trim().is_empty() {
-            self.out += &format!("\x1b[{}m{safe}\x1b[0m", paint.sgr());
+        // Blanks at the end stay outside, so that a line can lose them.
+        let ink = safe.trim_end_matches(' ');
+        if self.options.colour && paint != Paint::Plain && !ink.is_empty() {
+            self.out += &format!("\x1b[{}m{ink}\x1b[0m", paint.sgr());
         } else {
-            self.out += safe;
+            self.out += ink;
         }
+        self.out += &safe[ink.len()..];
     }
 
     /// An empty line between two sections.
