@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let seconds: u64 = arguments.next().map_or(Ok(20), |text| text.parse())?;
     let rate_hz: f64 = arguments.next().map_or(Ok(10_000.0), |text| text.parse())?;
-    let rates_hz = [rate_hz, rate_hz * 0.7777];
+    let rates_hz = [rate_hz, (rate_hz * 0.7777).round()];
     let (rows, writing) = record(&directory, seconds, rates_hz)?;
     println!(
         "{rows} quanta written in {:.3} s: {:.1} million a second",

@@ -12,6 +12,7 @@
 //! * [`inputs`]: whatever the user names, as series of one machine.
 #![forbid(unsafe_code)]
 
+mod checksum;
 mod columns;
 pub mod csv;
 pub mod dat;

@@ -5,8 +5,8 @@
 //! * `rows`: columns back into quanta and gaps;
 //! * [`ReadWarning`]: what is strange but harmless.
 //!
-//! Opening reads the manifest and the end of each part; the rows are read by each replay, row group by row
-//! group, so that memory does not grow with the length of the run. Whatever is wrong with a file is an
+//! Opening reads the manifest and compares the checksum of each part; the rows are decoded by each replay,
+//! row group by row group, so that memory does not grow with the length of the run. Whatever is wrong with a file is an
 //! error that names it; nothing is skipped silently.
 
 mod part;
@@ -42,15 +42,15 @@ pub struct Opened {
 /// Opens the recording at `path`.
 ///
 /// # Errors
-/// If it is no recording, of another schema version, or if a part is missing, cut off, damaged in its
-/// end, or of another run. A recording that was killed is none of these: it opens, with a warning.
+/// If it is no recording, of another schema version, or if a part is missing, cut off, damaged, or of
+/// another run. A recording that was killed is none of these: it opens, with a warning.
 pub fn open(path: &Path) -> Result<Opened, Error> {
     let manifest = json::read(path)?;
     let mut warnings = Vec::new();
     let found = scan::scan(path, &manifest, &mut warnings)?;
     let mut quanta_rows = 0;
     for found in &found {
-        let rows = count_rows(&manifest, found)?;
+        let rows = count_rows(&manifest, found, &mut warnings)?;
         check_rows(path, &manifest, found, rows)?;
         if matches!(found.directory, Directory::Quanta { .. }) {
             quanta_rows += rows;
@@ -111,12 +111,29 @@ fn open_part(manifest: &Manifest, found: &Found, number: u32) -> Result<(PathBuf
     Ok((path, part))
 }
 
-/// Opens every part once, which checks it, and adds up the rows.
-fn count_rows(manifest: &Manifest, found: &Found) -> Result<u64, Error> {
-    (0..found.parts).try_fold(0u64, |rows, number| {
+/// Reads every part once, which checks it, and adds up the rows.
+fn count_rows(
+    manifest: &Manifest,
+    found: &Found,
+    warnings: &mut Vec<ReadWarning>,
+) -> Result<u64, Error> {
+    let (mut rows, mut unchecked) = (0u64, 0);
+    for number in 0..found.parts {
+        unchecked += u32::from(!part::verify(&found.path.join(part_name(number)))?);
         let (_, part) = open_part(manifest, found, number)?;
-        Ok(rows.saturating_add(part.rows()))
-    })
+        rows = rows.saturating_add(part.rows());
+    }
+    if unchecked > 0 {
+        warnings.push(ReadWarning {
+            kind: "no-checksum",
+            message: format!(
+                "{}: {unchecked} parts carry no checksum",
+                found.path.display()
+            ),
+            advice: "bandscope did not write them; damage may go unnoticed".into(),
+        });
+    }
+    Ok(rows)
 }
 
 fn check_rows(root: &Path, manifest: &Manifest, found: &Found, rows: u64) -> Result<(), Error> {

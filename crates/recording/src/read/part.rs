@@ -1,6 +1,7 @@
 //! One part file: opened, its end checked, its columns decoded batch by batch.
 
 use crate::Error;
+use crate::checksum::{self, Verdict};
 use crate::columns::Storage;
 use crate::manifest::SCHEMA;
 use crate::text::quoted;
@@ -8,7 +9,7 @@ use parquet::basic::{LogicalType, Repetition};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 pub struct Part {
     path: PathBuf,
     file: SerializedFileReader<File>,
+    bytes: u64,
 }
 
 /// Which part is expected where.
@@ -30,30 +32,21 @@ pub struct Expected<'a> {
 }
 
 impl Part {
-    /// Opens a part and checks whose it is and what it holds.
+    /// Opens a part and checks whose it is and what it holds, without reading the rows.
     pub fn open(path: &Path, expected: &Expected<'_>) -> Result<Part, Error> {
         let file = File::open(path).map_err(Error::io(path, "cannot read"))?;
-        let bytes = file
-            .metadata()
-            .map_err(Error::io(path, "cannot read"))?
-            .len();
-        let file = SerializedFileReader::new(file).map_err(|error| Error::File {
-            path: path.into(),
-            found: format!(
-                "{bytes} bytes that are no whole Parquet file ({})",
-                told(&error)
-            ),
-            expected:
-                "a part as it was written: it was cut off or damaged; without it and the parts \
-                after it, renamed away, the rest can still be read"
-                    .into(),
-        })?;
+        let metadata = file.metadata().map_err(Error::io(path, "cannot read"))?;
+        let bytes = metadata.len();
+        let file = SerializedFileReader::new(file)
+            .map_err(|error| not_whole(path, bytes, &format!(" ({})", told(&error))))?;
         let part = Part {
             path: path.into(),
             file,
+            bytes,
         };
         part.check_origin(expected)?;
         part.check_columns(expected.columns)?;
+        part.check_places()?;
         Ok(part)
     }
 
@@ -129,6 +122,33 @@ impl Part {
         Ok(())
     }
 
+    /// Checks that all columns lie within the file: the library takes that for granted.
+    fn check_places(&self) -> Result<(), Error> {
+        let lies_within = |column: &ColumnChunkMetaData| {
+            let data = column.data_page_offset();
+            let start = column.dictionary_page_offset().unwrap_or(data);
+            let end = start.checked_add(column.compressed_size());
+            let end = end.and_then(|end| u64::try_from(end).ok());
+            start.min(data).min(column.compressed_size()) >= 0
+                && end.is_some_and(|end| end <= self.bytes)
+        };
+        let groups = self.metadata().row_groups();
+        let rows: i64 = groups
+            .iter()
+            .map(|group| group.num_rows().clamp(0, 1 << 40))
+            .sum();
+        let all_within = groups
+            .iter()
+            .all(|group| group.columns().iter().all(lies_within));
+        if all_within && u64::try_from(rows) == Ok(self.rows()) {
+            return Ok(());
+        }
+        Err(self.wrong(
+            "an end that describes other rows than the file holds".into(),
+            AS_WRITTEN.into(),
+        ))
+    }
+
     /// Index of the column `name`.
     fn column(&self, name: &str) -> Option<usize> {
         let schema = self.metadata().file_metadata().schema_descr();
@@ -184,6 +204,37 @@ impl Part {
             found,
             expected,
         }
+    }
+}
+
+/// Reads the whole part and compares its checksum; whether it carries one.
+///
+/// To be called before [`Part::open`]: the library that decodes takes what it reads for granted.
+pub fn verify(path: &Path) -> Result<bool, Error> {
+    let file = File::open(path).map_err(Error::io(path, "cannot read"))?;
+    match checksum::verify(&file).map_err(Error::io(path, "cannot read"))? {
+        Verdict::Intact => Ok(true),
+        Verdict::Unchecked => Ok(false),
+        Verdict::NotWhole => {
+            let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+            Err(not_whole(path, bytes, ""))
+        }
+        Verdict::Damaged => Err(Error::File {
+            path: path.into(),
+            found: "a checksum that does not fit the file".into(),
+            expected: AS_WRITTEN.into(),
+        }),
+    }
+}
+
+/// What a damaged part should be, and what to do.
+const AS_WRITTEN: &str = "a part as it was written: it was damaged later; copy it again";
+
+fn not_whole(path: &Path, bytes: u64, why: &str) -> Error {
+    Error::File {
+        path: path.into(),
+        found: format!("{bytes} bytes that are no whole Parquet file{why}"),
+        expected: "a part as it was written: it was cut off or damaged; copy it again".into(),
     }
 }
 
@@ -305,8 +356,7 @@ pub fn damaged(path: &Path, error: ParquetError) -> Error {
     Error::File {
         path: path.into(),
         found: format!("rows that do not decode ({})", told(&error)),
-        expected: "a part as it was written: it was damaged later; copy it again from its origin"
-            .into(),
+        expected: AS_WRITTEN.into(),
     }
 }
 

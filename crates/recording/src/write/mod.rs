@@ -101,6 +101,7 @@ impl Writer {
         if let Some(&end) = quanta.end.last() {
             self.now = self.now.max(end);
         }
+        track.accept(quanta.len());
         let run = &self.manifest.run;
         let added = add_quanta(track, quanta, run, self.ticks_per_s, &mut self.scratch);
         if added.is_err() {
@@ -122,6 +123,7 @@ impl Writer {
         order
             .check(gaps)
             .map_err(|disorder| refused(track.path(), disorder))?;
+        track.accept(gaps.len());
         let run = &self.manifest.run;
         let added = add_gaps(track, gaps, run, self.ticks_per_s, &mut self.scratch);
         if added.is_err() {

@@ -1,6 +1,7 @@
 //! One part file: written under a hidden name, closed, and only then given its own.
 
 use crate::Error;
+use crate::checksum::{self, HashedFile};
 use crate::layout::{part_name, temporary_name};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -14,12 +15,12 @@ use std::path::{Path, PathBuf};
 pub struct PartWriter {
     temporary: PathBuf,
     path: PathBuf,
-    file: SerializedFileWriter<File>,
+    file: SerializedFileWriter<HashedFile>,
     rows: u64,
 }
 
 /// One row group under way.
-pub type RowGroup<'a> = SerializedRowGroupWriter<'a, File>;
+pub type RowGroup<'a> = SerializedRowGroupWriter<'a, HashedFile>;
 
 impl PartWriter {
     /// Opens part `number` in `directory`, which must exist.
@@ -31,7 +32,7 @@ impl PartWriter {
     ) -> Result<PartWriter, Error> {
         let temporary = directory.join(temporary_name(number));
         let file = File::create(&temporary).map_err(Error::io(&temporary, "cannot create"))?;
-        let file = SerializedFileWriter::new(file, schema, properties)
+        let file = SerializedFileWriter::new(HashedFile::new(file), schema, properties)
             .map_err(|error| cannot_write(&temporary, error))?;
         Ok(PartWriter {
             path: directory.join(part_name(number)),
@@ -61,18 +62,26 @@ impl PartWriter {
         Ok(())
     }
 
-    /// Writes the end with `keys` as metadata, and gives the part its name.
+    /// Writes the end with `keys` and the checksum as metadata, and gives the part its name.
     pub fn close(mut self, keys: Vec<KeyValue>) -> Result<(), Error> {
-        for key in keys {
-            self.file.append_key_value_metadata(key);
-        }
-        if let Err(error) = self.file.finish() {
+        if let Err(error) = self.write_end(keys) {
             let error = cannot_write(&self.path, error);
             self.abandon();
             return Err(error);
         }
         std::fs::rename(&self.temporary, &self.path)
             .map_err(Error::io(&self.path, "cannot put into place"))
+    }
+
+    fn write_end(&mut self, mut keys: Vec<KeyValue>) -> Result<(), ParquetError> {
+        keys.push(KeyValue::new(checksum::KEY.into(), checksum::placeholder()));
+        for key in keys {
+            self.file.append_key_value_metadata(key);
+        }
+        self.file.flush()?;
+        self.file.inner_mut().begin_end();
+        self.file.finish()?;
+        Ok(self.file.inner_mut().seal()?)
     }
 
     /// Removes what was written, which makes room on a full disk.

@@ -31,8 +31,8 @@ pub struct Track<R> {
     part_began: Option<(u64, u32)>,
     part_length_s: f64,
     finished: Parts,
-    /// Rows of parts that could not be closed.
-    unwritten: u64,
+    /// Rows that were handed to this track, written or not.
+    accepted: u64,
 }
 
 impl<R: Rows> Track<R> {
@@ -56,7 +56,7 @@ impl<R: Rows> Track<R> {
                 path: relative,
                 ..Parts::default()
             },
-            unwritten: 0,
+            accepted: 0,
         })
     }
 
@@ -118,17 +118,13 @@ impl<R: Rows> Track<R> {
             return Ok(());
         };
         let rows = part.rows();
-        let closed = part.close(vec![
+        part.close(vec![
             KeyValue::new("schema".into(), SCHEMA.to_owned()),
             KeyValue::new("run".into(), run.to_owned()),
             KeyValue::new("part".into(), self.finished.parts.to_string()),
             KeyValue::new("first_segment".into(), segment.to_string()),
             KeyValue::new("rows".into(), rows.to_string()),
-        ]);
-        if closed.is_err() {
-            self.unwritten += rows;
-            return closed;
-        }
+        ])?;
         self.finished.parts += 1;
         self.finished.rows += rows;
         self.part_length_s = (2.0 * self.part_length_s).min(LONGEST_PART_S);
@@ -138,18 +134,21 @@ impl<R: Rows> Track<R> {
     /// Gives up the part under way and the rows that wait, after an error. What is finished stays, and
     /// rows that come later begin another part.
     pub fn abandon(&mut self) {
-        self.unwritten += self.waiting.len() as u64;
         self.waiting.clear();
         self.part_began = None;
         if let Some(part) = self.part.take() {
-            self.unwritten += part.rows();
             part.abandon();
         }
     }
 
-    /// Rows that were given up.
+    /// Notes that so many rows are about to come.
+    pub fn accept(&mut self, rows: usize) {
+        self.accepted += rows as u64;
+    }
+
+    /// Rows that were accepted and are in no finished part: what is lost once nothing waits any more.
     pub fn unwritten(&self) -> u64 {
-        self.unwritten
+        self.accepted - self.finished.rows
     }
 
     /// What was finished.

@@ -1,0 +1,125 @@
+//! A disk that fills up, a directory that may not be written: what was finished stays, and the error names
+//! the file. The full disk is real, a small tmpfs; mounting it takes privileges, so the test may be skipped.
+
+mod common;
+
+use bandscope_recording::manifest::State;
+use bandscope_recording::{Error, Quanta, Quantum, Source, Writer, read};
+use common::{manifest, quanta_of};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+/// A tmpfs of `bytes` at `path`, unmounted when dropped; `None` if it cannot be mounted here.
+struct SmallDisk<'a>(&'a Path);
+
+impl SmallDisk<'_> {
+    fn mount(path: &Path, bytes: u32) -> Option<SmallDisk<'_>> {
+        let size = format!("size={bytes}");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(path)
+            .output();
+        mount
+            .is_ok_and(|output| output.status.success())
+            .then_some(SmallDisk(path))
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+/// A second of quanta that do not compress: 12 bytes each or more.
+fn noisy_second(second: u64) -> Quanta {
+    let (mut quanta, mut random) = (Quanta::default(), second + 1);
+    let mut now = second * 1_000_000_000;
+    for _ in 0..10_000 {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let length = 50_000 + (random >> 48);
+        quanta.push(Quantum {
+            start: now,
+            end: now + length,
+            count: (random >> 33) as u32,
+            ..Quantum::default()
+        });
+        now += length;
+    }
+    quanta
+}
+
+#[test]
+fn a_full_disk_keeps_every_finished_part() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(_disk) = SmallDisk::mount(directory.path(), 1 << 20) else {
+        println!("skipped: mounting a tmpfs is not allowed here");
+        return;
+    };
+    let path = directory.path().join("full");
+    let mut manifest = manifest(&[10_000.0]);
+    let mut writer = Writer::create(&path, &manifest).unwrap();
+    let mut written = Quanta::default();
+    let mut failed = None;
+    for second in 0..60 {
+        let quanta = noisy_second(second);
+        written.extend_from(&quanta, 0..quanta.len());
+        if let Err(error) = writer.append_quanta(0, 10_000.0, "mulss80", &quanta) {
+            failed = Some(error);
+            break;
+        }
+    }
+    let error = failed.expect("a disk of 1 MiB is full after a few seconds");
+    assert!(
+        matches!(&error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull),
+        "{error}"
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("full/quanta/cpu=0/rate=10000/kernel=mulss80/"),
+        "{error}"
+    );
+    manifest.state = State::Complete;
+    writer.finish(&manifest).unwrap();
+
+    let recording = read::open(&path).unwrap();
+    assert_eq!(
+        recording.manifest().state,
+        State::Failed,
+        "rows were lost, whatever the caller says"
+    );
+    assert_eq!(recording.warnings()[0].kind, "failed");
+    let read = quanta_of(&recording, 0);
+    assert!(read.len() >= 30_000, "the parts of 1 and 2 s fit");
+    assert_eq!(
+        recording.manifest().lost.quanta as usize + read.len(),
+        written.len(),
+        "nothing is lost silently"
+    );
+    let mut kept = Quanta::default();
+    kept.extend_from(&written, 0..read.len());
+    assert_eq!(read, kept);
+}
+
+#[test]
+fn a_directory_that_may_not_be_written_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o555)).unwrap();
+    if std::fs::write(directory.path().join("probe"), b"").is_ok() {
+        println!("skipped: this user may write anywhere");
+        return;
+    }
+    let path = directory.path().join("refused");
+    let error = Writer::create(&path, &manifest(&[]))
+        .map(drop)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("refused: cannot create the recording: Permission denied"),
+        "{error}"
+    );
+}
