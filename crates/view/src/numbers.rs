@@ -68,9 +68,12 @@ pub fn duration(ns: f64) -> String {
     scaled(ns, 3, DURATIONS)
 }
 
-/// A duration in nanoseconds, four significant digits, for accounts: `4.873 s`.
-pub fn duration_fine(ns: f64) -> String {
-    scaled(ns, 4, DURATIONS)
+/// A line of an account in whole nanoseconds, four significant digits: `4.873 s`, `-1 ns`.
+pub fn duration_fine(ns: i128) -> String {
+    match ns.unsigned_abs() {
+        0..1000 => format!("{ns} ns"),
+        _ => scaled(ns as f64, 4, DURATIONS),
+    }
 }
 
 /// A length of a window or tick of an axis, as short as it is exact to three digits: `10 ms`.
@@ -134,6 +137,9 @@ pub fn frequency(hz: f64, uncertainty_hz: f64) -> String {
     }
     if !(uncertainty_hz.is_finite() && uncertainty_hz > 0.0) {
         return format!("{} Hz", significant(hz, 5));
+    }
+    if uncertainty_hz < 5e-7 {
+        return format!("{hz:.6} Hz");
     }
     let decimals = (-uncertainty_hz.log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{hz:.decimals$} ± {uncertainty_hz:.decimals$} Hz")
@@ -203,7 +209,8 @@ mod tests {
         for (ns, text) in cases {
             assert_eq!(duration(ns), text);
         }
-        assert_eq!(duration_fine(4_873_123_456.0), "4.873 s");
+        assert_eq!(duration_fine(4_873_123_456), "4.873 s");
+        assert_eq!(duration_fine(-1), "-1 ns");
         assert_eq!(duration_round(10e6), "10 ms");
         assert_eq!(duration_round(2.5e3), "2.5 µs");
     }
@@ -218,6 +225,7 @@ mod tests {
         assert_eq!(rate(1e300), "1e300 Hz");
         assert_eq!(frequency(250.0013, 0.021), "250.00 ± 0.02 Hz");
         assert_eq!(frequency(39.06, 0.0), "39.060 Hz");
+        assert_eq!(frequency(250.0, 1e-15), "250.000000 Hz");
         assert_eq!(frequency_round(5000.0), "5000 Hz");
         assert_eq!(frequency_round(0.1), "100 mHz");
     }

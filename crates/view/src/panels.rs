@@ -259,14 +259,18 @@ impl Grid {
     /// beyond the axis falls into the first or the last row.
     fn target_rows(&self, density: &Density, pace_ns: (f64, f64)) -> Vec<Range<usize>> {
         let span = (pace_ns.1 / pace_ns.0).ln();
-        let height = |row: usize| {
-            let height = (edge(density, row) / pace_ns.0).ln() / span * self.rows as f64;
-            (height.round().max(0.0) as usize).min(self.rows)
-        };
+        let height = |row: usize| (edge(density, row) / pace_ns.0).ln() / span * self.rows as f64;
+        let last = self.rows - 1;
         (0..density.rows)
             .map(|row| {
-                let first = height(row).min(self.rows - 1);
-                first..height(row + 1).max(first + 1)
+                let (from, to) = (height(row), height(row + 1));
+                if to - from <= 1.0 {
+                    let first = (((from + to) / 2.0).max(0.0) as usize).min(last);
+                    return first..first + 1;
+                }
+                // Coarser than the grid: rounded edges leave no row out and share none.
+                let first = (from.round().max(0.0) as usize).min(last);
+                first..(to.round().max(0.0) as usize).clamp(first + 1, self.rows)
             })
             .collect()
     }
@@ -323,6 +327,22 @@ mod tests {
         let mut grid = Grid::new(13, 3);
         grid.add(&pyramid(100, 8, &filled), 0.0, (0.0, 1.0), (10.0, 160.0));
         assert_eq!(grid.counts.iter().sum::<u64>(), 100);
+    }
+
+    #[test]
+    fn a_pace_falls_into_the_row_that_holds_it() {
+        // Rows of the density are 2^(1/16) high, rows of the grid 2: the last below 20 ns is row 15.
+        let mut grid = Grid::new(1, 4);
+        grid.add(&pyramid(1, 64, &[(0, 15)]), 0.0, (0.0, 1.0), (10.0, 160.0));
+        assert_eq!(grid.by_pace(), [1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_coarse_row_fills_what_it_covers() {
+        let mut grid = Grid::new(1, 16);
+        grid.add(&pyramid(1, 4, &[(0, 1)]), 0.0, (0.0, 1.0), (10.0, 160.0));
+        let filled: Vec<usize> = (0..16).filter(|&row| grid.at(0, row) > 0).collect();
+        assert_eq!(filled, [4, 5, 6, 7]);
     }
 
     #[test]

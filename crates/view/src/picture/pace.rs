@@ -124,10 +124,14 @@ fn absent(panel: &Panel<'_>, grid: &Grid, axes: &Axes) -> Vec<Frame> {
     let frame = panel.frame;
     let least = ((grid.columns as f64 * ABSENT_SHARE) as usize).max(4);
     let empty = |column: usize| (0..grid.rows).all(|row| grid.at(column, row) == 0);
+    let (start_s, end_s) = axes.time.range();
+    let column_s = (end_s - start_s) / grid.columns as f64;
+    // A gap that long is why there is no quantum: it was measured all the same.
     let gap_in = |from: usize, to: usize| {
         panel.pyramid.gaps.iter().any(|gap| {
             let column = axes.time.place(gap.at_s) * grid.columns as f64;
-            (from as f64 - 1.0..=to as f64).contains(&column)
+            let near = (from as f64 - 1.0..=to as f64).contains(&column);
+            near && gap.ns >= 0.5e9 * column_s * (to - from) as f64
         })
     };
     let width = frame.width / grid.columns as f64;
@@ -155,6 +159,44 @@ fn absent(panel: &Panel<'_>, grid: &Grid, axes: &Axes) -> Vec<Frame> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples;
+    use bandscope_analysis::Pyramid;
+    use bandscope_analysis::report::Series;
+
+    fn absent_of(series: &Series, pyramid: &Pyramid) -> Vec<Frame> {
+        let frame = Frame {
+            x: 0.0,
+            y: 0.0,
+            width: 800.0,
+            height: 200.0,
+        };
+        let panel = Panel {
+            series,
+            pyramid,
+            label: String::new(),
+            frame,
+        };
+        let axes = super::super::axes(std::slice::from_ref(&panel)).unwrap();
+        absent(&panel, &grid(&panel, &axes), &axes)
+    }
+
+    #[test]
+    fn the_other_rates_segments_are_not_measured_and_a_long_gap_is() {
+        let analysis = samples::noisy();
+        let series = &analysis.report.series[0];
+        let mut pyramid = analysis.pyramids[0].clone();
+        let stretches = absent_of(series, &pyramid);
+        assert_eq!(stretches.len(), 5, "{stretches:?}");
+        // To a cell of the picture and a column of the density at either end.
+        let second = stretches[0];
+        assert!(
+            (second.x - 80.0).abs() < 3.0 && (second.width - 80.0).abs() < 6.0,
+            "{second:?}"
+        );
+        pyramid.gaps[0].at_s = 1.0;
+        pyramid.gaps[0].ns = 1e9;
+        assert_eq!(absent_of(series, &pyramid).len(), 4);
+    }
 
     #[test]
     fn a_single_quantum_has_a_colour_and_nothing_has_none() {

@@ -106,14 +106,10 @@ fn heading(panel: &Panel<'_>, frame: &Frame, y: f64, items: &mut Items) {
 }
 
 fn grid(frequency: &Axis, power: &Axis, frame: &Frame, items: &mut Items) {
-    for tick in power.ticks(4) {
+    for (tick, label) in power_labels(power) {
         let y = frame.bottom() - power.place(tick) * frame.height;
         items.line((frame.x, y), (frame.right(), y), 0.75, palette::RULE);
-        let decade = tick.log10().round();
-        if (decade - tick.log10()).abs() < 1e-9 {
-            let label = numbers::power_of_ten(decade as i32);
-            items.text((frame.x - 8.0, y + 3.5), NOTE, Anchor::End, label);
-        }
+        items.text((frame.x - 8.0, y + 3.5), NOTE, Anchor::End, label);
     }
     let mut row = Row::default();
     for tick in frequency.ticks((frame.width / 70.0) as usize) {
@@ -131,6 +127,24 @@ fn grid(frequency: &Axis, power: &Axis, frame: &Frame, items: &mut Items) {
             items.text((x, frame.bottom() + 16.0), NOTE, Anchor::Middle, label);
         }
     }
+}
+
+/// Powers of ten where the axis holds some, else round numbers.
+fn power_labels(power: &Axis) -> Vec<(f64, String)> {
+    let ticks = power.ticks(4);
+    let decade = |tick: f64| {
+        let exponent = tick.log10().round();
+        ((exponent - tick.log10()).abs() < 1e-9).then_some(exponent as i32)
+    };
+    let decades = ticks.iter().any(|tick| decade(*tick).is_some());
+    ticks
+        .into_iter()
+        .filter_map(|tick| match decade(tick) {
+            Some(exponent) => Some((tick, numbers::power_of_ten(exponent))),
+            None if decades => None,
+            None => Some((tick, numbers::significant(tick, 2))),
+        })
+        .collect()
 }
 
 /// The highest power in each half point of the axis: no line is lost, and the curve stays short.

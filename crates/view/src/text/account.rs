@@ -79,7 +79,7 @@ fn figures(ns: i128, ledger: &Ledger, kind: Kind, page: &Page<'_>) -> [Cell; 3] 
         _ => String::new(),
     };
     [
-        Cell::from(numbers::duration_fine(ns as f64)),
+        Cell::from(numbers::duration_fine(ns)),
         Cell::painted(
             numbers::percent(part_of(ns, ledger.wall_ns)),
             if kind == Kind::Loss {

@@ -277,11 +277,28 @@ fn cut(text: &str, width: usize, mark: &str) -> String {
     }
 }
 
+/// The words of `text`; a number and its unit are one.
+fn glued(text: &str) -> Vec<String> {
+    const UNITS: [&str; 10] = ["%", "ns", "µs", "us", "ms", "s", "Hz", "kHz", "MHz", "ppm"];
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let bare = word.trim_end_matches([',', '.', ':', ';', ')', '(']);
+        match words.last_mut() {
+            Some(last) if UNITS.contains(&bare) && last.ends_with(|c: char| c.is_ascii_digit()) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
 /// Breaks `text` at blanks into lines of at most `width` characters; a longer word is broken anywhere.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut length = 0;
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in glued(text) {
         let letters: Vec<char> = word.chars().collect();
         if length > 0 && length + 1 + letters.len() > width {
             lines.push(String::new());
@@ -324,6 +341,15 @@ mod tests {
             page.finish(),
             "Rates         count  what\n  a               1  x\n  bcdefg  1,000,000  y\n"
         );
+    }
+
+    #[test]
+    fn a_number_keeps_its_unit() {
+        assert_eq!(
+            wrap("it lost 76.6 % of it", 12),
+            ["it lost", "76.6 % of it"]
+        );
+        assert_eq!(wrap("wait for 10 s, then", 11), ["wait for", "10 s, then"]);
     }
 
     #[test]
