@@ -29,29 +29,39 @@ const ROW: &str = "a time in whole nanoseconds and a count, separated by blanks"
 /// Times are kept below 2^63 ns, 292 years, so that differences fit a signed number.
 const MAX_TIME: u64 = i64::MAX as u64;
 
-/// Parses a line without its line feed. A carriage return at its end is a blank.
-pub fn parse(line: &[u8]) -> Result<Line<'_>, BadLine> {
-    match fast_row(line) {
-        Some((time, count)) => Ok(Line::Row(time, count)),
-        None => parse_slowly(line),
-    }
-}
-
-/// The usual row: digits, blanks, digits. Whatever else it is, [`parse_slowly`] tells.
+/// The usual row at the start of `text`: digits, one blank, digits, a line feed. Returns time, count, and
+/// the number of bytes. Whatever else stands there is left to [`parse`].
+///
+/// Numbers of up to 18 digits cannot overflow, so that one pass over the bytes does all.
 #[inline]
-fn fast_row(line: &[u8]) -> Option<(u64, u32)> {
-    let (time, rest) = digits(line)?;
-    let count = skip_blanks(rest);
-    if count.len() == rest.len() {
+pub fn usual_row(text: &[u8]) -> Option<(u64, u32, usize)> {
+    let (time, blank) = short_number(text, 0)?;
+    if *text.get(blank)? != b' ' {
         return None;
     }
-    let (count, rest) = digits(count)?;
-    let end_of_line = skip_blanks(rest).is_empty();
-    (end_of_line && time <= MAX_TIME).then_some((time, u32::try_from(count).ok()?))
+    let (count, feed) = short_number(text, blank + 1)?;
+    if *text.get(feed)? != b'\n' {
+        return None;
+    }
+    Some((time, u32::try_from(count).ok()?, feed + 1))
+}
+
+/// The number of at most 18 digits that begins at `from`, and where it ends.
+#[inline]
+fn short_number(text: &[u8], from: usize) -> Option<(u64, usize)> {
+    let (mut value, mut at) = (0u64, from);
+    while let Some(&byte) = text.get(at) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    (1..=18).contains(&(at - from)).then_some((value, at))
 }
 
 /// The number at the start of `text` and what follows; `None` if there is none or it exceeds 64 bits.
-#[inline]
 fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0u64;
     let mut length = 0;
@@ -66,17 +76,12 @@ fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
     (length > 0).then(|| (value, &text[length..]))
 }
 
-#[inline]
-fn skip_blanks(text: &[u8]) -> &[u8] {
-    let blanks = text.iter().take_while(|&&byte| is_blank(byte)).count();
-    &text[blanks..]
-}
-
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
-fn parse_slowly(line: &[u8]) -> Result<Line<'_>, BadLine> {
+/// Parses a line without its line feed. A carriage return at its end is a blank.
+pub fn parse(line: &[u8]) -> Result<Line<'_>, BadLine> {
     let text = line.trim_ascii();
     if let Some(comment) = text.strip_prefix(b"#") {
         return Ok(Line::Comment(comment.trim_ascii()));
@@ -186,5 +191,36 @@ mod tests {
             assert!(!bad.one_column);
         }
         assert!(parse(b"34189136731").unwrap_err().one_column);
+    }
+
+    #[test]
+    fn the_fast_way_agrees_with_the_slow_one_or_declines() {
+        assert_eq!(
+            usual_row(b"00007700000 4174\nrest"),
+            Some((7_700_000, 4174, 17))
+        );
+        let most = b"999999999999999999 4294967295\n";
+        assert_eq!(
+            usual_row(most),
+            Some((999_999_999_999_999_999, u32::MAX, 30))
+        );
+        for text in [
+            "1 2",
+            "1 2\r\n",
+            "1  2\n",
+            " 1 2\n",
+            "1\t2\n",
+            "1 2 3\n",
+            "1\n",
+            "\n",
+            "#\n",
+            "",
+            "-1 2\n",
+            "1 4294967296\n",
+            "1000000000000000000 2\n",
+            "1 0000000000000000001\n",
+        ] {
+            assert_eq!(usual_row(text.as_bytes()), None, "{text}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! `BufRead::read_until` would gather a line of 2 GB into memory before anybody could object.
 
+use crate::dat::line::usual_row;
 use std::io::{ErrorKind, Read};
 
 /// Bytes read at a time.
@@ -63,6 +64,17 @@ impl<R: Read> Lines<R> {
             self.refill()?;
         }
         Ok(self.from == self.to)
+    }
+
+    /// The next line, if it is a row of the usual form and lies in the buffer; otherwise nothing happens and
+    /// [`Lines::next_line`] tells.
+    #[inline]
+    pub fn next_usual_row(&mut self) -> Option<(u64, u32)> {
+        let (time, count, length) = usual_row(&self.buffer[self.from..self.to])?;
+        self.from += length;
+        self.number += 1;
+        self.terminated = true;
+        Some((time, count))
     }
 
     /// The next line.

@@ -1,7 +1,7 @@
 //! One pass over a `.dat` file: rows in order of time, comments, and an error at the first bad line.
 
 use crate::Error;
-use crate::dat::line::{Line, parse};
+use crate::dat::line::{BadLine, Line, parse};
 use crate::dat::lines::{Lines, MAX_LINE, Next};
 use crate::text::quoted;
 use std::io::Read;
@@ -25,45 +25,52 @@ pub fn scan(
     let mut lines = Lines::new(reader);
     let mut last = 0;
     loop {
+        // Nearly every line is a row of the usual form, which needs no search for its end.
+        while let Some((time, count)) = lines.next_usual_row() {
+            last = in_order(path, lines.number(), last, time)?;
+            visit(Item::Row(time, count));
+        }
         let number = lines.number() + 1;
-        let bad = match lines.next_line().map_err(Error::io(path, "cannot read"))? {
+        match lines.next_line().map_err(Error::io(path, "cannot read"))? {
             Next::End => return Ok(lines.terminated()),
             Next::TooLong(line) => {
-                return Err(row_error(
-                    path,
-                    number,
-                    too_long(line),
-                    "lines of at most 4096 bytes".into(),
-                ));
+                let expected = "lines of at most 4096 bytes".into();
+                return Err(row_error(path, number, too_long(line), expected));
             }
             Next::Line(line) => match parse(line) {
-                Ok(Line::Row(time, _)) if time < last => {
-                    return Err(row_error(
-                        path,
-                        number,
-                        time.to_string(),
-                        format!("{last} or later, the time of the row before it"),
-                    ));
-                }
                 Ok(Line::Row(time, count)) => {
-                    last = time;
+                    last = in_order(path, number, last, time)?;
                     visit(Item::Row(time, count));
-                    continue;
                 }
-                Ok(Line::Comment(comment)) => {
-                    visit(Item::Comment(comment));
-                    continue;
-                }
-                Ok(Line::Blank) => continue,
-                Err(bad) => bad,
+                Ok(Line::Comment(comment)) => visit(Item::Comment(comment)),
+                Ok(Line::Blank) => {}
+                Err(bad) => return Err(bad_line(path, &mut lines, bad)),
             },
-        };
-        let mut expected = bad.expected.to_owned();
-        if bad.one_column && lines.is_last().map_err(Error::io(path, "cannot read"))? {
+        }
+    }
+}
+
+/// Returns `time`, unless it lies before that of the row before it.
+#[inline]
+fn in_order(path: &Path, row: u64, last: u64, time: u64) -> Result<u64, Error> {
+    if time >= last {
+        return Ok(time);
+    }
+    let expected = format!("{last} or later, the time of the row before it");
+    Err(row_error(path, row, time.to_string(), expected))
+}
+
+/// The error for the line that `lines` handed out last.
+fn bad_line(path: &Path, lines: &mut Lines<impl Read>, bad: BadLine) -> Error {
+    let mut expected = bad.expected.to_owned();
+    match lines.is_last() {
+        Ok(true) if bad.one_column => {
             expected.push_str("; this is the last row: the file seems cut off");
         }
-        return Err(row_error(path, number, bad.found, expected));
+        Ok(_) => {}
+        Err(error) => return Error::io(path, "cannot read")(error),
     }
+    row_error(path, lines.number(), bad.found, expected)
 }
 
 fn too_long(line: &[u8]) -> String {
