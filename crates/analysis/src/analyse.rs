@@ -127,7 +127,8 @@ fn conclude(
         quantisation: pass.counts.clone().finish(context),
     };
     let (total, residual) = pass.spectra.report(context);
-    let signals = all_signals(survey, &pass, gaps, &residual, &account, context);
+    let mut signals = all_signals(survey, &pass, gaps, &residual, &account, context);
+    signals::rank(&mut signals, resolution_ns(survey, &seen, context));
     let report = report::Series {
         cpu: series.cpu,
         rate_hz: context.rate_hz(),
@@ -186,8 +187,17 @@ fn all_signals(
         totals.longest_segment,
         context,
     ));
-    signals::rank(&mut signals);
     signals
+}
+
+/// The smallest periodic loss that is more than rounding: two ticks, or a unit where starts on the nominal grid hide
+/// when units ended.
+fn resolution_ns(survey: &Survey, seen: &Seen, context: &Context) -> f64 {
+    let rounded = seen
+        .quantisation
+        .is_some_and(|quantisation| !quantisation.times_decide);
+    let slowest = survey.modes.last().map_or(0.0, |mode| mode.centre);
+    context.ns(if rounded { slowest } else { 2.0 })
 }
 
 fn bands(survey: &Survey, seen: &Seen, context: &Context) -> Vec<report::Band> {

@@ -1,38 +1,41 @@
 //! Second pass: the worst availability in any window (minimum mutator utilisation, Cheng and Blelloch 2001).
 //!
-//! Work is units at the best pace. A window is the shortest run of quanta that lasts at least its length, and slides
-//! by a quantum, or by 1/1024 of itself if that is longer: so what is remembered is bounded. No window crosses a segment.
+//! Work is units at the best pace. A window is the shortest run of quanta that lasts at least its length, and slides by a
+//! quantum, or by 1/256 of itself if that is longer: so what is remembered is bounded, and a window is at most
+//! that much, or a quantum, too long. No window crosses a segment.
 
 use crate::context::Context;
 use crate::derive::Derived;
 use crate::detector::Detector;
 use crate::report::Availability;
-use std::collections::VecDeque;
 
 /// Windows in seconds.
 const WINDOWS_S: [f64; 4] = [1e-3, 1e-2, 1e-1, 1.0];
 /// A window of fewer quanta than this would show the grid and not the machine.
 const FEWEST_QUANTA: f64 = 5.0;
 /// Steps to a window at most.
-const STEPS: f64 = 1024.0;
+const STEPS: f64 = 256.0;
+/// Instants remembered: those of a window, and a few more; a power of two.
+const RING: usize = 512;
 
-/// Some quanta of a window.
+/// An instant, and the units completed in the segment until then.
 #[derive(Clone, Copy, Debug, Default)]
-struct Step {
-    start: u64,
-    ticks: f64,
-    units: f64,
+struct Instant {
+    tick: u64,
+    units: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Window {
     seconds: f64,
-    ticks: f64,
-    step_ticks: f64,
-    under_way: Step,
-    steps: VecDeque<Step>,
-    sum_ticks: f64,
-    sum_units: f64,
+    ticks: u64,
+    step_ticks: u64,
+    ring: [Instant; RING],
+    /// Number of the oldest instant that is of use, and of the next one to come.
+    oldest: usize,
+    next: usize,
+    units: u64,
+    /// Units per tick.
     worst: f64,
     at: u64,
 }
@@ -42,55 +45,56 @@ impl Window {
         let ticks = context.ticks(seconds);
         Window {
             seconds,
-            ticks,
-            step_ticks: ticks / STEPS,
-            under_way: Step::default(),
-            steps: VecDeque::new(),
-            sum_ticks: 0.0,
-            sum_units: 0.0,
+            ticks: (ticks as u64).max(1),
+            step_ticks: ((ticks / STEPS) as u64).max(1),
+            ring: [Instant::default(); RING],
+            oldest: 0,
+            next: 0,
+            units: 0,
             worst: f64::INFINITY,
             at: 0,
         }
     }
 
-    fn clear(&mut self) {
-        self.under_way = Step::default();
-        self.steps.clear();
-        self.sum_ticks = 0.0;
-        self.sum_units = 0.0;
+    fn start_segment(&mut self, tick: u64) {
+        self.oldest = 0;
+        self.next = 0;
+        self.units = 0;
+        self.remember(Instant { tick, units: 0 });
+    }
+
+    fn remember(&mut self, instant: Instant) {
+        self.ring[self.next % RING] = instant;
+        self.next += 1;
+    }
+
+    fn push(&mut self, ends: &[u64], counts: &[u32]) {
+        let mut last = self.ring[(self.next - 1) % RING].tick;
+        let mut units = self.units;
+        for (&end, &count) in ends.iter().zip(counts) {
+            units += u64::from(count);
+            // Catch-up quanta of length 0 come in here, too.
+            if end.saturating_sub(last) >= self.step_ticks {
+                last = end;
+                self.slide(Instant { tick: end, units });
+            }
+        }
+        self.units = units;
     }
 
     #[inline]
-    fn push(&mut self, start: u64, ticks: f64, units: f64) {
-        if self.under_way.ticks == 0.0 {
-            self.under_way.start = start;
+    fn slide(&mut self, now: Instant) {
+        self.remember(now);
+        while now.tick - self.ring[(self.oldest + 1) % RING].tick >= self.ticks {
+            self.oldest += 1;
         }
-        self.under_way.ticks += ticks;
-        self.under_way.units += units;
-        if self.under_way.ticks >= self.step_ticks {
-            let step = std::mem::take(&mut self.under_way);
-            self.slide(step);
-        }
-    }
-
-    fn slide(&mut self, step: Step) {
-        // Ticks and units are whole numbers below 2^53, so sums and differences are exact.
-        self.sum_ticks += step.ticks;
-        self.sum_units += step.units;
-        self.steps.push_back(step);
-        while let Some(&first) = self.steps.front() {
-            if self.sum_ticks - first.ticks < self.ticks {
-                break;
-            }
-            self.sum_ticks -= first.ticks;
-            self.sum_units -= first.units;
-            self.steps.pop_front();
-        }
-        if self.sum_ticks >= self.ticks {
-            let units_per_tick = self.sum_units / self.sum_ticks;
-            if units_per_tick < self.worst {
-                self.worst = units_per_tick;
-                self.at = self.steps.front().map_or(0, |first| first.start);
+        let from = self.ring[self.oldest % RING];
+        let ticks = now.tick - from.tick;
+        if ticks >= self.ticks {
+            let units = (now.units - from.units) as f64;
+            if units < self.worst * ticks as f64 {
+                self.worst = units / ticks as f64;
+                self.at = from.tick;
             }
         }
     }
@@ -105,13 +109,11 @@ pub struct Windows {
 impl Windows {
     /// The windows that suit the rate.
     pub fn new(context: &Context) -> Windows {
-        let suits = |seconds: &f64| {
-            context.ticks(*seconds) >= FEWEST_QUANTA * context.quantum_ticks * 0.999
-        };
+        let shortest = FEWEST_QUANTA * context.quantum_ticks * 0.999;
         Windows {
             windows: WINDOWS_S
                 .into_iter()
-                .filter(suits)
+                .filter(|&seconds| context.ticks(seconds) >= shortest)
                 .map(|seconds| Window::new(seconds, context))
                 .collect(),
         }
@@ -135,18 +137,9 @@ impl Detector for Windows {
     fn push(&mut self, chunk: &Derived<'_>) {
         for window in &mut self.windows {
             if chunk.opens_segment {
-                window.clear();
+                window.start_segment(chunk.chunk.start[0]);
             }
-            for k in 0..chunk.len() {
-                // Catch-up quanta of length 0 hold nothing.
-                if chunk.length[k] > 0.0 {
-                    window.push(
-                        chunk.chunk.start[k],
-                        chunk.length[k],
-                        f64::from(chunk.chunk.count[k]),
-                    );
-                }
-            }
+            window.push(chunk.chunk.end, chunk.chunk.count);
         }
     }
 
@@ -156,7 +149,6 @@ impl Detector for Windows {
                 window.worst = other.worst;
                 window.at = other.at;
             }
-            window.clear();
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::report::BestPace;
 const POOL: usize = 4;
 /// A series shorter than this is pooled by two: in fifteen rows a pace may stand twice.
 const SHORT: u64 = 64;
+/// From here on, pools do not overlap.
+const LONG: u64 = 4096;
 /// Share of the pools that lies below the envelope.
 const ENVELOPE: f64 = 0.001;
 /// A stretch is undisturbed if its quanta are all within 1 % of u0.
@@ -27,7 +29,7 @@ const SHORT_STRETCH: u64 = 3;
 #[derive(Clone, Debug)]
 pub struct Envelope {
     quanta: u64,
-    /// Fastest single quantum and fastest pair, ticks per unit.
+    /// Fastest single quantum and fastest pair of a short series, ticks per unit.
     single: f64,
     pair: f64,
     pools: Vec<(u64, f64)>,
@@ -94,11 +96,15 @@ impl Detector for Envelope {
             self.last.rotate_left(1);
             self.last[POOL - 1] = (chunk.present[k], chunk.units[k]);
             self.filled = (self.filled + 1).min(POOL);
-            self.single = self.single.min(chunk.pace[k]);
-            if self.filled >= 2 {
-                self.pair = self.pair.min(pooled(&self.last[POOL - 2..]));
+            // Single quanta and pairs are asked for in short series only.
+            if self.quanta < SHORT {
+                self.single = self.single.min(chunk.pace[k]);
+                if self.filled >= 2 {
+                    self.pair = self.pair.min(pooled(&self.last[POOL - 2..]));
+                }
             }
-            if self.filled == POOL {
+            // A short series wants every pool; in a long one those that do not overlap are plenty.
+            if self.filled == POOL && (self.quanta < LONG || self.quanta % POOL as u64 == 0) {
                 let pace = pooled(&self.last);
                 let pool = &mut self.pools[bin_of(pace)];
                 pool.0 += 1;

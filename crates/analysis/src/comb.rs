@@ -12,6 +12,9 @@ const TEETH: [usize; 6] = [1, 2, 4, 8, 16, 32];
 const BLOCK: usize = 64;
 /// Combs that are looked for in one periodogram.
 const MOST: usize = 8;
+/// Teeth between those of a comb make a lower fundamental if none has less than this share of the power of the one
+/// known: impulses have equal teeth, while times rounded to bins leave faint ones between.
+const BETWEEN: f64 = 0.05;
 /// A comb is reported below this corrected p-value.
 pub const SIGNIFICANT: f64 = 1e-3;
 
@@ -135,7 +138,14 @@ impl Search<'_> {
                 .filter_map(|h| white.get((h as f64 * lower).round() as usize).copied())
                 .collect();
             let weakest = teeth.iter().copied().fold(f64::INFINITY, f64::min);
-            if lower >= self.first as f64 && self.log_p(1, weakest) < -3.0 {
+            let known = white
+                .get(fundamental.round() as usize)
+                .copied()
+                .unwrap_or(0.0);
+            if lower >= self.first as f64
+                && self.log_p(1, weakest) < -3.0
+                && weakest > BETWEEN * known
+            {
                 return lower;
             }
         }

@@ -23,6 +23,8 @@ pub struct Drift {
     first: u64,
     index: u64,
     per_minimum: u64,
+    /// Quanta that the last minimum still has to cover.
+    open: u64,
     minima: Vec<f64>,
     /// Sum of weights, and of slope times weight, over the segments before; slopes in ticks per quantum.
     weight: f64,
@@ -37,6 +39,7 @@ impl Drift {
             first: 0,
             index: 0,
             per_minimum: 1,
+            open: 0,
             minima: Vec::with_capacity(MINIMA),
             weight: 0.0,
             weighted: 0.0,
@@ -59,11 +62,12 @@ impl Drift {
         }
         self.index = 0;
         self.per_minimum = 1;
+        self.open = 0;
         self.minima.clear();
     }
 
     fn note(&mut self, late: f64) {
-        if self.index.is_multiple_of(self.per_minimum) {
+        if self.open == 0 {
             if self.minima.len() == MINIMA {
                 for k in 0..MINIMA / 2 {
                     self.minima[k] = self.minima[2 * k].min(self.minima[2 * k + 1]);
@@ -71,10 +75,12 @@ impl Drift {
                 self.minima.truncate(MINIMA / 2);
                 self.per_minimum *= 2;
             }
+            self.open = self.per_minimum;
             self.minima.push(late);
         } else if let Some(minimum) = self.minima.last_mut() {
             *minimum = minimum.min(late);
         }
+        self.open -= 1;
         self.index += 1;
     }
 

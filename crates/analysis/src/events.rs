@@ -14,7 +14,7 @@ const LONGEST: usize = 1 << 18;
 /// Fewest events that can show a period.
 const FEWEST: usize = 32;
 /// Events on which a frequency is searched; all are used for the last digit.
-const SEARCHED: usize = 4096;
+const SEARCHED: usize = 2048;
 /// Harmonics of the H-test (the value of its authors).
 const HARMONICS: usize = 20;
 /// Phases of a folded profile.
@@ -70,7 +70,7 @@ pub fn search(train: &Train) -> Vec<Periodic> {
         averages: 1.0,
         first: 8 * windows,
         guard: 16 * windows,
-        most_teeth: 16,
+        most_teeth: 8,
     }
     .run();
     combs

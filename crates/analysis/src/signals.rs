@@ -148,8 +148,10 @@ fn amplitude(spectrum: &Spectrum, comb: &crate::comb::Comb, rate: f64) -> f64 {
     (2.0 * above).sqrt() * quanta_per_period / 2.0
 }
 
-/// Keeps the significant signals, strongest first.
-pub fn rank(signals: &mut Vec<Signal>) {
+/// Keeps the significant signals, strongest first. A loss in the residual of less than `resolution_ns` is the rounding
+/// of times to ticks, or of time to whole units, which beats with the grid.
+pub fn rank(signals: &mut Vec<Signal>, resolution_ns: f64) {
+    signals.retain(|signal| signal.seen_in == "gaps" || signal.ns_per_event >= resolution_ns);
     signals.retain(|signal| signal.p_value < SIGNIFICANT && signal.frequency_hz.is_finite());
     signals.sort_by(|a, b| {
         let loss = |signal: &Signal| signal.ns_per_event * signal.frequency_hz;

@@ -19,8 +19,9 @@ const LONGEST: u64 = 16_384;
 const SHORTEST: u64 = 32;
 /// Windows that the longest segment should hold.
 const WINDOWS: u64 = 4;
-/// A loss beyond this many mean losses is cut to that: one long absence must not hide all lines.
-const CLIP: f64 = 50.0;
+/// A loss beyond this many mean losses is cut to that: one long absence must not hide all lines, and a tick that comes
+/// once in a thousand quanta must stay whole.
+const CLIP: f64 = 1000.0;
 
 /// One signal's periodogram.
 #[derive(Clone)]

@@ -176,10 +176,10 @@ fn two_paces_are_bands_and_not_interference() {
 fn page_artefact(rate_hz: f64, seed: u64) -> InMemory {
     let mut random = Random(seed);
     let mut last = u64::MAX;
-    let mut extra = 0.0;
     Loop::new(rate_hz, (rate_hz * 10.0) as usize).run(
         move |_, quantum| {
-            extra = 0.0;
+            // All of it falls on the first unit of a quantum.
+            let mut extra = 0.0;
             if quantum != last {
                 last = quantum;
                 extra = 6.3 * random.normal() + if quantum % 256 == 0 { 5.0 } else { 0.0 };
@@ -225,7 +225,13 @@ fn the_same_frequency_at_two_rates_is_external() {
         report
             .series
             .iter()
-            .all(|series| series.signals[0].origin == "external")
+            .all(|series| series.signals[0].origin == "external"),
+        "{:?}",
+        report
+            .series
+            .iter()
+            .map(|series| &series.signals)
+            .collect::<Vec<_>>()
     );
 }
 
