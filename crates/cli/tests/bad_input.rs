@@ -16,7 +16,7 @@ fn arguments_that_cannot_be() {
         (&["--rate", "1e12"], "10 MHz"),
         (&["--rate", "fast"], "fast"),
         (&["--duration", "0"], "above 0"),
-        (&["--duration", "-5s"], "-5s"),
+        (&["--duration=-5s"], "-5s"),
         (&["--samples", "0"], "above 0"),
         (&["--cpus", "5-2"], "5-2"),
         (&["--cpus", "4000"], "4000"),
@@ -190,7 +190,7 @@ fn a_full_disk_is_said_and_what_was_written_stays() {
     let disk = directory.path().join("disk");
     std::fs::create_dir(&disk).unwrap();
     let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=256k", "tmpfs"])
+        .args(["-t", "tmpfs", "-o", "size=128k", "tmpfs"])
         .arg(&disk)
         .output();
     if !mounted.is_ok_and(|output| output.status.success()) {

@@ -112,7 +112,8 @@ fn a_run_killed_at_any_moment_is_readable_or_says_why_not() {
         let parts = finished_parts(directory.path());
         let output = run(directory.path(), &["report", "it.bandscope"]);
         let error = String::from_utf8(output.stderr).unwrap();
-        if parts > 0 {
+        // Before the first part there may be a recording that is empty so far, or none at all.
+        if parts > 0 || output.status.success() {
             assert!(output.status.success(), "after {milliseconds} ms: {error}");
         } else {
             assert_eq!(

@@ -28,7 +28,7 @@ fn a_quiet_machine_works_all_the_time() {
     for series in report["series"].as_array().unwrap() {
         assert_ledger_closes(series);
         close(&series["ledger"]["work_ns"], 1e9, 2e5);
-        close(&series["best_pace"]["ns_per_unit"], 112.25, 1e-6);
+        close(&series["best_pace"]["ns_per_unit"], 112.25, 1e-3);
         assert_eq!(series["gaps"]["number"], 0);
         assert_eq!(
             series["bands"].as_array().unwrap().len(),
@@ -150,7 +150,7 @@ fn every_format_is_drawn() {
     let directory = tempfile::tempdir().unwrap();
     record(directory.path(), "tick+flips+tasks", &["--duration", "1s"]);
     for (format, beginning) in [
-        ("svg", &b"<?xml"[..]),
+        ("svg", &b"<svg"[..]),
         ("png", b"\x89PNG"),
         ("json", b"{"),
         ("text", b""),
