@@ -71,6 +71,7 @@ fn recordings(criterion: &mut Criterion) {
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let path = directory.path().join("bench");
     let quanta = quanta();
+    write(&path, &quanta);
     let mut group = criterion.benchmark_group("recording");
     group
         .throughput(Throughput::Elements(QUANTA))
