@@ -117,6 +117,7 @@ fn conclude(
         (None, Some(inferred)) => inferred.finish(),
         (None, None) => Books::default(),
     };
+    pass.dwell.finish();
     let best = survey.best.map(|best| best.0);
     let account = Account::close(totals, books, gaps.causes(), best, context);
     let seen = Seen {

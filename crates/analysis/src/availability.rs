@@ -1,6 +1,6 @@
 //! Second pass: the worst availability in any window (minimum mutator utilisation, Cheng and Blelloch 2001).
 //!
-//! Work is units at the best pace. A window is the shortest run of quanta that lasts at least its length, and slides by a
+//! Work is units at the best pace. A window is the shortest run of quanta that lasts its length (to a quarter of a quantum), and slides by a
 //! quantum, or by 1/256 of itself if that is longer: so what is remembered is bounded, and a window is at most
 //! that much, or a quantum, too long. No window crosses a segment.
 
@@ -13,6 +13,8 @@ use crate::report::Availability;
 const WINDOWS_S: [f64; 4] = [1e-3, 1e-2, 1e-1, 1.0];
 /// A window of fewer quanta than this would show the grid and not the machine.
 const FEWEST_QUANTA: f64 = 5.0;
+/// Share of a quantum by which a window may be too short: quanta end late by up to a unit, and ten of them are to be 1 ms.
+const TOLERANCE: f64 = 0.25;
 /// Steps to a window at most.
 const STEPS: f64 = 256.0;
 /// Instants remembered: those of a window, and a few more; a power of two.
@@ -45,7 +47,7 @@ impl Window {
         let ticks = context.ticks(seconds);
         Window {
             seconds,
-            ticks: (ticks as u64).max(1),
+            ticks: ((ticks - TOLERANCE * context.quantum_ticks) as u64).max(1),
             step_ticks: ((ticks / STEPS) as u64).max(1),
             ring: [Instant::default(); RING],
             oldest: 0,

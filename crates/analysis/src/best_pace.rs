@@ -2,7 +2,7 @@
 //!
 //! u0 is the lower envelope of pace: the self-test's own best where that is lower (an absolute baseline that a noisy
 //! machine cannot flatter), otherwise the fastest 0.1 % of paces pooled over four adjacent quanta, so that the noise of one
-//! quantum does not set it. Over four and not more, because a pace that lasts one millisecond at 10 kHz must
+//! quantum does not set it (adjacent pairs in a series of a few rows). Over four and not more, because a pace that lasts one millisecond at 10 kHz must
 //! show, and a file of counts holds an interrupt every tenth quantum.
 
 use crate::context::Context;
@@ -12,11 +12,9 @@ use crate::histogram::{BINS, bin_of};
 use crate::report::BestPace;
 
 /// Adjacent quanta pooled.
-const POOL: usize = 4;
+const POOL: u32 = 4;
 /// A series shorter than this is pooled by two: in fifteen rows a pace may stand twice.
 const SHORT: u64 = 64;
-/// From here on, pools do not overlap.
-const LONG: u64 = 4096;
 /// Share of the pools that lies below the envelope.
 const ENVELOPE: f64 = 0.001;
 /// A stretch is undisturbed if its quanta are all within 1 % of u0.
@@ -32,9 +30,10 @@ pub struct Envelope {
     /// Fastest single quantum and fastest pair of a short series, ticks per unit.
     single: f64,
     pair: f64,
+    before: Option<(f64, f64)>,
     pools: Vec<(u64, f64)>,
-    last: [(f64, f64); POOL],
-    filled: usize,
+    /// Time, units and number of the quanta in the pool under way.
+    pool: (f64, f64, u32),
 }
 
 impl Envelope {
@@ -44,9 +43,9 @@ impl Envelope {
             quanta: 0,
             single: f64::INFINITY,
             pair: f64::INFINITY,
+            before: None,
             pools: vec![(0, 0.0); BINS],
-            last: [(0.0, 0.0); POOL],
-            filled: 0,
+            pool: (0.0, 0.0, 0),
         }
     }
 
@@ -59,6 +58,11 @@ impl Envelope {
             self.lowest((pools as f64 * ENVELOPE).ceil() as u64)
         };
         Some(best).filter(|best| best.is_finite() && *best > 0.0)
+    }
+
+    fn end_segment(&mut self) {
+        self.before = None;
+        self.pool = (0.0, 0.0, 0);
     }
 
     fn single_if_alone(&self) -> f64 {
@@ -86,34 +90,35 @@ impl Envelope {
 impl Detector for Envelope {
     fn push(&mut self, chunk: &Derived<'_>) {
         if chunk.opens_segment {
-            self.filled = 0;
+            self.end_segment();
         }
         for k in 0..chunk.len() {
-            if chunk.units[k] <= 0.0 || chunk.present[k] <= 0.0 {
+            let (present, units) = (chunk.present[k], chunk.units[k]);
+            if units <= 0.0 || present <= 0.0 {
                 continue;
             }
             self.quanta += 1;
-            self.last.rotate_left(1);
-            self.last[POOL - 1] = (chunk.present[k], chunk.units[k]);
-            self.filled = (self.filled + 1).min(POOL);
-            // Single quanta and pairs are asked for in short series only.
             if self.quanta < SHORT {
                 self.single = self.single.min(chunk.pace[k]);
-                if self.filled >= 2 {
-                    self.pair = self.pair.min(pooled(&self.last[POOL - 2..]));
+                if let Some(before) = self.before.replace((present, units)) {
+                    self.pair = self.pair.min((before.0 + present) / (before.1 + units));
                 }
             }
-            // A short series wants every pool; in a long one those that do not overlap are plenty.
-            if self.filled == POOL && (self.quanta < LONG || self.quanta % POOL as u64 == 0) {
-                let pace = pooled(&self.last);
-                let pool = &mut self.pools[bin_of(pace)];
-                pool.0 += 1;
-                pool.1 += pace;
+            self.pool.0 += present;
+            self.pool.1 += units;
+            self.pool.2 += 1;
+            if self.pool.2 == POOL {
+                let pace = self.pool.0 / self.pool.1;
+                let pools = &mut self.pools[bin_of(pace)];
+                pools.0 += 1;
+                pools.1 += pace;
+                self.pool = (0.0, 0.0, 0);
             }
         }
     }
 
     fn merge(&mut self, later: Envelope) {
+        self.end_segment();
         self.quanta += later.quanta;
         self.single = self.single.min(later.single);
         self.pair = self.pair.min(later.pair);
@@ -121,14 +126,7 @@ impl Detector for Envelope {
             pool.0 += other.0;
             pool.1 += other.1;
         }
-        self.filled = 0;
     }
-}
-
-fn pooled(quanta: &[(f64, f64)]) -> f64 {
-    let present: f64 = quanta.iter().map(|quantum| quantum.0).sum();
-    let units: f64 = quanta.iter().map(|quantum| quantum.1).sum();
-    present / units
 }
 
 /// Best pace in ticks per unit, and whether the self-test set it.

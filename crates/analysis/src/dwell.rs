@@ -81,6 +81,11 @@ impl Dwell {
         }
     }
 
+    /// Ends the stay under way; to be called before anything is read.
+    pub fn finish(&mut self) {
+        self.end_segment();
+    }
+
     /// Stays in the band with this number.
     pub fn stays(&self, band: usize) -> Stays {
         let Some(lengths) = self.lengths.get(band).and_then(Option::as_deref) else {

@@ -1,6 +1,6 @@
 //! Periods in the times of gaps: unbinned, so they are neither aliased by the quanta nor blind at multiples of their rate.
 //!
-//! A Fourier transform of the event train, binned to 61 us and less its mean rate inside each segment, gives candidates;
+//! A Fourier transform of the event train, binned to 122 us and less its mean rate inside each segment, gives candidates;
 //! each is refined and tested on the event times themselves by the H-test (de Jager, Raubenheimer and Swanepoel 1989), whose false-alarm
 //! probability is exp(-0.4 H) (de Jager and Buesching 2010), times the number of frequencies tried.
 
@@ -8,9 +8,9 @@ use crate::comb::{Comb, SIGNIFICANT, Search};
 use realfft::RealFftPlanner;
 
 /// Bins per second; combs are looked for below half of it.
-const BINS_PER_SECOND: f64 = 16_384.0;
+const BINS_PER_SECOND: f64 = 8192.0;
 /// Longest transform: the first 16 s.
-const LONGEST: usize = 1 << 18;
+const LONGEST: usize = 1 << 17;
 /// Fewest events that can show a period.
 const FEWEST: usize = 32;
 /// Events on which a frequency is searched; all are used for the last digit.

@@ -6,7 +6,7 @@
 //! * [`analyse()`]: the whole of it;
 //! * [`report`]: the JSON contract `bandscope.report/1`;
 //! * [`pyramid`]: what pictures are drawn from;
-//! * [`detector`], [`derive`] and [`passes`]: what a detector is, what it is fed with, and the list of them.
+//! * [`detector`], [`mod@derive`] and [`passes`]: what a detector is, what it is fed with, and the list of them.
 //!
 //! `docs/method.md` states the formula, the thresholds and the limits of every figure.
 #![forbid(unsafe_code)]

@@ -111,3 +111,126 @@ impl Second {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::Deriver;
+    use crate::ledger::Account;
+    use bandscope_recording::source::Series;
+    use bandscope_recording::{Manifest, Quanta, Quantum};
+
+    /// Three segments of two paces with a gap now and then.
+    fn quanta(segments: std::ops::Range<u32>) -> Quanta {
+        let mut quanta = Quanta::default();
+        for segment in segments {
+            let mut now = u64::from(segment) * 1_000_000_000;
+            for k in 0..2000u64 {
+                let slow = k / 20 % 3 == 0;
+                let gap = if k % 11 == 0 { 5000 } else { 0 };
+                let length = 100_000 + k * 7919 % 13 + gap;
+                quanta.push(Quantum {
+                    start: now,
+                    end: now + length,
+                    count: if slow { 780 } else { 4174 },
+                    gaps: u32::from(gap > 0),
+                    gap_ticks: gap,
+                    segment,
+                    ..Quantum::default()
+                });
+                now += length;
+            }
+        }
+        quanta
+    }
+
+    fn context(gaps_known: bool) -> Context {
+        let mut manifest = Manifest::default();
+        manifest.clock.ticks_per_ns = 1.0;
+        let series = Series {
+            cpu: None,
+            rate_hz: 1e4,
+            kernel: String::new(),
+            gaps_known,
+            ends_known: true,
+            origin: String::new(),
+        };
+        Context::new(&manifest, &series)
+    }
+
+    fn feed<D: Detector>(
+        mut detector: D,
+        segments: std::ops::Range<u32>,
+        levels: Option<&crate::levels::Levels>,
+    ) -> D {
+        let mut deriver = Deriver::new();
+        quanta(segments).for_each_chunk(&mut |chunk| {
+            deriver.feed(chunk, levels, true, |derived| detector.push(derived));
+        });
+        detector
+    }
+
+    #[test]
+    fn parts_merge_into_the_whole() {
+        for gaps_known in [true, false] {
+            let context = context(gaps_known);
+            let whole = Survey::new(feed(First::new(&context), 0..3, None), &context);
+            let mut parts = feed(First::new(&context), 0..1, None);
+            parts.merge(feed(First::new(&context), 1..3, None));
+            let merged = Survey::new(parts, &context);
+            assert_eq!(merged.modes.len(), whole.modes.len());
+            for (a, b) in merged.modes.iter().zip(&whole.modes) {
+                assert_eq!((a.bins, a.quanta), (b.bins, b.quanta));
+                assert!((a.centre / b.centre - 1.0).abs() < 1e-12);
+            }
+            let best = |survey: &Survey| survey.best.map_or(0.0, |best| best.0);
+            assert!((best(&merged) / best(&whole) - 1.0).abs() < 1e-12);
+            assert_eq!(merged.totals.wall, whole.totals.wall);
+            assert_eq!(merged.totals.max_count(), whole.totals.max_count());
+            assert_eq!(merged.totals.extents, whole.totals.extents);
+
+            let extent = (0, 3_000_000_000);
+            let pass = || Second::new(&whole, extent, &context);
+            let mut one = feed(pass(), 0..3, Some(&whole.levels));
+            let mut two = feed(pass(), 0..1, Some(&whole.levels));
+            two.merge(feed(pass(), 1..3, Some(&whole.levels)));
+            one.dwell.finish();
+            two.dwell.finish();
+            compare(&one, &two, &whole, &context);
+        }
+    }
+
+    fn compare(one: &Second, two: &Second, survey: &Survey, context: &Context) {
+        assert_eq!(
+            two.windows.report(24.0, 0, context),
+            one.windows.report(24.0, 0, context)
+        );
+        for band in 0..survey.modes.len() {
+            assert_eq!(two.dwell.stays(band), one.dwell.stays(band));
+        }
+        assert!(one.dwell.stays(0).number > 10);
+        let account = |pass: &Second| {
+            let books = match (pass.measured.clone(), pass.inferred.clone()) {
+                (Some(measured), _) => measured.finish(),
+                (None, Some(inferred)) => inferred.finish(),
+                (None, None) => panic!("one of them keeps the books"),
+            };
+            let best = survey.best.map(|best| best.0);
+            Account::close(&survey.totals, books, &Default::default(), best, context)
+        };
+        let (a, b) = (account(one), account(two));
+        assert!(
+            a.pace > 0 && a.pace.abs_diff(b.pace) <= 1 && a.work == b.work,
+            "{a:?} {b:?}"
+        );
+        assert_eq!(
+            a.wall,
+            a.work + a.pace + a.lost_to_gaps() + a.measurement + a.unexplained
+        );
+        let (a, b) = (one.spectra.report(context).1, two.spectra.report(context).1);
+        assert_eq!(a.windows, b.windows);
+        let pictures = [one, two].map(|pass| pass.raster.clone().finish(context));
+        assert_eq!(pictures[0].density, pictures[1].density);
+        assert_eq!(pictures[0].levels.len(), pictures[1].levels.len());
+    }
+}
