@@ -55,7 +55,10 @@ pub fn sentence(series: &[Series]) -> String {
     let reasons = if losses.is_empty() {
         String::new()
     } else {
-        format!(": {}", losses.join(", "))
+        format!(
+            ": {}",
+            losses.join(", ").replacen(" % to ", " % went to ", 1)
+        )
     };
     format!(
         "{} did{best} {} of the work it could{reasons}.",
@@ -90,7 +93,7 @@ fn sums(series: &[Series], cpu: Option<u32>) -> Sums {
 
 fn losses(sums: &Sums, series: &[&Series]) -> Vec<String> {
     let mut losses = vec![
-        (sums.gaps, format!("went to gaps{}", gaps(sums, series))),
+        (sums.gaps, format!("to gaps{}", gaps(sums, series))),
         (sums.pace, format!("to slower pace{}", paces(series))),
         (sums.measurement, "to the measurement itself".to_owned()),
     ];
@@ -150,5 +153,38 @@ fn duration(ns: f64) -> String {
         ns if ns < 1e6 => format!("{:.1} us", ns / 1e3),
         ns if ns < 1e9 => format!("{:.1} ms", ns / 1e6),
         ns => format!("{:.2} s", ns / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{BestPace, Ledger, PaceLoss};
+
+    #[test]
+    fn the_largest_loss_comes_first() {
+        let series = Series {
+            cpu: Some(1),
+            best_pace: Some(BestPace {
+                undisturbed: true,
+                ..BestPace::default()
+            }),
+            ledger: Ledger {
+                wall_ns: 1_000_000,
+                work_ns: 977_000,
+                pace_ns: PaceLoss {
+                    unsplit: 4000,
+                    ..PaceLoss::default()
+                },
+                gaps_ns: [("unnamed".to_owned(), 19_000)].into(),
+                ..Ledger::default()
+            },
+            ..Series::default()
+        };
+        assert_eq!(
+            sentence(&[series]),
+            "CPU 1 did 97.7 % of the work it could: 1.9 % went to gaps, 0.40 % to slower pace."
+        );
+        assert_eq!(sentence(&[]), "Nothing was measured.");
     }
 }
