@@ -31,6 +31,9 @@ pub struct Search<'a> {
     pub guard: usize,
     /// Most teeth to try.
     pub most_teeth: usize,
+    /// The background is at least this share of the mean power. A train of nothing but equal periods has none of
+    /// its own, and its side lobes would stand out of that.
+    pub floor: f64,
 }
 
 /// A comb that was found.
@@ -51,11 +54,19 @@ pub struct Comb {
 impl Search<'_> {
     /// The combs, most significant first.
     pub fn run(&self) -> Vec<Comb> {
+        self.run_without(&[])
+    }
+
+    /// The combs but those of `known` fundamentals, given in bins.
+    pub fn run_without(&self, known: &[f64]) -> Vec<Comb> {
         let mut combs = Vec::new();
         if self.power.len() < BLOCK / 4 || self.first + 2 >= self.power.len() {
             return combs;
         }
         let mut white = self.whitened();
+        for &fundamental in known {
+            self.mask(&mut white, fundamental);
+        }
         while combs.len() < MOST {
             let Some(comb) = self.best(&white) else { break };
             if comb.log_p >= SIGNIFICANT.ln() {
@@ -75,7 +86,10 @@ impl Search<'_> {
             .chunks(BLOCK)
             .map(|bins| median(bins) / over_mean)
             .collect();
-        let overall = median(&medians).max(f64::MIN_POSITIVE);
+        let mean = self.power.iter().sum::<f64>() / self.power.len() as f64;
+        let least = (median(&medians) * 1e-6)
+            .max(mean * self.floor)
+            .max(f64::MIN_POSITIVE);
         let mut white: Vec<f64> = Vec::with_capacity(self.power.len());
         for (bin, power) in self.power.iter().enumerate() {
             let position = bin as f64 / BLOCK as f64 - 0.5;
@@ -83,7 +97,7 @@ impl Search<'_> {
             let right = (left + 1).min(medians.len() - 1);
             let weight = (position - left as f64).clamp(0.0, 1.0);
             let background = medians[left] * (1.0 - weight) + medians[right] * weight;
-            white.push(power / background.max(overall * 1e-6));
+            white.push(power / background.max(least));
         }
         // The lowest bins hold the trend and the highest is not complex.
         white[..self.first.min(4)].fill(1.0);
@@ -234,6 +248,7 @@ mod tests {
             first: 8,
             guard: 3,
             most_teeth: 32,
+            floor: 0.0,
         }
         .run()
     }

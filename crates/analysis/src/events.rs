@@ -15,8 +15,13 @@ const LONGEST: usize = 1 << 17;
 const FEWEST: usize = 32;
 /// Events on which a frequency is searched; all are used for the last digit.
 const SEARCHED: usize = 2048;
+/// Periods that are looked for.
+const MOST: usize = 8;
 /// Harmonics of the H-test (the value of its authors).
 const HARMONICS: usize = 20;
+/// Share of the mean power below which there is no background: beyond the guard, side lobes of a segment's window are
+/// weaker than this.
+const FLOOR: f64 = 0.25;
 /// Phases of a folded profile.
 const PHASES: usize = 64;
 
@@ -47,12 +52,31 @@ pub struct Periodic {
 }
 
 /// Periods of the train, most significant first.
+///
+/// After each period its events are taken out before the next is looked for: side lobes of a strong period stand out of
+/// what is left by far more than weak periods do.
 pub fn search(train: &Train) -> Vec<Periodic> {
-    let (Some(&first), Some(&last)) = (train.times.first(), train.times.last()) else {
-        return Vec::new();
-    };
+    let mut rest = train.clone();
+    let mut found: Vec<Periodic> = Vec::new();
+    while found.len() < MOST {
+        let Some(period) = strongest(&rest, &found) else {
+            break;
+        };
+        let events = rest.times.len();
+        rest.remove_pulse(period.frequency);
+        found.push(period);
+        if rest.times.len() == events {
+            break;
+        }
+    }
+    found
+}
+
+/// The most significant period of the train that is none of `known`.
+fn strongest(train: &Train, known: &[Periodic]) -> Option<Periodic> {
+    let (first, last) = (*train.times.first()?, *train.times.last()?);
     if train.times.len() < FEWEST || last - first <= 0.0 {
-        return Vec::new();
+        return None;
     }
     let bins = (((last * BINS_PER_SECOND) as usize + 1).next_power_of_two()).clamp(1024, LONGEST);
     let span = bins as f64 / BINS_PER_SECOND;
@@ -65,19 +89,19 @@ pub fn search(train: &Train) -> Vec<Periodic> {
         .max(8.0 / BINS_PER_SECOND);
     // A segment's own length is a window: its side lobes surround every line, and the train's own.
     let windows = (span / shortest.min(span)).ceil() as usize;
-    let combs = Search {
+    let known: Vec<f64> = known.iter().map(|period| period.frequency * span).collect();
+    Search {
         power: &power,
         averages: 1.0,
         first: 8 * windows,
         guard: 16 * windows,
         most_teeth: 8,
+        floor: FLOOR,
     }
-    .run();
-    combs
-        .iter()
-        .map(|comb| periodic(train, comb, span, power.len()))
-        .filter(|found| found.log_p < SIGNIFICANT.ln())
-        .collect()
+    .run_without(&known)
+    .iter()
+    .map(|comb| periodic(train, comb, span, power.len()))
+    .find(|period| period.log_p < SIGNIFICANT.ln() && period.ns_per_event > 0.0)
 }
 
 fn periodogram(train: &Train, bins: usize) -> Vec<f64> {
@@ -204,21 +228,51 @@ fn by_pulse(train: &Train, frequency: f64) -> Option<(f64, f64)> {
         .map(|point| (point.1 - mean_o - slope * (point.0 - mean_t)).powi(2))
         .sum();
     let uncertainty = (rest / n / square).sqrt();
-    (slope.is_finite() && uncertainty.is_finite()).then_some((frequency + slope, uncertainty))
+    // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
+    (slope.is_finite() && uncertainty.is_finite()).then_some((frequency - slope, uncertainty))
 }
 
-/// Nanoseconds lost per period over the phase at which least is lost.
+/// Bin of a folded profile.
+fn phase_of(time: f64, frequency: f64) -> usize {
+    ((time * frequency).rem_euclid(1.0) * PHASES as f64) as usize % PHASES
+}
+
+impl Train {
+    /// Takes out the events at the phases at which there are more than elsewhere.
+    fn remove_pulse(&mut self, frequency: f64) {
+        let mut profile = [0.0; PHASES];
+        for &time in &self.times {
+            profile[phase_of(time, frequency)] += 1.0;
+        }
+        let (_, limit) = random_level(&profile);
+        let keep: Vec<bool> = self
+            .times
+            .iter()
+            .map(|&time| profile[phase_of(time, frequency)] <= limit)
+            .collect();
+        let mut kept = keep.iter();
+        self.times.retain(|_| *kept.next().unwrap_or(&true));
+        let mut kept = keep.iter();
+        self.losses.retain(|_| *kept.next().unwrap_or(&true));
+    }
+}
+
+/// What there is at random phases, and the limit above which a phase belongs to the pulse.
+fn random_level(profile: &[f64; PHASES]) -> (f64, f64) {
+    let mut sorted = *profile;
+    sorted.sort_by(f64::total_cmp);
+    // The median, and its spread from the lower half, which no pulse reaches.
+    let base = sorted[PHASES / 2];
+    (base, base + 3.0 * (base - sorted[PHASES / 8]))
+}
+
+/// Nanoseconds lost per period over what is lost at random phases.
 fn loss_per_period(train: &Train, frequency: f64) -> f64 {
     let mut profile = [0.0; PHASES];
     for (&time, loss) in train.times.iter().zip(&train.losses) {
-        let phase = (time * frequency).rem_euclid(1.0);
-        profile[(phase * PHASES as f64) as usize % PHASES] += loss;
+        profile[phase_of(time, frequency)] += loss;
     }
-    let mut sorted = profile;
-    sorted.sort_by(f64::total_cmp);
-    // What is lost at random phases: its median, and its spread from the lower half, which no pulse reaches.
-    let base = sorted[PHASES / 2];
-    let limit = base + 3.0 * (base - sorted[PHASES / 8]);
+    let (base, limit) = random_level(&profile);
     let excess: f64 = profile
         .iter()
         .filter(|loss| **loss > limit)
@@ -232,4 +286,35 @@ fn loss_per_period(train: &Train, frequency: f64) -> f64 {
         .sum();
     let periods = seconds * frequency;
     if periods > 0.0 { excess / periods } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_train_of_nothing_but_equal_periods_is_one_period() {
+        for frequency in [100.0, 250.0, 1000.0, 99.7] {
+            let mut train = Train::default();
+            for segment in 0..4 {
+                let (from, to) = (f64::from(2 * segment), f64::from(2 * segment + 1));
+                train.segments.push((from, to));
+                let first = (from * frequency).ceil() as u32;
+                for k in first..(to * frequency).ceil() as u32 {
+                    train.times.push(f64::from(k) / frequency);
+                    train.losses.push(3000.0);
+                }
+            }
+            let found = search(&train);
+            assert_eq!(found.len(), 1, "{frequency}: {found:?}");
+            assert!(
+                (found[0].frequency / frequency - 1.0).abs() < 1e-6,
+                "{found:?}"
+            );
+            assert!(
+                (found[0].ns_per_event / 3000.0 - 1.0).abs() < 0.01,
+                "{found:?}"
+            );
+        }
+    }
 }

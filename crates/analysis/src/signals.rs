@@ -94,6 +94,7 @@ pub fn in_residual(
         first: 8,
         guard: 4,
         most_teeth: 32,
+        floor: 0.0,
     }
     .run();
     for comb in combs {
