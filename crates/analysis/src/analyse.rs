@@ -250,6 +250,6 @@ fn assemble(
         recording: (manifest.clock.origin != "imported").then(|| manifest.clone()),
     };
     let migrations = surveys.iter().map(|survey| survey.totals.migrations).sum();
-    report.warnings = warnings::all(&report, manifest, migrations);
+    report.warnings = warnings::all(&report, manifest, source.warnings(), migrations);
     Analysis { report, pyramids }
 }

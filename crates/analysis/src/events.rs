@@ -266,18 +266,26 @@ fn random_level(profile: &[f64; PHASES]) -> (f64, f64) {
     (base, base + 3.0 * (base - sorted[PHASES / 8]))
 }
 
-/// Nanoseconds lost per period over what is lost at random phases.
+/// Nanoseconds lost per period at the phases of the pulse, less what is lost at as many others. The pulse is where the
+/// events are, not where the losses are: one long absence would count as many ticks.
 fn loss_per_period(train: &Train, frequency: f64) -> f64 {
-    let mut profile = [0.0; PHASES];
+    let (mut events, mut losses) = ([0.0; PHASES], [0.0; PHASES]);
     for (&time, loss) in train.times.iter().zip(&train.losses) {
-        profile[phase_of(time, frequency)] += loss;
+        let phase = phase_of(time, frequency);
+        events[phase] += 1.0;
+        losses[phase] += loss;
     }
-    let (base, limit) = random_level(&profile);
-    let excess: f64 = profile
-        .iter()
-        .filter(|loss| **loss > limit)
-        .map(|loss| loss - base)
-        .sum();
+    let (_, limit) = random_level(&events);
+    let (mut pulse, mut others, mut phases) = (0.0, 0.0, 0.0);
+    for (events, loss) in events.iter().zip(losses) {
+        if *events > limit {
+            pulse += loss;
+            phases += 1.0;
+        } else {
+            others += loss;
+        }
+    }
+    let excess = pulse - others * phases / (PHASES as f64 - phases).max(1.0);
     let last = train.times.last().copied().unwrap_or(0.0);
     let seconds: f64 = train
         .segments

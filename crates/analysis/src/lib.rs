@@ -42,6 +42,7 @@ pub mod survey;
 mod totals;
 mod verdict;
 mod warnings;
+mod words;
 
 pub use analyse::analyse;
 pub use pyramid::Pyramid;

@@ -4,6 +4,7 @@
 //! losses in order of size.
 
 use crate::report::Series;
+use crate::words::{duration, percent};
 
 /// A loss below this share of the time is not worth a clause.
 const SMALLEST: f64 = 5e-5;
@@ -133,26 +134,6 @@ fn paces(series: &[&Series]) -> String {
             last.ns_per_unit / first.ns_per_unit
         ),
         _ => String::new(),
-    }
-}
-
-/// A share with as many digits as keep what is lost visible.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    let lost = percent.min((100.0 - percent).abs());
-    match lost {
-        lost if lost >= 1.0 => format!("{percent:.1} %"),
-        lost if lost >= 0.1 => format!("{percent:.2} %"),
-        _ => format!("{percent:.3} %"),
-    }
-}
-
-fn duration(ns: f64) -> String {
-    match ns {
-        ns if ns < 1e3 => format!("{ns:.0} ns"),
-        ns if ns < 1e6 => format!("{:.1} us", ns / 1e3),
-        ns if ns < 1e9 => format!("{:.1} ms", ns / 1e6),
-        ns => format!("{:.2} s", ns / 1e9),
     }
 }
 

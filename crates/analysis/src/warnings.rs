@@ -5,7 +5,10 @@
 
 use crate::report::{Report, Series, Warning};
 use bandscope_recording::manifest::{Manifest, State};
+use bandscope_recording::read::ReadWarning;
 
+/// The recording ends before its time.
+const PARTIAL: &str = "partial-recording";
 /// Quanta below which shares and periods mean little.
 const SHORT: u64 = 1000;
 /// Load per CPU above which others take time.
@@ -14,8 +17,13 @@ const LOAD: f64 = 0.5;
 const BUSY: f64 = 0.2;
 
 /// All warnings on a report; `manifest` is that of the recording, `imported` whether it was a file of counts.
-pub fn all(report: &Report, manifest: &Manifest, migrations: u64) -> Vec<Warning> {
-    let mut warnings = Vec::new();
+pub fn all(
+    report: &Report,
+    manifest: &Manifest,
+    read: &[ReadWarning],
+    migrations: u64,
+) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = read.iter().map(reading).collect();
     if manifest.clock.origin != "imported" {
         state(manifest, &mut warnings);
         clock(manifest, &mut warnings);
@@ -46,7 +54,23 @@ fn warning(kind: &'static str, message: String, advice: Option<&str>) -> Warning
     }
 }
 
+/// What the reader noticed. However a recording came to be cut short, it is one kind of warning.
+fn reading(warning: &ReadWarning) -> Warning {
+    Warning {
+        kind: match warning.kind {
+            "unfinished" | "interrupted" | "failed" => PARTIAL,
+            other => other,
+        },
+        message: warning.message.clone(),
+        advice: Some(warning.advice.clone()),
+    }
+}
+
+/// Of a source that notices nothing itself, such as one in memory.
 fn state(manifest: &Manifest, warnings: &mut Vec<Warning>) {
+    if warnings.iter().any(|warning| warning.kind == PARTIAL) {
+        return;
+    }
     let how = match manifest.state {
         State::Complete => return,
         State::Recording => "has no end: it goes on, or it was killed",
@@ -54,7 +78,7 @@ fn state(manifest: &Manifest, warnings: &mut Vec<Warning>) {
         State::Failed => "was ended early by an error",
     };
     warnings.push(warning(
-        "partial-recording",
+        PARTIAL,
         format!("The recording {how}; the report covers what was written."),
         Some("Record again if the missing part matters."),
     ));

@@ -3,6 +3,7 @@
 //! A source can be replayed: every pass starts from the beginning and sees the same chunks, so that an
 //! analysis of two passes needs no memory that grows with the length of the run.
 
+use crate::read::ReadWarning;
 use crate::{Chunk, Error, Gap, Manifest, Quanta};
 
 /// The quanta of one CPU at one rate with one work kernel.
@@ -30,6 +31,11 @@ pub trait Source {
 
     /// The series, in a stable order.
     fn series(&self) -> &[Series];
+
+    /// What is strange about the input but harmless.
+    fn warnings(&self) -> &[ReadWarning] {
+        &[]
+    }
 
     /// Hands out all quanta of series `index` in order of time.
     ///

@@ -181,7 +181,7 @@ fn a_recording_leaves_and_comes_back_with_its_segments() {
     let shifted: Vec<u64> = after.start.iter().map(|start| start + origin).collect();
     assert_eq!(shifted, before.start);
     let mut csv = Vec::new();
-    write_csv(&recording, 1, &mut csv).unwrap();
+    write_csv(&recording, &[1], &mut csv).unwrap();
     assert_eq!(
         csv.iter().filter(|&&byte| byte == b'\n').count(),
         1 + before.len()

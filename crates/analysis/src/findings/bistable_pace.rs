@@ -43,7 +43,7 @@ pub(super) fn recognise(case: Case<'_>) -> Vec<Finding> {
         .iter()
         .map(|pace| {
             format!(
-                "{:.2} ns ({:.1} % of quanta)",
+                "{:.2} ns ({:.1} % of the quanta)",
                 pace.ns_per_unit,
                 pace.share * 100.0
             )

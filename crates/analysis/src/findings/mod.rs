@@ -10,6 +10,7 @@ mod quantisation;
 use crate::dwell::Stays;
 use crate::quantisation::Quantisation;
 use crate::report::{Evidence, Finding, Series};
+use crate::words;
 
 /// What one series shows, beyond what the report says of it.
 #[derive(Clone, Debug, Default)]
@@ -44,19 +45,67 @@ const PHENOMENA: [Recognise; 3] = [
 pub fn all(series: &[Series], seen: &[Seen]) -> Vec<Finding> {
     let mut findings: Vec<(f64, Finding)> = Vec::new();
     for recognise in PHENOMENA {
-        for (index, (series, seen)) in series.iter().zip(seen).enumerate() {
+        for (index, (one, seen)) in series.iter().zip(seen).enumerate() {
             let case = Case {
                 index,
-                series,
+                series: one,
                 seen,
             };
             for finding in recognise(case) {
-                findings.push((consequence(&finding, series), finding));
+                let same = findings
+                    .iter_mut()
+                    .find(|(_, known)| is_same(known, &finding, series));
+                match same {
+                    Some((_, known)) => known.series.push(index),
+                    None => findings.push((consequence(&finding, one), finding)),
+                }
             }
         }
     }
     findings.sort_by(|a, b| b.0.total_cmp(&a.0));
-    findings.into_iter().map(|(_, finding)| finding).collect()
+    let mut findings: Vec<Finding> = findings.into_iter().map(|(_, finding)| finding).collect();
+    findings
+        .iter_mut()
+        .for_each(|finding| say_where(finding, series));
+    findings
+}
+
+/// Whether two series of one CPU and work kernel show the same phenomenon, so that one sentence does for both.
+fn is_same(known: &Finding, new: &Finding, series: &[Series]) -> bool {
+    let (a, b) = (&series[known.series[0]], &series[new.series[0]]);
+    let alike = |key: &str, tolerance: f64| match (known.evidence.get(key), new.evidence.get(key)) {
+        (Some(Evidence::Number(a)), Some(Evidence::Number(b))) => {
+            (a - b).abs() <= tolerance * a.abs()
+        }
+        (Some(Evidence::Numbers(a)), Some(Evidence::Numbers(b))) => {
+            a.len() == b.len()
+                && a.iter()
+                    .zip(b)
+                    .all(|(a, b)| (a - b).abs() <= tolerance * a.abs())
+        }
+        (None, None) => true,
+        _ => false,
+    };
+    known.kind == new.kind
+        && known.certainty == new.certainty
+        && !known.series.contains(&new.series[0])
+        && (a.cpu, &a.kernel, &a.origin) == (b.cpu, &b.kernel, &b.origin)
+        // Paces within 3 %; frequencies within 10^-4, a few uncertainties of a run of seconds.
+        && alike("ns_per_unit", 0.03)
+        && alike("frequency_hz", 1e-4)
+}
+
+/// Adds the rate to a sentence that does not hold at every rate of its CPU and work kernel.
+fn say_where(finding: &mut Finding, series: &[Series]) {
+    let mine = &series[finding.series[0]];
+    let relatives = series
+        .iter()
+        .filter(|other| (other.cpu, &other.kernel) == (mine.cpu, &mine.kernel));
+    if finding.series.len() == 1 && relatives.count() > 1 {
+        let rate = words::rate(mine.rate_hz);
+        finding.summary =
+            format!("{} (at {rate} only)", finding.summary.trim_end_matches('.')) + ".";
+    }
 }
 
 /// Share of the wall time that a finding accounts for.
@@ -73,10 +122,9 @@ fn consequence(finding: &Finding, series: &Series) -> f64 {
     }
 }
 
-/// How a series is named in a sentence.
+/// How the CPU of a series is named in a sentence.
 fn name(series: &Series) -> String {
-    match series.cpu {
-        Some(cpu) => format!("CPU {cpu} at {:.0} Hz", series.rate_hz),
-        None => format!("the series at {:.0} Hz", series.rate_hz),
-    }
+    series
+        .cpu
+        .map_or("the measured CPU".to_owned(), |cpu| format!("CPU {cpu}"))
 }

@@ -5,14 +5,24 @@
 
 use super::{Case, name};
 use crate::report::{Certainty, Evidence, Finding, Signal};
+use crate::words;
+
+/// A part per million of the time is nobody's problem; the list of signals still holds it.
+const SMALLEST: f64 = 1e-6;
 
 pub(super) fn recognise(case: Case<'_>) -> Vec<Finding> {
     case.series
         .signals
         .iter()
         .filter(|signal| !matches!(signal.origin, "sampling" | "alias"))
+        .filter(|signal| share(signal) >= SMALLEST)
         .map(|signal| finding(case, signal))
         .collect()
+}
+
+/// Share of the time that a signal takes.
+fn share(signal: &Signal) -> f64 {
+    signal.ns_per_event * signal.frequency_hz / 1e9
 }
 
 fn finding(case: Case<'_>, signal: &Signal) -> Finding {
@@ -23,12 +33,11 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
         // Which interrupt it is only counters or kernel events decide.
         certainty: if sampled { Certainty::Possible } else { Certainty::Likely },
         summary: format!(
-            "{} loses {:.0} ns at {:.3} Hz (+- {:.1e}), {:.4} % of its time.",
+            "Something takes {} from {} at {}, {} of its time.",
+            words::duration(signal.ns_per_event),
             name(case.series),
-            signal.ns_per_event,
-            signal.frequency_hz,
-            signal.uncertainty_hz,
-            signal.ns_per_event * signal.frequency_hz / 1e7,
+            words::frequency(signal.frequency_hz, signal.uncertainty_hz),
+            words::percent(share(signal)),
         ),
         evidence: [
             ("frequency_hz", Evidence::Number(signal.frequency_hz)),
@@ -40,7 +49,7 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
             if sampled {
                 "bandscope record --rate 10000,7777: an external signal keeps its frequency at both rates"
             } else {
-                "bandscope record --trace on: kernel events name the interrupt"
+                "perf stat -C CPU -e 'irq_vectors:*,irq:*' sleep 10: an interrupt at this rate is its cause"
             }
             .to_owned(),
         ),

@@ -127,11 +127,6 @@ impl DatFile {
             first_time,
         })
     }
-
-    /// What is strange about the file but harmless.
-    pub fn warnings(&self) -> &[ReadWarning] {
-        &self.warnings
-    }
 }
 
 /// Parses `.dat` text from memory, as [`DatFile::open`] and one replay would: the quanta, or the error.
@@ -202,6 +197,10 @@ impl Source for DatFile {
 
     fn series(&self) -> &[Series] {
         &self.series
+    }
+
+    fn warnings(&self) -> &[ReadWarning] {
+        &self.warnings
     }
 
     fn replay_quanta(&self, index: usize, visit: &mut dyn FnMut(Chunk<'_>)) -> Result<(), Error> {

@@ -36,14 +36,6 @@ pub fn open_any(path: &Path) -> Result<Input, Error> {
 }
 
 impl Input {
-    /// What is strange about the input but harmless.
-    pub fn warnings(&self) -> &[ReadWarning] {
-        match self {
-            Input::Recording(recording) => recording.warnings(),
-            Input::Dat(file) => file.warnings(),
-        }
-    }
-
     fn source(&self) -> &dyn Source {
         match self {
             Input::Recording(recording) => recording,
@@ -59,6 +51,10 @@ impl Source for Input {
 
     fn series(&self) -> &[Series] {
         self.source().series()
+    }
+
+    fn warnings(&self) -> &[ReadWarning] {
+        self.source().warnings()
     }
 
     fn replay_quanta(&self, index: usize, visit: &mut dyn FnMut(Chunk<'_>)) -> Result<(), Error> {
@@ -127,11 +123,6 @@ impl Inputs {
             places,
             warnings,
         }
-    }
-
-    /// What is strange about the inputs, alone or together, but harmless.
-    pub fn warnings(&self) -> &[ReadWarning] {
-        &self.warnings
     }
 }
 
@@ -219,6 +210,10 @@ impl Source for Inputs {
 
     fn series(&self) -> &[Series] {
         &self.series
+    }
+
+    fn warnings(&self) -> &[ReadWarning] {
+        &self.warnings
     }
 
     fn replay_quanta(&self, index: usize, visit: &mut dyn FnMut(Chunk<'_>)) -> Result<(), Error> {

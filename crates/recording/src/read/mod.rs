@@ -210,11 +210,6 @@ fn warn_of_leftovers(found: &[Found], warnings: &mut Vec<ReadWarning>) {
 }
 
 impl Opened {
-    /// What is strange about the recording but harmless.
-    pub fn warnings(&self) -> &[ReadWarning] {
-        &self.warnings
-    }
-
     /// Reads the quanta of one directory from its beginning.
     fn read_quanta(&self, found: &Found, visit: &mut dyn FnMut(&Quanta)) -> Result<(), Error> {
         let columns = quanta_columns();
@@ -314,6 +309,10 @@ impl Source for Opened {
 
     fn series(&self) -> &[Series] {
         &self.series
+    }
+
+    fn warnings(&self) -> &[ReadWarning] {
+        &self.warnings
     }
 
     fn replay_quanta(&self, index: usize, visit: &mut dyn FnMut(Chunk<'_>)) -> Result<(), Error> {

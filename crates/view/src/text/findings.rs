@@ -12,6 +12,9 @@ pub(crate) fn certainty(certainty: Certainty) -> &'static str {
     }
 }
 
+/// Findings that a reader takes in.
+const MOST: usize = 5;
+
 /// Most consequential first, as the analysis ordered them.
 pub(super) fn findings(report: &Report, page: &mut Page<'_>) {
     if report.findings.is_empty() {
@@ -19,7 +22,7 @@ pub(super) fn findings(report: &Report, page: &mut Page<'_>) {
     }
     page.blank();
     page.line(&[("Findings", Paint::Bold)]);
-    for finding in &report.findings {
+    for finding in report.findings.iter().take(MOST) {
         let sure = certainty(finding.certainty);
         let lead = format!("  {sure:8}  ");
         let paint = if finding.certainty == Certainty::Certain {
@@ -33,15 +36,32 @@ pub(super) fn findings(report: &Report, page: &mut Page<'_>) {
             page.wrapped(("            next: ", Paint::Dim), step, Paint::Plain);
         }
     }
+    if let Some(more) = report
+        .findings
+        .len()
+        .checked_sub(MOST)
+        .filter(|more| *more > 0)
+    {
+        page.line(&[(
+            &format!("  and {more} of less consequence: --format json"),
+            Paint::Dim,
+        )]);
+    }
 }
 
 /// What limits all of the above.
 pub(super) fn warnings(report: &Report, page: &mut Page<'_>) {
-    if report.warnings.is_empty() {
+    // What was not measured stands under how it was measured, a few lines below.
+    let mut warnings = report
+        .warnings
+        .iter()
+        .filter(|warning| warning.kind != "not-measured")
+        .peekable();
+    if warnings.peek().is_none() {
         return;
     }
     page.blank();
-    for warning in &report.warnings {
+    for warning in warnings {
         let mut text = warning.message.trim().to_owned();
         if let Some(advice) = &warning.advice {
             text = format!("{} Advice: {}", text, advice.trim());
