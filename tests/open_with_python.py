@@ -15,8 +15,8 @@ import tempfile
 binary = pathlib.Path(sys.argv[1]).resolve()
 root = pathlib.Path(__file__).resolve().parent.parent
 document = (root / "docs" / "recording-format.md").read_text()
-blocks = re.findall(r"```python\n(.*?)```", document, re.S)
-assert len(blocks) >= 2, "docs/recording-format.md should show one block for DuckDB and one for pandas"
+(sql,) = re.findall(r"```sql\n(.*?)```", document, re.S)
+(pandas,) = re.findall(r"```python\n(.*?)```", document, re.S)
 
 with tempfile.TemporaryDirectory() as directory:
     record = [binary, "record", "--machine", "simulated:tick+flips", "--duration", "2s"]
@@ -25,11 +25,14 @@ with tempfile.TemporaryDirectory() as directory:
     report = json.loads(subprocess.run(report, cwd=directory, check=True, capture_output=True).stdout)
     quanta = sum(series["quanta"] for series in report["series"])
     units = sum(series["units"] for series in report["series"])
-    for block in blocks:
-        # Each block ends with an expression that gives the rows and the sum of their counts.
-        *statements, expression = block.strip().splitlines()
-        program = "\n".join([*statements, f"print(*map(int, {expression}))"])
+    programs = {
+        "DuckDB": f"import duckdb; rows = duckdb.sql({sql!r}).fetchall(); "
+        "print(sum(row[3] for row in rows), round(sum(row[3] * row[4] for row in rows)))",
+        "pandas": f"{pandas.strip()}; print(len(quanta), quanta['count'].sum())",
+    }
+    for name, program in programs.items():
         result = subprocess.run([sys.executable, "-c", program], cwd=directory, capture_output=True, text=True)
         assert result.returncode == 0, result.stderr
-        assert result.stdout.split() == [str(quanta), str(units)], (result.stdout, quanta, units)
-        print(f"{statements[0]}: {quanta} quanta, {units} units")
+        found = result.stdout.split()[-2:]
+        assert found == [str(quanta), str(units)], (name, result.stdout, quanta, units)
+        print(f"{name}: {quanta} quanta, {units} units")

@@ -9,6 +9,7 @@
 //! own account; other tasks of the machine add gaps of theirs.
 
 use bandscope_probe::clock::{self, Ordered, Plain};
+use bandscope_probe::kernels::kernel_for_rate;
 use bandscope_probe::kernels::{self, NativeKernel, Visitor};
 use bandscope_probe::{ThisMachine, boundary, default_kernel, pin, preparation, self_test};
 use bandscope_sampler::machine::{Choice, Length};
@@ -56,20 +57,6 @@ impl std::fmt::Display for Spread {
     }
 }
 
-/// The kernel that is advised for a rate: the short one above 100 kHz.
-fn kernel_for(rate_hz: f64) -> &'static str {
-    let short = if cfg!(target_arch = "x86_64") {
-        "mulss20"
-    } else {
-        "fmul20"
-    };
-    if rate_hz > 100_000.0 {
-        short
-    } else {
-        default_kernel()
-    }
-}
-
 struct Boundary<C> {
     clock: C,
     quantum_ticks: f64,
@@ -100,7 +87,7 @@ fn boundaries(repetitions: usize, ticks_per_ns: f64) {
     for _ in 0..repetitions {
         for (rate, reads, costs) in &mut rows {
             let quantum_ticks = ticks_per_ns * 1e9 / *rate;
-            let kernel = kernel_for(*rate);
+            let kernel = kernel_for_rate(*rate);
             let found = if *reads == "plain" {
                 kernels::dispatch(
                     kernel,
@@ -130,7 +117,7 @@ fn boundaries(repetitions: usize, ticks_per_ns: f64) {
         };
         println!(
             "| {rate} | {} | {reads} | {} | {} | {} | {} | {} |",
-            kernel_for(rate),
+            kernel_for_rate(rate),
             of(|cost| cost.first, 1.0),
             of(|cost| cost.first, 100.0 / quantum_ticks),
             of(|cost| cost.last, 1.0),
@@ -164,7 +151,7 @@ fn reads(repetitions: usize, ticks_per_ns: f64) {
     println!("\nOne read alone: {costs:?} ticks. Pace on quanta of 100 us without a gap:\n");
     println!("| work kernel | reads | ticks per unit | variation, % |");
     println!("|---|---|---|---|");
-    let names = [default_kernel(), kernel_for(1e6)];
+    let names = [default_kernel(), kernel_for_rate(1e6)];
     let mut rows: Vec<(&str, &str, Vec<f64>, Vec<f64>)> = names
         .iter()
         .flat_map(|name| {
@@ -262,7 +249,7 @@ fn handling(
     let request = Request {
         cpus: vec![cpu],
         rates_hz: vec![rate_hz],
-        kernels: vec![kernel_for(rate_hz).to_owned()],
+        kernels: vec![kernel_for_rate(rate_hz).to_owned()],
         length: Length::Duration(0.5),
         start_delay_s: 0.05,
         segment_s: 1.0,

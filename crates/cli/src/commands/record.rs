@@ -5,6 +5,7 @@ use crate::progress::Progress;
 use crate::values::{self, CpuList};
 use anyhow::{Context, Result, bail};
 use bandscope_probe::ThisMachine;
+use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_recording::manifest::{Manifest, SCHEMA, State};
 use bandscope_recording::write::Writer;
 use bandscope_sampler::machine::{Choice, Length};
@@ -37,7 +38,7 @@ pub struct Arguments {
     /// How many quanta to measure of each rate and work kernel, in place of a duration.
     #[arg(long, value_name = "N", value_parser = values::samples)]
     samples: Option<u64>,
-    /// Work kernels, see `bandscope kernels`; several alternate [default: a register chain]
+    /// Work kernels, see `bandscope kernels`; several alternate [default: a register chain, above 100 kHz a short one]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     kernel: Vec<String>,
     /// How long the work kernel runs before the first quantum.
@@ -49,9 +50,9 @@ pub struct Arguments {
     /// Ticks per nanosecond of the clock, in place of what calibration finds.
     #[arg(long, value_name = "X", value_parser = values::ticks_per_ns)]
     ticks_per_ns: Option<f64>,
-    /// How to read the clock inside a quantum; at its end it is always read in order.
-    #[arg(long, value_enum, default_value_t = ClockRead::Plain)]
-    clock_read: ClockRead,
+    /// How to read the clock inside a quantum; at its end it is always read in order [default: plain, above 100 kHz ordered]
+    #[arg(long, value_enum)]
+    clock_read: Option<ClockRead>,
     /// Read performance counters after gaps: if they are there and cheap, always, or never.
     #[arg(long, value_enum, default_value_t = When::Auto)]
     counters: When,
@@ -186,18 +187,25 @@ fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &Request) {
         .map(|&(index, quanta)| quanta as f64 / series[index].0)
         .sum();
     settings.start_delay_s = request.start_delay_s;
-    settings.clock_read = format!("{:?}", arguments.clock_read).to_lowercase();
+    settings.clock_read = if request.ordered_reads {
+        "ordered"
+    } else {
+        "plain"
+    }
+    .into();
     settings.buffered = request.buffered;
 }
 
 impl Arguments {
     /// The resolved plan.
     fn request(&self) -> Request {
+        let fastest = self.rate.iter().copied().fold(0.0, f64::max);
+        let clock_read = self.clock_read.map(|read| read == ClockRead::Ordered);
         Request {
             cpus: self.cpus.clone().map_or(Vec::new(), |list| list.0),
             rates_hz: self.rate.clone(),
             kernels: if self.kernel.is_empty() {
-                vec![bandscope_probe::default_kernel().to_owned()]
+                vec![kernel_for_rate(fastest).to_owned()]
             } else {
                 self.kernel.clone()
             },
@@ -207,7 +215,7 @@ impl Arguments {
             start_delay_s: self.start_delay,
             segment_s: self.segment,
             ticks_per_ns: self.ticks_per_ns,
-            ordered_reads: self.clock_read == ClockRead::Ordered,
+            ordered_reads: clock_read.unwrap_or_else(|| ordered_for_rate(fastest)),
             buffered: self.buffered,
             counters: match self.counters {
                 When::Auto => Choice::Auto,

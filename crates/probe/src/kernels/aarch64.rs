@@ -64,4 +64,4 @@ work_kernel! {
     },
 }
 
-kernel_list! { default Fmul80, Fmul80, Fmul20 }
+kernel_list! { default Fmul80, short Fmul20, Fmul80, Fmul20 }

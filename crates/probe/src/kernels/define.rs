@@ -110,9 +110,11 @@ macro_rules! placements {
 
 /// The one list of an architecture's work kernels.
 macro_rules! kernel_list {
-    (default $default:ident, $($type:ident),+) => {
+    (default $default:ident, short $short:ident, $($type:ident),+) => {
         /// The work kernel that is used unless another is asked for.
         pub const DEFAULT: &str = <$default as NativeKernel>::INFO.name;
+        /// The one for quanta in which the default fits too few times.
+        pub const SHORT: &str = <$short as NativeKernel>::INFO.name;
 
         /// All of them, in the order in which they are shown.
         pub const ALL: &[Info] = &[$(<$type as NativeKernel>::INFO),+];

@@ -112,6 +112,26 @@ pub fn default_kernel() -> &'static str {
     native::DEFAULT
 }
 
+/// Rate in hertz above which quanta are short: below 10 us, a unit of the default kernel is more than a hundredth of a
+/// quantum, and what a plain clock read shifts between two units would be as much.
+pub const SHORT_QUANTA_HZ: f64 = 100_000.0;
+
+/// The work kernel that is used for quanta of up to `rate_hz` unless another is asked for.
+pub fn kernel_for_rate(rate_hz: f64) -> &'static str {
+    if rate_hz > SHORT_QUANTA_HZ {
+        native::SHORT
+    } else {
+        native::DEFAULT
+    }
+}
+
+/// Whether to read the clock ordered inside quanta of up to `rate_hz` unless the user says. A plain read
+/// comes before the unit's work is done and so moves time from a quantum's first unit to its last: nothing that matters in a long
+/// quantum, 2 % of one of 1 us (docs/figures.md).
+pub fn ordered_for_rate(rate_hz: f64) -> bool {
+    rate_hz > SHORT_QUANTA_HZ
+}
+
 /// Checks that this CPU can run the work kernel `name`.
 ///
 /// # Errors

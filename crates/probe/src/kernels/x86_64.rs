@@ -198,6 +198,6 @@ work_kernel! {
 }
 
 kernel_list! {
-    default Mulss80,
+    default Mulss80, short Mulss20,
     Mulss80, Mulss20, Imul20, Crc32x20, FtqO0, FtqO2, FtqUnrolled, FtqFloat20Stack
 }
