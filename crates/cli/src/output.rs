@@ -1,45 +1,70 @@
 //! Where results go: standard output or a file; and how an error ends the program.
 
 use anyhow::{Context, Result};
+use std::fs::OpenOptions;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Writes a result to `path`, or to standard output where there is none.
 ///
-/// A file appears whole or not at all: it is written beside its place and renamed.
+/// A regular file appears whole or not at all: it is written beside its place and renamed. Whatever else `path` names,
+/// such as a device or a pipe, is written to and left in its place.
 ///
 /// # Errors
 /// If it cannot be written. A reader that closed the pipe is no error: it has what it wanted.
 pub fn write(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    let Some(path) = path else {
-        let mut out = BufWriter::new(io::stdout().lock());
-        let result = render(&mut out).and_then(|()| Ok(out.flush()?));
-        return result.or_else(|error| {
-            if closed_pipe(&error) {
-                Ok(())
-            } else {
-                Err(error)
-            }
-        });
+    let result = match path {
+        None => render_into(io::stdout().lock(), render),
+        Some(path) if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) => {
+            let file = OpenOptions::new().write(true).open(path);
+            let file = file.with_context(|| format!("{}: cannot write", path.display()))?;
+            render_into(file, render)
+        }
+        Some(path) => write_file(path, render),
     };
-    let mut name = path
+    result.or_else(|error| {
+        if closed_pipe(&error) {
+            Ok(())
+        } else {
+            Err(error)
+        }
+    })
+}
+
+fn render_into(out: impl Write, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let mut out = BufWriter::new(out);
+    render(&mut out)?;
+    Ok(out.flush()?)
+}
+
+fn write_file(path: &Path, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    // The file that a link leads to is replaced, not the link.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let name = target
         .file_name()
-        .context("found a directory as --output, expected a file")?
-        .to_owned();
-    name.push(".tmp");
-    let temporary = path.with_file_name(name);
-    let file = std::fs::File::create(&temporary)
-        .with_context(|| format!("{}: cannot create", temporary.display()))?;
-    let mut out = BufWriter::new(file);
-    render(&mut out)
-        .and_then(|()| Ok(out.flush()?))
-        .and_then(|()| Ok(std::fs::rename(&temporary, path)?))
+        .context("--output: expected the name of a file")?;
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(name);
+    hidden.push(format!(".{}.tmp", std::process::id()));
+    let temporary = target.with_file_name(hidden);
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&temporary);
+    let file = file.with_context(|| format!("{}: cannot create", temporary.display()))?;
+    render_into(file, render)
+        .and_then(|()| Ok(std::fs::rename(&temporary, &target)?))
         .inspect_err(|_| {
             // The half file is of no use; if it cannot be removed, the error that matters is the first.
             let _ = std::fs::remove_file(&temporary);
         })
         .with_context(|| format!("{}: cannot write", path.display()))
+}
+
+/// Says something beside the result, on standard error. Nobody may be listening, which is no error.
+pub fn note(text: std::fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Whether colour suits standard output: a terminal, and no `NO_COLOR` (<https://no-color.org>).
@@ -52,7 +77,7 @@ pub fn colour() -> bool {
 /// Prints an error as one line on standard error; exit status 2.
 pub fn fail(error: &anyhow::Error) -> ExitCode {
     // `{:#}` joins the causes with colons.
-    let _ = writeln!(io::stderr(), "bandscope: {error:#}");
+    note(format_args!("bandscope: {error:#}"));
     ExitCode::from(2)
 }
 

@@ -51,6 +51,39 @@ fn this_machine_refuses_what_it_has_not() {
 }
 
 #[test]
+fn a_pipe_as_output_is_written_to_and_left_in_its_place() {
+    use std::os::unix::fs::FileTypeExt;
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let more = ["--samples", "100", "--output", "it.bandscope"];
+    succeed(directory.path(), &[&SIMULATED[..], &more].concat());
+    let mut writer = bandscope(directory.path())
+        .args(["report", "it.bandscope", "--output", "pipe"])
+        .spawn()
+        .unwrap();
+    let text = std::fs::read_to_string(&pipe).unwrap();
+    assert!(writer.wait().unwrap().success());
+    assert!(text.contains("Where the time went"), "{text}");
+    assert!(std::fs::metadata(&pipe).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn nobody_need_listen_to_standard_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let status = bandscope(directory.path())
+        .args(["report", "absent"])
+        .stderr(full)
+        .status();
+    assert_eq!(status.unwrap().code(), Some(2));
+}
+
+#[test]
 fn an_output_that_exists_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let output = directory.path().join("it.bandscope");

@@ -21,6 +21,9 @@ const TICKS_PER_NS: f64 = 2.0;
 const CPUS: u32 = 64;
 /// Time between two segments, in ticks: 10 us, about what changing the work kernel takes.
 const BETWEEN_SEGMENTS: f64 = 20_000.0;
+/// What a scenario is told that leads beyond simulated time.
+const EXHAUSTED: &str =
+    "the simulated machine's 37 hours are over: choose a shorter run or smaller parameters";
 /// Quanta that are handed over at a time.
 const BATCH: usize = 1 << 15;
 
@@ -87,6 +90,7 @@ impl Machine for SimulatedMachine {
             settings: manifest::Settings {
                 machine: format!("simulated:{}", self.scenario.text()),
                 cpus,
+                buffered: request.buffered,
                 ..manifest::Settings::default()
             },
             ..Manifest::default()
@@ -200,6 +204,10 @@ fn run_segments(
             gap_threshold_ticks: facts.gap_threshold_ticks,
             origin,
         };
+        if world.is_exhausted() {
+            sink.error = Some(EXHAUSTED.into());
+            return true;
+        }
         let start = clock.now();
         sink.begin_segment(start - origin, index);
         if measure(&mut clock, &mut kernel, sink, &segment, start) == Outcome::Stopped {
@@ -287,6 +295,10 @@ impl Sink for SimulatedSink<'_> {
             self.flush();
         }
         if self.error.is_some() || self.stop.load(Ordering::Relaxed) {
+            return Flow::Stop;
+        }
+        if self.world.is_exhausted() {
+            self.error = Some(EXHAUSTED.into());
             return Flow::Stop;
         }
         self.number += 1;
@@ -400,6 +412,22 @@ mod tests {
         let (quanta, _, _) = run("drift:ppm=750", &request(vec![10_000.0], 0.5));
         let last = quanta[0].end[4999] as f64;
         assert!((last / (5000.0 * 200_000.0) - 1.00075).abs() < 1e-6);
+    }
+
+    #[test]
+    fn simulated_time_ends_in_an_error() {
+        for (scenario, delay) in [("tick:cost=1000000s", 0.0), ("quiet", 180_000.0)] {
+            let mut machine = SimulatedMachine::new(Scenario::parse(scenario).unwrap());
+            let request = Request {
+                start_delay_s: delay,
+                ..request(vec![1e4], 1.0)
+            };
+            let mut manifest = machine.prepare(&request).unwrap();
+            let stop = AtomicBool::new(false);
+            let error = machine.run(&request, &mut manifest, &stop, &mut |_| Ok(()));
+            assert!(error.unwrap_err().to_string().contains("37 hours"));
+            assert_eq!(manifest.state, State::Failed);
+        }
     }
 
     #[test]

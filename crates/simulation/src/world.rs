@@ -14,8 +14,12 @@ const FRACTION_BITS: u32 = 16;
 /// Fixed-point time of one tick.
 const TICK: f64 = (1u64 << FRACTION_BITS) as f64;
 
+/// Simulated time ends here, an hour before it would overflow.
+const END: u64 = u64::MAX / 100 * 97;
+
 /// Fixed-point time of `ticks`.
 fn fixed(ticks: f64) -> u64 {
+    // The conversion saturates; sums below do too, so that an absurd scenario ends its run and not the program.
     (ticks * TICK).round() as u64
 }
 
@@ -119,7 +123,7 @@ impl World {
     /// Lets time pass without work, as between two segments.
     pub fn idle(&self, ticks: f64) {
         let mut state = self.0.borrow_mut();
-        let until = state.now + fixed(ticks);
+        let until = state.now.saturating_add(fixed(ticks));
         state.run_until(until);
     }
 
@@ -131,7 +135,12 @@ impl World {
             .iter_mut()
             .map(|pending| pending.source.boundary(quantum))
             .sum();
-        state.now += fixed(cost);
+        state.now = state.now.saturating_add(fixed(cost));
+    }
+
+    /// Whether the time that can be simulated is used up.
+    pub fn is_exhausted(&self) -> bool {
+        self.0.borrow().now >= END
     }
 
     /// What really happened so far.
@@ -143,14 +152,14 @@ impl World {
 impl State {
     /// One unit of work that meets at least one action.
     fn disturbed_unit(&mut self) {
-        let mut end = self.now + self.unit;
-        while self.next <= end {
+        let mut end = self.now.saturating_add(self.unit);
+        while self.next <= end && self.next < u64::MAX {
             let at = self.next.max(self.now);
             let before = self.unit;
-            end += self.act(at);
+            end = end.saturating_add(self.act(at));
             if self.unit != before {
                 let left = (end - at) as f64 / before as f64;
-                end = at + (left * self.unit as f64).round() as u64;
+                end = at.saturating_add((left * self.unit as f64).round() as u64);
             }
         }
         self.now = end;
@@ -159,8 +168,8 @@ impl State {
     /// Time passes without work.
     fn run_until(&mut self, until: u64) {
         let mut end = until;
-        while self.next <= end {
-            end += self.act(self.next.max(self.now));
+        while self.next <= end && self.next < u64::MAX {
+            end = end.saturating_add(self.act(self.next.max(self.now)));
         }
         self.now = end;
     }
@@ -205,7 +214,7 @@ impl WorkKernel for World {
     #[inline]
     fn execute(&mut self) {
         let mut state = self.0.borrow_mut();
-        let end = state.now + state.unit;
+        let end = state.now.saturating_add(state.unit);
         if end < state.next {
             state.now = end;
         } else {

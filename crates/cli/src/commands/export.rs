@@ -47,7 +47,7 @@ enum Format {
 
 /// Reads, selects, writes.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let source = super::report::open(&[arguments.input.clone()])?;
+    let source = super::report::open(std::slice::from_ref(&arguments.input))?;
     let chosen: Vec<usize> = (0..source.series().len())
         .filter(|&index| arguments.chooses(&source.series()[index]))
         .collect();

@@ -1,6 +1,7 @@
 //! Bare `bandscope`: ten seconds of this machine, and what was found.
 
 use super::{record, report};
+use crate::output;
 use anyhow::Result;
 use clap::{Args, FromArgMatches};
 use std::process::ExitCode;
@@ -9,7 +10,7 @@ use std::process::ExitCode;
 pub fn run() -> Result<ExitCode> {
     let recorded = record::record(&defaults()?)?;
     report::print_text(&recorded.path)?;
-    eprintln!("recording: {}", recorded.path.display());
+    output::note(format_args!("recording: {}", recorded.path.display()));
     Ok(recorded.exit_code)
 }
 

@@ -1,6 +1,7 @@
 //! `bandscope record`: measures and writes a recording.
 
 use crate::interrupt::Interrupt;
+use crate::output;
 use crate::progress::Progress;
 use crate::values::{self, CpuList};
 use anyhow::{Context, Result, bail};
@@ -92,7 +93,7 @@ pub struct Recorded {
 /// Records and prints where.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let recorded = record(arguments)?;
-    crate::output::write(None, |out| {
+    output::write(None, |out| {
         Ok(writeln!(out, "{}", recorded.path.display())?)
     })?;
     Ok(recorded.exit_code)
@@ -121,7 +122,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
         &interrupt,
         &mut writer,
     );
-    if let Err(MachineError::Consumer(_)) = &measured {
+    if measured.is_err() {
         manifest.state = State::Failed;
     }
     // What was written before an error is kept: the manifest says what is there. The first error is the
@@ -133,10 +134,10 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     })?;
     finished?;
     if manifest.state == State::Interrupted {
-        eprintln!(
+        output::note(format_args!(
             "bandscope: interrupted; what was measured until then is kept in {}",
             path.display()
-        );
+        ));
     }
     Ok(Recorded {
         path,
@@ -159,8 +160,10 @@ fn measure(
         '_,
     >| {
         let (rate, kernel) = &series[batch.series];
-        writer.append_quanta(batch.cpu, *rate, kernel, batch.quanta)?;
-        writer.append_gaps(batch.cpu, batch.gaps)?;
+        // Both, whatever becomes of the first: the writer counts what it could not keep.
+        let quanta = writer.append_quanta(batch.cpu, *rate, kernel, batch.quanta);
+        let gaps = writer.append_gaps(batch.cpu, batch.gaps);
+        quanta.and(gaps)?;
         if let Some(&end) = batch.quanta.end.last() {
             progress.set(end as f64 / ticks_per_s);
         }
@@ -193,7 +196,6 @@ fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &Request) {
         "plain"
     }
     .into();
-    settings.buffered = request.buffered;
 }
 
 impl Arguments {
