@@ -47,13 +47,22 @@ fn is_default(name: &str) -> bool {
 
 fn kernels_as_text(out: &mut dyn Write) -> Result<()> {
     for kernel in kernels() {
-        let note = match (is_default(kernel.name), check(kernel.name)) {
-            (true, _) => " (default)",
-            (false, Ok(_)) => "",
-            (false, Err(_)) => " (not on this CPU)",
+        let note = match (
+            is_default(kernel.name),
+            check(kernel.name),
+            kernel.keeps_rules,
+        ) {
+            (true, ..) => " (default)",
+            (_, Err(_), _) => " (not on this CPU)",
+            (_, _, false) => " (*)",
+            _ => "",
         };
         writeln!(out, "{:18} {}{note}", kernel.name, kernel.description)?;
     }
+    writeln!(
+        out,
+        "\n(*) breaks the rules for a noise probe (docs/measuring.md): there to reproduce what was published"
+    )?;
     Ok(())
 }
 
