@@ -149,7 +149,8 @@ impl Writer {
         for (track, _) in &mut self.gaps {
             result = result.and(finish_track(track, &run, &mut self.scratch));
         }
-        result.and(json::write(&self.directory, &self.final_manifest(manifest)))
+        let last = json::write(&self.directory, &self.final_manifest(manifest));
+        result.and(last).and(json::sync_parent(&self.directory))
     }
 
     fn final_manifest(&self, manifest: &Manifest) -> Manifest {
