@@ -3,6 +3,7 @@
 //! * `scan`: which parts there are, and which are missing;
 //! * `part`: one file, checked and decoded;
 //! * `extent`: which gaps are a series' own;
+//! * `guard`: panics of the file library as errors;
 //! * `rows`: columns back into quanta and gaps;
 //! * [`ReadWarning`]: what is strange but harmless.
 //!
@@ -11,6 +12,7 @@
 //! error that names it; nothing is skipped silently.
 
 mod extent;
+mod guard;
 mod part;
 mod rows;
 mod scan;

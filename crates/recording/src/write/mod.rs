@@ -6,7 +6,7 @@
 //!
 //! Memory does not grow with the length of a run: rows wait for a row group of at most 65,536, and if
 //! many series run at once the fullest is written early. A run that is killed keeps every finished part;
-//! at most 30 s of data are under way at any time.
+//! at most 30 s of what was appended are under way at any time.
 
 mod part;
 mod rows;
