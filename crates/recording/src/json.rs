@@ -4,12 +4,12 @@
 
 use crate::gaps::MAX_COUNTERS;
 use crate::layout::MANIFEST_FILE;
-use crate::manifest::SCHEMA;
+use crate::manifest::{SCHEMA, TICKS_PER_NS};
 use crate::text::quoted;
 use crate::{Error, Manifest};
 use serde::Deserialize;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
 /// The largest `recording.json` that is read, in bytes. One of a day's run on 1,000 CPUs has about 1 MiB.
@@ -33,12 +33,12 @@ pub(crate) fn write(directory: &Path, manifest: &Manifest) -> Result<(), Error> 
         file.write_all(&json)?;
         file.sync_all()
     });
+    let written = written.and_then(|()| std::fs::rename(&temporary, &path));
     if let Err(error) = written {
         // A second failure would say nothing that the first does not.
         let _ = std::fs::remove_file(&temporary);
         return Err(Error::io(&path, "cannot write")(error));
     }
-    std::fs::rename(&temporary, &path).map_err(Error::io(&path, "cannot put into place"))?;
     sync_directory(directory)
 }
 
@@ -49,11 +49,26 @@ pub(crate) fn sync_directory(directory: &Path) -> Result<(), Error> {
         .map_err(Error::io(directory, "cannot write"))
 }
 
+/// Makes the name of the recording at `directory` itself last.
+pub(crate) fn sync_parent(directory: &Path) -> Result<(), Error> {
+    let parent = match directory.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return Ok(()),
+    };
+    match sync_directory(parent) {
+        // To make an entry in a directory one need not be allowed to read it; then there is no way to wait
+        // for it, and the recording is whole all the same.
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => Ok(()),
+        other => other,
+    }
+}
+
 /// Reads the manifest of the recording in `directory`.
 pub(crate) fn read(directory: &Path) -> Result<Manifest, Error> {
     let path = directory.join(MANIFEST_FILE);
     let file = File::open(&path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::File {
+        ErrorKind::NotFound => Error::File {
             path: directory.into(),
             found: format!("a directory without {MANIFEST_FILE}"),
             expected: "a recording: a directory that `bandscope record` wrote".into(),
@@ -111,10 +126,11 @@ pub(crate) fn check(path: &Path, manifest: &Manifest) -> Result<(), Error> {
         })
     };
     let ticks_per_ns = manifest.clock.ticks_per_ns;
-    if !(ticks_per_ns.is_finite() && ticks_per_ns > 0.0) {
+    // A NaN lies in no range.
+    if !TICKS_PER_NS.contains(&ticks_per_ns) {
         return refuse(
             format!("clock.ticks_per_ns {ticks_per_ns}"),
-            "a positive number",
+            &format!("{} to {}", TICKS_PER_NS.start(), TICKS_PER_NS.end()),
         );
     }
     if manifest.counters.len() > MAX_COUNTERS {
@@ -160,6 +176,20 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_put_into_place_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join(MANIFEST_FILE)).unwrap();
+        let message = write(directory.path(), &manifest())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("recording.json: cannot write"),
+            "{message}"
+        );
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
     fn an_older_and_a_newer_minor_version_read() {
         let json = format!(
             r#"{{"schema":"{SCHEMA}","clock":{{"ticks_per_ns":2.3}},"a-field-of-tomorrow":[1]}}"#
@@ -180,8 +210,11 @@ mod tests {
                 ..Counter::default()
             })
             .collect();
-        let mut clock = manifest();
-        clock.clock.ticks_per_ns = 0.0;
+        let clock = |ticks_per_ns| {
+            let mut manifest = manifest();
+            manifest.clock.ticks_per_ns = ticks_per_ns;
+            manifest
+        };
         let json = |manifest: &Manifest| serde_json::to_vec(manifest).unwrap();
         for (bytes, wanted) in [
             (b"{".to_vec(), "r.json:1: found"),
@@ -193,7 +226,13 @@ mod tests {
             ),
             (json(&counters), "two counters of one name"),
             (json(&many), "6 counters"),
-            (json(&clock), "clock.ticks_per_ns 0"),
+            (
+                json(&clock(0.0)),
+                "clock.ticks_per_ns 0, expected 0.001 to 100",
+            ),
+            (json(&clock(-2.3)), "clock.ticks_per_ns -2.3"),
+            (json(&clock(1e-300)), "expected 0.001 to 100"),
+            (json(&clock(1e300)), "expected 0.001 to 100"),
             (vec![b' '; MAX_BYTES as usize + 1], "more than 16 MiB"),
         ] {
             let message = parse(Path::new("r.json"), &bytes).unwrap_err().to_string();

@@ -54,6 +54,13 @@ impl fmt::Display for Directory {
 }
 
 impl Directory {
+    /// CPU that was measured.
+    pub fn cpu(&self) -> Option<u32> {
+        match self {
+            Directory::Quanta { cpu, .. } | Directory::Gaps { cpu } => Some(*cpu),
+        }
+    }
+
     /// Parses a path inside a recording; `None` for anything that [`Directory`] does not print itself.
     pub fn parse(path: &str) -> Option<Directory> {
         let parts: Vec<&str> = path.split('/').collect();

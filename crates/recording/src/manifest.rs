@@ -10,6 +10,11 @@ use std::collections::BTreeMap;
 /// The schema that this version writes, and the only major version that it reads.
 pub const SCHEMA: &str = "bandscope.recording/1";
 
+/// Ticks per nanosecond that a clock may have: 1 MHz to 100 GHz. The slowest counter that architectures allow
+/// (the generic timer of Armv8.0 boards, some MHz) and the fastest (the TSC, below 10 GHz) lie well within;
+/// beyond it, durations in ticks overflow or round to nothing.
+pub const TICKS_PER_NS: std::ops::RangeInclusive<f64> = 0.001..=100.0;
+
 /// The contents of `recording.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

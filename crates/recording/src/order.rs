@@ -4,7 +4,7 @@
 //! read. An analysis may rely on it: no quantum ends before it starts, none overlaps the next, and no
 //! difference of two columns is negative.
 
-use crate::{Gap, Quanta};
+use crate::{Gap, GapKind, Quanta};
 
 /// The largest tick: times are signed in the files, since people subtract them there.
 pub const MAX_TICKS: u64 = i64::MAX as u64;
@@ -130,46 +130,70 @@ impl QuantaOrder {
 #[derive(Clone, Debug, Default)]
 pub struct GapOrder {
     rows: u64,
-    start: u64,
+    /// Where the last gap was dealt with.
+    end: u64,
+    segment: u32,
 }
 
 impl GapOrder {
     /// Checks the next batch.
     pub fn check(&mut self, gaps: &[Gap]) -> Result<(), Disorder> {
         for gap in gaps {
-            let wrong = if gap.start < self.start {
-                Some((
-                    format!("start {}", gap.start),
-                    format!("{} or later, where the gap before it started", self.start),
-                ))
-            } else if gap.start.saturating_add(gap.duration).max(gap.handling) > MAX_TICKS {
-                Some((
-                    format!(
-                        "a gap of {} ticks, handled in {}",
-                        gap.duration, gap.handling
-                    ),
-                    format!("times up to {MAX_TICKS}"),
-                ))
-            } else {
-                (gap.segment > MAX_NUMBER).then(|| {
-                    (
-                        format!("segment {}", gap.segment),
-                        format!("at most {MAX_NUMBER}"),
-                    )
-                })
-            };
-            if let Some((found, expected)) = wrong {
+            if let Some((found, expected)) = self.find(gap) {
                 return Err(Disorder {
                     row: self.rows,
                     found,
                     expected,
                 });
             }
-            self.start = gap.start;
+            self.end = end(gap);
+            self.segment = gap.segment;
             self.rows += 1;
         }
         Ok(())
     }
+
+    /// What is wrong with a gap that follows upon those before it: found and expected.
+    fn find(&self, gap: &Gap) -> Option<(String, String)> {
+        if gap.start < self.end {
+            return Some((
+                format!("start {}", gap.start),
+                format!(
+                    "{} or later, where the gap before it was dealt with",
+                    self.end
+                ),
+            ));
+        }
+        if end(gap) > MAX_TICKS {
+            return Some((
+                format!(
+                    "a gap of {} ticks, handled in {}",
+                    gap.duration, gap.handling
+                ),
+                format!("times up to {MAX_TICKS}"),
+            ));
+        }
+        if (gap.kind == GapKind::Checkpoint) != (gap.duration == 0) {
+            return Some((
+                format!("a {:?} of {} ticks", gap.kind, gap.duration),
+                "gaps of more than 0 ticks and checkpoints of 0".into(),
+            ));
+        }
+        if gap.segment < self.segment || gap.segment > MAX_NUMBER {
+            return Some((
+                format!("segment {}", gap.segment),
+                format!("{} to {MAX_NUMBER}", self.segment),
+            ));
+        }
+        None
+    }
+}
+
+/// The tick at which measuring went on after a gap.
+fn end(gap: &Gap) -> u64 {
+    gap.start
+        .saturating_add(gap.duration)
+        .saturating_add(gap.handling)
 }
 
 #[cfg(test)]
@@ -278,12 +302,67 @@ mod tests {
         let gap = |start, duration| Gap {
             start,
             duration,
+            segment: 2,
             ..Gap::default()
         };
+        let checkpoint = Gap {
+            kind: GapKind::Checkpoint,
+            handling: 7,
+            ..gap(15, 0)
+        };
         let mut order = GapOrder::default();
-        assert_eq!(order.check(&[gap(5, 10), gap(15, 0)]), Ok(()));
-        assert_eq!(order.check(&[gap(15, 2)]), Ok(()));
-        assert_eq!(order.check(&[gap(14, 2)]).unwrap_err().row, 3);
-        assert!(order.check(&[gap(20, u64::MAX)]).is_err());
+        assert_eq!(order.check(&[gap(5, 10), checkpoint]), Ok(()));
+        assert_eq!(order.check(&[gap(22, 2)]), Ok(()));
+        let back = Gap {
+            segment: 1,
+            ..gap(24, 2)
+        };
+        for (wrong, found) in [
+            (gap(23, 2), "start 23"),
+            (gap(24, 0), "a Gap of 0 ticks"),
+            (
+                Gap {
+                    duration: 1,
+                    start: 30,
+                    ..checkpoint
+                },
+                "a Checkpoint of 1 ticks",
+            ),
+            (back, "segment 1"),
+            (
+                Gap {
+                    segment: 1 << 31,
+                    ..back
+                },
+                "segment 2147483648",
+            ),
+            (
+                gap(30, u64::MAX),
+                "a gap of 18446744073709551615 ticks, handled in 0",
+            ),
+            (
+                Gap {
+                    handling: 1 << 63,
+                    ..gap(30, 1)
+                },
+                "a gap of 1 ticks, handled in 9223372036854775808",
+            ),
+        ] {
+            let disorder = order.clone().check(&[wrong]).unwrap_err();
+            assert_eq!((disorder.row, &*disorder.found), (3, found));
+        }
+    }
+
+    #[test]
+    fn a_gap_starts_after_the_one_before_was_handled() {
+        let gap = |start| Gap {
+            start,
+            duration: 10,
+            handling: 5,
+            ..Gap::default()
+        };
+        assert_eq!(GapOrder::default().check(&[gap(0), gap(15)]), Ok(()));
+        let overlap = GapOrder::default().check(&[gap(0), gap(14)]).unwrap_err();
+        assert!(overlap.expected.contains("15 or later"));
     }
 }

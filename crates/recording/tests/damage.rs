@@ -3,8 +3,8 @@
 mod common;
 
 use bandscope_recording::manifest::State;
-use bandscope_recording::{Source, Writer, read};
-use common::{append_seconds, manifest, quanta_of, read_error, write_recording};
+use bandscope_recording::{Quanta, Source, Writer, read};
+use common::{append_seconds, gaps_of, manifest, quanta_of, read_error, second, write_recording};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +47,61 @@ fn a_killed_run_keeps_its_finished_parts() {
     );
     // The parts of 1, 2 and 4 s were whole; the ninth second was under way.
     assert_eq!(quanta_of(&recording, 0).len(), 4000);
+}
+
+/// A killed run of two series of which only the first has a finished part, and whose gaps go on after it.
+fn killed_with_gaps_ahead(path: &Path) {
+    let mut writer = Writer::create(path, &manifest(&[1000.0, 500.0])).unwrap();
+    append_seconds(&mut writer, 1);
+    let (quanta, _) = second(1, 1);
+    let mut begun = Quanta::default();
+    begun.extend_from(&quanta, 0..500);
+    writer.append_quanta(1, 500.0, "mulss80", &begun).unwrap();
+    // The second part of the gaps holds 2 s and is finished by what is later.
+    for k in 1..4 {
+        writer.append_gaps(1, &second(k, u64::from(k)).1).unwrap();
+    }
+    drop(writer);
+}
+
+#[test]
+fn a_killed_run_gives_no_series_the_gaps_of_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("killed");
+    killed_with_gaps_ahead(&path);
+    let recording = read::open(&path).unwrap();
+    assert_eq!(recording.series().len(), 1, "only one has a finished part");
+    assert_eq!(quanta_of(&recording, 0).len(), 1000);
+    assert_eq!(gaps_of(&recording, 0), second(0, 0).1);
+    let kinds: Vec<&str> = recording.warnings().iter().map(|w| w.kind).collect();
+    assert_eq!(kinds, ["unfinished", "gaps-without-quanta"]);
+    let warning = recording.warnings()[1].to_string();
+    assert!(warning.contains("gaps/cpu=1: 200 gaps lie"), "{warning}");
+}
+
+#[test]
+fn gaps_beyond_the_last_finished_part_of_quanta_are_left_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("killed");
+    let mut writer = Writer::create(&path, &manifest(&[1000.0])).unwrap();
+    // One long segment: the part of quanta that began with 1 s is never finished, that of the gaps is.
+    for k in 0..2 {
+        writer
+            .append_quanta(1, 1000.0, "mulss80", &second(0, k).0)
+            .unwrap();
+    }
+    for k in 0..5 {
+        writer.append_gaps(1, &second(0, k).1).unwrap();
+    }
+    drop(writer);
+    let recording = read::open(&path).unwrap();
+    assert_eq!(quanta_of(&recording, 0).len(), 1000);
+    assert_eq!(gaps_of(&recording, 0), second(0, 0).1);
+    let warning = recording.warnings()[1].to_string();
+    assert!(
+        warning.contains("gaps lie where no finished part"),
+        "{warning}"
+    );
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Ticks and counters of one input in the terms of another.
 
 use crate::gaps::MAX_COUNTERS;
+use crate::manifest::{Incident, Kernel};
+use crate::order::MAX_TICKS;
 use crate::{Chunk, Gap, Manifest, Quanta, Quantum};
 
 /// How one input becomes part of another.
@@ -34,11 +36,31 @@ impl Converter {
         self.factor == 1.0
     }
 
+    /// Clamped to what a recording may hold, since the input may use all of it and the factor exceed 1.
     fn ticks(&self, ticks: u64) -> u64 {
         if self.keeps_ticks() {
             return ticks;
         }
-        (ticks as f64 * self.factor).round() as u64
+        ((ticks as f64 * self.factor).round() as u64).min(MAX_TICKS)
+    }
+
+    /// What a self-test said, in ticks of the target.
+    pub fn kernel(&self, kernel: &Kernel) -> Kernel {
+        Kernel {
+            gap_threshold_ticks: self.ticks(kernel.gap_threshold_ticks),
+            best_ticks_per_unit: kernel.best_ticks_per_unit.map(|ticks| ticks * self.factor),
+            boundary_ticks: kernel.boundary_ticks.map(|ticks| ticks * self.factor),
+            ..kernel.clone()
+        }
+    }
+
+    /// An incident at its time on the clock of the target; `origin` says whose time 0 that counts from.
+    pub fn incident(&self, incident: &Incident, origin: &str) -> Incident {
+        Incident {
+            ticks: self.ticks(incident.ticks),
+            detail: format!("{origin}: {}", incident.detail),
+            ..incident.clone()
+        }
     }
 
     /// Converts quanta in place of what `converted` holds. Times are rounded one by one, so that an end
@@ -60,14 +82,17 @@ impl Converter {
         }
     }
 
-    /// Converts gaps in place of what `converted` holds.
+    /// Converts gaps in place of what `converted` holds. Durations are those between rounded times, so that no
+    /// gap comes to overlap the next.
     pub fn gaps(&self, gaps: &[Gap], converted: &mut Vec<Gap>) {
         converted.clear();
         converted.extend(gaps.iter().map(|gap| {
+            let end = gap.start.saturating_add(gap.duration);
+            let (from, to) = (self.ticks(gap.start), self.ticks(end));
             Gap {
-                start: self.ticks(gap.start),
-                duration: self.ticks(gap.duration),
-                handling: self.ticks(gap.handling),
+                start: from,
+                duration: to - from,
+                handling: self.ticks(end.saturating_add(gap.handling)) - to,
                 counters: self
                     .counters
                     .map(|place| place.map_or(0, |place| gap.counters[place])),

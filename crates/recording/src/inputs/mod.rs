@@ -7,7 +7,7 @@
 mod convert;
 
 use crate::dat::DatFile;
-use crate::manifest::Counter;
+use crate::manifest::{Counter, Kernel, State};
 use crate::read::{self, Opened, ReadWarning};
 use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source};
 use convert::Converter;
@@ -108,7 +108,7 @@ impl Inputs {
         for (number, source) in sources.iter().enumerate() {
             let own = source.manifest();
             if number != leader {
-                add_kernels(&mut manifest, own);
+                add(&mut manifest, own, source.series());
                 compare(&manifest, own, source.series(), &mut warnings);
             }
             for (index, one) in source.series().iter().enumerate() {
@@ -130,16 +130,43 @@ fn is_real(manifest: &Manifest) -> bool {
     manifest.clock.origin != "imported"
 }
 
-fn add_kernels(manifest: &mut Manifest, other: &Manifest) {
+/// Adds to `manifest` what that of another input says: work kernels in its ticks, and all that went wrong.
+fn add(manifest: &mut Manifest, other: &Manifest, series: &[Series]) {
+    let converter = Converter::new(other, manifest);
     for kernel in &other.kernels {
-        if !manifest
-            .kernels
-            .iter()
-            .any(|known| known.name == kernel.name)
-        {
-            manifest.kernels.push(kernel.clone());
+        let is_it = |known: &Kernel| known.name == kernel.name;
+        if !manifest.kernels.iter().any(is_it) {
+            manifest.kernels.push(converter.kernel(kernel));
         }
     }
+    manifest.lost.quanta = manifest.lost.quanta.saturating_add(other.lost.quanta);
+    manifest.lost.gaps = manifest.lost.gaps.saturating_add(other.lost.gaps);
+    for missing in &other.missing {
+        if !manifest.missing.contains(missing) {
+            manifest.missing.push(missing.clone());
+        }
+    }
+    let origin = origin(series);
+    let incidents = other.incidents.iter();
+    (manifest.incidents).extend(incidents.map(|incident| converter.incident(incident, origin)));
+    if badness(other.state) > badness(manifest.state) {
+        manifest.state = other.state;
+    }
+}
+
+/// Of several inputs, the one that ended worst says how all of them ended.
+fn badness(state: State) -> u8 {
+    match state {
+        State::Complete => 0,
+        State::Interrupted => 1,
+        State::Recording => 2,
+        State::Failed => 3,
+    }
+}
+
+/// Where series were read from, for messages.
+fn origin(series: &[Series]) -> &str {
+    series.first().map_or("an input", |series| &series.origin)
 }
 
 fn names(counters: &[Counter]) -> Vec<&str> {
@@ -156,7 +183,7 @@ fn compare(
     if !is_real(manifest) || !is_real(other) {
         return;
     }
-    let origin = series.first().map_or("an input", |series| &series.origin);
+    let origin = origin(series);
     let mut warn = |kind, what: String, advice: &str| {
         warnings.push(ReadWarning {
             kind,
@@ -242,7 +269,7 @@ impl Source for Inputs {
 mod tests {
     use super::*;
     use crate::Quantum;
-    use crate::manifest::{Clock, Kernel};
+    use crate::manifest::{Clock, Incident, Lost, Missing};
     use crate::source::InMemory;
 
     fn source(clock: Clock, cpu_model: &str, kernel: &str, counters: &[&str]) -> Box<dyn Source> {
@@ -357,6 +384,99 @@ mod tests {
             .replay_gaps(1, &mut |gaps| counters.push(gaps[0].counters))
             .unwrap();
         assert_eq!(counters, [[0, 1, 0, 0, 0]]);
+    }
+
+    /// A recording with this clock and manifest, of two gaps close to the largest tick.
+    fn with(change: impl FnOnce(&mut Manifest), ticks_per_ns: f64) -> Box<dyn Source> {
+        let mut manifest = Manifest {
+            clock: tsc(ticks_per_ns),
+            state: State::Complete,
+            ..Manifest::default()
+        };
+        change(&mut manifest);
+        let mut quanta = Quanta::default();
+        quanta.push(Quantum {
+            start: 5,
+            end: i64::MAX as u64,
+            gap_ticks: 1 << 62,
+            ..Quantum::default()
+        });
+        let gap = |start, duration| Gap {
+            start,
+            duration,
+            handling: 3,
+            ..Gap::default()
+        };
+        Box::new(InMemory {
+            manifest,
+            series: vec![Series {
+                cpu: Some(1),
+                rate_hz: 1e3,
+                kernel: "imul20".into(),
+                gaps_known: true,
+                ends_known: true,
+                origin: "second".into(),
+            }],
+            quanta: vec![quanta],
+            gaps: vec![vec![gap(5, 5), gap(13, 1 << 62)]],
+        })
+    }
+
+    #[test]
+    fn what_a_later_input_says_reaches_the_joined_manifest() {
+        let leader = with(|manifest| manifest.lost.quanta = 2, 2.0);
+        let inputs = Inputs::new(vec![leader, with(tell, 1.0)]);
+        let joined = inputs.manifest();
+        assert_eq!(joined.kernels[0].best_ticks_per_unit, Some(500.0));
+        assert_eq!(joined.kernels[0].boundary_ticks, Some(24.0));
+        assert_eq!(joined.kernels[0].gap_threshold_ticks, 1228);
+        assert_eq!((joined.lost.quanta, joined.lost.gaps), (5, 4));
+        assert_eq!(joined.missing[0].what, "counters");
+        assert_eq!(joined.incidents[0].ticks, 200);
+        assert_eq!(joined.incidents[0].detail, "second: it jumped");
+        assert_eq!(joined.state, State::Interrupted);
+    }
+
+    fn tell(manifest: &mut Manifest) {
+        manifest.kernels = vec![Kernel {
+            name: "imul20".into(),
+            gap_threshold_ticks: 614,
+            best_ticks_per_unit: Some(250.0),
+            boundary_ticks: Some(12.0),
+            ..Kernel::default()
+        }];
+        manifest.lost = Lost { quanta: 3, gaps: 4 };
+        manifest.missing = vec![Missing {
+            what: "counters".into(),
+            ..Missing::default()
+        }];
+        manifest.incidents = vec![Incident {
+            kind: "clock-jump".into(),
+            ticks: 100,
+            detail: "it jumped".into(),
+        }];
+        manifest.state = State::Interrupted;
+    }
+
+    #[test]
+    fn the_largest_ticks_convert_to_ticks_that_a_recording_may_hold() {
+        let inputs = Inputs::new(vec![with(|_| (), 100.0), with(|_| (), 0.001)]);
+        let mut order = crate::order::QuantaOrder::default();
+        let mut gap_order = crate::order::GapOrder::default();
+        inputs
+            .replay_quanta(1, &mut |chunk| {
+                let mut quanta = Quanta::default();
+                quanta.push(chunk.get(0));
+                assert_eq!(quanta.end, [crate::order::MAX_TICKS]);
+                assert_eq!(order.check(&quanta), Ok(()));
+            })
+            .unwrap();
+        inputs
+            .replay_gaps(1, &mut |gaps| {
+                assert_eq!(gaps[0].start, 500_000);
+                assert_eq!(gap_order.check(gaps), Ok(()));
+            })
+            .unwrap();
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! * `scan`: which parts there are, and which are missing;
 //! * `part`: one file, checked and decoded;
+//! * `extent`: which gaps are a series' own;
+//! * `guard`: panics of the file library as errors;
 //! * `rows`: columns back into quanta and gaps;
 //! * [`ReadWarning`]: what is strange but harmless.
 //!
@@ -9,6 +11,8 @@
 //! row group by row group, so that memory does not grow with the length of the run. Whatever is wrong with a file is an
 //! error that names it; nothing is skipped silently.
 
+mod extent;
+mod guard;
 mod part;
 mod rows;
 mod scan;
@@ -21,6 +25,7 @@ use crate::layout::{Directory, MANIFEST_FILE, part_name};
 use crate::manifest::State;
 use crate::order::{Disorder, GapOrder, QuantaOrder};
 use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source, json};
+use extent::Extent;
 use part::{Expected, Part, Scratch};
 use scan::Found;
 use std::path::{Path, PathBuf};
@@ -35,8 +40,8 @@ pub struct Opened {
     /// The directory of each series, in the order of `series`.
     quanta: Vec<Found>,
     gaps: Vec<Found>,
-    /// The segments of each series in ascending order, found when gaps are first asked for.
-    segments: OnceLock<Vec<Vec<u32>>>,
+    /// What each series covers, found when gaps are first asked for.
+    extents: OnceLock<Vec<Extent>>,
 }
 
 /// Opens the recording at `path`.
@@ -61,7 +66,7 @@ pub fn open(path: &Path) -> Result<Opened, Error> {
         .into_iter()
         .filter(|found| found.parts > 0)
         .partition(|found| matches!(found.directory, Directory::Quanta { .. }));
-    Ok(Opened {
+    let mut opened = Opened {
         series: quanta
             .iter()
             .filter_map(|found| series(path, found))
@@ -70,8 +75,12 @@ pub fn open(path: &Path) -> Result<Opened, Error> {
         warnings,
         quanta,
         gaps,
-        segments: OnceLock::new(),
-    })
+        extents: OnceLock::new(),
+    };
+    if opened.manifest.state != State::Complete {
+        opened.warn_of_left_out_gaps()?;
+    }
+    Ok(opened)
 }
 
 fn series(root: &Path, found: &Found) -> Option<Series> {
@@ -262,35 +271,40 @@ impl Opened {
         Ok(())
     }
 
-    /// The segments of each series, from their quanta: gaps know their segment, not their series.
-    fn segments(&self) -> Result<&Vec<Vec<u32>>, Error> {
-        if let Some(segments) = self.segments.get() {
-            return Ok(segments);
+    fn extents(&self) -> Result<&[Extent], Error> {
+        if let Some(extents) = self.extents.get() {
+            return Ok(extents);
         }
-        let mut segments = Vec::new();
+        let mut extents = Vec::new();
         for found in &self.quanta {
-            segments.push(self.read_segments(found)?);
+            let mut extent = Extent::default();
+            for number in 0..found.parts {
+                extent.add(&open_part(&self.manifest, found, number)?.1)?;
+            }
+            extents.push(extent);
         }
-        Ok(self.segments.get_or_init(|| segments))
+        Ok(self.extents.get_or_init(|| extents))
     }
 
-    fn read_segments(&self, found: &Found) -> Result<Vec<u32>, Error> {
-        let column = [("segment".to_owned(), Storage::Number)];
-        let (mut scratch, mut values, mut segments) = (Scratch::default(), Vec::new(), Vec::new());
-        for number in 0..found.parts {
-            let (_, part) = open_part(&self.manifest, found, number)?;
-            part.row_groups(&column, |mut columns, rows| {
-                rows::batches(rows, |rows| {
-                    columns[0].narrow(rows, &mut scratch, &mut values)?;
-                    values.dedup();
-                    segments.extend_from_slice(&values);
-                    segments.dedup();
-                    Ok(())
-                })
+    /// Compares where quanta and gaps end in a run that did not end as planned.
+    fn warn_of_left_out_gaps(&mut self) -> Result<(), Error> {
+        let mut warnings = Vec::new();
+        for found in &self.gaps {
+            let of_cpu: Vec<&Extent> = (self.series.iter().zip(self.extents()?))
+                .filter(|(series, _)| found.directory.cpu() == series.cpu)
+                .map(|(_, extent)| extent)
+                .collect();
+            let mut left_out = 0;
+            self.read_gaps(found, &mut |gaps| {
+                let is_left_out = |gap: &&Gap| !of_cpu.iter().any(|extent| extent.holds(gap));
+                left_out += gaps.iter().filter(is_left_out).count() as u64;
             })?;
+            if left_out > 0 {
+                warnings.push(extent::left_out(&found.path, left_out));
+            }
         }
-        segments.sort_unstable();
-        Ok(segments)
+        self.warnings.append(&mut warnings);
+        Ok(())
     }
 }
 
@@ -323,25 +337,15 @@ impl Source for Opened {
 
     fn replay_gaps(&self, index: usize, visit: &mut dyn FnMut(&[Gap])) -> Result<(), Error> {
         let cpu = self.series[index].cpu;
-        let of_cpu = |found: &&Found| matches!(found.directory, Directory::Gaps { cpu: c } if Some(c) == cpu);
+        let of_cpu = |found: &&Found| found.directory.cpu() == cpu;
         let Some(found) = self.gaps.iter().find(of_cpu) else {
             return Ok(());
         };
-        let alone = self
-            .series
-            .iter()
-            .filter(|series| series.cpu == cpu)
-            .count()
-            == 1;
-        if alone {
-            return self.read_gaps(found, visit);
-        }
-        let segments = &self.segments()?[index];
+        let extent = &self.extents()?[index];
         let mut own = Vec::new();
         self.read_gaps(found, &mut |gaps| {
             own.clear();
-            let is_own = |gap: &&Gap| segments.binary_search(&gap.segment).is_ok();
-            own.extend(gaps.iter().filter(is_own));
+            own.extend(gaps.iter().filter(|gap| extent.holds(gap)));
             if !own.is_empty() {
                 visit(&own);
             }

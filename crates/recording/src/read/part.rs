@@ -4,8 +4,9 @@ use crate::Error;
 use crate::checksum::{self, Verdict};
 use crate::columns::Storage;
 use crate::manifest::SCHEMA;
+use crate::read::guard::guarded;
 use crate::text::quoted;
-use parquet::basic::{LogicalType, Repetition};
+use parquet::basic::{Compression, LogicalType, Repetition};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -37,7 +38,7 @@ impl Part {
         let file = File::open(path).map_err(Error::io(path, "cannot read"))?;
         let metadata = file.metadata().map_err(Error::io(path, "cannot read"))?;
         let bytes = metadata.len();
-        let file = SerializedFileReader::new(file)
+        let file = guarded(|| SerializedFileReader::new(file))
             .map_err(|error| not_whole(path, bytes, &format!(" ({})", told(&error))))?;
         let part = Part {
             path: path.into(),
@@ -118,6 +119,29 @@ impl Part {
                     format!("{}, one in each row", storage.physical()),
                 ));
             }
+            self.check_codec(name, index)?;
+        }
+        Ok(())
+    }
+
+    /// Tells a codec that is not built in from damage: other programs have other defaults.
+    fn check_codec(&self, name: &str, index: usize) -> Result<(), Error> {
+        for group in self.metadata().row_groups() {
+            // Fewer columns than the schema has is damage, which the decoder tells.
+            let column = group.columns().get(index);
+            match column.map(ColumnChunkMetaData::compression) {
+                None | Some(Compression::UNCOMPRESSED | Compression::ZSTD(_)) => {}
+                Some(other) => {
+                    let codec = other.to_string();
+                    let codec = codec.split('(').next().unwrap_or_default();
+                    return Err(self.wrong(
+                        format!("column {} compressed with {codec}", quoted(name.as_bytes())),
+                        "Zstandard or no compression, the codecs that are built in: write the part \
+                            again with one of them"
+                            .into(),
+                    ));
+                }
+            }
         }
         Ok(())
     }
@@ -166,7 +190,7 @@ impl Part {
     ) -> Result<(), Error> {
         for index in 0..self.metadata().num_row_groups() {
             let damaged = |error| damaged(&self.path, error);
-            let group = self.file.get_row_group(index).map_err(damaged)?;
+            let group = guarded(|| self.file.get_row_group(index)).map_err(damaged)?;
             let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
             let columns = columns
                 .iter()
@@ -185,8 +209,7 @@ impl Part {
             )
         };
         let index = self.column(name).ok_or_else(missing)?;
-        let reader = group
-            .get_column_reader(index)
+        let reader = guarded(|| group.get_column_reader(index))
             .map_err(|error| damaged(&self.path, error))?;
         let schema = self.metadata().file_metadata().schema_descr();
         let logical = schema.column(index).logical_type_ref().cloned();
@@ -342,7 +365,7 @@ fn fill<T: DataType>(
     present: Option<&mut Vec<i16>>,
 ) -> Result<(), ParquetError> {
     values.clear();
-    let (read, _, _) = reader.read_records(rows, present, None, values)?;
+    let (read, _, _) = guarded(|| reader.read_records(rows, present, None, values))?;
     if read != rows {
         return Err(ParquetError::EOF(format!(
             "{read} of {rows} rows of a column"

@@ -6,7 +6,7 @@
 //!
 //! Memory does not grow with the length of a run: rows wait for a row group of at most 65,536, and if
 //! many series run at once the fullest is written early. A run that is killed keeps every finished part;
-//! at most 30 s of data are under way at any time.
+//! at most 30 s of what was appended are under way at any time.
 
 mod part;
 mod rows;
@@ -149,7 +149,8 @@ impl Writer {
         for (track, _) in &mut self.gaps {
             result = result.and(finish_track(track, &run, &mut self.scratch));
         }
-        result.and(json::write(&self.directory, &self.final_manifest(manifest)))
+        let last = json::write(&self.directory, &self.final_manifest(manifest));
+        result.and(last).and(json::sync_parent(&self.directory))
     }
 
     fn final_manifest(&self, manifest: &Manifest) -> Manifest {

@@ -69,8 +69,12 @@ impl PartWriter {
             self.abandon();
             return Err(error);
         }
-        std::fs::rename(&self.temporary, &self.path)
-            .map_err(Error::io(&self.path, "cannot put into place"))
+        if let Err(error) = std::fs::rename(&self.temporary, &self.path) {
+            let error = Error::io(&self.path, "cannot put into place")(error);
+            self.abandon();
+            return Err(error);
+        }
+        Ok(())
     }
 
     fn write_end(&mut self, mut keys: Vec<KeyValue>) -> Result<(), ParquetError> {
@@ -101,4 +105,30 @@ pub fn cannot_write(path: &Path, error: ParquetError) -> Error {
         other => std::io::Error::other(other),
     };
     Error::io(path, "cannot write")(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::{properties, quanta_columns, schema};
+
+    #[test]
+    fn a_part_that_cannot_be_put_into_place_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let columns = quanta_columns();
+        let part = PartWriter::create(
+            directory.path(),
+            0,
+            schema(&columns).unwrap(),
+            properties(&columns).unwrap(),
+        );
+        // A file never takes the place of a directory, whoever the user is.
+        std::fs::create_dir(directory.path().join(part_name(0))).unwrap();
+        let message = part.unwrap().close(Vec::new()).unwrap_err().to_string();
+        assert!(
+            message.contains("part-000000.parquet: cannot put into place"),
+            "{message}"
+        );
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
 }

@@ -156,7 +156,8 @@ impl<R: Rows> Track<R> {
         &self.finished
     }
 
-    /// Waits until all finished parts are on the disk.
+    /// Waits until all finished parts are on the disk, with every name that leads to them from the recording's
+    /// directory on.
     pub fn sync(&self) -> Result<(), Error> {
         for number in 0..self.finished.parts {
             let path = self.path.join(part_name(number));
@@ -164,6 +165,35 @@ impl<R: Rows> Track<R> {
                 .and_then(|file| file.sync_all())
                 .map_err(Error::io(&path, "cannot write"))?;
         }
-        crate::json::sync_directory(&self.path)
+        ways(&self.path, &self.finished.path).try_for_each(crate::json::sync_directory)
+    }
+}
+
+/// The directories whose entries lead from the recording to the parts in `path`, which ends in `relative`: each
+/// was made by this run, and a directory lasts only if the one that holds it was brought to the disk too.
+fn ways<'a>(path: &'a Path, relative: &str) -> impl Iterator<Item = &'a Path> {
+    path.ancestors().take(relative.split('/').count() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_directory_up_to_the_recording_is_brought_to_the_disk() {
+        let relative = "quanta/cpu=1/rate=10/kernel=a";
+        let path = Path::new("x/r").join(relative);
+        let ways: Vec<&Path> = ways(&path, relative).collect();
+        assert_eq!(
+            ways,
+            [
+                "x/r/quanta/cpu=1/rate=10/kernel=a",
+                "x/r/quanta/cpu=1/rate=10",
+                "x/r/quanta/cpu=1",
+                "x/r/quanta",
+                "x/r",
+            ]
+            .map(Path::new)
+        );
     }
 }

@@ -29,30 +29,32 @@ pub fn manifest(rates_hz: &[f64]) -> Manifest {
     }
 }
 
-/// One segment of a second at 1 kHz that begins at `second`, with a gap in every tenth quantum.
+/// One segment of a second at 1 kHz that begins at `second`, with a gap in every tenth quantum but one, which has a
+/// checkpoint.
 #[allow(dead_code, reason = "each test file uses what it needs")]
 pub fn second(segment: u32, second: u64) -> (Quanta, Vec<Gap>) {
     let (mut quanta, mut gaps) = (Quanta::default(), Vec::new());
     let begin = second * 1_000_000_000;
     for k in 0..1000 {
         let start = begin + k * 1_000_000;
-        let has_gap = k % 10 == 0;
+        let checkpoint = k == 500;
+        let has_gap = k % 10 == 0 && !checkpoint;
         quanta.push(Quantum {
             start,
             end: start + 1_000_000,
             count: 8000 + (k % 3) as u32,
             gaps: u32::from(has_gap),
             gap_ticks: if has_gap { 3000 + k } else { 0 },
-            measurement_ticks: if has_gap { 70 } else { 0 },
+            measurement_ticks: if has_gap || checkpoint { 70 } else { 0 },
             cpu: 1,
             segment,
         });
-        if has_gap {
+        if has_gap || checkpoint {
             gaps.push(Gap {
                 start: start + 500,
-                duration: 3000 + k,
+                duration: if checkpoint { 0 } else { 3000 + k },
                 handling: 70,
-                kind: if k == 500 {
+                kind: if checkpoint {
                     GapKind::Checkpoint
                 } else {
                     GapKind::Gap
