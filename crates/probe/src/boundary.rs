@@ -86,12 +86,17 @@ pub fn costs<C: Clock, K: NativeKernel>(
         next: 0,
     };
     clock.next = 0;
-    let start = clock.clock.now_ordered();
-    sink.begin_segment(0, 0, u32::MAX);
+    let mut start = 0;
+    sink.begin_segment(0, u32::MAX, || {
+        start = clock.clock.now_ordered();
+        0
+    });
     let segment = Segment {
         quantum_ticks,
         quanta,
         gap_threshold_ticks,
+        // There are no counters whose reading could take long.
+        handling_limit_ticks: gap_threshold_ticks,
         origin: start,
     };
     let mut kernel = K::default();

@@ -24,7 +24,8 @@ pub struct Reading {
     pub ticks: u64,
     /// CLOCK_MONOTONIC_RAW in nanoseconds.
     pub raw_ns: u64,
-    /// Half the distance of the two counter values, rounded up, in ticks.
+    /// Half of the distance of the two counter values and a tick, rounded up, in ticks: a counter that
+    /// says n stands anywhere from n to n + 1, and its middle is a whole tick too.
     pub half_width_ticks: u64,
 }
 
@@ -61,7 +62,7 @@ fn sandwich() -> Reading {
     Reading {
         ticks: before.wrapping_add(width / 2),
         raw_ns: raw.tv_sec as u64 * 1_000_000_000 + raw.tv_nsec as u64,
-        half_width_ticks: width.div_ceil(2),
+        half_width_ticks: (width + 1).div_ceil(2),
     }
 }
 
@@ -88,11 +89,6 @@ impl Calibration {
             (Some(first), Some(last)) => last.raw_ns.saturating_sub(first.raw_ns),
             _ => 0,
         }
-    }
-
-    /// Forgets the readings, after a clock that jumped.
-    pub fn clear(&mut self) {
-        self.readings.clear();
     }
 
     /// The readings as the manifest holds them, relative to `origin`.
@@ -219,6 +215,9 @@ mod tests {
         }
         let fit = calibration.fit().unwrap();
         assert!(fit.ticks_per_ns > 0.0 && fit.error_ppm.is_finite());
-        assert_eq!(calibration.rows(0).len(), 5);
+        let rows = calibration.rows(0);
+        assert_eq!(rows.len(), 5);
+        // However coarse the counter: two equal values are a tick apart at most, not at one point.
+        assert!(rows.iter().all(|row| row.half_width_ticks >= 1));
     }
 }

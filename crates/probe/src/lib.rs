@@ -20,6 +20,7 @@ pub mod facts;
 pub mod kernels;
 pub mod measuring_thread;
 pub mod memory;
+mod owned;
 pub mod pin;
 mod plan;
 pub mod preparation;

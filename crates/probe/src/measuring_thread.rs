@@ -7,31 +7,34 @@ use crate::pin;
 use crate::ring::Writer;
 use crate::rseq::Rseq;
 use crate::sink::{Account, RingSink};
-use bandscope_sampler::{Clock, GapRecord, Outcome, QuantumRecord, Segment, measure};
+use bandscope_sampler::{Clock, GapRecord, Outcome, QuantumRecord, Segment, Segments, measure};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// One segment of the plan, in ticks.
+/// How often the clock may run backwards in a segment before the segment is given up.
+const MOST_JUMPS: u32 = 16;
+
+/// One series of the plan, in ticks.
 #[derive(Clone, Debug)]
-pub struct PlannedSegment {
-    /// Index of the series.
-    pub series: u32,
+pub struct PlannedSeries {
     /// Work kernel.
     pub kernel: String,
     /// Length of a quantum.
     pub quantum_ticks: f64,
-    /// Number of quanta.
-    pub quanta: u64,
     /// A unit that takes longer is a gap.
     pub gap_threshold_ticks: u64,
-    /// A checkpoint after so many quanta without a gap.
+    /// Handling a gap that takes longer was interrupted.
+    pub handling_limit_ticks: u64,
+    /// A checkpoint after so many quanta without a gap, where something must be looked at.
     pub quanta_between_checkpoints: u32,
 }
 
 /// What all measuring threads of a run share.
 #[derive(Debug)]
 pub struct Plan<'a> {
-    /// In order.
-    pub segments: Vec<PlannedSegment>,
+    /// By index.
+    pub series: Vec<PlannedSeries>,
+    /// Index of the series and number of quanta of each segment, in order.
+    pub segments: Segments,
     /// Read the clock ordered inside a quantum.
     pub ordered_reads: bool,
     /// Counters to open.
@@ -79,19 +82,22 @@ pub fn run(
     );
     sink.account().origin = plan.origin;
     ready();
-    if let Some(first) = plan.segments.first() {
+    if let Some(first) = plan.series.first() {
         kernels::dispatch(&first.kernel, WarmUp { plan });
     }
-    for segment in &plan.segments {
+    for (index, quanta) in plan.segments.clone() {
         if plan.ends() {
             break;
         }
+        let series = &plan.series[index];
         let visitor = RunSegment {
-            segment,
+            index: index as u32,
+            series,
+            quanta,
             plan,
             sink: &mut sink,
         };
-        kernels::dispatch(&segment.kernel, visitor);
+        kernels::dispatch(&series.kernel, visitor);
     }
     Ok(std::mem::take(sink.account()))
 }
@@ -118,7 +124,9 @@ impl Visitor for WarmUp<'_> {
 }
 
 struct RunSegment<'a, 'b> {
-    segment: &'a PlannedSegment,
+    index: u32,
+    series: &'a PlannedSeries,
+    quanta: u64,
     plan: &'a Plan<'a>,
     sink: &'a mut RingSink<'b>,
 }
@@ -137,19 +145,21 @@ impl Visitor for RunSegment<'_, '_> {
 impl RunSegment<'_, '_> {
     /// Measures the segment, going on after a clock that ran backwards.
     fn measure<C: Clock, K: NativeKernel>(self, mut clock: C) {
-        let mut left = self.segment.quanta;
-        while left > 0 {
+        let mut left = self.quanta;
+        let mut jumps = 0;
+        while left > 0 && !self.plan.ends() {
             let origin = self.sink.account().origin;
-            let start = clock.now_ordered();
-            self.sink.begin_segment(
-                start.wrapping_sub(origin),
-                self.segment.series,
-                self.segment.quanta_between_checkpoints,
-            );
+            let mut start = 0;
+            let checkpoints = self.quanta_between_checkpoints();
+            self.sink.begin_segment(self.index, checkpoints, || {
+                start = clock.now_ordered();
+                start.wrapping_sub(origin)
+            });
             let segment = Segment {
-                quantum_ticks: self.segment.quantum_ticks,
+                quantum_ticks: self.series.quantum_ticks,
                 quanta: left,
-                gap_threshold_ticks: self.segment.gap_threshold_ticks,
+                gap_threshold_ticks: self.series.gap_threshold_ticks,
+                handling_limit_ticks: self.series.handling_limit_ticks,
                 origin,
             };
             match measure_segment::<C, K>(&mut clock, self.sink, &segment, start) {
@@ -163,8 +173,25 @@ impl RunSegment<'_, '_> {
                     // Recorded times must not run backwards: the origin moves with the clock.
                     account.origin = origin.wrapping_sub(ticks);
                     left -= account.quanta_in_segment.min(left);
+                    jumps += 1;
+                    if jumps == MOST_JUMPS {
+                        account.incident(
+                            "segment-cut",
+                            format!("the clock ran backwards {jumps} times in one segment"),
+                        );
+                        return;
+                    }
                 }
             }
+        }
+    }
+
+    /// Counters that count in quiet stretches are looked at between gaps, and so is the CPU's number
+    /// where the kernel does not keep it in memory.
+    fn quanta_between_checkpoints(&self) -> u32 {
+        match self.plan.counters.needs_checkpoints() || self.sink.must_poll_cpu() {
+            true => self.series.quanta_between_checkpoints,
+            false => u32::MAX,
         }
     }
 }

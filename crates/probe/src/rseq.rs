@@ -9,8 +9,8 @@
 //! own is registered. Sources: rseq(2); linux/include/uapi/linux/rseq.h; linux/kernel/rseq.c; glibc
 //! manual, "Restartable Sequences".
 
+use crate::owned::Owned;
 use core::ffi::{CStr, c_void};
-use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -51,9 +51,9 @@ const FLAG_UNREGISTER: i32 = 1;
 pub struct Rseq {
     area: NonNull<Area>,
     /// The section that is never executed.
-    section: Box<UnsafeCell<CriticalSection>>,
+    section: Owned<CriticalSection>,
     /// The area, where we registered it.
-    own: Option<Box<UnsafeCell<Area>>>,
+    own: Option<Owned<Area>>,
 }
 
 impl std::fmt::Debug for CriticalSection {
@@ -69,13 +69,13 @@ impl Rseq {
     /// Why there is none.
     pub fn of_this_thread() -> Result<Rseq, String> {
         let nowhere = NOWHERE.as_ptr() as u64;
-        let section = Box::new(UnsafeCell::new(CriticalSection {
+        let section = Owned::new(CriticalSection {
             version: 0,
             flags: 0,
             start: nowhere + 8,
             length: 4,
             abort: nowhere + 4,
-        }));
+        });
         if let Some(area) = registered_by_libc() {
             return Ok(Rseq {
                 area,
@@ -84,9 +84,8 @@ impl Rseq {
             });
         }
         let own = register_own()?;
-        let area = NonNull::new(own.get()).ok_or("no memory")?;
         Ok(Rseq {
-            area,
+            area: own.pointer(),
             section,
             own: Some(own),
         })
@@ -104,7 +103,7 @@ impl Rseq {
         // SAFETY: the area is this thread's; the kernel, on this very thread, is the only other writer.
         unsafe {
             (&raw mut (*self.area.as_ptr()).critical_section)
-                .write_volatile(self.section.get() as u64);
+                .write_volatile(self.section.pointer().as_ptr() as u64);
         }
     }
 
@@ -140,9 +139,13 @@ impl Drop for Rseq {
     fn drop(&mut self) {
         // SAFETY: as in `arm`. The pointer must not outlive the section.
         unsafe { (&raw mut (*self.area.as_ptr()).critical_section).write_volatile(0) };
-        if let Some(own) = &self.own {
+        if let Some(own) = self.own.take() {
             // SAFETY: it was registered with the same address, length and signature by this thread.
-            unsafe { system_call(own.get(), FLAG_UNREGISTER) };
+            let refused = unsafe { system_call(own.pointer().as_ptr(), FLAG_UNREGISTER) } != 0;
+            if refused {
+                // The kernel still writes there: 32 bytes are lost rather than overwritten.
+                std::mem::forget(own);
+            }
         }
     }
 }
@@ -187,16 +190,16 @@ fn thread_pointer() -> *mut u8 {
     pointer
 }
 
-fn register_own() -> Result<Box<UnsafeCell<Area>>, String> {
-    let area = Box::new(UnsafeCell::new(Area {
+fn register_own() -> Result<Owned<Area>, String> {
+    let area = Owned::new(Area {
         cpu_id_start: 0,
         cpu_id: UNREGISTERED,
         critical_section: 0,
         flags: 0,
         padding: [0; 3],
-    }));
+    });
     // SAFETY: the area stays where it is until `Rseq::drop` unregisters it, on the same thread.
-    match unsafe { system_call(area.get(), 0) } {
+    match unsafe { system_call(area.pointer().as_ptr(), 0) } {
         0 => Ok(area),
         _ => Err(std::io::Error::last_os_error().to_string()),
     }

@@ -53,6 +53,10 @@ pub struct Summary {
     pub locked: bool,
     /// What `consume` said, if it failed.
     pub failed: Option<Box<dyn std::error::Error + Send + Sync>>,
+    /// Why a thread could not be made, set up, or brought to its end.
+    pub refused: Option<String>,
+    /// Quanta and gaps that were measured and handed to nobody.
+    pub not_consumed: (u64, u64),
 }
 
 /// The rings of one CPU.
@@ -61,7 +65,8 @@ type Writers = (Writer<QuantumRecord>, Writer<GapRecord>);
 /// Runs. `halt` and `go` are those of the plan.
 ///
 /// # Errors
-/// If there is not enough memory or a thread cannot be set up.
+/// If there is not enough memory. A thread that fails stands in the summary, beside what the others
+/// measured.
 pub fn run<'p>(
     setup: &Setup<'_>,
     plan: &Plan<'p>,
@@ -82,33 +87,31 @@ pub fn run<'p>(
     thread::scope(|scope| {
         let (sender, ready) = mpsc::channel();
         let consumer_thread = thread::current();
-        let threads: Vec<ScopedJoinHandle<'_, Result<Account, String>>> = setup
-            .cpus
-            .iter()
-            .zip(writers)
-            .map(|(&cpu, (quanta, gaps))| {
-                let (sender, consumer_thread) = (sender.clone(), consumer_thread.clone());
-                scope.spawn(move || {
+        let mut threads: Vec<ScopedJoinHandle<'_, Result<Account, String>>> = Vec::new();
+        let mut refused = None;
+        for (&cpu, (quanta, gaps)) in setup.cpus.iter().zip(writers) {
+            let (sender, consumer_thread) = (sender.clone(), consumer_thread.clone());
+            let thread = thread::Builder::new().spawn_scoped(scope, move || {
+                // The sender goes with the closure: when it is called, or when the thread fails.
+                let ready = move || {
                     // If the receiver is gone the run has failed and is being ended.
-                    let outcome = measuring_thread::run(cpu, plan, quanta, gaps, || {
-                        let _ = sender.send(Ok(()));
-                    });
-                    if let Err(why) = &outcome {
-                        let _ = sender.send(Err(why.clone()));
-                    }
-                    consumer_thread.unpark();
-                    outcome
-                })
-            })
-            .collect();
+                    let _ = sender.send(());
+                };
+                let outcome = measuring_thread::run(cpu, plan, quanta, gaps, ready);
+                consumer_thread.unpark();
+                outcome
+            });
+            match thread {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    refused = Some(format!("CPU {cpu}: cannot make a thread for it: {error}"));
+                    break;
+                }
+            }
+        }
         // With the last sender gone a thread that dies makes no one wait for ever.
         drop(sender);
-        let all_ready = (0..threads.len()).try_for_each(|_| {
-            ready
-                .recv()
-                .unwrap_or_else(|_| Err("a thread died".to_owned()))
-        });
-        if all_ready.is_err() {
+        if ready.iter().count() < setup.cpus.len() {
             halt.store(true, Ordering::Relaxed);
         }
         let start = clock::ticks().wrapping_add(setup.delay_ticks);
@@ -118,19 +121,35 @@ pub fn run<'p>(
         if !setup.others.is_empty() {
             failed = stream(setup, &threads, halt, calibration, &mut consumers, consume);
         }
-        let accounts = join(threads)?;
-        if failed.is_none() {
-            failed = consumers
-                .iter_mut()
-                .find_map(|consumer| consumer.drain(consume).err());
-        }
+        let (accounts, died) = join(threads);
+        let not_consumed = drain_the_rest(&mut consumers, &mut failed, consume);
         calibration.read();
         Ok(Summary {
             accounts,
             locked,
             failed,
+            refused: refused.or(died),
+            not_consumed,
         })
     })
+}
+
+/// Empties all rings after the threads have ended; returns the quanta and gaps handed to nobody.
+fn drain_the_rest(
+    consumers: &mut [Consumer],
+    failed: &mut Option<Box<dyn std::error::Error + Send + Sync>>,
+    consume: &mut dyn FnMut(Batch<'_>) -> Consumed,
+) -> (u64, u64) {
+    let mut lost = (0, 0);
+    for consumer in consumers {
+        match failed {
+            Some(_) => consumer.discard(),
+            None => *failed = consumer.drain(consume).err(),
+        }
+        let (quanta, gaps) = consumer.lost();
+        lost = (lost.0 + quanta, lost.1 + gaps);
+    }
+    lost
 }
 
 /// Consumes until all threads have ended; returns the consumer's failure.
@@ -165,21 +184,22 @@ fn stream(
     None
 }
 
+/// Waits for all threads; the accounts of those that ended well, and why the first other one did not.
 fn join(
     threads: Vec<ScopedJoinHandle<'_, Result<Account, String>>>,
-) -> Result<Vec<Account>, MachineError> {
-    threads
-        .into_iter()
-        .map(|thread| {
-            thread
-                .join()
-                .map_err(|_| {
-                    "a measuring thread panicked: this is a bug, please report it".to_owned()
-                })
-                .and_then(|outcome| outcome)
-                .map_err(MachineError::Refused)
-        })
-        .collect()
+) -> (Vec<Account>, Option<String>) {
+    let mut accounts = Vec::new();
+    let mut died = None;
+    for thread in threads {
+        let outcome = thread.join().unwrap_or_else(|_| {
+            Err("a measuring thread panicked: this is a bug, please report it".to_owned())
+        });
+        match outcome {
+            Ok(account) => accounts.push(account),
+            Err(why) => died = died.or(Some(why)),
+        }
+    }
+    (accounts, died)
 }
 
 /// Makes the rings of all CPUs.
@@ -188,8 +208,8 @@ fn rings(
     plan: &Plan<'_>,
 ) -> Result<(Vec<Writers>, Vec<Consumer>), MachineError> {
     let (quanta, gaps) = ring_sizes(setup, plan);
-    let bytes = (quanta * size_of::<QuantumRecord>() as u64)
-        .saturating_add(gaps * size_of::<GapRecord>() as u64)
+    let bytes = (quanta.saturating_mul(size_of::<QuantumRecord>() as u64))
+        .saturating_add(gaps.saturating_mul(size_of::<GapRecord>() as u64))
         .saturating_mul(setup.cpus.len() as u64);
     let available = memory::available();
     if available.is_some_and(|available| bytes as f64 > available as f64 * MEMORY_SHARE) {
@@ -213,7 +233,8 @@ fn ring_sizes(setup: &Setup<'_>, plan: &Plan<'_>) -> (u64, u64) {
         return (RING_QUANTA as u64, RING_GAPS as u64);
     }
     // Each segment has a header, and a cut makes another.
-    let quanta: u64 = plan.segments.iter().map(|segment| segment.quanta + 1).sum();
+    let (segments, quanta) = plan.segments.totals();
+    let quanta = quanta.saturating_add(segments);
     let gaps = (setup.duration_s * BUFFERED_GAPS_PER_S) as u64;
     let size = |records: u64| records.saturating_add(1024).checked_next_power_of_two();
     (

@@ -133,6 +133,7 @@ pub fn paces<C: Clock, K: NativeKernel>(
         quantum_ticks,
         quanta,
         gap_threshold_ticks,
+        handling_limit_ticks: u64::MAX,
         origin: start,
     };
     let mut kernel = K::default();

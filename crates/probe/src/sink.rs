@@ -7,6 +7,7 @@
 
 use crate::clock;
 use crate::counters::Counters;
+use crate::owned::Owned;
 use crate::ring::Writer;
 use crate::rseq::Rseq;
 use bandscope_recording::gaps::MAX_COUNTERS;
@@ -31,7 +32,7 @@ pub struct RingSink<'a> {
     /// The CPU of the segment under way.
     cpu: u32,
     /// The CPU as it was last asked for, where there is no rseq.
-    polled_cpu: Box<u32>,
+    polled_cpu: Owned<u32>,
     quanta_until_checkpoint: u32,
     quanta_between_checkpoints: u32,
     series: u32,
@@ -87,14 +88,16 @@ impl<'a> RingSink<'a> {
         rseq: Option<Rseq>,
         preemption_known: bool,
     ) -> RingSink<'a> {
-        let polled_cpu = Box::new(rustix::thread::sched_getcpu() as u32);
-        let cpu_now = rseq.as_ref().map_or(&raw const *polled_cpu, Rseq::cpu);
+        let cpu = rustix::thread::sched_getcpu() as u32;
+        let polled_cpu = Owned::new(cpu);
+        let polled: *const u32 = polled_cpu.pointer().as_ptr();
+        let cpu_now = rseq.as_ref().map_or(polled, Rseq::cpu);
         RingSink {
             quanta,
             gaps,
             stop,
             cpu_now,
-            cpu: *polled_cpu,
+            cpu,
             polled_cpu,
             quanta_until_checkpoint: u32::MAX,
             quanta_between_checkpoints: u32::MAX,
@@ -111,19 +114,35 @@ impl<'a> RingSink<'a> {
         }
     }
 
-    /// Starts a segment at `start` ticks since the origin, with a checkpoint after each
-    /// `quanta_between_checkpoints` quanta without a gap.
-    pub fn begin_segment(&mut self, start: u64, series: u32, quanta_between_checkpoints: u32) {
+    /// Starts a segment, with a checkpoint after each `quanta_between_checkpoints` quanta without a gap.
+    ///
+    /// `start` gives the time in ticks since the origin. It is called when only storing is left to be
+    /// done, so that preparing the segment is not a part of its first unit. Counters are read before,
+    /// as a checkpoint at the start: increments never reach back into another segment.
+    pub fn begin_segment(
+        &mut self,
+        series: u32,
+        quanta_between_checkpoints: u32,
+        start: impl FnOnce() -> u64,
+    ) {
         self.poll_cpu();
         self.cpu = self.cpu_now();
         self.series = series;
         self.quanta_between_checkpoints = quanta_between_checkpoints.max(1);
         self.quanta_until_checkpoint = self.quanta_between_checkpoints;
         self.account.quanta_in_segment = 0;
-        self.header = Some(start);
-        self.store_header();
+        self.quanta.look_for_room();
+        self.read(0, 0);
         if let Some(rseq) = &self.rseq {
             rseq.arm();
+        }
+        let start = start();
+        self.header = Some(start);
+        self.store_header();
+        if self.counters.is_some() {
+            self.gap.start = start;
+            self.gap.flags &= !GapRecord::PREEMPTED;
+            self.handled(0);
         }
     }
 
@@ -147,8 +166,8 @@ impl<'a> RingSink<'a> {
     fn poll_cpu(&mut self) {
         if self.must_poll_cpu() {
             let cpu = rustix::thread::sched_getcpu() as u32;
-            let polled: *mut u32 = &mut *self.polled_cpu;
-            // SAFETY: the box is this sink's own; written volatile because it is read so.
+            let polled = self.polled_cpu.pointer();
+            // SAFETY: the memory is this sink's own; written volatile because it is read so.
             unsafe { polled.write_volatile(cpu) };
         }
     }
@@ -188,7 +207,10 @@ impl<'a> RingSink<'a> {
         }
         let cut = self.header.is_some();
         if cut {
-            self.store_header();
+            if self.store_header() && self.counters.is_some() {
+                // Increments begin anew in a new segment: after its first quantum.
+                self.quanta_until_checkpoint = 1;
+            }
         } else {
             self.quanta.look_for_room();
         }
@@ -268,6 +290,7 @@ impl Sink for RingSink<'_> {
         self.gap.handling = u32::try_from(ticks).unwrap_or(u32::MAX);
         if !self.gaps.push(self.gap)
             && (self.gaps.look_for_room() == 0 || !self.gaps.push(self.gap))
+            && self.gap.duration > 0
         {
             self.account.lost_gaps += 1;
         }
@@ -324,7 +347,7 @@ mod tests {
     fn what_finds_no_room_is_counted_and_cuts_the_segment() {
         let stop = AtomicBool::new(false);
         let (mut sink, mut rig) = Rig::new(128, &stop);
-        sink.begin_segment(0, 0, u32::MAX);
+        sink.begin_segment(0, u32::MAX, || 0);
         // 127 fit beside the header.
         for k in 0..130 {
             assert_eq!(sink.quantum(quantum(k)), Flow::Continue);
@@ -348,11 +371,11 @@ mod tests {
     fn another_cpu_cuts_the_segment_at_the_start_of_its_quantum() {
         let stop = AtomicBool::new(false);
         let (mut sink, mut rig) = Rig::new(128, &stop);
-        sink.begin_segment(0, 3, u32::MAX);
+        sink.begin_segment(3, u32::MAX, || 0);
         let cpu = sink.cpu;
         sink.quantum(quantum(0));
-        let polled: *mut u32 = &mut *sink.polled_cpu;
-        // SAFETY: the sink's own box.
+        let polled = sink.polled_cpu.pointer();
+        // SAFETY: the sink's own memory.
         unsafe { polled.write_volatile(cpu + 1) };
         sink.quantum(quantum(1));
         sink.quantum(quantum(2));
@@ -368,7 +391,7 @@ mod tests {
     fn gaps_beyond_the_ring_are_counted() {
         let stop = AtomicBool::new(false);
         let (mut sink, mut rig) = Rig::new(128, &stop);
-        sink.begin_segment(0, 0, u32::MAX);
+        sink.begin_segment(0, u32::MAX, || 0);
         for k in 0..3 {
             sink.gap(10 * k, 5);
             sink.handled(1);
@@ -385,7 +408,7 @@ mod tests {
     fn checkpoints_come_after_quiet_quanta_only() {
         let stop = AtomicBool::new(false);
         let (mut sink, _rig) = Rig::new(128, &stop);
-        sink.begin_segment(0, 0, 3);
+        sink.begin_segment(0, 3, || 0);
         sink.quantum(quantum(0));
         sink.quantum(quantum(1));
         sink.gap(205, 50);

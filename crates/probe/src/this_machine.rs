@@ -2,13 +2,13 @@
 
 use crate::calibration::Calibration;
 use crate::counters::{self, Choice as Chosen};
-use crate::measuring_thread::{Plan, PlannedSegment};
+use crate::measuring_thread::{Plan, PlannedSeries};
 use crate::preparation::{self, Findings};
 use crate::run::{self, Setup, Summary};
 use crate::{clock, facts, pin, plan, quietest};
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{self, Incident, Missing, Settings, State};
-use bandscope_sampler::machine::{Choice, Consumed, Length};
+use bandscope_sampler::machine::{Choice, Consumed};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,6 +17,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const CHECKPOINT_NS: f64 = 10e6;
 /// Share of the time that such looks may cost.
 const CHECKPOINT_SHARE: f64 = 0.005;
+
+/// Handling a gap may cost so many times the price of the counters, and a gap threshold, before it
+/// counts as interrupted: the price is a median with warm caches, and after a gap they are cold.
+const HANDLING_PRICES: f64 = 4.0;
 
 /// The machine that this program runs on.
 #[derive(Debug, Default)]
@@ -29,6 +33,8 @@ pub struct ThisMachine {
 struct Prepared {
     calibration: Calibration,
     origin: u64,
+    /// The wall clock at that tick.
+    origin_unix_ns: i64,
     counters: counters::Plan,
     preemption_known: bool,
     allowed: Vec<u32>,
@@ -54,10 +60,11 @@ impl Machine for ThisMachine {
         if request.counters == Choice::On && findings.counters.plan.is_empty() {
             return Err(MachineError::Refused(no_counters(&findings.counters)));
         }
-        let origin = clock::ticks();
+        let (origin, origin_unix_ns) = (clock::ticks(), unix_ns());
         let prepared = Prepared {
             calibration: findings.calibration.clone(),
             origin,
+            origin_unix_ns,
             counters: findings.counters.plan.clone(),
             preemption_known: findings.preemption.is_ok(),
             allowed,
@@ -89,7 +96,8 @@ impl Machine for ThisMachine {
             stop,
         };
         let plan = Plan {
-            segments: planned_segments(request, manifest, &prepared.counters),
+            series: planned_series(request, manifest, &prepared.counters),
+            segments: request.segments(),
             ordered_reads: request.ordered_reads,
             counters: prepared.counters.clone(),
             preemption_known: prepared.preemption_known,
@@ -153,7 +161,7 @@ fn manifest_of(
             rates_hz: request.rates_hz.clone(),
             kernels: request.kernels.clone(),
             segment_s: request.segment_s,
-            duration_s: duration_s(request),
+            duration_s: request.duration_s(),
             start_delay_s: request.start_delay_s,
             clock_read: if request.ordered_reads {
                 "ordered"
@@ -177,7 +185,7 @@ fn manifest_of(
             readings: prepared.calibration.rows(prepared.origin),
             invariant: clock::invariant(),
             origin_ticks: prepared.origin,
-            origin_unix_ns: unix_ns(),
+            origin_unix_ns: prepared.origin_unix_ns,
             read_ticks: findings.read_ticks,
         },
         kernels: findings.kernels,
@@ -185,18 +193,6 @@ fn manifest_of(
         machine,
         missing,
         ..Manifest::default()
-    }
-}
-
-/// Length of the run: of all series together.
-fn duration_s(request: &Request) -> f64 {
-    match request.length {
-        Length::Duration(s) => s,
-        Length::Samples(samples) => request
-            .series()
-            .iter()
-            .map(|(rate, _)| samples as f64 / rate)
-            .sum(),
     }
 }
 
@@ -214,35 +210,31 @@ fn no_preemption(why: String) -> Missing {
     }
 }
 
-/// The segments in ticks of the clock as it was calibrated before the run.
-fn planned_segments(
+/// The series in ticks of the clock as it was calibrated before the run.
+fn planned_series(
     request: &Request,
     manifest: &Manifest,
     counters: &counters::Plan,
-) -> Vec<PlannedSegment> {
+) -> Vec<PlannedSeries> {
     let ticks_per_ns = manifest.clock.ticks_per_ns;
     let between = (CHECKPOINT_NS * ticks_per_ns).max(counters.read_ticks / CHECKPOINT_SHARE);
     let threshold = |name: &str| {
         let kernel = manifest.kernels.iter().find(|kernel| kernel.name == name);
         kernel.map_or(u64::MAX / 4, |kernel| kernel.gap_threshold_ticks)
     };
-    let series = request.series();
     request
-        .segments()
+        .series()
         .into_iter()
-        .map(|(index, quanta)| {
-            let (rate, kernel) = &series[index];
+        .map(|(rate, kernel)| {
             let quantum_ticks = ticks_per_ns * 1e9 / rate;
-            PlannedSegment {
-                series: index as u32,
-                kernel: kernel.clone(),
+            let gap_threshold_ticks = threshold(&kernel);
+            let reading = (counters.read_ticks * HANDLING_PRICES) as u64;
+            PlannedSeries {
+                kernel,
                 quantum_ticks,
-                quanta,
-                gap_threshold_ticks: threshold(kernel),
-                quanta_between_checkpoints: match counters.needs_checkpoints() {
-                    true => (between / quantum_ticks).ceil().max(1.0) as u32,
-                    false => u32::MAX,
-                },
+                gap_threshold_ticks,
+                handling_limit_ticks: gap_threshold_ticks.saturating_add(reading),
+                quanta_between_checkpoints: (between / quantum_ticks).ceil().max(1.0) as u32,
             }
         })
         .collect()
@@ -272,6 +264,8 @@ fn conclude(
         manifest.lost.gaps += account.lost_gaps;
         manifest.incidents.extend(account.incidents);
     }
+    manifest.lost.quanta += summary.not_consumed.0;
+    manifest.lost.gaps += summary.not_consumed.1;
     manifest.incidents.sort_by_key(|incident| incident.ticks);
     if more > 0 {
         manifest.incidents.push(Incident {
@@ -288,12 +282,14 @@ fn conclude(
         }
     }
     manifest.clock.readings = prepared.calibration.rows(prepared.origin);
-    manifest.state = match (&summary.failed, stop.load(Ordering::Relaxed)) {
+    let error = match (summary.refused, summary.failed) {
+        (Some(why), _) => Some(MachineError::Refused(why)),
+        (None, failed) => failed.map(MachineError::Consumer),
+    };
+    manifest.state = match (&error, stop.load(Ordering::Relaxed)) {
         (Some(_), _) => State::Failed,
         (None, true) => State::Interrupted,
         (None, false) => State::Complete,
     };
-    summary
-        .failed
-        .map_or(Ok(()), |error| Err(MachineError::Consumer(error)))
+    error.map_or(Ok(()), Err)
 }

@@ -86,7 +86,8 @@ fn assert_adds_up(manifest: &Manifest, kept: &Kept, samples: usize) {
         .map(|q| u64::from(q.gaps))
         .sum();
     let detailed = kept.gaps.iter().filter(|gap| gap.duration > 0).count() as u64;
-    assert_eq!(in_quanta, detailed + manifest.lost.gaps);
+    // A gap without a unit, while another was handled, is in no quantum's number.
+    assert!(in_quanta <= detailed + manifest.lost.gaps);
 }
 
 #[test]
@@ -204,6 +205,8 @@ fn a_consumer_that_fails_ends_the_run_in_order() {
     assert!(matches!(error, MachineError::Consumer(_)));
     assert_eq!(error.to_string(), "no space left on device");
     assert_eq!((calls, manifest.state), (1, State::Failed));
+    // What was measured and not taken is not passed over in silence.
+    assert!(manifest.lost.quanta > 0);
     assert_eq!(pin::allowed().unwrap(), before);
 }
 
@@ -226,7 +229,7 @@ fn what_cannot_be_had_is_refused() {
     assert!(rate.contains("1000000000000 Hz"), "{rate}");
     let request = Request {
         buffered: true,
-        length: Length::Duration(86_400.0 * 300.0),
+        length: Length::Samples(1 << 47),
         rates_hz: vec![100_000.0],
         ..request()
     };

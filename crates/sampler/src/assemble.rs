@@ -3,6 +3,11 @@
 //! Quanta and gaps come in two streams, each in order of time. A gap belongs to the quantum in which it
 //! starts; the time spent handling it is told from the gap here. If a gap's details were lost (its ring
 //! was full), its time still stands in the quantum.
+//!
+//! A gap without a unit (the CPU was taken away while a gap was handled) is in no quantum's number of
+//! gaps, and its time is in the quantum's gap time as any other's. Increments of counters are never taken
+//! over the border of a segment: the first record of a segment has none, so a sink that reads
+//! counters hands out a checkpoint at the segment's start.
 
 use crate::record::{GapRecord, QuantumRecord, Unpacked, unwrap_end};
 use bandscope_recording::gaps::MAX_COUNTERS;
@@ -22,6 +27,8 @@ pub struct Assembler {
     waiting: VecDeque<GapRecord>,
     /// Counter values at the last read, for increments; `None` before the first.
     last_counters: Option<[u64; MAX_COUNTERS]>,
+    /// Gaps of quanta that were lost or not finished.
+    dropped_gaps: u64,
 }
 
 impl Assembler {
@@ -58,15 +65,8 @@ impl Assembler {
                     self.series = series;
                     self.cpu = cpu;
                     self.last_end = unwrap_end(self.last_end, start);
-                    // What was handled between two segments belongs to neither.
-                    while self
-                        .waiting
-                        .front()
-                        .is_some_and(|gap| gap.start < self.last_end)
-                    {
-                        self.take_gap(gaps);
-                        gaps.pop();
-                    }
+                    self.drop_gaps_until(self.last_end);
+                    self.last_counters = None;
                 }
                 Unpacked::Quantum {
                     end,
@@ -102,6 +102,20 @@ impl Assembler {
     /// The number of the segment under way.
     pub fn segment(&self) -> u32 {
         self.segments
+    }
+
+    /// Gaps, not checkpoints, that lie in no quantum: theirs found no room or was not finished. To be
+    /// asked when all quanta were taken; gaps that still wait are counted too.
+    pub fn dropped_gaps(&self) -> u64 {
+        let waiting = self.waiting.iter().filter(|gap| gap.duration > 0);
+        self.dropped_gaps + waiting.count() as u64
+    }
+
+    /// Drops the gaps before the segment that starts at `start`: they belong to none.
+    fn drop_gaps_until(&mut self, start: u64) {
+        while let Some(gap) = self.waiting.pop_front_if(|gap| gap.start < start) {
+            self.dropped_gaps += u64::from(gap.duration > 0);
+        }
     }
 
     /// Moves the gaps that start before `end` to `gaps` and returns the time spent handling them.
@@ -200,6 +214,57 @@ mod tests {
         );
         assert_eq!(quanta.gap_ticks, [67]);
         assert!(gaps.is_empty());
+    }
+
+    #[test]
+    fn a_gap_without_a_unit_is_gap_time_all_the_same() {
+        let mut assembler = Assembler::new(0);
+        let (mut quanta, mut gaps) = (Quanta::default(), Vec::new());
+        assembler.push_gaps([gap(10, 60, 0, 5), gap(70, 71, 8, 6)]);
+        assembler.push_quanta(
+            [
+                QuantumRecord::segment(0, 0, 0),
+                QuantumRecord::quantum(149, 2, 1, 10),
+            ],
+            &mut quanta,
+            &mut gaps,
+            |_, _, _| {},
+        );
+        assert_eq!((quanta.gaps[0], gaps.len()), (1, 2));
+        assert_eq!((quanta.gap_ticks[0], quanta.measurement_ticks[0]), (131, 8));
+    }
+
+    #[test]
+    fn gaps_of_lost_quanta_are_counted_and_increments_stay_within_a_segment() {
+        let mut assembler = Assembler::new(0);
+        let (mut quanta, mut gaps) = (Quanta::default(), Vec::new());
+        // One gap in a quantum, one and a checkpoint in lost quanta, the checkpoint of the second
+        // segment's start, a gap of it, and one of a quantum that was not finished.
+        assembler.push_gaps([
+            gap(20, 60, 0, 5),
+            gap(120, 60, 0, 50),
+            gap(180, 0, 0, 60),
+            gap(200, 0, 0, 100),
+            gap(220, 60, 0, 103),
+            gap(320, 60, 0, 109),
+        ]);
+        assembler.push_quanta(
+            [
+                QuantumRecord::segment(0, 0, 0),
+                QuantumRecord::quantum(100, 4, 1, 40),
+                QuantumRecord::segment(200, 0, 0),
+                QuantumRecord::quantum(300, 4, 1, 40),
+            ],
+            &mut quanta,
+            &mut gaps,
+            |_, _, _| {},
+        );
+        let rows: Vec<_> = gaps
+            .iter()
+            .map(|gap| (gap.start, gap.counters[0]))
+            .collect();
+        assert_eq!(rows, [(20, 0), (200, 0), (220, 3)]);
+        assert_eq!(assembler.dropped_gaps(), 2);
     }
 
     #[test]

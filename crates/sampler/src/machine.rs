@@ -3,6 +3,7 @@
 //! `prepare` looks and tests, `run` measures. Between the two the caller has a complete manifest, from
 //! which it can open a recording; everything measured passes through `consume`.
 
+use crate::record::MAX_QUANTUM_TICKS;
 use bandscope_recording::{Gap, Manifest, Quanta};
 use std::sync::atomic::AtomicBool;
 
@@ -120,28 +121,103 @@ impl Request {
     /// The segments of the run: series and number of quanta of each, in order.
     ///
     /// Durations are met to a quantum; no segment is shorter than one quantum.
-    pub fn segments(&self) -> Vec<(usize, u64)> {
-        let series = self.series();
-        let quanta_of = |index: usize| match self.length {
-            Length::Duration(s) => {
-                ((s / series.len() as f64 * series[index].0).round() as u64).max(1)
-            }
-            Length::Samples(n) => n,
+    pub fn segments(&self) -> Segments {
+        let rates = self.series();
+        let alone = rates.len() == 1;
+        let in_a_segment = |rate: f64| match alone {
+            true => u64::MAX,
+            false => ((self.segment_s * rate).round() as u64).max(1),
         };
-        if series.len() == 1 {
-            return vec![(0, quanta_of(0))];
+        Segments {
+            series: rates
+                .iter()
+                .map(|&(rate, _)| Part {
+                    left: self.quanta(rate, rates.len()),
+                    in_a_segment: in_a_segment(rate),
+                })
+                .collect(),
+            next: 0,
         }
-        let mut left: Vec<u64> = (0..series.len()).map(quanta_of).collect();
-        let mut segments = Vec::new();
-        while left.iter().any(|&n| n > 0) {
-            for (index, left) in left.iter_mut().enumerate().filter(|(_, left)| **left > 0) {
-                let quanta = ((self.segment_s * series[index].0).round() as u64).clamp(1, *left);
-                *left -= quanta;
-                segments.push((index, quanta));
-            }
-        }
-        segments
     }
+
+    /// Planned length of the run in seconds, all series together, without what lies between segments.
+    pub fn duration_s(&self) -> f64 {
+        let series = self.series();
+        let seconds = |rate: f64| self.quanta(rate, series.len()) as f64 / rate;
+        series.iter().map(|&(rate, _)| seconds(rate)).sum()
+    }
+
+    /// Quanta of a series at `rate` of `series` in all.
+    fn quanta(&self, rate: f64, series: usize) -> u64 {
+        match self.length {
+            Length::Duration(s) => ((s / series as f64 * rate).round() as u64).max(1),
+            Length::Samples(n) => n,
+        }
+    }
+}
+
+/// The segments that are still to come: series and number of quanta of each. Takes no memory for them,
+/// so that a run may be planned for as long as one likes.
+#[derive(Clone, Debug)]
+pub struct Segments {
+    series: Vec<Part>,
+    /// The series whose turn it is.
+    next: usize,
+}
+
+/// What is still to come of one series, in quanta.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    left: u64,
+    in_a_segment: u64,
+}
+
+impl Segments {
+    /// Number of segments and of quanta in them, over all series.
+    pub fn totals(&self) -> (u64, u64) {
+        self.series
+            .iter()
+            .fold((0, 0), |(segments, quanta): (u64, u64), part| {
+                (
+                    segments.saturating_add(part.left.div_ceil(part.in_a_segment)),
+                    quanta.saturating_add(part.left),
+                )
+            })
+    }
+}
+
+impl Iterator for Segments {
+    type Item = (usize, u64);
+
+    fn next(&mut self) -> Option<(usize, u64)> {
+        let number = self.series.len();
+        let index = (self.next..self.next + number)
+            .map(|turn| turn % number)
+            .find(|&index| self.series[index].left > 0)?;
+        let part = &mut self.series[index];
+        let quanta = part.in_a_segment.min(part.left);
+        part.left -= quanta;
+        self.next = (index + 1) % number;
+        Some((index, quanta))
+    }
+}
+
+/// Length of a quantum in ticks at `rate_hz`, if the loop can measure it: at least a tick, at most
+/// [`MAX_QUANTUM_TICKS`].
+///
+/// # Errors
+/// What is wrong with the rate, and what would do.
+pub fn check_quantum(rate_hz: f64, ticks_per_ns: f64) -> Result<f64, String> {
+    let ticks_per_s = ticks_per_ns * 1e9;
+    let ticks = ticks_per_s / rate_hz;
+    // Not a number, an infinite or a negative rate fail this too.
+    if rate_hz > 0.0 && (1.0..=MAX_QUANTUM_TICKS).contains(&ticks) {
+        return Ok(ticks);
+    }
+    Err(format!(
+        "rate {rate_hz} Hz: expected {:.3} Hz (a quantum of 2^31 ticks) to {ticks_per_s:.0} Hz (a tick)",
+        ticks_per_s / MAX_QUANTUM_TICKS
+    ))
 }
 
 #[cfg(test)]
@@ -166,7 +242,8 @@ mod tests {
 
     #[test]
     fn two_rates_alternate_second_by_second() {
-        let segments = request().segments();
+        let segments: Vec<_> = request().segments().collect();
+        assert_eq!(request().segments().totals(), (10, 50_000 + 38_885));
         assert_eq!(segments.len(), 10);
         assert_eq!(segments[..3], [(0, 10_000), (1, 7_777), (0, 10_000)]);
     }
@@ -177,7 +254,45 @@ mod tests {
             rates_hz: vec![10_000.0],
             ..request()
         };
-        assert_eq!(request.segments(), [(0, 100_000)]);
+        assert!(request.segments().eq([(0, 100_000)]));
+        assert_eq!(request.duration_s(), 10.0);
+    }
+
+    #[test]
+    fn a_run_without_end_takes_no_memory() {
+        let request = Request {
+            length: Length::Samples(100_000_000_000_000),
+            segment_s: 0.001,
+            ..request()
+        };
+        let mut segments = request.segments();
+        let (number, quanta) = segments.totals();
+        assert_eq!(quanta, 200_000_000_000_000);
+        assert_eq!(number, 10_000_000_000_000 + 12_500_000_000_000);
+        assert_eq!(segments.nth(1_000_000), Some((0, 10)));
+    }
+
+    #[test]
+    fn a_series_that_has_ended_leaves_the_turn_to_the_others() {
+        let request = Request {
+            length: Length::Samples(20_000),
+            ..request()
+        };
+        let turns = [(0, 10_000), (1, 7_777), (0, 10_000), (1, 7_777), (1, 4_446)];
+        assert!(request.segments().eq(turns));
+        assert_eq!(request.duration_s(), 2.0 + 20_000.0 / 7_777.0);
+    }
+
+    #[test]
+    fn quanta_that_cannot_be_measured_are_refused() {
+        assert_eq!(check_quantum(1e6, 2.0), Ok(2_000.0));
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 0.9, 2.1e9] {
+            let why = check_quantum(rate, 2.0).unwrap_err();
+            assert!(
+                why.contains("0.931 Hz") && why.contains("2000000000 Hz"),
+                "{why}"
+            );
+        }
     }
 
     #[test]
@@ -189,7 +304,6 @@ mod tests {
         for series in 0..2 {
             let total: u64 = request
                 .segments()
-                .iter()
                 .filter(|(index, _)| *index == series)
                 .map(|(_, quanta)| quanta)
                 .sum();

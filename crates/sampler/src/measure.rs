@@ -65,6 +65,9 @@ pub struct Segment {
     pub quanta: u64,
     /// A unit that takes longer than this is a gap, in ticks.
     pub gap_threshold_ticks: u64,
+    /// Handling a gap or a checkpoint that takes longer than this was interrupted, in ticks: what
+    /// reading the counters costs at most, and not the gap threshold, which may be far below it.
+    pub handling_limit_ticks: u64,
     /// Value of the clock at the recording's tick 0.
     pub origin: u64,
 }
@@ -119,8 +122,10 @@ pub fn measure<C: Clock, K: WorkKernel, S: Sink>(
                     return Outcome::ClockWentBack(duration.wrapping_neg());
                 }
                 sink.gap(now.wrapping_sub(segment.origin), duration);
-                let handled = clock.now_ordered();
-                sink.handled(handled.wrapping_sub(end));
+                let handled = match end_handling(clock, sink, segment, end) {
+                    Ok(handled) => handled,
+                    Err(back) => return Outcome::ClockWentBack(back),
+                };
                 gaps += 1;
                 away += handled.wrapping_sub(now);
                 now = handled;
@@ -134,15 +139,54 @@ pub fn measure<C: Clock, K: WorkKernel, S: Sink>(
             Flow::Continue => {}
             Flow::Checkpoint => {
                 sink.checkpoint(end);
-                let handled = clock.now_ordered();
+                let handled = match end_handling(clock, sink, segment, now) {
+                    Ok(handled) => handled,
+                    Err(back) => return Outcome::ClockWentBack(back),
+                };
                 checkpoint = handled.wrapping_sub(now);
-                sink.handled(checkpoint);
                 now = handled;
             }
             Flow::Stop => return Outcome::Stopped,
         }
     }
     Outcome::Complete
+}
+
+/// Ends the handling of a gap or checkpoint that began at `begun`; returns the time after it, or by
+/// how much the clock ran backwards meanwhile.
+///
+/// If the CPU was taken away during the handling, that is a gap too, and not the measurement's own
+/// time: a record of its own follows, with the counters and the preemption flag after it, so that the
+/// next gap does not inherit them. It is no unit's, so no quantum counts it; its time stands there.
+/// How much of it was handling cannot be told, so the first record gets none.
+#[cold]
+#[inline(never)]
+fn end_handling<C: Clock, S: Sink>(
+    clock: &mut C,
+    sink: &mut S,
+    segment: &Segment,
+    begun: u64,
+) -> Result<u64, u64> {
+    let handled = clock.now_ordered();
+    let took = handled.wrapping_sub(begun);
+    if took <= segment.handling_limit_ticks {
+        sink.handled(took);
+        return Ok(handled);
+    }
+    sink.handled(0);
+    if (took as i64) < 0 {
+        return Err(took.wrapping_neg());
+    }
+    sink.gap(begun.wrapping_sub(segment.origin), took);
+    // Once only: on a machine that interrupts every handling, handling must not go on for ever.
+    let again = clock.now_ordered();
+    let took = again.wrapping_sub(handled);
+    if (took as i64) < 0 {
+        sink.handled(0);
+        return Err(took.wrapping_neg());
+    }
+    sink.handled(took);
+    Ok(again)
 }
 
 #[cfg(test)]
@@ -198,6 +242,8 @@ mod tests {
         handled: Vec<u64>,
         /// What each gap's or checkpoint's handling costs.
         handling: u64,
+        /// What the first ones cost, in order, in place of `handling`.
+        first_handlings: Vec<u64>,
         checkpoint_after: Option<usize>,
         stop_after: Option<usize>,
     }
@@ -205,7 +251,9 @@ mod tests {
     impl Log {
         fn spend(&self) {
             if let Some(clock) = &self.clock {
-                clock.0.borrow_mut().now += self.handling;
+                let ticks = self.first_handlings.get(self.gaps.len() - 1);
+                let mut script = clock.0.borrow_mut();
+                script.now = script.now.wrapping_add(*ticks.unwrap_or(&self.handling));
             }
         }
     }
@@ -248,6 +296,7 @@ mod tests {
             quantum_ticks: 100.0,
             quanta,
             gap_threshold_ticks: 50,
+            handling_limit_ticks: 70,
             origin: 1000,
         }
     }
@@ -329,6 +378,62 @@ mod tests {
             log.quanta,
             [(100, 10, 0, 100), (207, 10, 0, 100), (307, 10, 0, 100)]
         );
+    }
+
+    #[test]
+    fn an_interruption_while_a_gap_is_handled_is_a_gap_without_a_unit() {
+        let mut log = Log {
+            first_handlings: vec![71, 8],
+            handling: 7,
+            ..Log::default()
+        };
+        run(&[10, 60, 60], 3, &mut log);
+        // A gap of 60; 71 of handling are one above the limit: a gap that ends at 141, handled by 149.
+        // The unit that follows is a gap as ever.
+        assert_eq!(log.gaps, [(10, 60), (70, 71), (149, 60)]);
+        assert_eq!(log.handled, [0, 8, 7]);
+        assert_eq!(
+            log.quanta,
+            [(149, 2, 1, 10), (216, 1, 1, 0), (306, 9, 0, 90)]
+        );
+    }
+
+    #[test]
+    fn handling_that_costs_up_to_the_limit_is_no_gap() {
+        let mut log = Log {
+            handling: 70,
+            ..Log::default()
+        };
+        run(&[10, 60], 2, &mut log);
+        assert_eq!((log.gaps.len(), log.handled), (1, vec![70]));
+        assert_eq!(log.quanta, [(140, 2, 1, 10), (200, 6, 0, 60)]);
+    }
+
+    #[test]
+    fn an_interruption_while_a_checkpoint_is_handled_is_a_gap_of_the_next_quantum() {
+        let mut log = Log {
+            first_handlings: vec![80, 7],
+            checkpoint_after: Some(1),
+            ..Log::default()
+        };
+        run(&[], 2, &mut log);
+        assert_eq!(log.gaps, [(100, 0), (100, 80)]);
+        assert_eq!(log.handled, [0, 7]);
+        // 80 away and 7 of handling, then two units of 10.
+        assert_eq!(log.quanta, [(100, 10, 0, 100), (207, 2, 0, 20)]);
+    }
+
+    #[test]
+    fn a_clock_that_runs_backwards_during_handling_ends_the_segment() {
+        for first_handlings in [vec![0u64.wrapping_sub(15)], vec![90, 0u64.wrapping_sub(15)]] {
+            let mut log = Log {
+                first_handlings,
+                ..Log::default()
+            };
+            assert_eq!(run(&[60], 9, &mut log), Outcome::ClockWentBack(15));
+            assert_eq!(log.handled.len(), log.gaps.len());
+            assert!(log.quanta.is_empty());
+        }
     }
 
     #[test]

@@ -11,12 +11,14 @@ use bandscope_recording::{Gap, Manifest, Quanta, manifest};
 use bandscope_sampler::machine::Consumed;
 use bandscope_sampler::{
     Assembler, Batch, Clock as _, Flow, GapRecord, Machine, MachineError, Outcome, QuantumRecord,
-    Request, Segment, Sink, measure,
+    Request, Segment, Sink, check_quantum, measure,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Ticks per nanosecond of the simulated clock: 2 GHz, as in the published X.
 const TICKS_PER_NS: f64 = 2.0;
+/// The fastest rate: a quantum is then shorter than a unit of most work kernels.
+const FASTEST_HZ: f64 = 1e7;
 /// CPUs that the simulated machine has.
 const CPUS: u32 = 64;
 /// Time between two segments, in ticks: 10 us, about what changing the work kernel takes.
@@ -77,10 +79,11 @@ impl Machine for SimulatedMachine {
                 CPUS - 1
             )));
         }
-        check_rates(request)?;
+        let clock = self.clock(request);
+        check_rates(request, clock.ticks_per_ns)?;
         let kernels = request.kernels.iter().map(|name| kernel(name));
         Ok(Manifest {
-            clock: self.clock(request),
+            clock,
             kernels: kernels.collect::<Result<_, _>>()?,
             machine: manifest::Machine {
                 cpu_model: Some(format!("simulated ({})", self.scenario.text())),
@@ -146,13 +149,12 @@ impl SimulatedMachine {
     }
 }
 
-fn check_rates(request: &Request) -> Result<(), MachineError> {
-    let longest = bandscope_sampler::record::MAX_QUANTUM_TICKS / (TICKS_PER_NS * 1e9);
+fn check_rates(request: &Request, ticks_per_ns: f64) -> Result<(), MachineError> {
     for &rate in &request.rates_hz {
-        if !(1.0 / longest..=1e7).contains(&rate) {
+        check_quantum(rate, ticks_per_ns).map_err(MachineError::Request)?;
+        if rate > FASTEST_HZ {
             return Err(MachineError::Request(format!(
-                "rate {rate} Hz: the simulated machine measures from {:.2} Hz to 10 MHz",
-                1.0 / longest
+                "rate {rate} Hz: the simulated machine measures up to {FASTEST_HZ} Hz"
             )));
         }
     }
@@ -202,6 +204,8 @@ fn run_segments(
             quantum_ticks: manifest.clock.ticks_per_ns * 1e9 / rate,
             quanta,
             gap_threshold_ticks: facts.gap_threshold_ticks,
+            // Reading no counter takes no simulated time.
+            handling_limit_ticks: facts.gap_threshold_ticks,
             origin,
         };
         if world.is_exhausted() {

@@ -178,17 +178,12 @@ fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &Request) {
     manifest.started = jiff::Timestamp::now()
         .strftime("%Y-%m-%dT%H:%M:%SZ")
         .to_string();
-    let series = request.series();
     let settings = &mut manifest.settings;
     settings.machine = arguments.machine.clone();
     settings.rates_hz = request.rates_hz.clone();
     settings.kernels = request.kernels.clone();
     settings.segment_s = request.segment_s;
-    settings.duration_s = request
-        .segments()
-        .iter()
-        .map(|&(index, quanta)| quanta as f64 / series[index].0)
-        .sum();
+    settings.duration_s = request.duration_s();
     settings.start_delay_s = request.start_delay_s;
     settings.clock_read = if request.ordered_reads {
         "ordered"
