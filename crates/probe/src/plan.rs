@@ -6,7 +6,7 @@ use crate::pin;
 use bandscope_recording::manifest::Kernel;
 use bandscope_sampler::machine::Length;
 use bandscope_sampler::record::MAX_QUANTUM_TICKS;
-use bandscope_sampler::{MachineError, Request};
+use bandscope_sampler::{MachineError, Request, check_quantum};
 
 /// A quantum holds at least so many units: with fewer, its length is that of its units.
 const LEAST_UNITS: f64 = 20.0;
@@ -117,13 +117,14 @@ pub fn check_rates(
     for kernel in kernels {
         let fastest = ticks_per_s / (LEAST_UNITS * unit_ticks(kernel, ticks_per_ns));
         for &rate in &request.rates_hz {
-            if rate > fastest || rate < slowest {
+            if rate > fastest {
                 return refuse(format!(
                     "rate {rate} Hz with work kernel {}: expected {slowest:.3} Hz (a quantum of 2^31 \
                      ticks) to {fastest:.0} Hz ({LEAST_UNITS} units in a quantum) on this machine",
                     kernel.name
                 ));
             }
+            check_quantum(rate, ticks_per_ns).map_err(MachineError::Request)?;
         }
     }
     Ok(())

@@ -133,7 +133,8 @@ pub fn paces<C: Clock, K: NativeKernel>(
         quantum_ticks,
         quanta,
         gap_threshold_ticks,
-        handling_limit_ticks: u64::MAX,
+        // Nothing is read at a gap: only a clock that runs backwards is beyond this.
+        handling_limit_ticks: u64::MAX / 2,
         origin: start,
     };
     let mut kernel = K::default();
