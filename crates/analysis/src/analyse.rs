@@ -132,7 +132,7 @@ fn conclude(
     signals::rank(&mut signals, resolution_ns(survey, &seen, context));
     let report = report::Series {
         cpu: series.cpu,
-        rate_hz: context.rate_hz(),
+        rate_hz: context.rate_hz,
         kernel: series.kernel.clone(),
         origin: series.origin.clone(),
         quanta: totals.quanta,

@@ -54,11 +54,11 @@ pub struct Comb {
 impl Search<'_> {
     /// The combs, most significant first.
     pub fn run(&self) -> Vec<Comb> {
-        self.run_without(&[])
+        self.run_without(&[], MOST)
     }
 
-    /// The combs but those of `known` fundamentals, given in bins.
-    pub fn run_without(&self, known: &[f64]) -> Vec<Comb> {
+    /// At most `most` combs but those of `known` fundamentals, given in bins.
+    pub fn run_without(&self, known: &[f64], most: usize) -> Vec<Comb> {
         let mut combs = Vec::new();
         if self.power.len() < BLOCK / 4 || self.first + 2 >= self.power.len() {
             return combs;
@@ -67,7 +67,7 @@ impl Search<'_> {
         for &fundamental in known {
             self.mask(&mut white, fundamental);
         }
-        while combs.len() < MOST {
+        while combs.len() < most {
             let Some(comb) = self.best(&white) else { break };
             if comb.log_p >= SIGNIFICANT.ln() {
                 break;

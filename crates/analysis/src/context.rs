@@ -20,6 +20,8 @@ pub struct Context {
     pub ends_known: bool,
     /// Self-test and thresholds of the work kernel, where the manifest has them.
     pub kernel: Option<Kernel>,
+    /// Nominal rate in hertz, as it was asked for to the last digit.
+    pub rate_hz: f64,
     /// Bound of the relative error of the clock in parts per million.
     pub clock_error_ppm: Option<f64>,
 }
@@ -40,6 +42,7 @@ impl Context {
         Context {
             ticks_per_ns,
             quantum_ticks: ticks_per_ns * 1e9 / rate_hz,
+            rate_hz,
             gaps_known: series.gaps_known,
             ends_known: series.ends_known,
             kernel: manifest
@@ -67,11 +70,6 @@ impl Context {
     /// Ticks in `seconds`.
     pub fn ticks(&self, seconds: f64) -> f64 {
         seconds * 1e9 * self.ticks_per_ns
-    }
-
-    /// Nominal rate in hertz.
-    pub fn rate_hz(&self) -> f64 {
-        self.ticks_per_ns * 1e9 / self.quantum_ticks
     }
 
     /// The self-test's best pace in ticks per unit, where there is a usable one.

@@ -137,7 +137,8 @@ impl Deriver {
             if self.pace[k] > 0.0 {
                 self.last_pace = self.pace[k];
             }
-            if block.gaps[k] > 0 {
+            // Not the number of gaps: an interruption while counters were read is time away in which no unit was done.
+            if block.gap_ticks[k] > 0 {
                 let away = (block.gap_ticks[k] as f64).min(self.length[k]);
                 self.gap_loss[k] = (away - f64::from(block.gaps[k]) * self.last_pace).max(0.0);
             }

@@ -15,6 +15,13 @@ const LONGEST: usize = 1 << 17;
 const FEWEST: usize = 32;
 /// Events on which a frequency is searched; all are used for the last digit.
 const SEARCHED: usize = 2048;
+/// Combs that are tested on the event times for each period.
+const CANDIDATES: usize = 2;
+/// A fundamental is lower by a whole number up to this, if the H-test is better by more than this share and this much:
+/// a true fundamental has harmonics between those of its multiple, a false one has noise there.
+const LOWER: u32 = 8;
+const LOWER_SHARE: f64 = 0.02;
+const LOWER_H: f64 = 40.0;
 /// Periods that are looked for.
 const MOST: usize = 8;
 /// Harmonics of the H-test (the value of its authors).
@@ -98,7 +105,7 @@ fn strongest(train: &Train, known: &[Periodic]) -> Option<Periodic> {
         most_teeth: 8,
         floor: FLOOR,
     }
-    .run_without(&known)
+    .run_without(&known, CANDIDATES)
     .iter()
     .map(|comb| periodic(train, comb, span, power.len()))
     .find(|period| period.log_p < SIGNIFICANT.ln() && period.ns_per_event > 0.0)
@@ -130,6 +137,7 @@ fn periodogram(train: &Train, bins: usize) -> Vec<f64> {
 
 fn periodic(train: &Train, comb: &Comb, span: f64, trials: usize) -> Periodic {
     let frequency = maximum(train, comb.fundamental / span, span, comb.teeth.min(8));
+    let frequency = fundamental(train, frequency);
     let (frequency, uncertainty) = by_pulse(train, frequency).unwrap_or_else(|| {
         let strength = z_squared(&train.times, frequency, 1)[0].max(1.0);
         let span = train.times[train.times.len() - 1] - train.times[0];
@@ -161,6 +169,21 @@ fn maximum(train: &Train, start: f64, span: f64, harmonics: usize) -> f64 {
         .map(|frequency| (frequency, strength(frequency)))
         .max_by(|a, b| a.1.total_cmp(&b.1))
         .map_or(start, |(frequency, _)| frequency)
+}
+
+/// `frequency`, or the whole fraction of it that is the true fundamental.
+fn fundamental(train: &Train, frequency: f64) -> f64 {
+    let stride = train.times.len().div_ceil(SEARCHED);
+    let times: Vec<f64> = train.times.iter().copied().step_by(stride).collect();
+    let mut best = (frequency, h_test(&times, frequency));
+    for divisor in 2..=LOWER {
+        let lower = frequency / f64::from(divisor);
+        let h = h_test(&times, lower);
+        if h > best.1 * (1.0 + LOWER_SHARE) + LOWER_H {
+            best = (lower, h);
+        }
+    }
+    best.0
 }
 
 /// Z^2 of 1, 2, ... `harmonics` harmonics (Buccheri et al. 1983).
@@ -324,5 +347,25 @@ mod tests {
                 "{found:?}"
             );
         }
+    }
+
+    #[test]
+    fn strong_even_harmonics_do_not_double_the_frequency() {
+        // Two events a period, the second one at half of it but for 1/50.
+        let mut train = Train {
+            segments: vec![(0.0, 4.0)],
+            ..Train::default()
+        };
+        for k in 0..1000 {
+            let start = f64::from(k) / 250.0;
+            train.times.extend([start, start + 0.52 / 250.0]);
+            train.losses.extend([3000.0, 1000.0]);
+        }
+        let found = search(&train);
+        assert!((found[0].frequency / 250.0 - 1.0).abs() < 1e-6, "{found:?}");
+        assert!(
+            (found[0].ns_per_event / 4000.0 - 1.0).abs() < 0.01,
+            "{found:?}"
+        );
     }
 }

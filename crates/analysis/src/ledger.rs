@@ -52,7 +52,7 @@ impl Detector for Measured {
                 pace += chunk.present[k] - chunk.units[k] * self.best;
             }
             let with_gap = f64::from(chunk.chunk.gaps[k]);
-            if with_gap > 0.0 {
+            if chunk.chunk.gap_ticks[k] > 0 {
                 let away = (chunk.chunk.gap_ticks[k] as f64).min(chunk.length[k]);
                 gaps += chunk.gap_loss[k];
                 // The unit inside each gap ran at the pace around it.

@@ -106,7 +106,7 @@ impl Counts {
 impl Detector for Counts {
     fn push(&mut self, chunk: &Derived<'_>) {
         for k in 0..chunk.len() {
-            if chunk.band[k] == self.band && chunk.chunk.gaps[k] == 0 && chunk.units[k] > 0.0 {
+            if chunk.band[k] == self.band && chunk.chunk.gap_ticks[k] == 0 && chunk.units[k] > 0.0 {
                 self.add(Counted {
                     count: chunk.chunk.count[k],
                     quanta: 1,

@@ -70,7 +70,7 @@ pub fn in_residual(
     context: &Context,
 ) -> Vec<Signal> {
     let mut signals = Vec::new();
-    let rate = context.rate_hz();
+    let rate = context.rate_hz;
     if let Some(folded) = folded {
         let frequency = rate / folded.period as f64;
         let seconds = longest as f64 / rate;

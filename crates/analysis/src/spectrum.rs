@@ -119,7 +119,7 @@ impl Welch {
         if self.windows == 0 {
             return Spectrum::default();
         }
-        let rate = context.rate_hz();
+        let rate = context.rate_hz;
         let energy: f64 = self.window.iter().map(|w| f64::from(*w).powi(2)).sum();
         let scale = 2.0 / (rate * energy * self.windows as f64 * context.ticks_per_ns.powi(2));
         let last = self.power.len() - 1;

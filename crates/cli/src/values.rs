@@ -1,5 +1,6 @@
 //! Durations, rates and CPU lists as people write them: `10s`, `7777`, `10kHz`, `0,2-5`.
 
+use bandscope_recording::manifest::TICKS_PER_NS;
 use std::collections::BTreeSet;
 
 /// A duration in seconds.
@@ -70,11 +71,12 @@ pub fn samples(text: &str) -> Result<u64, String> {
 /// # Errors
 /// Says what was found and which values can be.
 pub fn ticks_per_ns(text: &str) -> Result<f64, String> {
-    // From the slowest generic timer in use (1 MHz) to beyond the fastest time-stamp counter.
     match text.parse::<f64>() {
-        Ok(ticks) if (0.001..=20.0).contains(&ticks) => Ok(ticks),
+        Ok(ticks) if TICKS_PER_NS.contains(&ticks) => Ok(ticks),
         _ => Err(format!(
-            "found {text:?}, expected ticks per nanosecond between 0.001 and 20, such as 2.3982"
+            "found {text:?}, expected ticks per nanosecond between {} and {}, such as 2.3982",
+            TICKS_PER_NS.start(),
+            TICKS_PER_NS.end()
         )),
     }
 }

@@ -4,14 +4,13 @@ use crate::facts;
 use crate::kernels;
 use crate::pin;
 use bandscope_recording::manifest::Kernel;
+use bandscope_recording::manifest::TICKS_PER_NS;
 use bandscope_sampler::machine::Length;
 use bandscope_sampler::record::MAX_QUANTUM_TICKS;
 use bandscope_sampler::{MachineError, Request, check_quantum};
 
 /// A quantum holds at least so many units: with fewer, its length is that of its units.
 const LEAST_UNITS: f64 = 20.0;
-/// Ticks per nanosecond that a counter may have: 1 MHz to 100 GHz.
-const TICKS_PER_NS: std::ops::RangeInclusive<f64> = 0.001..=100.0;
 /// The longest run, a year, and the most quanta, so that no count overflows.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 const MOST_SAMPLES: u64 = 1 << 48;

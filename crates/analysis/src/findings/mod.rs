@@ -9,7 +9,7 @@ mod quantisation;
 
 use crate::dwell::Stays;
 use crate::quantisation::Quantisation;
-use crate::report::{Evidence, Finding, Series};
+use crate::report::{Certainty, Evidence, Finding, Series};
 use crate::words;
 
 /// What one series shows, beyond what the report says of it.
@@ -66,7 +66,7 @@ pub fn all(series: &[Series], seen: &[Seen]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = findings.into_iter().map(|(_, finding)| finding).collect();
     findings
         .iter_mut()
-        .for_each(|finding| say_where(finding, series));
+        .for_each(|finding| weigh(finding, series));
     findings
 }
 
@@ -95,16 +95,22 @@ fn is_same(known: &Finding, new: &Finding, series: &[Series]) -> bool {
         && alike("frequency_hz", 1e-4)
 }
 
-/// Adds the rate to a sentence that does not hold at every rate of its CPU and work kernel.
-fn say_where(finding: &mut Finding, series: &[Series]) {
+/// What does not hold at every rate of its CPU and work kernel says so. Segments alternate, so all rates saw the same
+/// machine: something periodic in it should show at each.
+fn weigh(finding: &mut Finding, series: &[Series]) {
     let mine = &series[finding.series[0]];
     let relatives = series
         .iter()
         .filter(|other| (other.cpu, &other.kernel) == (mine.cpu, &mine.kernel));
     if finding.series.len() == 1 && relatives.count() > 1 {
         let rate = words::rate(mine.rate_hz);
-        finding.summary =
-            format!("{} (at {rate} only)", finding.summary.trim_end_matches('.')) + ".";
+        finding.summary = format!(
+            "{} (at {rate} only).",
+            finding.summary.trim_end_matches('.')
+        );
+        if finding.kind == "periodic-interference" {
+            finding.certainty = finding.certainty.min(Certainty::Possible);
+        }
     }
 }
 

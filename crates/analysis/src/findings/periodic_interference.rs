@@ -31,7 +31,11 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
         kind: "periodic-interference",
         series: vec![case.index],
         // Which interrupt it is only counters or kernel events decide.
-        certainty: if sampled { Certainty::Possible } else { Certainty::Likely },
+        certainty: if sampled {
+            Certainty::Possible
+        } else {
+            Certainty::Likely
+        },
         summary: format!(
             "Something takes {} from {} at {}, {} of its time.",
             words::duration(signal.ns_per_event),
@@ -45,13 +49,16 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
             ("ns_per_event", Evidence::Number(signal.ns_per_event)),
         ]
         .into(),
-        next_step: Some(
-            if sampled {
-                "bandscope record --rate 10000,7777: an external signal keeps its frequency at both rates"
-            } else {
-                "perf stat -C CPU -e 'irq_vectors:*,irq:*' sleep 10: an interrupt at this rate is its cause"
-            }
-            .to_owned(),
-        ),
+        next_step: Some(if sampled {
+            "bandscope record --rate 10000,7777: an external signal keeps its frequency at both rates".to_owned()
+        } else {
+            let cpu = case
+                .series
+                .cpu
+                .map_or("N".to_owned(), |cpu| cpu.to_string());
+            format!(
+                "perf stat -C {cpu} -e 'irq_vectors:*,irq:*' sleep 10: an interrupt at this rate is its cause"
+            )
+        }),
     }
 }
