@@ -2,7 +2,7 @@
 //!
 //! A real machine (`probe`) and a simulated one (`simulation`) run the same code:
 //!
-//! * [`measure`]: the loop itself, one file that knows no operating system;
+//! * [`mod@measure`]: the loop itself, one file that knows no operating system;
 //! * [`grid`]: the deadlines of the quanta, fixed-point;
 //! * [`record`]: what the loop hands to its sink, packed into 16 bytes a quantum;
 //! * [`assemble`]: packed records in, the columns of a recording out;
