@@ -6,7 +6,7 @@
 //!
 //! The loop knows no operating system and touches nothing but its arguments. It is generic and inlined
 //! into each combination of clock, work kernel and sink, so it contains no call but those that the
-//! sink's rare paths make; `docs/method.md` shows its assembly.
+//! sink's rare paths make; `docs/measuring.md` says how to look at its assembly.
 
 use crate::grid::Grid;
 use crate::record::QuantumRecord;
