@@ -4,8 +4,19 @@
 //! kernel without counters cannot tell a hidden state of the core from a lower frequency, so this is `likely` at best, and
 //! `possible` where a step of frequency would do.
 
-use super::{Case, name};
+use super::{Case, Phenomenon, name, name_rate};
 use crate::report::{Band, Certainty, Evidence, Finding};
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "bistable-pace",
+    recognise,
+    // Bands of one machine agree within the spread of its frequency.
+    same: &[("ns_per_unit", 0.03)],
+    settle: name_rate,
+    consequence: |_, series| {
+        series.ledger.pace_ns.unsplit as f64 / (series.ledger.wall_ns as f64).max(1.0)
+    },
+};
 
 /// Bands further apart than this are paces of their own.
 const APART: f64 = 1.05;
@@ -27,7 +38,7 @@ struct Pace {
     held: bool,
 }
 
-pub(super) fn recognise(case: Case<'_>) -> Vec<Finding> {
+fn recognise(case: Case<'_>) -> Vec<Finding> {
     let paces: Vec<Pace> = paces(case)
         .into_iter()
         .filter(|pace| pace.share >= SMALLEST)

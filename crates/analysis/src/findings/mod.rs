@@ -1,7 +1,8 @@
 //! Findings: the phenomena that were recognised. One file a phenomenon, one line of [`PHENOMENA`].
 //!
 //! A finding never says more than its evidence: what one rate, one work kernel or no counters cannot decide is
-//! `possible` or `likely`, and its `next_step` is the command that would decide it.
+//! `possible` or `likely`, and its `next_step` is the command that would decide it. A [`Phenomenon`] recognises in one series; what
+//! agrees between series becomes one finding; then it is settled against everything that was measured.
 
 mod bistable_pace;
 mod periodic_interference;
@@ -9,7 +10,7 @@ mod quantisation;
 
 use crate::dwell::Stays;
 use crate::quantisation::Quantisation;
-use crate::report::{Certainty, Evidence, Finding, Series};
+use crate::report::{Evidence, Finding, Series};
 use crate::words;
 
 /// What one series shows, beyond what the report says of it.
@@ -31,99 +32,137 @@ struct Case<'a> {
     seen: &'a Seen,
 }
 
-/// Recognises a phenomenon in one series.
-type Recognise = fn(Case<'_>) -> Vec<Finding>;
+/// All that was analysed, for what only several series decide.
+#[derive(Clone, Copy, Debug)]
+struct Everything<'a> {
+    series: &'a [Series],
+    seen: &'a [Seen],
+}
+
+/// A phenomenon: how it is recognised, and what becomes of it when several series are seen together.
+struct Phenomenon {
+    /// Its name in the catalogue.
+    kind: &'static str,
+    /// Recognises it in one series.
+    recognise: fn(Case<'_>) -> Vec<Finding>,
+    /// Evidence that must agree for two series of one CPU to show the same instance of it: key and relative tolerance.
+    /// Findings that agree become one.
+    same: &'static [(&'static str, f64)],
+    /// What the other series say of it: raises or lowers its certainty, or completes its words. False drops it.
+    settle: fn(&mut Finding, Everything<'_>) -> bool,
+    /// Share of the wall time that it accounts for, by which findings are ordered.
+    consequence: fn(&Finding, &Series) -> f64,
+}
 
 /// The phenomena, in the order in which ties are listed.
-const PHENOMENA: [Recognise; 3] = [
-    bistable_pace::recognise,
-    periodic_interference::recognise,
-    quantisation::recognise,
+const PHENOMENA: [Phenomenon; 3] = [
+    bistable_pace::PHENOMENON,
+    periodic_interference::PHENOMENON,
+    quantisation::PHENOMENON,
 ];
 
-/// All findings, most consequential first: by the share of wall time that they account for.
+/// All findings, most consequential first.
 pub fn all(series: &[Series], seen: &[Seen]) -> Vec<Finding> {
-    let mut findings: Vec<(f64, Finding)> = Vec::new();
-    for recognise in PHENOMENA {
-        for (index, (one, seen)) in series.iter().zip(seen).enumerate() {
-            let case = Case {
-                index,
-                series: one,
-                seen,
-            };
-            for finding in recognise(case) {
-                let same = findings
-                    .iter_mut()
-                    .find(|(_, known)| is_same(known, &finding, series));
-                match same {
-                    Some((_, known)) => known.series.push(index),
-                    None => findings.push((consequence(&finding, one), finding)),
+    let everything = Everything { series, seen };
+    let mut findings: Vec<(f64, Finding)> = PHENOMENA
+        .iter()
+        .flat_map(|phenomenon| of_kind(phenomenon, everything))
+        .collect();
+    findings.sort_by(|a, b| b.0.total_cmp(&a.0));
+    findings.into_iter().map(|(_, finding)| finding).collect()
+}
+
+/// What there is of one phenomenon, each with its consequence.
+fn of_kind(phenomenon: &Phenomenon, everything: Everything<'_>) -> Vec<(f64, Finding)> {
+    let Everything { series, seen, .. } = everything;
+    let mut findings: Vec<Finding> = Vec::new();
+    for (index, (one, seen)) in series.iter().zip(seen).enumerate() {
+        let case = Case {
+            index,
+            series: one,
+            seen,
+        };
+        for finding in (phenomenon.recognise)(case) {
+            debug_assert_eq!(finding.kind, phenomenon.kind);
+            let same = findings
+                .iter_mut()
+                .find(|known| is_same(phenomenon, known, &finding, series));
+            match same {
+                Some(known) => {
+                    known.series.push(index);
+                    known.certainty = known.certainty.max(finding.certainty);
                 }
+                None => findings.push(finding),
             }
         }
     }
-    findings.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut findings: Vec<Finding> = findings.into_iter().map(|(_, finding)| finding).collect();
+    findings.retain_mut(|finding| (phenomenon.settle)(finding, everything));
     findings
-        .iter_mut()
-        .for_each(|finding| weigh(finding, series));
-    findings
+        .into_iter()
+        .map(|finding| {
+            (
+                (phenomenon.consequence)(&finding, &series[finding.series[0]]),
+                finding,
+            )
+        })
+        .collect()
 }
 
 /// Whether two series of one CPU and work kernel show the same phenomenon, so that one sentence does for both.
-fn is_same(known: &Finding, new: &Finding, series: &[Series]) -> bool {
+fn is_same(phenomenon: &Phenomenon, known: &Finding, new: &Finding, series: &[Series]) -> bool {
     let (a, b) = (&series[known.series[0]], &series[new.series[0]]);
-    let alike = |key: &str, tolerance: f64| match (known.evidence.get(key), new.evidence.get(key)) {
-        (Some(Evidence::Number(a)), Some(Evidence::Number(b))) => {
-            (a - b).abs() <= tolerance * a.abs()
-        }
-        (Some(Evidence::Numbers(a)), Some(Evidence::Numbers(b))) => {
-            a.len() == b.len()
-                && a.iter()
-                    .zip(b)
-                    .all(|(a, b)| (a - b).abs() <= tolerance * a.abs())
-        }
-        (None, None) => true,
-        _ => false,
-    };
-    known.kind == new.kind
-        && known.certainty == new.certainty
-        && !known.series.contains(&new.series[0])
+    !known.series.contains(&new.series[0])
         && (a.cpu, &a.kernel, &a.origin) == (b.cpu, &b.kernel, &b.origin)
-        // Paces within 3 %; frequencies within 10^-4, a few uncertainties of a run of seconds.
-        && alike("ns_per_unit", 0.03)
-        && alike("frequency_hz", 1e-4)
+        && phenomenon
+            .same
+            .iter()
+            .all(|&(key, tolerance)| alike(known, new, key, tolerance))
 }
 
-/// What does not hold at every rate of its CPU and work kernel says so. Segments alternate, so all rates saw the same
-/// machine: something periodic in it should show at each.
-fn weigh(finding: &mut Finding, series: &[Series]) {
-    let mine = &series[finding.series[0]];
-    let relatives = series
-        .iter()
-        .filter(|other| (other.cpu, &other.kernel) == (mine.cpu, &mine.kernel));
-    if finding.series.len() == 1 && relatives.count() > 1 {
-        let rate = words::rate(mine.rate_hz);
+fn alike(a: &Finding, b: &Finding, key: &str, tolerance: f64) -> bool {
+    let close = |a: f64, b: f64| (a - b).abs() <= tolerance * a.abs();
+    match (a.evidence.get(key), b.evidence.get(key)) {
+        (Some(Evidence::Number(a)), Some(Evidence::Number(b))) => close(*a, *b),
+        (Some(Evidence::Numbers(a)), Some(Evidence::Numbers(b))) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| close(*a, *b))
+        }
+        (Some(Evidence::Text(a)), Some(Evidence::Text(b))) => a == b,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// A `settle` for what one series decides: with other rates that do not show it, the sentence says so.
+fn name_rate(finding: &mut Finding, everything: Everything<'_>) -> bool {
+    if is_alone(finding, everything) {
+        let rate = words::rate(everything.series[finding.series[0]].rate_hz);
         finding.summary = format!(
             "{} (at {rate} only).",
             finding.summary.trim_end_matches('.')
         );
-        if finding.kind == "periodic-interference" {
-            finding.certainty = finding.certainty.min(Certainty::Possible);
-        }
     }
+    true
 }
 
-/// Share of the wall time that a finding accounts for.
-fn consequence(finding: &Finding, series: &Series) -> f64 {
-    let wall = (series.ledger.wall_ns as f64).max(1.0);
-    let number = |key: &str| match finding.evidence.get(key) {
+/// Whether only one of several series of the same CPU and work kernel shows it. Segments alternate, so all rates saw the
+/// same machine: what is in it should show at each.
+fn is_alone(finding: &Finding, everything: Everything<'_>) -> bool {
+    let mine = &everything.series[finding.series[0]];
+    let relatives = everything.series.iter().filter(|other| {
+        (other.cpu, &other.kernel, &other.origin) == (mine.cpu, &mine.kernel, &mine.origin)
+    });
+    finding.series.len() == 1 && relatives.count() > 1
+}
+
+/// A `consequence` for what costs nothing by itself.
+fn none(_: &Finding, _: &Series) -> f64 {
+    0.0
+}
+
+/// A number of the evidence; 0 where it is none.
+fn number(finding: &Finding, key: &str) -> f64 {
+    match finding.evidence.get(key) {
         Some(Evidence::Number(number)) => *number,
-        _ => 0.0,
-    };
-    match finding.kind {
-        "bistable-pace" => series.ledger.pace_ns.unsplit as f64 / wall,
-        "periodic-interference" => number("frequency_hz") * number("ns_per_event") / 1e9,
         _ => 0.0,
     }
 }

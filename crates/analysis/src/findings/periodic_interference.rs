@@ -3,14 +3,25 @@
 //! Gaps show it directly. In the residual of one rate alone it might be the measurement's own or an alias, which a second
 //! rate tells apart; what is known to be either is not interference.
 
-use super::{Case, name};
+use super::{Case, Everything, Phenomenon, is_alone, name, name_rate, number};
 use crate::report::{Certainty, Evidence, Finding, Signal};
 use crate::words;
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "periodic-interference",
+    recognise,
+    // A few uncertainties of a run of seconds.
+    same: &[("frequency_hz", 1e-4)],
+    settle,
+    consequence: |finding, _| {
+        number(finding, "frequency_hz") * number(finding, "ns_per_event") / 1e9
+    },
+};
 
 /// A part per million of the time is nobody's problem; the list of signals still holds it.
 const SMALLEST: f64 = 1e-6;
 
-pub(super) fn recognise(case: Case<'_>) -> Vec<Finding> {
+fn recognise(case: Case<'_>) -> Vec<Finding> {
     case.series
         .signals
         .iter()
@@ -61,4 +72,12 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
             )
         }),
     }
+}
+
+/// Something periodic in the machine shows at every rate; what does not is no more than possible.
+fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
+    if is_alone(finding, everything) {
+        finding.certainty = finding.certainty.min(Certainty::Possible);
+    }
+    name_rate(finding, everything)
 }

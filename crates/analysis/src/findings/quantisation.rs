@@ -1,9 +1,18 @@
 //! `quantisation`: neighbouring counts that alternate at one pace, which is no second band.
 
-use super::{Case, name};
+use super::{Case, Phenomenon, name, name_rate, none};
 use crate::report::{Certainty, Evidence, Finding};
 
-pub(super) fn recognise(case: Case<'_>) -> Vec<Finding> {
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "quantisation",
+    recognise,
+    // The counts of two rates differ, and one sentence does for both.
+    same: &[],
+    settle: name_rate,
+    consequence: none,
+};
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(found) = case.seen.quantisation else {
         return Vec::new();
     };
