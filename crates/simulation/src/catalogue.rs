@@ -1,122 +1,409 @@
-//! The named scenarios, one line each in [`CATALOGUE`], and what they do to a machine.
+//! The named scenarios, one entry each in [`CATALOGUE`]: parameters, the findings that they are examples
+//! of, and what they do to a machine.
+//!
+//! What they do is in [`crate::disturbances`]; the phenomena are those of METHOD.md, section 2.
 
-use crate::world::{Action, Disturbance};
-use std::collections::BTreeMap;
+use crate::disturbances::Disturbance;
+use crate::disturbances::artefacts::{Alternate, Pages};
+use crate::disturbances::interrupts::{Tasks, Tick};
+use crate::disturbances::jumps::{Jumping, Jumps};
+use crate::disturbances::paces::{Flips, Noise, States};
+use crate::disturbances::random::Times;
+use crate::disturbances::reactions::{Helps, Interrupted, Phase, WarmUp};
+use crate::parameters::{
+    JITTER, MEMORY, POISSON, Parameter, Values, hz, is_on, ratio, share, span, time, within,
+};
+use fastrand::Rng;
 
-/// Values of an entry's parameters: seconds, hertz, shares or plain numbers.
-pub type Values = BTreeMap<&'static str, f64>;
-
-/// A parameter of a scenario.
-#[derive(Debug)]
-pub struct Parameter {
-    /// As written by the user.
-    pub name: &'static str,
-    /// Taken where the user says nothing.
-    pub default: f64,
-}
+/// Makes a disturbance.
+type Build = fn(&Values, &Setup) -> Box<dyn Disturbance>;
 
 /// A named scenario.
-#[derive(Debug)]
 pub struct Entry {
     /// As written by the user.
     pub name: &'static str,
     /// One line for people.
     pub description: &'static str,
+    /// Kinds of findings that it is an example of, if its parameters and the run let them be seen;
+    /// [`crate::Truth`] has those of a run.
+    pub kinds: &'static [&'static str],
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// Makes the disturbances for one CPU; the second argument is ticks per second.
-    pub build: fn(&Values, f64, fastrand::Rng) -> Vec<Box<dyn Disturbance>>,
+    /// What it sets once and for all.
+    pub(crate) settings: fn(&Values, &mut Settings),
+    /// What it does from time to time.
+    pub(crate) disturbance: Option<Build>,
 }
 
-const fn p(name: &'static str, default: f64) -> Parameter {
-    Parameter { name, default }
+/// What a scenario sets once and for all.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Settings {
+    /// Ticks that the clock really counts per nanosecond.
+    pub ticks_per_ns: f64,
+    /// Relative error of the ticks per nanosecond that quanta are made with.
+    pub calibration_error: f64,
+    /// Times are printed with the true clock, although quanta are made with a wrong one.
+    pub prints_true_time: bool,
+    /// Quanta are truncated to whole ticks.
+    pub truncates: bool,
+    /// Standard deviation of a reading of the clock, in seconds.
+    pub read_wobble_s: f64,
+    /// Undisturbed unit of every work kernel over its usual one.
+    pub unit_ratio: f64,
+    /// Interval and size of jumps of the phase, in seconds.
+    pub jumps: Option<(f64, f64)>,
 }
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            // 2 GHz, as in the published X.
+            ticks_per_ns: 2.0,
+            calibration_error: 0.0,
+            prints_true_time: false,
+            truncates: false,
+            read_wobble_s: 0.0,
+            unit_ratio: 1.0,
+            jumps: None,
+        }
+    }
+}
+
+/// What a disturbance is made with.
+pub(crate) struct Setup {
+    /// Ticks per second.
+    pub scale: f64,
+    /// The CPU, and how many there are.
+    pub cpu: u32,
+    /// CPUs of the machine.
+    pub cpus: u32,
+    /// A generator of this part and CPU alone.
+    pub random: Rng,
+    /// The jumps of the phase.
+    pub jumps: Option<Jumps>,
+}
+
+fn nothing(_: &Values, _: &mut Settings) {}
 
 /// All scenarios.
 pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "quiet",
         description: "nothing disturbs the work",
+        kinds: &[],
         parameters: &[],
-        build: |_, _, _| Vec::new(),
+        settings: nothing,
+        disturbance: None,
     },
     Entry {
         name: "tick",
-        description: "a timer interrupt of constant cost",
-        parameters: &[p("hz", 250.0), p("cost", 3e-6), p("phase", 0.0)],
-        build: |v, scale, _| {
-            vec![Box::new(Tick {
-                period: scale / v["hz"].max(1e-3),
-                cost: v["cost"] * scale,
-                phase: v["phase"] * scale,
-                number: 0,
-            })]
-        },
+        description: "a timer interrupt of constant cost; an alias where hz is above half the rate and the cost is no gap",
+        kinds: &["periodic-interference", "alias"],
+        parameters: &[
+            hz(250.0),
+            time("cost", 3e-6),
+            time("phase", 0.0),
+            JITTER,
+            POISSON,
+        ],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            Box::new(Tick {
+                times: times(v, setup, v["phase"]),
+                cost: v["cost"] * setup.scale,
+            })
+        }),
     },
     Entry {
         name: "tasks",
         description: "other tasks at random times, exponential lengths",
-        parameters: &[p("hz", 20.0), p("mean", 50e-6)],
-        build: |v, scale, random| {
-            vec![Box::new(Tasks {
-                interval: scale / v["hz"].max(1e-3),
-                mean: v["mean"] * scale,
+        kinds: &["time-away"],
+        parameters: &[hz(20.0), time("mean", 50e-6)],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            Box::new(Tasks {
+                interval: setup.scale / v["hz"],
+                mean: v["mean"] * setup.scale,
                 at: 0.0,
-                random,
-            })]
-        },
+                random: setup.random.clone(),
+            })
+        }),
     },
     Entry {
         name: "flips",
-        description: "the pace flips between two states: the published X, with its defaults",
+        description: "the pace flips between two states with a fixed period: the published X, with its defaults",
+        kinds: &["bistable-pace", "edge-pairs", "moving-edges"],
         parameters: &[
-            p("ratio", 5.35),
-            p("period", 2.0e-3),
-            p("dwell", 1.0e-3),
-            p("phase", 0.0),
+            ratio("ratio", 5.35),
+            span("period", 2.0e-3),
+            time("dwell", 1.0e-3),
+            time("phase", 0.0),
+            MEMORY,
         ],
-        build: |v, scale, _| {
-            vec![Box::new(Flips {
-                factor: v["ratio"].max(1e-3),
-                period: (v["period"] * scale).max(1.0),
-                dwell: (v["dwell"] * scale).min(v["period"] * scale),
-                phase: v["phase"] * scale,
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            Box::new(Flips {
+                factor: v["ratio"],
+                period: v["period"] * setup.scale,
+                dwell: v["dwell"].min(v["period"]) * setup.scale,
+                phase: v["phase"] * setup.scale,
+                jumps: setup.jumps.clone(),
                 number: 0,
-            })]
-        },
+            })
+        }),
     },
     Entry {
         name: "states",
         description: "the pace changes at random between two states, as on the isolated core",
-        parameters: &[p("ratio", 5.35), p("dwell", 1.5)],
-        build: |v, scale, random| {
-            vec![Box::new(States {
-                factor: v["ratio"].max(1e-3),
-                dwell: (v["dwell"] * scale).max(1.0),
-                slow: false,
-                at: 0.0,
+        kinds: &["bistable-pace", "edge-pairs"],
+        parameters: &[ratio("ratio", 5.35), span("dwell", 1.5), MEMORY],
+        settings: nothing,
+        disturbance: Some(|v, setup| states(v, setup, vec![1.0, v["ratio"]], 0.0)),
+    },
+    Entry {
+        name: "mixture",
+        description: "random stays in a fast, a slow and a third state that is `fraction` of the way between in time per unit",
+        kinds: &["sub-loop-mixture", "bistable-pace", "edge-pairs"],
+        parameters: &[
+            ratio("ratio", 5.35),
+            share("fraction", 0.502),
+            span("dwell", 1e-3),
+            // Five quanta at 10 kHz.
+            time("shortest", 0.5e-3),
+            MEMORY,
+        ],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            let middle = 1.0 + v["fraction"] * (v["ratio"] - 1.0);
+            states(v, setup, vec![1.0, v["ratio"], middle], v["shortest"])
+        }),
+    },
+    Entry {
+        name: "frequency",
+        description: "the core clock changes at random between steps of 100 MHz, `low` to `top` of them",
+        kinds: &["frequency-steps"],
+        parameters: &[
+            within("top", 38.0, 1.0, 100.0, ""),
+            within("low", 30.0, 1.0, 100.0, ""),
+            span("dwell", 50e-3),
+        ],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            let top = v["top"].round() as u32;
+            let low = (v["low"].round() as u32).min(top);
+            let steps = (low..=top).rev();
+            let factors = steps.map(|step| f64::from(top) / f64::from(step));
+            states(v, setup, factors.collect(), 0.0)
+        }),
+    },
+    Entry {
+        name: "alternate",
+        description: "every `period`-th quantum has another pace: {710, 711, 710, 720}",
+        kinds: &["alternating-bands"],
+        parameters: &[
+            within("period", 4.0, 1.0, 1e9, "quanta"),
+            ratio("ratio", 0.987),
+        ],
+        settings: nothing,
+        disturbance: Some(|v, _| {
+            Box::new(Alternate {
+                period: v["period"].round() as u64,
+                ratio: v["ratio"],
+            })
+        }),
+    },
+    Entry {
+        name: "noise",
+        description: "the pace wanders: Gaussian with deviation `sigma`, another one in each interval",
+        kinds: &[],
+        parameters: &[within("sigma", 1e-3, 0.0, 0.3, ""), span("every", 1e-3)],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            Box::new(Noise {
+                sigma: v["sigma"],
+                every: v["every"] * setup.scale,
+                number: 0,
+                random: setup.random.clone(),
+            })
+        }),
+    },
+    Entry {
+        name: "reads",
+        description: "readings of the clock scatter: Gaussian with deviation `sigma`, never backwards",
+        kinds: &[],
+        parameters: &[within("sigma", 5e-9, 0.0, 1e-6, "s")],
+        settings: |v, settings| settings.read_wobble_s = v["sigma"],
+        disturbance: None,
+    },
+    Entry {
+        name: "helps",
+        description: "two paces: an interrupt makes the slow one fast with probability `up`, which `decay` ends",
+        kinds: &["interrupt-helps", "bistable-pace"],
+        parameters: &[
+            hz(100.0),
+            time("cost", 4e-6),
+            ratio("ratio", 1.8),
+            share("up", 0.8),
+            span("decay", 30e-3),
+            JITTER,
+            POISSON,
+            MEMORY,
+        ],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            // Not the numbers that the interrupts are made of.
+            let random = setup.random.clone().fork();
+            Box::new(Helps::new(
+                times(v, setup, 0.0),
+                v["cost"] * setup.scale,
+                v["ratio"],
+                v["up"],
+                v["decay"] * setup.scale,
                 random,
-            })]
-        },
+            ))
+        }),
+    },
+    Entry {
+        name: "interrupted",
+        description: "after an interrupt the work is slow until the end of the quantum",
+        kinds: &["interrupted-loop"],
+        parameters: &[
+            hz(250.0),
+            time("cost", 4e-6),
+            ratio("factor", 3.0),
+            JITTER,
+            POISSON,
+            MEMORY,
+        ],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            Box::new(Interrupted {
+                times: times(v, setup, 0.0),
+                cost: v["cost"] * setup.scale,
+                factor: v["factor"],
+                begins: None,
+            })
+        }),
+    },
+    Entry {
+        name: "warmup",
+        description: "a slow pace and long losses until `duration` after the machine's start; --start-delay consumes it",
+        kinds: &["warm-up"],
+        parameters: &[
+            time("duration", 0.18),
+            ratio("ratio", 1.2),
+            hz(100.0),
+            time("cost", 200e-6),
+            JITTER,
+            POISSON,
+        ],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            Box::new(WarmUp {
+                times: times(v, setup, 0.0),
+                cost: v["cost"] * setup.scale,
+                factor: v["ratio"],
+                duration: v["duration"] * setup.scale,
+                phase: Phase::Cold,
+            })
+        }),
+    },
+    Entry {
+        name: "jump",
+        description: "the phase of `flips` jumps from time to time; with cpu=1 the thread changes its CPU, too",
+        kinds: &["migration"],
+        parameters: &[span("every", 2.0), time("size", 300e-6), share("cpu", 0.0)],
+        settings: |v, settings| settings.jumps = Some((v["every"], v["size"])),
+        disturbance: Some(|v, setup| {
+            let random = setup.random.clone();
+            Box::new(Jumping {
+                jumps: setup.jumps.clone().unwrap_or_else(|| {
+                    Jumps::new(
+                        v["every"] * setup.scale,
+                        v["size"] * setup.scale,
+                        random.clone(),
+                    )
+                }),
+                cpus: is_on(v, "cpu").then_some(setup.cpus),
+                cpu: setup.cpu,
+                random,
+            })
+        }),
     },
     Entry {
         name: "pages",
         description: "each N-th quantum boundary costs: a page of the benchmark's own memory",
-        parameters: &[p("quanta", 256.0), p("cost", 200e-9)],
-        build: |v, scale, _| {
-            vec![Box::new(Pages {
-                quanta: (v["quanta"] as u64).max(1),
-                cost: v["cost"] * scale,
-            })]
-        },
+        kinds: &["sampling-artefact"],
+        parameters: &[
+            within("quanta", 256.0, 1.0, 1e9, "quanta"),
+            time("cost", 200e-9),
+        ],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            Box::new(Pages {
+                quanta: v["quanta"].round() as u64,
+                cost: v["cost"] * setup.scale,
+            })
+        }),
     },
     Entry {
         name: "drift",
-        description: "the calibration is wrong by so many parts per million",
-        parameters: &[p("ppm", 750.0)],
-        build: |_, _, _| Vec::new(),
+        description: "the ticks per ns used are too many by parts per million, which calibration notices; printed=1: used for the quanta only, and nobody notices",
+        kinds: &["clock-drift"],
+        parameters: &[within("ppm", 750.0, -1e5, 1e5, ""), share("printed", 0.0)],
+        settings: |v, settings| {
+            settings.calibration_error += v["ppm"] * 1e-6;
+            settings.prints_true_time |= is_on(v, "printed");
+        },
+        disturbance: None,
+    },
+    Entry {
+        name: "truncation",
+        description: "quanta are truncated to whole ticks, as by the original FTQ",
+        kinds: &["clock-drift"],
+        parameters: &[],
+        settings: |_, settings| settings.truncates = true,
+        disturbance: None,
+    },
+    Entry {
+        name: "clock",
+        description: "the clock counts so many ticks per nanosecond",
+        kinds: &[],
+        parameters: &[within("ghz", 2.0, 0.05, 20.0, "")],
+        settings: |v, settings| settings.ticks_per_ns = v["ghz"],
+        disturbance: None,
+    },
+    Entry {
+        name: "unit",
+        description: "an undisturbed unit of any work kernel takes `ratio` times as long as usual",
+        kinds: &[],
+        parameters: &[ratio("ratio", 1.0)],
+        settings: |v, settings| settings.unit_ratio = v["ratio"],
+        disturbance: None,
     },
 ];
+
+fn times(v: &Values, setup: &Setup, phase: f64) -> Times {
+    Times::new(
+        setup.scale / v["hz"],
+        phase * setup.scale,
+        v["jitter"],
+        is_on(v, "poisson"),
+        setup.random.clone(),
+    )
+}
+
+/// Random stays in states with these factors, of which `dwell` is the mean length.
+fn states(v: &Values, setup: &Setup, factors: Vec<f64>, shortest: f64) -> Box<dyn Disturbance> {
+    Box::new(States {
+        factors,
+        dwell: v["dwell"] * setup.scale,
+        shortest: shortest * setup.scale,
+        state: 0,
+        at: 0.0,
+        random: setup.random.clone(),
+    })
+}
 
 /// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
@@ -137,103 +424,10 @@ impl Entry {
     }
 }
 
-/// Far enough that no run gets there: an hour less than the time that fits the fixed point.
-const NEVER: f64 = 2.7e14;
-
-struct Tick {
-    period: f64,
-    cost: f64,
-    phase: f64,
-    number: u64,
-}
-
-impl Disturbance for Tick {
-    fn next(&mut self) -> (f64, Action) {
-        self.number += 1;
-        let at = self.phase + self.number as f64 * self.period;
-        (at, Action::Away(self.cost))
-    }
-}
-
-struct Tasks {
-    interval: f64,
-    mean: f64,
-    at: f64,
-    random: fastrand::Rng,
-}
-
-/// An exponentially distributed number with the given mean.
-fn exponential(random: &mut fastrand::Rng, mean: f64) -> f64 {
-    // 1 - [0, 1) is never 0.
-    -mean * (1.0 - random.f64()).ln()
-}
-
-impl Disturbance for Tasks {
-    fn next(&mut self) -> (f64, Action) {
-        self.at += exponential(&mut self.random, self.interval);
-        (
-            self.at,
-            Action::Away(exponential(&mut self.random, self.mean)),
-        )
-    }
-}
-
-struct Flips {
-    factor: f64,
-    period: f64,
-    dwell: f64,
-    phase: f64,
-    number: u64,
-}
-
-impl Disturbance for Flips {
-    fn next(&mut self) -> (f64, Action) {
-        let cycle = self.phase + (self.number / 2) as f64 * self.period;
-        let slow = self.number.is_multiple_of(2);
-        self.number += 1;
-        if slow {
-            (
-                cycle + self.period - self.dwell,
-                Action::Slowdown(self.factor),
-            )
-        } else {
-            (cycle + self.period, Action::Slowdown(1.0))
-        }
-    }
-}
-
-struct States {
-    factor: f64,
-    dwell: f64,
-    slow: bool,
-    at: f64,
-    random: fastrand::Rng,
-}
-
-impl Disturbance for States {
-    fn next(&mut self) -> (f64, Action) {
-        self.at += exponential(&mut self.random, self.dwell);
-        self.slow = !self.slow;
-        let factor = if self.slow { self.factor } else { 1.0 };
-        (self.at, Action::Slowdown(factor))
-    }
-}
-
-struct Pages {
-    quanta: u64,
-    cost: f64,
-}
-
-impl Disturbance for Pages {
-    fn next(&mut self) -> (f64, Action) {
-        (NEVER, Action::Away(0.0))
-    }
-
-    fn boundary(&mut self, quantum: u64) -> f64 {
-        if quantum.is_multiple_of(self.quanta) {
-            self.cost
-        } else {
-            0.0
-        }
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Entry")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }

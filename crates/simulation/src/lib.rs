@@ -5,18 +5,27 @@
 //! machine.
 //!
 //! * [`scenario`]: what a user writes, `tick:hz=250,cost=2.5us+flips:ratio=5.35`;
-//! * [`catalogue`]: the named scenarios and their parameters, one line each;
-//! * [`world`]: the machine's time, work rate and disturbances;
+//! * [`catalogue`]: the named scenarios, their [`parameters`] and the findings that they are examples of;
+//! * [`disturbances`]: what they do to a machine;
+//! * [`world`]: the machine's time, work rate and disturbances; [`kernels`]: its work kernels;
 //! * [`machine`]: the run of many segments, as `sampler::Machine`;
+//! * [`synthesise`](synthesise()): a scenario in, a recording in memory and its truth out;
 //! * [`truth`]: what really happened.
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
+pub mod disturbances;
+pub mod kernels;
 pub mod machine;
+pub mod parameters;
 pub mod scenario;
+mod sink;
+mod synthesise;
 pub mod truth;
+mod wobble;
 pub mod world;
 
-pub use machine::SimulatedMachine;
+pub use machine::{SimulatedMachine, request};
 pub use scenario::{Scenario, ScenarioError};
+pub use synthesise::synthesise;
 pub use truth::Truth;

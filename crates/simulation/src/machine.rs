@@ -3,46 +3,25 @@
 //! CPUs are simulated one after the other and are independent of each other. Simulated time passes as
 //! fast as it can be computed.
 
+use crate::kernels::{kernel, through_memory};
 use crate::scenario::Scenario;
-use crate::truth::Truth;
-use crate::world::World;
-use bandscope_recording::manifest::{Clock, Kernel, State};
-use bandscope_recording::{Gap, Manifest, Quanta, manifest};
-use bandscope_sampler::machine::Consumed;
+use crate::sink::{EXHAUSTED, SimulatedSink};
+use crate::truth::{Truth, quantum_ticks};
+use crate::world::{Unit, World};
+use bandscope_recording::manifest::{Clock, SCHEMA, State};
+use bandscope_recording::{Manifest, manifest};
+use bandscope_sampler::machine::{Choice, Consumed, Length};
 use bandscope_sampler::{
-    Assembler, Batch, Clock as _, Flow, GapRecord, Machine, MachineError, Outcome, QuantumRecord,
-    Request, Segment, Sink, check_quantum, measure,
+    Batch, Clock as _, Machine, MachineError, Outcome, Request, Segment, check_quantum, measure,
 };
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-/// Ticks per nanosecond of the simulated clock: 2 GHz, as in the published X.
-const TICKS_PER_NS: f64 = 2.0;
 /// The fastest rate: a quantum is then shorter than a unit of most work kernels.
 const FASTEST_HZ: f64 = 1e7;
 /// CPUs that the simulated machine has.
-const CPUS: u32 = 64;
-/// Time between two segments, in ticks: 10 us, about what changing the work kernel takes.
-const BETWEEN_SEGMENTS: f64 = 20_000.0;
-/// What a scenario is told that leads beyond simulated time.
-const EXHAUSTED: &str =
-    "the simulated machine's 37 hours are over: choose a shorter run or smaller parameters";
-/// Quanta that are handed over at a time.
-const BATCH: usize = 1 << 15;
-
-/// Work kernels of the simulated machine: name and nanoseconds of an undisturbed unit. The values are of
-/// the order of what real cores do; `ftq-o2` is the published 23.96 ns.
-const KERNELS: &[(&str, f64)] = &[
-    ("mulss80", 112.25),
-    ("fmul80", 112.25),
-    ("mulss20", 37.125),
-    ("fmul20", 37.125),
-    ("imul20", 30.5),
-    ("crc32x20", 30.5),
-    ("ftq-o2", 23.96),
-    ("ftq-unrolled", 22.5),
-    ("ftq-o0", 128.2),
-    ("ftq-float20-stack", 101.0),
-];
+pub(crate) const CPUS: u32 = 64;
+/// Time between two segments, in nanoseconds: about what changing the work kernel takes.
+const BETWEEN_SEGMENTS_NS: f64 = 10_000.0;
 
 /// A machine with known truth.
 #[derive(Clone, Debug)]
@@ -64,6 +43,28 @@ impl SimulatedMachine {
     pub fn truths(&self) -> &[Truth] {
         &self.truths
     }
+
+    /// As [`SimulatedMachine::truths`], and forgets them.
+    pub fn into_truths(self) -> Vec<Truth> {
+        self.truths
+    }
+}
+
+/// A plain request: CPU 0, no start delay, segments of a second, nothing that a simulated machine lacks.
+pub fn request(rates_hz: &[f64], kernels: &[&str], seconds: f64) -> Request {
+    Request {
+        cpus: vec![0],
+        rates_hz: rates_hz.to_vec(),
+        kernels: kernels.iter().map(|name| (*name).to_owned()).collect(),
+        length: Length::Duration(seconds),
+        start_delay_s: 0.0,
+        segment_s: 1.0,
+        ticks_per_ns: None,
+        ordered_reads: false,
+        buffered: false,
+        counters: Choice::Off,
+        self_test: true,
+    }
 }
 
 impl Machine for SimulatedMachine {
@@ -80,9 +81,14 @@ impl Machine for SimulatedMachine {
             )));
         }
         let clock = self.clock(request);
-        check_rates(request, clock.ticks_per_ns)?;
-        let kernels = request.kernels.iter().map(|name| kernel(name));
+        check_rates(request, self.used_ticks_per_ns(request))?;
+        let settings = self.scenario.settings();
+        let kernels = request
+            .kernels
+            .iter()
+            .map(|name| kernel(name, settings.ticks_per_ns, settings.unit_ratio));
         Ok(Manifest {
+            schema: SCHEMA.into(),
             clock,
             kernels: kernels.collect::<Result<_, _>>()?,
             machine: manifest::Machine {
@@ -93,8 +99,13 @@ impl Machine for SimulatedMachine {
             settings: manifest::Settings {
                 machine: format!("simulated:{}", self.scenario.text()),
                 cpus,
+                rates_hz: request.rates_hz.clone(),
+                kernels: request.kernels.clone(),
+                segment_s: request.segment_s,
+                duration_s: request.duration_s(),
+                start_delay_s: request.start_delay_s,
+                clock_read: "plain".into(),
                 buffered: request.buffered,
-                ..manifest::Settings::default()
             },
             ..Manifest::default()
         })
@@ -110,13 +121,20 @@ impl Machine for SimulatedMachine {
         self.truths.clear();
         manifest.state = State::Complete;
         for cpu in manifest.settings.cpus.clone() {
-            let disturbances = self.scenario.disturbances(cpu, TICKS_PER_NS * 1e9);
-            let world = World::new(cpu, 1.0, disturbances);
+            let world = self.world(cpu, request, manifest);
             let mut sink = SimulatedSink::new(cpu, world.clone(), stop, consume);
-            let stopped = run_segments(request, manifest, &world, &mut sink);
+            let (origin, stopped) = self.run_segments(request, manifest, &world, &mut sink);
             sink.flush();
             let error = sink.error.take();
-            self.truths.push(world.truth());
+            manifest.incidents.append(&mut sink.incidents);
+            let truth = Truth {
+                parts: self.scenario.truths(request),
+                ticks_per_ns: self.scenario.settings().ticks_per_ns,
+                used_ticks_per_ns: self.used_ticks_per_ns(request),
+                truncated: self.scenario.settings().truncates,
+                ..world.take_truth()
+            };
+            self.truths.push(truth.since(origin));
             if let Some(error) = error {
                 manifest.state = State::Failed;
                 return Err(MachineError::Consumer(error));
@@ -131,21 +149,98 @@ impl Machine for SimulatedMachine {
 }
 
 impl SimulatedMachine {
+    /// Ticks per nanosecond that quanta are made with.
+    fn used_ticks_per_ns(&self, request: &Request) -> f64 {
+        let settings = self.scenario.settings();
+        let calibrated = settings.ticks_per_ns * (1.0 + settings.calibration_error);
+        request.ticks_per_ns.unwrap_or(calibrated)
+    }
+
     fn clock(&self, request: &Request) -> Clock {
-        let measured = TICKS_PER_NS * (1.0 + self.scenario.calibration_error());
+        let settings = self.scenario.settings();
+        let used = self.used_ticks_per_ns(request);
+        // Somebody said so; calibration knows better, and the manifest has both.
+        let given = request.ticks_per_ns.is_some() || used != settings.ticks_per_ns;
+        let given = given && !settings.prints_true_time;
         Clock {
             name: "simulated".into(),
-            ticks_per_ns: request.ticks_per_ns.unwrap_or(measured),
-            error_ppm: Some(0.0),
-            measured_ticks_per_ns: request.ticks_per_ns.map(|_| measured),
-            origin: if request.ticks_per_ns.is_some() {
-                "given".into()
+            ticks_per_ns: if settings.prints_true_time {
+                settings.ticks_per_ns
             } else {
-                "simulated".into()
+                used
             },
+            error_ppm: Some(0.0),
+            measured_ticks_per_ns: given.then_some(settings.ticks_per_ns),
+            origin: if given { "given" } else { "simulated" }.into(),
             invariant: Some(true),
             ..Clock::default()
         }
+    }
+
+    /// The machine as it is when `cpu` begins.
+    fn world(&self, cpu: u32, request: &Request, manifest: &Manifest) -> World {
+        let settings = self.scenario.settings();
+        let unit = unit(&manifest.kernels[0]);
+        let world = World::new(cpu, unit, self.scenario.disturbances(cpu, CPUS));
+        if settings.read_wobble_s > 0.0 {
+            let ticks = settings.read_wobble_s * 1e9 * settings.ticks_per_ns;
+            world.wobble(ticks, self.scenario.random(cpu, "reads", 0));
+        }
+        world.idle(request.start_delay_s * 1e9 * settings.ticks_per_ns);
+        world
+    }
+
+    /// Runs all segments of one CPU; the origin, in ticks since the machine's start, and whether the run was
+    /// stopped.
+    fn run_segments(
+        &self,
+        request: &Request,
+        manifest: &Manifest,
+        world: &World,
+        sink: &mut SimulatedSink<'_>,
+    ) -> (f64, bool) {
+        let settings = self.scenario.settings();
+        let used = self.used_ticks_per_ns(request);
+        let series = request.series();
+        let (mut clock, mut kernel) = (world.clone(), world.clone());
+        let origin = clock.now();
+        for (index, quanta) in request.segments() {
+            let (rate, name) = &series[index];
+            let Some(facts) = manifest.kernels.iter().find(|k| k.name == *name) else {
+                continue;
+            };
+            world.change_unit(unit(facts));
+            let segment = Segment {
+                quantum_ticks: quantum_ticks(used, *rate, settings.truncates),
+                quanta,
+                gap_threshold_ticks: facts.gap_threshold_ticks,
+                // Reading no counter takes no simulated time.
+                handling_limit_ticks: facts.gap_threshold_ticks,
+                origin,
+            };
+            if world.is_exhausted() {
+                sink.error = Some(EXHAUSTED.into());
+                return (origin as f64, true);
+            }
+            world.begin_segment(index, segment.quantum_ticks);
+            let start = clock.now();
+            sink.begin_segment(start - origin, index);
+            let outcome = measure(&mut clock, &mut kernel, sink, &segment, start);
+            world.end_segment();
+            if outcome == Outcome::Stopped {
+                return (origin as f64, true);
+            }
+            world.idle(BETWEEN_SEGMENTS_NS * settings.ticks_per_ns);
+        }
+        (origin as f64, false)
+    }
+}
+
+/// What the machine needs to know of a work kernel.
+fn unit(kernel: &manifest::Kernel) -> Unit {
+    Unit {
+        ticks: kernel.best_ticks_per_unit.unwrap_or(1.0),
+        through_memory: through_memory(&kernel.name),
     }
 }
 
@@ -161,186 +256,18 @@ fn check_rates(request: &Request, ticks_per_ns: f64) -> Result<(), MachineError>
     Ok(())
 }
 
-fn kernel(name: &str) -> Result<Kernel, MachineError> {
-    let Some((name, ns)) = KERNELS.iter().find(|(known, _)| *known == name) else {
-        let known: Vec<_> = KERNELS.iter().map(|(name, _)| *name).collect();
-        return Err(MachineError::Request(format!(
-            "no work kernel is called {name:?}; the simulated machine has: {}",
-            known.join(", ")
-        )));
-    };
-    let ticks = ns * TICKS_PER_NS;
-    Ok(Kernel {
-        name: (*name).into(),
-        description: "simulated".into(),
-        gap_threshold_ticks: (ticks * 10.0).max(ticks + 1000.0) as u64,
-        best_ticks_per_unit: Some(ticks),
-        placement_spread: Some(0.0),
-        invariant: Some(true),
-        boundary_ticks: Some(0.0),
-        ..Kernel::default()
-    })
-}
-
-/// Runs all segments of one CPU; true if the run was stopped.
-fn run_segments(
-    request: &Request,
-    manifest: &Manifest,
-    world: &World,
-    sink: &mut SimulatedSink<'_>,
-) -> bool {
-    let series = request.series();
-    let (mut clock, mut kernel) = (world.clone(), world.clone());
-    world.change_unit(manifest.kernels[0].best_ticks_per_unit.unwrap_or(1.0));
-    world.idle(request.start_delay_s * 1e9 * TICKS_PER_NS);
-    let origin = clock.now();
-    for (index, quanta) in request.segments() {
-        let (rate, name) = &series[index];
-        let Some(facts) = manifest.kernels.iter().find(|k| k.name == *name) else {
-            continue;
-        };
-        world.change_unit(facts.best_ticks_per_unit.unwrap_or(1.0));
-        let segment = Segment {
-            quantum_ticks: manifest.clock.ticks_per_ns * 1e9 / rate,
-            quanta,
-            gap_threshold_ticks: facts.gap_threshold_ticks,
-            // Reading no counter takes no simulated time.
-            handling_limit_ticks: facts.gap_threshold_ticks,
-            origin,
-        };
-        if world.is_exhausted() {
-            sink.error = Some(EXHAUSTED.into());
-            return true;
-        }
-        let start = clock.now();
-        sink.begin_segment(start - origin, index);
-        if measure(&mut clock, &mut kernel, sink, &segment, start) == Outcome::Stopped {
-            return true;
-        }
-        world.idle(BETWEEN_SEGMENTS);
-    }
-    false
-}
-
-/// Keeps records until there are enough of them, then hands them over as columns.
-struct SimulatedSink<'a> {
-    cpu: u32,
-    world: World,
-    stop: &'a AtomicBool,
-    consume: &'a mut dyn FnMut(Batch<'_>) -> Consumed,
-    error: Option<Box<dyn std::error::Error + Send + Sync>>,
-    assembler: Assembler,
-    records: Vec<QuantumRecord>,
-    gap_records: Vec<GapRecord>,
-    quanta: Quanta,
-    gaps: Vec<Gap>,
-    /// Quanta of the segment so far.
-    number: u64,
-}
-
-impl<'a> SimulatedSink<'a> {
-    fn new(
-        cpu: u32,
-        world: World,
-        stop: &'a AtomicBool,
-        consume: &'a mut dyn FnMut(Batch<'_>) -> Consumed,
-    ) -> SimulatedSink<'a> {
-        SimulatedSink {
-            cpu,
-            world,
-            stop,
-            consume,
-            error: None,
-            assembler: Assembler::new(0),
-            records: Vec::with_capacity(BATCH + 1),
-            gap_records: Vec::new(),
-            quanta: Quanta::default(),
-            gaps: Vec::new(),
-            number: 0,
-        }
-    }
-
-    fn begin_segment(&mut self, start: u64, series: usize) {
-        self.number = 0;
-        self.records
-            .push(QuantumRecord::segment(start, series as u32, self.cpu));
-    }
-
-    fn flush(&mut self) {
-        let (cpu, consume, error) = (self.cpu, &mut *self.consume, &mut self.error);
-        let mut hand_over = |series: u32, quanta: &mut Quanta, gaps: &mut Vec<Gap>| {
-            if error.is_none() && !quanta.is_empty() {
-                let batch = Batch {
-                    cpu,
-                    series: series as usize,
-                    quanta,
-                    gaps,
-                };
-                *error = consume(batch).err();
-            }
-            quanta.clear();
-            gaps.clear();
-        };
-        self.assembler.push_gaps(self.gap_records.drain(..));
-        self.assembler.push_quanta(
-            self.records.drain(..),
-            &mut self.quanta,
-            &mut self.gaps,
-            &mut hand_over,
-        );
-        hand_over(self.assembler.series(), &mut self.quanta, &mut self.gaps);
-    }
-}
-
-impl Sink for SimulatedSink<'_> {
-    fn quantum(&mut self, record: QuantumRecord) -> Flow {
-        self.records.push(record);
-        if self.records.len() >= BATCH {
-            self.flush();
-        }
-        if self.error.is_some() || self.stop.load(Ordering::Relaxed) {
-            return Flow::Stop;
-        }
-        if self.world.is_exhausted() {
-            self.error = Some(EXHAUSTED.into());
-            return Flow::Stop;
-        }
-        self.number += 1;
-        self.world.cross_boundary(self.number);
-        Flow::Continue
-    }
-
-    fn gap(&mut self, start: u64, duration: u64) {
-        self.gap_records.push(GapRecord {
-            start,
-            duration,
-            ..GapRecord::default()
-        });
-    }
-
-    fn checkpoint(&mut self, _now: u64) {}
-
-    fn handled(&mut self, _ticks: u64) {}
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bandscope_sampler::machine::{Choice, Length};
+    use bandscope_recording::{Gap, Quanta};
+
+    const TICKS_PER_NS: f64 = 2.0;
 
     fn request(rates_hz: Vec<f64>, seconds: f64) -> Request {
         Request {
             cpus: vec![2],
-            rates_hz,
-            kernels: vec!["mulss80".into()],
-            length: Length::Duration(seconds),
-            start_delay_s: 0.0,
             segment_s: 0.1,
-            ticks_per_ns: None,
-            ordered_reads: false,
-            buffered: false,
-            counters: Choice::Off,
-            self_test: true,
+            ..super::request(&rates_hz, &["mulss80"], seconds)
         }
     }
 

@@ -4,9 +4,14 @@
 //! numbers with an optional unit of time (`ns`, `us`, `ms`, `s`), of frequency (`Hz`, `kHz`) or `%`, and
 //! arrive as seconds, hertz or a share. `seed` is a key of every scenario.
 
-use crate::catalogue::{self, Entry};
-use crate::world::Disturbance;
-use std::collections::BTreeMap;
+use crate::catalogue::{self, Entry, Settings, Setup};
+use crate::disturbances::Placed;
+use crate::disturbances::jumps::Jumps;
+use crate::kernels;
+use crate::parameters::{Parameter, Values, is_on};
+use crate::truth;
+use bandscope_sampler::Request;
+use fastrand::Rng;
 
 /// A parsed scenario: the disturbances of a machine.
 #[derive(Clone, Debug)]
@@ -19,7 +24,7 @@ pub struct Scenario {
 #[derive(Clone, Debug)]
 struct Part {
     entry: &'static Entry,
-    values: BTreeMap<&'static str, f64>,
+    values: Values,
 }
 
 /// What is wrong with a scenario.
@@ -43,9 +48,21 @@ pub enum ScenarioError {
         /// The parameters.
         known: String,
     },
+    /// A value makes no sense.
+    #[error("scenario {scenario}: {key}={found}, expected {range}")]
+    Range {
+        /// The scenario.
+        scenario: &'static str,
+        /// The parameter.
+        key: &'static str,
+        /// What was given.
+        found: String,
+        /// Values that make sense.
+        range: String,
+    },
     /// A value does not read.
     #[error(
-        "scenario {scenario}: {key}={found:?}, expected a positive number with an optional unit, as in 2.5us, 250Hz or 3%"
+        "scenario {scenario}: {key}={found:?}, expected a number with an optional unit, as in 2.5us, 250Hz or 3%"
     )]
     Value {
         /// The scenario.
@@ -71,20 +88,21 @@ impl Scenario {
                 found: name.to_owned(),
                 known: catalogue::names(),
             })?;
-            let mut values: BTreeMap<_, _> = entry
+            let mut values: Values = entry
                 .parameters
                 .iter()
                 .map(|p| (p.name, p.default))
                 .collect();
             for parameter in parameters.split(',').filter(|p| !p.is_empty()) {
                 let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-                let number = parse_value(value).ok_or_else(|| ScenarioError::Value {
+                let wrong = || ScenarioError::Value {
                     scenario: entry.name,
                     key: key.to_owned(),
                     found: value.to_owned(),
-                })?;
+                };
                 if key == "seed" {
-                    seed = number as u64;
+                    // A seed is no measure: all 64 bits of a whole number count.
+                    seed = value.parse().map_err(|_| wrong())?;
                     continue;
                 }
                 let known = entry.parameters.iter().find(|p| p.name == key);
@@ -93,6 +111,8 @@ impl Scenario {
                     found: key.to_owned(),
                     known: entry.parameter_names(),
                 })?;
+                let number = parse_value(value).ok_or_else(wrong)?;
+                check_range(entry.name, known, number, value)?;
                 values.insert(known.name, number);
             }
             parts.push(Part { entry, values });
@@ -109,29 +129,141 @@ impl Scenario {
         &self.text
     }
 
-    /// Fresh disturbances for `cpu`. The same scenario, seed and CPU give the same ones.
-    pub fn disturbances(&self, cpu: u32, ticks_per_s: f64) -> Vec<Box<dyn Disturbance>> {
+    /// The seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The same scenario with another seed, which its text then tells.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Scenario {
+        self.seed = seed;
+        let separator = match self.text.rsplit('+').next() {
+            Some(last) if last.contains(':') => ',',
+            _ => ':',
+        };
+        self.text = format!("{}{separator}seed={seed}", self.text);
+        self
+    }
+
+    /// What the parts set once and for all.
+    pub(crate) fn settings(&self) -> Settings {
+        let mut settings = Settings::default();
+        for part in &self.parts {
+            (part.entry.settings)(&part.values, &mut settings);
+        }
+        settings
+    }
+
+    /// A generator for `cpu` and what is called `name`, number `n`: of the seed, and of nothing else.
+    pub(crate) fn random(&self, cpu: u32, name: &str, n: usize) -> Rng {
+        // FNV-1a.
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let stream = (u64::from(cpu) << 32).wrapping_add(n as u64) ^ hash;
+        Rng::with_seed(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ stream)
+    }
+
+    /// Fresh disturbances for `cpu` of `cpus`. The same scenario, seed and CPU give the same ones.
+    pub(crate) fn disturbances(&self, cpu: u32, cpus: u32) -> Vec<Placed> {
+        let settings = self.settings();
+        let scale = settings.ticks_per_ns * 1e9;
+        let jumps = settings.jumps.map(|(every, size)| {
+            Jumps::new(every * scale, size * scale, self.random(cpu, "jumps", 0))
+        });
+        let place = |(part, Part { entry, values }): (usize, &Part)| {
+            let setup = Setup {
+                scale,
+                cpu,
+                cpus,
+                random: self.random(cpu, entry.name, part),
+                jumps: jumps.clone(),
+            };
+            Some(Placed {
+                part,
+                memory_only: is_on(values, "memory"),
+                disturbance: entry.disturbance?(values, &setup),
+            })
+        };
+        self.parts.iter().enumerate().filter_map(place).collect()
+    }
+
+    /// The parts, for the truth of a run.
+    pub(crate) fn truths(&self, request: &Request) -> Vec<truth::Part> {
+        let values = |part: &Part| {
+            let names = part.entry.parameters.iter().map(|p| p.name);
+            names.map(|name| (name, part.values[name])).collect()
+        };
         self.parts
             .iter()
-            .enumerate()
-            .flat_map(|(n, part)| {
-                let stream = (u64::from(cpu) << 32) + n as u64;
-                let random = fastrand::Rng::with_seed(
-                    self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ stream,
-                );
-                (part.entry.build)(&part.values, ticks_per_s, random)
+            .map(|part| truth::Part {
+                name: part.entry.name,
+                values: values(part),
+                kinds: self.kinds(part, request),
             })
             .collect()
     }
 
-    /// Relative error of the simulated calibration, as `drift` sets it.
-    pub fn calibration_error(&self) -> f64 {
-        let drift = self.parts.iter().filter(|part| part.entry.name == "drift");
-        drift.filter_map(|part| part.values.get("ppm")).sum::<f64>() * 1e-6
+    /// The kinds of findings that a part is an example of in this run: those of its entry, less what its
+    /// parameters, the rates or the work kernels rule out altogether.
+    fn kinds(&self, part: &Part, request: &Request) -> Vec<&'static str> {
+        let values = &part.values;
+        let settings = self.settings();
+        let sensitive =
+            !is_on(values, "memory") || request.kernels.iter().any(|k| kernels::through_memory(k));
+        let aliased = |rate: &f64| values["hz"] > rate / 2.0;
+        let is_gap = |name: &String| {
+            let kernel = kernels::kernel(name, settings.ticks_per_ns, settings.unit_ratio);
+            let ticks = |seconds: f64| seconds * 1e9 * settings.ticks_per_ns;
+            kernel.is_ok_and(|kernel| {
+                let unit = kernel.best_ticks_per_unit.unwrap_or(0.0);
+                unit + ticks(values["cost"]) > kernel.gap_threshold_ticks as f64
+            })
+        };
+        let holds = |kind: &&str| match (part.entry.name, *kind) {
+            ("tick", "periodic-interference") => !is_on(values, "poisson"),
+            // A gap has its own time, whatever the rate.
+            ("tick", "alias") => {
+                !is_on(values, "poisson")
+                    && request.rates_hz.iter().any(aliased)
+                    && !request.kernels.iter().all(is_gap)
+            }
+            ("warmup", _) => request.start_delay_s < values["duration"],
+            ("flips" | "states" | "mixture" | "helps" | "interrupted", _) => sensitive,
+            _ => true,
+        };
+        part.entry.kinds.iter().copied().filter(holds).collect()
     }
 }
 
-/// A positive number with an optional unit, in seconds, hertz or as a share.
+fn check_range(
+    scenario: &'static str,
+    parameter: &Parameter,
+    number: f64,
+    found: &str,
+) -> Result<(), ScenarioError> {
+    if parameter.range.contains(&number) {
+        return Ok(());
+    }
+    let (least, most) = (*parameter.range.start(), *parameter.range.end());
+    let unit = |number: f64| match parameter.unit {
+        "" => format!("{number}"),
+        unit => format!("{number} {unit}"),
+    };
+    Err(ScenarioError::Range {
+        scenario,
+        key: parameter.name,
+        found: found.to_owned(),
+        range: if most == f64::MAX {
+            format!("{} or more", unit(least))
+        } else {
+            format!("{} to {}", unit(least), unit(most))
+        },
+    })
+}
+
+/// A number with an optional unit, in seconds, hertz or as a share.
 fn parse_value(text: &str) -> Option<f64> {
     let digits = text
         .find(|c: char| c.is_ascii_alphabetic() || c == '%')
@@ -146,7 +278,7 @@ fn parse_value(text: &str) -> Option<f64> {
         "%" => 1e-2,
         _ => return None,
     };
-    Some(number * scale).filter(|value| value.is_finite() && *value >= 0.0)
+    Some(number * scale).filter(|value| value.is_finite())
 }
 
 #[cfg(test)]
@@ -158,7 +290,7 @@ mod tests {
         assert_eq!(parse_value("250Hz"), Some(250.0));
         assert_eq!(parse_value("3%"), Some(0.03));
         assert!((parse_value("2.5us").unwrap() - 2.5e-6).abs() < 1e-18);
-        for bad in ["", "us", "-1", "nan", "1e400", "3 parsecs", "1µs"] {
+        for bad in ["", "us", "nan", "1e400", "3 parsecs", "1µs"] {
             assert_eq!(parse_value(bad), None, "{bad}");
         }
     }
@@ -180,6 +312,15 @@ mod tests {
         );
         let error = Scenario::parse("tick:rate=5").unwrap_err().to_string();
         assert!(error.contains("rate") && error.contains("hz"), "{error}");
+        let error = Scenario::parse("tick:cost=-1us").unwrap_err().to_string();
+        assert!(
+            error.contains("cost=-1us") && error.contains("0 s or more"),
+            "{error}"
+        );
+        let error = Scenario::parse("tick:hz=0").unwrap_err().to_string();
+        assert!(error.contains("0.001 Hz to 10000000 Hz"), "{error}");
+        let error = Scenario::parse("tick:seed=1.5").unwrap_err().to_string();
+        assert!(error.contains("seed=\"1.5\""), "{error}");
         let error = Scenario::parse("tick:hz=fast").unwrap_err().to_string();
         assert!(error.contains("fast") && error.contains("250Hz"), "{error}");
     }
@@ -188,8 +329,10 @@ mod tests {
     fn a_scenario_is_reproducible() {
         let first = |cpu| {
             let scenario = Scenario::parse("tasks:seed=7").unwrap();
-            let mut tasks = scenario.disturbances(cpu, 1e9);
-            (0..5).map(|_| tasks[0].next().0).collect::<Vec<_>>()
+            let mut tasks = scenario.disturbances(cpu, 4);
+            (0..5)
+                .map(|_| tasks[0].disturbance.next().0)
+                .collect::<Vec<_>>()
         };
         assert_eq!(first(0), first(0));
         assert_ne!(first(0), first(1));

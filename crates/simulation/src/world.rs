@@ -4,12 +4,14 @@
 //! the new pace, a unit that meets an absence ends that much later; so every unit's end is exact to the
 //! 2^-16 tick in which time is kept.
 
-use crate::truth::{Absence, PaceChange, Truth};
+use crate::disturbances::{Action, Placed};
+use crate::truth::{Absence, BoundaryCost, Jump, PaceChange, Segment, Truth};
+use crate::wobble::Wobble;
 use bandscope_sampler::{Clock, WorkKernel};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Fraction bits of simulated time: 34 hours at 2 GHz fit.
+/// Fraction bits of simulated time: 37 hours at 2 GHz fit.
 const FRACTION_BITS: u32 = 16;
 /// Fixed-point time of one tick.
 const TICK: f64 = (1u64 << FRACTION_BITS) as f64;
@@ -28,30 +30,17 @@ fn ticks(time: u64) -> f64 {
     time as f64 / TICK
 }
 
-/// What a disturbance does when its time comes.
+/// A work kernel as the machine runs it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Action {
-    /// The CPU is away for so many ticks.
-    Away(f64),
-    /// From now on a unit takes its best time multiplied by this, as far as this disturbance goes;
-    /// factors of several disturbances multiply.
-    Slowdown(f64),
-}
-
-/// Something that disturbs the work: a sequence of actions in order of time.
-pub trait Disturbance {
-    /// The next action and its time in ticks since the origin; times never run backwards.
-    fn next(&mut self) -> (f64, Action);
-
-    /// Ticks lost at the boundary after quantum number `quantum` of a segment: an artefact of the
-    /// benchmark itself, periodic in quanta and not in time.
-    fn boundary(&mut self, _quantum: u64) -> f64 {
-        0.0
-    }
+pub struct Unit {
+    /// Ticks of an undisturbed unit.
+    pub ticks: f64,
+    /// Whether it goes through memory.
+    pub through_memory: bool,
 }
 
 struct Pending {
-    source: Box<dyn Disturbance>,
+    source: Placed,
     at: u64,
     action: Action,
     slowdown: f64,
@@ -59,7 +48,7 @@ struct Pending {
 
 impl Pending {
     fn advance(&mut self) {
-        let (at, action) = self.source.next();
+        let (at, action) = self.source.disturbance.next();
         self.at = fixed(at);
         self.action = action;
     }
@@ -71,7 +60,9 @@ struct State {
     next: u64,
     /// Current length of a unit.
     unit: u64,
-    best_unit: f64,
+    wobble: Option<Wobble>,
+    best: Unit,
+    cpu: u32,
     pending: Vec<Pending>,
     truth: Truth,
 }
@@ -81,12 +72,12 @@ struct State {
 pub struct World(Rc<RefCell<State>>);
 
 impl World {
-    /// A machine whose undisturbed unit takes `ticks_per_unit`.
-    pub fn new(cpu: u32, ticks_per_unit: f64, disturbances: Vec<Box<dyn Disturbance>>) -> World {
+    /// The machine whose thread starts on `cpu`; it does nothing yet but `unit`s.
+    pub fn new(cpu: u32, unit: Unit, disturbances: Vec<Placed>) -> World {
         let pending: Vec<Pending> = disturbances
             .into_iter()
             .map(|mut source| {
-                let (at, action) = source.next();
+                let (at, action) = source.disturbance.next();
                 Pending {
                     source,
                     at: fixed(at),
@@ -99,25 +90,59 @@ impl World {
         World(Rc::new(RefCell::new(State {
             now: 0,
             next,
-            unit: fixed(ticks_per_unit),
-            best_unit: ticks_per_unit,
+            unit: fixed(unit.ticks),
+            wobble: None,
+            best: unit,
+            cpu,
             pending,
             truth: Truth {
                 cpu,
                 paces: vec![PaceChange {
                     at: 0.0,
-                    ticks_per_unit,
+                    ticks_per_unit: unit.ticks,
+                    source: None,
+                    slowdown: 1.0,
                 }],
                 ..Truth::default()
             },
         })))
     }
 
-    /// The same machine runs another work kernel, whose undisturbed unit takes `ticks_per_unit`.
-    pub fn change_unit(&self, ticks_per_unit: f64) {
+    /// Readings of the clock scatter from now on by `sigma_ticks`.
+    pub fn wobble(&self, sigma_ticks: f64, random: fastrand::Rng) {
+        self.0.borrow_mut().wobble = Some(Wobble::new(sigma_ticks * TICK, random));
+    }
+
+    /// The same machine runs another work kernel.
+    pub fn change_unit(&self, unit: Unit) {
         let mut state = self.0.borrow_mut();
-        state.best_unit = ticks_per_unit;
-        state.change_pace();
+        if state.best != unit {
+            state.best = unit;
+            state.change_pace(None, 1.0);
+        }
+    }
+
+    /// The loop begins a segment of series `series`, with quanta of `quantum_ticks`.
+    pub fn begin_segment(&self, series: usize, quantum_ticks: f64) {
+        self.cross_boundary(0);
+        let mut state = self.0.borrow_mut();
+        let segment = Segment {
+            series,
+            start: ticks(state.now),
+            end: f64::INFINITY,
+            ticks_per_unit: state.best.ticks,
+            quantum_ticks,
+        };
+        state.truth.segments.push(segment);
+    }
+
+    /// The loop has ended its segment.
+    pub fn end_segment(&self) {
+        let mut state = self.0.borrow_mut();
+        let now = ticks(state.now);
+        if let Some(segment) = state.truth.segments.last_mut() {
+            segment.end = now;
+        }
     }
 
     /// Lets time pass without work, as between two segments.
@@ -127,15 +152,33 @@ impl World {
         state.run_until(until);
     }
 
-    /// What the boundary after quantum number `quantum` costs; time passes.
+    /// What the boundary before quantum number `quantum` does; the time that it costs passes.
     pub fn cross_boundary(&self, quantum: u64) {
-        let mut state = self.0.borrow_mut();
-        let cost: f64 = state
-            .pending
-            .iter_mut()
-            .map(|pending| pending.source.boundary(quantum))
-            .sum();
-        state.now = state.now.saturating_add(fixed(cost));
+        let mut guard = self.0.borrow_mut();
+        let state = &mut *guard;
+        for index in 0..state.pending.len() {
+            let pending = &mut state.pending[index];
+            let part = pending.source.part;
+            let slowdown = pending.slowdown;
+            let boundary = pending.source.disturbance.boundary(quantum, slowdown);
+            if boundary.cost > 0.0 {
+                state.truth.note_boundary(BoundaryCost {
+                    at: ticks(state.now),
+                    cost: boundary.cost,
+                    source: part,
+                });
+                state.now = state.now.saturating_add(fixed(boundary.cost));
+            }
+            if let Some(slowdown) = boundary.slowdown {
+                state.pending[index].slowdown = slowdown;
+                state.change_pace(Some(part), slowdown);
+            }
+        }
+    }
+
+    /// The CPU that the thread is on.
+    pub fn cpu(&self) -> u32 {
+        self.0.borrow().cpu
     }
 
     /// Whether the time that can be simulated is used up.
@@ -143,70 +186,102 @@ impl World {
         self.0.borrow().now >= END
     }
 
-    /// What really happened so far.
+    /// What really happened so far, in ticks since the machine's start.
     pub fn truth(&self) -> Truth {
         self.0.borrow().truth.clone()
+    }
+
+    /// As [`World::truth`], and forgets it.
+    pub fn take_truth(&self) -> Truth {
+        std::mem::take(&mut self.0.borrow_mut().truth)
     }
 }
 
 impl State {
     /// One unit of work that meets at least one action.
+    #[cold]
+    #[inline(never)]
     fn disturbed_unit(&mut self) {
-        let mut end = self.now.saturating_add(self.unit);
-        while self.next <= end && self.next < u64::MAX {
+        // Work goes on from here; until then the CPU is away.
+        let mut from = self.now;
+        let mut left = self.unit;
+        while self.next <= from.saturating_add(left) && self.next < u64::MAX {
             let at = self.next.max(self.now);
+            if at > from {
+                left -= at - from;
+                from = at;
+            }
             let before = self.unit;
-            end = end.saturating_add(self.act(at));
-            if self.unit != before {
-                let left = (end - at) as f64 / before as f64;
-                end = at.saturating_add((left * self.unit as f64).round() as u64);
+            from = from.saturating_add(self.act(at));
+            if self.unit != before && before > 0 {
+                left = (left as f64 / before as f64 * self.unit as f64).round() as u64;
             }
         }
-        self.now = end;
+        self.now = from.saturating_add(left);
     }
 
-    /// Time passes without work.
+    /// Time passes without work, until `until` or until an absence that began before is over.
     fn run_until(&mut self, until: u64) {
-        let mut end = until;
-        while self.next <= end && self.next < u64::MAX {
-            end = end.saturating_add(self.act(self.next.max(self.now)));
+        let mut back = self.now;
+        while self.next <= until.max(back) && self.next < u64::MAX {
+            let at = self.next.max(self.now);
+            back = back.max(at).saturating_add(self.act(at));
         }
-        self.now = end;
+        self.now = until.max(back);
     }
 
     /// Performs the next action at `at` and returns how long the CPU is away for it.
     fn act(&mut self, at: u64) -> u64 {
-        let Some(source) = (0..self.pending.len()).min_by_key(|&n| self.pending[n].at) else {
+        let Some(index) = (0..self.pending.len()).min_by_key(|&n| self.pending[n].at) else {
             self.next = u64::MAX;
             return 0;
         };
-        let action = self.pending[source].action;
-        self.pending[source].advance();
+        let action = self.pending[index].action;
+        let source = self.pending[index].source.part;
+        self.pending[index].advance();
         self.next = self.pending.iter().map(|p| p.at).min().unwrap_or(u64::MAX);
         match action {
             Action::Away(length) => {
-                self.truth.absences.push(Absence {
+                self.truth.note_absence(Absence {
                     start: ticks(at),
                     length,
                     source,
                 });
-                fixed(length)
+                return fixed(length);
             }
-            Action::Slowdown(factor) => {
-                self.pending[source].slowdown = factor;
-                self.change_pace();
-                self.truth.paces.push(PaceChange {
+            Action::Slowdown(slowdown) => {
+                self.pending[index].slowdown = slowdown;
+                self.note_pace(at, Some(source), slowdown);
+            }
+            Action::Jump { delay, from, to } => {
+                self.cpu = to;
+                self.truth.note_jump(Jump {
                     at: ticks(at),
-                    ticks_per_unit: ticks(self.unit),
+                    delay,
+                    from,
+                    to,
+                    source,
                 });
-                0
             }
         }
+        0
     }
 
-    fn change_pace(&mut self) {
-        let factor: f64 = self.pending.iter().map(|p| p.slowdown).product();
-        self.unit = fixed(self.best_unit * factor);
+    fn change_pace(&mut self, source: Option<usize>, slowdown: f64) {
+        self.note_pace(self.now, source, slowdown);
+    }
+
+    /// The pace that all slowdowns together make, from `at` on.
+    fn note_pace(&mut self, at: u64, source: Option<usize>, slowdown: f64) {
+        let sensitive = |p: &&Pending| self.best.through_memory || !p.source.memory_only;
+        let factors = self.pending.iter().filter(sensitive).map(|p| p.slowdown);
+        self.unit = fixed(self.best.ticks * factors.product::<f64>());
+        self.truth.note_pace(PaceChange {
+            at: ticks(at),
+            ticks_per_unit: ticks(self.unit),
+            source,
+            slowdown,
+        });
     }
 }
 
@@ -228,7 +303,12 @@ impl Clock for World {
 
     #[inline]
     fn now(&mut self) -> u64 {
-        self.0.borrow().now >> FRACTION_BITS
+        let mut guard = self.0.borrow_mut();
+        let state = &mut *guard;
+        match &mut state.wobble {
+            None => state.now >> FRACTION_BITS,
+            Some(wobble) => wobble.read(state.now) >> FRACTION_BITS,
+        }
     }
 
     #[inline]
@@ -240,6 +320,7 @@ impl Clock for World {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disturbances::Disturbance;
 
     struct List(Vec<(f64, Action)>);
 
@@ -253,8 +334,21 @@ mod tests {
         }
     }
 
+    fn world(cpu: u32, actions: Vec<(f64, Action)>) -> World {
+        let unit = Unit {
+            ticks: 10.0,
+            through_memory: false,
+        };
+        let disturbance = Placed {
+            part: 0,
+            memory_only: false,
+            disturbance: Box::new(List(actions)),
+        };
+        World::new(cpu, unit, vec![disturbance])
+    }
+
     fn ends(actions: Vec<(f64, Action)>, units: usize) -> Vec<u64> {
-        let mut world = World::new(0, 10.0, vec![Box::new(List(actions))]);
+        let mut world = world(0, actions);
         (0..units)
             .map(|_| {
                 world.execute();
@@ -292,12 +386,56 @@ mod tests {
     }
 
     #[test]
+    fn a_change_of_pace_during_an_absence_lengthens_the_work_and_not_the_absence() {
+        // Half of the unit at 10, away from 5 to 25, the other half at 30.
+        let actions = vec![(5.0, Action::Away(20.0)), (12.0, Action::Slowdown(3.0))];
+        assert_eq!(ends(actions, 2), [40, 70]);
+    }
+
+    #[test]
+    fn what_concerns_memory_only_leaves_register_chains_alone() {
+        let unit = |through_memory| Unit {
+            ticks: 10.0,
+            through_memory,
+        };
+        let disturbance = Placed {
+            part: 0,
+            memory_only: true,
+            disturbance: Box::new(List(vec![(0.0, Action::Slowdown(3.0))])),
+        };
+        let mut world = World::new(0, unit(false), vec![disturbance]);
+        world.execute();
+        assert_eq!(world.now(), 10);
+        world.change_unit(unit(true));
+        world.execute();
+        assert_eq!(world.now(), 40);
+        assert_eq!(world.truth().paces.last().unwrap().ticks_per_unit, 30.0);
+    }
+
+    #[test]
+    fn readings_scatter_and_never_run_backwards() {
+        let mut world = world(0, Vec::new());
+        world.wobble(8.0, fastrand::Rng::with_seed(3));
+        let readings: Vec<u64> = (0..10_000)
+            .map(|_| {
+                world.execute();
+                world.now()
+            })
+            .collect();
+        assert!(readings.is_sorted());
+        let off = |(n, reading): (usize, &u64)| (*reading as f64 - 10.0 * (n + 1) as f64).abs();
+        let mean = readings.iter().enumerate().map(off).sum::<f64>() / 1e4;
+        // 0.8 deviations for free readings; those that would run backwards are late by more.
+        assert!((5.0..12.0).contains(&mean), "{mean}");
+    }
+
+    #[test]
     fn the_truth_holds_what_happened() {
         let actions = vec![(5.0, Action::Away(20.0)), (40.0, Action::Slowdown(2.0))];
-        let mut world = World::new(3, 10.0, vec![Box::new(List(actions))]);
+        let mut world = world(3, actions);
         (0..4).for_each(|_| world.execute());
         let truth = world.truth();
-        assert_eq!(truth.away_ticks(), 20.0);
+        assert_eq!(truth.away_ticks, 20.0);
         assert_eq!(
             (truth.paces[1].at, truth.paces[1].ticks_per_unit),
             (40.0, 20.0)

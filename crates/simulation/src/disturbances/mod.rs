@@ -1,0 +1,62 @@
+//! What can happen to a simulated machine, one file a family; [`crate::catalogue`] gives each a name and
+//! parameters, [`crate::world`] performs it.
+
+pub mod artefacts;
+pub mod interrupts;
+pub mod jumps;
+pub mod paces;
+pub mod random;
+pub mod reactions;
+
+/// Far enough that no run gets there: a little less than the time that fits the fixed point of the world.
+pub(crate) const NEVER: f64 = 2.7e14;
+
+/// What a disturbance does when its time comes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action {
+    /// The CPU is away for so many ticks.
+    Away(f64),
+    /// From now on a unit takes its best time multiplied by this, as far as this disturbance goes;
+    /// factors of several disturbances multiply.
+    Slowdown(f64),
+    /// The phase of what is periodic jumped, or the thread is on another CPU from now on.
+    Jump {
+        /// By how many ticks later everything periodic comes.
+        delay: f64,
+        /// CPU before.
+        from: u32,
+        /// CPU after.
+        to: u32,
+    },
+}
+
+/// What a disturbance does at a quantum's boundary.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Boundary {
+    /// Ticks lost: an artefact of the benchmark itself, periodic in quanta and not in time.
+    pub cost: f64,
+    /// From now on this is the disturbance's factor, as by [`Action::Slowdown`].
+    pub slowdown: Option<f64>,
+}
+
+/// Something that disturbs the work: a sequence of actions in order of time.
+pub trait Disturbance {
+    /// The next action and its time in ticks since the machine's start; times never run backwards.
+    fn next(&mut self) -> (f64, Action);
+
+    /// What happens before quantum number `quantum` (from 0) of a segment, while this disturbance slows
+    /// the work by `slowdown`. Also called after a segment's last quantum.
+    fn boundary(&mut self, _quantum: u64, _slowdown: f64) -> Boundary {
+        Boundary::default()
+    }
+}
+
+/// A disturbance, and where it belongs.
+pub struct Placed {
+    /// Index of the part of the scenario.
+    pub part: usize,
+    /// Whether its slowdowns concern only work kernels that go through memory.
+    pub memory_only: bool,
+    /// The disturbance.
+    pub disturbance: Box<dyn Disturbance>,
+}

@@ -1,0 +1,62 @@
+//! The work kernels of the simulated machine: names as on a real one, and the time of an undisturbed unit.
+
+use bandscope_recording::manifest::Kernel;
+use bandscope_sampler::MachineError;
+
+/// Work kernels: name, nanoseconds of an undisturbed unit, whether it goes through memory. The times are of
+/// the order of what real cores do; `ftq-o2` is the published 23.96 ns.
+const KERNELS: &[(&str, f64, bool)] = &[
+    ("mulss80", 112.25, false),
+    ("fmul80", 112.25, false),
+    ("mulss20", 37.125, false),
+    ("fmul20", 37.125, false),
+    ("imul20", 30.5, false),
+    ("crc32x20", 30.5, false),
+    ("ftq-o2", 23.96, true),
+    ("ftq-unrolled", 22.5, true),
+    ("ftq-o0", 128.2, true),
+    ("ftq-float20-stack", 101.0, true),
+];
+
+/// The shares of the two inner loops of FTQ's old unit, as the real work kernels declare them.
+const OLD_LOOPS: [f64; 2] = [32.0 / 63.0, 31.0 / 63.0];
+
+/// Whether the states that concern memory change the pace of the work kernel called `name`.
+pub fn through_memory(name: &str) -> bool {
+    KERNELS
+        .iter()
+        .any(|(known, _, memory)| *known == name && *memory)
+}
+
+/// The names, in order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    KERNELS.iter().map(|(name, ..)| *name)
+}
+
+/// The work kernel called `name` on a machine whose clock counts `ticks_per_ns`, each unit taking `ratio`
+/// times as long as usual.
+pub(crate) fn kernel(name: &str, ticks_per_ns: f64, ratio: f64) -> Result<Kernel, MachineError> {
+    let Some((name, ns, _)) = KERNELS.iter().find(|(known, ..)| *known == name) else {
+        return Err(MachineError::Request(format!(
+            "no work kernel is called {name:?}; the simulated machine has: {}",
+            names().collect::<Vec<_>>().join(", ")
+        )));
+    };
+    let ticks = ns * ratio * ticks_per_ns;
+    // Ten units, and at least half a microsecond beyond one: as on a real machine.
+    let threshold = (ticks * 10.0).max(ticks + 500.0 * ticks_per_ns);
+    Ok(Kernel {
+        name: (*name).into(),
+        description: "simulated".into(),
+        gap_threshold_ticks: threshold as u64,
+        best_ticks_per_unit: Some(ticks),
+        placement_spread: Some(0.0),
+        invariant: Some(true),
+        boundary_ticks: Some(0.0),
+        fractions: match *name {
+            "ftq-o2" | "ftq-unrolled" | "ftq-o0" => OLD_LOOPS.to_vec(),
+            _ => Vec::new(),
+        },
+        ..Kernel::default()
+    })
+}

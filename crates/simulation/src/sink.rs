@@ -1,0 +1,158 @@
+//! Where the measuring loop puts what it measures on the simulated machine.
+//!
+//! Packed records go through the same assembler as a real machine's, and to the consumer as columns.
+
+use crate::world::World;
+use bandscope_recording::manifest::Incident;
+use bandscope_recording::{Gap, Quanta};
+use bandscope_sampler::machine::Consumed;
+use bandscope_sampler::record::Unpacked;
+use bandscope_sampler::{Assembler, Batch, Flow, GapRecord, QuantumRecord, Sink};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What a scenario is told that leads beyond simulated time.
+pub(crate) const EXHAUSTED: &str = "the simulated machine's 2.7e14 ticks (37 hours at 2 GHz) are over: choose a shorter run or smaller parameters";
+/// Quanta that are handed over at a time.
+const BATCH: usize = 1 << 15;
+
+/// Keeps records until there are enough of them, then hands them over as columns.
+pub(crate) struct SimulatedSink<'a> {
+    cpu: u32,
+    world: World,
+    stop: &'a AtomicBool,
+    consume: &'a mut dyn FnMut(Batch<'_>) -> Consumed,
+    /// What the consumer answered, or why simulated time ended.
+    pub error: Option<Box<dyn std::error::Error + Send + Sync>>,
+    assembler: Assembler,
+    records: Vec<QuantumRecord>,
+    gap_records: Vec<GapRecord>,
+    quanta: Quanta,
+    gaps: Vec<Gap>,
+    series: u32,
+    /// Quanta of the segment so far.
+    number: u64,
+    /// End of the last quantum, modulo 2^48 as records have it.
+    last_end: u64,
+    /// The CPU that the last record was of.
+    present_cpu: u32,
+    /// Changes of CPU.
+    pub incidents: Vec<Incident>,
+}
+
+impl<'a> SimulatedSink<'a> {
+    /// A sink of the thread that was asked to stay on `cpu`.
+    pub fn new(
+        cpu: u32,
+        world: World,
+        stop: &'a AtomicBool,
+        consume: &'a mut dyn FnMut(Batch<'_>) -> Consumed,
+    ) -> SimulatedSink<'a> {
+        SimulatedSink {
+            cpu,
+            world,
+            stop,
+            consume,
+            error: None,
+            assembler: Assembler::new(0),
+            records: Vec::with_capacity(BATCH + 1),
+            gap_records: Vec::new(),
+            quanta: Quanta::default(),
+            gaps: Vec::new(),
+            series: 0,
+            number: 0,
+            last_end: 0,
+            present_cpu: cpu,
+            incidents: Vec::new(),
+        }
+    }
+
+    /// A segment begins.
+    pub fn begin_segment(&mut self, start: u64, series: usize) {
+        self.number = 0;
+        self.series = series as u32;
+        self.last_end = start;
+        self.present_cpu = self.world.cpu();
+        self.records
+            .push(QuantumRecord::segment(start, self.series, self.present_cpu));
+    }
+
+    /// As on a real machine another CPU cuts the segment, at the start of the quantum that ended on it.
+    fn note_cpu(&mut self) {
+        let cpu = self.world.cpu();
+        if cpu == self.present_cpu {
+            return;
+        }
+        self.incidents.push(Incident {
+            kind: "cpu-change".into(),
+            ticks: self.last_end,
+            detail: format!(
+                "the measuring thread moved from CPU {} to CPU {cpu}",
+                self.present_cpu
+            ),
+        });
+        self.present_cpu = cpu;
+        self.records
+            .push(QuantumRecord::segment(self.last_end, self.series, cpu));
+    }
+
+    /// Hands over what there is.
+    pub fn flush(&mut self) {
+        let (cpu, consume, error) = (self.cpu, &mut *self.consume, &mut self.error);
+        let mut hand_over = |series: u32, quanta: &mut Quanta, gaps: &mut Vec<Gap>| {
+            if error.is_none() && !quanta.is_empty() {
+                let batch = Batch {
+                    cpu,
+                    series: series as usize,
+                    quanta,
+                    gaps,
+                };
+                *error = consume(batch).err();
+            }
+            quanta.clear();
+            gaps.clear();
+        };
+        self.assembler.push_gaps(self.gap_records.drain(..));
+        self.assembler.push_quanta(
+            self.records.drain(..),
+            &mut self.quanta,
+            &mut self.gaps,
+            &mut hand_over,
+        );
+        hand_over(self.assembler.series(), &mut self.quanta, &mut self.gaps);
+    }
+}
+
+impl Sink for SimulatedSink<'_> {
+    fn quantum(&mut self, record: QuantumRecord) -> Flow {
+        self.note_cpu();
+        if let Unpacked::Quantum { end, .. } = record.unpack() {
+            self.last_end = end;
+        }
+        self.records.push(record);
+        if self.records.len() >= BATCH {
+            self.flush();
+        }
+        if self.error.is_some() || self.stop.load(Ordering::Relaxed) {
+            return Flow::Stop;
+        }
+        if self.world.is_exhausted() {
+            self.error = Some(EXHAUSTED.into());
+            return Flow::Stop;
+        }
+        self.number += 1;
+        self.world.cross_boundary(self.number);
+        Flow::Continue
+    }
+
+    fn gap(&mut self, start: u64, duration: u64) {
+        self.gap_records.push(GapRecord {
+            start,
+            duration,
+            ..GapRecord::default()
+        });
+    }
+
+    fn checkpoint(&mut self, _now: u64) {}
+
+    fn handled(&mut self, _ticks: u64) {}
+}
