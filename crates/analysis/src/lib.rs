@@ -29,6 +29,7 @@ mod fraction;
 mod gaps;
 mod histogram;
 mod inferred;
+mod lattice;
 mod ledger;
 pub mod levels;
 pub mod passes;

@@ -4,6 +4,7 @@
 //! kernel without counters cannot tell a hidden state of the core from a lower frequency, so this is `likely` at best, and
 //! `possible` where a step of frequency would do.
 
+use super::frequency_steps::is_frequency;
 use super::{Case, Phenomenon, name, name_rate};
 use crate::report::{Band, Certainty, Evidence, Finding};
 
@@ -44,7 +45,8 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .filter(|pace| pace.share >= SMALLEST)
         .collect();
     let apart = paces.len() >= 2 && paces.iter().all(|pace| pace.held);
-    if !apart || case.seen.sharp_share < SHARP {
+    if !apart || case.seen.sharp_share < SHARP || is_frequency(&case.series.bands, &case.seen.stays)
+    {
         return Vec::new();
     }
     let numbers = |of: fn(&Pace) -> f64| Evidence::Numbers(paces.iter().map(of).collect());

@@ -5,6 +5,7 @@
 //! agrees between series becomes one finding; then it is settled against everything that was measured.
 
 mod bistable_pace;
+mod frequency_steps;
 mod periodic_interference;
 mod quantisation;
 
@@ -55,8 +56,9 @@ struct Phenomenon {
 }
 
 /// The phenomena, in the order in which ties are listed.
-const PHENOMENA: [Phenomenon; 3] = [
+const PHENOMENA: [Phenomenon; 4] = [
     bistable_pace::PHENOMENON,
+    frequency_steps::PHENOMENON,
     periodic_interference::PHENOMENON,
     quantisation::PHENOMENON,
 ];
@@ -164,6 +166,22 @@ fn number(finding: &Finding, key: &str) -> f64 {
     match finding.evidence.get(key) {
         Some(Evidence::Number(number)) => *number,
         _ => 0.0,
+    }
+}
+
+/// A number of the evidence, or another one where there is none.
+fn number_or(finding: &Finding, key: &str, otherwise: f64) -> f64 {
+    match finding.evidence.get(key) {
+        Some(Evidence::Number(number)) => *number,
+        _ => otherwise,
+    }
+}
+
+/// Numbers of the evidence; none where there are none.
+fn numbers<'a>(finding: &'a Finding, key: &str) -> &'a [f64] {
+    match finding.evidence.get(key) {
+        Some(Evidence::Numbers(numbers)) => numbers,
+        _ => &[],
     }
 }
 

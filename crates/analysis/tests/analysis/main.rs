@@ -4,3 +4,4 @@ mod anything;
 mod generated;
 mod published;
 mod support;
+mod trends;

@@ -1,0 +1,214 @@
+//! `frequency-steps`: all bands of a work kernel lie on steps of one clock.
+//!
+//! Published: 34, 32 and 30 of 38 steps of 100 MHz. The core's clock moves every pace by the same ratio, so a second work
+//! kernel of the same recording must show the same levels; one work kernel has the lattice alone ([`crate::lattice`]), which a
+//! hidden state of the core could fit by chance. Such a state changes the pace by ratios of its own, mostly larger
+//! than clocks change by.
+
+use super::{Case, Everything, Phenomenon, name, numbers};
+use crate::dwell::Stays;
+use crate::lattice::{self, Lattice, Ratio};
+use crate::report::{Band, Certainty, Evidence, Finding, Series};
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "frequency-steps",
+    recognise,
+    // As bistable-pace: what was seen in one series and not in the other is said by its own sentence.
+    same: &[("ratios", 1e-3)],
+    settle,
+    consequence: |_, series| {
+        series.ledger.pace_ns.unsplit as f64 / (series.ledger.wall_ns as f64).max(1.0)
+    },
+};
+
+/// Expected accidental matches below which levels are believed to be steps.
+const CHANCE: f64 = 1e-3;
+/// The same for a hint.
+const HINT: f64 = 0.05;
+/// Levels of one clock are this close to the next one: three of ten steps, and fewer where steps are more.
+const NEIGHBOURS: f64 = 1.35;
+/// A clock's highest frequency over its lowest under load: 3.8 to 1.9 GHz is already much.
+const RANGE: f64 = 2.0;
+/// Shortest median stay, in seconds: power control units decide about each millisecond.
+const DWELL: f64 = 0.9e-3;
+/// Share of the quanta below which a band is no level.
+const SMALLEST: f64 = 0.002;
+/// Resolution of a pace, as a ratio: the ends of a quantum are known to a tick or so.
+const RESOLUTION: f64 = 2e-5;
+/// Relative standard deviation over the half width that holds 90 % of a band.
+const DEVIATION: f64 = 1.0 / 1.645;
+/// A level of a second work kernel is the same if its ratio is within this.
+const SAME: f64 = 5e-4;
+
+/// Levels that one clock can have, fastest first.
+#[derive(Clone, Debug)]
+struct Levels {
+    ratios: Vec<Ratio>,
+    lattice: Option<Lattice>,
+    held: bool,
+}
+
+/// Whether the bands of a series are all steps of one clock, more likely than by chance. Then they are no states of their
+/// own, and no finding but `frequency-steps` may claim them.
+pub(super) fn is_frequency(bands: &[Band], stays: &[Stays]) -> bool {
+    let levels = levels(bands, stays);
+    levels.is_some_and(|levels| levels.fits(CHANCE) && levels.held)
+}
+
+impl Levels {
+    fn fits(&self, chance: f64) -> bool {
+        self.ratios.len() >= 2
+            && self
+                .lattice
+                .as_ref()
+                .is_some_and(|lattice| lattice.chance < chance)
+    }
+}
+
+/// The levels of a series, if no two neighbours are further apart than clocks step.
+fn levels(bands: &[Band], stays: &[Stays]) -> Option<Levels> {
+    let kept: Vec<(&Band, &Stays)> = bands
+        .iter()
+        .zip(stays)
+        .filter(|(band, _)| band.share >= SMALLEST)
+        .collect();
+    let (fastest, _) = kept.first()?;
+    let (slowest, _) = kept.last()?;
+    let close =
+        |pair: &[(&Band, &Stays)]| pair[1].0.ns_per_unit <= pair[0].0.ns_per_unit * NEIGHBOURS;
+    if kept.len() < 2
+        || slowest.ns_per_unit >= fastest.ns_per_unit * RANGE
+        || !kept.windows(2).all(close)
+    {
+        return None;
+    }
+    let ratios: Vec<Ratio> = kept[1..]
+        .iter()
+        .map(|(band, _)| {
+            let ratio = fastest.ns_per_unit / band.ns_per_unit;
+            Ratio {
+                ratio,
+                error: ratio * error(band).hypot(error(fastest)),
+            }
+        })
+        .collect();
+    Some(Levels {
+        lattice: lattice::fit(&ratios),
+        ratios,
+        held: kept.iter().all(|(band, _)| band.median_dwell_s >= DWELL),
+    })
+}
+
+/// Relative error of a band's mean pace: what moves it moves it for a stay, so stays are what is independent.
+fn error(band: &Band) -> f64 {
+    let deviation = band.half_width * DEVIATION;
+    RESOLUTION.hypot(deviation / (band.stays.max(1) as f64).sqrt())
+}
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let Some(levels) = levels(&case.series.bands, &case.seen.stays).filter(|levels| levels.held)
+    else {
+        return Vec::new();
+    };
+    let ratios: Vec<f64> = std::iter::once(1.0)
+        .chain(levels.ratios.iter().map(|level| level.ratio))
+        .collect();
+    let mut evidence = std::collections::BTreeMap::from([("ratios", Evidence::Numbers(ratios))]);
+    if let Some(lattice) = &levels.lattice {
+        evidence.insert("lattice", Evidence::Number(f64::from(lattice.top)));
+        evidence.insert("chance", Evidence::Number(lattice.chance));
+    }
+    vec![Finding {
+        kind: PHENOMENON.kind,
+        series: vec![case.index],
+        certainty: if levels.fits(CHANCE) {
+            Certainty::Likely
+        } else {
+            Certainty::Possible
+        },
+        summary: sentence(case.series, &levels),
+        evidence,
+        next_step: Some(
+            "bandscope record --kernel mulss80,ftq-o2: a lower clock slows both by the same ratio"
+                .to_owned(),
+        ),
+    }]
+}
+
+fn sentence(series: &Series, levels: &Levels) -> String {
+    match &levels.lattice {
+        Some(lattice) => format!(
+            "The paces on {} are steps of a clock: {} of {} of the fastest.",
+            name(series),
+            list(&lattice.steps),
+            lattice.top
+        ),
+        None => format!(
+            "The paces on {} are as close together as the steps of a clock.",
+            name(series)
+        ),
+    }
+}
+
+/// Numbers as one writes them: "34, 32 and 30".
+fn list(numbers: &[u32]) -> String {
+    let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    match words.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// A second work kernel with the same ratios makes it certain where the lattice fits too; without a lattice the same
+/// ratio in two is more than a hint. One with no such levels, which ran all the while, rules a clock out.
+fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
+    let mine = &everything.series[finding.series[0]];
+    let ratios = numbers(finding, "ratios");
+    let others = everything
+        .series
+        .iter()
+        .zip(everything.seen)
+        .filter(|(other, _)| {
+            (other.cpu, &other.origin) == (mine.cpu, &mine.origin) && other.kernel != mine.kernel
+        });
+    let (mut agree, mut contradict) = (0, 0);
+    for (other, seen) in others {
+        match levels(&other.bands, &seen.stays) {
+            Some(levels) if agrees(ratios, &levels) => agree += 1,
+            Some(_) => {}
+            None => contradict += 1,
+        }
+    }
+    if contradict > agree {
+        return false;
+    }
+    let fits = finding.certainty >= Certainty::Likely;
+    if agree > 0 {
+        finding.certainty = if fits {
+            Certainty::Certain
+        } else {
+            Certainty::Likely
+        };
+        finding.summary = format!(
+            "{}, in another work kernel alike.",
+            finding.summary.trim_end_matches('.')
+        );
+    }
+    if finding.certainty == Certainty::Certain {
+        finding.next_step = None;
+    }
+    // A single ratio fits some lattice or other.
+    finding.certainty > Certainty::Possible || super::number_or(finding, "chance", 1.0) < HINT
+}
+
+/// Whether another work kernel has the same levels, as far as it has any.
+fn agrees(ratios: &[f64], levels: &Levels) -> bool {
+    let known = |level: &Ratio| {
+        ratios
+            .iter()
+            .any(|ratio| (ratio - level.ratio).abs() <= SAME + 3.0 * level.error)
+    };
+    let common = levels.ratios.iter().filter(|level| known(level)).count();
+    // Levels that one of the two saw and the other did not, because segments alternate.
+    common > 0 && common * 2 >= levels.ratios.len().min(ratios.len() - 1)
+}
