@@ -5,7 +5,7 @@
 //! that much, or a quantum, too long. No window crosses a segment.
 
 use crate::context::Context;
-use crate::derive::Derived;
+use crate::derive::{Derived, as_float};
 use crate::detector::Detector;
 use crate::report::Availability;
 
@@ -70,18 +70,22 @@ impl Window {
         self.next += 1;
     }
 
-    fn push(&mut self, ends: &[u64], counts: &[u32]) {
-        let mut last = self.ring[(self.next - 1) % RING].tick;
-        let mut units = self.units;
-        for (&end, &count) in ends.iter().zip(counts) {
-            units += u64::from(count);
+    /// Takes ends of quanta and the units completed until then since the block began.
+    fn push(&mut self, ends: &[u64], units: &[u64]) {
+        let mut due = self.ring[(self.next - 1) % RING]
+            .tick
+            .saturating_add(self.step_ticks);
+        for (&tick, &done) in ends.iter().zip(units) {
             // Catch-up quanta of length 0 come in here, too.
-            if end.saturating_sub(last) >= self.step_ticks {
-                last = end;
-                self.slide(Instant { tick: end, units });
+            if tick >= due {
+                due = tick.saturating_add(self.step_ticks);
+                self.slide(Instant {
+                    tick,
+                    units: self.units + done,
+                });
             }
         }
-        self.units = units;
+        self.units += units.last().copied().unwrap_or(0);
     }
 
     #[inline]
@@ -93,9 +97,9 @@ impl Window {
         let from = self.ring[self.oldest % RING];
         let ticks = now.tick - from.tick;
         if ticks >= self.ticks {
-            let units = (now.units - from.units) as f64;
-            if units < self.worst * ticks as f64 {
-                self.worst = units / ticks as f64;
+            let units = as_float(now.units - from.units);
+            if units < self.worst * as_float(ticks) {
+                self.worst = units / as_float(ticks);
                 self.at = from.tick;
             }
         }
@@ -106,6 +110,8 @@ impl Window {
 #[derive(Clone, Debug)]
 pub struct Windows {
     windows: Vec<Window>,
+    /// Units completed since the block began, by quantum: summed once for all windows.
+    units: Vec<u64>,
 }
 
 impl Windows {
@@ -118,6 +124,7 @@ impl Windows {
                 .filter(|&seconds| context.ticks(seconds) >= shortest)
                 .map(|seconds| Window::new(seconds, context))
                 .collect(),
+            units: Vec::new(),
         }
     }
 
@@ -137,11 +144,17 @@ impl Windows {
 
 impl Detector for Windows {
     fn push(&mut self, chunk: &Derived<'_>) {
+        let mut done = 0;
+        self.units.clear();
+        self.units.extend(chunk.chunk.count.iter().map(|&count| {
+            done += u64::from(count);
+            done
+        }));
         for window in &mut self.windows {
             if chunk.opens_segment {
                 window.start_segment(chunk.chunk.start[0]);
             }
-            window.push(chunk.chunk.end, chunk.chunk.count);
+            window.push(chunk.chunk.end, &self.units);
         }
     }
 

@@ -92,8 +92,8 @@ impl Detector for Envelope {
         if chunk.opens_segment {
             self.end_segment();
         }
-        for k in 0..chunk.len() {
-            let (present, units) = (chunk.present[k], chunk.units[k]);
+        let mut pool = self.pool;
+        for (k, (&present, &units)) in chunk.present.iter().zip(chunk.units).enumerate() {
             if units <= 0.0 || present <= 0.0 {
                 continue;
             }
@@ -104,17 +104,16 @@ impl Detector for Envelope {
                     self.pair = self.pair.min((before.0 + present) / (before.1 + units));
                 }
             }
-            self.pool.0 += present;
-            self.pool.1 += units;
-            self.pool.2 += 1;
-            if self.pool.2 == POOL {
-                let pace = self.pool.0 / self.pool.1;
+            pool = (pool.0 + present, pool.1 + units, pool.2 + 1);
+            if pool.2 == POOL {
+                let pace = pool.0 / pool.1;
                 let pools = &mut self.pools[bin_of(pace)];
                 pools.0 += 1;
                 pools.1 += pace;
-                self.pool = (0.0, 0.0, 0);
+                pool = (0.0, 0.0, 0);
             }
         }
+        self.pool = pool;
     }
 
     fn merge(&mut self, later: Envelope) {

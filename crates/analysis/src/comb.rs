@@ -6,7 +6,7 @@
 //! exp(-a (x - 1 - ln x)) with shape a and x times the mean, times the number of combs tried:
 //! both err on the safe side.
 
-/// Teeth of the combs that are tried.
+/// Teeth of the combs that are tried: powers of two.
 const TEETH: [usize; 6] = [1, 2, 4, 8, 16, 32];
 /// Bins of a local median.
 const BLOCK: usize = 64;
@@ -117,10 +117,10 @@ impl Search<'_> {
         for &teeth in TEETH.iter().filter(|&&teeth| teeth <= self.most_teeth) {
             let mut highest = (0.0, 0);
             // Fundamentals in steps of 1/teeth of a bin, so that the last tooth is within half a bin.
+            // A shift, because each number of teeth is a power of two: a division by it would take most of the search.
+            let (half, shift) = (teeth / 2, teeth.ilog2());
             for j in self.first * teeth..=last {
-                let sum: f64 = (1..=teeth)
-                    .map(|h| white[(h * j + teeth / 2) / teeth])
-                    .sum();
+                let sum: f64 = (1..=teeth).map(|h| white[(h * j + half) >> shift]).sum();
                 if sum > highest.0 {
                     highest = (sum, j);
                 }

@@ -4,11 +4,19 @@
 //! loss against the local band is additive over interruptions. Data comes from
 //! [`bandscope_recording::Source::replay_quanta`] and goes to the detectors of [`crate::passes`].
 
+use crate::histogram::bin_of;
 use crate::levels::{Levels, NO_BAND};
 use bandscope_recording::Chunk;
 
 /// Quanta handed to the detectors at a time: eight columns of it fit into a second-level cache.
 pub const BLOCK: usize = 4096;
+
+/// Ticks as a float. An instruction where the plain conversion of an unsigned number takes ten; beyond 2^63 ticks (a century) it
+/// stays at that.
+#[inline]
+pub fn as_float(ticks: u64) -> f64 {
+    ticks.min(i64::MAX as u64) as i64 as f64
+}
 
 /// A part of the quanta of one segment, with derived columns of the same length.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +35,8 @@ pub struct Derived<'a> {
     pub units: &'a [f64],
     /// Pace in ticks per unit; 0 where no unit completed without a gap.
     pub pace: &'a [f64],
+    /// Bin of the pace in the tables that are kept by pace ([`bin_of`]); 0 where there is no pace.
+    pub bin: &'a [u16],
     /// Ticks lost to gaps: their duration less a unit each at the pace around them.
     pub gap_loss: &'a [f64],
     /// Band of each quantum, [`NO_BAND`] where it lies in none; in the first pass all are.
@@ -55,6 +65,7 @@ pub struct Deriver {
     present: Vec<f64>,
     units: Vec<f64>,
     pace: Vec<f64>,
+    bin: Vec<u16>,
     gap_loss: Vec<f64>,
     band: Vec<u8>,
     residual: Vec<f64>,
@@ -101,6 +112,7 @@ impl Deriver {
                 present: &self.present,
                 units: &self.units,
                 pace: &self.pace,
+                bin: &self.bin,
                 gap_loss: &self.gap_loss,
                 band: &self.band,
                 residual: &self.residual,
@@ -113,6 +125,7 @@ impl Deriver {
     /// What the measured columns say, whatever they hold: a gap is never longer than its quantum.
     fn columns(&mut self, block: &Chunk<'_>) {
         let n = block.len();
+        // Every element is written below, so what an earlier block left need not be cleared.
         for column in [
             &mut self.length,
             &mut self.present,
@@ -120,63 +133,79 @@ impl Deriver {
             &mut self.pace,
             &mut self.gap_loss,
         ] {
-            column.clear();
             column.resize(n, 0.0);
         }
+        self.bin.resize(n, 0);
+        // Slices of one known length: the loop is free of bounds checks.
+        let (start, end) = (&block.start[..n], &block.end[..n]);
+        let (count, gaps) = (&block.count[..n], &block.gaps[..n]);
+        let (gap_ticks, own) = (&block.gap_ticks[..n], &block.measurement_ticks[..n]);
+        let (lengths, presents) = (&mut self.length[..n], &mut self.present[..n]);
+        let (units, paces) = (&mut self.units[..n], &mut self.pace[..n]);
+        let (bins, losses) = (&mut self.bin[..n], &mut self.gap_loss[..n]);
+        let mut last_pace = self.last_pace;
         for k in 0..n {
-            let length = block.end[k].saturating_sub(block.start[k]);
-            let away = block.gap_ticks[k].saturating_add(block.measurement_ticks[k]);
-            let present = length.saturating_sub(away) as f64;
-            let units = f64::from(block.count[k].saturating_sub(block.gaps[k]));
-            self.length[k] = length as f64;
-            self.present[k] = present;
-            self.units[k] = units;
-            self.pace[k] = if units > 0.0 { present / units } else { 0.0 };
-        }
-        for k in 0..n {
-            if self.pace[k] > 0.0 {
-                self.last_pace = self.pace[k];
+            let length = end[k].saturating_sub(start[k]);
+            let away = gap_ticks[k].saturating_add(own[k]);
+            let present = as_float(length.saturating_sub(away));
+            let done = f64::from(count[k].saturating_sub(gaps[k]));
+            let pace = if done > 0.0 { present / done } else { 0.0 };
+            lengths[k] = as_float(length);
+            presents[k] = present;
+            units[k] = done;
+            paces[k] = pace;
+            bins[k] = bin_of(pace) as u16;
+            if pace > 0.0 {
+                last_pace = pace;
             }
             // Not the number of gaps: an interruption while counters were read is time away in which no unit was done.
-            if block.gap_ticks[k] > 0 {
-                let away = (block.gap_ticks[k] as f64).min(self.length[k]);
-                self.gap_loss[k] = (away - f64::from(block.gaps[k]) * self.last_pace).max(0.0);
-            }
+            losses[k] = if gap_ticks[k] > 0 {
+                let away = as_float(gap_ticks[k].min(length));
+                (away - f64::from(gaps[k]) * last_pace).max(0.0)
+            } else {
+                0.0
+            };
         }
+        self.last_pace = last_pace;
     }
 
     /// Bands, and what was lost against them.
     fn bands(&mut self, levels: Option<&Levels>, gaps_known: bool) {
         let n = self.pace.len();
-        self.band.clear();
-        self.residual.clear();
+        self.band.resize(n, NO_BAND);
+        self.residual.resize(n, 0.0);
         let Some(levels) = levels else {
-            self.band.resize(n, NO_BAND);
-            self.residual.resize(n, 0.0);
+            self.band.fill(NO_BAND);
+            self.residual.fill(0.0);
             return;
         };
-        self.band
-            .extend(self.pace.iter().map(|&pace| levels.band_of(pace)));
+        for ((band, &pace), &bin) in self.band.iter_mut().zip(&self.pace).zip(&self.bin) {
+            *band = if pace > 0.0 {
+                levels.band_of_bin(bin)
+            } else {
+                NO_BAND
+            };
+        }
         let mut last = self.last_band;
+        let (present, units) = (&self.present[..n], &self.units[..n]);
+        let (bands, residuals) = (&self.band[..n], &mut self.residual[..n]);
         for k in 0..n {
-            let band = self.band[k];
-            let residual = if let Some(centre) = levels.centre(band) {
-                last = band;
-                self.present[k] - self.units[k] * centre
+            residuals[k] = if let Some(centre) = levels.centre(bands[k]) {
+                last = bands[k];
+                present[k] - units[k] * centre
             } else {
                 // The block after this one is not known yet: its first quantum counts as more of the same.
-                let next = self.band.get(k + 1).copied().unwrap_or(NO_BAND);
+                let next = bands.get(k + 1).copied().unwrap_or(NO_BAND);
                 let level = levels
                     .centre(last)
                     .filter(|_| next == NO_BAND || next == last);
                 // A unit-less quantum is an absence: of its own in a file of counts, else its gap holds it.
                 match level {
-                    Some(_) if self.units[k] == 0.0 && gaps_known => 0.0,
-                    Some(centre) => (self.present[k] - self.units[k] * centre).max(0.0),
+                    Some(_) if units[k] == 0.0 && gaps_known => 0.0,
+                    Some(centre) => (present[k] - units[k] * centre).max(0.0),
                     None => 0.0,
                 }
             };
-            self.residual.push(residual);
         }
         self.last_band = last;
     }

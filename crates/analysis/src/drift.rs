@@ -9,7 +9,7 @@
 //! method), so a stretch where the CPU was away does not bend it.
 
 use crate::context::Context;
-use crate::derive::Derived;
+use crate::derive::{Derived, as_float};
 use crate::detector::Detector;
 
 const MINIMA: usize = 128;
@@ -66,22 +66,40 @@ impl Drift {
         self.minima.clear();
     }
 
-    fn note(&mut self, late: f64) {
-        if self.open == 0 {
-            if self.minima.len() == MINIMA {
-                for k in 0..MINIMA / 2 {
-                    self.minima[k] = self.minima[2 * k].min(self.minima[2 * k + 1]);
-                }
-                self.minima.truncate(MINIMA / 2);
-                self.per_minimum *= 2;
+    /// Takes starts that belong to the same minimum together.
+    fn note(&mut self, starts: &[u64]) {
+        let mut rest = starts;
+        while !rest.is_empty() {
+            if self.open == 0 {
+                self.open_minimum();
             }
-            self.open = self.per_minimum;
-            self.minima.push(late);
-        } else if let Some(minimum) = self.minima.last_mut() {
-            *minimum = minimum.min(late);
+            let (same, later) = rest.split_at(rest.len().min(self.open as usize));
+            let (first, quantum, index) = (self.first, self.quantum_ticks, self.index);
+            let mut lowest = f64::INFINITY;
+            for (k, start) in same.iter().enumerate() {
+                let nominal = as_float(index + k as u64) * quantum;
+                let late = as_float(start.saturating_sub(first)) - nominal;
+                lowest = if late < lowest { late } else { lowest };
+            }
+            if let Some(minimum) = self.minima.last_mut() {
+                *minimum = minimum.min(lowest);
+            }
+            self.open -= same.len() as u64;
+            self.index += same.len() as u64;
+            rest = later;
         }
-        self.open -= 1;
-        self.index += 1;
+    }
+
+    fn open_minimum(&mut self) {
+        if self.minima.len() == MINIMA {
+            for k in 0..MINIMA / 2 {
+                self.minima[k] = self.minima[2 * k].min(self.minima[2 * k + 1]);
+            }
+            self.minima.truncate(MINIMA / 2);
+            self.per_minimum *= 2;
+        }
+        self.open = self.per_minimum;
+        self.minima.push(f64::INFINITY);
     }
 
     /// In parts per million: the quantum as it was over the nominal one, less 1. `None` if too short to say.
@@ -98,10 +116,7 @@ impl Detector for Drift {
             self.end_segment();
             self.first = chunk.chunk.start[0];
         }
-        for &start in chunk.chunk.start {
-            let nominal = self.index as f64 * self.quantum_ticks;
-            self.note(start.saturating_sub(self.first) as f64 - nominal);
-        }
+        self.note(chunk.chunk.start);
     }
 
     fn merge(&mut self, mut later: Drift) {

@@ -132,6 +132,25 @@ impl Dwell {
         self.between = (0, 0.0, 0.0);
     }
 
+    /// Most quanta go on with the stay under way: takes those together, and says how many they were.
+    fn go_on(&mut self, bands: &[u8], lengths: &[f64]) -> usize {
+        let Some(stay) = self.stay.as_mut().filter(|_| self.between.0 == 0) else {
+            return 0;
+        };
+        let mut taken = 0;
+        let mut ticks = stay.ticks;
+        for (&band, &length) in bands.iter().zip(lengths) {
+            if band != stay.band || length <= 0.0 {
+                break;
+            }
+            ticks += length;
+            taken += 1;
+        }
+        stay.ticks = ticks;
+        stay.quanta += taken as u64;
+        taken
+    }
+
     #[inline]
     fn quantum(&mut self, band: u8, ticks: f64, pace: f64) {
         if band == NO_BAND {
@@ -190,9 +209,14 @@ impl Detector for Dwell {
         if chunk.opens_segment {
             self.end_segment();
         }
-        for k in 0..chunk.len() {
-            if chunk.length[k] > 0.0 {
-                self.quantum(chunk.band[k], chunk.length[k], chunk.pace[k]);
+        let mut k = 0;
+        while k < chunk.len() {
+            k += self.go_on(&chunk.band[k..], &chunk.length[k..]);
+            if k < chunk.len() {
+                if chunk.length[k] > 0.0 {
+                    self.quantum(chunk.band[k], chunk.length[k], chunk.pace[k]);
+                }
+                k += 1;
             }
         }
     }

@@ -65,8 +65,10 @@ pub struct Periodic {
 pub fn search(train: &Train) -> Vec<Periodic> {
     let mut rest = train.clone();
     let mut found: Vec<Periodic> = Vec::new();
+    // Keeps its tables from one search to the next.
+    let mut planner = RealFftPlanner::<f32>::new();
     while found.len() < MOST {
-        let Some(period) = strongest(&rest, &found) else {
+        let Some(period) = strongest(&rest, &found, &mut planner) else {
             break;
         };
         let events = rest.times.len();
@@ -80,14 +82,18 @@ pub fn search(train: &Train) -> Vec<Periodic> {
 }
 
 /// The most significant period of the train that is none of `known`.
-fn strongest(train: &Train, known: &[Periodic]) -> Option<Periodic> {
+fn strongest(
+    train: &Train,
+    known: &[Periodic],
+    planner: &mut RealFftPlanner<f32>,
+) -> Option<Periodic> {
     let (first, last) = (*train.times.first()?, *train.times.last()?);
     if train.times.len() < FEWEST || last - first <= 0.0 {
         return None;
     }
     let bins = (((last * BINS_PER_SECOND) as usize + 1).next_power_of_two()).clamp(1024, LONGEST);
     let span = bins as f64 / BINS_PER_SECOND;
-    let power = periodogram(train, bins);
+    let power = periodogram(train, bins, planner);
     let shortest = train
         .segments
         .iter()
@@ -111,8 +117,8 @@ fn strongest(train: &Train, known: &[Periodic]) -> Option<Periodic> {
     .find(|period| period.log_p < SIGNIFICANT.ln() && period.ns_per_event > 0.0)
 }
 
-fn periodogram(train: &Train, bins: usize) -> Vec<f64> {
-    let transform = RealFftPlanner::<f32>::new().plan_fft_forward(bins);
+fn periodogram(train: &Train, bins: usize, planner: &mut RealFftPlanner<f32>) -> Vec<f64> {
+    let transform = planner.plan_fft_forward(bins);
     let mut signal = transform.make_input_vec();
     let bin_of = |time: f64| (time * BINS_PER_SECOND) as usize;
     for &time in &train.times {
@@ -163,12 +169,62 @@ fn maximum(train: &Train, start: f64, span: f64, harmonics: usize) -> f64 {
     let times: Vec<f64> = train.times.iter().copied().step_by(stride).collect();
     let step = 0.2 / (span * harmonics as f64);
     let reach = (1.0 / (span * step)).ceil() as i32;
-    let candidates = (-reach..=reach).map(|k| start + f64::from(k) * step);
-    let strength = |frequency: f64| z_squared(&times, frequency, harmonics)[harmonics - 1];
-    candidates
-        .map(|frequency| (frequency, strength(frequency)))
+    let lowest = start - f64::from(reach) * step;
+    strengths(&times, lowest, step, 2 * reach as usize + 1, harmonics)
+        .into_iter()
+        .enumerate()
         .max_by(|a, b| a.1.total_cmp(&b.1))
-        .map_or(start, |(frequency, _)| frequency)
+        .map_or(start, |(k, _)| lowest + k as f64 * step)
+}
+
+/// Z^2 of `harmonics` harmonics at `number` frequencies in steps: two sines and cosines an event, and rotations from there.
+fn strengths(times: &[f64], lowest: f64, step: f64, number: usize, harmonics: usize) -> Vec<f64> {
+    let mut sums = vec![vec![(0.0, 0.0); number]; harmonics];
+    let mut first = vec![(1.0, 0.0); number];
+    for &time in times {
+        let mut at = turn(time * lowest);
+        let by = turn(time * step);
+        for phasor in &mut first {
+            *phasor = at;
+            at = rotated(at, by);
+        }
+        let mut phasors = first.clone();
+        for (h, sums) in sums.iter_mut().enumerate() {
+            if h > 0 {
+                for (phasor, by) in phasors.iter_mut().zip(&first) {
+                    *phasor = rotated(*phasor, *by);
+                }
+            }
+            for (sum, phasor) in sums.iter_mut().zip(&phasors) {
+                sum.0 += phasor.0;
+                sum.1 += phasor.1;
+            }
+        }
+    }
+    let power = |k: usize| {
+        sums.iter()
+            .map(move |sums| sums[k].0.powi(2) + sums[k].1.powi(2))
+    };
+    let scale = 2.0 / times.len() as f64;
+    (0..number).map(|k| power(k).sum::<f64>() * scale).collect()
+}
+
+/// Cosine and sine of so many turns.
+fn turn(turns: f64) -> (f64, f64) {
+    let (sin, cos) = (part_of_turn(turns) * std::f64::consts::TAU).sin_cos();
+    (cos, sin)
+}
+
+/// What is left of `turns` without the whole ones, at least 0. (`rem_euclid` calls a library's `fmod`.)
+#[inline]
+fn part_of_turn(turns: f64) -> f64 {
+    let part = turns - turns as i64 as f64;
+    if part < 0.0 { part + 1.0 } else { part }
+}
+
+#[inline]
+fn rotated(a: (f64, f64), by: (f64, f64)) -> (f64, f64) {
+    (a.0 * by.0 - a.1 * by.1, a.0 * by.1 + a.1 * by.0)
 }
 
 /// `frequency`, or the whole fraction of it that is the true fundamental.
@@ -186,17 +242,21 @@ fn fundamental(train: &Train, frequency: f64) -> f64 {
     best.0
 }
 
-/// Z^2 of 1, 2, ... `harmonics` harmonics (Buccheri et al. 1983).
+/// Z^2 of 1, 2, ... `harmonics` harmonics (Buccheri et al. 1983), four events at a time.
 fn z_squared(times: &[f64], frequency: f64, harmonics: usize) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); harmonics];
-    for time in times {
-        let phase = (time * frequency).fract() * std::f64::consts::TAU;
-        let (sin, cos) = phase.sin_cos();
-        let (mut c, mut s) = (1.0, 0.0);
+    for four in times.chunks(4) {
+        let mut first = [(0.0, 0.0); 4];
+        for (phasor, time) in first.iter_mut().zip(four) {
+            *phasor = turn(time * frequency);
+        }
+        let mut phasors = first;
         for sum in &mut sums {
-            (c, s) = (c * cos - s * sin, s * cos + c * sin);
-            sum.0 += c;
-            sum.1 += s;
+            sum.0 += phasors.iter().map(|phasor| phasor.0).sum::<f64>();
+            sum.1 += phasors.iter().map(|phasor| phasor.1).sum::<f64>();
+            for (phasor, by) in phasors.iter_mut().zip(first) {
+                *phasor = rotated(*phasor, by);
+            }
         }
     }
     let mut total = 0.0;
@@ -219,14 +279,14 @@ fn h_test(times: &[f64], frequency: f64) -> f64 {
 /// Where the events form a pulse: the frequency by regression of their phase on time, with its standard deviation.
 fn by_pulse(train: &Train, frequency: f64) -> Option<(f64, f64)> {
     let mut profile = [0u32; PHASES];
-    let phase = |time: f64| (time * frequency).rem_euclid(1.0);
+    let phase = |time: f64| part_of_turn(time * frequency);
     for &time in &train.times {
         profile[(phase(time) * PHASES as f64) as usize % PHASES] += 1;
     }
     let peak = (0..PHASES).max_by_key(|&bin| profile[bin])?;
     let centre = (peak as f64 + 0.5) / PHASES as f64;
     // Within 1/20 of a period of the peak.
-    let offset = |time: f64| (phase(time) - centre + 0.5).rem_euclid(1.0) - 0.5;
+    let offset = |time: f64| part_of_turn(phase(time) - centre + 0.5) - 0.5;
     let inside: Vec<(f64, f64)> = train
         .times
         .iter()
@@ -257,7 +317,7 @@ fn by_pulse(train: &Train, frequency: f64) -> Option<(f64, f64)> {
 
 /// Bin of a folded profile.
 fn phase_of(time: f64, frequency: f64) -> usize {
-    ((time * frequency).rem_euclid(1.0) * PHASES as f64) as usize % PHASES
+    (part_of_turn(time * frequency) * PHASES as f64) as usize % PHASES
 }
 
 impl Train {

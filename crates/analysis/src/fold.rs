@@ -9,6 +9,7 @@
 
 use crate::derive::Derived;
 use crate::detector::Detector;
+use crate::spectrum::in_lanes;
 
 /// Longest period: 2^12 quanta; all shorter ones follow from its table.
 const LONGEST: usize = 1 << 12;
@@ -147,7 +148,7 @@ impl Detector for Fold {
         if chunk.opens_segment {
             self.end_segment();
         }
-        let sum: f64 = chunk.residual.iter().map(|r| r.abs()).sum();
+        let sum = in_lanes(chunk.residual, |loss| loss.abs());
         let mean = sum / chunk.len() as f64;
         self.mean_loss = if self.mean_loss == 0.0 {
             mean
@@ -155,13 +156,20 @@ impl Detector for Fold {
             0.9 * self.mean_loss + 0.1 * mean
         };
         let limit = CLIP * self.mean_loss;
-        for (k, residual) in chunk.residual.iter().enumerate() {
-            let loss = residual.clamp(-limit, limit);
-            let phase = (chunk.index as usize).wrapping_add(k) % LONGEST;
-            self.sums[phase] += loss;
-            self.numbers[phase] += 1.0;
-            self.square += loss * loss;
-            self.total += loss;
+        let (mut rest, mut phase) = (chunk.residual, chunk.index as usize % LONGEST);
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(rest.len().min(LONGEST - phase));
+            let phases = phase..phase + now.len();
+            for (sum, loss) in self.sums[phases.clone()].iter_mut().zip(now) {
+                *sum += loss.clamp(-limit, limit);
+            }
+            for number in &mut self.numbers[phases] {
+                *number += 1.0;
+            }
+            let cut = |loss: f64| loss.clamp(-limit, limit);
+            self.square += in_lanes(now, |loss| cut(loss) * cut(loss));
+            self.total += in_lanes(now, cut);
+            (rest, phase) = (later, 0);
         }
     }
 

@@ -96,9 +96,12 @@ impl Statistics {
                 [(context.ns(gap.duration as f64).max(1.0) as u64).ilog2() as usize];
             size.number += 1;
             size.ticks += u128::from(gap.duration);
-            self.longest.push(Reverse((gap.duration, gap.start, name)));
-            if self.longest.len() > MARKS {
-                self.longest.pop();
+            let mark = Reverse((gap.duration, gap.start, name));
+            // The heap's top is the shortest that is kept; most gaps are shorter still.
+            if self.longest.len() < MARKS {
+                self.longest.push(mark);
+            } else if let Some(mut shortest) = self.longest.peek_mut().filter(|top| mark < **top) {
+                *shortest = mark;
             }
             if self.events.len() < EVENTS {
                 self.events.push(Event {

@@ -72,9 +72,9 @@ pub struct PaceHistogram {
     steps: [u64; STEP_BINS],
     quanta: u64,
     quantised: bool,
-    /// The last two paces of the segment: before, and not yet counted.
-    before: Option<f64>,
-    waiting: Option<f64>,
+    /// The last two paces of the segment: before, and not yet counted; 0 where there is none.
+    before: f64,
+    waiting: f64,
 }
 
 impl PaceHistogram {
@@ -85,8 +85,8 @@ impl PaceHistogram {
             steps: [0; STEP_BINS],
             quanta: 0,
             quantised: !context.ends_known,
-            before: None,
-            waiting: None,
+            before: 0.0,
+            waiting: 0.0,
         }
     }
 
@@ -135,28 +135,35 @@ impl PaceHistogram {
         }
     }
 
-    /// Counts the pace that waits, now that its successor is known.
+    /// Counts the pace that waits, now that its successor is known (0 where there is none).
     #[inline]
-    fn settle(&mut self, next: Option<f64>, tolerance: f64) {
-        let Some(pace) = self.waiting else { return };
-        let near = |other: f64| (other - pace).abs() <= tolerance * pace;
-        let company = match (self.before, next) {
-            (Some(other), _) if near(other) => Company::Stays,
-            (_, Some(other)) if near(other) => Company::Stays,
-            (Some(before), Some(next)) if pace > before && pace > next => Company::Dips,
-            (Some(before), Some(next)) if pace < before && pace < next => Company::Peaks,
-            _ => Company::Edge,
+    fn settle(&mut self, next: f64, tolerance: f64) {
+        let (before, pace) = (self.before, self.waiting);
+        if pace <= 0.0 {
+            return;
+        }
+        let near = |other: f64| other > 0.0 && (other - pace).abs() <= tolerance * pace;
+        let company = if near(before) || near(next) {
+            Company::Stays
+        } else if before <= 0.0 || next <= 0.0 {
+            Company::Edge
+        } else if pace > before && pace > next {
+            Company::Dips
+        } else if pace < before && pace < next {
+            Company::Peaks
+        } else {
+            Company::Edge
         };
         let bin = &mut self.bins[bin_of(pace)];
         bin.by_company[company as usize] += 1;
         bin.sum += pace;
-        self.before = Some(pace);
-        self.waiting = None;
+        self.before = pace;
+        self.waiting = 0.0;
     }
 
     fn end_segment(&mut self) {
-        self.settle(None, self.tolerance());
-        self.before = None;
+        self.settle(0.0, self.tolerance());
+        self.before = 0.0;
     }
 
     /// Counts the last quantum; to be called before anything is read.
@@ -183,8 +190,8 @@ impl Detector for PaceHistogram {
             } else {
                 common
             };
-            self.settle(Some(pace), tolerance);
-            self.waiting = Some(pace);
+            self.settle(pace, tolerance);
+            self.waiting = pace;
         }
     }
 

@@ -6,7 +6,7 @@
 //! the quanta ([`Measured`], or [`crate::inferred`] for files of counts) and are rounded to ticks once, here.
 
 use crate::context::Context;
-use crate::derive::Derived;
+use crate::derive::{Derived, as_float};
 use crate::detector::Detector;
 use crate::gaps::Causes;
 use crate::report;
@@ -53,7 +53,7 @@ impl Detector for Measured {
             }
             let with_gap = f64::from(chunk.chunk.gaps[k]);
             if chunk.chunk.gap_ticks[k] > 0 {
-                let away = (chunk.chunk.gap_ticks[k] as f64).min(chunk.length[k]);
+                let away = as_float(chunk.chunk.gap_ticks[k]).min(chunk.length[k]);
                 gaps += chunk.gap_loss[k];
                 // The unit inside each gap ran at the pace around it.
                 pace += away - chunk.gap_loss[k] - with_gap * self.best;

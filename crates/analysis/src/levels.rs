@@ -38,6 +38,12 @@ impl Levels {
         }
     }
 
+    /// The band of the paces in a bin; a quantum without a pace is the caller's to sort out.
+    #[inline]
+    pub fn band_of_bin(&self, bin: u16) -> u8 {
+        self.band[usize::from(bin).min(BINS - 1)]
+    }
+
     /// Centre of a band in ticks per unit.
     pub fn centre(&self, band: u8) -> Option<f64> {
         self.centres.get(usize::from(band)).copied()

@@ -28,6 +28,8 @@ struct Counted {
 pub struct Counts {
     band: u8,
     table: Vec<Counted>,
+    /// Place of the last one counted.
+    last: usize,
     others: u64,
 }
 
@@ -53,16 +55,23 @@ impl Counts {
         Counts {
             band,
             table: Vec::with_capacity(COUNTS),
+            last: 0,
             others: 0,
         }
     }
 
     fn add(&mut self, counted: Counted) {
-        if let Some(entry) = self
-            .table
-            .iter_mut()
-            .find(|entry| entry.count == counted.count)
-        {
+        // Most often it is the count before once more.
+        let found = match self.table.get(self.last) {
+            Some(entry) if entry.count == counted.count => Some(self.last),
+            _ => self
+                .table
+                .iter()
+                .position(|entry| entry.count == counted.count),
+        };
+        if let Some(place) = found {
+            self.last = place;
+            let entry = &mut self.table[place];
             entry.quanta += counted.quanta;
             entry.ticks += counted.ticks;
         } else if self.table.len() < COUNTS {

@@ -4,9 +4,9 @@
 //! picture of 10^9 quanta costs the memory of one of 10^4, and overplotting becomes density.
 
 use crate::context::Context;
-use crate::derive::Derived;
+use crate::derive::{Derived, as_float};
 use crate::detector::Detector;
-use crate::histogram::{BINS, bin_of, pace_of};
+use crate::histogram::{BINS, pace_of};
 use crate::pyramid::{Bin, Density, Level, Pyramid};
 
 const FINEST: usize = 4096;
@@ -59,6 +59,56 @@ impl Raster {
             counts: vec![0; COLUMNS * ROWS],
             outside: 0,
         }
+    }
+
+    /// The bin of a quantum that starts at this tick.
+    fn bin_at(&self, start: u64) -> usize {
+        let since = start.saturating_sub(self.origin) as f64;
+        ((since * self.bins_per_tick) as usize).min(FINEST - 1)
+    }
+
+    /// Ticks that lie in a bin for certain, however [`Raster::bin_at`] rounds: first, and the one after the last.
+    fn extent_of(&self, bin: usize) -> (u64, u64) {
+        // Two ticks, and 2^-50 of the time since the origin, are more than its two roundings.
+        let edge = |bin: usize| bin as f64 / self.bins_per_tick;
+        let room = 2.0 + edge(FINEST) * f64::EPSILON * 4.0;
+        let first = self.origin.saturating_add((edge(bin) + room) as u64);
+        let last = (edge(bin + 1) - room).max(0.0) as u64;
+        (first, self.origin.saturating_add(last))
+    }
+
+    /// Adds quanta to the bin of time that they share.
+    fn fill(&mut self, at: usize, chunk: &Derived<'_>, range: std::ops::Range<usize>) {
+        let mut bin = self.bins[at];
+        let column = at * COLUMNS / FINEST * ROWS;
+        let cells = &mut self.counts[column..column + ROWS];
+        let counts = &chunk.chunk.count[range.clone()];
+        let gap_ticks = &chunk.chunk.gap_ticks[range.clone()];
+        let paces = &chunk.pace[range.clone()];
+        bin.quanta += range.len() as u64;
+        for (((&count, &gap), &pace), &pace_bin) in counts
+            .iter()
+            .zip(gap_ticks)
+            .zip(paces)
+            .zip(&chunk.bin[range])
+        {
+            bin.count_min = bin.count_min.min(count);
+            bin.count_max = bin.count_max.max(count);
+            bin.gap_ns += as_float(gap);
+            if pace > 0.0 {
+                bin.pace_min = bin.pace_min.min(pace);
+                bin.pace_max = bin.pace_max.max(pace);
+                bin.pace_sum += pace;
+                // A row outside of the raster is outside of the column, too.
+                match cells.get_mut(usize::from(self.rows[usize::from(pace_bin)])) {
+                    Some(cell) => *cell = cell.saturating_add(1),
+                    None => self.outside += 1,
+                }
+            } else {
+                self.outside += 1;
+            }
+        }
+        self.bins[at] = bin;
     }
 
     /// Levels and density; gaps and spectrum are left to the caller.
@@ -124,29 +174,19 @@ fn join(a: &Bin, b: &Bin) -> Bin {
 impl Detector for Raster {
     fn push(&mut self, chunk: &Derived<'_>) {
         let columns = &chunk.chunk;
-        for k in 0..chunk.len() {
-            let since = columns.start[k].saturating_sub(self.origin) as f64;
-            let at = ((since * self.bins_per_tick) as usize).min(FINEST - 1);
-            let bin = &mut self.bins[at];
-            bin.quanta += 1;
-            bin.count_min = bin.count_min.min(columns.count[k]);
-            bin.count_max = bin.count_max.max(columns.count[k]);
-            bin.gap_ns += columns.gap_ticks[k] as f64;
-            let pace = chunk.pace[k];
-            let row = if pace > 0.0 {
-                bin.pace_min = bin.pace_min.min(pace);
-                bin.pace_max = bin.pace_max.max(pace);
-                bin.pace_sum += pace;
-                self.rows[bin_of(pace)]
-            } else {
-                OUTSIDE
-            };
-            if row == OUTSIDE {
-                self.outside += 1;
-            } else {
-                let cell = at * COLUMNS / FINEST * ROWS + usize::from(row);
-                self.counts[cell] = self.counts[cell].saturating_add(1);
-            }
+        let mut from = 0;
+        while from < chunk.len() {
+            let at = self.bin_at(columns.start[from]);
+            // Many successive quanta share a bin: where the next one begins is worked out once for all of them.
+            let (first, last) = self.extent_of(at);
+            let same = columns.start[from..]
+                .iter()
+                .take_while(|&&start| first <= start && start < last)
+                .count();
+            // At the limits, where rounding decides, one by one.
+            let to = from + same.max(1);
+            self.fill(at, chunk, from..to);
+            from = to;
         }
     }
 

@@ -23,6 +23,19 @@ const WINDOWS: u64 = 4;
 /// once in a thousand quanta must stay whole.
 const CLIP: f64 = 1000.0;
 
+/// A sum in four parts, which do not wait for one another.
+pub(crate) fn in_lanes<T: Copy>(values: &[T], of: impl Fn(T) -> f64) -> f64 {
+    let mut lanes = [0.0; 4];
+    let fours = values.chunks_exact(4);
+    let rest: f64 = fours.remainder().iter().map(|&value| of(value)).sum();
+    for four in fours {
+        for (lane, &value) in lanes.iter_mut().zip(four) {
+            *lane += of(value);
+        }
+    }
+    lanes.iter().sum::<f64>() + rest
+}
+
 /// One signal's periodogram.
 #[derive(Clone)]
 struct Welch {
@@ -67,28 +80,32 @@ impl Welch {
         }
     }
 
-    fn push(&mut self, losses: impl Iterator<Item = f64> + Clone) {
-        let (number, sum) = losses
-            .clone()
-            .fold((0u32, 0.0), |(n, sum), loss| (n + 1, sum + loss.abs()));
-        let mean = sum / f64::from(number.max(1));
+    fn push(&mut self, losses: &[f64]) {
+        let sum = in_lanes(losses, |loss| loss.abs());
+        let mean = sum / losses.len().max(1) as f64;
         self.mean_loss = if self.mean_loss == 0.0 {
             mean
         } else {
             0.9 * self.mean_loss + 0.1 * mean
         };
         let limit = CLIP * self.mean_loss;
-        for loss in losses {
-            self.samples.push(loss.clamp(-limit, limit) as f32);
+        let mut rest = losses;
+        while !rest.is_empty() {
+            let room = self.window.len() - self.samples.len();
+            let (now, later) = rest.split_at(room.min(rest.len()));
+            self.samples
+                .extend(now.iter().map(|loss| loss.clamp(-limit, limit) as f32));
             if self.samples.len() == self.window.len() {
                 self.transform();
             }
+            rest = later;
         }
     }
 
     fn transform(&mut self) {
         let length = self.samples.len();
-        let mean = self.samples.iter().sum::<f32>() / length as f32;
+        let mean = in_lanes(&self.samples, f64::from) / length as f64;
+        let mean = mean as f32;
         for ((work, sample), window) in self.work.iter_mut().zip(&self.samples).zip(&*self.window) {
             *work = (sample - mean) * window;
         }
@@ -103,7 +120,8 @@ impl Welch {
             *power += f64::from(value.norm_sqr());
         }
         self.windows += 1;
-        self.samples.drain(..length / 2);
+        self.samples.copy_within(length / 2.., 0);
+        self.samples.truncate(length - length / 2);
     }
 
     fn merge(&mut self, later: &Welch) {
@@ -141,17 +159,20 @@ pub struct Spectra {
     /// `None` where the residual is all there is.
     total: Option<Welch>,
     quantum_ticks: f64,
+    /// Losses of the block at hand.
+    losses: Vec<f64>,
 }
 
 impl Spectra {
     /// With windows that suit the longest segment.
     pub fn new(longest_segment: u64, context: &Context) -> Spectra {
         let most = (longest_segment / WINDOWS).min(LONGEST);
-        let length = (most >= SHORTEST).then(|| 1usize << most.ilog2());
+        let residual = (most >= SHORTEST).then(|| Welch::new(1 << most.ilog2()));
         Spectra {
-            residual: length.map(Welch::new),
-            total: length.filter(|_| context.gaps_known).map(Welch::new),
+            total: residual.clone().filter(|_| context.gaps_known),
+            residual,
             quantum_ticks: context.quantum_ticks,
+            losses: Vec::new(),
         }
     }
 
@@ -173,11 +194,17 @@ impl Detector for Spectra {
         }
         let quantum = self.quantum_ticks;
         if let Some(welch) = &mut self.residual {
-            welch.push(chunk.residual.iter().map(|r| r.clamp(-quantum, quantum)));
+            self.losses.clear();
+            self.losses
+                .extend(chunk.residual.iter().map(|r| r.clamp(-quantum, quantum)));
+            welch.push(&self.losses);
         }
         if let Some(welch) = &mut self.total {
             let both = chunk.residual.iter().zip(chunk.gap_loss);
-            welch.push(both.map(|(r, gap)| (r + gap).clamp(-quantum, quantum)));
+            self.losses.clear();
+            self.losses
+                .extend(both.map(|(r, gap)| (r + gap).clamp(-quantum, quantum)));
+            welch.push(&self.losses);
         }
     }
 
