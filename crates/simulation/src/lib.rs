@@ -10,14 +10,16 @@
 //! * [`world`]: the machine's time, work rate and disturbances; [`kernels`]: its work kernels;
 //! * [`machine`]: the run of many segments, as `sampler::Machine`;
 //! * [`synthesise`](synthesise()): a scenario in, a recording in memory and its truth out;
-//! * [`truth`]: what really happened.
+//! * [`truth`]: what really happened, [`document`]: that as JSON; [`presets`]: published scenes.
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
 pub mod disturbances;
+pub mod document;
 pub mod kernels;
 pub mod machine;
 pub mod parameters;
+pub mod presets;
 pub mod scenario;
 mod sink;
 mod synthesise;
@@ -27,5 +29,5 @@ pub mod world;
 
 pub use machine::{SimulatedMachine, request};
 pub use scenario::{Scenario, ScenarioError};
-pub use synthesise::synthesise;
+pub use synthesise::{synthesise, synthesise_until};
 pub use truth::Truth;

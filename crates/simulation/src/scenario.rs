@@ -9,6 +9,7 @@ use crate::disturbances::Placed;
 use crate::disturbances::jumps::Jumps;
 use crate::kernels;
 use crate::parameters::{Parameter, Values, is_on};
+use crate::presets;
 use crate::truth;
 use bandscope_sampler::Request;
 use fastrand::Rng;
@@ -75,14 +76,15 @@ pub enum ScenarioError {
 }
 
 impl Scenario {
-    /// Reads a scenario.
+    /// Reads a scenario; presets stand for theirs.
     ///
     /// # Errors
     /// Names what was found and what there is.
     pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
         let mut seed = 1;
         let mut parts = Vec::new();
-        for part in text.split('+') {
+        let expanded = presets::expand(text);
+        for part in expanded.split('+') {
             let (name, parameters) = part.split_once(':').unwrap_or((part, ""));
             let entry = catalogue::find(name).ok_or_else(|| ScenarioError::Unknown {
                 found: name.to_owned(),
@@ -138,11 +140,7 @@ impl Scenario {
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Scenario {
         self.seed = seed;
-        let separator = match self.text.rsplit('+').next() {
-            Some(last) if last.contains(':') => ',',
-            _ => ':',
-        };
-        self.text = format!("{}{separator}seed={seed}", self.text);
+        self.text = presets::with_parameters(&self.text, &format!("seed={seed}"));
         self
     }
 
@@ -200,6 +198,7 @@ impl Scenario {
             .map(|part| truth::Part {
                 name: part.entry.name,
                 values: values(part),
+                frequency_hz: frequency_hz(part),
                 kinds: self.kinds(part, request),
             })
             .collect()
@@ -234,6 +233,14 @@ impl Scenario {
             _ => true,
         };
         part.entry.kinds.iter().copied().filter(holds).collect()
+    }
+}
+
+fn frequency_hz(part: &Part) -> Option<f64> {
+    let value = |name| part.values.get(name).copied();
+    match part.entry.name {
+        "flips" => value("period").map(|period| 1.0 / period),
+        _ => value("hz").filter(|_| part.entry.name != "tasks" && !is_on(&part.values, "poisson")),
     }
 }
 

@@ -19,6 +19,18 @@ pub fn synthesise(
     scenario: &Scenario,
     request: &Request,
 ) -> Result<(InMemory, Vec<Truth>), MachineError> {
+    synthesise_until(scenario, request, &AtomicBool::new(false))
+}
+
+/// As [`synthesise`]; when `stop` becomes true the run ends early and its manifest says so.
+///
+/// # Errors
+/// As [`synthesise`].
+pub fn synthesise_until(
+    scenario: &Scenario,
+    request: &Request,
+    stop: &AtomicBool,
+) -> Result<(InMemory, Vec<Truth>), MachineError> {
     let mut machine = SimulatedMachine::new(scenario.clone());
     let mut manifest = machine.prepare(request)?;
     manifest.tool = concat!("bandscope ", env!("CARGO_PKG_VERSION")).into();
@@ -39,8 +51,7 @@ pub fn synthesise(
         .collect();
     let mut quanta = vec![Quanta::default(); series.len()];
     let mut gaps = vec![Vec::new(); series.len()];
-    let never = AtomicBool::new(false);
-    machine.run(request, &mut manifest, &never, &mut |batch| {
+    machine.run(request, &mut manifest, stop, &mut |batch| {
         let place = cpus.iter().position(|cpu| *cpu == batch.cpu);
         let index = place.unwrap_or(0) * kinds.len() + batch.series;
         quanta[index].extend_from(batch.quanta, 0..batch.quanta.len());

@@ -20,6 +20,9 @@ pub struct Truth {
     pub used_ticks_per_ns: f64,
     /// Whether quanta were truncated to whole ticks.
     pub truncated: bool,
+    /// Ticks from the machine's start to the recording's origin: the start delay, and what was left then of
+    /// an absence.
+    pub origin: f64,
     /// When the loop ran, in order.
     pub segments: Vec<Segment>,
     /// Times away, in order.
@@ -45,6 +48,8 @@ pub struct Part {
     pub name: &'static str,
     /// Its parameters, in the order of the catalogue: seconds, hertz, shares or plain numbers.
     pub values: Vec<(&'static str, f64)>,
+    /// Hertz, where it recurs in time: of interrupts that are not random, or of a whole turn of the paces.
+    pub frequency_hz: Option<f64>,
     /// Kinds of findings that it is an example of, given these parameters and rates.
     pub kinds: Vec<&'static str>,
 }
@@ -130,6 +135,7 @@ impl Truth {
 
     /// Shifts all times so that `origin`, in ticks of the machine, is tick 0.
     pub(crate) fn since(mut self, origin: f64) -> Truth {
+        self.origin = origin;
         self.segments.iter_mut().for_each(|segment| {
             segment.start -= origin;
             segment.end -= origin;
