@@ -1,9 +1,9 @@
 //! `bandscope kernels`: the work kernels of this machine, and the scenarios of the simulated one.
 
+use super::synth::scenarios;
 use crate::output;
 use anyhow::Result;
 use bandscope_probe::kernels::{check, default_kernel, kernels};
-use bandscope_simulation::catalogue::CATALOGUE;
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::process::ExitCode;
@@ -35,8 +35,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     output::write(None, |out| match (arguments.scenarios, arguments.format) {
         (false, Format::Text) => kernels_as_text(out),
         (false, Format::Json) => kernels_as_json(out),
-        (true, Format::Text) => scenarios_as_text(out),
-        (true, Format::Json) => scenarios_as_json(out),
+        (true, Format::Text) => scenarios::as_text(out),
+        (true, Format::Json) => scenarios::as_json(out),
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -81,44 +81,5 @@ fn kernels_as_json(out: &mut dyn Write) -> Result<()> {
         })
         .collect();
     let list = serde_json::json!({ "schema": "bandscope.kernels/1", "kernels": kernels });
-    Ok(writeln!(out, "{list:#}")?)
-}
-
-fn scenarios_as_text(out: &mut dyn Write) -> Result<()> {
-    for entry in CATALOGUE {
-        writeln!(out, "{:8} {}", entry.name, entry.description)?;
-        let parameters: Vec<_> = entry
-            .parameters
-            .iter()
-            .map(|parameter| format!("{}={}", parameter.name, parameter.default))
-            .collect();
-        if !parameters.is_empty() {
-            writeln!(out, "{:8} {}", "", parameters.join(","))?;
-        }
-    }
-    writeln!(
-        out,
-        "\nSeveral are joined by `+`: simulated:tick:hz=250,cost=3us+flips:ratio=5.35"
-    )?;
-    Ok(())
-}
-
-fn scenarios_as_json(out: &mut dyn Write) -> Result<()> {
-    let scenarios: Vec<_> = CATALOGUE
-        .iter()
-        .map(|entry| {
-            let parameters: serde_json::Map<_, _> = entry
-                .parameters
-                .iter()
-                .map(|parameter| (parameter.name.to_owned(), parameter.default.into()))
-                .collect();
-            serde_json::json!({
-                "name": entry.name,
-                "description": entry.description,
-                "parameters": parameters,
-            })
-        })
-        .collect();
-    let list = serde_json::json!({ "schema": "bandscope.scenarios/1", "scenarios": scenarios });
     Ok(writeln!(out, "{list:#}")?)
 }

@@ -7,6 +7,7 @@ mod man;
 mod measure;
 mod record;
 mod report;
+mod synth;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -41,6 +42,7 @@ enum Command {
     Record(record::Arguments),
     Report(report::Arguments),
     Export(export::Arguments),
+    Synth(synth::Arguments),
     Kernels(kernels::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -56,6 +58,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Command::Record(arguments)) => record::run(&arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Export(arguments)) => export::run(&arguments),
+        Some(Command::Synth(arguments)) => synth::run(&arguments),
         Some(Command::Kernels(arguments)) => kernels::run(&arguments),
         Some(Command::Completions(arguments)) => completions::run(&arguments),
         Some(Command::Man(arguments)) => man::run(&arguments),

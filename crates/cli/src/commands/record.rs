@@ -60,7 +60,7 @@ pub struct Arguments {
     /// Keep everything in locked memory until the end, and write nothing while measuring.
     #[arg(long)]
     buffered: bool,
-    /// `this` machine, or `simulated:SCENARIO`, see `bandscope kernels --scenarios`.
+    /// `this` machine, or `simulated:SCENARIO`, see `bandscope synth --list`.
     #[arg(long, value_name = "MACHINE", default_value = "this")]
     machine: String,
     /// The recording, a directory that does not exist yet [default: bandscope-DATE-TIME.bandscope]
@@ -114,20 +114,29 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
         machine.prepare(&request)?
     };
     fill_in(&mut manifest, arguments, &request);
-    let mut writer = Writer::create(&path, &manifest)?;
-    let measured = measure(
-        &mut *machine,
-        &request,
-        &mut manifest,
-        &interrupt,
-        &mut writer,
-    );
+    write(&mut *machine, &request, &mut manifest, &path, &interrupt)?;
+    Ok(Recorded {
+        path,
+        exit_code: interrupt.exit_code().unwrap_or(ExitCode::SUCCESS),
+    })
+}
+
+/// Runs a machine that was prepared, and writes what it measures to a recording at `path`.
+pub(super) fn write(
+    machine: &mut dyn Machine,
+    request: &Request,
+    manifest: &mut Manifest,
+    path: &Path,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let mut writer = Writer::create(path, manifest)?;
+    let measured = measure(machine, request, manifest, interrupt, &mut writer);
     if measured.is_err() {
         manifest.state = State::Failed;
     }
     // What was written before an error is kept: the manifest says what is there. The first error is the
     // one that matters.
-    let finished = writer.finish(&manifest);
+    let finished = writer.finish(manifest);
     measured.map_err(|error| match error {
         MachineError::Consumer(error) => anyhow::anyhow!(error),
         other => other.into(),
@@ -139,10 +148,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
             path.display()
         ));
     }
-    Ok(Recorded {
-        path,
-        exit_code: interrupt.exit_code().unwrap_or(ExitCode::SUCCESS),
-    })
+    Ok(())
 }
 
 /// Runs the machine; everything that it measures goes to the writer.
@@ -171,13 +177,18 @@ fn measure(
     })
 }
 
-/// Adds to the machine's manifest what only the command knows.
-fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &Request) {
+/// Adds which program recorded, and when.
+pub(super) fn sign(manifest: &mut Manifest) {
     manifest.schema = SCHEMA.into();
     manifest.tool = format!("bandscope {}", env!("CARGO_PKG_VERSION"));
     manifest.started = jiff::Timestamp::now()
         .strftime("%Y-%m-%dT%H:%M:%SZ")
         .to_string();
+}
+
+/// Adds to the machine's manifest what only the command knows.
+fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &Request) {
+    sign(manifest);
     let settings = &mut manifest.settings;
     settings.machine = arguments.machine.clone();
     settings.rates_hz = request.rates_hz.clone();
