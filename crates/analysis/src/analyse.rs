@@ -156,6 +156,9 @@ fn conclude(
             .gaps_known
             .then(|| gaps.report(totals, account.lost_to_gaps(), origin, context)),
         ledger: account.report(context),
+        limits: report::Limits {
+            band: survey.band_limit,
+        },
     };
     let pyramid = Pyramid {
         gaps: gaps.marks(origin, context),

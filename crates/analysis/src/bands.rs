@@ -73,6 +73,11 @@ pub fn levels(modes: &[Mode]) -> Levels {
     )
 }
 
+/// Quanta that a band must hold, of so many in all.
+pub fn smallest(all: u64) -> f64 {
+    (all as f64 * SMALLEST_SHARE).max(2.0).min(all as f64)
+}
+
 /// The band in `region` of log pace, or none if what lies there comes and goes with its neighbours.
 fn mode(occupied: &[(usize, Bin)], region: (f64, f64), all: u64) -> Option<Mode> {
     let from = occupied.partition_point(|entry| log_pace(entry) < region.0);
@@ -87,7 +92,7 @@ fn mode(occupied: &[(usize, Bin)], region: (f64, f64), all: u64) -> Option<Mode>
         number as f64 / quanta as f64
     };
     // Of one or two quanta neighbours say nothing.
-    let smallest = (all as f64 * SMALLEST_SHARE).max(2.0).min(all as f64);
+    let smallest = smallest(all);
     let passing = share_of(Company::Edge) >= 0.5
         || (share_of(Company::Dips) >= 0.5 && (quanta as f64) < all as f64 * DIPS);
     if (quanta as f64) < smallest || (all > 2 && passing) {

@@ -100,6 +100,25 @@ impl PaceHistogram {
         self.quanta
     }
 
+    /// The same with `quanta` more whose paces are those of the bins `from`, times `ratio`, in long stays.
+    pub fn with_copy_of(&self, from: (usize, usize), ratio: f64, quanta: u64) -> PaceHistogram {
+        let mut copy = self.clone();
+        let members = &self.bins[from.0..=from.1];
+        let all: u64 = members.iter().map(Bin::quanta).sum();
+        let (mut seen, mut placed) = (0, 0);
+        for bin in members.iter().filter(|bin| bin.quanta() > 0) {
+            seen += bin.quanta();
+            let due = (seen as f64 / all as f64 * quanta as f64).round() as u64;
+            let pace = bin.sum / bin.quanta() as f64 * ratio;
+            let target = &mut copy.bins[bin_of(pace)];
+            target.by_company[Company::Stays as usize] += due - placed;
+            target.sum += pace * (due - placed) as f64;
+            placed = due;
+        }
+        copy.quanta += placed;
+        copy
+    }
+
     /// Relative standard deviation of pace within a stay, from the lower quartile of successive
     /// differences: that quartile is inside stays even where every second quantum changes band. Of a
     /// Gaussian it is 0.45 standard deviations.

@@ -32,6 +32,7 @@ mod inferred;
 mod lattice;
 mod ledger;
 pub mod levels;
+mod limits;
 pub mod passes;
 pub mod pyramid;
 mod quantisation;

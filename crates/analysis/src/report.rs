@@ -64,6 +64,8 @@ pub struct Series {
     pub gaps: Option<Gaps>,
     /// Where the time went.
     pub ledger: Ledger,
+    /// What this very recording would have shown.
+    pub limits: Limits,
 }
 
 /// The clock of a series.
@@ -201,6 +203,22 @@ pub struct GapBin {
     pub number: u64,
     /// Total duration.
     pub total_ns: f64,
+}
+
+/// What would have been seen, had it been there: found by adding it to what was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Limits {
+    /// The closest slower band; `null` where none of any distance would have been told apart.
+    pub band: Option<BandLimit>,
+}
+
+/// A second band that would just have been seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct BandLimit {
+    /// Its pace over that of the main band, less 1.
+    pub distance: f64,
+    /// The time that it would have to last altogether.
+    pub lasting_s: f64,
 }
 
 /// The account in which wall time = work + every loss. Kept in ticks, where it adds up exactly; in

@@ -5,7 +5,9 @@ use crate::best_pace;
 use crate::context::Context;
 use crate::histogram::{Bin, PaceHistogram, pace_of};
 use crate::levels::{Levels, NO_BAND};
+use crate::limits;
 use crate::passes::First;
+use crate::report::BandLimit;
 use crate::totals::Totals;
 
 /// Share of the quanta on each side that a picture may leave out: the 0.01th and 99.99th percentile.
@@ -28,6 +30,8 @@ pub struct Survey {
     pub drift_ppm: Option<f64>,
     /// Paces that a picture shows, ticks per unit.
     pub pace_range: (f64, f64),
+    /// The closest band that would have been seen.
+    pub band_limit: Option<BandLimit>,
 }
 
 impl Survey {
@@ -40,6 +44,7 @@ impl Survey {
             best: best_pace::choose(&first.envelope, context),
             drift_ppm: first.drift.finish(),
             pace_range: pace_range(&first.paces, &modes),
+            band_limit: limits::band(&first.paces, &modes, context),
             totals: first.totals,
             modes,
         }

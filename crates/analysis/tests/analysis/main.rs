@@ -2,6 +2,7 @@
 
 mod anything;
 mod generated;
+mod limits;
 mod published;
 mod support;
 mod trends;

@@ -1,0 +1,49 @@
+//! Detection limits: what this very recording would have shown.
+//!
+//! Silence proves nothing by itself. So known losses are added to what was recorded, and the detectors that the report uses
+//! are asked again (METHOD, "Detection limits"): a second band is added to the histogram of pace, ever closer
+//! to the main one, until [`crate::bands`] no longer tells them apart.
+
+use crate::bands::{self, Mode};
+use crate::context::Context;
+use crate::histogram::{PaceHistogram, bin_of};
+use crate::report::BandLimit;
+
+/// Distances that are tried, as a ratio of pace less 1: six to a decade, from 0.01 % to 100 %.
+const DISTANCES: u32 = 24;
+const PER_DECADE: f64 = 6.0;
+const CLOSEST: f64 = 1e-4;
+/// How long the added band lasts altogether: METHOD's 10 ms.
+const LASTING_S: f64 = 10e-3;
+
+/// The closest slower band that would have been seen beside the main one, if it lasted for a time that the answer names.
+pub fn band(paces: &PaceHistogram, modes: &[Mode], context: &Context) -> Option<BandLimit> {
+    let main = modes.iter().max_by_key(|mode| mode.quanta)?;
+    let least = bands::smallest(paces.quanta()).ceil() * 2.0;
+    let quanta = (LASTING_S * context.rate_hz).max(least).ceil() as u64;
+    // From far to near: what is found near by chance, with nothing found beyond it, is no limit.
+    let closest = (0..=DISTANCES)
+        .rev()
+        .map(|step| CLOSEST * 10f64.powf(f64::from(step) / PER_DECADE))
+        .take_while(|&distance| shows(paces, main, distance, quanta, context))
+        .last()?;
+    Some(BandLimit {
+        distance: closest,
+        lasting_s: quanta as f64 / context.rate_hz,
+    })
+}
+
+/// Whether a band `distance` slower than `main`, of so many quanta with the same spread, is told from it.
+fn shows(
+    paces: &PaceHistogram,
+    main: &Mode,
+    distance: f64,
+    quanta: u64,
+    context: &Context,
+) -> bool {
+    let with = paces.with_copy_of(main.bins, 1.0 + distance, quanta);
+    let (old, new) = (bin_of(main.centre), bin_of(main.centre * (1.0 + distance)));
+    bands::find(&with, context).iter().any(|mode| {
+        (mode.bins.0..=mode.bins.1).contains(&new) && !(mode.bins.0..=mode.bins.1).contains(&old)
+    })
+}
