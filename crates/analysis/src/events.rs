@@ -5,7 +5,7 @@
 //! probability is exp(-0.4 H) (de Jager and Buesching 2010), times the number of frequencies tried.
 
 use crate::comb::{Comb, SIGNIFICANT, Search};
-use realfft::RealFftPlanner;
+use bandscope_transform::Planner;
 
 /// Bins per second; combs are looked for below half of it.
 const BINS_PER_SECOND: f64 = 8192.0;
@@ -66,7 +66,7 @@ pub fn search(train: &Train) -> Vec<Periodic> {
     let mut rest = train.clone();
     let mut found: Vec<Periodic> = Vec::new();
     // Keeps its tables from one search to the next.
-    let mut planner = RealFftPlanner::<f32>::new();
+    let mut planner = Planner::new();
     while found.len() < MOST {
         let Some(period) = strongest(&rest, &found, &mut planner) else {
             break;
@@ -82,11 +82,7 @@ pub fn search(train: &Train) -> Vec<Periodic> {
 }
 
 /// The most significant period of the train that is none of `known`.
-fn strongest(
-    train: &Train,
-    known: &[Periodic],
-    planner: &mut RealFftPlanner<f32>,
-) -> Option<Periodic> {
+fn strongest(train: &Train, known: &[Periodic], planner: &mut Planner) -> Option<Periodic> {
     let (first, last) = (*train.times.first()?, *train.times.last()?);
     if train.times.len() < FEWEST || last - first <= 0.0 {
         return None;
@@ -117,8 +113,8 @@ fn strongest(
     .find(|period| period.log_p < SIGNIFICANT.ln() && period.ns_per_event > 0.0)
 }
 
-fn periodogram(train: &Train, bins: usize, planner: &mut RealFftPlanner<f32>) -> Vec<f64> {
-    let transform = planner.plan_fft_forward(bins);
+fn periodogram(train: &Train, bins: usize, planner: &mut Planner) -> Vec<f64> {
+    let transform = planner.plan(bins);
     let mut signal = transform.make_input_vec();
     let bin_of = |time: f64| (time * BINS_PER_SECOND) as usize;
     for &time in &train.times {

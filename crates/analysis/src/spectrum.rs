@@ -9,8 +9,7 @@ use crate::context::Context;
 use crate::derive::Derived;
 use crate::detector::Detector;
 use crate::pyramid::Spectrum;
-use realfft::num_complex::Complex;
-use realfft::{RealFftPlanner, RealToComplex};
+use bandscope_transform::{Complex, Planner, RealToComplex};
 use std::sync::Arc;
 
 /// Longest window: 0.6 Hz at 10 kHz.
@@ -62,7 +61,7 @@ impl std::fmt::Debug for Welch {
 
 impl Welch {
     fn new(length: usize) -> Welch {
-        let transform = RealFftPlanner::<f32>::new().plan_fft_forward(length);
+        let transform = Planner::new().plan(length);
         let hann = |k: usize| {
             let phase = std::f64::consts::TAU * k as f64 / length as f64;
             (0.5 - 0.5 * phase.cos()) as f32
