@@ -8,6 +8,7 @@ mod account;
 mod bands;
 mod findings;
 mod gaps;
+mod limits;
 mod measured;
 mod shares;
 mod signals;
@@ -242,6 +243,7 @@ fn cpu(view: &View<'_>, name_it: bool, page: &mut Page<'_>) {
     bands::bands(view, page);
     gaps::gaps(view, page);
     signals::signals(view, page);
+    limits::limits(view, page);
     shares::shares(view, page);
 }
 

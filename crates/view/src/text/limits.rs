@@ -1,0 +1,33 @@
+//! Detection limits: what this recording would have shown, had it been there.
+
+use super::View;
+use super::table::{Page, Paint};
+use crate::numbers;
+use bandscope_analysis::report::Limits;
+
+pub(super) fn limits(view: &View<'_>, page: &mut Page<'_>) {
+    let lines: Vec<(&str, String)> = view
+        .labelled()
+        .filter_map(|(label, series)| Some((label, sentence(&series.limits)?)))
+        .collect();
+    if lines.is_empty() {
+        return;
+    }
+    page.blank();
+    page.line(&[("Would have shown", Paint::Bold)]);
+    for (label, sentence) in lines {
+        let label = format!("  {}  ", page.safe(label));
+        page.wrapped((&label, Paint::Plain), &sentence, Paint::Plain);
+    }
+}
+
+fn sentence(limits: &Limits) -> Option<String> {
+    let band = limits.band.map(|band| {
+        format!(
+            "a band {} away for {} or more",
+            numbers::percent(band.distance),
+            numbers::duration(band.lasting_s * 1e9)
+        )
+    });
+    band
+}
