@@ -78,7 +78,15 @@ pub fn costs<C: Clock, K: NativeKernel>(
     let (quanta_writer, mut records) = ring::<QuantumRecord>(quanta as usize + 64).ok()?;
     let (gaps_writer, _gaps) = ring::<GapRecord>(64).ok()?;
     let rseq = crate::rseq::Rseq::of_this_thread().ok();
-    let mut sink = RingSink::new(quanta_writer, gaps_writer, &stop, None, rseq, false);
+    let mut sink = RingSink::new(
+        rustix::thread::sched_getcpu() as u32,
+        quanta_writer,
+        gaps_writer,
+        &stop,
+        None,
+        rseq,
+        false,
+    );
     let mut clock = Logging {
         clock,
         // Units are at least some 10 ticks long; beyond the log nothing is written down.

@@ -73,6 +73,7 @@ pub fn run(
         .map_err(|error| format!("CPU {cpu}: cannot open the counters again: {error}"))?;
     let rseq = Rseq::of_this_thread().ok();
     let mut sink = RingSink::new(
+        cpu,
         quanta,
         gaps,
         plan.stop,

@@ -201,7 +201,10 @@ fn register_own() -> Result<Owned<Area>, String> {
     // SAFETY: the area stays where it is until `Rseq::drop` unregisters it, on the same thread.
     match unsafe { system_call(area.pointer().as_ptr(), 0) } {
         0 => Ok(area),
-        _ => Err(std::io::Error::last_os_error().to_string()),
+        _ => Err(format!(
+            "the kernel, or seccomp, refuses rseq: {}",
+            std::io::Error::last_os_error()
+        )),
     }
 }
 

@@ -79,8 +79,9 @@ impl Account {
 }
 
 impl<'a> RingSink<'a> {
-    /// A sink of the calling thread, which must stay on it.
+    /// A sink of the calling thread, which must stay on it and was put on `cpu`.
     pub fn new(
+        cpu: u32,
         quanta: Writer<QuantumRecord>,
         gaps: Writer<GapRecord>,
         stop: &'a AtomicBool,
@@ -88,7 +89,6 @@ impl<'a> RingSink<'a> {
         rseq: Option<Rseq>,
         preemption_known: bool,
     ) -> RingSink<'a> {
-        let cpu = rustix::thread::sched_getcpu() as u32;
         let polled_cpu = Owned::new(cpu);
         let polled: *const u32 = polled_cpu.pointer().as_ptr();
         let cpu_now = rseq.as_ref().map_or(polled, Rseq::cpu);
@@ -126,7 +126,8 @@ impl<'a> RingSink<'a> {
         start: impl FnOnce() -> u64,
     ) {
         self.poll_cpu();
-        self.cpu = self.cpu_now();
+        // A move while the thread warmed up, or between two segments, is no less a move.
+        self.note_move();
         self.series = series;
         self.quanta_between_checkpoints = quanta_between_checkpoints.max(1);
         self.quanta_until_checkpoint = self.quanta_between_checkpoints;
@@ -163,6 +164,17 @@ impl<'a> RingSink<'a> {
         unsafe { self.cpu_now.read_volatile() }
     }
 
+    /// Notes an incident if the thread is on another CPU than before; whether it is.
+    fn note_move(&mut self) -> bool {
+        let cpu = self.cpu_now();
+        let before = std::mem::replace(&mut self.cpu, cpu);
+        if cpu != before {
+            let detail = format!("the measuring thread moved from CPU {before} to CPU {cpu}");
+            self.account.incident("cpu-change", detail);
+        }
+        cpu != before
+    }
+
     fn poll_cpu(&mut self) {
         if self.must_poll_cpu() {
             let cpu = rustix::thread::sched_getcpu() as u32;
@@ -192,16 +204,7 @@ impl<'a> RingSink<'a> {
     fn store_uncommon(&mut self, words: [u64; 2]) {
         // By words: a record handed on by reference would have to be put together in memory each time.
         let record = QuantumRecord::from_words(words);
-        let cpu = self.cpu_now();
-        if cpu != self.cpu {
-            self.account.incident(
-                "cpu-change",
-                format!(
-                    "the measuring thread moved from CPU {} to CPU {cpu}",
-                    self.cpu
-                ),
-            );
-            self.cpu = cpu;
+        if self.note_move() {
             // The quantum that ends on the new CPU begins where the last record ended.
             self.header = self.header.or(self.quanta.last().map(end));
         }
@@ -322,7 +325,7 @@ mod tests {
                 assembler: Assembler::new(0),
             };
             (
-                RingSink::new(quanta_writer, gaps_writer, stop, None, None, false),
+                RingSink::new(here(), quanta_writer, gaps_writer, stop, None, None, false),
                 rig,
             )
         }
@@ -337,6 +340,10 @@ mod tests {
                 .push_quanta(records, &mut quanta, &mut gaps, |_, _, _| {});
             (quanta, gaps)
         }
+    }
+
+    fn here() -> u32 {
+        rustix::thread::sched_getcpu() as u32
     }
 
     fn quantum(k: u64) -> QuantumRecord {
@@ -363,8 +370,13 @@ mod tests {
         assert_eq!((first.segment[126], second.segment[0]), (0, 1));
         let account = sink.account();
         assert_eq!(account.quanta_in_segment, 140);
-        assert_eq!(account.incidents.len(), 1);
-        assert_eq!(account.incidents[0].kind, "segment-cut");
+        let cuts = account.incidents.iter();
+        // The test's thread may be moved meanwhile, which is another incident.
+        assert_eq!(
+            cuts.filter(|incident| incident.kind == "segment-cut")
+                .count(),
+            1
+        );
     }
 
     #[test]
@@ -385,6 +397,22 @@ mod tests {
         assert_eq!(quanta.segment, [0, 1, 1]);
         assert_eq!(rig.assembler.series(), 3);
         assert_eq!(sink.account().incidents[0].kind, "cpu-change");
+    }
+
+    #[test]
+    fn a_move_before_a_segment_begins_is_an_incident_too() {
+        let stop = AtomicBool::new(false);
+        let (quanta, _reader) = ring(128).unwrap();
+        let (gaps, _gaps_reader) = ring(2).unwrap();
+        // Asked for a CPU that no thread can be on.
+        let mut sink = RingSink::new(9999, quanta, gaps, &stop, None, None, false);
+        sink.begin_segment(0, u32::MAX, || 0);
+        let incident = &sink.account().incidents[0];
+        assert_eq!(incident.kind, "cpu-change");
+        assert!(
+            incident.detail.contains("from CPU 9999 to CPU "),
+            "{incident:?}"
+        );
     }
 
     #[test]

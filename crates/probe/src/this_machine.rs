@@ -250,7 +250,9 @@ fn conclude(
     if !summary.locked {
         manifest.missing.push(Missing {
             what: "locked memory".to_owned(),
-            why: "the limit on locked memory (ulimit -l) is too low".to_owned(),
+            why:
+                "refused: the limit on locked memory (ulimit -l) is too low, or seccomp forbids it"
+                    .to_owned(),
             leaves_undecided: "whether a gap was a page of our own being brought back".to_owned(),
         });
     }
