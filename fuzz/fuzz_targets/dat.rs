@@ -9,8 +9,20 @@ fuzz_target!(|text: &[u8]| {
         Ok((series, quanta)) => {
             assert!(series.rate_hz > 0.0);
             assert!(!quanta.is_empty());
-            assert!(quanta.start.iter().zip(&quanta.end).all(|(start, end)| start <= end));
-            assert!(quanta.end.iter().zip(&quanta.start[1..]).all(|(end, next)| end <= next));
+            assert!(
+                quanta
+                    .start
+                    .iter()
+                    .zip(&quanta.end)
+                    .all(|(start, end)| start <= end)
+            );
+            assert!(
+                quanta
+                    .end
+                    .iter()
+                    .zip(&quanta.start[1..])
+                    .all(|(end, next)| end <= next)
+            );
         }
         Err(error) => assert_eq!(error.to_string().lines().count(), 1),
     }

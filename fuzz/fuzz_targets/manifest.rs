@@ -7,7 +7,8 @@ use std::path::Path;
 fuzz_target!(|bytes: &[u8]| {
     match bandscope_recording::json::parse(Path::new("recording.json"), bytes) {
         Ok(manifest) => {
-            let again = serde_json::to_vec(&manifest).expect("a manifest that was read can be written");
+            let again =
+                serde_json::to_vec(&manifest).expect("a manifest that was read can be written");
             let again = bandscope_recording::json::parse(Path::new("recording.json"), &again);
             assert_eq!(again.expect("what was written can be read"), manifest);
         }

@@ -1,71 +1,19 @@
 //! SIGINT, SIGTERM and SIGKILL at any moment leave a readable recording of what was measured before.
 
 mod common;
-use common::{assert_ledger_closes, bandscope, report, run};
+use common::{
+    assert_ledger_closes, finished_parts, kinds_of_warnings, report, run, signal, start,
+    wait_for_parts,
+};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
-/// A recording of this machine that would take a minute.
-fn start(directory: &Path) -> Child {
-    bandscope(directory)
-        .args(["record", "--duration", "60s", "--output", "it.bandscope"])
-        .args(["--rate", "1000", "--start-delay", "0"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
-fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill")
-        .args([&format!("-{name}"), &child.id().to_string()])
-        .status();
-    assert!(status.unwrap().success());
-}
-
-/// Waits until the recording has a finished part, so that there is something to read back.
-fn wait_for_part(directory: &Path, child: &mut Child) {
-    for _ in 0..600 {
-        if finished_parts(directory) > 0 {
-            return;
-        }
-        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    panic!("no part after a minute");
-}
-
-fn finished_parts(directory: &Path) -> usize {
-    fn walk(directory: &Path) -> usize {
-        let Ok(entries) = std::fs::read_dir(directory) else {
-            return 0;
-        };
-        entries
-            .flatten()
-            .map(|entry| {
-                let name = entry.file_name();
-                let part = name.to_string_lossy().starts_with("part-");
-                usize::from(part) + walk(&entry.path())
-            })
-            .sum()
-    }
-    walk(&directory.join("it.bandscope/quanta"))
-}
-
 fn status_after(name: &str, directory: &Path) -> ExitStatus {
-    let mut child = start(directory);
-    wait_for_part(directory, &mut child);
+    let mut child = start(directory, &[]);
+    wait_for_parts(directory, &mut child, 1);
     signal(&child, name);
     child.wait().unwrap()
-}
-
-fn kinds_of_warnings(report: &serde_json::Value) -> Vec<&str> {
-    let warnings = report["warnings"].as_array().unwrap();
-    warnings
-        .iter()
-        .map(|warning| warning["kind"].as_str().unwrap())
-        .collect()
 }
 
 #[test]
@@ -105,7 +53,7 @@ fn a_run_killed_at_any_moment_is_readable_or_says_why_not() {
     let mut milliseconds = 3;
     while milliseconds < 4000 {
         let directory = tempfile::tempdir().unwrap();
-        let mut child = start(directory.path());
+        let mut child = start(directory.path(), &[]);
         std::thread::sleep(Duration::from_millis(milliseconds));
         signal(&child, "KILL");
         child.wait().unwrap();

@@ -1,8 +1,10 @@
-//! What the whole-program tests share: running the binary, and reading its JSON.
+//! What the whole-program tests share: running the binary, by itself or while something happens to it, and reading its
+//! JSON.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 /// The program, in `directory`, with an environment that does not colour its output.
 pub fn bandscope(directory: &Path) -> Command {
@@ -76,4 +78,63 @@ pub fn assert_ledger_closes(series: &serde_json::Value) {
     for pace in ledger["pace_ns"].as_object().unwrap().values() {
         assert!(pace.as_i64().unwrap() >= 0, "{ledger}");
     }
+}
+
+/// Starts a recording of this machine, `it.bandscope`, that would take a minute.
+pub fn start(directory: &Path, more: &[&str]) -> Child {
+    bandscope(directory)
+        .args(["record", "--duration", "60s", "--output", "it.bandscope"])
+        .args(["--rate", "1000", "--start-delay", "0"])
+        .args(more)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Sends a signal, `INT` for instance.
+pub fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill")
+        .args([&format!("-{name}"), &child.id().to_string()])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+/// Waits until that recording has so many finished parts of quanta.
+pub fn wait_for_parts(directory: &Path, child: &mut Child, number: usize) {
+    for _ in 0..600 {
+        if finished_parts(directory) >= number {
+            return;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("less than {number} parts after a minute");
+}
+
+/// Finished parts of quanta of that recording.
+pub fn finished_parts(directory: &Path) -> usize {
+    fn walk(directory: &Path) -> usize {
+        let Ok(entries) = std::fs::read_dir(directory) else {
+            return 0;
+        };
+        entries
+            .flatten()
+            .map(|entry| {
+                let name = entry.file_name();
+                let part = name.to_string_lossy().starts_with("part-");
+                usize::from(part) + walk(&entry.path())
+            })
+            .sum()
+    }
+    walk(&directory.join("it.bandscope/quanta"))
+}
+
+/// The kinds of a report's warnings.
+pub fn kinds_of_warnings(report: &serde_json::Value) -> Vec<&str> {
+    let warnings = report["warnings"].as_array().unwrap();
+    warnings
+        .iter()
+        .map(|warning| warning["kind"].as_str().unwrap())
+        .collect()
 }
