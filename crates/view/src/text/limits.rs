@@ -22,12 +22,11 @@ pub(super) fn limits(view: &View<'_>, page: &mut Page<'_>) {
 }
 
 fn sentence(limits: &Limits) -> Option<String> {
-    let band = limits.band.map(|band| {
+    limits.band.map(|band| {
         format!(
             "a band {} away for {} or more",
             numbers::percent(band.distance),
             numbers::duration(band.lasting_s * 1e9)
         )
-    });
-    band
+    })
 }
