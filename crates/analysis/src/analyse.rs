@@ -118,6 +118,7 @@ fn conclude(
         (None, None) => Books::default(),
     };
     pass.dwell.finish();
+    pass.edges.finish(&gaps.events);
     let best = survey.best.map(|best| best.0);
     let account = Account::close(totals, books, gaps.causes(), best, context);
     let seen = Seen {
@@ -125,6 +126,12 @@ fn conclude(
             .map(|band| pass.dwell.stays(band))
             .collect(),
         sharp_share: pass.dwell.sharp_share(),
+        pattern: pass.sample.pattern(context),
+        edges: pass.edges.show(origin, &totals.extents),
+        migration_s: totals
+            .first_migration
+            .map(|tick| context.seconds(tick.saturating_sub(origin) as f64)),
+        migrations: totals.migrations,
         quantisation: pass.counts.clone().finish(context),
     };
     let (total, residual) = pass.spectra.report(context);

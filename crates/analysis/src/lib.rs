@@ -11,6 +11,7 @@
 //! `docs/method.md` states the formula, the thresholds and the limits of every figure.
 #![forbid(unsafe_code)]
 
+mod alternation;
 mod analyse;
 mod availability;
 mod bands;
@@ -22,6 +23,7 @@ pub mod detector;
 mod distribution;
 mod drift;
 mod dwell;
+mod edges;
 mod events;
 mod findings;
 mod fold;
@@ -37,6 +39,7 @@ pub mod passes;
 pub mod pyramid;
 mod quantisation;
 mod rasterise;
+mod recurrence;
 pub mod report;
 mod signals;
 mod spectrum;

@@ -3,6 +3,7 @@
 //! A new detector is one file and one line here. The first pass finds what the second needs to
 //! know beforehand: the best pace, the bands, the extent.
 
+use crate::alternation::Sample;
 use crate::availability::Windows;
 use crate::best_pace::{Envelope, Stretch};
 use crate::context::Context;
@@ -10,6 +11,7 @@ use crate::derive::Derived;
 use crate::detector::Detector;
 use crate::drift::Drift;
 use crate::dwell::Dwell;
+use crate::edges::Edges;
 use crate::fold::Fold;
 use crate::histogram::PaceHistogram;
 use crate::inferred::Inferred;
@@ -63,6 +65,10 @@ pass! {
         windows: Windows,
         /// Stays in bands.
         dwell: Dwell,
+        /// Instants at which the pace changes.
+        edges: Edges,
+        /// Paces, for patterns that repeat within a few quanta.
+        sample: Sample,
         /// Counts of the main band.
         counts: Counts,
         /// Losses where gaps are known.
@@ -101,6 +107,8 @@ impl Second {
             stretch: Stretch::new(best),
             windows: Windows::new(context),
             dwell: Dwell::new(levels),
+            edges: Edges::new(&survey.modes, context),
+            sample: Sample::new(),
             counts: Counts::new(survey.main_band()),
             measured: (bookable && context.gaps_known).then(|| Measured::new(best)),
             inferred: (bookable && !context.gaps_known)

@@ -33,13 +33,16 @@ pub struct Totals {
     pub extent: Option<(u64, u64)>,
     /// First and last tick of the first [`SEGMENTS`] segments.
     pub extents: Vec<(u64, u64)>,
-    /// Quanta that ended on another CPU than the one before them in the same segment.
+    /// Quanta on another CPU than the one before them, in the same segment or in the next of the run, which a change of CPU begins.
     pub migrations: u64,
+    /// Start of the first of them, ticks.
+    pub first_migration: Option<u64>,
     /// Quanta by count, and those with a count beyond the table.
     low_counts: Vec<u64>,
     high_counts: Distribution,
     segment_quanta: u64,
-    last_cpu: Option<u32>,
+    /// Segment and CPU of the last quantum.
+    last_cpu: Option<(u32, u32)>,
 }
 
 impl Totals {
@@ -57,6 +60,7 @@ impl Totals {
             extent: None,
             extents: Vec::new(),
             migrations: 0,
+            first_migration: None,
             low_counts: vec![0; LOW_COUNTS],
             high_counts: Distribution::new(3),
             segment_quanta: 0,
@@ -143,7 +147,10 @@ impl Detector for Totals {
         if chunk.opens_segment {
             self.segments += 1;
             self.segment_quanta = 0;
-            self.last_cpu = None;
+            // What happened during another series' segment is counted there.
+            self.last_cpu = self
+                .last_cpu
+                .filter(|last| last.0.checked_add(1) == Some(columns.segment));
         }
         let n = chunk.len() as u64;
         self.quanta += n;
@@ -171,9 +178,18 @@ impl Detector for Totals {
             .windows(2)
             .filter(|pair| pair[0] != pair[1])
             .count();
-        let moved = self.last_cpu.is_some_and(|last| last != columns.cpu[0]);
+        let moved = self.last_cpu.is_some_and(|last| last.1 != columns.cpu[0]);
         self.migrations += changes as u64 + u64::from(moved);
-        self.last_cpu = columns.cpu.last().copied();
+        if self.migrations > 0 && self.first_migration.is_none() {
+            let changed = columns.cpu.windows(2).position(|pair| pair[0] != pair[1]);
+            let first = if moved {
+                0
+            } else {
+                changed.map_or(0, |k| k + 1)
+            };
+            self.first_migration = Some(columns.start[first]);
+        }
+        self.last_cpu = columns.cpu.last().map(|cpu| (columns.segment, *cpu));
         let (start, end) = (columns.start[0], columns.end[chunk.len() - 1]);
         if chunk.opens_segment && self.extents.len() < SEGMENTS {
             self.extents.push((start, end));
@@ -200,6 +216,7 @@ impl Detector for Totals {
         self.gap_ticks += later.gap_ticks;
         self.measurement += later.measurement;
         self.migrations += later.migrations;
+        self.first_migration = self.first_migration.or(later.first_migration);
         self.extent = match (self.extent, later.extent) {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
             (a, b) => a.or(b),

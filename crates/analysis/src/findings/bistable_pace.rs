@@ -1,11 +1,14 @@
 //! `bistable-pace`: the same work at paces that differ by more than frequency noise, each held for quanta on end.
 //!
 //! Published: 4174 against 780 counts (5.35 times) on Sapphire Rapids, for milliseconds or for seconds. One work
-//! kernel without counters cannot tell a hidden state of the core from a lower frequency, so this is `likely` at best, and
-//! `possible` where a step of frequency would do.
+//! kernel without counters cannot tell a hidden state of the core from a lower frequency, so alone it is `likely` at best, and
+//! `possible` where a step of frequency would do. A second work kernel whose segments alternate with the first saw the same frequencies: if it does
+//! not change, or changes by another ratio, the state is the core's, and certain. Where both change by one ratio within reach of frequency,
+//! it is a frequency and no finding of this kind. Shares are of the time, from the edges ([`crate::edges`]): quanta with an edge inside count
+//! for both sides.
 
 use super::frequency_steps::is_frequency;
-use super::{Case, Phenomenon, name, name_rate};
+use super::{Case, Everything, Phenomenon, is_alone, name, name_rate};
 use crate::report::{Band, Certainty, Evidence, Finding};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -13,7 +16,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     recognise,
     // Bands of one machine agree within the spread of its frequency.
     same: &[("ns_per_unit", 0.03)],
-    settle: name_rate,
+    settle,
     consequence: |_, series| {
         series.ledger.pace_ns.unsplit as f64 / (series.ledger.wall_ns as f64).max(1.0)
     },
@@ -31,6 +34,13 @@ const FREQUENCY: f64 = 1.5;
 /// Share of the quanta below which a pace is a curiosity of the machine's noise.
 const SMALLEST: f64 = 0.005;
 
+/// Changes of pace after which a work kernel that alternates with this one would have shown them too.
+const ENOUGH: u64 = 8;
+/// Ratios of two work kernels within this are the same.
+const SAME_RATIO: f64 = 0.02;
+/// Share of the quantum by which a dwell of three may be short.
+const PLACED: f64 = 0.05;
+
 /// One pace: the bands within [`APART`] of each other.
 struct Pace {
     ns_per_unit: f64,
@@ -45,8 +55,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .filter(|pace| pace.share >= SMALLEST)
         .collect();
     let apart = paces.len() >= 2 && paces.iter().all(|pace| pace.held);
-    if !apart || case.seen.sharp_share < SHARP || is_frequency(&case.series.bands, &case.seen.stays)
-    {
+    if !apart || case.seen.sharp_share < SHARP {
         return Vec::new();
     }
     let numbers = |of: fn(&Pace) -> f64| Evidence::Numbers(paces.iter().map(of).collect());
@@ -56,7 +65,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .iter()
         .map(|pace| {
             format!(
-                "{:.2} ns ({:.1} % of the quanta)",
+                "{:.2} ns ({:.1} % of the time)",
                 pace.ns_per_unit,
                 pace.share * 100.0
             )
@@ -89,14 +98,24 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
 fn paces(case: Case<'_>) -> Vec<Pace> {
     let mut paces: Vec<Pace> = Vec::new();
     let mut last = 0.0;
-    for (band, stays) in case.series.bands.iter().zip(&case.seen.stays) {
+    let edges = &case.seen.edges;
+    for (number, (band, stays)) in case.series.bands.iter().zip(&case.seen.stays).enumerate() {
         let least = if stays.cut { CUT_DWELL } else { DWELL };
-        let held = stays.median_quanta >= least;
+        let placed = edges.dwells.get(number).copied().flatten();
+        let dwell_s = placed.map(|ticks| ticks / case.series.clock.ticks_per_ns / 1e9);
+        // A dwell of three quanta holds two whole ones, and the parts of two more.
+        let held = stays.median_quanta >= least
+            || dwell_s.is_some_and(|dwell| dwell * case.series.rate_hz >= DWELL - PLACED);
+        let band = Band {
+            share: edges.shares.get(number).copied().unwrap_or(band.share),
+            median_dwell_s: dwell_s.unwrap_or(band.median_dwell_s),
+            ..band.clone()
+        };
         match paces
             .last_mut()
             .filter(|_| band.ns_per_unit <= last * APART)
         {
-            Some(pace) => join(pace, band, held),
+            Some(pace) => join(pace, &band, held),
             None => paces.push(Pace {
                 ns_per_unit: band.ns_per_unit,
                 share: band.share,
@@ -111,8 +130,64 @@ fn paces(case: Case<'_>) -> Vec<Pace> {
 
 fn join(pace: &mut Pace, band: &Band, held: bool) {
     let share = pace.share + band.share;
-    pace.ns_per_unit = (pace.ns_per_unit * pace.share + band.ns_per_unit * band.share) / share;
+    pace.ns_per_unit =
+        (pace.ns_per_unit * pace.share + band.ns_per_unit * band.share) / share.max(1e-12);
     pace.median_dwell_s = pace.median_dwell_s.max(band.median_dwell_s);
     pace.share = share;
     pace.held |= held;
+}
+
+/// What the other work kernels of the same CPU and run say of it.
+fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
+    let first = finding.series[0];
+    let mine = &everything.series[first];
+    let ratio = ratio(everything, first);
+    let others: Vec<f64> = (0..everything.series.len())
+        .filter(|&index| {
+            let other = &everything.series[index];
+            (other.cpu, &other.origin) == (mine.cpu, &mine.origin) && other.kernel != mine.kernel
+        })
+        .map(|index| self::ratio(everything, index))
+        .collect();
+    let same = |other: &f64| (other / ratio - 1.0).abs() <= SAME_RATIO;
+    let seen: u64 = finding
+        .series
+        .iter()
+        .map(|&index| everything.seen[index].edges.number)
+        .sum();
+    let agrees = others.iter().any(same);
+    if !others.is_empty() && agrees && ratio <= FREQUENCY {
+        return false;
+    }
+    if others.is_empty() || agrees || seen < ENOUGH {
+        // Steps of one clock are no states of their own, unless another work kernel rules the clock out.
+        if is_frequency(&mine.bands, &everything.seen[first].stays) {
+            return false;
+        }
+        if is_alone(finding, everything) {
+            finding.certainty = finding.certainty.min(Certainty::Possible);
+        }
+        return name_rate(finding, everything);
+    }
+    finding.certainty = Certainty::Certain;
+    finding.next_step = None;
+    name_rate(finding, everything)
+}
+
+/// Slowest over fastest pace of a series, or 1.
+fn ratio(everything: Everything<'_>, index: usize) -> f64 {
+    let case = Case {
+        index,
+        series: &everything.series[index],
+        seen: &everything.seen[index],
+    };
+    let paces = paces(case);
+    let mut shown = paces
+        .iter()
+        .filter(|pace| pace.share >= SMALLEST)
+        .map(|pace| pace.ns_per_unit);
+    match (shown.next(), shown.next_back()) {
+        (Some(fastest), Some(slowest)) => slowest / fastest,
+        _ => 1.0,
+    }
 }

@@ -4,12 +4,18 @@
 //! `possible` or `likely`, and its `next_step` is the command that would decide it. A [`Phenomenon`] recognises in one series; what
 //! agrees between series becomes one finding; then it is settled against everything that was measured.
 
+mod alternating_bands;
 mod bistable_pace;
+mod edge_pairs;
 mod frequency_steps;
+mod migration;
+mod moving_edges;
 mod periodic_interference;
 mod quantisation;
 
+use crate::alternation::Pattern;
 use crate::dwell::Stays;
+use crate::edges;
 use crate::quantisation::Quantisation;
 use crate::report::{Evidence, Finding, Series};
 use crate::words;
@@ -21,6 +27,14 @@ pub struct Seen {
     pub stays: Vec<Stays>,
     /// Share of the changes of band that took at most one quantum.
     pub sharp_share: f64,
+    /// What the instants at which the pace changes show.
+    pub edges: edges::Shown,
+    /// A short pattern of quanta that repeats.
+    pub pattern: Option<Pattern>,
+    /// Changes of CPU inside a segment, and the time of the first, seconds since the recording began.
+    pub migrations: u64,
+    /// See `migrations`.
+    pub migration_s: Option<f64>,
     /// Whether the counts of the main band are quantised.
     pub quantisation: Option<Quantisation>,
 }
@@ -56,9 +70,13 @@ struct Phenomenon {
 }
 
 /// The phenomena, in the order in which ties are listed.
-const PHENOMENA: [Phenomenon; 4] = [
+const PHENOMENA: &[Phenomenon] = &[
     bistable_pace::PHENOMENON,
     frequency_steps::PHENOMENON,
+    alternating_bands::PHENOMENON,
+    moving_edges::PHENOMENON,
+    migration::PHENOMENON,
+    edge_pairs::PHENOMENON,
     periodic_interference::PHENOMENON,
     quantisation::PHENOMENON,
 ];

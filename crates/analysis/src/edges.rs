@@ -1,0 +1,547 @@
+//! Second pass: edges, the instants at which the pace changes.
+//!
+//! In a quantum between pace A before and pace B after, of rates rA and rB, the units c and the present time dt give
+//! `f = (c/dt - rB) / (rA - rB)` and the edge lies `f * dt` after its start (METHOD, "Edges"): to a fraction of a microsecond, where counts show a
+//! hundred. Time in gaps is left out of c and dt, and put back once the times of the gaps are known
+//! ([`Edges::finish`]). With no quantum between the two stays the last of one and the first of the other are pooled: then the edge
+//! lies at their boundary, as closely as their paces are known.
+//!
+//! Bands come from [`crate::levels`]; what edges say of periods is [`crate::recurrence`]'s. Work is done where the band changes only. The first 2^16
+//! edges of a series are kept (65 s of a 1 kHz flip, 3 MB); of the others the number, and the time spent in each band, which is summed without them.
+
+use crate::bands::Mode;
+use crate::context::Context;
+use crate::derive::Derived;
+use crate::detector::Detector;
+use crate::gaps::Event;
+use crate::levels::NO_BAND;
+use crate::recurrence::{self, Recurrence};
+
+/// Edges that are kept.
+const KEPT: usize = 1 << 16;
+/// Most quanta between two stays that still place an edge; with more the pace did not change at an instant.
+const BLURRED: usize = 3;
+/// Half of a band's width that holds 90 %, in standard deviations of a Gaussian.
+const HALF_WIDTH: f64 = 1.645;
+/// Standard deviation of a count where starts are printed and ends are not known: a unit's rounding at either end.
+const ROUNDING: f64 = 0.41;
+/// A quantum is an edge quantum if this share of it lies on either side.
+const EITHER_SIDE: f64 = 0.01;
+/// A stay of less than a quantum must take this share of it, and so many standard deviations, to be told from noise.
+const SHORT: f64 = 0.05;
+const SHORT_DEVIATIONS: f64 = 6.0;
+/// Quanta of a level that is held.
+const HELD: u64 = 2;
+
+/// One edge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edge {
+    /// First tick of the quantum in which it lies.
+    pub quantum: u64,
+    /// Ticks after that; gaps of this quantum are left out until [`Edges::finish`].
+    pub offset: f64,
+    /// One standard deviation, ticks.
+    pub resolution: f32,
+    /// Ticks of this quantum in which the CPU was away.
+    pub away: f32,
+    /// Band before.
+    pub from: u8,
+    /// Band after.
+    pub to: u8,
+    /// How it was placed.
+    pub place: Place,
+    /// Whether the stay before it began with the edge before it.
+    pub chained: bool,
+}
+
+/// How an edge was placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Inside the one quantum between two stays.
+    Inside,
+    /// At the boundary of two quanta.
+    Boundary,
+    /// Anywhere in several quanta, or one of two inside one.
+    Blurred,
+}
+
+impl Edge {
+    /// Ticks since `origin`.
+    pub fn ticks(&self, origin: u64) -> f64 {
+        // Exact: the difference of two ticks of one run has fewer than 53 bits.
+        self.quantum as f64 - origin as f64 + self.offset
+    }
+}
+
+/// What an edge is placed by.
+#[derive(Clone, Copy, Debug, Default)]
+struct Quantum {
+    start: u64,
+    present: f64,
+    units: f64,
+    away: f64,
+    count: u32,
+}
+
+impl Quantum {
+    fn of(chunk: &Derived<'_>, k: usize) -> Quantum {
+        Quantum {
+            start: chunk.chunk.start[k],
+            present: chunk.present[k],
+            units: chunk.units[k],
+            away: chunk.length[k] - chunk.present[k],
+            count: chunk.chunk.count[k],
+        }
+    }
+
+    fn end(&self) -> f64 {
+        self.start as f64 + self.present + self.away
+    }
+}
+
+/// Quanta in a row in one band, or in none.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    band: u8,
+    quanta: u64,
+    first: Quantum,
+    last: Quantum,
+}
+
+/// Quanta between two stays: their number, and the first few.
+#[derive(Clone, Copy, Debug, Default)]
+struct Between {
+    quanta: u64,
+    first: [Quantum; BLURRED],
+}
+
+impl Between {
+    fn add(&mut self, run: &Run) {
+        let ends = [run.first, run.last];
+        for k in 0..run.quanta.min(BLURRED as u64) {
+            if let Some(place) = self.first.get_mut((self.quanta + k) as usize) {
+                // Of runs of up to two quanta these are all of them; longer ones place no edge exactly.
+                *place = ends[usize::from(k > 0)];
+            }
+        }
+        self.quanta += run.quanta;
+    }
+
+    fn quanta(&self) -> &[Quantum] {
+        &self.first[..(self.quanta as usize).min(BLURRED)]
+    }
+}
+
+/// A stay under way.
+#[derive(Clone, Copy, Debug)]
+struct Stay {
+    band: u8,
+    /// Quanta in the band.
+    quanta: u64,
+    last: Quantum,
+    /// Tick at which it began.
+    from: f64,
+    /// Whether it began with an edge that was kept.
+    chained: bool,
+}
+
+/// Quanta in which the pace changed: isolated and strictly between the levels on either side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pairs {
+    /// Their number.
+    pub number: u64,
+    /// The count of the first in which the pace fell, and of the first in which it rose.
+    pub falling: Option<u32>,
+    /// See `falling`.
+    pub rising: Option<u32>,
+}
+
+/// What the edges of a series show.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// Their number.
+    pub number: u64,
+    /// Share of the time in each band.
+    pub shares: Vec<f64>,
+    /// Typical length of a whole stay in each band, ticks.
+    pub dwells: Vec<Option<f64>>,
+    /// Edge quanta.
+    pub pairs: Pairs,
+    /// What they recur on.
+    pub recurrence: Option<Recurrence>,
+}
+
+/// Places the edges of a series.
+#[derive(Clone, Debug)]
+pub struct Edges {
+    /// Units per tick, and relative standard deviation, of each band.
+    rates: Vec<(f64, f64)>,
+    context: Context,
+    run: Option<Run>,
+    stay: Option<Stay>,
+    between: Between,
+    kept: Vec<Edge>,
+    number: u64,
+    /// Ticks in each band.
+    time: Vec<f64>,
+    pairs: Pairs,
+}
+
+impl Edges {
+    /// Between these bands.
+    pub fn new(modes: &[Mode], context: &Context) -> Edges {
+        Edges {
+            rates: modes
+                .iter()
+                .map(|mode| (1.0 / mode.centre, mode.half_width / HALF_WIDTH))
+                .collect(),
+            context: context.clone(),
+            run: None,
+            stay: None,
+            between: Between::default(),
+            kept: Vec::new(),
+            number: 0,
+            time: vec![0.0; modes.len()],
+            pairs: Pairs::default(),
+        }
+    }
+
+    /// Ends the stay under way, and puts the time in gaps back into the edges' quanta; to be called before anything is read. `gaps` are in order
+    /// of time; an edge whose gaps are not among them has its `away` for uncertainty.
+    ///
+    /// What interrupts at an edge is usually its cause, so a gap that begins at the edge, to what the edge is known, comes after it and gives its
+    /// time exactly.
+    pub fn finish(&mut self, gaps: &[Event]) {
+        self.end_segment();
+        for edge in self.kept.iter_mut().filter(|edge| edge.away > 0.0) {
+            let near = 3.0 * f64::from(edge.resolution) + 2.0;
+            let first = gaps.partition_point(|gap| gap.start < edge.quantum);
+            let mut passed = 0.0;
+            for gap in &gaps[first..] {
+                let present = (gap.start - edge.quantum) as f64 - passed;
+                if present > edge.offset - passed + near {
+                    break;
+                }
+                // The unit that contains a gap is left out of present time as a whole.
+                if (present - (edge.offset - passed)).abs() <= near {
+                    edge.offset = present + passed;
+                    break;
+                }
+                passed += gap.duration as f64;
+                edge.offset += gap.duration as f64;
+            }
+        }
+    }
+
+    /// What they show, once finished; `origin` is the first tick of the recording, `extents` the segments.
+    pub fn show(&self, origin: u64, extents: &[(u64, u64)]) -> Shown {
+        Shown {
+            number: self.number,
+            shares: self.shares(),
+            dwells: self.dwells(),
+            pairs: self.pairs,
+            recurrence: recurrence::find(self, origin, extents, &self.context),
+        }
+    }
+
+    /// The first edges, in order of time.
+    pub fn kept(&self) -> &[Edge] {
+        &self.kept
+    }
+
+    /// Share of the time spent in each band; an interruption belongs to the band that it returns to.
+    pub fn shares(&self) -> Vec<f64> {
+        let all: f64 = self.time.iter().sum();
+        self.time.iter().map(|time| time / all.max(1.0)).collect()
+    }
+
+    /// Typical length of a whole stay in each band, ticks, among the edges that are kept: the mean of those around the median where most are there, so
+    /// that a constant dwell is known better than its edges; otherwise the median. None where no stay is whole.
+    pub fn dwells(&self) -> Vec<Option<f64>> {
+        let mut stays = vec![Vec::new(); self.rates.len()];
+        let origin = self.kept.first().map_or(0, |edge| edge.quantum);
+        for pair in self.kept.windows(2).filter(|pair| pair[1].chained) {
+            stays[usize::from(pair[1].from)].push(pair[1].ticks(origin) - pair[0].ticks(origin));
+        }
+        stays
+            .into_iter()
+            .map(|stays| typical(stays, self.resolution()))
+            .collect()
+    }
+
+    /// Median resolution of an edge, ticks.
+    pub fn resolution(&self) -> f64 {
+        let mut resolutions: Vec<f32> = self.kept.iter().map(|edge| edge.resolution).collect();
+        resolutions.sort_by(f32::total_cmp);
+        f64::from(
+            resolutions
+                .get(resolutions.len() / 2)
+                .copied()
+                .unwrap_or(0.0),
+        )
+    }
+
+    fn end_segment(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.end_run(run, NO_BAND);
+        }
+        if let Some(stay) = self.stay.take() {
+            let last = self.between.quanta().last().unwrap_or(&stay.last);
+            self.time[usize::from(stay.band)] += (last.end() - stay.from).max(0.0);
+        }
+        self.between = Between::default();
+    }
+
+    /// A run is over and the next is in the band `next`.
+    fn end_run(&mut self, run: Run, next: u8) {
+        if run.band == NO_BAND || self.passes(&run, next) {
+            self.between.add(&run);
+            return;
+        }
+        let between = std::mem::take(&mut self.between);
+        match self.stay {
+            Some(stay) if stay.band != run.band => self.change(stay, &between, &run),
+            Some(mut stay) => {
+                self.short_stay(&mut stay, &between);
+                stay.quanta += run.quanta;
+                stay.last = run.last;
+                self.stay = Some(stay);
+            }
+            None => {
+                let first = between.quanta().first().unwrap_or(&run.first);
+                self.stay = Some(Stay {
+                    band: run.band,
+                    quanta: run.quanta,
+                    last: run.last,
+                    from: first.start as f64,
+                    chained: false,
+                });
+            }
+        }
+    }
+
+    /// Whether a single quantum in a band is on its way from one band to another: its pace is a mixture of theirs by chance.
+    fn passes(&self, run: &Run, next: u8) -> bool {
+        let Some(stay) = self.stay.filter(|_| run.quanta == 1 && next != NO_BAND) else {
+            return false;
+        };
+        // Bands are in order of pace.
+        (stay.band < run.band && run.band < next) || (next < run.band && run.band < stay.band)
+    }
+
+    fn change(&mut self, stay: Stay, between: &Between, run: &Run) {
+        let pooled = [stay.last, run.first];
+        let (window, place) = match between.quanta {
+            0 => (&pooled[..], Place::Boundary),
+            1 => (between.quanta(), Place::Inside),
+            _ => (between.quanta(), Place::Blurred),
+        };
+        let mut edge = self.place(window, stay.band, run.band);
+        edge.place = place;
+        edge.chained = stay.chained;
+        let length: f64 = window.iter().map(|quantum| quantum.present).sum();
+        if place == Place::Blurred {
+            edge.resolution = edge.resolution.max((length / 12f64.sqrt()) as f32);
+        } else if place == Place::Inside && stay.quanta >= HELD && run.quanta >= HELD {
+            self.note_pair(&edge, &between.first[0]);
+        }
+        let at = edge.ticks(0);
+        self.time[usize::from(stay.band)] += (at - stay.from).max(0.0);
+        let kept = self.keep(edge);
+        self.stay = Some(Stay {
+            band: run.band,
+            quanta: run.quanta,
+            last: run.last,
+            from: at,
+            chained: kept,
+        });
+    }
+
+    fn note_pair(&mut self, edge: &Edge, quantum: &Quantum) {
+        let share = edge.offset / quantum.present;
+        if !(EITHER_SIDE..=1.0 - EITHER_SIDE).contains(&share) {
+            return;
+        }
+        self.pairs.number += 1;
+        let example = if edge.from < edge.to {
+            &mut self.pairs.falling
+        } else {
+            &mut self.pairs.rising
+        };
+        example.get_or_insert(quantum.count);
+    }
+
+    /// The edge from one band to another inside of these quanta.
+    fn place(&self, window: &[Quantum], from: u8, to: u8) -> Edge {
+        let ((a, noise_a), (b, noise_b)) =
+            (self.rates[usize::from(from)], self.rates[usize::from(to)]);
+        let present: f64 = window.iter().map(|quantum| quantum.present).sum();
+        let units: f64 = window.iter().map(|quantum| quantum.units).sum();
+        let mut before = ((units - b * present) / (a - b)).clamp(0.0, present);
+        let rounding = if self.context.ends_known {
+            0.0
+        } else {
+            ROUNDING
+        };
+        let error = (noise_a * a * before).hypot(noise_b * b * (present - before));
+        let resolution = error.hypot(rounding) / (a - b).abs();
+        let mut quantum = window[0];
+        for next in &window[1..] {
+            if before <= quantum.present {
+                break;
+            }
+            before -= quantum.present;
+            quantum = *next;
+        }
+        Edge {
+            quantum: quantum.start,
+            offset: before,
+            // A tick of the clock at either end.
+            resolution: resolution.hypot(0.41) as f32,
+            away: quantum.away as f32,
+            from,
+            to,
+            place: Place::Inside,
+            chained: false,
+        }
+    }
+
+    fn keep(&mut self, edge: Edge) -> bool {
+        self.number += 1;
+        let room = self.kept.len() < KEPT;
+        if room {
+            self.kept.push(edge);
+        }
+        room
+    }
+
+    /// A stay in the other of two bands that filled no quantum: two edges in one quantum, or in two neighbours. Where gaps
+    /// are not known it is an interruption.
+    fn short_stay(&mut self, stay: &mut Stay, between: &Between) {
+        let known = self.context.gaps_known && self.rates.len() == 2;
+        if !known || !(1..=2).contains(&between.quanta) {
+            return;
+        }
+        let other = 1 - stay.band;
+        let ((a, noise), (b, _)) = (
+            self.rates[usize::from(stay.band)],
+            self.rates[usize::from(other)],
+        );
+        // Time in the other band.
+        let inside = |quantum: &Quantum| {
+            let inside = (quantum.units - a * quantum.present) / (b - a);
+            let least = (SHORT * quantum.present)
+                .max(SHORT_DEVIATIONS * noise * a * quantum.present / (a - b).abs());
+            let plain = quantum.away == 0.0 && inside > least && inside < quantum.present;
+            plain.then_some(inside)
+        };
+        let quanta = between.quanta();
+        let parts: Vec<(f64, &Quantum)> = quanta
+            .iter()
+            .filter_map(|quantum| Some((inside(quantum)?, quantum)))
+            .collect();
+        let (entry, exit, place) = match parts[..] {
+            [(one, quantum)] => {
+                let middle = 0.5 * quantum.present;
+                let at = |offset| (quantum, offset);
+                (
+                    at(middle - 0.5 * one),
+                    at(middle + 0.5 * one),
+                    Place::Blurred,
+                )
+            }
+            [(one, first), (two, second)] => {
+                ((first, first.present - one), (second, two), Place::Inside)
+            }
+            _ => return,
+        };
+        for ((quantum, offset), from, to) in [(entry, stay.band, other), (exit, other, stay.band)] {
+            let mut edge = self.place(&[*quantum], from, to);
+            if place == Place::Blurred {
+                let free = 2.0 * offset.min(quantum.present - offset);
+                edge.resolution = edge.resolution.max((free / 12f64.sqrt()) as f32);
+            }
+            edge = Edge {
+                offset,
+                place,
+                chained: stay.chained,
+                ..edge
+            };
+            let at = edge.ticks(0);
+            self.time[usize::from(from)] += (at - stay.from).max(0.0);
+            stay.from = at;
+            stay.chained = self.keep(edge);
+        }
+        stay.quanta = 0;
+    }
+}
+
+fn typical(mut stays: Vec<f64>, resolution: f64) -> Option<f64> {
+    stays.sort_by(f64::total_cmp);
+    let median = *stays.get(stays.len() / 2)?;
+    let near: Vec<f64> = stays
+        .iter()
+        .copied()
+        .filter(|stay| (stay - median).abs() <= 6.0 * resolution + 2.0)
+        .collect();
+    let constant = 2 * near.len() > stays.len();
+    Some(if constant {
+        near.iter().sum::<f64>() / near.len() as f64
+    } else {
+        median
+    })
+}
+
+impl Detector for Edges {
+    fn push(&mut self, chunk: &Derived<'_>) {
+        if chunk.opens_segment {
+            self.end_segment();
+        }
+        // With one band there is nothing to change to.
+        if self.rates.len() < 2 {
+            return;
+        }
+        let mut from = 0;
+        while from < chunk.len() {
+            let band = chunk.band[from];
+            let run = chunk.band[from..]
+                .iter()
+                .take_while(|&&other| other == band);
+            let to = from + run.count();
+            let (first, last) = (Quantum::of(chunk, from), Quantum::of(chunk, to - 1));
+            let quanta = (to - from) as u64;
+            match &mut self.run {
+                Some(run) if run.band == band => {
+                    run.quanta += quanta;
+                    run.last = last;
+                }
+                _ => {
+                    let before = self.run.replace(Run {
+                        band,
+                        quanta,
+                        first,
+                        last,
+                    });
+                    if let Some(before) = before {
+                        self.end_run(before, band);
+                    }
+                }
+            }
+            from = to;
+        }
+    }
+
+    fn merge(&mut self, mut later: Edges) {
+        self.end_segment();
+        later.end_segment();
+        let room = KEPT - self.kept.len();
+        self.kept.extend(later.kept.into_iter().take(room));
+        self.number += later.number;
+        for (time, other) in self.time.iter_mut().zip(later.time) {
+            *time += other;
+        }
+        self.pairs.number += later.pairs.number;
+        self.pairs.falling = self.pairs.falling.or(later.pairs.falling);
+        self.pairs.rising = self.pairs.rising.or(later.pairs.rising);
+    }
+}

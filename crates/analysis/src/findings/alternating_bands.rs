@@ -1,0 +1,79 @@
+//! `alternating-bands`: a short pattern of paces that repeats with the quanta, {710, 711, 710, 720}.
+//!
+//! By [`crate::alternation`]. A pattern of which most quanta are slow is no loss of time. One of which most are fast could be an interruption locked
+//! to the quanta; where gaps are known it would be a gap if it is longer than a gap's threshold, and otherwise this is `possible`. What costs less
+//! than storing a quantum may cost is the measurement's own.
+
+use super::{Case, Everything, Phenomenon, is_alone, name, name_rate};
+use crate::report::{Certainty, Evidence, Finding};
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "alternating-bands",
+    recognise,
+    same: &[("ns_per_unit", 0.03), ("pattern_quanta", 1e-9)],
+    settle,
+    consequence: |_, series| {
+        series.ledger.pace_ns.unsplit as f64 / (series.ledger.wall_ns as f64).max(1.0)
+    },
+};
+
+/// Nanoseconds that a store which misses all caches, or meets a page for the first time, may add to a quantum.
+const OWN_COST: f64 = 300.0;
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let Some(pattern) = &case.seen.pattern else {
+        return Vec::new();
+    };
+    let ns = |ticks: f64| ticks / case.series.clock.ticks_per_ns;
+    let cost = ns(pattern.cost);
+    if !pattern.peaks && cost < OWN_COST {
+        return Vec::new();
+    }
+    let gap = case
+        .series
+        .gaps
+        .as_ref()
+        .map_or(f64::INFINITY, |gaps| gaps.threshold_ns);
+    let certainty = if pattern.peaks || cost > gap {
+        Certainty::Likely
+    } else {
+        Certainty::Possible
+    };
+    let numbers = |of: &dyn Fn(&(f64, f64, f64)) -> f64| {
+        Evidence::Numbers(pattern.levels.iter().map(of).collect())
+    };
+    let counts: Vec<String> = pattern.counts.iter().map(u32::to_string).collect();
+    vec![Finding {
+        kind: "alternating-bands",
+        series: vec![case.index],
+        certainty,
+        summary: format!(
+            "The pace of {} repeats every {} quanta, as in counts of {}: a pattern of the measured loop's own.",
+            name(case.series),
+            pattern.quanta,
+            counts.join(", "),
+        ),
+        evidence: [
+            ("ns_per_unit", numbers(&|level| ns(level.0))),
+            ("shares", numbers(&|level| level.1)),
+            ("median_dwells_s", numbers(&|level| level.2 / case.series.rate_hz)),
+            ("pattern_quanta", Evidence::Number(pattern.quanta as f64)),
+            (
+                "counts",
+                Evidence::Numbers(pattern.counts.iter().map(|count| f64::from(*count)).collect()),
+            ),
+        ]
+        .into(),
+        next_step: Some(
+            "bandscope lab: a sweep of code placements shows whether the pattern depends on where the loop lies".to_owned(),
+        ),
+    }]
+}
+
+/// A pattern of quanta shows at every rate.
+fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
+    if is_alone(finding, everything) {
+        finding.certainty = finding.certainty.min(Certainty::Possible);
+    }
+    name_rate(finding, everything)
+}

@@ -1,0 +1,62 @@
+//! `edge-pairs`: {2830, 2000}, the quanta in which the pace changed: counts that belong to no band.
+//!
+//! Isolated, strictly between the levels held on either side, by [`crate::edges`]. A loss of time makes a dip and no such
+//! quantum, so a number of them needs nothing more.
+
+use super::{Case, Phenomenon, name, name_rate, none};
+use crate::report::{Certainty, Evidence, Finding};
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "edge-pairs",
+    recognise,
+    // The counts of two rates differ, and one sentence does for both.
+    same: &[],
+    settle: name_rate,
+    consequence: none,
+};
+
+/// So many lie between two levels by more than accident.
+const DECISIVE: u64 = 8;
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let pairs = case.seen.edges.pairs;
+    if pairs.number == 0 {
+        return Vec::new();
+    }
+    let counts: Vec<u32> = [pairs.falling, pairs.rising]
+        .into_iter()
+        .flatten()
+        .collect();
+    let listed: Vec<String> = counts.iter().map(u32::to_string).collect();
+    let quanta = if pairs.number == 1 {
+        "quantum"
+    } else {
+        "quanta"
+    };
+    let certainty = match pairs.number {
+        1 => Certainty::Possible,
+        number if number < DECISIVE => Certainty::Likely,
+        _ => Certainty::Certain,
+    };
+    vec![Finding {
+        kind: "edge-pairs",
+        series: vec![case.index],
+        certainty,
+        summary: format!(
+            "The pace changed inside {} {quanta} on {}: counts such as {} are no band of their own.",
+            pairs.number,
+            name(case.series),
+            listed.join(" and "),
+        ),
+        evidence: [
+            ("number", Evidence::Number(pairs.number as f64)),
+            (
+                "counts",
+                Evidence::Numbers(counts.into_iter().map(f64::from).collect()),
+            ),
+        ]
+        .into(),
+        next_step: (certainty < Certainty::Certain)
+            .then(|| "bandscope record --duration 60s: more changes of pace".to_owned()),
+    }]
+}

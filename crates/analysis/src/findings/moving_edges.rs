@@ -1,0 +1,155 @@
+//! `moving-edges`: the X. The pace changes with a period of its own, on a grid of its own, and since neither is a whole number
+//! of quanta, the edge quanta climb and fall.
+//!
+//! The period, the grid and what they are known to come from [`crate::recurrence`]. One rate decides where the quanta are bandscope's own, on
+//! a fixed-point grid that has no drift: then the edges' is the machine's. Otherwise a second rate does.
+
+use super::{Case, Everything, Phenomenon, name, name_rate, none};
+use crate::recurrence::{Period, Recurrence};
+use crate::report::{Certainty, Evidence, Finding};
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "moving-edges",
+    recognise,
+    // A million quanta apart they would be a turn apart.
+    same: &[("period_s", 1e-6), ("grid_s", 1e-4)],
+    settle,
+    consequence: none,
+};
+
+/// Edges that decide on a fixed-point grid.
+const ENOUGH: u64 = 100;
+/// Durations of the series beyond which a turn is endless: nothing moves by a thousandth of a quantum.
+const ENDLESS: f64 = 1e3;
+/// Logarithm of the chance below which accident is out of the question; 100 edges of one phase reach -90.
+const DECISIVE: f64 = -40.0;
+/// Logarithm of the chance at which a period is the best explanation: one in a million.
+const GOOD: f64 = -13.8;
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let Some(found) = &case.seen.edges.recurrence else {
+        return Vec::new();
+    };
+    let Some(judged) = found.period.or(found.grid) else {
+        return Vec::new();
+    };
+    let mut evidence = std::collections::BTreeMap::new();
+    let mut number = |key, value: Option<f64>| {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            evidence.insert(key, Evidence::Number(value));
+        }
+    };
+    let quantum = quantum_s(case);
+    let drift = drift(judged.seconds, quantum);
+    let turn = drift
+        .map(|drift| quantum / drift.abs())
+        .filter(|turn| *turn < ENDLESS * case.series.duration_s);
+    let dwell = dwell_s(case);
+    number("period_s", found.period.map(|period| period.seconds));
+    number("grid_s", found.grid.map(|grid| grid.seconds));
+    number("uncertainty_s", Some(judged.uncertainty));
+    number("dwell_s", dwell);
+    number("drift_ppm", drift.map(|drift| drift * 1e6));
+    number("turn_s", turn);
+    number("edges", Some(case.seen.edges.number as f64));
+    number(
+        "kept",
+        Some(judged.kept as f64 / judged.edges.max(1) as f64),
+    );
+    number("z_squared", Some(judged.z_squared));
+    number("p_value", Some(judged.log_p.exp().max(1e-300)));
+    vec![Finding {
+        kind: "moving-edges",
+        series: vec![case.index],
+        certainty: certainty(case, found, judged),
+        summary: summary(case, found, judged, turn),
+        evidence,
+        next_step: Some(
+            "bandscope record --rate 10000,7777: what drives the changes keeps its period in seconds at both rates".to_owned(),
+        ),
+    }]
+}
+
+/// The quantum as it was: nominal where the grid is bandscope's own, with the drift that was measured where it is not.
+fn quantum_s(case: Case<'_>) -> f64 {
+    let drift = case
+        .series
+        .clock
+        .drift_ppm
+        .filter(|_| !case.series.gaps_known);
+    (1.0 + drift.unwrap_or(0.0) * 1e-6) / case.series.rate_hz
+}
+
+/// The recurrence over the nearest whole number of quanta, less 1; none below half a quantum.
+fn drift(seconds: f64, quantum: f64) -> Option<f64> {
+    let quanta = (seconds / quantum).round();
+    (quanta >= 1.0).then(|| seconds / (quanta * quantum) - 1.0)
+}
+
+/// Dwell in the slowest band that has whole stays, seconds.
+fn dwell_s(case: Case<'_>) -> Option<f64> {
+    let ticks = case
+        .seen
+        .edges
+        .dwells
+        .iter()
+        .rev()
+        .find_map(|dwell| *dwell)?;
+    Some(ticks / case.series.clock.ticks_per_ns / 1e9)
+}
+
+fn certainty(case: Case<'_>, found: &Recurrence, judged: Period) -> Certainty {
+    if judged.log_p > GOOD {
+        return Certainty::Possible;
+    }
+    // Gaps are known where bandscope measured, and then the ends of quanta and the fixed-point grid are its own.
+    let own = case.series.gaps_known && !found.aligned;
+    let decided = own && judged.edges >= ENOUGH && judged.log_p < DECISIVE;
+    if decided {
+        Certainty::Certain
+    } else {
+        Certainty::Likely
+    }
+}
+
+fn summary(case: Case<'_>, found: &Recurrence, judged: Period, turn: Option<f64>) -> String {
+    let name = name(case.series);
+    let ms = |period: Period| {
+        let digits = (-(period.uncertainty * 1e3).log10()).ceil().clamp(2.0, 9.0) as usize;
+        format!("{:.digits$} ms", period.seconds * 1e3)
+    };
+    let grid = found.grid.map(ms);
+    let driven = match (found.period.map(ms), grid) {
+        (Some(period), Some(grid)) => format!("every {period}, on a grid of {grid}"),
+        (Some(period), None) => format!("every {period}"),
+        (None, Some(grid)) if judged.kept < judged.edges => format!(
+            "on a grid of {grid} ({} of {} changes)",
+            judged.kept, judged.edges
+        ),
+        (None, grid) => format!("on a grid of {}", grid.unwrap_or_default()),
+    };
+    let moves = match turn {
+        Some(turn) if turn >= 1.0 => {
+            format!(", so edge quanta drift through the picture once in {turn:.1} s")
+        }
+        _ => String::new(),
+    };
+    format!("The pace of {name} changes {driven}{moves}.")
+}
+
+/// The same period in seconds at two rates is the machine's own.
+fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
+    let rate = |index: &usize| everything.series[*index].rate_hz;
+    let first = rate(&finding.series[0]);
+    let rates_agree = finding
+        .series
+        .iter()
+        .any(|index| (rate(index) / first - 1.0).abs() > 0.01);
+    if rates_agree && finding.certainty >= Certainty::Likely {
+        finding.certainty = Certainty::Certain;
+    }
+    if finding.certainty == Certainty::Certain {
+        finding.next_step = None;
+    }
+    name_rate(finding, everything)
+}

@@ -1,0 +1,413 @@
+//! Changes of pace in time: edges, what they recur on, and what is said of them, over generated recordings and published ones.
+
+use crate::support::{analysis, counts_only, published};
+use bandscope_analysis::context::Context;
+use bandscope_analysis::derive::Deriver;
+use bandscope_analysis::detector::Detector;
+use bandscope_analysis::passes::{First, Second};
+use bandscope_analysis::report::{Certainty, Evidence, Finding, Report};
+use bandscope_analysis::survey::Survey;
+use bandscope_recording::source::InMemory;
+use bandscope_simulation::truth::Truth;
+use bandscope_simulation::{Scenario, request, synthesise};
+
+fn report(scenario: &str, rates: &[f64], kernels: &[&str], seconds: f64) -> (Report, Truth) {
+    let scenario = Scenario::parse(scenario).unwrap();
+    let (source, mut truths) = synthesise(&scenario, &request(rates, kernels, seconds)).unwrap();
+    (analysis(&source).report, truths.remove(0))
+}
+
+fn of_kind<'a>(report: &'a Report, kind: &str) -> Vec<&'a Finding> {
+    report
+        .findings
+        .iter()
+        .filter(|finding| finding.kind == kind)
+        .collect()
+}
+
+fn only<'a>(report: &'a Report, kind: &str) -> &'a Finding {
+    let found = of_kind(report, kind);
+    assert_eq!(found.len(), 1, "{kind}: {:?}", report.findings);
+    found[0]
+}
+
+#[track_caller]
+fn number(finding: &Finding, key: &str) -> f64 {
+    match finding.evidence.get(key) {
+        Some(Evidence::Number(number)) => *number,
+        other => panic!("{key} is {other:?} in {finding:?}"),
+    }
+}
+
+#[track_caller]
+fn numbers<'a>(finding: &'a Finding, key: &str) -> &'a [f64] {
+    match finding.evidence.get(key) {
+        Some(Evidence::Numbers(numbers)) => numbers,
+        other => panic!("{key} is {other:?} in {finding:?}"),
+    }
+}
+
+#[test]
+fn the_driving_period_is_found_at_either_rate() {
+    // The published X: 2 ms and 5 ppm against the quanta; and periods that are no multiple of them, under noise.
+    for (scenario, period, dwell) in [
+        ("flips:period=2.00001ms", 2.00001e-3, 1e-3),
+        (
+            "flips:period=7.3004ms,dwell=2.1ms,phase=0.31ms+noise:sigma=0.002,seed=3",
+            7.3004e-3,
+            2.1e-3,
+        ),
+        (
+            "flips:period=5.0002ms,dwell=0.412ms,ratio=1.5,phase=0.2ms+reads:sigma=20ns,seed=1",
+            5.0002e-3,
+            0.412e-3,
+        ),
+    ] {
+        for rate in [10_000.0, 7777.0] {
+            let (report, _) = report(scenario, &[rate], &["ftq-o2"], 2.0);
+            let finding = only(&report, "moving-edges");
+            let found = number(finding, "period_s");
+            // 0.02 ppm in 40 s; the error of a slope falls with the 1.5th power of the time.
+            assert!(
+                (found / period - 1.0).abs() < 0.02e-6 * 20f64.powf(1.5),
+                "{scenario} at {rate}: {found}"
+            );
+            assert!(
+                (found - period).abs() < 6.0 * number(finding, "uncertainty_s") + 1e-11,
+                "{finding:?}"
+            );
+            let found = number(finding, "dwell_s");
+            assert!(
+                (found - dwell).abs() < 0.2e-6,
+                "{scenario} at {rate}: {found}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_x_turns_as_its_period_says_and_two_rates_make_it_certain() {
+    let (report, _) = report(
+        "flips:period=2.00001ms",
+        &[10_000.0, 7777.0],
+        &["ftq-o2"],
+        2.0,
+    );
+    let finding = only(&report, "moving-edges");
+    assert_eq!(
+        (finding.certainty, &finding.series[..]),
+        (Certainty::Certain, &[0, 1][..])
+    );
+    assert!(
+        (number(finding, "drift_ppm") - 5.0).abs() < 0.01,
+        "{finding:?}"
+    );
+    assert!(
+        (number(finding, "turn_s") - 20.0).abs() < 0.05,
+        "{finding:?}"
+    );
+    assert!(
+        (number(finding, "grid_s") - 1.000_005e-3).abs() < 1e-9,
+        "{finding:?}"
+    );
+}
+
+#[test]
+fn random_stays_have_no_period() {
+    for seed in 0..6 {
+        for dwell in ["1ms", "4ms", "20ms"] {
+            let scenario = format!("states:dwell={dwell},seed={seed}");
+            let (report, _) = report(&scenario, &[10_000.0], &["ftq-o2"], 1.5);
+            assert!(
+                of_kind(&report, "moving-edges").is_empty(),
+                "{scenario}: {:?}",
+                report.findings
+            );
+            assert!(of_kind(&report, "migration").is_empty());
+        }
+    }
+}
+
+/// Edges of the first series: seconds, and whether they rose.
+fn placed(source: &InMemory) -> Vec<(f64, bool)> {
+    let context = Context::new(&source.manifest, &source.series[0]);
+    let (mut first, mut deriver) = (First::new(&context), Deriver::new());
+    source.quanta[0].for_each_chunk(&mut |chunk| {
+        deriver.feed(chunk, None, true, |derived| first.push(derived));
+    });
+    let survey = Survey::new(first, &context);
+    let extent = survey.totals.extent.unwrap();
+    let (mut second, mut deriver) = (Second::new(&survey, extent, &context), Deriver::new());
+    source.quanta[0].for_each_chunk(&mut |chunk| {
+        deriver.feed(chunk, Some(&survey.levels), true, |derived| {
+            second.push(derived)
+        });
+    });
+    second.edges.finish(&[]);
+    let kept = second.edges.kept().iter();
+    kept.map(|edge| (context.seconds(edge.ticks(0)), edge.to < edge.from))
+        .collect()
+}
+
+#[test]
+fn nine_edges_in_ten_are_found_to_a_microsecond() {
+    for scenario in [
+        "states:dwell=3ms,seed=1+noise:sigma=0.002,seed=2",
+        "states:dwell=2ms,ratio=2,seed=4+noise:sigma=0.001,seed=5",
+        "flips:period=2.00001ms+reads:sigma=20ns,seed=1",
+        "flips:period=3.3ms,dwell=0.31ms",
+    ] {
+        for rate in [10_000.0, 7777.0] {
+            let parsed = Scenario::parse(scenario).unwrap();
+            let (source, truths) =
+                synthesise(&parsed, &request(&[rate], &["ftq-o2"], 1.0)).unwrap();
+            let found = placed(&source);
+            let end = truths[0].segments[0].end;
+            let changes = truths[0]
+                .paces
+                .iter()
+                .filter(|change| change.source == Some(0) && change.at < end);
+            let (mut all, mut errors) = (0, Vec::new());
+            for change in changes {
+                let (at, rises) = (change.at / 2e9, change.slowdown <= 1.0);
+                all += 1;
+                let error = found
+                    .iter()
+                    .filter(|edge| edge.1 == rises)
+                    .map(|edge| edge.0 - at)
+                    .min_by(|a, b| a.abs().total_cmp(&b.abs()));
+                errors.extend(error.filter(|error| error.abs() < 10e-6));
+            }
+            assert!(
+                errors.len() as f64 >= 0.9 * f64::from(all),
+                "{scenario}, {rate}: {} of {all}",
+                errors.len()
+            );
+            let sd = (errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64)
+                .sqrt();
+            assert!(sd <= 1e-6, "{scenario}, {rate}: {sd}");
+        }
+    }
+}
+
+#[test]
+fn shares_of_the_time_are_true_to_half_a_percent() {
+    for scenario in [
+        "states:dwell=3ms,seed=1+noise:sigma=0.002,seed=2",
+        "states:dwell=2ms,ratio=1.5,seed=4+reads:seed=2",
+        "flips:period=5.1ms,dwell=0.35ms+tick:hz=1000,cost=2.5us,phase=0.1ms",
+    ] {
+        let (report, truth) = report(scenario, &[10_000.0], &["ftq-o2"], 2.0);
+        let finding = only(&report, "bistable-pace");
+        let mut changes = truth
+            .paces
+            .iter()
+            .filter(|change| change.source == Some(0))
+            .collect::<Vec<_>>();
+        let end = truth.segments.last().unwrap().end;
+        changes.retain(|change| change.at < end);
+        let (mut slow, mut since, mut factor) = (0.0, 0.0, 1.0);
+        for change in &changes {
+            slow += if factor > 1.0 { change.at - since } else { 0.0 };
+            (since, factor) = (change.at, change.slowdown);
+        }
+        slow += if factor > 1.0 { end - since } else { 0.0 };
+        let shares = numbers(finding, "shares");
+        assert!(
+            (shares[1] - slow / end).abs() < 0.005,
+            "{scenario}: {shares:?}, {}",
+            slow / end
+        );
+    }
+}
+
+#[test]
+fn a_second_work_kernel_decides_what_changes() {
+    // Only what goes through memory has two paces.
+    let (mine, _) = report(
+        "states:dwell=20ms,memory=1,seed=2",
+        &[10_000.0],
+        &["ftq-o2", "mulss80"],
+        4.0,
+    );
+    let finding = only(&mine, "bistable-pace");
+    assert_eq!(
+        (finding.certainty, &finding.series[..]),
+        (Certainty::Certain, &[0][..])
+    );
+    assert!(finding.next_step.is_none());
+    // All work slows by the same ratio.
+    let (all, _) = report(
+        "states:dwell=20ms,ratio=1.2,seed=2",
+        &[10_000.0],
+        &["ftq-o2", "mulss80"],
+        4.0,
+    );
+    assert!(
+        of_kind(&all, "bistable-pace").is_empty(),
+        "{:?}",
+        all.findings
+    );
+    let (one, _) = report(
+        "states:dwell=20ms,ratio=1.2,seed=2",
+        &[10_000.0],
+        &["ftq-o2"],
+        4.0,
+    );
+    assert_eq!(only(&one, "bistable-pace").certainty, Certainty::Possible);
+}
+
+#[test]
+fn a_short_pattern_alternates_and_long_ones_and_interrupts_do_not() {
+    for rate in [10_000.0, 7777.0] {
+        let (report, _) = report("alternate", &[rate], &["mulss80"], 1.0);
+        let finding = only(&report, "alternating-bands");
+        assert_eq!(finding.certainty, Certainty::Likely);
+        assert_eq!(number(finding, "pattern_quanta"), 4.0);
+        assert_eq!(numbers(finding, "shares"), [0.25, 0.75]);
+        let paces = numbers(finding, "ns_per_unit");
+        assert!((paces[0] / paces[1] - 0.987).abs() < 2e-4, "{paces:?}");
+        assert!(
+            of_kind(&report, "moving-edges").is_empty()
+                && of_kind(&report, "bistable-pace").is_empty()
+        );
+    }
+    for scenario in [
+        "quiet",
+        "unit:ratio=1.3",
+        "alternate:period=16",
+        "pages:quanta=4,cost=100ns",
+        "tick:hz=2500,cost=2.5us",
+        "tick:hz=5000,cost=300ns",
+        "flips",
+    ] {
+        let (report, _) = report(scenario, &[10_000.0, 7777.0], &["mulss80"], 2.0);
+        let found = of_kind(&report, "alternating-bands");
+        assert!(
+            found
+                .iter()
+                .all(|finding| finding.certainty < Certainty::Likely),
+            "{scenario}: {found:?}"
+        );
+        if scenario != "flips" {
+            assert!(
+                of_kind(&report, "moving-edges").is_empty(),
+                "{scenario}: {:?}",
+                report.findings
+            );
+        }
+    }
+}
+
+#[test]
+fn a_phase_that_steps_is_a_migration() {
+    let (stepped, truth) = report(
+        "flips:period=2.00001ms+jump:every=0.5",
+        &[10_000.0],
+        &["ftq-o2"],
+        2.0,
+    );
+    let finding = only(&stepped, "migration");
+    assert_eq!(finding.certainty, Certainty::Possible);
+    assert!(
+        (number(finding, "jump_s") - 300e-6).abs() < 1e-6,
+        "{finding:?}"
+    );
+    let first = truth.jumps[0].at / 2e9;
+    assert!(
+        (number(finding, "first_s") - first).abs() < 4e-3,
+        "{finding:?} {first}"
+    );
+    assert!((number(only(&stepped, "moving-edges"), "period_s") / 2.00001e-3 - 1.0).abs() < 1e-6);
+    let (moved, truth) = report("flips+jump:every=0.5,cpu=1", &[10_000.0], &["ftq-o2"], 2.0);
+    let finding = only(&moved, "migration");
+    assert_eq!(finding.certainty, Certainty::Certain);
+    let end = truth.segments.last().unwrap().end;
+    let changes = truth.jumps.iter().filter(|jump| jump.at < end).count();
+    assert_eq!(number(finding, "changes"), changes as f64);
+}
+
+#[test]
+fn isolated_quanta_between_levels_are_edge_pairs() {
+    let (report, truth) = report("states:dwell=4ms,seed=1", &[10_000.0], &["ftq-o2"], 1.0);
+    let finding = only(&report, "edge-pairs");
+    assert_eq!(finding.certainty, Certainty::Certain);
+    assert!(
+        number(finding, "number") > 0.85 * (truth.paces.len() - 1) as f64,
+        "{finding:?}"
+    );
+    for count in numbers(finding, "counts") {
+        assert!((781.0..4173.0).contains(count));
+    }
+}
+
+#[test]
+fn the_published_rows_sit_on_a_grid_of_a_millisecond() {
+    for (name, kept) in [("spr-10khz-a.dat", 1.0), ("spr-10khz-b.dat", 2.0 / 3.0)] {
+        let report = analysis(&published(name)).report;
+        let finding = only(&report, "moving-edges");
+        assert!(finding.certainty < Certainty::Certain);
+        assert!(
+            (number(finding, "grid_s") - 1e-3).abs() < 1e-9,
+            "{finding:?}"
+        );
+        assert!((number(finding, "kept") - kept).abs() < 1e-9, "{finding:?}");
+        let dwell = number(finding, "dwell_s");
+        assert!((dwell - 1003.6e-6).abs() < 2.5e-6, "{name}: {dwell}");
+        if kept == 1.0 {
+            assert!((dwell - 1003.64e-6).abs() < 0.2e-6, "{dwell}");
+        }
+        let pairs = only(&report, "edge-pairs");
+        assert!(pairs.certainty < Certainty::Certain);
+        if name.contains("-a") {
+            assert_eq!(numbers(pairs, "counts"), [2830.0, 2000.0]);
+        }
+    }
+    let aligned = analysis(&published("aligned-interference.dat")).report;
+    assert!(
+        of_kind(&aligned, "moving-edges").is_empty() && of_kind(&aligned, "edge-pairs").is_empty()
+    );
+}
+
+/// Two paces that change on a grid of a millisecond after a random number of its periods.
+fn locked_to_a_grid(seed: u64, rows: usize) -> Vec<u32> {
+    let mut random = crate::support::Random(seed);
+    let (mut now, mut slow, mut left) = (0.0f64, false, 1u32);
+    let mut next = 0.000_37;
+    (1..=rows)
+        .map(|k| {
+            let end = k as f64 * 1e-4;
+            let mut units = 0.0;
+            while now < end {
+                let until = end.min(next);
+                units += (until - now) / if slow { 128.2e-9 } else { 23.96e-9 };
+                now = until;
+                if now >= next {
+                    left -= 1;
+                    next += 1.000_002e-3;
+                    if left == 0 {
+                        slow = !slow;
+                        left = 1 + (8.0 * random.uniform()) as u32;
+                    }
+                }
+            }
+            units as u32
+        })
+        .collect()
+}
+
+#[test]
+fn random_stays_on_a_grid_have_a_grid_and_no_period() {
+    for seed in 0..4 {
+        let counts = locked_to_a_grid(seed, 20_000);
+        let starts: Vec<u64> = (0..counts.len() as u64).map(|k| k * 100_000).collect();
+        let report = analysis(&counts_only(&counts, &starts)).report;
+        let finding = only(&report, "moving-edges");
+        assert_eq!(finding.certainty, Certainty::Likely);
+        assert!(
+            (number(finding, "grid_s") / 1.000_002e-3 - 1.0).abs() < 1e-7,
+            "{finding:?}"
+        );
+        assert!(!finding.evidence.contains_key("period_s"), "{finding:?}");
+    }
+}
