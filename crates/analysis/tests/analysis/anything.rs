@@ -13,7 +13,8 @@ use proptest::prelude::*;
 /// at keys that may be `null`.
 fn assert_finite(report: &Report) {
     fn walk(path: &str, value: &serde_json::Value) {
-        const NULLABLE: [&str; 14] = [
+        const NULLABLE: [&str; 15] = [
+            "band",
             "cpu",
             "error_ppm",
             "drift_ppm",
