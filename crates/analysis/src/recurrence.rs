@@ -25,7 +25,7 @@ const NARROW: f64 = 0.02;
 /// Edges in a row that agree on another phase: a step of the phase.
 const STEP: usize = 5;
 /// Pieces of a line: one, and one more for so many edges. More are no steps but no period.
-const PIECE: usize = 64;
+const PIECE: usize = 24;
 /// Share of random edges that may keep a grid: of the edges within 2 % of a period each side, 4 % do.
 const GRID: f64 = 0.6;
 /// Chance of a common grid of two phases by accident, above which none is stated.

@@ -9,7 +9,7 @@
 
 use super::frequency_steps::is_frequency;
 use super::{Case, Everything, Phenomenon, is_alone, name, name_rate};
-use crate::report::{Band, Certainty, Evidence, Finding};
+use crate::report::{Band, Certainty, Evidence, Finding, Series};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: "bistable-pace",
@@ -36,8 +36,10 @@ const SMALLEST: f64 = 0.005;
 
 /// Changes of pace after which a work kernel that alternates with this one would have shown them too.
 const ENOUGH: u64 = 8;
-/// Ratios of two work kernels within this are the same.
-const SAME_RATIO: f64 = 0.02;
+/// Logarithms of the ratios of two work kernels within this share of each other are the same.
+const SAME_DISTANCE: f64 = 0.15;
+/// Share of the logarithm of the ratio below which another work kernel does not show it.
+const ABSENT: f64 = 0.3;
 /// Share of the quantum by which a dwell of three may be short.
 const PLACED: f64 = 0.05;
 
@@ -141,53 +143,46 @@ fn join(pace: &mut Pace, band: &Band, held: bool) {
 fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     let first = finding.series[0];
     let mine = &everything.series[first];
-    let ratio = ratio(everything, first);
-    let others: Vec<f64> = (0..everything.series.len())
-        .filter(|&index| {
-            let other = &everything.series[index];
-            (other.cpu, &other.origin) == (mine.cpu, &mine.origin) && other.kernel != mine.kernel
-        })
-        .map(|index| self::ratio(everything, index))
-        .collect();
-    let same = |other: &f64| (other / ratio - 1.0).abs() <= SAME_RATIO;
-    let seen: u64 = finding
-        .series
-        .iter()
-        .map(|&index| everything.seen[index].edges.number)
-        .sum();
-    let agrees = others.iter().any(same);
-    if !others.is_empty() && agrees && ratio <= FREQUENCY {
+    let ratio = span(mine);
+    let (mut agree, mut differ) = (0, 0);
+    for (other, seen) in everything.series.iter().zip(everything.seen) {
+        let related = (other.cpu, &other.origin) == (mine.cpu, &mine.origin);
+        if !related || other.kernel == mine.kernel {
+            continue;
+        }
+        let distance = span(other).ln() / ratio.ln();
+        // A clock that steps need not have been at all its steps in both.
+        let clock = distance >= ABSENT && is_frequency(&other.bands, &seen.stays);
+        if (distance - 1.0).abs() <= SAME_DISTANCE || clock {
+            agree += 1;
+        } else {
+            differ += 1;
+        }
+    }
+    if agree > 0 && ratio <= FREQUENCY {
         return false;
     }
-    if others.is_empty() || agrees || seen < ENOUGH {
+    let edges = finding
+        .series
+        .iter()
+        .map(|&index| everything.seen[index].edges.number);
+    if agree == 0 && differ > 0 && edges.sum::<u64>() >= ENOUGH {
+        finding.certainty = Certainty::Certain;
+        finding.next_step = None;
+    } else if is_frequency(&mine.bands, &everything.seen[first].stays) {
         // Steps of one clock are no states of their own, unless another work kernel rules the clock out.
-        if is_frequency(&mine.bands, &everything.seen[first].stays) {
-            return false;
-        }
-        if is_alone(finding, everything) {
-            finding.certainty = finding.certainty.min(Certainty::Possible);
-        }
-        return name_rate(finding, everything);
+        return false;
+    } else if is_alone(finding, everything) {
+        finding.certainty = finding.certainty.min(Certainty::Possible);
     }
-    finding.certainty = Certainty::Certain;
-    finding.next_step = None;
     name_rate(finding, everything)
 }
 
-/// Slowest over fastest pace of a series, or 1.
-fn ratio(everything: Everything<'_>, index: usize) -> f64 {
-    let case = Case {
-        index,
-        series: &everything.series[index],
-        seen: &everything.seen[index],
-    };
-    let paces = paces(case);
-    let mut shown = paces
-        .iter()
-        .filter(|pace| pace.share >= SMALLEST)
-        .map(|pace| pace.ns_per_unit);
+/// Slowest over fastest band of a series; 1 where there is one.
+fn span(series: &Series) -> f64 {
+    let mut shown = series.bands.iter().filter(|band| band.share >= SMALLEST);
     match (shown.next(), shown.next_back()) {
-        (Some(fastest), Some(slowest)) => slowest / fastest,
+        (Some(fastest), Some(slowest)) => slowest.ns_per_unit / fastest.ns_per_unit,
         _ => 1.0,
     }
 }
