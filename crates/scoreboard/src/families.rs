@@ -1,0 +1,475 @@
+//! The parameter space: one family of scenes a kind of finding, the quiet machine, pairs, and scenes made to be confused.
+//!
+//! Ranges are those in which the data can show the phenomenon by the formulas of METHOD.md, not those in which the detectors
+//! happen to succeed: a pace must differ by more than the noise, a stay must last three quanta, a loss must be
+//! worth more than a tick of the clock. Each range says what bounds it.
+
+use crate::draw::{Draw, Noise};
+use crate::scene::{Expected, Scene, Tolerance};
+use Tolerance::{Absolute, Relative};
+
+/// Scenes that show one kind of finding.
+pub struct Family {
+    /// The kind, or what the scenes are.
+    pub name: &'static str,
+    /// Draws one.
+    pub draw: fn(&mut Draw) -> Scene,
+}
+
+/// One family for each kind of finding that quanta and gaps can show.
+pub const KINDS: &[Family] = &[
+    Family {
+        name: "quantisation",
+        draw: quantisation,
+    },
+    Family {
+        name: "alternating-bands",
+        draw: alternating,
+    },
+    Family {
+        name: "bistable-pace",
+        draw: bistable,
+    },
+    Family {
+        name: "sub-loop-mixture",
+        draw: mixture,
+    },
+    Family {
+        name: "frequency-steps",
+        draw: frequency,
+    },
+    Family {
+        name: "moving-edges",
+        draw: moving_edges,
+    },
+    Family {
+        name: "edge-pairs",
+        draw: edge_pairs,
+    },
+    Family {
+        name: "periodic-interference",
+        draw: tick,
+    },
+    Family {
+        name: "sampling-artefact",
+        draw: artefact,
+    },
+    Family {
+        name: "alias",
+        draw: alias,
+    },
+    Family {
+        name: "clock-drift",
+        draw: drift,
+    },
+    Family {
+        name: "warm-up",
+        draw: warm_up,
+    },
+    Family {
+        name: "interrupt-helps",
+        draw: helps,
+    },
+    Family {
+        name: "interrupted-loop",
+        draw: interrupted,
+    },
+    Family {
+        name: "migration",
+        draw: migration,
+    },
+];
+
+/// Nothing happens but noise.
+pub const QUIET: Family = Family {
+    name: "quiet",
+    draw: quiet,
+};
+/// Two phenomena at once.
+pub const PAIRS: Family = Family {
+    name: "pairs",
+    draw: pairs,
+};
+
+fn quiet(draw: &mut Draw) -> Scene {
+    let noise = draw.noise();
+    // Any unit, so that counts sit anywhere between two whole numbers.
+    let scenario = format!("unit:ratio={:.5}", draw.uniform(0.8, 1.4));
+    draw.scene(&scenario, noise)
+}
+
+fn quantisation(draw: &mut Draw) -> Scene {
+    // Two counts hold 95 % of the band only while the pace wanders by less than 1/count.
+    let noise = draw.one_of(&[Noise::None, Noise::Weak]);
+    let rate = draw.one_of(&[10_000.0, 7_777.0]);
+    // The lesser count holds at least 4 %: the fractional part of the number of units in a quantum is away from 0 and 1.
+    let units = draw.uniform(600.0, 1100.0).floor() + draw.uniform(0.04, 0.96);
+    let ratio = 1e9 / rate / units / 112.25;
+    let mut scene = draw.scene(&format!("unit:ratio={ratio:.7}"), noise);
+    scene.rates_hz = vec![rate];
+    scene.expecting(Expected::new("quantisation").decided(true))
+}
+
+fn alternating(draw: &mut Draw) -> Scene {
+    let noise = draw.one_of(&[Noise::None, Noise::Weak]);
+    let period = draw.one_of(&[2, 3, 4, 5]);
+    // Further apart than counts (1/900) and the noise; nearer than what is bistable by its distance alone.
+    let ratio = if draw.chance(0.5) {
+        1.0 - draw.log_uniform(0.006, 0.05)
+    } else {
+        1.0 + draw.log_uniform(0.006, 0.05)
+    };
+    draw.scene(
+        &format!("alternate:period={period},ratio={ratio:.5}"),
+        noise,
+    )
+    .expecting(Expected::new("alternating-bands"))
+}
+
+/// A pace that flips: a scene, its ratio, its period and the stay in the slow pace.
+struct Flips {
+    scenario: String,
+    period: f64,
+    dwell: f64,
+    ratio: f64,
+    decidable: bool,
+}
+
+fn flips(draw: &mut Draw) -> Flips {
+    let decidable = draw.chance(0.5);
+    // Without a second work kernel a ratio of two might be a frequency; with one, 1.1 is enough.
+    let ratio = draw.log_uniform(if decidable { 1.1 } else { 2.2 }, 7.0);
+    // Each stay lasts four quanta of the lower rate or more.
+    let period = draw.log_uniform(1.5e-3, 40e-3);
+    let shortest = 4.0 / 7777.0;
+    let dwell = draw.uniform(shortest, period - shortest);
+    let memory = u8::from(decidable);
+    let phase = draw.uniform(0.0, period);
+    Flips {
+        scenario: format!(
+            "flips:ratio={ratio:.4},period={period:.9},dwell={dwell:.9},phase={phase:.9},memory={memory}"
+        ),
+        period,
+        dwell,
+        ratio,
+        decidable,
+    }
+}
+
+/// A scene that flips, before anything is expected of it.
+fn flipping(draw: &mut Draw, flips: &Flips) -> Scene {
+    let noise = draw.noise();
+    let scene = draw.scene(&flips.scenario, noise);
+    if flips.decidable {
+        scene.on_two_kernels()
+    } else {
+        scene
+    }
+}
+
+fn bistable_of(scene: &Scene, flips: &Flips) -> Expected {
+    let slow = flips.dwell / flips.period;
+    let unit = if flips.decidable { 23.96 } else { 112.25 };
+    let _ = scene;
+    Expected::new("bistable-pace")
+        .with_list("ns_per_unit", &[unit, unit * flips.ratio], Relative(0.02))
+        .with_list("shares", &[1.0 - slow, slow], Absolute(0.05))
+        .decided(flips.decidable)
+}
+
+fn bistable(draw: &mut Draw) -> Scene {
+    if draw.chance(0.4) {
+        return states(draw);
+    }
+    let flips = flips(draw);
+    let scene = flipping(draw, &flips);
+    let expected = bistable_of(&scene, &flips);
+    scene
+        .expecting(expected)
+        .allowing_kinds(&["edge-pairs", "moving-edges"])
+}
+
+fn states(draw: &mut Draw) -> Scene {
+    let decidable = draw.chance(0.5);
+    let ratio = draw.log_uniform(if decidable { 1.1 } else { 2.2 }, 7.0);
+    // Long enough for three quanta in nearly all stays, short enough for stays in every series.
+    let dwell = draw.log_uniform(5e-3, 200e-3);
+    let noise = draw.noise();
+    let scenario = format!(
+        "states:ratio={ratio:.4},dwell={dwell:.6},memory={}",
+        u8::from(decidable)
+    );
+    let scene = draw.scene(&scenario, noise);
+    let scene = if decidable {
+        scene.on_two_kernels()
+    } else {
+        scene
+    };
+    let unit = if decidable { 23.96 } else { 112.25 };
+    scene
+        .expecting(
+            Expected::new("bistable-pace")
+                .with_list("ns_per_unit", &[unit, unit * ratio], Relative(0.02))
+                .decided(decidable),
+        )
+        .allowing_kinds(&["edge-pairs"])
+}
+
+fn mixture(draw: &mut Draw) -> Scene {
+    let noise = draw.noise();
+    // The fractions that FTQ's two inner loops of 32 and 31 turns make.
+    let fraction = draw.one_of(&[32.0 / 63.0, 31.0 / 63.0]);
+    let ratio = draw.log_uniform(2.2, 7.0);
+    let dwell = draw.log_uniform(2e-3, 50e-3);
+    let scenario = format!("mixture:ratio={ratio:.4},fraction={fraction:.5},dwell={dwell:.6}");
+    let mut scene = draw.scene(&scenario, noise);
+    scene.kernels = vec![draw.one_of(&["ftq-o2", "ftq-unrolled", "ftq-o0"])];
+    scene
+        .expecting(Expected::new("sub-loop-mixture").with("fraction", fraction, Absolute(0.01)))
+        .allowing_kinds(&["bistable-pace", "edge-pairs"])
+}
+
+fn frequency(draw: &mut Draw) -> Scene {
+    let noise = draw.noise();
+    let top = draw.one_of(&[28, 30, 32, 34, 36, 38, 40]);
+    let low = top - draw.one_of(&[3, 4, 5, 6, 8]);
+    let dwell = draw.log_uniform(20e-3, 150e-3);
+    let scene = draw.scene(
+        &format!("frequency:top={top},low={low},dwell={dwell:.6}"),
+        noise,
+    );
+    let decidable = draw.chance(0.5);
+    let scene = if decidable {
+        scene.on_two_kernels()
+    } else {
+        scene
+    };
+    scene
+        .expecting(Expected::new("frequency-steps").decided(decidable))
+        .allowing_kinds(&["edge-pairs"])
+}
+
+fn moving_edges(draw: &mut Draw) -> Scene {
+    let flips = flips(draw);
+    let scene = flipping(draw, &flips);
+    let decidable = scene.two_rates();
+    let expected = Expected::new("moving-edges")
+        .with("period_s", flips.period, Relative(1e-5))
+        .with("dwell_s", flips.dwell, Absolute(2e-6))
+        .decided(decidable);
+    scene
+        .expecting(expected)
+        .allowing_kinds(&["edge-pairs", "bistable-pace"])
+}
+
+fn edge_pairs(draw: &mut Draw) -> Scene {
+    let flips = flips(draw);
+    flipping(draw, &flips)
+        .expecting(Expected::new("edge-pairs").decided(true))
+        .allowing_kinds(&["moving-edges", "bistable-pace"])
+}
+
+/// A timer tick: scenario, frequency, cost.
+fn ticking(draw: &mut Draw) -> (String, f64) {
+    let hz = if draw.chance(0.7) {
+        draw.one_of(&[100.0, 250.0, 300.0, 1000.0, 1024.0])
+    } else {
+        draw.log_uniform(40.0, 2500.0)
+    };
+    // From a tenth of the gap threshold, which the residual must show, to a long interrupt.
+    let cost = draw.log_uniform(150e-9, 12e-6);
+    let phase = draw.uniform(0.0, 1.0 / hz);
+    (
+        format!("tick:hz={hz:.6},cost={cost:.10},phase={phase:.9}"),
+        hz,
+    )
+}
+
+fn tick(draw: &mut Draw) -> Scene {
+    let noise = draw.one_of(&[Noise::None, Noise::Weak]);
+    let (scenario, hz) = ticking(draw);
+    draw.scene(&scenario, noise)
+        .expecting(Expected::new("periodic-interference").with("frequency_hz", hz, Relative(1e-4)))
+}
+
+fn artefact(draw: &mut Draw) -> Scene {
+    let noise = draw.one_of(&[Noise::None, Noise::Weak]);
+    let quanta = draw.one_of(&[64.0, 128.0, 170.0, 256.0, 512.0]);
+    let cost = draw.log_uniform(40e-9, 450e-9);
+    let mut scene = draw.scene(&format!("pages:quanta={quanta},cost={cost:.10}"), noise);
+    // One rate cannot tell it from a tick, whatever its period.
+    scene.rates_hz = vec![10_000.0, 7_777.0];
+    scene.expecting(
+        Expected::new("sampling-artefact")
+            .with("period_quanta", quanta, Relative(1e-3))
+            .with("ns_per_event", cost * 1e9, Relative(0.5))
+            .decided(true),
+    )
+}
+
+fn alias(draw: &mut Draw) -> Scene {
+    let noise = draw.one_of(&[Noise::None, Noise::Weak]);
+    // Above half the faster rate; an event a unit or more (112 ns) would be no event.
+    let hz = draw.log_uniform(6e3, 150e3);
+    let cost = draw.log_uniform(30e-9, 300e-9).min(0.2 / hz);
+    let mut scene = draw.scene(&format!("tick:hz={hz:.6},cost={cost:.10}"), noise);
+    scene.rates_hz = vec![10_000.0, 7_777.0];
+    scene.seconds = 20.0;
+    scene.expecting(
+        Expected::new("alias")
+            .with("frequency_hz", hz, Absolute(0.5))
+            .decided(true),
+    )
+}
+
+fn drift(draw: &mut Draw) -> Scene {
+    let noise = draw.noise();
+    let sign = draw.one_of(&[-1.0, 1.0]);
+    let cause = draw.one_of(&["truncation", "known", "unknown"]);
+    match cause {
+        "truncation" => {
+            // 0.1 to 0.9 of a tick short: 0.5 to 4.5 ppm at 2 GHz.
+            let rate = 10_000.0;
+            let ticks = (draw.uniform(1.8e5, 3.2e5)).floor() + draw.uniform(0.1, 0.9);
+            let ghz = ticks * rate / 1e9;
+            let mut scene = draw.scene(&format!("clock:ghz={ghz:.12}+truncation"), noise);
+            scene.rates_hz = vec![rate];
+            let ppm = (ticks.floor() / ticks - 1.0) * 1e6;
+            scene.expecting(
+                Expected::new("clock-drift")
+                    .with("drift_ppm", ppm, Absolute(0.1))
+                    .saying("cause", "truncation")
+                    .decided(true),
+            )
+        }
+        known => {
+            let ppm = sign * draw.log_uniform(60.0, 3000.0);
+            let printed = u8::from(known == "unknown");
+            draw.scene(&format!("drift:ppm={ppm:.3},printed={printed}"), noise)
+                .expecting(
+                    Expected::new("clock-drift")
+                        // Of a drift that calibration knows nobody asks for the third digit.
+                        .with("drift_ppm", ppm, Relative(0.02))
+                        .saying("cause", "calibration")
+                        .decided(known == "known"),
+                )
+        }
+    }
+}
+
+fn warm_up(draw: &mut Draw) -> Scene {
+    let noise = draw.one_of(&[Noise::None, Noise::Weak]);
+    let duration = draw.log_uniform(60e-3, 800e-3);
+    let ratio = 1.0 + draw.log_uniform(0.02, 0.5);
+    draw.scene(
+        &format!("warmup:duration={duration:.6},ratio={ratio:.4}"),
+        noise,
+    )
+    .expecting(Expected::new("warm-up").with("duration_s", duration, Absolute(0.02)))
+    .allowing_tick(100.0)
+}
+
+fn helps(draw: &mut Draw) -> Scene {
+    let noise = draw.noise();
+    let hz = draw.log_uniform(20.0, 250.0);
+    // The pace falls back before every other interrupt or so: else there is little to count.
+    let decay = draw.uniform(0.3, 1.5) / hz;
+    let ratio = draw.log_uniform(1.3, 5.0);
+    let up = draw.uniform(0.4, 1.0);
+    let scenario =
+        format!("helps:hz={hz:.4},decay={decay:.6},ratio={ratio:.4},up={up:.3},poisson=1");
+    draw.scene(&scenario, noise)
+        .expecting(Expected::new("interrupt-helps"))
+        .allowing_kinds(&["bistable-pace", "edge-pairs"])
+}
+
+fn interrupted(draw: &mut Draw) -> Scene {
+    let noise = draw.noise();
+    let hz = draw.log_uniform(50.0, 1000.0);
+    let factor = draw.log_uniform(1.5, 6.0);
+    let cost = draw.log_uniform(1e-6, 10e-6);
+    draw.scene(
+        &format!("interrupted:hz={hz:.4},factor={factor:.4},cost={cost:.9}"),
+        noise,
+    )
+    .expecting(
+        Expected::new("interrupted-loop")
+            .with("slope", factor, Relative(0.05))
+            .with("intercept_us", cost * 1e6, Absolute(0.5)),
+    )
+    .allowing_tick(hz)
+}
+
+fn migration(draw: &mut Draw) -> Scene {
+    let flips = flips(draw);
+    let every = draw.uniform(0.7, 2.0);
+    let size = draw.uniform(0.2, 0.8) * flips.period;
+    let noise = draw.noise();
+    let scenario = format!(
+        "{}+jump:every={every:.4},size={size:.9},cpu=1",
+        flips.scenario
+    );
+    draw.scene(&scenario, noise)
+        .expecting(Expected::new("migration").decided(true))
+        .allowing_kinds(&["edge-pairs", "bistable-pace", "moving-edges"])
+}
+
+/// Phenomena that can happen on one machine at once, each drawn as in its own family.
+fn pairs(draw: &mut Draw) -> Scene {
+    // Where both would change the pace, or both be periodic in the residual, one hides the other by definition.
+    let pick = draw.one_of(&[
+        (
+            tick as fn(&mut Draw) -> Scene,
+            artefact as fn(&mut Draw) -> Scene,
+        ),
+        (tick, drift),
+        (tick, warm_up),
+        (bistable, tick),
+        (frequency, tick),
+        (moving_edges, drift),
+        (bistable, warm_up),
+        (helps, drift),
+        (interrupted, artefact),
+        (alternating, tick),
+    ]);
+    let (first, second) = ((pick.0)(draw), (pick.1)(draw));
+    join(first, second)
+}
+
+fn join(first: Scene, second: Scene) -> Scene {
+    let two = first.two_rates() && second.two_rates();
+    let undecided = |mut expected: Expected| {
+        expected.decidable &= two;
+        expected
+    };
+    let one_rate = first.rates_hz.len() < second.rates_hz.len();
+    // The second scene's own noise is left out: the first brings some.
+    let second_scenario = second.scenario.split('+').take_while(|part| {
+        !["noise", "reads", "tasks", "quiet"]
+            .iter()
+            .any(|name| part.starts_with(name))
+    });
+    let second_scenario: Vec<&str> = second_scenario.collect();
+    Scene {
+        scenario: format!("{}+{}", second_scenario.join("+"), first.scenario),
+        rates_hz: if one_rate
+            && second
+                .expected
+                .iter()
+                .all(|e| e.kind != "sampling-artefact")
+        {
+            first.rates_hz
+        } else {
+            second.rates_hz
+        },
+        kernels: first.kernels,
+        seconds: first.seconds.max(second.seconds),
+        expected: first
+            .expected
+            .into_iter()
+            .chain(second.expected)
+            .map(undecided)
+            .collect(),
+        allowed: first.allowed.into_iter().chain(second.allowed).collect(),
+    }
+}
