@@ -14,9 +14,10 @@ use crate::detector::Detector;
 
 /// Bits of the mantissa that are dropped: 10 of 52 are kept.
 const SHIFT: u32 = 42;
-/// Paces of 2^-6 to 2^34 ticks per unit (7 s at 2.3 GHz); what lies outside counts in the end bins.
-const OCTAVES: usize = 40;
-const FIRST: u64 = (1023 - 6) << 10;
+/// Paces of 2^-17 to 2^34 ticks per unit: from the largest count there is in a quantum of 33 us in nanoseconds, to units of 7 s
+/// at 2.3 GHz; what lies outside counts in the end bins.
+const OCTAVES: usize = 51;
+const FIRST: u64 = (1023 - 17) << 10;
 /// Number of bins.
 pub const BINS: usize = OCTAVES << 10;
 

@@ -11,6 +11,9 @@ use bandscope_recording::read::ReadWarning;
 const PARTIAL: &str = "partial-recording";
 /// Quanta below which shares and periods mean little.
 const SHORT: u64 = 1000;
+/// A quantum that is longer or shorter than its rate says by more than this is another quantum. Truncation and calibration are
+/// a thousandth at most.
+const OTHER_QUANTUM: f64 = 0.01;
 /// Load per CPU above which others take time.
 const LOAD: f64 = 0.5;
 /// Share of a CPU of another task that is worth naming.
@@ -231,6 +234,24 @@ fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
                 series.quanta
             ),
             Some("Record for ten seconds or longer."),
+        ));
+    }
+    let quanta_per_second = series.quanta as f64 / series.duration_s;
+    if series.quanta > 0 && (quanta_per_second / series.rate_hz - 1.0).abs() > OTHER_QUANTUM {
+        warnings.push(warning(
+            "rate-mismatch",
+            format!(
+                "{what}: the times say {quanta_per_second:.1} quanta a second, the rate {} Hz.",
+                series.rate_hz
+            ),
+            Some("Do not trust shares, drift and frequencies; the clock or the rate that was given is wrong."),
+        ));
+    }
+    if series.units > 0 && series.bands.is_empty() {
+        warnings.push(warning(
+            "no-band",
+            format!("{what}: no pace recurs, so there is nothing to hold losses and changes of pace against."),
+            Some("Record for ten seconds or longer, on a quieter CPU."),
         ));
     }
     if series

@@ -7,3 +7,4 @@ mod limits;
 mod published;
 mod support;
 mod trends;
+mod worst;
