@@ -4,7 +4,8 @@ use crate::tally::{Share, Tally, median_and_95};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Kinds that say the CPU was slow, and those that say it was away.
+/// Kinds that say the CPU was slow, and those that say it was away. What interrupts do to the pace is both, and stands in
+/// neither.
 const PACE: &[&str] = &[
     "bistable-pace",
     "alternating-bands",
@@ -12,8 +13,6 @@ const PACE: &[&str] = &[
     "frequency-steps",
     "moving-edges",
     "edge-pairs",
-    "interrupt-helps",
-    "interrupted-loop",
 ];
 const INTERFERENCE: &[&str] = &["periodic-interference", "alias"];
 
