@@ -7,6 +7,7 @@ use crate::derive::Deriver;
 use crate::detector::Detector;
 use crate::findings::{self, Seen};
 use crate::gaps::Statistics;
+use crate::kept::Track;
 use crate::ledger::{Account, Books};
 use crate::passes::{First, Second};
 use crate::pyramid::{Pyramid, Spectrum};
@@ -101,6 +102,8 @@ struct Concluded {
     series: report::Series,
     pyramid: Pyramid,
     seen: Seen,
+    /// Of each signal of the residual.
+    tracks: Vec<Option<Track>>,
 }
 
 fn conclude(
@@ -133,10 +136,14 @@ fn conclude(
             .map(|tick| context.seconds(tick.saturating_sub(origin) as f64)),
         migrations: totals.migrations,
         quantisation: pass.counts.clone().finish(context),
+        aliases: Vec::new(),
     };
     let (total, residual) = pass.spectra.report(context);
     let mut signals = all_signals(survey, &pass, gaps, &residual, &account, context);
     signals::rank(&mut signals, resolution_ns(survey, &seen, context));
+    let main = survey.modes.get(usize::from(survey.main_band()));
+    let unit = main.map(|mode| mode.centre);
+    let tracks = signals::follow(&mut signals, &pass.kept, unit, context);
     let report = report::Series {
         cpu: series.cpu,
         rate_hz: context.rate_hz,
@@ -176,6 +183,7 @@ fn conclude(
         series: report,
         pyramid,
         seen,
+        tracks,
     }
 }
 
@@ -244,12 +252,19 @@ fn assemble(
     let mut series = Vec::new();
     let mut pyramids = Vec::new();
     let mut seen = Vec::new();
+    let mut tracks = Vec::new();
     for result in results {
         series.push(result.series);
         pyramids.push(result.pyramid);
         seen.push(result.seen);
+        tracks.push(result.tracks);
     }
-    signals::settle_origins(&mut series);
+    for (seen, aliases) in seen
+        .iter_mut()
+        .zip(signals::settle_origins(&mut series, tracks))
+    {
+        seen.aliases = aliases;
+    }
     let mut report = Report {
         schema: report::SCHEMA,
         inputs: inputs.to_vec(),

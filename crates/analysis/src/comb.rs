@@ -15,6 +15,13 @@ const MOST: usize = 8;
 /// Teeth between those of a comb make a lower fundamental if none has less than this share of the power of the one
 /// known: impulses have equal teeth, while times rounded to bins leave faint ones between.
 const BETWEEN: f64 = 0.05;
+/// Power over the background from which on a single tooth may be seen, and most teeth that are folded back.
+const VISIBLE: f64 = 6.0;
+const FOLDED: u32 = 64;
+/// How many times more power than predicted a harmonic may have: several share a bin, and a line between two fills both.
+const MORE: f64 = 16.0;
+/// Teeth of a comb that may be the one line of which all others are harmonics.
+const STRONGEST: usize = 4;
 /// A comb is reported below this corrected p-value.
 pub const SIGNIFICANT: f64 = 1e-3;
 
@@ -34,6 +41,8 @@ pub struct Search<'a> {
     /// The background is at least this share of the mean power. A train of nothing but equal periods has none of
     /// its own, and its side lobes would stand out of that.
     pub floor: f64,
+    /// Whether harmonics above the last bin are folded back, as those of sampled losses are.
+    pub folds: bool,
 }
 
 /// A comb that was found.
@@ -132,7 +141,16 @@ impl Search<'_> {
         }
         let (log_p, fundamental, teeth) = best?;
         let trials = (white.len() * TEETH.len()) as f64;
-        let fundamental = self.refine(white, self.subharmonic(white, fundamental));
+        let (fundamental, teeth) = match self.explained_by_one(white, fundamental, teeth) {
+            Some(line) => (line, 1),
+            None => {
+                // A harmonic that was folded back between the teeth is no tooth of a lower fundamental.
+                let mut plain = white.to_vec();
+                self.mask_folded(&mut plain, fundamental);
+                let lower = self.subharmonic(&plain, fundamental);
+                (self.refine(white, lower), teeth)
+            }
+        };
         let (harmonics, excess) = self.standing_out(white, fundamental);
         Some(Comb {
             fundamental,
@@ -141,6 +159,55 @@ impl Search<'_> {
             log_p: (log_p + trials.ln()).min(0.0),
             excess,
         })
+    }
+
+    /// The tooth, one of the strongest, whose own harmonics, those folded back among them, are all that the comb holds. A strong line has
+    /// many, and some comb always catches several.
+    fn explained_by_one(&self, white: &[f64], fundamental: f64, teeth: usize) -> Option<f64> {
+        if !self.folds || teeth == 1 {
+            return None;
+        }
+        let bins: Vec<usize> = (1..=teeth)
+            .map(|h| (h as f64 * fundamental).round() as usize)
+            .filter(|&bin| bin > 0 && bin + 1 < white.len())
+            .collect();
+        let mut strongest = bins.clone();
+        strongest.sort_by(|&a, &b| white[b].total_cmp(&white[a]));
+        strongest.into_iter().take(STRONGEST).find_map(|bin| {
+            let (left, middle, right) = (white[bin - 1], white[bin], white[bin + 1]);
+            // Between the bins of a Hann window a line lies where the ratio of two neighbours says.
+            let ratio = (left.max(right) / middle).sqrt();
+            let offset = ((2.0 * ratio - 1.0) / (ratio + 1.0)).max(0.0);
+            let line = bin as f64 + if right > left { offset } else { -offset };
+            if line < 1.5 * fundamental {
+                return None;
+            }
+            let rest = self.without_harmonics(white, line, middle);
+            let left: f64 = bins.iter().map(|&bin| rest[bin]).sum();
+            let mean = left / bins.len() as f64;
+            (self.log_p(bins.len(), mean) > SIGNIFICANT.ln()).then_some(line)
+        })
+    }
+
+    /// Without those harmonics of a line of this power that have no more than a train of events gives them: the h-th has
+    /// (sin(h pi f) / (h sin(pi f)))^2 of the power of the first, where f is its frequency over the rate.
+    fn without_harmonics(&self, white: &[f64], line: f64, power: f64) -> Vec<f64> {
+        let mut rest = white.to_vec();
+        let turns = 2.0 * (white.len() - 1) as f64;
+        let f = std::f64::consts::PI * line / turns;
+        for h in 1..=FOLDED {
+            let h = f64::from(h);
+            let most = MORE * power * ((h * f).sin() / (h * f.sin().max(1e-3))).powi(2) + VISIBLE;
+            let within = (h * line).rem_euclid(turns);
+            let bin = within.min(turns - within).round() as usize;
+            let to = (bin + self.guard + 1).min(white.len());
+            for value in &mut rest[bin.saturating_sub(self.guard)..to] {
+                if *value <= most {
+                    *value = 1.0;
+                }
+            }
+        }
+        rest
     }
 
     /// The lowest fraction of `fundamental` whose own teeth, those between, stand out too.
@@ -203,7 +270,37 @@ impl Search<'_> {
         (harmonics.max(1) as u32, (median(&values) - 1.0).max(0.0))
     }
 
+    /// Harmonics, folded ones included, that may stand out. The h-th of a train of events in bins of time has at most
+    /// 1/(h sin(pi f))^2 of the power of the first, where f is its frequency over the rate.
+    fn folded(&self, white: &[f64], fundamental: f64) -> u32 {
+        let turns = 2.0 * (white.len() - 1) as f64;
+        let first = white.get(fundamental.round() as usize).copied();
+        let most = (first.unwrap_or(1.0) / VISIBLE).sqrt()
+            / (std::f64::consts::PI * fundamental / turns).sin().max(1e-3);
+        (most as u32).min(FOLDED)
+    }
+
+    /// Takes out the harmonics that are folded back.
+    fn mask_folded(&self, white: &mut [f64], fundamental: f64) {
+        let turns = 2.0 * (white.len() - 1) as f64;
+        let most = if self.folds {
+            self.folded(white, fundamental)
+        } else {
+            0
+        };
+        for h in 1..=most {
+            let straight = f64::from(h) * fundamental;
+            if straight > turns / 2.0 {
+                let within = straight.rem_euclid(turns);
+                let bin = within.min(turns - within).round() as usize;
+                let to = (bin + self.guard + 1).min(white.len());
+                white[bin.saturating_sub(self.guard)..to].fill(1.0);
+            }
+        }
+    }
+
     fn mask(&self, white: &mut [f64], fundamental: f64) {
+        self.mask_folded(white, fundamental);
         let mut h = 1.0;
         while h * fundamental < (white.len() + self.guard) as f64 {
             let bin = (h * fundamental).round() as usize;
@@ -249,6 +346,7 @@ mod tests {
             guard: 3,
             most_teeth: 32,
             floor: 0.0,
+            folds: false,
         }
         .run()
     }

@@ -191,8 +191,14 @@ impl Deriver {
         let (bands, residuals) = (&self.band[..n], &mut self.residual[..n]);
         for k in 0..n {
             residuals[k] = if let Some(centre) = levels.centre(bands[k]) {
+                let changed = last != bands[k] && last != NO_BAND;
                 last = bands[k];
-                present[k] - units[k] * centre
+                // A share of the edge may lie in the quanta beside it.
+                if changed || changes_after(bands, k) {
+                    0.0
+                } else {
+                    present[k] - units[k] * centre
+                }
             } else {
                 // The block after this one is not known yet: its first quantum counts as more of the same.
                 let next = bands.get(k + 1).copied().unwrap_or(NO_BAND);
@@ -208,6 +214,20 @@ impl Deriver {
             };
         }
         self.last_band = last;
+    }
+}
+
+/// Whether another band follows on the quantum, at most one between.
+#[inline]
+fn changes_after(bands: &[u8], k: usize) -> bool {
+    match bands.get(k + 1) {
+        Some(&next) if next != bands[k] => {
+            next != NO_BAND
+                || bands
+                    .get(k + 2)
+                    .is_some_and(|&second| second != NO_BAND && second != bands[k])
+        }
+        _ => false,
     }
 }
 

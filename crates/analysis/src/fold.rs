@@ -18,7 +18,7 @@ const SHORTEST: usize = 1 << 3;
 /// Periods tried.
 const PERIODS: usize = 10;
 /// A residual beyond this many mean ones is cut to that.
-const CLIP: f64 = 8.0;
+const CLIP: f64 = 50.0;
 
 /// What a period showed in all segments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -118,15 +118,28 @@ fn judge(evidence: &mut Evidence, sums: &[f64], numbers: &[f64], variance: f64) 
     if !enough || variance <= 0.0 {
         return;
     }
-    let mut worst = (0.0f64, 0.0f64);
-    for phase in 0..half {
-        let other = phase + half;
-        let difference = sums[phase] / numbers[phase] - sums[other] / numbers[other];
-        let error = (variance * (1.0 / numbers[phase] + 1.0 / numbers[other])).sqrt();
-        if difference.abs() / error > worst.0 {
-            worst = (difference.abs() / error, difference.abs());
-        }
-    }
+    let differences: Vec<(f64, f64)> = (0..half)
+        .map(|phase| {
+            let other = phase + half;
+            let difference = sums[phase] / numbers[phase] - sums[other] / numbers[other];
+            let error = (variance * (1.0 / numbers[phase] + 1.0 / numbers[other])).sqrt();
+            (difference.abs() / error, difference.abs())
+        })
+        .collect();
+    // A pace that wanders slowly makes phases differ by more than single quanta do: the median of all differences is the measure
+    // of that, as one phase of many is what is looked for. Of a Gaussian it is 0.6745 standard deviations.
+    let mut sorted: Vec<f64> = differences.iter().map(|difference| difference.0).collect();
+    sorted.sort_by(f64::total_cmp);
+    let wider = (sorted[half / 2] / 0.6745).max(1.0);
+    let worst = differences
+        .iter()
+        .map(|difference| (difference.0 / wider, difference.1))
+        .fold(
+            (0.0, 0.0),
+            |worst: (f64, f64), one| {
+                if one.0 > worst.0 { one } else { worst }
+            },
+        );
     // P(|Z| > z) <= exp(-z^2/2), for each phase that could have been the worst.
     let log_p = (-worst.0 * worst.0 / 2.0 + (half as f64).ln()).min(0.0);
     evidence.segments += 1.0;

@@ -11,6 +11,7 @@
 //! `docs/method.md` states the formula, the thresholds and the limits of every figure.
 #![forbid(unsafe_code)]
 
+mod alias;
 mod alternation;
 mod analyse;
 mod availability;
@@ -31,6 +32,7 @@ mod fraction;
 mod gaps;
 mod histogram;
 mod inferred;
+mod kept;
 mod lattice;
 mod ledger;
 pub mod levels;

@@ -15,6 +15,7 @@ use crate::edges::Edges;
 use crate::fold::Fold;
 use crate::histogram::PaceHistogram;
 use crate::inferred::Inferred;
+use crate::kept::Kept;
 use crate::ledger::Measured;
 use crate::quantisation::Counts;
 use crate::rasterise::Raster;
@@ -79,6 +80,8 @@ pass! {
         spectra: Spectra,
         /// Periods in quanta.
         fold: Fold,
+        /// The residual, to look at lines again.
+        kept: Kept,
         /// Pictures.
         raster: Raster,
     }
@@ -115,6 +118,7 @@ impl Second {
                 .then(|| Inferred::new(best, levels.clone())),
             spectra: Spectra::new(survey.totals.longest_segment, context),
             fold: Fold::new(),
+            kept: Kept::new(),
             raster: Raster::new(extent, survey.pace_range),
         }
     }

@@ -4,6 +4,7 @@
 //! `possible` or `likely`, and its `next_step` is the command that would decide it. A [`Phenomenon`] recognises in one series; what
 //! agrees between series becomes one finding; then it is settled against everything that was measured.
 
+mod alias;
 mod alternating_bands;
 mod bistable_pace;
 mod edge_pairs;
@@ -12,12 +13,14 @@ mod migration;
 mod moving_edges;
 mod periodic_interference;
 mod quantisation;
+mod sampling_artefact;
 
 use crate::alternation::Pattern;
 use crate::dwell::Stays;
 use crate::edges;
 use crate::quantisation::Quantisation;
 use crate::report::{Evidence, Finding, Series};
+use crate::signals::AliasSeen;
 use crate::words;
 
 /// What one series shows, beyond what the report says of it.
@@ -37,6 +40,8 @@ pub struct Seen {
     pub migration_s: Option<f64>,
     /// Whether the counts of the main band are quantised.
     pub quantisation: Option<Quantisation>,
+    /// True frequencies that this series and one at another rate agree on.
+    pub aliases: Vec<AliasSeen>,
 }
 
 /// A series under its index.
@@ -78,6 +83,8 @@ const PHENOMENA: &[Phenomenon] = &[
     migration::PHENOMENON,
     edge_pairs::PHENOMENON,
     periodic_interference::PHENOMENON,
+    alias::PHENOMENON,
+    sampling_artefact::PHENOMENON,
     quantisation::PHENOMENON,
 ];
 

@@ -27,6 +27,10 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .iter()
         .filter(|signal| !matches!(signal.origin, "sampling" | "alias"))
         .filter(|signal| share(signal) >= SMALLEST)
+        // What is more likely the measurement's own is not interference, too.
+        .filter(|signal| {
+            super::sampling_artefact::certainty(signal, case.series) < Some(Certainty::Likely)
+        })
         .map(|signal| finding(case, signal))
         .collect()
 }

@@ -5,6 +5,7 @@ mod edges;
 mod generated;
 mod limits;
 mod published;
+mod signals;
 mod support;
 mod trends;
 mod worst;

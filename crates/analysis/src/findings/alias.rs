@@ -1,0 +1,62 @@
+//! `alias`: a loss whose true frequency is above half the rate, so that quanta show it at another one.
+//!
+//! One rate cannot tell: a line at 3,456 Hz may be that or 13,456 or 6,544. Two rates agree on one true frequency
+//! ([`crate::alias`]).
+
+use super::{Case, Phenomenon, name, number};
+use crate::report::{Certainty, Evidence, Finding};
+use crate::words;
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "alias",
+    recognise,
+    // One and the same, which both rates were asked for.
+    same: &[("frequency_hz", 1e-9)],
+    settle: |_, _| true,
+    consequence: |finding, _| {
+        number(finding, "frequency_hz") * number(finding, "ns_per_event") / 1e9
+    },
+};
+
+/// Accidental agreements expected below which the rates decide.
+const DECIDED: f64 = 0.01;
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    case.seen
+        .aliases
+        .iter()
+        .map(|alias| {
+            let decided = alias.found.chance <= DECIDED && alias.found.coherent != Some(false);
+            let cpu = case.series.cpu.map_or("N".to_owned(), |cpu| cpu.to_string());
+            let [a, b] = alias.apparent_hz;
+            Finding {
+                kind: "alias",
+                series: vec![case.index],
+                certainty: if decided {
+                    Certainty::Certain
+                } else {
+                    Certainty::Likely
+                },
+                summary: format!(
+                    "What looks like {} and {} at the two rates is one thing at {}: it takes {} from {} each time.",
+                    words::frequency(a, alias.found.sigma_hz),
+                    words::frequency(b, alias.found.sigma_hz),
+                    words::frequency(alias.found.hz, alias.found.sigma_hz),
+                    words::duration(alias.ns_per_event),
+                    name(case.series),
+                ),
+                evidence: [
+                    ("frequency_hz", Evidence::Number(alias.found.hz)),
+                    ("uncertainty_hz", Evidence::Number(alias.found.sigma_hz)),
+                    ("apparent_hz", Evidence::Numbers(alias.apparent_hz.to_vec())),
+                    ("ns_per_event", Evidence::Number(alias.ns_per_event)),
+                    ("chance_matches", Evidence::Number(alias.found.chance)),
+                ]
+                .into(),
+                next_step: Some(format!(
+                    "bandscope record --cpus {cpu} --rate 1000000: above twice its frequency it shows as it is"
+                )),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,95 @@
+//! `sampling-artefact`: a loss that recurs in quanta and not in seconds: the measurement's own doing.
+//!
+//! Published: every 256 records of 16 bytes fill a page, which shows as 40 Hz at 10 kHz and as 27 Hz at 7 kHz. Two rates decide. At one
+//! rate a period that is a whole number of quanta may be a coincidence (1,000 Hz at 10 kHz is one), unless it is a power of two,
+//! as pages of records are.
+
+use super::{Case, Everything, Phenomenon, is_alone, name, name_rate, number};
+use crate::report::{Certainty, Evidence, Finding, Series, Signal};
+use crate::words;
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "sampling-artefact",
+    recognise,
+    same: &[("period_quanta", 1e-3)],
+    settle,
+    consequence: |finding, series| {
+        number(finding, "ns_per_event") / number(finding, "period_quanta") * series.rate_hz / 1e9
+    },
+};
+
+/// Periods in quanta that are looked at: from where alternating bands end to a page of the smallest records.
+const PERIODS: std::ops::RangeInclusive<f64> = 7.5..=4096.5;
+/// How well a period must be known, in quanta, to be called whole.
+const WHOLE: f64 = 0.02;
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let signals = case.series.signals.iter();
+    signals
+        .filter_map(|signal| {
+            let certainty = certainty(signal, case.series)?;
+            Some(finding(case, signal, certainty))
+        })
+        .collect()
+}
+
+/// What one series and the origin that two settled say of a signal; `None` if it is none of the benchmark's own.
+pub(super) fn certainty(signal: &Signal, series: &Series) -> Option<Certainty> {
+    let period = series.rate_hz / signal.frequency_hz;
+    if signal.seen_in != "residual" || !PERIODS.contains(&period) {
+        return None;
+    }
+    let sigma = period * signal.uncertainty_hz / signal.frequency_hz;
+    let off = (period - period.round()).abs();
+    match signal.origin {
+        "sampling" => Some(Certainty::Certain),
+        "unresolved" if off <= (3.0 * sigma).min(WHOLE) => {
+            let power_of_two = (period.round() as u64).is_power_of_two();
+            Some(if power_of_two {
+                Certainty::Likely
+            } else {
+                Certainty::Possible
+            })
+        }
+        _ => None,
+    }
+}
+
+fn finding(case: Case<'_>, signal: &Signal, certainty: Certainty) -> Finding {
+    let period = case.series.rate_hz / signal.frequency_hz;
+    // Where it is whole within its uncertainty it is whole.
+    let exact = if (period - period.round()).abs() <= WHOLE {
+        period.round()
+    } else {
+        period
+    };
+    Finding {
+        kind: "sampling-artefact",
+        series: vec![case.index],
+        certainty,
+        summary: format!(
+            "Every {exact:.6} quanta the measurement loses {} on {}: that is its own doing, such as a page that is full.",
+            words::duration(signal.ns_per_event),
+            name(case.series),
+        )
+        .replace(".000000", ""),
+        evidence: [
+            ("period_quanta", Evidence::Number(exact)),
+            ("frequency_hz", Evidence::Number(signal.frequency_hz)),
+            ("ns_per_event", Evidence::Number(signal.ns_per_event)),
+        ]
+        .into(),
+        next_step: (certainty < Certainty::Certain).then(|| {
+            "bandscope record --rate 10000,7777: what the measurement does keeps its period in quanta at both rates".to_owned()
+        }),
+    }
+}
+
+/// The measurement does at every rate what it does at one; what only one shows is no more than possible.
+fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
+    if is_alone(finding, everything) {
+        finding.certainty = finding.certainty.min(Certainty::Possible);
+        return name_rate(finding, everything);
+    }
+    true
+}

@@ -1,0 +1,127 @@
+//! Periodic losses of the simulated machine, of which the truth is known: what they are called, at one rate and at two.
+
+use bandscope_analysis::analyse;
+use bandscope_analysis::report::{Certainty, Evidence, Finding, Report};
+use bandscope_simulation::machine::request;
+use bandscope_simulation::{Scenario, synthesise};
+
+/// The report of a scene of so many seconds, in four segments, or in segments of a second if there are more.
+fn report(scene: &str, seed: u64, rates_hz: &[f64], seconds: f64) -> Report {
+    let scenario = Scenario::parse(scene)
+        .unwrap_or_else(|error| panic!("{scene}: {error}"))
+        .with_seed(seed);
+    let mut request = request(rates_hz, &["mulss80"], seconds);
+    request.segment_s = (seconds / 4.0).min(1.0);
+    let (recording, _) = synthesise(&scenario, &request).expect("the scene can be run");
+    analyse(&recording, &[])
+        .expect("a recording in memory can be read")
+        .report
+}
+
+const BOTH: [f64; 2] = [10_000.0, 7777.0];
+
+fn number(finding: &Finding, key: &str) -> f64 {
+    match finding.evidence.get(key) {
+        Some(Evidence::Number(number)) => *number,
+        other => panic!("{key}: {other:?}"),
+    }
+}
+
+fn of<'a>(report: &'a Report, kind: &str) -> Vec<&'a Finding> {
+    let findings = report.findings.iter();
+    findings.filter(|finding| finding.kind == kind).collect()
+}
+
+#[test]
+fn two_rates_find_a_frequency_above_them() {
+    // Twenty seconds, because METHOD's figure (0.02 Hz) is of so many.
+    for (seed, hz) in [(1, 15_821.37), (6, 133_331.7)] {
+        let scene = format!("tick:hz={hz},cost=60ns+reads:sigma=5ns");
+        let report = report(&scene, seed, &BOTH, 20.0);
+        let aliases = of(&report, "alias");
+        assert_eq!(aliases.len(), 1, "{scene}: {:?}", report.findings);
+        assert_eq!(aliases[0].certainty, Certainty::Certain, "{aliases:?}");
+        let found = number(aliases[0], "frequency_hz");
+        assert!((found - hz).abs() < 0.02, "{scene}: {found}");
+        for other in of(&report, "periodic-interference") {
+            assert_eq!(other.certainty, Certainty::Possible, "{scene}: {other:?}");
+        }
+    }
+}
+
+#[test]
+fn a_page_keeps_its_period_in_quanta() {
+    for (seed, quanta) in [(1, 256.0), (2, 64.0)] {
+        let scene = format!("pages:quanta={quanta},cost=200ns+reads");
+        let report = report(&scene, seed, &BOTH, 2.0);
+        let pages = of(&report, "sampling-artefact");
+        assert_eq!(pages.len(), 1, "{scene}: {:?}", report.findings);
+        assert_eq!(pages[0].certainty, Certainty::Certain);
+        let period = number(pages[0], "period_quanta");
+        assert!((period - quanta).abs() < 1e-3 * quanta, "{scene}: {period}");
+        assert_eq!(of(&report, "periodic-interference"), [] as [&Finding; 0]);
+        assert_eq!(of(&report, "alias"), [] as [&Finding; 0]);
+    }
+}
+
+#[test]
+fn a_page_at_one_rate_is_likely() {
+    let report = report("pages:quanta=256,cost=200ns+reads", 5, &[10_000.0], 2.0);
+    let pages = of(&report, "sampling-artefact");
+    assert_eq!(pages.len(), 1, "{:?}", report.findings);
+    assert_eq!(pages[0].certainty, Certainty::Likely);
+    assert_eq!(of(&report, "periodic-interference"), [] as [&Finding; 0]);
+}
+
+#[test]
+fn a_tick_below_the_threshold_of_gaps_is_interference() {
+    for (seed, hz) in [(1, 1000.0), (2, 250.0)] {
+        let scene = format!("tick:hz={hz},cost=200ns+reads");
+        let report = report(&scene, seed, &BOTH, 2.0);
+        let mut found = of(&report, "periodic-interference");
+        found.retain(|finding| finding.certainty >= Certainty::Likely);
+        assert_eq!(found.len(), 1, "{scene}: {:?}", report.findings);
+        let frequency = number(found[0], "frequency_hz");
+        assert!((frequency - hz).abs() < 0.05, "{scene}: {frequency}");
+        assert_eq!(of(&report, "alias"), [] as [&Finding; 0], "{scene}");
+        assert_eq!(of(&report, "sampling-artefact"), [] as [&Finding; 0]);
+    }
+}
+
+#[test]
+fn paces_that_change_are_no_interference() {
+    for (seed, scene) in [
+        (1, "flips:period=2ms,dwell=1ms+reads"),
+        (2, "flips:period=5ms,dwell=1.7ms,ratio=1.3+reads+noise"),
+        (3, "states:dwell=20ms,ratio=2+reads"),
+    ] {
+        let report = report(scene, seed, &BOTH, 2.0);
+        for kind in ["periodic-interference", "sampling-artefact", "alias"] {
+            assert_eq!(of(&report, kind), [] as [&Finding; 0], "{scene}");
+        }
+    }
+}
+
+#[test]
+fn noise_has_no_likely_period() {
+    for seed in 0..6 {
+        for scene in [
+            "noise+reads",
+            "tasks:hz=200+noise:sigma=0.003",
+            "reads:sigma=20ns",
+        ] {
+            let report = report(scene, seed, &BOTH[..1 + (seed % 2) as usize], 1.0);
+            for kind in ["periodic-interference", "sampling-artefact", "alias"] {
+                let likely = of(&report, kind)
+                    .into_iter()
+                    .filter(|finding| finding.certainty >= Certainty::Likely);
+                assert_eq!(
+                    likely.count(),
+                    0,
+                    "{scene}, seed {seed}: {:?}",
+                    report.findings
+                );
+            }
+        }
+    }
+}
