@@ -213,22 +213,33 @@ impl Edges {
     /// time exactly.
     pub fn finish(&mut self, gaps: &[Event]) {
         self.end_segment();
-        for edge in self.kept.iter_mut().filter(|edge| edge.away > 0.0) {
+        for edge in &mut self.kept {
             let near = 3.0 * f64::from(edge.resolution) + 2.0;
             let first = gaps.partition_point(|gap| gap.start < edge.quantum);
+            // A gap at the end of the quantum before, after which nothing was done before the edge.
+            if let Some(gap) = first.checked_sub(1).and_then(|number| gaps.get(number)) {
+                let ago = (edge.quantum - gap.start) as f64;
+                if edge.offset + ago - gap.duration as f64 <= near {
+                    edge.offset = -ago;
+                    continue;
+                }
+            }
+            // Present time before the edge.
+            let present = edge.offset;
             let mut passed = 0.0;
             for gap in &gaps[first..] {
-                let present = (gap.start - edge.quantum) as f64 - passed;
-                if present > edge.offset - passed + near {
+                let ahead = (gap.start - edge.quantum) as f64 - passed - present;
+                if ahead.abs() <= near {
+                    // The unit that contains a gap is left out of present time as a whole.
+                    edge.offset = (gap.start - edge.quantum) as f64;
                     break;
                 }
-                // The unit that contains a gap is left out of present time as a whole.
-                if (present - (edge.offset - passed)).abs() <= near {
-                    edge.offset = present + passed;
+                edge.offset = present + passed;
+                if ahead > 0.0 {
                     break;
                 }
                 passed += gap.duration as f64;
-                edge.offset += gap.duration as f64;
+                edge.offset = present + passed;
             }
         }
     }

@@ -208,6 +208,8 @@ mod tests {
             two.merge(feed(pass(), 1..3, Some(&whole.levels)));
             one.dwell.finish();
             two.dwell.finish();
+            one.edges.finish(&[]);
+            two.edges.finish(&[]);
             compare(&one, &two, &whole, &context);
         }
     }
@@ -221,6 +223,8 @@ mod tests {
             assert_eq!(two.dwell.stays(band), one.dwell.stays(band));
         }
         assert!(one.dwell.stays(0).number > 10);
+        assert!(one.edges.kept().len() > 10);
+        assert_eq!(two.edges.kept(), one.edges.kept());
         let account = |pass: &Second| {
             let books = match (pass.measured.clone(), pass.inferred.clone()) {
                 (Some(measured), _) => measured.finish(),

@@ -1,7 +1,8 @@
 //! `alternating-bands`: a short pattern of paces that repeats with the quanta, {710, 711, 710, 720}.
 //!
 //! By [`crate::alternation`]. A pattern of which most quanta are slow is no loss of time. One of which most are fast could be an interruption locked
-//! to the quanta; where gaps are known it would be a gap if it is longer than a gap's threshold, and otherwise this is `possible`. What costs less
+//! to the quanta; where gaps are known it would be a gap if it is longer than a gap's threshold, and otherwise this is `possible`, unless two
+//! rates show the same pattern. What costs less
 //! than storing a quantum may cost is the measurement's own.
 
 use super::{Case, Everything, Phenomenon, is_alone, name, name_rate};
@@ -70,8 +71,17 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     }]
 }
 
-/// A pattern of quanta shows at every rate.
+/// A pattern of quanta shows at every rate; an interruption cannot be locked to two of them.
 fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
+    let rate = |index: &usize| everything.series[*index].rate_hz;
+    let first = rate(&finding.series[0]);
+    if finding
+        .series
+        .iter()
+        .any(|index| (rate(index) / first - 1.0).abs() > 0.01)
+    {
+        finding.certainty = finding.certainty.max(Certainty::Likely);
+    }
     if is_alone(finding, everything) {
         finding.certainty = finding.certainty.min(Certainty::Possible);
     }

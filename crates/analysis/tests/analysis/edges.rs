@@ -272,6 +272,16 @@ fn a_short_pattern_alternates_and_long_ones_and_interrupts_do_not() {
                 && of_kind(&report, "bistable-pace").is_empty()
         );
     }
+    // As a file of counts a slow quantum in four could be an interruption, but not at two rates.
+    for (rates, certainty) in [
+        (&[1e4][..], Certainty::Possible),
+        (&[1e4, 7777.0], Certainty::Likely),
+    ] {
+        let scenario = Scenario::parse("alternate:ratio=1.02+clock:ghz=2.3").unwrap();
+        let (source, _) = synthesise(&scenario, &request(rates, &["mulss80"], 1.0)).unwrap();
+        let found = analysis(&crate::support::as_counts(source)).report;
+        assert_eq!(only(&found, "alternating-bands").certainty, certainty);
+    }
     for scenario in [
         "quiet",
         "unit:ratio=1.3",
@@ -325,6 +335,28 @@ fn a_phase_that_steps_is_a_migration() {
     let end = truth.segments.last().unwrap().end;
     let changes = truth.jumps.iter().filter(|jump| jump.at < end).count();
     assert_eq!(number(finding, "changes"), changes as f64);
+}
+
+#[test]
+fn a_tick_at_the_edges_does_not_blur_the_dwell_where_gaps_are_known() {
+    for scenario in [
+        "flips:period=2ms,dwell=1.0036ms+tick:hz=1000,cost=2.5us",
+        "flips:period=2.1ms,dwell=1.05ms,phase=0.03ms+tick:hz=2500,cost=2.5us,phase=0.01ms",
+    ] {
+        for rate in [10_000.0, 7777.0] {
+            let (report, _) = report(scenario, &[rate], &["ftq-o2"], 1.0);
+            let finding = only(&report, "moving-edges");
+            let dwell = if scenario.contains("1.0036") {
+                1.0036e-3
+            } else {
+                1.05e-3
+            };
+            assert!(
+                (number(finding, "dwell_s") - dwell).abs() < 0.2e-6,
+                "{scenario}, {rate}: {finding:?}"
+            );
+        }
+    }
 }
 
 #[test]
