@@ -7,6 +7,8 @@ use crate::derive::Deriver;
 use crate::detector::Detector;
 use crate::findings::{self, Seen};
 use crate::gaps::Statistics;
+use crate::helps::Helps;
+use crate::interrupted::Interrupted;
 use crate::kept::Track;
 use crate::ledger::{Account, Books};
 use crate::passes::{First, Second};
@@ -14,7 +16,7 @@ use crate::pyramid::{Pyramid, Spectrum};
 use crate::quantisation::Quantisation;
 use crate::report::{self, Report};
 use crate::survey::Survey;
-use crate::{Analysis, Error, fraction, signals, verdict, warnings};
+use crate::{Analysis, Error, fraction, mixture, signals, verdict, warnings};
 use bandscope_recording::Source;
 
 /// Analyses every series of `source`; `inputs` is what the user named, for the report.
@@ -38,8 +40,9 @@ pub fn analyse(source: &dyn Source, inputs: &[String]) -> Result<Analysis, Error
     let extent = extent(&surveys);
     let mut results = Vec::new();
     for (index, (survey, context)) in surveys.iter().zip(&contexts).enumerate() {
-        let passed = second_pass(source, index, survey, extent, context)?;
+        // Before the quanta, which the second pass joins with them.
         let gaps = gap_pass(source, index, context)?;
+        let passed = second_pass(source, index, survey, extent, &gaps, context)?;
         results.push(conclude(
             &source.series()[index],
             survey,
@@ -77,9 +80,10 @@ fn second_pass(
     index: usize,
     survey: &Survey,
     extent: (u64, u64),
+    gaps: &Statistics,
     context: &Context,
 ) -> Result<Second, Error> {
-    let mut pass = Second::new(survey, extent, context);
+    let mut pass = Second::new(survey, extent, &gaps.events, context);
     let mut deriver = Deriver::new();
     source.replay_quanta(index, &mut |chunk| {
         deriver.feed(chunk, Some(&survey.levels), context.gaps_known, |derived| {
@@ -137,6 +141,12 @@ fn conclude(
         migrations: totals.migrations,
         quantisation: pass.counts.clone().finish(context),
         aliases: Vec::new(),
+        drift: survey.drift,
+        quantum_ticks: context.quantum_ticks,
+        fractions: mixture::fractions(&series.kernel, context),
+        start: survey.start.clone(),
+        changes: pass.helps.as_ref().map(Helps::changes),
+        interrupted: pass.interrupted.take().and_then(Interrupted::finish),
     };
     let (total, residual) = pass.spectra.report(context);
     let mut signals = all_signals(survey, &pass, gaps, &residual, &account, context);
@@ -157,7 +167,7 @@ fn conclude(
         clock: report::Clock {
             ticks_per_ns: context.ticks_per_ns,
             error_ppm: context.clock_error_ppm,
-            drift_ppm: survey.drift_ppm,
+            drift_ppm: survey.drift.map(|drift| drift.ppm),
         },
         fraction: fraction::report(totals, &survey.modes, context),
         availability: pass.windows.report(best.unwrap_or(0.0), origin, context),
@@ -269,7 +279,7 @@ fn assemble(
         schema: report::SCHEMA,
         inputs: inputs.to_vec(),
         verdict: verdict::sentence(&series),
-        findings: findings::all(&series, &seen),
+        findings: findings::all(&series, &seen, manifest),
         series,
         warnings: Vec::new(),
         recording: (manifest.clock.origin != "imported").then(|| manifest.clone()),

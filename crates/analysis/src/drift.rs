@@ -7,6 +7,10 @@
 //! The envelope of a segment is kept as at most 128 minima over equal numbers of quanta; when they are full,
 //! neighbours are joined. The slope is the median over pairs half a segment apart (Theil's incomplete
 //! method), so a stretch where the CPU was away does not bend it.
+//!
+//! Its error has two parts. Minima scatter about the line; and where a quantum is nearly a whole number of units, starts creep
+//! through a unit, which looks like a slope of up to a unit over the segment: five standard deviations of a place
+//! anywhere in a unit (1/sqrt 12 each) are more than that, so such a creep is never taken for a drift.
 
 use crate::context::Context;
 use crate::derive::{Derived, as_float};
@@ -15,6 +19,8 @@ use crate::detector::Detector;
 const MINIMA: usize = 128;
 /// Shortest segment that says anything: its end points are a unit uncertain, 1e-3 to 1e-2 of a quantum.
 const SHORTEST: u64 = 256;
+/// Standard deviation over median absolute deviation, of a Gaussian.
+const DEVIATION: f64 = 1.4826;
 
 /// Drift of a series.
 #[derive(Clone, Debug)]
@@ -29,6 +35,18 @@ pub struct Drift {
     /// Sum of weights, and of slope times weight, over the segments before; slopes in ticks per quantum.
     weight: f64,
     weighted: f64,
+    /// Sum of squares of weight times error: by the scatter of the minima, and for a unit of one tick.
+    scatter: f64,
+    unit: f64,
+}
+
+/// The quantum as it was over the nominal one, less 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slope {
+    /// Parts per million.
+    pub ppm: f64,
+    /// Standard deviation, parts per million.
+    pub error_ppm: f64,
 }
 
 impl Drift {
@@ -43,6 +61,8 @@ impl Drift {
             minima: Vec::with_capacity(MINIMA),
             weight: 0.0,
             weighted: 0.0,
+            scatter: 0.0,
+            unit: 0.0,
         }
     }
 
@@ -51,14 +71,24 @@ impl Drift {
             // The last minimum may cover fewer quanta than the others.
             let half = self.minima.len() / 2;
             let span = half as f64 * self.per_minimum as f64;
-            let mut slopes: Vec<f64> = (0..half)
-                .map(|k| (self.minima[k + half] - self.minima[k]) / span)
-                .collect();
-            slopes.sort_by(f64::total_cmp);
+            let slope = median((0..half).map(|k| (self.minima[k + half] - self.minima[k]) / span));
+            let step = slope * self.per_minimum as f64;
+            let flat = || {
+                self.minima
+                    .iter()
+                    .zip(0..)
+                    .map(|(late, k)| late - step * f64::from(k))
+            };
+            let middle = median(flat());
+            let deviation = DEVIATION * median(flat().map(|late| (late - middle).abs()));
+            // The median of `half` slopes between two minima each: sqrt(pi/2) times the error of their mean.
+            let error = deviation / span * (std::f64::consts::PI / half as f64).sqrt();
             // The variance of a slope falls with the third power of the length.
             let weight = (self.index as f64).powi(3);
             self.weight += weight;
-            self.weighted += weight * slopes[half / 2];
+            self.weighted += weight * slope;
+            self.scatter += (weight * error).powi(2);
+            self.unit += (weight / (12f64.sqrt() * self.index as f64)).powi(2);
         }
         self.index = 0;
         self.per_minimum = 1;
@@ -102,12 +132,22 @@ impl Drift {
         self.minima.push(f64::INFINITY);
     }
 
-    /// In parts per million: the quantum as it was over the nominal one, less 1. `None` if too short to say.
-    pub fn finish(mut self) -> Option<f64> {
+    /// The slope where units take up to `unit` ticks; `None` if too short to say.
+    pub fn finish(mut self, unit: f64) -> Option<Slope> {
         self.end_segment();
-        let ppm = self.weighted / self.weight / self.quantum_ticks * 1e6;
-        Some(ppm).filter(|ppm| ppm.is_finite())
+        let ppm = |ticks: f64| ticks / self.weight / self.quantum_ticks * 1e6;
+        Some(Slope {
+            ppm: ppm(self.weighted),
+            error_ppm: ppm(self.scatter.sqrt().hypot(unit * self.unit.sqrt())),
+        })
+        .filter(|slope| slope.ppm.is_finite() && slope.error_ppm.is_finite())
     }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
 impl Detector for Drift {
@@ -124,5 +164,7 @@ impl Detector for Drift {
         later.end_segment();
         self.weight += later.weight;
         self.weighted += later.weighted;
+        self.scatter += later.scatter;
+        self.unit += later.unit;
     }
 }

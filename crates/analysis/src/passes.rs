@@ -13,8 +13,11 @@ use crate::drift::Drift;
 use crate::dwell::Dwell;
 use crate::edges::Edges;
 use crate::fold::Fold;
+use crate::gaps::Event;
+use crate::helps::Helps;
 use crate::histogram::PaceHistogram;
 use crate::inferred::Inferred;
+use crate::interrupted::Interrupted;
 use crate::kept::Kept;
 use crate::ledger::Measured;
 use crate::quantisation::Counts;
@@ -22,6 +25,7 @@ use crate::rasterise::Raster;
 use crate::spectrum::Spectra;
 use crate::survey::Survey;
 use crate::totals::Totals;
+use crate::warm_up::Start;
 
 macro_rules! pass {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $detector:ty,)* }) => {
@@ -54,6 +58,8 @@ pass! {
         envelope: Envelope,
         /// The quanta against the nominal grid.
         drift: Drift,
+        /// The start of the run in blocks.
+        start: Start,
     }
 }
 
@@ -82,6 +88,10 @@ pass! {
         fold: Fold,
         /// The residual, to look at lines again.
         kept: Kept,
+        /// Changes of pace with and without gaps.
+        helps: Option<Helps>,
+        /// Quanta with a gap.
+        interrupted: Option<Interrupted>,
         /// Pictures.
         raster: Raster,
     }
@@ -95,17 +105,19 @@ impl First {
             paces: PaceHistogram::new(context),
             envelope: Envelope::new(),
             drift: Drift::new(context),
+            start: Start::new(context),
         }
     }
 }
 
 impl Second {
-    /// Nothing seen yet; `extent` is the first and last tick of the whole recording.
-    pub fn new(survey: &Survey, extent: (u64, u64), context: &Context) -> Second {
+    /// Nothing seen yet; `extent` is the first and last tick of the whole recording, `gaps` are in order of time.
+    pub fn new(survey: &Survey, extent: (u64, u64), gaps: &[Event], context: &Context) -> Second {
         let best = survey.best.map_or(0.0, |best| best.0);
         let levels = &survey.levels;
         // Where no unit completed there is no pace to book losses against.
         let bookable = survey.best.is_some();
+        let main = survey.modes.get(usize::from(survey.main_band()));
         Second {
             stretch: Stretch::new(best),
             windows: Windows::new(context),
@@ -119,6 +131,8 @@ impl Second {
             spectra: Spectra::new(survey.totals.longest_segment, context),
             fold: Fold::new(),
             kept: Kept::new(),
+            helps: Helps::new(levels).filter(|_| context.gaps_known),
+            interrupted: main.and_then(|main| Interrupted::new(gaps, main.centre, main.half_width)),
             raster: Raster::new(extent, survey.pace_range),
         }
     }
@@ -202,7 +216,7 @@ mod tests {
             assert_eq!(merged.totals.extents, whole.totals.extents);
 
             let extent = (0, 3_000_000_000);
-            let pass = || Second::new(&whole, extent, &context);
+            let pass = || Second::new(&whole, extent, &[], &context);
             let mut one = feed(pass(), 0..3, Some(&whole.levels));
             let mut two = feed(pass(), 0..1, Some(&whole.levels));
             two.merge(feed(pass(), 1..3, Some(&whole.levels)));

@@ -3,12 +3,14 @@
 use crate::bands::{self, Mode};
 use crate::best_pace;
 use crate::context::Context;
+use crate::drift::Slope;
 use crate::histogram::{Bin, PaceHistogram, pace_of};
 use crate::levels::{Levels, NO_BAND};
 use crate::limits;
 use crate::passes::First;
 use crate::report::BandLimit;
 use crate::totals::Totals;
+use crate::warm_up::Observed;
 
 /// Share of the quanta on each side that a picture may leave out: the 0.01th and 99.99th percentile.
 const OUTSIDE: f64 = 1e-4;
@@ -26,8 +28,10 @@ pub struct Survey {
     pub levels: Levels,
     /// Best pace in ticks per unit, and whether the self-test set it; `None` if no unit completed.
     pub best: Option<(f64, bool)>,
-    /// Drift in parts per million.
-    pub drift_ppm: Option<f64>,
+    /// Drift of the quanta against the nominal grid.
+    pub drift: Option<Slope>,
+    /// The start of the series in blocks.
+    pub start: Vec<Observed>,
     /// Paces that a picture shows, ticks per unit.
     pub pace_range: (f64, f64),
     /// The closest band that would have been seen.
@@ -39,10 +43,12 @@ impl Survey {
     pub fn new(mut first: First, context: &Context) -> Survey {
         first.paces.finish();
         let modes = bands::find(&first.paces, context);
+        let slowest = modes.last().map_or(0.0, |mode| mode.centre);
         Survey {
             levels: bands::levels(&modes),
             best: best_pace::choose(&first.envelope, context),
-            drift_ppm: first.drift.finish(),
+            drift: first.drift.finish(slowest),
+            start: first.start.finish(),
             pace_range: pace_range(&first.paces, &modes),
             band_limit: limits::band(&first.paces, &modes, context),
             totals: first.totals,

@@ -152,7 +152,7 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
         }
         let distance = span(other).ln() / ratio.ln();
         // A clock that steps need not have been at all its steps in both.
-        let clock = distance >= ABSENT && is_frequency(&other.bands, &seen.stays);
+        let clock = distance >= ABSENT && is_frequency(other, &seen.stays);
         if (distance - 1.0).abs() <= SAME_DISTANCE || clock {
             agree += 1;
         } else {
@@ -169,7 +169,7 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     if agree == 0 && differ > 0 && edges.sum::<u64>() >= ENOUGH {
         finding.certainty = Certainty::Certain;
         finding.next_step = None;
-    } else if is_frequency(&mine.bands, &everything.seen[first].stays) {
+    } else if is_frequency(mine, &everything.seen[first].stays) {
         // Steps of one clock are no states of their own, unless another work kernel rules the clock out.
         return false;
     } else if is_alone(finding, everything) {

@@ -5,7 +5,7 @@
 //! hidden state of the core could fit by chance. Such a state changes the pace by ratios of its own, mostly larger
 //! than clocks change by.
 
-use super::{Case, Everything, Phenomenon, name, numbers};
+use super::{Case, Everything, Phenomenon, name};
 use crate::dwell::Stays;
 use crate::lattice::{self, Lattice, Ratio};
 use crate::report::{Band, Certainty, Evidence, Finding, Series};
@@ -37,6 +37,8 @@ const SMALLEST: f64 = 0.002;
 const RESOLUTION: f64 = 2e-5;
 /// Relative standard deviation over the half width that holds 90 % of a band.
 const DEVIATION: f64 = 1.0 / 1.645;
+/// Seconds after which what disturbs a pace has changed.
+const INDEPENDENT: f64 = 0.01;
 /// A level of a second work kernel is the same if its ratio is within this.
 const SAME: f64 = 5e-4;
 
@@ -50,8 +52,8 @@ struct Levels {
 
 /// Whether the bands of a series are all steps of one clock, more likely than by chance. Then they are no states of their
 /// own, and no finding but `frequency-steps` may claim them.
-pub(super) fn is_frequency(bands: &[Band], stays: &[Stays]) -> bool {
-    let levels = levels(bands, stays);
+pub(super) fn is_frequency(series: &Series, stays: &[Stays]) -> bool {
+    let levels = levels(series, stays);
     levels.is_some_and(|levels| levels.fits(CHANCE) && levels.held)
 }
 
@@ -66,8 +68,9 @@ impl Levels {
 }
 
 /// The levels of a series, if no two neighbours are further apart than clocks step.
-fn levels(bands: &[Band], stays: &[Stays]) -> Option<Levels> {
-    let kept: Vec<(&Band, &Stays)> = bands
+fn levels(series: &Series, stays: &[Stays]) -> Option<Levels> {
+    let kept: Vec<(&Band, &Stays)> = series
+        .bands
         .iter()
         .zip(stays)
         .filter(|(band, _)| band.share >= SMALLEST)
@@ -82,6 +85,7 @@ fn levels(bands: &[Band], stays: &[Stays]) -> Option<Levels> {
     {
         return None;
     }
+    let error = |band: &Band| error(band, band.share * series.duration_s);
     let ratios: Vec<Ratio> = kept[1..]
         .iter()
         .map(|(band, _)| {
@@ -99,15 +103,16 @@ fn levels(bands: &[Band], stays: &[Stays]) -> Option<Levels> {
     })
 }
 
-/// Relative error of a band's mean pace: what moves it moves it for a stay, so stays are what is independent.
-fn error(band: &Band) -> f64 {
+/// Relative error of the mean pace of a band in which the series was for so many seconds: what moves it moves it for a stay, or
+/// for a while.
+fn error(band: &Band, seconds: f64) -> f64 {
     let deviation = band.half_width * DEVIATION;
-    RESOLUTION.hypot(deviation / (band.stays.max(1) as f64).sqrt())
+    let independent = (band.stays as f64).max(seconds / INDEPENDENT).max(1.0);
+    RESOLUTION.hypot(deviation / independent.sqrt())
 }
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
-    let Some(levels) = levels(&case.series.bands, &case.seen.stays).filter(|levels| levels.held)
-    else {
+    let Some(levels) = levels(case.series, &case.seen.stays).filter(|levels| levels.held) else {
         return Vec::new();
     };
     let ratios: Vec<f64> = std::iter::once(1.0)
@@ -160,34 +165,34 @@ fn list(numbers: &[u32]) -> String {
 }
 
 /// A second work kernel with the same ratios makes it certain where the lattice fits too; without a lattice the same
-/// ratio in two is more than a hint. One with no such levels, which ran all the while, rules a clock out.
+/// levels in two are more than a hint. One with no such levels, which ran all the while, rules a clock out.
 fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
-    let mine = &everything.series[finding.series[0]];
-    let ratios = numbers(finding, "ratios");
-    let others = everything
-        .series
-        .iter()
-        .zip(everything.seen)
-        .filter(|(other, _)| {
-            (other.cpu, &other.origin) == (mine.cpu, &mine.origin) && other.kernel != mine.kernel
-        });
-    let (mut agree, mut contradict) = (0, 0);
-    for (other, seen) in others {
-        match levels(&other.bands, &seen.stays) {
-            Some(levels) if agrees(ratios, &levels) => agree += 1,
+    let first = finding.series[0];
+    let mine = &everything.series[first];
+    let Some(levels_here) = levels(mine, &everything.seen[first].stays) else {
+        return false;
+    };
+    let (mut agree, mut contradict) = (Vec::new(), 0);
+    for (index, (other, seen)) in everything.series.iter().zip(everything.seen).enumerate() {
+        if (other.cpu, &other.origin) != (mine.cpu, &mine.origin) || other.kernel == mine.kernel {
+            continue;
+        }
+        match levels(other, &seen.stays) {
+            Some(levels) if agrees(&levels_here, &levels) => agree.push(index),
             Some(_) => {}
             None => contradict += 1,
         }
     }
-    if contradict > agree {
+    if contradict > agree.len() {
         return false;
     }
     let fits = finding.certainty >= Certainty::Likely;
-    if agree > 0 {
-        finding.certainty = if fits {
-            Certainty::Certain
-        } else {
-            Certainty::Likely
+    if !agree.is_empty() {
+        let believed = fits || levels_here.ratios.len() >= 2;
+        finding.certainty = match (fits, believed) {
+            (true, _) => Certainty::Certain,
+            (false, true) => Certainty::Likely,
+            _ => Certainty::Possible,
         };
         finding.summary = format!(
             "{}, in another work kernel alike.",
@@ -197,18 +202,29 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     if finding.certainty == Certainty::Certain {
         finding.next_step = None;
     }
+    // What another work kernel's series, listed before, says already with this one among its own.
+    let said = agree
+        .iter()
+        .any(|&other| other < first && is_found(everything, other));
+    finding.series.extend(agree);
+    finding.series.sort_unstable();
     // A single ratio fits some lattice or other.
-    finding.certainty > Certainty::Possible || super::number_or(finding, "chance", 1.0) < HINT
+    !said
+        && (finding.certainty > Certainty::Possible
+            || super::number_or(finding, "chance", 1.0) < HINT)
 }
 
-/// Whether another work kernel has the same levels, as far as it has any.
-fn agrees(ratios: &[f64], levels: &Levels) -> bool {
-    let known = |level: &Ratio| {
-        ratios
-            .iter()
-            .any(|ratio| (ratio - level.ratio).abs() <= SAME + 3.0 * level.error)
-    };
-    let common = levels.ratios.iter().filter(|level| known(level)).count();
-    // Levels that one of the two saw and the other did not, because segments alternate.
-    common > 0 && common * 2 >= levels.ratios.len().min(ratios.len() - 1)
+/// Whether this series has a finding of its own.
+fn is_found(everything: Everything<'_>, index: usize) -> bool {
+    let levels = levels(&everything.series[index], &everything.seen[index].stays);
+    levels.is_some_and(|levels| levels.held)
+}
+
+/// Whether two work kernels have the same levels, as far as both have seen them: segments alternate.
+fn agrees(a: &Levels, b: &Levels) -> bool {
+    let same =
+        |a: &Ratio, b: &Ratio| (a.ratio - b.ratio).abs() <= SAME + 3.0 * a.error.hypot(b.error);
+    let known = |level: &&Ratio| b.ratios.iter().any(|other| same(level, other));
+    let common = a.ratios.iter().filter(known).count();
+    common > 0 && common * 2 >= a.ratios.len().min(b.ratios.len())
 }

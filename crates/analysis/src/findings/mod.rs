@@ -7,21 +7,31 @@
 mod alias;
 mod alternating_bands;
 mod bistable_pace;
+mod clock_drift;
 mod edge_pairs;
 mod frequency_steps;
+mod interrupt_helps;
+mod interrupted_loop;
 mod migration;
 mod moving_edges;
 mod periodic_interference;
 mod quantisation;
 mod sampling_artefact;
+mod sub_loop_mixture;
+mod warm_up;
 
 use crate::alternation::Pattern;
+use crate::drift::Slope;
 use crate::dwell::Stays;
 use crate::edges;
+use crate::helps::Changes;
+use crate::interrupted::Line;
 use crate::quantisation::Quantisation;
 use crate::report::{Evidence, Finding, Series};
 use crate::signals::AliasSeen;
+use crate::warm_up::Observed;
 use crate::words;
+use bandscope_recording::Manifest;
 
 /// What one series shows, beyond what the report says of it.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +52,18 @@ pub struct Seen {
     pub quantisation: Option<Quantisation>,
     /// True frequencies that this series and one at another rate agree on.
     pub aliases: Vec<AliasSeen>,
+    /// Drift of the quanta against the nominal grid, in the recording's own ticks.
+    pub drift: Option<Slope>,
+    /// Nominal length of a quantum, ticks.
+    pub quantum_ticks: f64,
+    /// Fractions of a unit that the work kernel's structure declares.
+    pub fractions: Vec<f64>,
+    /// The start of the series in blocks.
+    pub start: Vec<Observed>,
+    /// Changes of pace with and without gaps, where both are known.
+    pub changes: Option<Changes>,
+    /// What quanta with a gap lose beyond it.
+    pub interrupted: Option<Line>,
 }
 
 /// A series under its index.
@@ -50,6 +72,7 @@ struct Case<'a> {
     index: usize,
     series: &'a Series,
     seen: &'a Seen,
+    everything: Everything<'a>,
 }
 
 /// All that was analysed, for what only several series decide.
@@ -57,6 +80,7 @@ struct Case<'a> {
 struct Everything<'a> {
     series: &'a [Series],
     seen: &'a [Seen],
+    manifest: &'a Manifest,
 }
 
 /// A phenomenon: how it is recognised, and what becomes of it when several series are seen together.
@@ -78,6 +102,10 @@ struct Phenomenon {
 const PHENOMENA: &[Phenomenon] = &[
     bistable_pace::PHENOMENON,
     frequency_steps::PHENOMENON,
+    sub_loop_mixture::PHENOMENON,
+    interrupt_helps::PHENOMENON,
+    interrupted_loop::PHENOMENON,
+    warm_up::PHENOMENON,
     alternating_bands::PHENOMENON,
     moving_edges::PHENOMENON,
     migration::PHENOMENON,
@@ -85,12 +113,17 @@ const PHENOMENA: &[Phenomenon] = &[
     periodic_interference::PHENOMENON,
     alias::PHENOMENON,
     sampling_artefact::PHENOMENON,
+    clock_drift::PHENOMENON,
     quantisation::PHENOMENON,
 ];
 
 /// All findings, most consequential first.
-pub fn all(series: &[Series], seen: &[Seen]) -> Vec<Finding> {
-    let everything = Everything { series, seen };
+pub fn all(series: &[Series], seen: &[Seen], manifest: &Manifest) -> Vec<Finding> {
+    let everything = Everything {
+        series,
+        seen,
+        manifest,
+    };
     let mut findings: Vec<(f64, Finding)> = PHENOMENA
         .iter()
         .flat_map(|phenomenon| of_kind(phenomenon, everything))
@@ -108,6 +141,7 @@ fn of_kind(phenomenon: &Phenomenon, everything: Everything<'_>) -> Vec<(f64, Fin
             index,
             series: one,
             seen,
+            everything,
         };
         for finding in (phenomenon.recognise)(case) {
             debug_assert_eq!(finding.kind, phenomenon.kind);
@@ -199,14 +233,6 @@ fn number_or(finding: &Finding, key: &str, otherwise: f64) -> f64 {
     match finding.evidence.get(key) {
         Some(Evidence::Number(number)) => *number,
         _ => otherwise,
-    }
-}
-
-/// Numbers of the evidence; none where there are none.
-fn numbers<'a>(finding: &'a Finding, key: &str) -> &'a [f64] {
-    match finding.evidence.get(key) {
-        Some(Evidence::Numbers(numbers)) => numbers,
-        _ => &[],
     }
 }
 

@@ -137,7 +137,7 @@ fn placed(source: &InMemory) -> Vec<(f64, bool)> {
     });
     let survey = Survey::new(first, &context);
     let extent = survey.totals.extent.unwrap();
-    let (mut second, mut deriver) = (Second::new(&survey, extent, &context), Deriver::new());
+    let (mut second, mut deriver) = (Second::new(&survey, extent, &[], &context), Deriver::new());
     source.quanta[0].for_each_chunk(&mut |chunk| {
         deriver.feed(chunk, Some(&survey.levels), true, |derived| {
             second.push(derived)

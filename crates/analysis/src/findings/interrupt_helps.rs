@@ -1,0 +1,74 @@
+//! `interrupt-helps`: the pace rises after an interrupt, so the quieter the core the slower it is.
+//!
+//! Found where gaps are known and there are two paces ([`crate::helps`] counts). That interrupts and rises come together does not
+//! say which brings about which, or what brings about both; interrupts injected at known times decide it, so it is
+//! `likely` at best.
+
+use super::{Case, Phenomenon, name, name_rate};
+use crate::report::{Certainty, Evidence, Finding};
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "interrupt-helps",
+    recognise,
+    // The odds depend on the quantum; one sentence does for both rates.
+    same: &[],
+    settle: name_rate,
+    consequence: |_, series| {
+        series.ledger.pace_ns.unsplit as f64 / (series.ledger.wall_ns as f64).max(1.0)
+    },
+};
+
+/// One series in a thousand by accident.
+const SIGNIFICANT: f64 = 1e-3;
+/// Odds ratios: fewer is no help to speak of.
+const ODDS: f64 = 4.0;
+/// Rises with a gap that are too few to judge.
+const FEWEST: u64 = 6;
+/// Share of the rises that an interrupt must account for. Of a pace that changes by a clock of its own, in step with a tick, some
+/// rises meet a tick and others do not; where all of them do, it is told by fast stays of one length, and then `possible` only.
+const EXPLAINED: f64 = 0.7;
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let Some(changes) = case.seen.changes else {
+        return Vec::new();
+    };
+    let (odds, interval) = changes.rises.odds_ratio();
+    let (odds_down, _) = changes.falls.odds_ratio();
+    let p_value = changes.p_value();
+    let [without, with] = changes.rises.changes;
+    let explained = with as f64 / (with + without).max(1) as f64;
+    if p_value > SIGNIFICANT || odds < ODDS || with < FEWEST || explained < EXPLAINED {
+        return Vec::new();
+    }
+    let numbers = |cells: [u64; 2]| Evidence::Numbers(cells.map(|cell| cell as f64).to_vec());
+    vec![Finding {
+        kind: PHENOMENON.kind,
+        series: vec![case.index],
+        certainty: if changes.is_clockwork() {
+            Certainty::Possible
+        } else {
+            Certainty::Likely
+        },
+        summary: format!(
+            "Interrupts help on {}: {with} of {} changes to the faster pace came with one, against {} of {} changes to the \
+             slower pace.",
+            name(case.series),
+            with + without,
+            changes.falls.changes[1],
+            changes.falls.changes[0] + changes.falls.changes[1],
+        ),
+        evidence: [
+            ("odds_ratio", Evidence::Number(odds)),
+            ("odds_ratio_interval", Evidence::Numbers(interval.to_vec())),
+            ("odds_ratio_down", Evidence::Number(odds_down)),
+            ("p_value", Evidence::Number(p_value.max(1e-300))),
+            ("rises", numbers(changes.rises.changes)),
+            ("falls", numbers(changes.falls.changes)),
+        ]
+        .into(),
+        next_step: Some(
+            "bandscope inject beside bandscope record: interrupts at known times show whether the pace follows them"
+                .to_owned(),
+        ),
+    }]
+}

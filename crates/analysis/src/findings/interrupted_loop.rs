@@ -1,0 +1,82 @@
+//! `interrupted-loop`: after an interrupt a loop runs slower until it is left.
+//!
+//! Published in 2003: a loop resumed after an interrupt ran at a third of its pace until its end, so that fixed work
+//! smeared from N to 3N. Here a loop lasts a quantum, so quanta with a gap lose in proportion to what is left of them
+//! after it ([`crate::interrupted`]). A plain interrupt has slope 0; a state that an interrupt brings about lasts beyond
+//! the quantum. Injected interrupts or another placement would decide it: `likely` at best.
+
+use super::{Case, Phenomenon, name, name_rate, number};
+use crate::report::{Certainty, Evidence, Finding};
+use crate::words;
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "interrupted-loop",
+    recognise,
+    same: &[("slope", 0.05)],
+    settle: name_rate,
+    consequence: |finding, series| {
+        number(finding, "ns_per_tick") * number(finding, "ticks")
+            / (series.ledger.wall_ns as f64).max(1.0)
+    },
+};
+
+/// How many times slower is slower: what caches lose in an interrupt costs a few per cent of a quantum.
+const SLOWER: f64 = 1.15;
+/// Standard deviations of the slope, and the scatter about the line over what it explains.
+const ERRORS: f64 = 6.0;
+const SCATTER: f64 = 0.3;
+/// Share of the quanta after a gap, and without one, that must run at the usual pace.
+const USUAL: f64 = 0.9;
+const MOSTLY: f64 = 0.7;
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let Some(line) = case.seen.interrupted else {
+        return Vec::new();
+    };
+    // A slope of 1 or more is no pace; nothing but a whole quantum lost beyond its gap makes one.
+    let slower = 1.0 / (1.0 - line.slope);
+    let found = (SLOWER..1e3).contains(&slower)
+        && line.slope > ERRORS * line.error
+        && line.scatter < SCATTER
+        && line.usual_without >= MOSTLY
+        && line.usual_after >= USUAL * line.usual_without;
+    if !found {
+        return Vec::new();
+    }
+    let ns = |ticks: f64| ticks / case.series.clock.ticks_per_ns;
+    vec![Finding {
+        kind: PHENOMENON.kind,
+        series: vec![case.index],
+        certainty: if line.in_step {
+            Certainty::Possible
+        } else {
+            Certainty::Likely
+        },
+        summary: format!(
+            "After an interrupt the loop on {} runs {slower:.2} times slower until the quantum ends: {} of {} \
+             interrupted quanta, {} each besides the {} of the interrupt.",
+            name(case.series),
+            line.slow,
+            line.gaps,
+            words::duration(ns(line.mean_loss)),
+            words::duration(ns(line.intercept)),
+        ),
+        evidence: [
+            ("slope", Evidence::Number(slower)),
+            ("slope_uncertainty", Evidence::Number(line.error * slower * slower)),
+            ("intercept_us", Evidence::Number(ns(line.intercept) / 1e3)),
+            ("slow_samples", Evidence::Number(line.slow as f64)),
+            ("ticks", Evidence::Number(line.gaps as f64)),
+            ("ns_per_tick", Evidence::Number(ns(line.mean_loss))),
+        ]
+        .into(),
+        next_step: Some(
+            if line.in_step {
+                "bandscope record --rate 10000,7777: at one of them the interrupts are not in step with the quanta"
+            } else {
+                "bandscope histogram: fixed work smears from N to so many times N, and elsewhere in memory it does not"
+            }
+            .to_owned(),
+        ),
+    }]
+}

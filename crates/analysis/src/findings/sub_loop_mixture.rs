@@ -1,0 +1,90 @@
+//! `sub-loop-mixture`: a band between two others, where one of the work kernel's inner loops is slow and the other is not.
+//!
+//! Published: 76.3 and 74.4 ns between 23.96 and 128.2 ns, 0.502 and 0.484 of the way; the old unit's loops of 32 and
+//! 31 turns predict 0.508 and 0.492. The match is [`crate::mixture`]'s. Only another work kernel, without inner loops, would
+//! decide it, so it is `likely` at best; and where a file does not name its work kernel, whose structure is then
+//! assumed, `possible`.
+
+use super::frequency_steps::is_frequency;
+use super::{Case, Phenomenon, name, name_rate, none};
+use crate::mixture::{self, Mixture};
+use crate::report::{Band, Certainty, Evidence, Finding};
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "sub-loop-mixture",
+    recognise,
+    same: &[("ns_per_unit", 0.02), ("fraction", 0.02)],
+    settle: name_rate,
+    // The pace that it costs is bistable-pace's.
+    consequence: none,
+};
+
+/// Quanta that a stay in each of the three must last.
+const DWELL: f64 = 2.0;
+/// Share of the quanta below which a band is no pace of its own.
+const SMALLEST: f64 = 0.005;
+/// States of memory renaming differ by five times and more; what is closer is a clock or a placement.
+const APART: f64 = 1.5;
+/// Chances of an accidental match: to be believed, and to be mentioned.
+const CHANCE: f64 = 0.05;
+const HINT: f64 = 0.3;
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    if is_frequency(case.series, &case.seen.stays) {
+        return Vec::new();
+    }
+    let held: Vec<&Band> = case
+        .series
+        .bands
+        .iter()
+        .zip(&case.seen.stays)
+        .filter(|(band, stays)| band.share >= SMALLEST && stays.median_quanta >= DWELL)
+        .map(|(band, _)| band)
+        .collect();
+    let paces: Vec<f64> = held.iter().map(|band| band.ns_per_unit).collect();
+    let found = mixture::find(&paces, &case.seen.fractions);
+    let apart = |found: &Mixture| paces[found.places[2]] >= APART * paces[found.places[0]];
+    found
+        .filter(|found| apart(found) && found.chance <= HINT)
+        .map(|found| finding(case, &paces, found))
+        .into_iter()
+        .collect()
+}
+
+fn finding(case: Case<'_>, paces: &[f64], found: Mixture) -> Finding {
+    let [fast, between, slow] = found.places.map(|place| paces[place]);
+    let named = case.series.kernel != mixture::UNKNOWN;
+    let loops = if named {
+        "this work kernel"
+    } else {
+        "FTQ's old work kernel"
+    };
+    Finding {
+        kind: PHENOMENON.kind,
+        series: vec![case.index],
+        certainty: if named && found.chance <= CHANCE {
+            Certainty::Likely
+        } else {
+            Certainty::Possible
+        },
+        summary: format!(
+            "On {} {between:.2} ns per unit is {:.3} of the way from {fast:.2} to {slow:.2} ns: one inner loop of \
+             {loops} ({:.3} of its turns) is slow and the other is not.",
+            name(case.series),
+            found.fraction,
+            found.declared,
+        ),
+        evidence: [
+            ("ns_per_unit", Evidence::Number(between)),
+            ("fraction", Evidence::Number(found.fraction)),
+            ("of", Evidence::Numbers(vec![fast, slow])),
+            ("declared", Evidence::Number(found.declared)),
+            ("chance", Evidence::Number(found.chance)),
+        ]
+        .into(),
+        next_step: Some(
+            "bandscope record --kernel ftq-o2,ftq-float20-stack: a work kernel without inner loops has no band between"
+                .to_owned(),
+        ),
+    }
+}

@@ -1,0 +1,101 @@
+//! `warm-up`: the run starts with a lower pace or more losses, which end and do not come back.
+//!
+//! Published: a signal of 100 Hz and a low pace for some 180 ms. [`crate::warm_up`] looks over all series of a CPU in order of
+//! time. A core that has two states and happens to start in the slow one looks alike: so the run must go on for several times
+//! as long without it, and where nothing but the pace changes, by as much as states do, it is `possible` only.
+
+use super::{Case, Phenomenon, name, number};
+use crate::report::{Certainty, Evidence, Finding};
+use crate::warm_up::{self, Observed, WarmUp};
+use crate::words;
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "warm-up",
+    recognise,
+    same: &[("duration_s", 0.0)],
+    settle: |_, _| true,
+    consequence: |finding, series| {
+        let lost = 1.0 - 1.0 / number(finding, "ratio").max(1.0) + number(finding, "away");
+        lost * number(finding, "measured_s") / series.duration_s.max(1e-9)
+    },
+};
+
+/// Chance that a bad stretch lies at the start of all places.
+const CHANCE: f64 = 0.01;
+/// Times its own length that the run must go on without it.
+const SETTLED: f64 = 3.0;
+/// A pace that changes by more than this, and alone, is rather a state of the core.
+const STATE: f64 = 1.5;
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let everything = case.everything;
+    let mine = |other: usize| {
+        let other = &everything.series[other];
+        (other.cpu, &other.origin) == (case.series.cpu, &case.series.origin)
+    };
+    let relatives: Vec<usize> = (0..everything.series.len())
+        .filter(|&other| mine(other))
+        .collect();
+    // What all series of a CPU show together is said once.
+    if relatives.first() != Some(&case.index) {
+        return Vec::new();
+    }
+    let blocks: Vec<&[Observed]> = relatives
+        .iter()
+        .map(|&other| everything.seen[other].start.as_slice())
+        .collect();
+    let Some(found) = warm_up::find(&blocks) else {
+        return Vec::new();
+    };
+    vec![finding(case, relatives, found)]
+}
+
+fn finding(case: Case<'_>, series: Vec<usize>, found: WarmUp) -> Finding {
+    // While the work kernel ran before the first quantum, the machine was warming up as well.
+    let delay = case.everything.manifest.settings.start_delay_s.max(0.0);
+    let duration = found.duration_s + delay;
+    let like_a_state = found.ratio > STATE && !found.noise;
+    let settled = found.p_value < CHANCE && found.settled >= SETTLED;
+    let likely = settled && !like_a_state && !found.switched;
+    let what = match (found.ratio > 1.002, found.noise) {
+        (true, true) => format!(
+            "the pace is {} lower and more is lost",
+            words::percent(1.0 - 1.0 / found.ratio)
+        ),
+        (true, false) => format!(
+            "the pace is {} lower",
+            words::percent(1.0 - 1.0 / found.ratio)
+        ),
+        _ => format!(
+            "{} more of the time is lost than later",
+            words::percent(found.away.max(0.0))
+        ),
+    };
+    Finding {
+        kind: PHENOMENON.kind,
+        series,
+        certainty: if likely {
+            Certainty::Likely
+        } else {
+            Certainty::Possible
+        },
+        summary: format!(
+            "The first {} on {} are a warm-up: {what}.",
+            words::duration(duration * 1e9),
+            name(case.series),
+        ),
+        evidence: [
+            ("duration_s", Evidence::Number(duration)),
+            ("uncertainty_s", Evidence::Number(found.uncertainty_s)),
+            ("measured_s", Evidence::Number(found.duration_s)),
+            ("ratio", Evidence::Number(found.ratio)),
+            ("away", Evidence::Number(found.away.max(0.0))),
+            ("p_value", Evidence::Number(found.p_value)),
+        ]
+        .into(),
+        next_step: Some(format!(
+            "bandscope record --start-delay {:.0}ms: with a longer start delay a warm-up does not show",
+            (duration * 1.5e3).ceil()
+        )),
+    }
+}

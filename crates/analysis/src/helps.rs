@@ -1,0 +1,261 @@
+//! Second pass: whether the pace rises where the CPU was interrupted.
+//!
+//! Each quantum in a slow state is a trial for a rise, each in a fast state one for a fall, with or without a gap in it. The
+//! quantum of a change is the edge quantum between two stays; where there is none, the gap may lie in either
+//! neighbour. That makes changes look a little more like gaps than the other quanta do, but rises and falls alike, so the two
+//! directions are held against each other as well. Fisher's exact test (1922), one-sided, on both tables.
+
+use crate::derive::Derived;
+use crate::detector::Detector;
+use crate::levels::{Levels, NO_BAND};
+use std::cmp::Ordering;
+
+/// Bands within this ratio are one pace, as for `bistable-pace`.
+const APART: f64 = 1.05;
+/// Quanta in no band between two stays; more, and where the change took place is not known.
+const EDGE: u64 = 2;
+
+/// Quanta in which the pace could change and did, without and with a gap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Direction {
+    /// Quanta in a state that has another one in this direction: `[without, with]` a gap.
+    pub trials: [u64; 2],
+    /// Those in which it changed.
+    pub changes: [u64; 2],
+}
+
+impl Direction {
+    fn add(&mut self, gap: bool, changed: bool) {
+        self.trials[usize::from(gap)] += 1;
+        self.changes[usize::from(gap)] += u64::from(changed);
+    }
+
+    /// Odds of a change with a gap over those without, and its 95 % interval (Haldane and Anscombe, Woolf).
+    pub fn odds_ratio(&self) -> (f64, [f64; 2]) {
+        let cell = |changed: u64| changed as f64 + 0.5;
+        let stayed = |gap: usize| self.trials[gap] - self.changes[gap];
+        let cells = [
+            cell(self.changes[1]),
+            cell(stayed(1)),
+            cell(self.changes[0]),
+            cell(stayed(0)),
+        ];
+        let ratio = cells[0] * cells[3] / (cells[1] * cells[2]);
+        let width = (1.96 * cells.iter().map(|cell| 1.0 / cell).sum::<f64>().sqrt()).exp();
+        (ratio, [ratio / width, ratio * width])
+    }
+}
+
+/// Changes of pace in both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// To a faster pace.
+    pub rises: Direction,
+    /// To a slower one.
+    pub falls: Direction,
+    /// Stays between a rise and a fall: number, sum and sum of squares of their quanta.
+    fast: [u64; 3],
+}
+
+impl Changes {
+    /// Whether the fast stays are all of one length, so that the changes have a clock of their own: their deviation is below a
+    /// fifth of their mean, where what ends by chance has one of about the mean.
+    pub fn is_clockwork(&self) -> bool {
+        let [number, sum, squares] = self.fast.map(|sum| sum as f64);
+        let mean = sum / number.max(1.0);
+        let variance = (squares / number.max(1.0) - mean * mean).max(0.0);
+        // A quantum more or less is no difference.
+        variance.sqrt() < 0.2 * mean + 0.5
+    }
+
+    /// Probability that gaps would be at least as frequent in rises if they had nothing to do with them: against the
+    /// slow quanta without a rise, and against falls; the greater of the two.
+    pub fn p_value(&self) -> f64 {
+        let [without, with] = self.rises.changes;
+        let stayed = [0, 1].map(|gap| self.rises.trials[gap] - self.rises.changes[gap]);
+        let against_stays = fisher(with, without, stayed[1], stayed[0]);
+        let [falls_without, falls_with] = self.falls.changes;
+        against_stays.max(fisher(with, without, falls_with, falls_without))
+    }
+}
+
+/// Probability of `a` or more in the first cell of the table `a b / c d`, given its margins.
+fn fisher(a: u64, b: u64, c: u64, d: u64) -> f64 {
+    let [rows, column] = [a + b, a + c];
+    let all = rows + c + d;
+    let log_choose = |n: u64, k: u64| ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k);
+    let constant = log_choose(all, column);
+    let (mut p, mut x) = (0.0, a);
+    while x <= rows.min(column) && column - x <= all - rows {
+        let term = (log_choose(rows, x) + log_choose(all - rows, column - x) - constant).exp();
+        p += term;
+        // Terms fall faster than a geometric series beyond the mode.
+        if x > a && term < p * 1e-12 {
+            break;
+        }
+        x += 1;
+        // Where all of it lies before the mode, the sum is 1 in the end.
+        if x - a > 1_000_000 {
+            return 1.0;
+        }
+    }
+    p.min(1.0)
+}
+
+/// Stirling's series from 20 on: to 1e-12.
+fn ln_factorial(n: u64) -> f64 {
+    if n < 20 {
+        return (2..=n).map(|k| (k as f64).ln()).sum();
+    }
+    let x = n as f64 + 1.0;
+    (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + 1.0 / (12.0 * x)
+        - 1.0 / (360.0 * x.powi(3))
+        + 1.0 / (1260.0 * x.powi(5))
+}
+
+/// Counts changes of pace by whether there was a gap.
+#[derive(Clone, Debug)]
+pub struct Helps {
+    /// The pace that each band belongs to, fastest first.
+    paces: Vec<u8>,
+    slowest: u8,
+    /// Pace of the last quantum in a band, and whether it had a gap.
+    last: Option<(u8, bool)>,
+    /// Quanta since the last rise.
+    since_rise: Option<u64>,
+    /// Quanta in no band since: their number, and whether one had a gap.
+    between: (u64, bool),
+    changes: Changes,
+}
+
+impl Helps {
+    /// `None` where there is but one pace.
+    pub fn new(levels: &Levels) -> Option<Helps> {
+        let mut paces: Vec<u8> = Vec::new();
+        let mut before = f64::INFINITY;
+        for &centre in levels.centres() {
+            let pace = match paces.last() {
+                None => 0,
+                Some(pace) => pace + u8::from(centre > before * APART),
+            };
+            paces.push(pace);
+            before = centre;
+        }
+        let slowest = paces.last().copied().filter(|&pace| pace > 0)?;
+        Some(Helps {
+            paces,
+            slowest,
+            last: None,
+            since_rise: None,
+            between: (0, false),
+            changes: Changes::default(),
+        })
+    }
+
+    /// What was counted.
+    pub fn changes(&self) -> Changes {
+        self.changes
+    }
+
+    #[inline]
+    fn quantum(&mut self, band: u8, gap: bool) {
+        if band == NO_BAND {
+            self.between.0 += 1;
+            self.between.1 |= gap;
+            return;
+        }
+        let pace = self.paces[usize::from(band)];
+        if let Some((last, last_gap)) = self.last.filter(|_| self.between.0 <= EDGE) {
+            let gap = match (self.between.0, pace == last) {
+                (0, true) => gap,
+                (0, false) => gap || last_gap,
+                _ => self.between.1,
+            };
+            if last > 0 {
+                self.changes.rises.add(gap, pace < last);
+            }
+            if last < self.slowest {
+                self.changes.falls.add(gap, pace > last);
+            }
+            self.stay(pace.cmp(&last));
+        } else {
+            self.since_rise = None;
+        }
+        self.last = Some((pace, gap));
+        self.between = (0, false);
+    }
+}
+
+impl Helps {
+    /// Counts the quanta of the stay after a rise.
+    #[inline]
+    fn stay(&mut self, change: Ordering) {
+        match change {
+            Ordering::Less => self.since_rise = Some(1),
+            Ordering::Equal => {
+                if let Some(quanta) = &mut self.since_rise {
+                    *quanta += 1;
+                }
+            }
+            Ordering::Greater => {
+                if let Some(quanta) = self.since_rise.take() {
+                    let [number, sum, squares] = &mut self.changes.fast;
+                    *number += 1;
+                    *sum += quanta;
+                    *squares = squares.saturating_add(quanta.saturating_mul(quanta));
+                }
+            }
+        }
+    }
+}
+
+impl Detector for Helps {
+    fn push(&mut self, chunk: &Derived<'_>) {
+        if chunk.opens_segment {
+            self.last = None;
+            self.since_rise = None;
+            self.between = (0, false);
+        }
+        for (&band, &gap) in chunk.band.iter().zip(chunk.chunk.gap_ticks) {
+            self.quantum(band, gap > 0);
+        }
+    }
+
+    fn merge(&mut self, later: Helps) {
+        for (mine, other) in [
+            (&mut self.changes.rises, later.changes.rises),
+            (&mut self.changes.falls, later.changes.falls),
+        ] {
+            for gap in 0..2 {
+                mine.trials[gap] += other.trials[gap];
+                mine.changes[gap] += other.changes[gap];
+            }
+        }
+        for (mine, other) in self.changes.fast.iter_mut().zip(later.changes.fast) {
+            *mine = mine.saturating_add(other);
+        }
+        self.last = None;
+        self.since_rise = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fishers_tea_is_what_it_was() {
+        // The lady tasting tea: 3 of 4 right has probability 17/70, 4 of 4 has 1/70.
+        assert!((fisher(3, 1, 1, 3) - 17.0 / 70.0).abs() < 1e-12);
+        assert!((fisher(4, 0, 0, 4) - 1.0 / 70.0).abs() < 1e-12);
+        assert!((fisher(0, 4, 4, 0) - 1.0).abs() < 1e-9);
+        assert!(fisher(300, 10, 700, 1_000_000) < 1e-200);
+        assert!((fisher(0, 0, 0, 0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn factorials_meet_at_twenty() {
+        let product: f64 = (2..=25).map(|k| f64::from(k).ln()).sum();
+        assert!((ln_factorial(25) - product).abs() < 1e-11);
+    }
+}
