@@ -32,6 +32,8 @@ const GRID: f64 = 0.6;
 const ACCIDENT: f64 = 0.1;
 /// Quanta of a stay from which on edges at boundaries are no pattern of quanta: those of a level.
 const ALIGNED_STAY: f64 = 2.9;
+/// Typical stays below this many quanta make no recurrence: a single quantum that an interrupt slows by less than a gap, periodically, would.
+const SHORTEST_STAY: f64 = 1.5;
 /// Rates of operating systems' ticks, tried on a handful of edges, hertz.
 const TICKS: [f64; 5] = [100.0, 250.0, 300.0, 1000.0, 1024.0];
 /// A handful of edges agrees with a tick within this, seconds ("a few us").
@@ -110,6 +112,9 @@ pub fn find(
         })
         .collect();
     let quantum = 1.0 / context.rate_hz;
+    if shortest_stay(&times) < SHORTEST_STAY * quantum {
+        return None;
+    }
     let found = periodic(&times, quantum)
         .or_else(|| on_grid(&times, &segments, quantum))
         .or_else(|| handful(edges, &times))?;

@@ -289,6 +289,7 @@ fn a_short_pattern_alternates_and_long_ones_and_interrupts_do_not() {
         "pages:quanta=4,cost=100ns",
         "tick:hz=2500,cost=2.5us",
         "tick:hz=5000,cost=300ns",
+        "tick:hz=346.387,cost=371ns+noise:sigma=0.00031,seed=17",
         "flips",
     ] {
         let (report, _) = report(scenario, &[10_000.0, 7777.0], &["mulss80"], 2.0);
