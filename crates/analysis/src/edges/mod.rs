@@ -9,18 +9,21 @@
 //! Bands come from [`crate::levels`]; what edges say of periods is [`crate::recurrence`]'s. Work is done where the band changes only. The first 2^16
 //! edges of a series are kept (65 s of a 1 kHz flip, 3 MB); of the others the number, and the time spent in each band, which is summed without them.
 
+mod edge;
+mod shown;
+
 use crate::bands::Mode;
 use crate::context::Context;
 use crate::derive::Derived;
 use crate::detector::Detector;
-use crate::gaps::Event;
 use crate::levels::NO_BAND;
-use crate::recurrence::{self, Recurrence};
+use edge::{Between, Quantum, Run, Stay};
+
+pub use edge::{Edge, Place};
+pub use shown::{Pairs, Shown};
 
 /// Edges that are kept.
 const KEPT: usize = 1 << 16;
-/// Most quanta between two stays that still place an edge; with more the pace did not change at an instant.
-const BLURRED: usize = 3;
 /// Half of a band's width that holds 90 %, in standard deviations of a Gaussian.
 const HALF_WIDTH: f64 = 1.645;
 /// Standard deviation of a count where starts are printed and ends are not known: a unit's rounding at either end.
@@ -32,144 +35,6 @@ const SHORT: f64 = 0.05;
 const SHORT_DEVIATIONS: f64 = 6.0;
 /// Quanta of a level that is held.
 const HELD: u64 = 2;
-
-/// One edge.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Edge {
-    /// First tick of the quantum in which it lies.
-    pub quantum: u64,
-    /// Ticks after that; gaps of this quantum are left out until [`Edges::finish`].
-    pub offset: f64,
-    /// One standard deviation, ticks.
-    pub resolution: f32,
-    /// Ticks of this quantum in which the CPU was away.
-    pub away: f32,
-    /// Band before.
-    pub from: u8,
-    /// Band after.
-    pub to: u8,
-    /// How it was placed.
-    pub place: Place,
-    /// Whether the stay before it began with the edge before it.
-    pub chained: bool,
-}
-
-/// How an edge was placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Inside the one quantum between two stays.
-    Inside,
-    /// At the boundary of two quanta.
-    Boundary,
-    /// Anywhere in several quanta, or one of two inside one.
-    Blurred,
-}
-
-impl Edge {
-    /// Ticks since `origin`.
-    pub fn ticks(&self, origin: u64) -> f64 {
-        // Exact: the difference of two ticks of one run has fewer than 53 bits.
-        self.quantum as f64 - origin as f64 + self.offset
-    }
-}
-
-/// What an edge is placed by.
-#[derive(Clone, Copy, Debug, Default)]
-struct Quantum {
-    start: u64,
-    present: f64,
-    units: f64,
-    away: f64,
-    count: u32,
-}
-
-impl Quantum {
-    fn of(chunk: &Derived<'_>, k: usize) -> Quantum {
-        Quantum {
-            start: chunk.chunk.start[k],
-            present: chunk.present[k],
-            units: chunk.units[k],
-            away: chunk.length[k] - chunk.present[k],
-            count: chunk.chunk.count[k],
-        }
-    }
-
-    fn end(&self) -> f64 {
-        self.start as f64 + self.present + self.away
-    }
-}
-
-/// Quanta in a row in one band, or in none.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    band: u8,
-    quanta: u64,
-    first: Quantum,
-    last: Quantum,
-}
-
-/// Quanta between two stays: their number, and the first few.
-#[derive(Clone, Copy, Debug, Default)]
-struct Between {
-    quanta: u64,
-    first: [Quantum; BLURRED],
-}
-
-impl Between {
-    fn add(&mut self, run: &Run) {
-        let ends = [run.first, run.last];
-        for k in 0..run.quanta.min(BLURRED as u64) {
-            if let Some(place) = self.first.get_mut((self.quanta + k) as usize) {
-                // Of runs of up to two quanta these are all of them; longer ones place no edge exactly.
-                *place = ends[usize::from(k > 0)];
-            }
-        }
-        self.quanta += run.quanta;
-    }
-
-    fn quanta(&self) -> &[Quantum] {
-        &self.first[..(self.quanta as usize).min(BLURRED)]
-    }
-}
-
-/// A stay under way.
-#[derive(Clone, Copy, Debug)]
-struct Stay {
-    band: u8,
-    /// Quanta in the band.
-    quanta: u64,
-    last: Quantum,
-    /// Tick at which it began.
-    from: f64,
-    /// Whether it began with an edge that was kept.
-    chained: bool,
-}
-
-/// Quanta in which the pace changed: isolated and strictly between the levels on either side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pairs {
-    /// Their number.
-    pub number: u64,
-    /// The count of the first in which the pace fell, and of the first in which it rose.
-    pub falling: Option<u32>,
-    /// See `falling`.
-    pub rising: Option<u32>,
-}
-
-/// What the edges of a series show.
-#[derive(Clone, Debug, Default)]
-pub struct Shown {
-    /// Their number.
-    pub number: u64,
-    /// Share of the time in each band.
-    pub shares: Vec<f64>,
-    /// Typical length of a whole stay in each band, ticks.
-    pub dwells: Vec<Option<f64>>,
-    /// Edge quanta.
-    pub pairs: Pairs,
-    /// What they recur on.
-    pub recurrence: Option<Recurrence>,
-}
 
 /// Places the edges of a series.
 #[derive(Clone, Debug)]
@@ -204,92 +69,6 @@ impl Edges {
             time: vec![0.0; modes.len()],
             pairs: Pairs::default(),
         }
-    }
-
-    /// Ends the stay under way, and puts the time in gaps back into the edges' quanta; to be called before anything is read. `gaps` are in order
-    /// of time; an edge whose gaps are not among them has its `away` for uncertainty.
-    ///
-    /// What interrupts at an edge is usually its cause, so a gap that begins at the edge, to what the edge is known, comes after it and gives its
-    /// time exactly.
-    pub fn finish(&mut self, gaps: &[Event]) {
-        self.end_segment();
-        for edge in &mut self.kept {
-            let near = 3.0 * f64::from(edge.resolution) + 2.0;
-            let first = gaps.partition_point(|gap| gap.start < edge.quantum);
-            // A gap at the end of the quantum before, after which nothing was done before the edge.
-            if let Some(gap) = first.checked_sub(1).and_then(|number| gaps.get(number)) {
-                let ago = (edge.quantum - gap.start) as f64;
-                if edge.offset + ago - gap.duration as f64 <= near {
-                    edge.offset = -ago;
-                    continue;
-                }
-            }
-            // Present time before the edge.
-            let present = edge.offset;
-            let mut passed = 0.0;
-            for gap in &gaps[first..] {
-                let ahead = (gap.start - edge.quantum) as f64 - passed - present;
-                if ahead.abs() <= near {
-                    // The unit that contains a gap is left out of present time as a whole.
-                    edge.offset = (gap.start - edge.quantum) as f64;
-                    break;
-                }
-                edge.offset = present + passed;
-                if ahead > 0.0 {
-                    break;
-                }
-                passed += gap.duration as f64;
-                edge.offset = present + passed;
-            }
-        }
-    }
-
-    /// What they show, once finished; `origin` is the first tick of the recording, `extents` the segments.
-    pub fn show(&self, origin: u64, extents: &[(u64, u64)]) -> Shown {
-        Shown {
-            number: self.number,
-            shares: self.shares(),
-            dwells: self.dwells(),
-            pairs: self.pairs,
-            recurrence: recurrence::find(self, origin, extents, &self.context),
-        }
-    }
-
-    /// The first edges, in order of time.
-    pub fn kept(&self) -> &[Edge] {
-        &self.kept
-    }
-
-    /// Share of the time spent in each band; an interruption belongs to the band that it returns to.
-    pub fn shares(&self) -> Vec<f64> {
-        let all: f64 = self.time.iter().sum();
-        self.time.iter().map(|time| time / all.max(1.0)).collect()
-    }
-
-    /// Typical length of a whole stay in each band, ticks, among the edges that are kept: the mean of those around the median where most are there, so
-    /// that a constant dwell is known better than its edges; otherwise the median. None where no stay is whole.
-    pub fn dwells(&self) -> Vec<Option<f64>> {
-        let mut stays = vec![Vec::new(); self.rates.len()];
-        let origin = self.kept.first().map_or(0, |edge| edge.quantum);
-        for pair in self.kept.windows(2).filter(|pair| pair[1].chained) {
-            stays[usize::from(pair[1].from)].push(pair[1].ticks(origin) - pair[0].ticks(origin));
-        }
-        stays
-            .into_iter()
-            .map(|stays| typical(stays, self.resolution()))
-            .collect()
-    }
-
-    /// Median resolution of an edge, ticks.
-    pub fn resolution(&self) -> f64 {
-        let mut resolutions: Vec<f32> = self.kept.iter().map(|edge| edge.resolution).collect();
-        resolutions.sort_by(f32::total_cmp);
-        f64::from(
-            resolutions
-                .get(resolutions.len() / 2)
-                .copied()
-                .unwrap_or(0.0),
-        )
     }
 
     fn end_segment(&mut self) {
@@ -485,22 +264,6 @@ impl Edges {
         }
         stay.quanta = 0;
     }
-}
-
-fn typical(mut stays: Vec<f64>, resolution: f64) -> Option<f64> {
-    stays.sort_by(f64::total_cmp);
-    let median = *stays.get(stays.len() / 2)?;
-    let near: Vec<f64> = stays
-        .iter()
-        .copied()
-        .filter(|stay| (stay - median).abs() <= 6.0 * resolution + 2.0)
-        .collect();
-    let constant = 2 * near.len() > stays.len();
-    Some(if constant {
-        near.iter().sum::<f64>() / near.len() as f64
-    } else {
-        median
-    })
 }
 
 impl Detector for Edges {

@@ -6,9 +6,14 @@
 //! themselves. A grid without a period is looked for as a frequency of all edge times ([`crate::events`], H-test). A phase that steps starts a
 //! new piece of the line ([`Follower`]).
 
+mod follower;
+mod handful;
+
 use crate::context::Context;
 use crate::edges::{Edge, Edges, Place};
 use crate::events::{self, Train};
+use follower::Follower;
+use handful::handful;
 
 /// Intervals that can show a period.
 const FEWEST: usize = 8;
@@ -22,8 +27,6 @@ const DEVIATIONS: f64 = 5.0;
 const TICK_COST: f64 = 4e-6;
 /// Largest share of a period within which an edge keeps its phase.
 const NARROW: f64 = 0.02;
-/// Edges in a row that agree on another phase: a step of the phase.
-const STEP: usize = 5;
 /// Pieces of a line: one, and one more for so many edges. More are no steps but no period.
 const PIECE: usize = 24;
 /// Share of random edges that may keep a grid: of the edges within 2 % of a period each side, 4 % do.
@@ -34,15 +37,6 @@ const ACCIDENT: f64 = 0.1;
 const ALIGNED_STAY: f64 = 2.9;
 /// Typical stays below this many quanta make no recurrence: a single quantum that an interrupt slows by less than a gap, periodically, would.
 const SHORTEST_STAY: f64 = 1.5;
-/// Rates of operating systems' ticks, tried on a handful of edges, hertz.
-const TICKS: [f64; 5] = [100.0, 250.0, 300.0, 1000.0, 1024.0];
-/// A handful of edges agrees with a tick within this, seconds ("a few us").
-const HANDFUL: f64 = 6e-6;
-/// Stays of a handful are this many ticks at most: of longer ones any would fit.
-const FEW_TICKS: f64 = 3.0;
-/// Chance of such an agreement above which it is not stated.
-const CHANCE: f64 = 0.15;
-
 /// A period that edges keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Period {
@@ -313,228 +307,4 @@ fn on_grid(times: &[Time], segments: &[(f64, f64)], quantum: f64) -> Option<Recu
         grid: Some(line.describe(&phases)),
         ..Recurrence::default()
     })
-}
-
-/// Two to a few edges, of which a stay is a whole number of an operating system's ticks.
-fn handful(edges: &Edges, times: &[Time]) -> Option<Recurrence> {
-    let inside = edges.kept().iter().any(|edge| edge.place == Place::Inside);
-    if !(2..=FEWEST).contains(&times.len()) || !inside {
-        return None;
-    }
-    let intervals: Vec<f64> = times
-        .windows(2)
-        .filter(|pair| pair[0].segment == pair[1].segment)
-        .map(|pair| pair[1].at - pair[0].at)
-        .collect();
-    let (seconds, kept, chance) = TICKS
-        .iter()
-        .map(|rate| {
-            let tick = 1.0 / rate;
-            let fits = |interval: &&f64| {
-                let ticks = *interval / tick;
-                (0.5..=FEW_TICKS + 0.5).contains(&ticks) && fraction(ticks).abs() * tick <= HANDFUL
-            };
-            let kept = intervals.iter().filter(fits).count();
-            (
-                tick,
-                kept,
-                binomial_tail(intervals.len(), kept, 2.0 * HANDFUL / tick),
-            )
-        })
-        .min_by(|a, b| a.2.total_cmp(&b.2))?;
-    let chance = chance * TICKS.len() as f64;
-    (kept > 0 && chance <= CHANCE).then(|| Recurrence {
-        grid: Some(Period {
-            seconds,
-            uncertainty: HANDFUL / 3f64.sqrt() / kept as f64,
-            edges: times.len() as u64,
-            kept: kept as u64 + 1,
-            z_squared: 0.0,
-            log_p: chance.ln(),
-        }),
-        ..Recurrence::default()
-    })
-}
-
-/// Chance of `least` or more successes of `n`, of chance `p` each.
-fn binomial_tail(n: usize, least: usize, p: f64) -> f64 {
-    let mut term = (1.0 - p).powi(n as i32);
-    let mut below = 0.0;
-    for k in 0..least {
-        below += term;
-        term *= (n - k) as f64 / (k + 1) as f64 * p / (1.0 - p);
-    }
-    1.0 - below
-}
-
-/// Z^2 of one harmonic of phases in turns.
-fn z_squared(phases: &[f64]) -> f64 {
-    let (sin, cos) = phases
-        .iter()
-        .map(|phase| (phase * std::f64::consts::TAU).sin_cos())
-        .fold((0.0, 0.0), |sum, (sin, cos)| (sum.0 + sin, sum.1 + cos));
-    2.0 * (sin * sin + cos * cos) / phases.len().max(1) as f64
-}
-
-/// A stretch of one phase: means of turns and times.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    from: f64,
-    number: f64,
-    turns: f64,
-    at: f64,
-}
-
-/// Phase on time, followed from edge to edge: one slope, and an offset for each piece.
-#[derive(Clone, Debug)]
-struct Follower {
-    guess: f64,
-    /// Weight of the guess, as sum of squared turns.
-    weight: f64,
-    tolerance: f64,
-    square: f64,
-    product: f64,
-    rest: f64,
-    kept: u64,
-    pieces: Vec<Piece>,
-}
-
-impl Follower {
-    /// Follows `times`, which recur after `guess`, known as well as by so many squared turns: for a mean of intervals, their number.
-    fn follow(times: &[Time], guess: f64, weight: f64, tolerance: f64) -> Follower {
-        let mut line = Follower {
-            guess,
-            weight,
-            tolerance,
-            square: 0.0,
-            product: 0.0,
-            rest: 0.0,
-            kept: 0,
-            pieces: Vec::new(),
-        };
-        let mut strays: Vec<f64> = Vec::new();
-        for time in times {
-            if line.pieces.is_empty() {
-                line.open(time.at);
-                continue;
-            }
-            let (turns, late) = line.predict(time.at);
-            if late.abs() <= tolerance {
-                line.add(turns, time.at);
-                strays.clear();
-                continue;
-            }
-            strays.push(time.at);
-            if strays.len() == STEP {
-                if line.agree(&strays) {
-                    line.open(strays[0]);
-                    for &at in &strays[1..] {
-                        let (turns, _) = line.predict(at);
-                        line.add(turns, at);
-                    }
-                    strays.clear();
-                } else {
-                    strays.remove(0);
-                }
-            }
-        }
-        line
-    }
-
-    fn period(&self) -> f64 {
-        (self.product + self.guess * self.weight) / (self.square + self.weight)
-    }
-
-    /// Standard deviation of the period.
-    fn uncertainty(&self) -> f64 {
-        let freedom = self.kept as f64 - self.pieces.len() as f64 - 1.0;
-        if freedom < 1.0 || self.square <= 0.0 {
-            return f64::INFINITY;
-        }
-        (self.rest.max(0.0) / freedom / self.square).sqrt()
-    }
-
-    fn open(&mut self, at: f64) {
-        self.kept += 1;
-        self.pieces.push(Piece {
-            from: at,
-            number: 1.0,
-            turns: 0.0,
-            at,
-        });
-    }
-
-    /// Turns since the piece began, and seconds by which `at` is late.
-    fn predict(&self, at: f64) -> (f64, f64) {
-        let period = self.period();
-        let Some(piece) = self.pieces.last() else {
-            return (0.0, 0.0);
-        };
-        let turns = piece.turns + (at - piece.at) / period;
-        let whole = turns.round();
-        (whole, (turns - whole) * period)
-    }
-
-    fn add(&mut self, turns: f64, at: f64) {
-        let late = self.predict(at).1;
-        let Some(piece) = self.pieces.last_mut() else {
-            return;
-        };
-        // Sums about the mean of the piece (Welford).
-        piece.number += 1.0;
-        let (x, y) = (turns - piece.turns, at - piece.at);
-        piece.turns += x / piece.number;
-        piece.at += y / piece.number;
-        self.square += x * (turns - piece.turns);
-        self.product += x * (at - piece.at);
-        self.rest += late * late;
-        self.kept += 1;
-    }
-
-    /// Whether strays agree among themselves on another phase.
-    fn agree(&self, strays: &[f64]) -> bool {
-        let period = self.period();
-        strays
-            .iter()
-            .all(|at| (fraction((at - strays[0]) / period) * period).abs() <= self.tolerance)
-    }
-
-    fn piece_of(&self, at: f64) -> Option<&Piece> {
-        let number = self.pieces.partition_point(|piece| piece.from <= at);
-        self.pieces.get(number.saturating_sub(1))
-    }
-
-    /// Phase of a time in turns, from -1/2 to 1/2.
-    fn phase(&self, at: f64) -> Option<f64> {
-        let piece = self.piece_of(at)?;
-        Some(fraction((at - piece.at) / self.period() + piece.turns))
-    }
-
-    /// Steps of the phase between pieces, in (-1/2, 1/2] of a period, in seconds.
-    fn steps(&self) -> Vec<(f64, f64)> {
-        let period = self.period();
-        self.pieces
-            .windows(2)
-            .map(|pair| {
-                let offset = |piece: &Piece| piece.at / period - piece.turns;
-                let step = fraction(offset(&pair[1]) - offset(&pair[0])) * period;
-                (pair[1].from, step)
-            })
-            .collect()
-    }
-
-    /// What is known of the period, given the phases of all edges that were looked at. The chance of their Z^2 is corrected for
-    /// the frequencies that so long a train tells apart, up to twice its own.
-    fn describe(&self, phases: &[f64]) -> Period {
-        let z_squared = z_squared(phases);
-        let turns: f64 = self.pieces.iter().map(|piece| 2.0 * piece.turns).sum();
-        Period {
-            seconds: self.period(),
-            uncertainty: self.uncertainty(),
-            edges: phases.len() as u64,
-            kept: self.kept,
-            z_squared,
-            log_p: ((2.0 * turns).max(1.0).ln() - 0.5 * z_squared).min(0.0),
-        }
-    }
 }
