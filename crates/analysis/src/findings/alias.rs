@@ -27,7 +27,6 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .iter()
         .map(|alias| {
             let decided = alias.found.chance <= DECIDED && alias.found.coherent != Some(false);
-            let cpu = case.series.cpu.map_or("N".to_owned(), |cpu| cpu.to_string());
             let [a, b] = alias.apparent_hz;
             Finding {
                 kind: "alias",
@@ -53,9 +52,9 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
                     ("chance_matches", Evidence::Number(alias.found.chance)),
                 ]
                 .into(),
-                next_step: Some(format!(
-                    "bandscope record --cpus {cpu} --rate 1000000: above twice its frequency it shows as it is"
-                )),
+                next_step: (!decided).then(|| {
+                    "bandscope record --rate 10000,7777 --duration 60s: sharper lines leave fewer true frequencies to choose from".to_owned()
+                }),
             }
         })
         .collect()

@@ -66,7 +66,9 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         ]
         .into(),
         next_step: Some(
-            "bandscope lab: a sweep of code placements shows whether the pattern depends on where the loop lies".to_owned(),
+            "bandscope record --rate 10000,7777 --kernel mulss80,imul20: a loop's own pattern keeps its length in quanta, and \
+             another loop has another"
+                .to_owned(),
         ),
     }]
 }

@@ -161,7 +161,7 @@ fn finding(case: Case<'_>, drift: &Drift) -> Finding {
             Some("bandscope record: its grid is not truncated, so such a drift does not show")
         }
         _ => Some(
-            "bandscope record without --ticks-per-ns: it calibrates the clock over the whole run",
+            "bandscope record: without --ticks-per-ns it calibrates the clock over the whole run",
         ),
     };
     Finding {

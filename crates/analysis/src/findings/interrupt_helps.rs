@@ -1,10 +1,10 @@
 //! `interrupt-helps`: the pace rises after an interrupt, so the quieter the core the slower it is.
 //!
 //! Found where gaps are known and there are two paces ([`crate::helps`] counts). That interrupts and rises come together does not
-//! say which brings about which, or what brings about both; interrupts injected at known times decide it, so it is
+//! say which brings about which, or what brings about both; interrupts that one sends oneself decide it, so it is
 //! `likely` at best.
 
-use super::{Case, Phenomenon, name, name_rate};
+use super::{Case, Phenomenon, cpu, name, name_rate};
 use crate::report::{Certainty, Evidence, Finding};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -66,9 +66,10 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             ("falls", numbers(changes.falls.changes)),
         ]
         .into(),
-        next_step: Some(
-            "bandscope inject beside bandscope record: interrupts at known times show whether the pace follows them"
-                .to_owned(),
-        ),
+        next_step: Some(format!(
+            "stress-ng --timer 1 --timer-freq 100 --taskset {cpu} & bandscope record --cpus {cpu}: interrupts of one's own \
+             show whether the pace follows them",
+            cpu = cpu(case.series),
+        )),
     }]
 }

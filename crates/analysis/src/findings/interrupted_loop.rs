@@ -74,7 +74,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             if line.in_step {
                 "bandscope record --rate 10000,7777: at one of them the interrupts are not in step with the quanta"
             } else {
-                "bandscope histogram: fixed work smears from N to so many times N, and elsewhere in memory it does not"
+                "bandscope record --kernel mulss80,ftq-o0: a loop in registers goes on at its pace, one on the stack does not"
             }
             .to_owned(),
         ),

@@ -26,7 +26,11 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let mut finding = match (case.seen.migration_s, step) {
         (Some(first_s), _) => {
             let changes = case.seen.migrations;
-            let times = if changes == 1 { "once".to_owned() } else { format!("{changes} times") };
+            let times = if changes == 1 {
+                "once".to_owned()
+            } else {
+                format!("{changes} times")
+            };
             Finding {
                 kind: "migration",
                 series: vec![case.index],
@@ -59,7 +63,8 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             ]
             .into(),
             next_step: Some(
-                "bandscope record --cpus N: it pins the measuring thread and reads the CPU with the clock".to_owned(),
+                "bandscope record: it pins the measuring thread and reads the CPU with the clock"
+                    .to_owned(),
             ),
         },
         (None, None) => return Vec::new(),

@@ -242,3 +242,41 @@ fn name(series: &Series) -> String {
         .cpu
         .map_or("the measured CPU".to_owned(), |cpu| format!("CPU {cpu}"))
 }
+
+/// The CPU of a series in a command, for the reader to fill in where it is not known.
+fn cpu(series: &Series) -> String {
+    series.cpu.map_or("N".to_owned(), |cpu| cpu.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn read(path: &str) -> String {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// A kind without a page, or a row of the contract with evidence that the code does not give, would be found by a reader only.
+    #[test]
+    fn every_kind_has_a_page_and_a_row_of_the_contract() {
+        let (contents, contract) = (
+            read("../../docs/phenomena/README.md"),
+            read("../../docs/report.md"),
+        );
+        for kind in PHENOMENA.iter().map(|phenomenon| phenomenon.kind) {
+            let page = read(&format!("../../docs/phenomena/{kind}.md"));
+            assert!(page.starts_with(&format!("# `{kind}`\n")), "{kind}");
+            assert!(contents.contains(&format!("[{kind}]({kind}.md)")), "{kind}");
+            let row = contract
+                .lines()
+                .find(|line| line.starts_with(&format!("| `{kind}` |")))
+                .unwrap_or_else(|| panic!("{kind}: no row in docs/report.md"));
+            let source = read(&format!("src/findings/{}.rs", kind.replace('-', "_")));
+            for key in row.split('`').skip(3).step_by(2) {
+                assert!(source.contains(&format!("\"{key}\"")), "{kind}: {key}");
+            }
+        }
+    }
+}

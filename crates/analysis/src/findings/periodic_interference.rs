@@ -3,7 +3,7 @@
 //! Gaps show it directly. In the residual of one rate alone it might be the measurement's own or an alias, which a second
 //! rate tells apart; what is known to be either is not interference.
 
-use super::{Case, Everything, Phenomenon, is_alone, name, name_rate, number};
+use super::{Case, Everything, Phenomenon, cpu, is_alone, name, name_rate, number};
 use crate::report::{Certainty, Evidence, Finding, Signal};
 use crate::words;
 
@@ -67,12 +67,9 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
         next_step: Some(if sampled {
             "bandscope record --rate 10000,7777: an external signal keeps its frequency at both rates".to_owned()
         } else {
-            let cpu = case
-                .series
-                .cpu
-                .map_or("N".to_owned(), |cpu| cpu.to_string());
             format!(
-                "perf stat -C {cpu} -e 'irq_vectors:*,irq:*' sleep 10: an interrupt at this rate is its cause"
+                "perf stat -C {} -e 'irq_vectors:*,irq:*' sleep 10: an interrupt at this rate is its cause",
+                cpu(case.series)
             )
         }),
     }

@@ -1,6 +1,8 @@
 //! The command line: one file a subcommand, each with its arguments, its help and its wiring.
 
 mod completions;
+#[cfg(test)]
+mod documented;
 mod export;
 mod kernels;
 mod man;

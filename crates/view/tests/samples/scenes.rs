@@ -278,7 +278,7 @@ pub fn two_paces() -> Analysis {
         summary: "Two paces, 23.98 and 128.3 ns per unit (5.35x), changing on a grid of 1.000 ms."
             .into(),
         evidence: BTreeMap::from([("ns_per_unit", Evidence::Numbers(vec![23.98, 128.3]))]),
-        next_step: Some("bandscope lab".into()),
+        next_step: Some("bandscope record --rate 10000,7777".into()),
     }];
     analysis.report.recording = Some(manifest());
     analysis
