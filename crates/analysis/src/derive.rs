@@ -35,7 +35,7 @@ pub struct Derived<'a> {
     pub units: &'a [f64],
     /// Pace in ticks per unit; 0 where no unit completed without a gap.
     pub pace: &'a [f64],
-    /// Bin of the pace in the tables that are kept by pace ([`bin_of`]); 0 where there is no pace.
+    /// Bin of the pace in the tables that are kept by pace (`histogram::bin_of`); 0 where there is no pace.
     pub bin: &'a [u16],
     /// Ticks lost to gaps: their duration less a unit each at the pace around them.
     pub gap_loss: &'a [f64],
