@@ -66,7 +66,8 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .collect()
 }
 
-fn significant(slope: &Slope) -> bool {
+/// Whether a slope is one, and of the quanta that the rate says.
+pub(super) fn significant(slope: &Slope) -> bool {
     slope.ppm.abs() <= WRONG_RATE_PPM && slope.ppm.abs() > ERRORS * slope.error_ppm + ROUNDING_PPM
 }
 

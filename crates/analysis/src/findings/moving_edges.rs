@@ -4,7 +4,7 @@
 //! The period, the grid and what they are known to come from [`crate::recurrence`]. One rate decides where the quanta are bandscope's own, on
 //! a fixed-point grid that has no drift: then the edges' is the machine's. Otherwise a second rate does.
 
-use super::{Case, Everything, Phenomenon, name, name_rate, none};
+use super::{Case, Everything, Phenomenon, clock_drift, name, name_rate, none};
 use crate::recurrence::{Period, Recurrence};
 use crate::report::{Certainty, Evidence, Finding};
 
@@ -70,13 +70,14 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     }]
 }
 
-/// The quantum as it was: nominal where the grid is bandscope's own, with the drift that was measured where it is not.
+/// The quantum as it was: nominal where the grid is kept, with the drift that was measured where it is not.
 fn quantum_s(case: Case<'_>) -> f64 {
-    let drift = case
-        .series
-        .clock
-        .drift_ppm
-        .filter(|_| !case.series.gaps_known);
+    let drift = if case.series.gaps_known {
+        let slope = case.seen.drift.filter(clock_drift::significant);
+        slope.map(|slope| slope.ppm)
+    } else {
+        case.series.clock.drift_ppm
+    };
     (1.0 + drift.unwrap_or(0.0) * 1e-6) / case.series.rate_hz
 }
 

@@ -85,6 +85,26 @@ fn the_driving_period_is_found_at_either_rate() {
     }
 }
 
+/// The published X: edges keep to milliseconds, and it is the quanta that are 5 ppm short.
+#[test]
+fn an_x_of_truncated_quanta_turns_as_well() {
+    let (report, _) = report(
+        "clock:ghz=1.999999999+truncation+flips",
+        &[10_000.0],
+        &["ftq-o2"],
+        2.0,
+    );
+    let finding = only(&report, "moving-edges");
+    assert!(
+        (number(finding, "drift_ppm") - 5.0).abs() < 0.25,
+        "{finding:?}"
+    );
+    assert!(
+        (number(finding, "turn_s") - 20.0).abs() < 1.0,
+        "{finding:?}"
+    );
+}
+
 #[test]
 fn an_x_turns_as_its_period_says_and_two_rates_make_it_certain() {
     let (report, _) = report(
