@@ -6,6 +6,9 @@
 //!
 //! Only what distinguishes a period from its own half is tested, so a period of 10 quanta, which has
 //! a factor of two in common with them, does not pass for 8.
+//!
+//! A few large losses that happen to fall on one phase are no period: what stands out must do so by the scatter of its own phase, too
+//! (Welch 1947), which k losses in n turns do by no more than the root of k.
 
 use crate::derive::Derived;
 use crate::detector::Detector;
@@ -19,6 +22,36 @@ const SHORTEST: usize = 1 << 3;
 const PERIODS: usize = 10;
 /// A residual beyond this many mean ones is cut to that.
 const CLIP: f64 = 50.0;
+/// A mean loss beyond this share of that is one that was cut in most turns: then it is stated as it was.
+const CUT: f64 = 0.5;
+
+/// Sums over the quanta of one phase.
+#[derive(Clone, Copy, Debug, Default)]
+struct Phase {
+    number: f64,
+    sum: f64,
+    square: f64,
+    /// Not cut.
+    whole: f64,
+}
+
+impl Phase {
+    fn add(&mut self, other: &Phase) {
+        self.number += other.number;
+        self.sum += other.sum;
+        self.square += other.square;
+        self.whole += other.whole;
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum / self.number
+    }
+
+    /// Variance of the mean, by the scatter of this phase alone.
+    fn variance(&self) -> f64 {
+        (self.square / self.number - self.mean().powi(2)).max(0.0) / (self.number - 1.0)
+    }
+}
 
 /// What a period showed in all segments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,10 +80,7 @@ pub struct Folded {
 /// Folds a series.
 #[derive(Clone, Debug)]
 pub struct Fold {
-    sums: Vec<f64>,
-    numbers: Vec<f64>,
-    square: f64,
-    total: f64,
+    phases: Vec<Phase>,
     mean_loss: f64,
     evidence: [Evidence; PERIODS],
 }
@@ -59,31 +89,25 @@ impl Fold {
     /// Nothing folded yet.
     pub fn new() -> Fold {
         Fold {
-            sums: vec![0.0; LONGEST],
-            numbers: vec![0.0; LONGEST],
-            square: 0.0,
-            total: 0.0,
+            phases: vec![Phase::default(); LONGEST],
             mean_loss: 0.0,
             evidence: [Evidence::default(); PERIODS],
         }
     }
 
     fn end_segment(&mut self) {
-        let quanta: f64 = self.numbers.iter().sum();
-        if quanta >= 8.0 * SHORTEST as f64 {
-            let mean = self.total / quanta;
-            let variance = self.square / quanta - mean * mean;
-            let (mut sums, mut numbers) = (self.sums.clone(), self.numbers.clone());
+        let mut all = Phase::default();
+        self.phases.iter().for_each(|phase| all.add(phase));
+        if all.number >= 8.0 * SHORTEST as f64 {
+            let variance = all.square / all.number - all.mean().powi(2);
+            let cut = CUT * CLIP * self.mean_loss;
+            let mut phases = self.phases.clone();
             for evidence in self.evidence.iter_mut().rev() {
-                judge(evidence, &sums, &numbers, variance);
-                halve(&mut sums);
-                halve(&mut numbers);
+                judge(evidence, &phases, variance, cut);
+                halve(&mut phases);
             }
         }
-        self.sums.fill(0.0);
-        self.numbers.fill(0.0);
-        self.square = 0.0;
-        self.total = 0.0;
+        self.phases.fill(Phase::default());
     }
 
     /// The period that stands out most, if its corrected p-value is below `limit`.
@@ -110,20 +134,26 @@ impl Fold {
     }
 }
 
-/// Compares each phase with the one half a period away.
-fn judge(evidence: &mut Evidence, sums: &[f64], numbers: &[f64], variance: f64) {
-    let half = sums.len() / 2;
+/// Compares each phase with the one half a period away; a difference beyond `cut` is stated as it was before losses were cut.
+fn judge(evidence: &mut Evidence, phases: &[Phase], variance: f64, cut: f64) {
+    let half = phases.len() / 2;
     // Every phase must have been seen often enough for its mean to be Gaussian.
-    let enough = numbers.iter().all(|&number| number >= 4.0);
+    let enough = phases.iter().all(|phase| phase.number >= 4.0);
     if !enough || variance <= 0.0 {
         return;
     }
     let differences: Vec<(f64, f64)> = (0..half)
         .map(|phase| {
-            let other = phase + half;
-            let difference = sums[phase] / numbers[phase] - sums[other] / numbers[other];
-            let error = (variance * (1.0 / numbers[phase] + 1.0 / numbers[other])).sqrt();
-            (difference.abs() / error, difference.abs())
+            let (one, other) = (&phases[phase], &phases[phase + half]);
+            let difference = (one.mean() - other.mean()).abs();
+            let pooled = variance * (1.0 / one.number + 1.0 / other.number);
+            let error = pooled.max(one.variance() + other.variance()).sqrt();
+            let loss = if difference > cut {
+                (one.whole / one.number - other.whole / other.number).abs()
+            } else {
+                difference
+            };
+            (difference / error, loss)
         })
         .collect();
     // A pace that wanders slowly makes phases differ by more than single quanta do: the median of all differences is the measure
@@ -148,12 +178,13 @@ fn judge(evidence: &mut Evidence, sums: &[f64], numbers: &[f64], variance: f64) 
     evidence.deviations += worst.0;
 }
 
-fn halve(values: &mut Vec<f64>) {
-    let half = values.len() / 2;
-    for k in 0..half {
-        values[k] += values[k + half];
+fn halve(phases: &mut Vec<Phase>) {
+    let half = phases.len() / 2;
+    let (first, second) = phases.split_at_mut(half);
+    for (one, other) in first.iter_mut().zip(second) {
+        one.add(other);
     }
-    values.truncate(half);
+    phases.truncate(half);
 }
 
 impl Detector for Fold {
@@ -172,16 +203,13 @@ impl Detector for Fold {
         let (mut rest, mut phase) = (chunk.residual, chunk.index as usize % LONGEST);
         while !rest.is_empty() {
             let (now, later) = rest.split_at(rest.len().min(LONGEST - phase));
-            let phases = phase..phase + now.len();
-            for (sum, loss) in self.sums[phases.clone()].iter_mut().zip(now) {
-                *sum += loss.clamp(-limit, limit);
+            for (phase, &loss) in self.phases[phase..].iter_mut().zip(now) {
+                let cut = loss.clamp(-limit, limit);
+                phase.number += 1.0;
+                phase.sum += cut;
+                phase.square += cut * cut;
+                phase.whole += loss;
             }
-            for number in &mut self.numbers[phases] {
-                *number += 1.0;
-            }
-            let cut = |loss: f64| loss.clamp(-limit, limit);
-            self.square += in_lanes(now, |loss| cut(loss) * cut(loss));
-            self.total += in_lanes(now, cut);
             (rest, phase) = (later, 0);
         }
     }
@@ -195,5 +223,37 @@ impl Detector for Fold {
             mine.loss += other.loss;
             mine.deviations += other.deviations;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How far the one phase of 4,096 stands out that loses 1 in `losses` of `turns`; in so many other phases it happens once.
+    fn deviations(turns: u32, losses: u32, others: usize) -> f64 {
+        let phase = |losses: u32| Phase {
+            number: f64::from(turns),
+            sum: f64::from(losses),
+            square: f64::from(losses),
+            whole: f64::from(losses),
+        };
+        let mut phases = vec![phase(0); LONGEST];
+        phases[7] = phase(losses);
+        phases[100..100 + others].fill(phase(1));
+        let mut all = Phase::default();
+        phases.iter().for_each(|phase| all.add(phase));
+        let variance = all.square / all.number - all.mean().powi(2);
+        let mut evidence = Evidence::default();
+        judge(&mut evidence, &phases, variance, f64::INFINITY);
+        evidence.deviations
+    }
+
+    #[test]
+    fn a_loss_in_each_turn_stands_out_and_a_few_that_coincide_do_not() {
+        assert!(deviations(24, 24, 0) > 20.0);
+        assert!(deviations(100, 60, 40) > 10.0);
+        assert!(deviations(100, 3, 40) < 2.0);
+        assert!(deviations(100, 6, 0) < 3.0);
     }
 }

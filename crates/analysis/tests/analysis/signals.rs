@@ -73,6 +73,19 @@ fn a_page_at_one_rate_is_likely() {
     assert_eq!(of(&report, "periodic-interference"), [] as [&Finding; 0]);
 }
 
+/// On a machine without any noise, what a page costs is fifty times the mean loss and more.
+#[test]
+fn what_a_page_costs_is_stated_whole() {
+    for quanta in [64.0, 256.0, 1024.0] {
+        let scene = format!("pages:quanta={quanta},cost=200ns");
+        let report = report(&scene, 3, &[10_000.0], 2.0);
+        let pages = of(&report, "sampling-artefact");
+        assert_eq!(pages.len(), 1, "{scene}: {:?}", report.findings);
+        let cost = number(pages[0], "ns_per_event");
+        assert!((cost - 200.0).abs() < 20.0, "{scene}: {cost}");
+    }
+}
+
 #[test]
 fn a_tick_below_the_threshold_of_gaps_is_interference() {
     for (seed, hz) in [(1, 1000.0), (2, 250.0)] {
