@@ -17,9 +17,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     // Bands of one machine agree within the spread of its frequency.
     same: &[("ns_per_unit", 0.03)],
     settle,
-    consequence: |_, series| {
-        series.ledger.pace_ns.unsplit as f64 / (series.ledger.wall_ns as f64).max(1.0)
-    },
+    consequence: |finding, _| lost(finding),
 };
 
 /// Bands further apart than this are paces of their own.
@@ -42,6 +40,20 @@ const SAME_DISTANCE: f64 = 0.15;
 const ABSENT: f64 = 0.3;
 /// Share of the quantum by which a dwell of three may be short.
 const PLACED: f64 = 0.05;
+
+/// Share of the time that the slower paces cost; other losses of pace, such as noise about one of them, are not theirs.
+fn lost(finding: &Finding) -> f64 {
+    let list = |key| match finding.evidence.get(key) {
+        Some(Evidence::Numbers(numbers)) => numbers.as_slice(),
+        _ => &[],
+    };
+    let (paces, shares) = (list("ns_per_unit"), list("shares"));
+    let fastest = paces.first().copied().unwrap_or(0.0);
+    let parts = paces.iter().zip(shares);
+    parts
+        .map(|(pace, share)| share * (1.0 - fastest / pace))
+        .sum()
+}
 
 /// One pace: the bands within [`APART`] of each other.
 struct Pace {

@@ -205,6 +205,9 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     if finding.certainty == Certainty::Certain {
         finding.next_step = None;
     }
+    if finding.certainty == Certainty::Possible {
+        finding.summary = finding.summary.replacen(" are steps", " may be steps", 1);
+    }
     // What another work kernel's series, listed before, says already with this one among its own.
     let said = agree
         .iter()
