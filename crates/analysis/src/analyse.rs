@@ -9,14 +9,14 @@ use crate::findings::{self, Seen};
 use crate::gaps::Statistics;
 use crate::helps::Helps;
 use crate::interrupted::Interrupted;
-use crate::kept::Track;
 use crate::ledger::{Account, Books};
+use crate::origins::Residual;
 use crate::passes::{First, Second};
 use crate::pyramid::{Pyramid, Spectrum};
 use crate::quantisation::Quantisation;
 use crate::report::{self, Report};
 use crate::survey::Survey;
-use crate::{Analysis, Error, fraction, mixture, signals, verdict, warnings};
+use crate::{Analysis, Error, fraction, limits, mixture, origins, signals, verdict, warnings};
 use bandscope_recording::Source;
 
 /// Analyses every series of `source`; `inputs` is what the user named, for the report.
@@ -106,8 +106,7 @@ struct Concluded {
     series: report::Series,
     pyramid: Pyramid,
     seen: Seen,
-    /// Of each signal of the residual.
-    tracks: Vec<Option<Track>>,
+    residual: Residual,
 }
 
 fn conclude(
@@ -150,10 +149,16 @@ fn conclude(
     };
     let (total, residual) = pass.spectra.report(context);
     let mut signals = all_signals(survey, &pass, gaps, &residual, &account, context);
-    signals::rank(&mut signals, resolution_ns(survey, &seen, context));
+    let resolution = resolution_ns(survey, &seen, context);
+    signals::rank(&mut signals, resolution);
+    let gap_ns = context
+        .kernel
+        .as_ref()
+        .filter(|kernel| context.gaps_known && kernel.gap_threshold_ticks > 0)
+        .map(|kernel| context.ns(kernel.gap_threshold_ticks as f64));
     let main = survey.modes.get(usize::from(survey.main_band()));
     let unit = main.map(|mode| mode.centre);
-    let tracks = signals::follow(&mut signals, &pass.kept, unit, context);
+    signals::follow(&mut signals, &pass.kept, unit, context);
     let report = report::Series {
         cpu: series.cpu,
         rate_hz: context.rate_hz,
@@ -182,6 +187,7 @@ fn conclude(
         ledger: account.report(context),
         limits: report::Limits {
             band: survey.band_limit,
+            losses: limits::losses(&residual, resolution, gap_ns, context),
         },
     };
     let pyramid = Pyramid {
@@ -193,7 +199,10 @@ fn conclude(
         series: report,
         pyramid,
         seen,
-        tracks,
+        residual: Residual {
+            kept: pass.kept,
+            context: context.clone(),
+        },
     }
 }
 
@@ -208,7 +217,7 @@ fn all_signals(
     let totals = &survey.totals;
     let unit =
         (totals.gap_ticks as f64 - account.lost_to_gaps() as f64) / totals.gaps.max(1) as f64;
-    let folded = pass.fold.clone().finish(crate::comb::SIGNIFICANT);
+    let folded = pass.kept.folded();
     let mut signals = signals::in_gaps(&gaps.events, &totals.extents, unit.max(0.0), context);
     signals.extend(signals::in_residual(
         residual,
@@ -262,16 +271,16 @@ fn assemble(
     let mut series = Vec::new();
     let mut pyramids = Vec::new();
     let mut seen = Vec::new();
-    let mut tracks = Vec::new();
+    let mut residuals = Vec::new();
     for result in results {
         series.push(result.series);
         pyramids.push(result.pyramid);
         seen.push(result.seen);
-        tracks.push(result.tracks);
+        residuals.push(result.residual);
     }
     for (seen, aliases) in seen
         .iter_mut()
-        .zip(signals::settle_origins(&mut series, tracks))
+        .zip(origins::settle(&mut series, &residuals))
     {
         seen.aliases = aliases;
     }

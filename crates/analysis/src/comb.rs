@@ -87,6 +87,25 @@ impl Search<'_> {
         combs
     }
 
+    /// Natural logarithm of the corrected p-value that a comb of this fundamental has, in bins: what [`Search::run`] would weigh
+    /// it by, without looking for others.
+    pub fn weigh(&self, fundamental: f64) -> f64 {
+        let white = self.whitened();
+        let last = white.len() - 1;
+        let trials = (white.len() * TEETH.len()) as f64;
+        let teeth = TEETH.iter().filter(|&&teeth| teeth <= self.most_teeth);
+        let lowest = teeth
+            .filter(|&&teeth| teeth as f64 * (fundamental + 0.5) < last as f64)
+            .map(|&teeth| {
+                let sum: f64 = (1..=teeth)
+                    .map(|h| white[(h as f64 * fundamental).round() as usize])
+                    .sum();
+                self.log_p(teeth, sum / teeth as f64)
+            })
+            .fold(0.0, f64::min);
+        (lowest + trials.ln()).min(0.0)
+    }
+
     fn whitened(&self) -> Vec<f64> {
         // The median of a Gamma variable of this shape over its mean (Wilson and Hilferty 1931).
         let over_mean = (1.0 - 1.0 / (9.0 * self.averages)).powi(3);

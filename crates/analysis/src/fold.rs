@@ -1,259 +1,255 @@
-//! Second pass: folding the residual over powers of two of quanta.
+//! Periods in quanta: the residual folded over powers of two.
 //!
 //! What the measurement does to itself recurs in quanta and not in seconds: a page of 4,096 bytes is full every 256
-//! records of 16 bytes, 40 Hz at 10 kHz. Folding is coherent over a whole segment, where a periodogram averages over windows:
-//! 5 ns every 256 quanta stand out by 11 standard deviations in ten seconds.
+//! records of 16 bytes, 40 Hz at 10 kHz. Folding is coherent where a periodogram averages over windows: 5 ns every 256 quanta
+//! stand out by 11 standard deviations in ten seconds.
 //!
-//! Only what distinguishes a period from its own half is tested, so a period of 10 quanta, which has
-//! a factor of two in common with them, does not pass for 8.
-//!
-//! A few large losses that happen to fall on one phase are no period: what stands out must do so by the scatter of its own phase, too
-//! (Welch 1947), which k losses in n turns do by no more than the root of k.
-
-use crate::derive::Derived;
-use crate::detector::Detector;
-use crate::spectrum::in_lanes;
+//! Each phase is compared with the one half a period away, so that a period of 10 quanta, which has a factor of two in
+//! common with these, does not pass for 8; and in two halves of the data by themselves, so that a rare long loss, which
+//! falls into one of them, is no period. The scatter of all phases is the measure, whatever made it.
 
 /// Longest period: 2^12 quanta; all shorter ones follow from its table.
 const LONGEST: usize = 1 << 12;
 /// Shortest: 2^3. Below, alternating bands would show.
 const SHORTEST: usize = 1 << 3;
-/// Periods tried.
-const PERIODS: usize = 10;
-/// A residual beyond this many mean ones is cut to that.
-const CLIP: f64 = 50.0;
-/// A mean loss beyond this share of that is one that was cut in most turns: then it is stated as it was.
-const CUT: f64 = 0.5;
-
-/// Sums over the quanta of one phase.
-#[derive(Clone, Copy, Debug, Default)]
-struct Phase {
-    number: f64,
-    sum: f64,
-    square: f64,
-    /// Not cut.
-    whole: f64,
-}
-
-impl Phase {
-    fn add(&mut self, other: &Phase) {
-        self.number += other.number;
-        self.sum += other.sum;
-        self.square += other.square;
-        self.whole += other.whole;
-    }
-
-    fn mean(&self) -> f64 {
-        self.sum / self.number
-    }
-
-    /// Variance of the mean, by the scatter of this phase alone.
-    fn variance(&self) -> f64 {
-        (self.square / self.number - self.mean().powi(2)).max(0.0) / (self.number - 1.0)
-    }
-}
-
-/// What a period showed in all segments.
-#[derive(Clone, Copy, Debug, Default)]
-struct Evidence {
-    segments: f64,
-    /// Sum of -ln p.
-    surprise: f64,
-    /// Sum of the loss at the worst phase over the one half a period away, ticks, weighted by segments.
-    loss: f64,
-    deviations: f64,
-}
+/// Quanta of each phase in each half from which on their mean is Gaussian enough, with two halves that must agree.
+const ENOUGH: f64 = 12.0;
+/// Scatter of a mean that rounding to ticks alone makes, in ticks.
+const ROUNDING: f64 = 0.3;
+/// What one half shows at least of what both show together, as a share.
+const ALIKE: f64 = 0.3;
 
 /// A period in quanta that stands out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Folded {
     /// Quanta.
     pub period: usize,
+    /// The quantum of each that loses, or the one half a period away.
+    pub phase: usize,
     /// Ticks lost in each.
     pub ticks_per_event: f64,
-    /// Standard deviations by which it stands out, in the mean over segments.
+    /// Standard deviations by which it stands out.
     pub deviations: f64,
     /// Natural logarithm of the p-value, corrected for phases and periods.
     pub log_p: f64,
 }
 
-/// Folds a series.
-#[derive(Clone, Debug)]
-pub struct Fold {
-    phases: Vec<Phase>,
-    mean_loss: f64,
-    evidence: [Evidence; PERIODS],
+/// Residuals summed over the phases of the longest period, blocks of it in turn into one of two halves.
+struct Halves {
+    sums: [Vec<f64>; 2],
+    numbers: [Vec<f64>; 2],
 }
 
-impl Fold {
-    /// Nothing folded yet.
-    pub fn new() -> Fold {
-        Fold {
-            phases: vec![Phase::default(); LONGEST],
-            mean_loss: 0.0,
-            evidence: [Evidence::default(); PERIODS],
+/// The period that stands out most in some segments of a series, if its corrected p-value is below `limit`. Nothing in them is cut
+/// but beyond `most` ticks.
+pub fn search<'a>(
+    segments: impl Iterator<Item = &'a [f32]> + Clone,
+    most: f32,
+    limit: f64,
+) -> Option<Folded> {
+    let mut halves = Halves::new(LONGEST);
+    halves.add(segments.clone(), most);
+    let mut found: Vec<Folded> = Vec::new();
+    let mut period = LONGEST;
+    let mut tried = 0.0f64;
+    while period >= SHORTEST {
+        if let Some(folded) = halves.judge() {
+            tried += 1.0;
+            found.push(folded);
         }
+        halves.halve();
+        period /= 2;
     }
-
-    fn end_segment(&mut self) {
-        let mut all = Phase::default();
-        self.phases.iter().for_each(|phase| all.add(phase));
-        if all.number >= 8.0 * SHORTEST as f64 {
-            let variance = all.square / all.number - all.mean().powi(2);
-            let cut = CUT * CLIP * self.mean_loss;
-            let mut phases = self.phases.clone();
-            for evidence in self.evidence.iter_mut().rev() {
-                judge(evidence, &phases, variance, cut);
-                halve(&mut phases);
-            }
-        }
-        self.phases.fill(Phase::default());
-    }
-
-    /// The period that stands out most, if its corrected p-value is below `limit`.
-    pub fn finish(mut self, limit: f64) -> Option<Folded> {
-        self.end_segment();
-        let folded = self
-            .evidence
-            .iter()
-            .enumerate()
-            .filter_map(|(number, evidence)| {
-                // Fisher's combination, bounded by Chernoff as in `comb`.
-                let mean = evidence.surprise / evidence.segments;
-                (mean > 1.0).then(|| Folded {
-                    period: SHORTEST << number,
-                    ticks_per_event: evidence.loss / evidence.segments,
-                    deviations: evidence.deviations / evidence.segments,
-                    log_p: (-evidence.segments * (mean - 1.0 - mean.ln()) + (PERIODS as f64).ln())
-                        .min(0.0),
-                })
-            });
-        folded
-            .min_by(|a, b| a.log_p.total_cmp(&b.log_p))
-            .filter(|folded| folded.log_p < limit.ln())
-    }
-}
-
-/// Compares each phase with the one half a period away; a difference beyond `cut` is stated as it was before losses were cut.
-fn judge(evidence: &mut Evidence, phases: &[Phase], variance: f64, cut: f64) {
-    let half = phases.len() / 2;
-    // Every phase must have been seen often enough for its mean to be Gaussian.
-    let enough = phases.iter().all(|phase| phase.number >= 4.0);
-    if !enough || variance <= 0.0 {
-        return;
-    }
-    let differences: Vec<(f64, f64)> = (0..half)
-        .map(|phase| {
-            let (one, other) = (&phases[phase], &phases[phase + half]);
-            let difference = (one.mean() - other.mean()).abs();
-            let pooled = variance * (1.0 / one.number + 1.0 / other.number);
-            let error = pooled.max(one.variance() + other.variance()).sqrt();
-            let loss = if difference > cut {
-                (one.whole / one.number - other.whole / other.number).abs()
-            } else {
-                difference
-            };
-            (difference / error, loss)
+    found
+        .into_iter()
+        .map(|folded| Folded {
+            log_p: (folded.log_p + tried.ln()).min(0.0),
+            ..folded
         })
-        .collect();
-    // A pace that wanders slowly makes phases differ by more than single quanta do: the median of all differences is the measure
-    // of that, as one phase of many is what is looked for. Of a Gaussian it is 0.6745 standard deviations.
-    let mut sorted: Vec<f64> = differences.iter().map(|difference| difference.0).collect();
-    sorted.sort_by(f64::total_cmp);
-    let wider = (sorted[half / 2] / 0.6745).max(1.0);
-    let worst = differences
-        .iter()
-        .map(|difference| (difference.0 / wider, difference.1))
-        .fold(
-            (0.0, 0.0),
-            |worst: (f64, f64), one| {
-                if one.0 > worst.0 { one } else { worst }
-            },
-        );
-    // P(|Z| > z) <= exp(-z^2/2), for each phase that could have been the worst.
-    let log_p = (-worst.0 * worst.0 / 2.0 + (half as f64).ln()).min(0.0);
-    evidence.segments += 1.0;
-    evidence.surprise -= log_p;
-    evidence.loss += worst.1;
-    evidence.deviations += worst.0;
+        .min_by(|a, b| a.log_p.total_cmp(&b.log_p))
+        .filter(|folded| folded.log_p < limit.ln())
+        .filter(|folded| is_in_most(folded, segments))
 }
 
-fn halve(phases: &mut Vec<Phase>) {
-    let half = phases.len() / 2;
-    let (first, second) = phases.split_at_mut(half);
-    for (one, other) in first.iter_mut().zip(second) {
-        one.add(other);
-    }
-    phases.truncate(half);
+/// What one period of any number of quanta shows, if it is significant but for how many were tried.
+pub fn at<'a>(
+    period: usize,
+    segments: impl Iterator<Item = &'a [f32]> + Clone,
+    most: f32,
+) -> Option<Folded> {
+    let mut halves = Halves::new(period);
+    halves.add(segments.clone(), most);
+    halves.judge().filter(|folded| is_in_most(folded, segments))
 }
 
-impl Detector for Fold {
-    fn push(&mut self, chunk: &Derived<'_>) {
-        if chunk.opens_segment {
-            self.end_segment();
+/// Natural logarithm of the p-value that something recurs with this period, be it in most of its periods or in some; 0 where there is
+/// too little to say.
+pub fn surprise<'a>(period: usize, segments: impl Iterator<Item = &'a [f32]>, most: f32) -> f64 {
+    let mut halves = Halves::new(period);
+    halves.add(segments, most);
+    halves.judge().map_or(0.0, |folded| folded.log_p.min(0.0))
+}
+
+/// Whether the loss is in most of its periods, as the deviations say, and not a sum of a few: the sign test of the two phases is 0.8 times
+/// as sharp as that of their means where the loss is weak, and all signs agree where it is strong.
+fn is_in_most<'a>(folded: &Folded, segments: impl Iterator<Item = &'a [f32]>) -> bool {
+    let (mut more, mut all) = (0.0f64, 0.0f64);
+    let other = (folded.phase + folded.period / 2) % folded.period;
+    for segment in segments {
+        for period in segment.chunks_exact(folded.period) {
+            let difference = period[folded.phase] - period[other];
+            more += f64::from(difference.signum()) * f64::from(u8::from(difference != 0.0));
+            all += 1.0;
         }
-        let sum = in_lanes(chunk.residual, |loss| loss.abs());
-        let mean = sum / chunk.len() as f64;
-        self.mean_loss = if self.mean_loss == 0.0 {
-            mean
-        } else {
-            0.9 * self.mean_loss + 0.1 * mean
-        };
-        let limit = CLIP * self.mean_loss;
-        let (mut rest, mut phase) = (chunk.residual, chunk.index as usize % LONGEST);
-        while !rest.is_empty() {
-            let (now, later) = rest.split_at(rest.len().min(LONGEST - phase));
-            for (phase, &loss) in self.phases[phase..].iter_mut().zip(now) {
-                let cut = loss.clamp(-limit, limit);
-                phase.number += 1.0;
-                phase.sum += cut;
-                phase.square += cut * cut;
-                phase.whole += loss;
+    }
+    let deviations = more.abs() / all.max(1.0).sqrt();
+    deviations >= (0.4 * folded.deviations).min(0.7 * all.sqrt())
+}
+
+impl Halves {
+    fn new(period: usize) -> Halves {
+        Halves {
+            sums: [(); 2].map(|()| vec![0.0; period]),
+            numbers: [(); 2].map(|()| vec![0.0; period]),
+        }
+    }
+
+    /// Adds segments, one period to one half and the next to the other. Phases are those of the segment: what a segment starts anew, such
+    /// as a buffer, starts with it.
+    fn add<'a>(&mut self, segments: impl Iterator<Item = &'a [f32]>, most: f32) {
+        let mut periods = 0;
+        for segment in segments {
+            for period in segment.chunks(self.sums[0].len()) {
+                let half = periods % 2;
+                let tables = self.sums[half].iter_mut().zip(&mut self.numbers[half]);
+                for ((sum, number), loss) in tables.zip(period) {
+                    *sum += f64::from(loss.clamp(-most, most));
+                    *number += 1.0;
+                }
+                periods += 1;
             }
-            (rest, phase) = (later, 0);
         }
     }
 
-    fn merge(&mut self, mut later: Fold) {
-        self.end_segment();
-        later.end_segment();
-        for (mine, other) in self.evidence.iter_mut().zip(&later.evidence) {
-            mine.segments += other.segments;
-            mine.surprise += other.surprise;
-            mine.loss += other.loss;
-            mine.deviations += other.deviations;
+    /// The phase that differs most from the one half a period away, in both halves alike.
+    fn judge(&self) -> Option<Folded> {
+        let period = self.sums[0].len();
+        if self.numbers.iter().flatten().any(|&number| number < ENOUGH) {
+            return None;
+        }
+        let differences = [0, 1].map(|half| self.differences(half));
+        let scatter = differences.each_ref().map(|all| scatter(all));
+        let worst = differences[0]
+            .iter()
+            .zip(&differences[1])
+            .enumerate()
+            .filter(|(_, (a, b))| a.signum() == b.signum())
+            .filter(|(_, (a, b))| a.abs().min(b.abs()) >= ALIKE * a.abs().max(b.abs()))
+            .map(|(phase, (a, b))| {
+                let least = (a.abs() / scatter[0]).min(b.abs() / scatter[1]);
+                (least, 0.5 * (a.abs() + b.abs()), phase)
+            })
+            .max_by(|x, y| x.0.total_cmp(&y.0))?;
+        Some(Folded {
+            period,
+            phase: worst.2,
+            ticks_per_event: worst.1,
+            deviations: worst.0 * std::f64::consts::SQRT_2,
+            // P(|Z| > z) <= exp(-z^2/2) in each half, for each phase that could have been the worst.
+            log_p: -worst.0 * worst.0 + (period as f64 / 2.0).ln(),
+        })
+    }
+
+    fn differences(&self, half: usize) -> Vec<f64> {
+        let (sums, numbers) = (&self.sums[half], &self.numbers[half]);
+        let mean = |phase: usize| sums[phase] / numbers[phase];
+        let other = sums.len() / 2;
+        (0..other)
+            .map(|phase| mean(phase) - mean(phase + other))
+            .collect()
+    }
+
+    fn halve(&mut self) {
+        for table in self.sums.iter_mut().chain(&mut self.numbers) {
+            let half = table.len() / 2;
+            for phase in 0..half {
+                table[phase] += table[phase + half];
+            }
+            table.truncate(half);
         }
     }
+}
+
+/// Standard deviation by the median size, which a few phases that stand out do not move; of a Gaussian it is 0.6745 of it.
+fn scatter(differences: &[f64]) -> f64 {
+    let mut sizes: Vec<f64> = differences.iter().map(|one| one.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let median = sizes[sizes.len() / 2] / 0.6745;
+    // With few phases the one that stands out is much of the scatter itself, which only makes the test blunter.
+    median.max(ROUNDING)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// How far the one phase of 4,096 stands out that loses 1 in `losses` of `turns`; in so many other phases it happens once.
-    fn deviations(turns: u32, losses: u32, others: usize) -> f64 {
-        let phase = |losses: u32| Phase {
-            number: f64::from(turns),
-            sum: f64::from(losses),
-            square: f64::from(losses),
-            whole: f64::from(losses),
-        };
-        let mut phases = vec![phase(0); LONGEST];
-        phases[7] = phase(losses);
-        phases[100..100 + others].fill(phase(1));
-        let mut all = Phase::default();
-        phases.iter().for_each(|phase| all.add(phase));
-        let variance = all.square / all.number - all.mean().powi(2);
-        let mut evidence = Evidence::default();
-        judge(&mut evidence, &phases, variance, f64::INFINITY);
-        evidence.deviations
+    /// Noise of one tick, a loss of `loss` at each multiple of `period`, and rare long losses.
+    fn residual(quanta: usize, period: usize, loss: f32, outliers: bool) -> Vec<f32> {
+        let mut state = 1u64;
+        (0..quanta)
+            .map(|k| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                let noise = (state >> 40) as f32 / (1u64 << 24) as f32 * 4.0 - 2.0;
+                let long = if outliers && (state >> 20).is_multiple_of(1000) {
+                    900.0
+                } else {
+                    0.0
+                };
+                noise + long + if k % period == 0 { loss } else { 0.0 }
+            })
+            .collect()
     }
 
     #[test]
-    fn a_loss_in_each_turn_stands_out_and_a_few_that_coincide_do_not() {
-        assert!(deviations(24, 24, 0) > 20.0);
-        assert!(deviations(100, 60, 40) > 10.0);
-        assert!(deviations(100, 3, 40) < 2.0);
-        assert!(deviations(100, 6, 0) < 3.0);
+    fn a_page_is_found_with_its_loss() {
+        for period in [64, 256, 1024] {
+            let samples = residual(60_000, period, 20.0, false);
+            let found = search(samples.chunks(20_000), f32::INFINITY, 1e-3).unwrap();
+            assert_eq!(found.period, period);
+            assert!(
+                (found.ticks_per_event / 20.0 - 1.0).abs() < 0.2,
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn rare_long_losses_are_no_period() {
+        for quanta in [5_000, 40_000, 100_000, 400_000] {
+            let samples = residual(quanta, usize::MAX, 0.0, true);
+            let found = search(samples.chunks(10_000), f32::INFINITY, 1e-3);
+            assert_eq!(found, None, "{quanta}");
+        }
+    }
+
+    #[test]
+    fn a_tick_that_is_no_whole_number_of_quanta_is_no_page() {
+        let mut samples = residual(38_885, usize::MAX, 0.0, false);
+        let period = 7_777.0 / 300.0;
+        for event in 0..1_500 {
+            samples[(f64::from(event) * period) as usize] += 1_700.0;
+        }
+        assert_eq!(
+            search([&samples[..]].into_iter(), f32::INFINITY, 1e-3),
+            None
+        );
+    }
+
+    #[test]
+    fn ten_quanta_are_not_eight() {
+        let samples = residual(40_000, 10, 50.0, false);
+        assert_eq!(search(samples.chunks(10_000), f32::INFINITY, 1e-3), None);
     }
 }

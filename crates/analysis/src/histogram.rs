@@ -137,11 +137,11 @@ impl PaceHistogram {
     }
 
     /// How far two paces may be apart and still be one level, as a ratio: four standard deviations,
-    /// within 0.3 % and 2 % (an interrupt of 2.5 us in 100 us is 2.5 %, and must not pass for a stay).
+    /// within 0.1 % and 2 % (an interrupt of 300 ns is 0.3 % of 100 us, one of 2.5 us 2.5 %, and must not pass for a stay).
     /// Few quanta cannot tell close levels apart: 60 %/n is 3 % for the twenty rows of a published file.
     fn tolerance(&self) -> f64 {
         (4.0 * self.noise())
-            .clamp(0.003, 0.02)
+            .clamp(0.001, 0.02)
             .max(0.6 / self.quanta.max(1) as f64)
     }
 

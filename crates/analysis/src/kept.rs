@@ -6,11 +6,13 @@
 //! that it belongs to: segments start at any time, so a line keeps its phase from one to the next only at its true
 //! frequency, which [`crate::alias`] makes use of.
 
-use crate::alias::apparent;
+use crate::comb::SIGNIFICANT;
 use crate::context::Context;
 use crate::derive::Derived;
 use crate::detector::Detector;
+use crate::fold::{self, Folded};
 use crate::levels::NO_BAND;
+use crate::origins::apparent;
 
 /// Quanta kept: 105 s at 10 kHz, 4 MiB.
 const MOST: usize = 1 << 20;
@@ -53,6 +55,8 @@ pub struct Kept {
     /// Samples at which the band changes.
     edges: Vec<u32>,
     band: Option<u8>,
+    /// A residual of up to this many ticks is never cut: where gaps are known, what is longer stands among them.
+    whole: f32,
 }
 
 /// A line, followed over the segments.
@@ -68,6 +72,8 @@ pub struct Track {
     pub phasors: Vec<(f64, (f64, f64))>,
     /// Sum of the powers over their noise.
     pub power: f64,
+    /// Amplitude of the fundamental, ticks.
+    pub amplitude: f64,
 }
 
 /// Sums over blocks of one segment at one harmonic.
@@ -82,8 +88,99 @@ struct Blocks {
 
 impl Kept {
     /// Nothing kept yet.
-    pub fn new() -> Kept {
-        Kept::default()
+    pub fn new(context: &Context) -> Kept {
+        let threshold = context
+            .kernel
+            .as_ref()
+            .map_or(0, |kernel| kernel.gap_threshold_ticks);
+        Kept {
+            whole: if context.gaps_known {
+                threshold as f32
+            } else {
+                0.0
+            },
+            ..Kept::default()
+        }
+    }
+
+    /// The residual of each segment.
+    fn segments(&self) -> impl Iterator<Item = &[f32]> + Clone {
+        self.segments.iter().enumerate().map(|(number, segment)| {
+            let next = self.segments.get(number + 1);
+            &self.samples[segment.from..next.map_or(self.samples.len(), |next| next.from)]
+        })
+    }
+
+    /// Mean power around a frequency, in units of what white noise of the same variance has: more than 1 where the noise is coloured.
+    pub fn noise_around(&self, hz: f64, context: &Context) -> f64 {
+        let longest = self.segments().map(<[f32]>::len).max().unwrap_or(1).max(1) as f64;
+        let offsets =
+            [-13.0, -9.0, -5.0, 5.0, 9.0, 13.0].map(|lines| lines * context.rate_hz / longest);
+        let powers = offsets.map(|offset| {
+            let blocks = self.blocks(
+                ((hz + offset) / context.rate_hz).abs(),
+                self.block(0.0),
+                1,
+                context,
+            );
+            total(&blocks, 0.0, self.block(0.0)) / blocks.len().max(1) as f64
+        });
+        // The middle ones: another line may lie among them.
+        let mut sorted = powers;
+        sorted.sort_by(f64::total_cmp);
+        0.5 * (sorted[2] + sorted[3])
+    }
+
+    /// The longest segment, in seconds.
+    pub fn longest_s(&self, context: &Context) -> f64 {
+        self.segments().map(<[f32]>::len).max().unwrap_or(0) as f64 / context.rate_hz
+    }
+
+    /// Samples of a block over which the phase of what is within `reach` turns a sample turns by an eighth at most; four fit a
+    /// segment.
+    fn block(&self, reach: f64) -> usize {
+        let longest = self.segments().map(<[f32]>::len).max().unwrap_or(0);
+        let most = (longest / 4).clamp(8, 4096);
+        ((1.0 / (8.0 * reach)) as usize).clamp(8, most)
+    }
+
+    /// The period in quanta that stands out most, if it is significant.
+    pub fn folded(&self) -> Option<Folded> {
+        fold::search(self.segments(), self.limit(), SIGNIFICANT)
+    }
+
+    /// What a period of so many quanta shows, if anything.
+    pub fn folded_at(&self, period: usize) -> Option<Folded> {
+        fold::at(period, self.segments(), self.limit())
+    }
+
+    /// Natural logarithm of the p-value that something recurs with a period of so many quanta.
+    pub fn surprise_at(&self, period: usize) -> f64 {
+        fold::surprise(period, self.segments(), self.limit())
+    }
+
+    /// Ticks to which a residual is cut.
+    fn limit(&self) -> f32 {
+        let sum: f32 = self.samples.iter().map(|loss| loss.abs()).sum();
+        self.whole
+            .max(CLIP * sum / self.samples.len().max(1) as f32)
+    }
+
+    /// Power of the line within `reach_hz` of `hz` over the noise, less 1 for each segment, where it is highest; and the number of
+    /// frequencies at which it was looked for.
+    pub fn power_near(&self, hz: f64, reach_hz: f64, context: &Context) -> (f64, f64) {
+        let (about, reach) = (hz / context.rate_hz, reach_hz / context.rate_hz);
+        let block = self.block(reach);
+        let blocks = self.blocks(about, block, 1, context);
+        let Some(longest) = blocks.iter().map(|one| one.samples).max() else {
+            return (0.0, 1.0);
+        };
+        let step = 0.25 / longest as f64;
+        let steps = (reach / step).ceil() as i32;
+        let highest = (-steps..=steps)
+            .map(|k| total(&blocks, f64::from(k) * step, block))
+            .fold(0.0, f64::max);
+        (highest - blocks.len() as f64, f64::from(2 * steps + 1))
     }
 
     /// Whether changes of band recur at this frequency: a line there is the shadow of a pace that changes, and no loss.
@@ -128,8 +225,7 @@ impl Kept {
     ) -> Option<Track> {
         let rate = context.rate_hz;
         let (about, reach) = (about_hz / rate, reach_hz / rate);
-        // Over a block the phase of what is within reach turns by an eighth at most.
-        let block = (1.0 / (8.0 * reach)).clamp(8.0, 4096.0) as usize;
+        let block = self.block(reach);
         let most = (0.5 / about).floor().min(f64::from(harmonics)) as usize;
         let blocks = self.blocks(about, block, most.clamp(1, HARMONICS), context);
         let longest = blocks.iter().map(|one| one.samples).max()? as f64;
@@ -173,6 +269,7 @@ impl Kept {
                 .map(|one| phasor(one, about, shift, block, rate))
                 .collect(),
             power: excess,
+            amplitude: amplitude(&blocks, shift, block),
         })
         .filter(|track| track.sigma_hz.is_finite())
     }
@@ -223,7 +320,7 @@ impl Kept {
             if segment.from + SHORTEST > to {
                 break;
             }
-            let samples = cleaned(&self.samples[segment.from..to]);
+            let samples = cleaned(&self.samples[segment.from..to], self.whole);
             let square: f64 = samples.iter().map(|&v| f64::from(v).powi(2)).sum();
             let sum = demodulated(&samples, turns, samples.len());
             if square > 0.0 {
@@ -240,7 +337,7 @@ impl Kept {
                 .segments
                 .get(number + 1)
                 .map_or(self.samples.len(), |next| next.from);
-            let samples = cleaned(&self.samples[segment.from..to]);
+            let samples = cleaned(&self.samples[segment.from..to], self.whole);
             let square: f64 = samples.iter().map(|&v| f64::from(v).powi(2)).sum();
             if samples.len() < SHORTEST.max(4 * block) || square <= 0.0 {
                 continue;
@@ -259,10 +356,10 @@ impl Kept {
     }
 }
 
-/// Less their mean, and without single ones that outweigh all others.
-fn cleaned(samples: &[f32]) -> Vec<f32> {
+/// Less their mean, and without single ones that outweigh all others and are above `whole`.
+fn cleaned(samples: &[f32], whole: f32) -> Vec<f32> {
     let n = samples.len().max(1) as f32;
-    let limit = CLIP * samples.iter().map(|v| v.abs()).sum::<f32>() / n;
+    let limit = whole.max(CLIP * samples.iter().map(|v| v.abs()).sum::<f32>() / n);
     let cut: Vec<f32> = samples.iter().map(|v| v.clamp(-limit, limit)).collect();
     let mean = cut.iter().sum::<f32>() / n;
     cut.iter().map(|v| v - mean).collect()
@@ -306,6 +403,14 @@ fn total(blocks: &[Blocks], shift: f64, block: usize) -> f64 {
         .iter()
         .map(|one| norm(sum(one, shift, block)) / one.noise.powi(2))
         .sum()
+}
+
+/// Amplitude of the fundamental: a sinusoid of amplitude a has a sum of n a / 2 over n samples.
+fn amplitude(blocks: &[Blocks], shift: f64, block: usize) -> f64 {
+    let first = || blocks.iter().filter(|one| one.harmonic == 1.0);
+    let lengths: f64 = first().map(|one| norm(sum(one, shift, block)).sqrt()).sum();
+    let samples: f64 = first().map(|one| one.samples as f64).sum();
+    2.0 * lengths / samples
 }
 
 /// Time of the segment's middle, and the phasor there: there an error of the frequency moves its phase least.

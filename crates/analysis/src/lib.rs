@@ -11,7 +11,6 @@
 //! `docs/method.md` states the formula, the thresholds and the limits of every figure.
 #![forbid(unsafe_code)]
 
-mod alias;
 mod alternation;
 mod analyse;
 mod availability;
@@ -40,6 +39,7 @@ mod ledger;
 pub mod levels;
 mod limits;
 mod mixture;
+mod origins;
 pub mod passes;
 pub mod pyramid;
 mod quantisation;

@@ -12,7 +12,6 @@ use crate::detector::Detector;
 use crate::drift::Drift;
 use crate::dwell::Dwell;
 use crate::edges::Edges;
-use crate::fold::Fold;
 use crate::gaps::Event;
 use crate::helps::Helps;
 use crate::histogram::PaceHistogram;
@@ -84,8 +83,6 @@ pass! {
         inferred: Option<Inferred>,
         /// Periodograms.
         spectra: Spectra,
-        /// Periods in quanta.
-        fold: Fold,
         /// The residual, to look at lines again.
         kept: Kept,
         /// Changes of pace with and without gaps.
@@ -129,8 +126,7 @@ impl Second {
             inferred: (bookable && !context.gaps_known)
                 .then(|| Inferred::new(best, levels.clone())),
             spectra: Spectra::new(survey.totals.longest_segment, context),
-            fold: Fold::new(),
-            kept: Kept::new(),
+            kept: Kept::new(context),
             helps: Helps::new(levels).filter(|_| context.gaps_known),
             interrupted: main.and_then(|main| Interrupted::new(gaps, main.centre, main.half_width)),
             raster: Raster::new(extent, survey.pace_range),

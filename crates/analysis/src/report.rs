@@ -210,6 +210,17 @@ pub struct GapBin {
 pub struct Limits {
     /// The closest slower band; `null` where none of any distance would have been told apart.
     pub band: Option<BandLimit>,
+    /// The smallest periodic losses, at the frequencies of usual timer ticks that the series can show.
+    pub losses: Vec<LossLimit>,
+}
+
+/// A periodic loss that would just have been seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LossLimit {
+    /// How often.
+    pub frequency_hz: f64,
+    /// How much each time.
+    pub ns_per_event: f64,
 }
 
 /// A second band that would just have been seen.

@@ -1,8 +1,9 @@
 //! `alias`: a loss whose true frequency is above half the rate, so that quanta show it at another one.
 //!
 //! One rate cannot tell: a line at 3,456 Hz may be that or 13,456 or 6,544. Two rates agree on one true frequency
-//! ([`crate::alias`]).
+//! ([`crate::origins`]).
 
+use super::periodic_interference::SHORTEST_NS;
 use super::{Case, Phenomenon, name, number};
 use crate::report::{Certainty, Evidence, Finding};
 use crate::words;
@@ -25,8 +26,9 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     case.seen
         .aliases
         .iter()
+        .filter(|alias| alias.ns_per_event >= SHORTEST_NS)
         .map(|alias| {
-            let decided = alias.found.chance <= DECIDED && alias.found.coherent != Some(false);
+            let decided = alias.chance <= DECIDED;
             let [a, b] = alias.apparent_hz;
             Finding {
                 kind: "alias",
@@ -38,18 +40,18 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
                 },
                 summary: format!(
                     "What looks like {} and {} at the two rates is one thing at {}: it takes {} from {} each time.",
-                    words::frequency(a, alias.found.sigma_hz),
-                    words::frequency(b, alias.found.sigma_hz),
-                    words::frequency(alias.found.hz, alias.found.sigma_hz),
+                    words::frequency(a, alias.sigma_hz),
+                    words::frequency(b, alias.sigma_hz),
+                    words::frequency(alias.hz, alias.sigma_hz),
                     words::duration(alias.ns_per_event),
                     name(case.series),
                 ),
                 evidence: [
-                    ("frequency_hz", Evidence::Number(alias.found.hz)),
-                    ("uncertainty_hz", Evidence::Number(alias.found.sigma_hz)),
+                    ("frequency_hz", Evidence::Number(alias.hz)),
+                    ("uncertainty_hz", Evidence::Number(alias.sigma_hz)),
                     ("apparent_hz", Evidence::Numbers(alias.apparent_hz.to_vec())),
                     ("ns_per_event", Evidence::Number(alias.ns_per_event)),
-                    ("chance_matches", Evidence::Number(alias.found.chance)),
+                    ("chance_matches", Evidence::Number(alias.chance)),
                 ]
                 .into(),
                 next_step: (!decided).then(|| {

@@ -26,9 +26,9 @@ use crate::dwell::Stays;
 use crate::edges;
 use crate::helps::Changes;
 use crate::interrupted::Line;
+use crate::origins::Alias;
 use crate::quantisation::Quantisation;
 use crate::report::{Evidence, Finding, Series};
-use crate::signals::AliasSeen;
 use crate::warm_up::Observed;
 use crate::words;
 use bandscope_recording::Manifest;
@@ -51,7 +51,7 @@ pub struct Seen {
     /// Whether the counts of the main band are quantised.
     pub quantisation: Option<Quantisation>,
     /// True frequencies that this series and one at another rate agree on.
-    pub aliases: Vec<AliasSeen>,
+    pub aliases: Vec<Alias>,
     /// Drift of the quanta against the nominal grid, in the recording's own ticks.
     pub drift: Option<Slope>,
     /// Nominal length of a quantum, ticks.

@@ -18,6 +18,8 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     },
 };
 
+/// An interrupt costs a CPU hundreds of cycles. What takes less each time is rather a beat between things that are no losses.
+pub(super) const SHORTEST_NS: f64 = 10.0;
 /// A part per million of the time is nobody's problem; the list of signals still holds it.
 const SMALLEST: f64 = 1e-6;
 
@@ -46,7 +48,7 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
         kind: "periodic-interference",
         series: vec![case.index],
         // Which interrupt it is only counters or kernel events decide.
-        certainty: if sampled {
+        certainty: if sampled || signal.ns_per_event < SHORTEST_NS {
             Certainty::Possible
         } else {
             Certainty::Likely
@@ -78,6 +80,10 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
 /// Something periodic in the machine shows at every rate; what does not is no more than possible.
 fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     if is_alone(finding, everything) {
+        // The other rates were asked for it in particular.
+        if finding.certainty == Certainty::Possible {
+            return false;
+        }
         finding.certainty = finding.certainty.min(Certainty::Possible);
     }
     name_rate(finding, everything)

@@ -86,3 +86,53 @@ fn too_little_has_no_limit() {
     let nothing = Loop::new(10_000.0, 0).run(|_, _| 324.3, none);
     assert_eq!(first(&nothing).limits.band, None);
 }
+
+/// The wandering core again, and a loss of `ns` `hz` times a second that is no gap.
+fn with_losses(deviation: f64, quanta: usize, hz: f64, ns: f64) -> InMemory {
+    let mut random = Random(7);
+    let mut pace = (0u64, 324.3);
+    let mut lost = crate::support::tick(hz, ns);
+    Loop::new(10_000.0, quanta).run(
+        |now, number| {
+            if number / 10 != pace.0 {
+                pace = (number / 10, 324.3 * (1.0 + deviation * random.normal()));
+            }
+            pace.1 + lost(now, now + pace.1)
+        },
+        none,
+    )
+}
+
+/// Whether the report names the frequency.
+fn names(series: &Series, hz: f64) -> bool {
+    series
+        .signals
+        .iter()
+        .any(|signal| (signal.frequency_hz / hz - 1.0).abs() < 1e-3)
+}
+
+#[test]
+fn a_periodic_loss_at_the_limit_is_seen() {
+    for deviation in [3e-5, 3e-4, 2e-3] {
+        let before = first(&wandering(deviation, 60_000));
+        let losses = &before.limits.losses;
+        assert_eq!(losses.len(), 3, "{losses:?}");
+        for limit in losses {
+            let (hz, ns) = (limit.frequency_hz, limit.ns_per_event);
+            assert!(!names(&before, hz), "{hz}: {:?}", before.signals);
+            // Ten percent for the loss that a unit's end rounds away.
+            let after = first(&with_losses(deviation, 60_000, hz, 1.1 * ns));
+            assert!(
+                names(&after, hz),
+                "{deviation}, {limit:?}: {:?}",
+                after.signals
+            );
+            let hidden = first(&with_losses(deviation, 60_000, hz, ns / 4.0));
+            assert!(
+                !names(&hidden, hz),
+                "{deviation}, {limit:?}: {:?}",
+                hidden.signals
+            );
+        }
+    }
+}

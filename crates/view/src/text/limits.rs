@@ -21,12 +21,28 @@ pub(super) fn limits(view: &View<'_>, page: &mut Page<'_>) {
     }
 }
 
+/// The band, then losses that are alike together: a tenth of a digit more or less tells nobody anything.
 fn sentence(limits: &Limits) -> Option<String> {
-    limits.band.map(|band| {
+    let band = limits.band.map(|band| {
         format!(
             "a band {} away for {} or more",
             numbers::percent(band.distance),
             numbers::duration(band.lasting_s * 1e9)
         )
-    })
+    });
+    let losses: Vec<String> = limits
+        .losses
+        .iter()
+        .map(|limit| {
+            format!(
+                "{} at {}",
+                numbers::duration(limit.ns_per_event),
+                numbers::rate(limit.frequency_hz)
+            )
+        })
+        .collect();
+    let losses =
+        (!losses.is_empty()).then(|| format!("a periodic loss of {} or more", losses.join(", ")));
+    let parts: Vec<String> = band.into_iter().chain(losses).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
