@@ -59,6 +59,8 @@ const QUANTA_PER_PERIOD: f64 = 4.0;
 /// Losses that are tried, in nanoseconds.
 const SMALLEST_NS: f64 = 0.1;
 const LARGEST_NS: f64 = 1e6;
+/// By how much the estimate of a loss so small may fall short of it, so that what is just above the resolution is not shown.
+const ESTIMATE: f64 = 1.4;
 /// Precision of the answer, as a ratio.
 const PRECISION: f64 = 1.1;
 /// By how much a loss that the weights call visible and the search itself does not find is raised, and how often.
@@ -105,7 +107,7 @@ fn smallest_loss(
         let with = with_loss(spectrum, hz, ns, context);
         residual_search(&with).weigh(bin) < SIGNIFICANT.ln()
     };
-    let (mut low, mut high) = (SMALLEST_NS.max(resolution_ns), LARGEST_NS);
+    let (mut low, mut high) = (SMALLEST_NS.max(ESTIMATE * resolution_ns), LARGEST_NS);
     if !weighty(high) {
         return None;
     }

@@ -537,7 +537,7 @@ mod tests {
     fn explanations_differ_at_the_second_rate() {
         let all = hypotheses(2_345.6, 10_000.0, 7_777.0);
         // Twenty zones of two, and itself.
-        assert_eq!(all.len(), 40);
+        assert_eq!(all.len(), 41);
         for (k, one) in all.iter().enumerate() {
             for other in &all[k + 1..] {
                 assert!(

@@ -78,7 +78,8 @@ fn a_page_at_one_rate_is_likely() {
 fn what_a_page_costs_is_stated_whole() {
     for quanta in [64.0, 256.0, 1024.0] {
         let scene = format!("pages:quanta={quanta},cost=200ns");
-        let report = report(&scene, 3, &[10_000.0], 2.0);
+        // Folding takes 24 periods.
+        let report = report(&scene, 3, &[10_000.0], 3.0);
         let pages = of(&report, "sampling-artefact");
         assert_eq!(pages.len(), 1, "{scene}: {:?}", report.findings);
         let cost = number(pages[0], "ns_per_event");
