@@ -56,6 +56,7 @@ fn recording(number: usize, gaps_known: bool) -> InMemory {
         }],
         quanta: vec![quanta],
         gaps: vec![gaps],
+        ..InMemory::default()
     }
 }
 

@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ordered_reads: false,
         buffered: false,
         counters: Choice::Auto,
+        trace: Choice::Off,
         self_test: true,
     };
     let mut machine = ThisMachine::new();

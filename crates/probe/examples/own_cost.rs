@@ -257,6 +257,7 @@ fn handling(
         ordered_reads: false,
         buffered: false,
         counters: Choice::Auto,
+        trace: Choice::Off,
         self_test: false,
     };
     let mut machine = ThisMachine::new();

@@ -98,6 +98,7 @@ impl Consumer {
                     series: series as usize,
                     quanta,
                     gaps,
+                    events: &[],
                 });
             }
             if outcome.is_err() {

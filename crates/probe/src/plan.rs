@@ -155,6 +155,7 @@ mod tests {
             ordered_reads: false,
             buffered: false,
             counters: Choice::Auto,
+            trace: Choice::Off,
             self_test: false,
         }
     }

@@ -170,6 +170,7 @@ fn manifest_of(
             }
             .to_owned(),
             buffered,
+            ..Settings::default()
         },
         clock: manifest::Clock {
             name: clock::NAME.to_owned(),

@@ -64,6 +64,7 @@ fn run(calls: &[i64], errno: i32, cpus: &[u32]) -> Option<Result<Manifest, Machi
         ordered_reads: false,
         buffered: false,
         counters: Choice::Auto,
+        trace: Choice::Off,
         self_test: false,
     };
     let calls = calls.to_vec();

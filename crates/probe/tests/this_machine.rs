@@ -21,6 +21,7 @@ fn request() -> Request {
         ordered_reads: false,
         buffered: false,
         counters: Choice::Auto,
+        trace: Choice::Off,
         self_test: false,
     }
 }

@@ -20,6 +20,9 @@ pub const QUANTA_ROWS: usize = 65_536;
 /// Rows of one row group of gaps: 1.4 MiB in memory.
 pub const GAP_ROWS: usize = 16_384;
 
+/// Rows of one row group of kernel events: 0.7 MiB in memory.
+pub const EVENT_ROWS: usize = 16_384;
+
 /// How a column is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
@@ -33,6 +36,8 @@ pub enum Storage {
     Counter,
     /// BOOLEAN that may be null.
     Flag,
+    /// UTF-8 that takes few values.
+    Text,
 }
 
 /// The columns of quanta, in the order in which they are stored.
@@ -58,9 +63,27 @@ pub const GAPS: [(&str, Storage); 6] = [
     ("segment", Storage::Number),
 ];
 
+/// The columns of kernel events.
+pub const EVENTS: [(&str, Storage); 5] = [
+    ("start_ticks", Storage::Times),
+    ("duration_ticks", Storage::Times),
+    ("kind", Storage::Number),
+    ("number", Storage::Number),
+    ("name", Storage::Text),
+];
+
 /// Names and storage of the columns of quanta.
 pub fn quanta_columns() -> Vec<(String, Storage)> {
-    QUANTA
+    owned(&QUANTA)
+}
+
+/// Names and storage of the columns of kernel events.
+pub fn event_columns() -> Vec<(String, Storage)> {
+    owned(&EVENTS)
+}
+
+fn owned(columns: &[(&str, Storage)]) -> Vec<(String, Storage)> {
+    columns
         .iter()
         .map(|&(name, storage)| (name.to_owned(), storage))
         .collect()
@@ -82,11 +105,19 @@ impl Storage {
             Storage::Times | Storage::Ticks | Storage::Counter => Physical::INT64,
             Storage::Number => Physical::INT32,
             Storage::Flag => Physical::BOOLEAN,
+            Storage::Text => Physical::BYTE_ARRAY,
+        }
+    }
+
+    fn logical(self) -> Option<LogicalType> {
+        match self {
+            Storage::Counter => Some(LogicalType::integer(64, false)),
+            Storage::Text => Some(LogicalType::String),
+            _ => None,
         }
     }
 
     fn column(self, name: &str) -> Result<TypePtr, ParquetError> {
-        let unsigned = LogicalType::integer(64, false);
         let repetition = if self == Storage::Flag {
             Repetition::OPTIONAL
         } else {
@@ -94,7 +125,7 @@ impl Storage {
         };
         let column = Type::primitive_type_builder(name, self.physical())
             .with_repetition(repetition)
-            .with_logical_type((self == Storage::Counter).then_some(unsigned))
+            .with_logical_type(self.logical())
             .build()?;
         Ok(Arc::new(column))
     }
@@ -127,6 +158,8 @@ pub fn properties(columns: &[(String, Storage)]) -> Result<WriterPropertiesPtr, 
         let path = ColumnPath::new(vec![name.clone()]);
         builder = match storage {
             Storage::Flag => builder.set_column_dictionary_enabled(path, false),
+            // With a dictionary, as is the default.
+            Storage::Text => builder,
             Storage::Times => builder
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),

@@ -89,6 +89,7 @@ mod tests {
             }],
             quanta: vec![quanta],
             gaps: vec![],
+            ..InMemory::default()
         }
     }
 

@@ -4,6 +4,7 @@
 //! recording.json
 //! quanta/cpu=1/rate=10000/kernel=mulss80/part-000000.parquet
 //! gaps/cpu=1/part-000000.parquet
+//! events/cpu=1/part-000000.parquet
 //! ```
 //! The `key=value` directories are Hive partitions, which DuckDB and pandas turn into columns. Names in a
 //! directory or in a manifest are untrusted: they are parsed strictly and a path is only ever built
@@ -37,6 +38,11 @@ pub enum Directory {
         /// CPU that was measured.
         cpu: u32,
     },
+    /// Kernel events of one CPU.
+    Events {
+        /// CPU that was measured.
+        cpu: u32,
+    },
 }
 
 impl fmt::Display for Directory {
@@ -49,6 +55,7 @@ impl fmt::Display for Directory {
                 kernel,
             } => write!(f, "quanta/cpu={cpu}/rate={rate_hz}/kernel={kernel}"),
             Directory::Gaps { cpu } => write!(f, "gaps/cpu={cpu}"),
+            Directory::Events { cpu } => write!(f, "events/cpu={cpu}"),
         }
     }
 }
@@ -57,7 +64,9 @@ impl Directory {
     /// CPU that was measured.
     pub fn cpu(&self) -> Option<u32> {
         match self {
-            Directory::Quanta { cpu, .. } | Directory::Gaps { cpu } => Some(*cpu),
+            Directory::Quanta { cpu, .. } | Directory::Gaps { cpu } | Directory::Events { cpu } => {
+                Some(*cpu)
+            }
         }
     }
 
@@ -73,11 +82,14 @@ impl Directory {
             ["gaps", cpu] => Directory::Gaps {
                 cpu: number(cpu.strip_prefix("cpu=")?)?,
             },
+            ["events", cpu] => Directory::Events {
+                cpu: number(cpu.strip_prefix("cpu=")?)?,
+            },
             _ => return None,
         };
         let valid = match &directory {
             Directory::Quanta { kernel, .. } => is_kernel_name(kernel),
-            Directory::Gaps { .. } => true,
+            Directory::Gaps { .. } | Directory::Events { .. } => true,
         };
         (valid && directory.to_string() == path).then_some(directory)
     }
@@ -157,6 +169,7 @@ mod tests {
             "quanta/cpu=1/rate=10000/kernel=mulss80",
             "quanta/cpu=0/rate=7777.5/kernel=ftq-float20-stack",
             "gaps/cpu=4294967295",
+            "events/cpu=0",
         ] {
             let directory = Directory::parse(path);
             assert_eq!(
@@ -180,6 +193,8 @@ mod tests {
             "quanta/cpu=1/rate=-1/kernel=a",
             "/gaps/cpu=1",
             "gaps/cpu=99999999999",
+            "events/cpu=-1",
+            "events/cpu=0/kernel=a",
             "",
         ] {
             assert_eq!(Directory::parse(path), None, "{path}");

@@ -4,7 +4,7 @@
 //! produce what is described here, `analysis` consumes it, and nothing else passes between them.
 //! This crate knows no other crate of the workspace.
 //!
-//! * [`quanta`] and [`gaps`]: the measured columns;
+//! * [`quanta`] and [`gaps`]: the measured columns; [`events`]: what the operating system says it did;
 //! * [`manifest`]: everything about a run that is not a column, `recording.json`;
 //! * [`source`]: how an analysis reads a recording, wherever it lies;
 //! * [`mod@write`] and [`read`]: the recording on disk, a directory of Parquet files;
@@ -17,6 +17,7 @@ mod columns;
 pub mod csv;
 pub mod dat;
 pub mod error;
+pub mod events;
 mod export;
 pub mod gaps;
 pub mod inputs;
@@ -31,6 +32,7 @@ pub mod text;
 pub mod write;
 
 pub use error::Error;
+pub use events::{EventKind, EventStream, KernelEvent};
 pub use gaps::{Gap, GapKind};
 pub use manifest::Manifest;
 pub use quanta::{Chunk, Quanta, Quantum};

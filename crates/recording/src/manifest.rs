@@ -4,6 +4,10 @@
 //! `schema` is `bandscope.recording/MAJOR`. Within a major version fields are only ever added, each with
 //! a default, and a reader ignores fields that it does not know; a reader refuses another major version.
 
+mod events;
+
+pub use events::{Events, EventsCost, EventsState, GapSample, LostEvents, MeasuringThread};
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -37,6 +41,8 @@ pub struct Manifest {
     pub kernels: Vec<Kernel>,
     /// Counters that were read at gaps, in the order of the counter columns.
     pub counters: Vec<Counter>,
+    /// Whether kernel events were recorded, and how far they can be believed.
+    pub events: Events,
     /// The machine.
     pub machine: Machine,
     /// What did not fit into memory or was cut off.
@@ -99,6 +105,8 @@ pub struct Settings {
     pub clock_read: String,
     /// Whether everything was kept in memory until the end.
     pub buffered: bool,
+    /// Whether kernel events were asked for: `auto`, `on` or `off`; empty in recordings that know none.
+    pub trace: String,
 }
 
 /// The clock: an affine map from ticks to nanoseconds.
@@ -266,6 +274,8 @@ pub struct Lost {
     pub quanta: u64,
     /// Gaps that were measured and whose details were not kept; their time still stands in the quanta.
     pub gaps: u64,
+    /// Kernel events that could not be written; where stands in [`Events::lost`].
+    pub events: u64,
 }
 
 /// Something that could not be measured.

@@ -4,6 +4,10 @@
 //! read. An analysis may rely on it: no quantum ends before it starts, none overlaps the next, and no
 //! difference of two columns is negative.
 
+mod events;
+
+pub use events::EventOrder;
+
 use crate::{Gap, GapKind, Quanta};
 
 /// The largest tick: times are signed in the files, since people subtract them there.

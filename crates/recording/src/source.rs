@@ -3,8 +3,9 @@
 //! A source can be replayed: every pass starts from the beginning and sees the same chunks, so that an
 //! analysis of two passes needs no memory that grows with the length of the run.
 
+use crate::events::{EventStream, NoEvents};
 use crate::read::ReadWarning;
-use crate::{Chunk, Error, Gap, Manifest, Quanta};
+use crate::{Chunk, Error, Gap, KernelEvent, Manifest, Quanta, manifest};
 
 /// The quanta of one CPU at one rate with one work kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +50,25 @@ pub trait Source {
     /// # Errors
     /// If a file cannot be read or is damaged.
     fn replay_gaps(&self, index: usize, visit: &mut dyn FnMut(&[Gap])) -> Result<(), Error>;
+
+    /// The kernel events of the CPU of series `index` over the whole run, from the beginning; none where they are not
+    /// known, which [`Source::events_known`] tells from a CPU on which nothing happened.
+    ///
+    /// They are pulled where gaps are pushed, so that [`Source::replay_gaps`] can walk along both.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is damaged.
+    fn events(&self, index: usize) -> Result<Box<dyn EventStream + '_>, Error> {
+        let _ = index;
+        Ok(Box::new(NoEvents))
+    }
+
+    /// Whether kernel events were recorded for series `index`, where some were lost, how exact their times are: in
+    /// ticks of [`Source::manifest`], whose own `events` are those of the first of several inputs.
+    fn events_known(&self, index: usize) -> &manifest::Events {
+        let _ = index;
+        &self.manifest().events
+    }
 }
 
 /// A recording in memory: what tests, and a short buffered run, are made of.
@@ -62,6 +82,19 @@ pub struct InMemory {
     pub quanta: Vec<Quanta>,
     /// The gaps of each series.
     pub gaps: Vec<Vec<Gap>>,
+    /// The kernel events of the CPU of each series; may be left empty.
+    pub events: Vec<Vec<KernelEvent>>,
+}
+
+/// Events in memory, handed out all at once.
+struct Once<'a>(&'a [KernelEvent]);
+
+impl EventStream for Once<'_> {
+    fn next(&mut self, events: &mut Vec<KernelEvent>) -> Result<bool, Error> {
+        events.clear();
+        events.extend_from_slice(std::mem::take(&mut self.0));
+        Ok(!events.is_empty())
+    }
 }
 
 impl Source for InMemory {
@@ -83,5 +116,10 @@ impl Source for InMemory {
             visit(gaps);
         }
         Ok(())
+    }
+
+    fn events(&self, index: usize) -> Result<Box<dyn EventStream + '_>, Error> {
+        let events = self.events.get(index).map_or(&[][..], Vec::as_slice);
+        Ok(Box::new(Once(events)))
     }
 }

@@ -3,8 +3,8 @@
 
 mod common;
 
-use bandscope_recording::manifest::State;
-use bandscope_recording::{Error, Quanta, Quantum, Source, Writer, read};
+use bandscope_recording::manifest::{EventsState, State};
+use bandscope_recording::{Error, KernelEvent, Quanta, Quantum, Source, Writer, read};
 use common::{manifest, quanta_of};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -122,4 +122,47 @@ fn a_directory_that_may_not_be_written_is_named() {
         error.contains("refused: cannot create the recording: Permission denied"),
         "{error}"
     );
+}
+
+#[test]
+fn events_that_found_no_room_leave_a_span_in_which_silence_says_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(_disk) = SmallDisk::mount(directory.path(), 1 << 20) else {
+        println!("SKIPPED: full disk: mounting a tmpfs is not allowed here");
+        return;
+    };
+    let path = directory.path().join("full");
+    let mut manifest = manifest(&[1000.0]);
+    manifest.events.state = EventsState::On;
+    let mut writer = Writer::create(&path, &manifest).unwrap();
+    let (mut accepted, mut failed) = (0, None);
+    for second in 0..60 {
+        // Durations of quanta that do not compress.
+        let noise = noisy_second(second);
+        let event = |k: u64| KernelEvent {
+            start: second * 1_000_000_000 + k * 100_000,
+            duration: u64::from(noise.count[k as usize]),
+            name: "timer".into(),
+            ..KernelEvent::default()
+        };
+        let events: Vec<KernelEvent> = (0..10_000).map(event).collect();
+        accepted += 10_000;
+        if let Err(error) = writer.append_events(0, &events) {
+            failed = Some((second, error));
+            break;
+        }
+    }
+    let (second, error) = failed.expect("a disk of 1 MiB is full after a few seconds");
+    assert!(error.to_string().contains("events/cpu=0"), "{error}");
+    let _ = writer.finish(&manifest);
+    // Room for the report of it, and for nothing else.
+    let recording = read::open(&path).unwrap();
+    let told = recording.manifest();
+    assert_eq!(told.state, State::Failed);
+    let kept: u64 = told.parts.iter().map(|parts| parts.rows).sum();
+    assert_eq!(told.lost.events + kept, accepted);
+    let known = &told.events;
+    let (full, end) = (second * 1_000_000_000, (second + 1) * 1_000_000_000);
+    assert!(!known.silence_is_known(0, full + 500_000_000, end));
+    assert!(kept == 0 || known.silence_is_known(0, 0, 1));
 }

@@ -4,7 +4,7 @@
 //! which it can open a recording; everything measured passes through `consume`.
 
 use crate::record::MAX_QUANTUM_TICKS;
-use bandscope_recording::{Gap, Manifest, Quanta};
+use bandscope_recording::{Gap, KernelEvent, Manifest, Quanta};
 use std::sync::atomic::AtomicBool;
 
 /// What to measure: the resolved plan of a run.
@@ -31,6 +31,8 @@ pub struct Request {
     pub buffered: bool,
     /// Whether to read counters at gaps.
     pub counters: Choice,
+    /// Whether to record kernel events.
+    pub trace: Choice,
     /// Run the 64-placement self-test and price the counters.
     pub self_test: bool,
 }
@@ -55,7 +57,7 @@ pub enum Choice {
     Off,
 }
 
-/// Some quanta and gaps of one series.
+/// Some quanta and gaps of one series, and kernel events of its CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     /// The CPU that the measuring thread was asked to stay on.
@@ -66,6 +68,9 @@ pub struct Batch<'a> {
     pub quanta: &'a Quanta,
     /// In order of time, and within the time of these quanta.
     pub gaps: &'a [Gap],
+    /// Kernel events of the CPU in order of their starts, of whatever time: they may come later than the quanta in which
+    /// they happened, and without any.
+    pub events: &'a [KernelEvent],
 }
 
 /// Why a machine could not measure.
@@ -236,6 +241,7 @@ mod tests {
             ordered_reads: false,
             buffered: false,
             counters: Choice::Auto,
+            trace: Choice::Off,
             self_test: true,
         }
     }

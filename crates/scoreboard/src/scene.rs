@@ -158,6 +158,7 @@ impl Scene {
             ordered_reads: false,
             buffered: false,
             counters: Choice::Off,
+            trace: Choice::Off,
             self_test: true,
         }
     }

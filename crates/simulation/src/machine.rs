@@ -63,6 +63,7 @@ pub fn request(rates_hz: &[f64], kernels: &[&str], seconds: f64) -> Request {
         ordered_reads: false,
         buffered: false,
         counters: Choice::Off,
+        trace: Choice::Off,
         self_test: true,
     }
 }
@@ -106,6 +107,7 @@ impl Machine for SimulatedMachine {
                 start_delay_s: request.start_delay_s,
                 clock_read: "plain".into(),
                 buffered: request.buffered,
+                ..manifest::Settings::default()
             },
             ..Manifest::default()
         })

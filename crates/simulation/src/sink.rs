@@ -105,6 +105,7 @@ impl<'a> SimulatedSink<'a> {
                     series: series as usize,
                     quanta,
                     gaps,
+                    events: &[],
                 };
                 *error = consume(batch).err();
             }

@@ -63,6 +63,7 @@ pub fn synthesise_until(
         series,
         quanta,
         gaps,
+        ..InMemory::default()
     };
     Ok((recording, machine.into_truths()))
 }

@@ -83,6 +83,7 @@ fn quanta(rows: impl IntoIterator<Item = Quantum>) -> InMemory {
         series: vec![series(10_000.0)],
         quanta: vec![columns],
         gaps: vec![Vec::new()],
+        ..InMemory::default()
     }
 }
 

@@ -130,6 +130,7 @@ impl Loop {
             series: vec![series(self.rate_hz)],
             quanta: vec![quanta],
             gaps: vec![gaps],
+            ..InMemory::default()
         }
     }
 }
@@ -218,6 +219,7 @@ pub fn counts_only(counts: &[u32], starts: &[u64]) -> InMemory {
         }],
         quanta: vec![quanta],
         gaps: Vec::new(),
+        ..InMemory::default()
     }
 }
 

@@ -120,6 +120,7 @@ fn two_machines_do_not_settle_each_other() {
         quanta: [a.quanta, b.quanta].concat(),
         gaps: [a.gaps, b.gaps].concat(),
         manifest: a.manifest,
+        ..InMemory::default()
     };
     let inputs = ["a".to_owned(), "b".to_owned()];
     let report = bandscope_analysis::analyse(&joined, &inputs)

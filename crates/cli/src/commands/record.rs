@@ -167,9 +167,13 @@ fn measure(
     >| {
         let (rate, kernel) = &series[batch.series];
         // Both, whatever becomes of the first: the writer counts what it could not keep.
-        let quanta = writer.append_quanta(batch.cpu, *rate, kernel, batch.quanta);
+        let quanta = match batch.quanta.is_empty() {
+            true => Ok(()),
+            false => writer.append_quanta(batch.cpu, *rate, kernel, batch.quanta),
+        };
         let gaps = writer.append_gaps(batch.cpu, batch.gaps);
-        quanta.and(gaps)?;
+        let events = writer.append_events(batch.cpu, batch.events);
+        quanta.and(gaps).and(events)?;
         if let Some(&end) = batch.quanta.end.last() {
             progress.set(end as f64 / ticks_per_s);
         }
@@ -230,6 +234,7 @@ impl Arguments {
                 When::On => Choice::On,
                 When::Off => Choice::Off,
             },
+            trace: Choice::Off,
             self_test: true,
         }
     }

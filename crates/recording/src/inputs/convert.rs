@@ -1,9 +1,11 @@
 //! Ticks and counters of one input in the terms of another.
 
+use crate::events::EventStream;
 use crate::gaps::MAX_COUNTERS;
+use crate::manifest::Events;
 use crate::manifest::{Incident, Kernel};
 use crate::order::MAX_TICKS;
-use crate::{Chunk, Gap, Manifest, Quanta, Quantum};
+use crate::{Chunk, Error, Gap, KernelEvent, Manifest, Quanta, Quantum};
 
 /// How one input becomes part of another.
 #[derive(Clone, Debug)]
@@ -63,6 +65,24 @@ impl Converter {
         }
     }
 
+    /// What is known of kernel events, in ticks of the target.
+    pub fn events_known(&self, known: &Events) -> Events {
+        let mut known = known.clone();
+        for lost in &mut known.lost {
+            lost.from = self.ticks(lost.from);
+            lost.to = self.ticks(lost.to);
+        }
+        known.time_error_ticks = known.time_error_ticks.map(|ticks| ticks * self.factor);
+        if let Some(cost) = &mut known.cost {
+            for sample in [&mut cost.with, &mut cost.without] {
+                sample.ticks = self.ticks(sample.ticks);
+                sample.gap_ticks = self.ticks(sample.gap_ticks);
+                sample.median_gap_ticks = self.ticks(sample.median_gap_ticks);
+            }
+        }
+        known
+    }
+
     /// Converts quanta in place of what `converted` holds. Times are rounded one by one, so that an end
     /// stays the next start; durations give way to them by the tick that rounding may cost.
     pub fn quanta(&self, chunk: Chunk<'_>, converted: &mut Quanta) {
@@ -99,5 +119,23 @@ impl Converter {
                 ..*gap
             }
         }));
+    }
+}
+
+/// Kernel events in ticks of the target: both ends are rounded, so that what lies within another still does.
+pub struct ConvertedEvents<'a> {
+    pub events: Box<dyn EventStream + 'a>,
+    pub converter: &'a Converter,
+}
+
+impl EventStream for ConvertedEvents<'_> {
+    fn next(&mut self, events: &mut Vec<KernelEvent>) -> Result<bool, Error> {
+        let more = self.events.next(events)?;
+        for event in events {
+            let (start, end) = (event.start, event.end());
+            event.start = self.converter.ticks(start);
+            event.duration = self.converter.ticks(end) - event.start;
+        }
+        Ok(more)
     }
 }

@@ -7,10 +7,12 @@
 mod convert;
 
 use crate::dat::DatFile;
+use crate::events::EventStream;
+use crate::manifest::Events;
 use crate::manifest::{Counter, Kernel, State};
 use crate::read::{self, Opened, ReadWarning};
 use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source};
-use convert::Converter;
+use convert::{ConvertedEvents, Converter};
 use std::path::{Path, PathBuf};
 
 /// One input, of whatever kind.
@@ -64,6 +66,10 @@ impl Source for Input {
     fn replay_gaps(&self, index: usize, visit: &mut dyn FnMut(&[Gap])) -> Result<(), Error> {
         self.source().replay_gaps(index, visit)
     }
+
+    fn events(&self, index: usize) -> Result<Box<dyn EventStream + '_>, Error> {
+        self.source().events(index)
+    }
 }
 
 /// Several sources as one.
@@ -73,6 +79,8 @@ pub struct Inputs {
     series: Vec<Series>,
     /// For each series: its source, its index there, and how its ticks and counters are converted.
     places: Vec<(usize, usize, Converter)>,
+    /// For each source: what is known of its kernel events.
+    events_known: Vec<Events>,
     warnings: Vec<ReadWarning>,
 }
 
@@ -105,12 +113,14 @@ impl Inputs {
             .get(leader)
             .map_or_else(Manifest::default, |source| source.manifest().clone());
         let (mut series, mut places, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+        let mut events_known = Vec::new();
         for (number, source) in sources.iter().enumerate() {
             let own = source.manifest();
             if number != leader {
                 add(&mut manifest, own, source.series());
                 compare(&manifest, own, source.series(), &mut warnings);
             }
+            events_known.push(Converter::new(own, &manifest).events_known(&own.events));
             for (index, one) in source.series().iter().enumerate() {
                 series.push(one.clone());
                 places.push((number, index, Converter::new(own, &manifest)));
@@ -121,6 +131,7 @@ impl Inputs {
             manifest,
             series,
             places,
+            events_known,
             warnings,
         }
     }
@@ -141,6 +152,7 @@ fn add(manifest: &mut Manifest, other: &Manifest, series: &[Series]) {
     }
     manifest.lost.quanta = manifest.lost.quanta.saturating_add(other.lost.quanta);
     manifest.lost.gaps = manifest.lost.gaps.saturating_add(other.lost.gaps);
+    manifest.lost.events = manifest.lost.events.saturating_add(other.lost.events);
     for missing in &other.missing {
         if !manifest.missing.contains(missing) {
             manifest.missing.push(missing.clone());
@@ -263,6 +275,16 @@ impl Source for Inputs {
             visit(&converted);
         })
     }
+
+    fn events(&self, index: usize) -> Result<Box<dyn EventStream + '_>, Error> {
+        let (source, series, converter) = &self.places[index];
+        let events = self.sources[*source].events(*series)?;
+        Ok(Box::new(ConvertedEvents { events, converter }))
+    }
+
+    fn events_known(&self, index: usize) -> &Events {
+        &self.events_known[self.places[index].0]
+    }
 }
 
 #[cfg(test)]
@@ -319,6 +341,7 @@ mod tests {
                 counters: [1, 2, 3, 4, 5],
                 ..Gap::default()
             }]],
+            ..InMemory::default()
         })
     }
 
@@ -419,6 +442,7 @@ mod tests {
             }],
             quanta: vec![quanta],
             gaps: vec![vec![gap(5, 5), gap(13, 1 << 62)]],
+            ..InMemory::default()
         })
     }
 
@@ -445,7 +469,11 @@ mod tests {
             boundary_ticks: Some(12.0),
             ..Kernel::default()
         }];
-        manifest.lost = Lost { quanta: 3, gaps: 4 };
+        manifest.lost = Lost {
+            quanta: 3,
+            gaps: 4,
+            events: 0,
+        };
         manifest.missing = vec![Missing {
             what: "counters".into(),
             ..Missing::default()

@@ -2,6 +2,7 @@
 //!
 //! * `scan`: which parts there are, and which are missing;
 //! * `part`: one file, checked and decoded;
+//! * `events`: kernel events;
 //! * `extent`: which gaps are a series' own;
 //! * `guard`: panics of the file library as errors;
 //! * `rows`: columns back into quanta and gaps;
@@ -11,6 +12,7 @@
 //! row group by row group, so that memory does not grow with the length of the run. Whatever is wrong with a file is an
 //! error that names it; nothing is skipped silently.
 
+mod events;
 mod extent;
 mod guard;
 mod part;
@@ -20,7 +22,8 @@ mod warning;
 
 pub use warning::ReadWarning;
 
-use crate::columns::{Storage, gap_columns, quanta_columns};
+use crate::columns::{Storage, event_columns, gap_columns, quanta_columns};
+use crate::events::{EventStream, NoEvents};
 use crate::layout::{Directory, MANIFEST_FILE, part_name};
 use crate::manifest::State;
 use crate::order::{Disorder, GapOrder, QuantaOrder};
@@ -40,6 +43,7 @@ pub struct Opened {
     /// The directory of each series, in the order of `series`.
     quanta: Vec<Found>,
     gaps: Vec<Found>,
+    events: Vec<Found>,
     /// What each series covers, found when gaps are first asked for.
     extents: OnceLock<Vec<Extent>>,
 }
@@ -50,7 +54,7 @@ pub struct Opened {
 /// If it is no recording, of another schema version, or if a part is missing, cut off, damaged, or of
 /// another run. A recording that was killed is none of these: it opens, with a warning.
 pub fn open(path: &Path) -> Result<Opened, Error> {
-    let manifest = json::read(path)?;
+    let mut manifest = json::read(path)?;
     let mut warnings = Vec::new();
     let found = scan::scan(path, &manifest, &mut warnings)?;
     let mut quanta_rows = 0;
@@ -62,10 +66,15 @@ pub fn open(path: &Path) -> Result<Opened, Error> {
         }
     }
     warn_of_the_end(path, &manifest, &found, quanta_rows, &mut warnings);
-    let (quanta, gaps): (Vec<Found>, Vec<Found>) = found
-        .into_iter()
-        .filter(|found| found.parts > 0)
-        .partition(|found| matches!(found.directory, Directory::Quanta { .. }));
+    let (mut quanta, mut gaps, mut events) = (Vec::new(), Vec::new(), Vec::new());
+    for found in found.into_iter().filter(|found| found.parts > 0) {
+        match found.directory {
+            Directory::Quanta { .. } => quanta.push(found),
+            Directory::Gaps { .. } => gaps.push(found),
+            Directory::Events { .. } => events.push(found),
+        }
+    }
+    events::mark_the_end(&mut manifest, &events)?;
     let mut opened = Opened {
         series: quanta
             .iter()
@@ -75,6 +84,7 @@ pub fn open(path: &Path) -> Result<Opened, Error> {
         warnings,
         quanta,
         gaps,
+        events,
         extents: OnceLock::new(),
     };
     if opened.manifest.state != State::Complete {
@@ -106,6 +116,7 @@ fn columns(manifest: &Manifest, directory: &Directory) -> Vec<(String, Storage)>
     match directory {
         Directory::Quanta { .. } => quanta_columns(),
         Directory::Gaps { .. } => gap_columns(&manifest.counters),
+        Directory::Events { .. } => event_columns(),
     }
 }
 
@@ -349,6 +360,15 @@ impl Source for Opened {
             if !own.is_empty() {
                 visit(&own);
             }
+        })
+    }
+
+    fn events(&self, index: usize) -> Result<Box<dyn EventStream + '_>, Error> {
+        let cpu = self.series[index].cpu;
+        let of_cpu = |found: &&Found| found.directory.cpu() == cpu;
+        Ok(match self.events.iter().find(of_cpu) {
+            Some(found) => Box::new(events::Events::new(&self.manifest, found)),
+            None => Box::new(NoEvents),
         })
     }
 }

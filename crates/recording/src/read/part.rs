@@ -8,12 +8,14 @@ use crate::read::guard::guarded;
 use crate::text::quoted;
 use parquet::basic::{Compression, LogicalType, Repetition};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{BoolType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A part whose end was read: a truncated file has none.
 pub struct Part {
@@ -188,17 +190,32 @@ impl Part {
         columns: &[(String, Storage)],
         mut visit: impl FnMut(Vec<Column>, usize) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        for index in 0..self.metadata().num_row_groups() {
-            let damaged = |error| damaged(&self.path, error);
-            let group = guarded(|| self.file.get_row_group(index)).map_err(damaged)?;
-            let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-            let columns = columns
-                .iter()
-                .map(|(name, _)| self.open_column(&*group, name))
-                .collect::<Result<Vec<_>, _>>()?;
+        for index in 0..self.groups() {
+            let (columns, rows) = self.row_group(columns, index)?;
             visit(columns, rows)?;
         }
         Ok(())
+    }
+
+    /// Number of row groups.
+    pub fn groups(&self) -> usize {
+        self.metadata().num_row_groups()
+    }
+
+    /// The readers of row group `index`, in the order of `columns`, and its rows.
+    pub fn row_group(
+        &self,
+        columns: &[(String, Storage)],
+        index: usize,
+    ) -> Result<(Vec<Column>, usize), Error> {
+        let damaged = |error| damaged(&self.path, error);
+        let group = guarded(|| self.file.get_row_group(index)).map_err(damaged)?;
+        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        let columns = columns
+            .iter()
+            .map(|(name, _)| self.open_column(&*group, name))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok((columns, rows))
     }
 
     fn open_column(&self, group: &dyn RowGroupReader, name: &str) -> Result<Column, Error> {
@@ -338,6 +355,40 @@ impl Column {
                     .iter()
                     .map(|&known| (known != 0).then(|| flags.next()).flatten()),
             );
+        }
+        Ok(())
+    }
+
+    /// Reads the next `rows` values of a BYTE_ARRAY column of text in place of what `values` holds; one copy of each
+    /// text is kept in `known`.
+    pub fn texts(
+        &mut self,
+        rows: usize,
+        known: &mut BTreeSet<Arc<str>>,
+        values: &mut Vec<Arc<str>>,
+    ) -> Result<(), Error> {
+        let mut bytes: Vec<ByteArray> = Vec::new();
+        if let ColumnReader::ByteArrayColumnReader(reader) = &mut self.reader {
+            let read = fill::<ByteArrayType>(reader, rows, &mut bytes, None);
+            read.map_err(|error| damaged(&self.path, error))?;
+        }
+        values.clear();
+        for bytes in &bytes {
+            let text = std::str::from_utf8(bytes.data()).map_err(|_| Error::File {
+                path: self.path.clone(),
+                found: format!(
+                    "{} in column {}",
+                    quoted(bytes.data()),
+                    quoted(self.name.as_bytes())
+                ),
+                expected: "text in UTF-8".into(),
+            })?;
+            if let Some(text) = known.get(text) {
+                values.push(text.clone());
+            } else {
+                known.insert(text.into());
+                values.push(text.into());
+            }
         }
         Ok(())
     }

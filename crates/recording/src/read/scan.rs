@@ -28,7 +28,7 @@ pub fn scan(
     warnings: &mut Vec<ReadWarning>,
 ) -> Result<Vec<Found>, Error> {
     let mut found = Vec::new();
-    for (top, depth) in [("quanta", 3), ("gaps", 1)] {
+    for (top, depth) in [("quanta", 3), ("gaps", 1), ("events", 1)] {
         let path = root.join(top);
         if path.is_dir() {
             descend(root, top, depth, &mut found, warnings)?;
@@ -139,7 +139,7 @@ fn check_against_index(root: &Path, manifest: &Manifest, found: &[Found]) -> Res
             return Err(Error::File {
                 path: root.join(MANIFEST_FILE),
                 found: format!("parts in {}", quoted(parts.path.as_bytes())),
-                expected: "directories of quanta and gaps".into(),
+                expected: "directories of quanta, gaps and events".into(),
             });
         }
         let parts_there = there.get(&parts.path).copied().unwrap_or(0);
@@ -187,7 +187,9 @@ fn order(manifest: &Manifest, directory: &Directory) -> OrderKey {
                 *rate_hz,
             )
         }
-        Directory::Gaps { cpu } => OrderKey(*cpu, 0, String::new(), 0, 0.0),
+        Directory::Gaps { cpu } | Directory::Events { cpu } => {
+            OrderKey(*cpu, 0, String::new(), 0, 0.0)
+        }
     }
 }
 

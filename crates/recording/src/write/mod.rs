@@ -1,13 +1,15 @@
-//! Writes a recording: quanta and gaps in, a directory of Parquet files out.
+//! Writes a recording: quanta, gaps and kernel events in, a directory of Parquet files out.
 //!
 //! * `rows`: how rows become columns;
 //! * `part`: one file, which gets its name only when it is whole;
-//! * `track`: the files of one directory, each of a stretch of time.
+//! * `track`: the files of one directory, each of a stretch of time;
+//! * `events`: the track of kernel events, whose losses are kept as spans.
 //!
 //! Memory does not grow with the length of a run: rows wait for a row group of at most 65,536, and if
 //! many series run at once the fullest is written early. A run that is killed keeps every finished part;
 //! at most 30 s of what was appended are under way at any time.
 
+mod events;
 mod part;
 mod rows;
 mod track;
@@ -16,7 +18,8 @@ use crate::columns::QUANTA_ROWS;
 use crate::layout::{Directory, MANIFEST_FILE, is_kernel_name, is_rate};
 use crate::manifest::{SCHEMA, State};
 use crate::order::{Disorder, GapOrder, QuantaOrder};
-use crate::{Error, Gap, Manifest, Quanta, json};
+use crate::{Error, Gap, KernelEvent, Manifest, Quanta, json};
+use events::EventTrack;
 use rows::{GapRows, Rows, Scratch};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -34,6 +37,7 @@ pub struct Writer {
     ticks_per_s: f64,
     quanta: Vec<(Track<Quanta>, QuantaOrder)>,
     gaps: Vec<(Track<GapRows>, GapOrder)>,
+    events: Vec<EventTrack>,
     scratch: Scratch,
     /// The latest tick of any quantum.
     now: u64,
@@ -70,6 +74,7 @@ impl Writer {
             manifest,
             quanta: Vec::new(),
             gaps: Vec::new(),
+            events: Vec::new(),
             scratch: Scratch::default(),
             now: 0,
         })
@@ -132,6 +137,25 @@ impl Writer {
         added
     }
 
+    /// Adds kernel events of one CPU, in order of their starts.
+    ///
+    /// # Errors
+    /// As [`Writer::append_quanta`]; the span of what is lost then stands in the final manifest.
+    pub fn append_events(&mut self, cpu: u32, events: &[KernelEvent]) -> Result<(), Error> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let index = match self.events.iter().position(|track| track.cpu() == cpu) {
+            Some(index) => index,
+            None => {
+                self.events.push(EventTrack::create(&self.directory, cpu)?);
+                self.events.len() - 1
+            }
+        };
+        let run = &self.manifest.run;
+        self.events[index].append(events, run, self.ticks_per_s, &mut self.scratch)
+    }
+
     /// Writes what waits, waits until everything is on the disk, and writes the final manifest: that of the
     /// caller, with the name of the run, what was lost in writing and the index of parts.
     ///
@@ -149,6 +173,9 @@ impl Writer {
         for (track, _) in &mut self.gaps {
             result = result.and(finish_track(track, &run, &mut self.scratch));
         }
+        for track in &mut self.events {
+            result = result.and(track.finish(&run, &mut self.scratch));
+        }
         let last = json::write(&self.directory, &self.final_manifest(manifest));
         result.and(last).and(json::sync_parent(&self.directory))
     }
@@ -165,11 +192,16 @@ impl Writer {
         let unwritten_gaps: u64 = gaps.clone().map(Track::unwritten).sum();
         last.lost.quanta += unwritten_quanta;
         last.lost.gaps += unwritten_gaps;
-        if unwritten_quanta + unwritten_gaps > 0 {
+        let unwritten_events: u64 = self.events.iter().map(EventTrack::unwritten).sum();
+        last.lost.events += unwritten_events;
+        let lost_events = self.events.iter().flat_map(|track| track.lost().to_vec());
+        last.events.lost.extend(lost_events);
+        if unwritten_quanta + unwritten_gaps + unwritten_events > 0 {
             last.state = State::Failed;
         }
         last.parts = (quanta.map(Track::finished).cloned())
             .chain(gaps.map(Track::finished).cloned())
+            .chain(self.events.iter().map(|track| track.finished().clone()))
             .filter(|parts| parts.parts > 0)
             .collect();
         last
@@ -251,6 +283,9 @@ impl Writer {
             if track.is_due(now, ticks_per_s) {
                 result = result.and(close_or_abandon(track, run, &mut self.scratch));
             }
+        }
+        for track in &mut self.events {
+            result = result.and(track.close_if_due(now, ticks_per_s, run, &mut self.scratch));
         }
         result
     }

@@ -37,7 +37,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    fn put_wide(
+    pub(super) fn put_wide(
         &mut self,
         group: &mut RowGroup<'_>,
         values: impl Iterator<Item = u64>,
@@ -47,7 +47,7 @@ impl Scratch {
         put::<Int64Type>(group, &self.wide, None)
     }
 
-    fn put_narrow(
+    pub(super) fn put_narrow(
         &mut self,
         group: &mut RowGroup<'_>,
         values: impl Iterator<Item = u32>,
@@ -58,7 +58,8 @@ impl Scratch {
     }
 }
 
-fn put<T: DataType>(
+/// Writes the next column.
+pub(super) fn put<T: DataType>(
     group: &mut RowGroup<'_>,
     values: &[T::T],
     present: Option<&[i16]>,

@@ -1,0 +1,195 @@
+//! Kernel events: what the operating system says it did on a measured CPU, and when.
+//!
+//! They come from whatever machine can tell (`probe` asks the kernel's tracepoints) and serve to name gaps.
+//! Times are on the clock of the gaps; how far the two may be apart stands in
+//! [`crate::manifest::Events::time_error_ticks`]. Where events were lost the manifest lists the span: silence there
+//! says nothing.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// The longest name in a file, in bytes: a device's or a task's, escaped.
+pub const MAX_NAME_BYTES: usize = 1024;
+
+/// What the operating system did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EventKind {
+    /// An interrupt of the CPU itself (x86 irq_vectors): the local timer, a call or a reschedule by another CPU.
+    #[default]
+    Vector,
+    /// An interrupt of a device, by its number and the name of its handler.
+    Interrupt,
+    /// A softirq, by its kind as in /proc/softirqs.
+    Softirq,
+    /// Another task ran in place of the measuring thread.
+    Task,
+    /// A page fault. Its end is not told: the duration is 0.
+    Exception,
+    /// A non-maskable interrupt.
+    Nmi,
+}
+
+impl EventKind {
+    /// All kinds; the index of each is its number in a file.
+    pub const ALL: [EventKind; 6] = [
+        EventKind::Vector,
+        EventKind::Interrupt,
+        EventKind::Softirq,
+        EventKind::Task,
+        EventKind::Exception,
+        EventKind::Nmi,
+    ];
+
+    /// Its name in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventKind::Vector => "vector",
+            EventKind::Interrupt => "interrupt",
+            EventKind::Softirq => "softirq",
+            EventKind::Task => "task",
+            EventKind::Exception => "exception",
+            EventKind::Nmi => "nmi",
+        }
+    }
+
+    /// How it stands in a file.
+    pub(crate) fn number(self) -> u32 {
+        self as u32
+    }
+}
+
+/// One stretch of time that the operating system took on one CPU.
+///
+/// Events of one CPU are in order of their starts, and may lie within one another (a softirq within an interrupt, an
+/// interrupt within the time of another task): the innermost is the one that ran. None overlaps another in part.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelEvent {
+    /// First tick since the recording's origin.
+    pub start: u64,
+    /// Duration in ticks; 0 where only the beginning is known.
+    pub duration: u64,
+    /// What it was.
+    pub kind: EventKind,
+    /// Number of the vector, interrupt or softirq, or the task's id (0: idle).
+    pub number: u32,
+    /// Its name, made fit for text by [`escaped`].
+    pub name: Arc<str>,
+}
+
+impl KernelEvent {
+    /// The tick at which it ended.
+    pub fn end(&self) -> u64 {
+        self.start.saturating_add(self.duration)
+    }
+}
+
+/// Events of one CPU, batch by batch, for an analysis that walks along gaps and events at once.
+pub trait EventStream {
+    /// Puts the next events in place of what `events` holds, in order of their starts; `false` after the last.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is damaged.
+    fn next(&mut self, events: &mut Vec<KernelEvent>) -> Result<bool, crate::Error>;
+}
+
+/// A stream without events.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoEvents;
+
+impl EventStream for NoEvents {
+    fn next(&mut self, events: &mut Vec<KernelEvent>) -> Result<bool, crate::Error> {
+        events.clear();
+        Ok(false)
+    }
+}
+
+/// Any bytes as visible text, without loss: a backslash becomes `\\`, and each byte of what is no visible character
+/// (control and format characters, what is not UTF-8) becomes `\xNN`.
+pub fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '\\' => text.push_str(r"\\"),
+                _ if is_visible(character) => text.push(character),
+                _ => push_hex(&mut text, character.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        push_hex(&mut text, chunk.invalid());
+    }
+    text
+}
+
+/// The bytes of which [`escaped`] made `text`; `None` if it made it of none.
+pub fn unescaped(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'\\' {
+            bytes.push(byte);
+        } else if let Some(after) = rest.strip_prefix(b"\\") {
+            bytes.push(b'\\');
+            rest = after;
+        } else {
+            let digits = std::str::from_utf8(rest.strip_prefix(b"x")?.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &rest[3..];
+        }
+    }
+    (escaped(&bytes) == text).then_some(bytes)
+}
+
+fn push_hex(text: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(text, "\\x{byte:02x}");
+    }
+}
+
+/// What the standard library would not escape but for quotation marks, which harm no name.
+fn is_visible(character: char) -> bool {
+    matches!(character, '\'' | '"') || character.escape_debug().eq([character])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_are_visible_text() {
+        for (bytes, wanted) in [
+            (&b"kworker/1:0H"[..], "kworker/1:0H"),
+            (b"a\x1b[2J\n", r"a\x1b[2J\x0a"),
+            (b"\xff\\x41", r"\xff\\x41"),
+            (
+                "h\u{e9} \u{202e}\"'".as_bytes(),
+                "h\u{e9} \\xe2\\x80\\xae\"'",
+            ),
+            (b"", ""),
+        ] {
+            assert_eq!(escaped(bytes), wanted);
+            assert_eq!(unescaped(wanted).as_deref(), Some(bytes));
+        }
+        for wrong in [r"\", r"\x", r"\x4", r"\x41", r"\q", "\n", r"\xZZ", r"\x+1"] {
+            assert_eq!(unescaped(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_numbered_by_their_places() {
+        for (number, kind) in EventKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind.number(), number as u32);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_byte_is_lost(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            let text = escaped(&bytes);
+            prop_assert!(!text.chars().any(char::is_control));
+            prop_assert_eq!(unescaped(&text), Some(bytes));
+        }
+    }
+}
