@@ -52,6 +52,13 @@ impl Derived<'_> {
         self.pace.len()
     }
 
+    /// The residual of the quanta without a gap, 0 in the others: what a gap does to the quantum that it is in belongs to the gap, and
+    /// has its period.
+    pub fn undisturbed_residual(&self) -> impl Iterator<Item = f64> {
+        let quanta = self.residual.iter().zip(self.chunk.gap_ticks);
+        quanta.map(|(&residual, &gap)| if gap > 0 { 0.0 } else { residual })
+    }
+
     /// Whether there is none; a block that is handed out never is.
     pub fn is_empty(&self) -> bool {
         self.pace.is_empty()

@@ -18,6 +18,8 @@ const ENOUGH: f64 = 12.0;
 const ROUNDING: f64 = 0.3;
 /// What one half shows at least of what both show together, as a share.
 const ALIKE: f64 = 0.3;
+/// Share of the loss of the phase found above which those a part of the period away lose, too: midway between nothing and all of it.
+const PART: f64 = 0.5;
 
 /// A period in quanta that stands out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,7 +73,8 @@ pub fn search<'a>(
         .and_then(|folded| in_most(folded, segments))
 }
 
-/// What one period of any number of quanta shows, if it is significant but for how many were tried.
+/// What one period of any number of quanta shows, if it is not a part of it that recurs; its p-value is not corrected for how many were
+/// tried.
 pub fn at<'a>(
     period: usize,
     segments: impl Iterator<Item = &'a [f32]> + Clone,
@@ -79,15 +82,10 @@ pub fn at<'a>(
 ) -> Option<Folded> {
     let mut halves = Halves::new(period);
     halves.add(segments.clone(), most);
-    halves.judge().and_then(|folded| in_most(folded, segments))
-}
-
-/// Natural logarithm of the p-value that something recurs with this period, be it in most of its periods or in some; 0 where there is
-/// too little to say.
-pub fn surprise<'a>(period: usize, segments: impl Iterator<Item = &'a [f32]>, most: f32) -> f64 {
-    let mut halves = Halves::new(period);
-    halves.add(segments, most);
-    halves.judge().map_or(0.0, |folded| folded.log_p.min(0.0))
+    halves
+        .judge()
+        .filter(|folded| !halves.is_of_part(folded))
+        .and_then(|folded| in_most(folded, segments))
 }
 
 /// The same with the median loss of all its periods, if the loss is in most of them, as the deviations say, and not a sum of a few: the
@@ -166,6 +164,33 @@ impl Halves {
             // P(|Z| > z) <= exp(-z^2/2) in each half, for each phase that could have been the worst.
             log_p: -worst.0 * worst.0 + (period as f64 / 2.0).ln(),
         })
+    }
+
+    /// Whether a part of the period is what recurs. A tick of 100 Hz is there every 700 quanta at 10 kHz, but it is every 100, too: the
+    /// phases that are whole parts away from the one found lose as much. Of a true period they lose nothing.
+    fn is_of_part(&self, folded: &Folded) -> bool {
+        let period = folded.period;
+        let [one, two] = &self.sums;
+        let numbers = &self.numbers;
+        let means: Vec<f64> = (0..period)
+            .map(|phase| (one[phase] + two[phase]) / (numbers[0][phase] + numbers[1][phase]))
+            .collect();
+        let mut sorted = means.clone();
+        sorted.sort_by(f64::total_cmp);
+        let loss = |phase: usize| means[phase] - sorted[period / 2];
+        let opposite = (folded.phase + period / 2) % period;
+        let losing = if loss(folded.phase).abs() > loss(opposite).abs() {
+            folded.phase
+        } else {
+            opposite
+        };
+        (2..=period / 2)
+            .filter(|part| period.is_multiple_of(*part))
+            .any(|part| {
+                let others = (1..period / part).map(|turn| loss((losing + turn * part) % period));
+                let mean = others.sum::<f64>() / (period / part - 1) as f64;
+                mean / loss(losing) > PART
+            })
     }
 
     fn differences(&self, half: usize) -> Vec<f64> {

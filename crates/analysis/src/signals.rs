@@ -9,6 +9,7 @@ use crate::comb::{SIGNIFICANT, Search};
 use crate::context::Context;
 use crate::events::{self, Train};
 use crate::fold::Folded;
+use crate::follow::Lines;
 use crate::gaps::Event;
 use crate::kept::Kept;
 use crate::origins::apparent;
@@ -195,17 +196,31 @@ pub fn follow(signals: &mut Vec<Signal>, kept: &Kept, unit_ticks: Option<f64>, c
     let lines = signals
         .iter_mut()
         .filter(|signal| signal.seen_in == "residual" && !is_folded(signal, rate));
+    let followed = Lines::new(kept, context);
+    let mut teeth: Vec<Signal> = Vec::new();
     for signal in lines.take(FOLLOWED) {
         let reach = REACH * signal.uncertainty_hz;
-        if let Some(track) = kept.follow(signal.frequency_hz, reach, signal.harmonics, context) {
+        let (hz, sigma_hz) = (signal.frequency_hz, signal.uncertainty_hz);
+        if let Some(tooth) = followed.strongest(hz, sigma_hz, signal.harmonics) {
+            teeth.push(Signal {
+                frequency_hz: tooth.hz,
+                uncertainty_hz: tooth.sigma_hz.hypot(clock_error(tooth.hz, context)),
+                // A train of short losses has a line of twice their mean.
+                ns_per_event: context.ns(tooth.amplitude) * rate / (2.0 * tooth.hz),
+                harmonics: 1,
+                ..signal.clone()
+            });
+        }
+        if let Some(track) = followed.follow(hz, reach, signal.harmonics) {
             let line = track.hz;
-            let track = kept.fundamental(track, context);
+            let track = followed.fundamental(track);
             // The same line is that much more of a loss that comes less often.
             signal.ns_per_event *= (line / track.hz).round().max(1.0);
             signal.frequency_hz = track.hz;
             signal.uncertainty_hz = track.sigma_hz.hypot(clock_error(track.hz, context));
         }
     }
+    signals.extend(teeth);
 }
 
 /// What was folded over a power of two has its period to the last digit.

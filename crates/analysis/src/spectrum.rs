@@ -194,8 +194,9 @@ impl Detector for Spectra {
         let quantum = self.quantum_ticks;
         if let Some(welch) = &mut self.residual {
             self.losses.clear();
+            let residual = chunk.undisturbed_residual();
             self.losses
-                .extend(chunk.residual.iter().map(|r| r.clamp(-quantum, quantum)));
+                .extend(residual.map(|r| r.clamp(-quantum, quantum)));
             welch.push(&self.losses);
         }
         if let Some(welch) = &mut self.total {

@@ -85,11 +85,6 @@ pub const QUIET: Family = Family {
     name: "quiet",
     draw: quiet,
 };
-/// Two phenomena at once.
-pub const PAIRS: Family = Family {
-    name: "pairs",
-    draw: pairs,
-};
 
 fn quiet(draw: &mut Draw) -> Scene {
     let noise = draw.noise();
@@ -110,7 +105,7 @@ fn quantisation(draw: &mut Draw) -> Scene {
     scene.expecting(Expected::new("quantisation").decided(true))
 }
 
-fn alternating(draw: &mut Draw) -> Scene {
+pub(crate) fn alternating(draw: &mut Draw) -> Scene {
     let noise = draw.one_of(&[Noise::None, Noise::Weak]);
     let period = draw.one_of(&[2, 3, 4, 5]);
     // Further apart than counts (1/900) and the noise; nearer than what is bistable by its distance alone.
@@ -177,7 +172,7 @@ fn bistable_of(scene: &Scene, flips: &Flips) -> Expected {
         .decided(flips.decidable)
 }
 
-fn bistable(draw: &mut Draw) -> Scene {
+pub(crate) fn bistable(draw: &mut Draw) -> Scene {
     if draw.chance(0.4) {
         return states(draw);
     }
@@ -229,7 +224,7 @@ fn mixture(draw: &mut Draw) -> Scene {
         .allowing_kinds(&["bistable-pace", "edge-pairs"])
 }
 
-fn frequency(draw: &mut Draw) -> Scene {
+pub(crate) fn frequency(draw: &mut Draw) -> Scene {
     let noise = draw.noise();
     let top = draw.one_of(&[28, 30, 32, 34, 36, 38, 40]);
     let low = top - draw.one_of(&[3, 4, 5, 6, 8]);
@@ -249,7 +244,7 @@ fn frequency(draw: &mut Draw) -> Scene {
         .allowing_kinds(&["edge-pairs"])
 }
 
-fn moving_edges(draw: &mut Draw) -> Scene {
+pub(crate) fn moving_edges(draw: &mut Draw) -> Scene {
     let flips = flips(draw);
     let scene = flipping(draw, &flips);
     let decidable = scene.two_rates();
@@ -289,18 +284,21 @@ fn ticking(draw: &mut Draw) -> (String, f64, f64) {
     )
 }
 
-fn tick(draw: &mut Draw) -> Scene {
+pub(crate) fn tick(draw: &mut Draw) -> Scene {
     let noise = draw.one_of(&[Noise::None, Noise::Weak]);
     let (scenario, hz, cost) = ticking(draw);
     let mut scene = draw.scene(&scenario, noise);
+    let mut expected =
+        Expected::new("periodic-interference").with("frequency_hz", hz, Relative(1e-4));
     if cost < NO_GAP {
         // In the residual of one rate it might be an alias or the measurement's own: no more than possible.
         scene.rates_hz = vec![10_000.0, 7_777.0];
+        expected = expected.at_two_rates();
     }
-    scene.expecting(Expected::new("periodic-interference").with("frequency_hz", hz, Relative(1e-4)))
+    scene.expecting(expected)
 }
 
-fn artefact(draw: &mut Draw) -> Scene {
+pub(crate) fn artefact(draw: &mut Draw) -> Scene {
     let noise = draw.one_of(&[Noise::None, Noise::Weak]);
     let quanta = draw.one_of(&[64.0, 128.0, 170.0, 256.0, 512.0]);
     let cost = draw.log_uniform(40e-9, 450e-9);
@@ -311,7 +309,8 @@ fn artefact(draw: &mut Draw) -> Scene {
         Expected::new("sampling-artefact")
             .with("period_quanta", quanta, Relative(1e-3))
             .with("ns_per_event", cost * 1e9, Relative(0.5))
-            .decided(true),
+            .decided(true)
+            .at_two_rates(),
     )
 }
 
@@ -334,7 +333,7 @@ fn alias(draw: &mut Draw) -> Scene {
     )
 }
 
-fn drift(draw: &mut Draw) -> Scene {
+pub(crate) fn drift(draw: &mut Draw) -> Scene {
     let noise = draw.noise();
     let sign = draw.one_of(&[-1.0, 1.0]);
     let cause = draw.one_of(&["truncation", "known", "unknown"]);
@@ -369,7 +368,7 @@ fn drift(draw: &mut Draw) -> Scene {
     }
 }
 
-fn warm_up(draw: &mut Draw) -> Scene {
+pub(crate) fn warm_up(draw: &mut Draw) -> Scene {
     let noise = draw.one_of(&[Noise::None, Noise::Weak]);
     let duration = draw.log_uniform(60e-3, 800e-3);
     let ratio = 1.0 + draw.log_uniform(0.02, 0.5);
@@ -381,7 +380,7 @@ fn warm_up(draw: &mut Draw) -> Scene {
     .allowing_tick(100.0)
 }
 
-fn helps(draw: &mut Draw) -> Scene {
+pub(crate) fn helps(draw: &mut Draw) -> Scene {
     let noise = draw.noise();
     let hz = draw.log_uniform(20.0, 250.0);
     // The pace falls back before every other interrupt or so: else there is little to count.
@@ -395,7 +394,7 @@ fn helps(draw: &mut Draw) -> Scene {
         .allowing_kinds(&["bistable-pace", "edge-pairs"])
 }
 
-fn interrupted(draw: &mut Draw) -> Scene {
+pub(crate) fn interrupted(draw: &mut Draw) -> Scene {
     let noise = draw.noise();
     let hz = draw.log_uniform(50.0, 1000.0);
     let factor = draw.log_uniform(1.5, 6.0);
@@ -424,64 +423,4 @@ fn migration(draw: &mut Draw) -> Scene {
     draw.scene(&scenario, noise)
         .expecting(Expected::new("migration").decided(true))
         .allowing_kinds(&["edge-pairs", "bistable-pace", "moving-edges"])
-}
-
-/// Phenomena that can happen on one machine at once, each drawn as in its own family.
-fn pairs(draw: &mut Draw) -> Scene {
-    // Where both would change the pace, or both be periodic in the residual, one hides the other by definition.
-    let pick = draw.one_of(&[
-        (
-            tick as fn(&mut Draw) -> Scene,
-            artefact as fn(&mut Draw) -> Scene,
-        ),
-        (tick, drift),
-        (tick, warm_up),
-        (bistable, tick),
-        (frequency, tick),
-        (moving_edges, drift),
-        (bistable, warm_up),
-        (helps, drift),
-        (interrupted, artefact),
-        (alternating, tick),
-    ]);
-    let (first, second) = ((pick.0)(draw), (pick.1)(draw));
-    join(first, second)
-}
-
-fn join(first: Scene, second: Scene) -> Scene {
-    let two = first.two_rates() && second.two_rates();
-    let undecided = |mut expected: Expected| {
-        expected.decidable &= two;
-        expected
-    };
-    let one_rate = first.rates_hz.len() < second.rates_hz.len();
-    // The second scene's own noise is left out: the first brings some.
-    let second_scenario = second.scenario.split('+').take_while(|part| {
-        !["noise", "reads", "tasks", "quiet"]
-            .iter()
-            .any(|name| part.starts_with(name))
-    });
-    let second_scenario: Vec<&str> = second_scenario.collect();
-    Scene {
-        scenario: format!("{}+{}", second_scenario.join("+"), first.scenario),
-        rates_hz: if one_rate
-            && second
-                .expected
-                .iter()
-                .all(|e| e.kind != "sampling-artefact")
-        {
-            first.rates_hz
-        } else {
-            second.rates_hz
-        },
-        kernels: first.kernels,
-        seconds: first.seconds.max(second.seconds),
-        expected: first
-            .expected
-            .into_iter()
-            .chain(second.expected)
-            .map(undecided)
-            .collect(),
-        allowed: first.allowed.into_iter().chain(second.allowed).collect(),
-    }
 }

@@ -7,6 +7,7 @@
 mod draw;
 mod families;
 mod judge;
+mod pairs;
 mod scene;
 mod table;
 mod tally;
@@ -14,8 +15,9 @@ mod tally;
 use anyhow::{Result, bail};
 use clap::Parser;
 use draw::Draw;
-use families::{Family, KINDS, PAIRS, QUIET};
+use families::{Family, KINDS, QUIET};
 use judge::Verdict;
+use pairs::PAIRS;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -32,6 +32,8 @@ pub struct Expected {
     pub word: Option<(&'static str, &'static str)>,
     /// Whether this recording decides it, so that `certain` should be said.
     pub decidable: bool,
+    /// Whether only two rates can say it with confidence.
+    pub needs_two_rates: bool,
 }
 
 /// A number of the evidence.
@@ -64,6 +66,7 @@ impl Expected {
             values: Vec::new(),
             word: None,
             decidable: false,
+            needs_two_rates: false,
         }
     }
 
@@ -104,6 +107,22 @@ impl Expected {
     /// That this recording decides it, if so.
     pub fn decided(mut self, decidable: bool) -> Expected {
         self.decidable = decidable;
+        self
+    }
+
+    /// That one rate cannot tell it from other things.
+    pub fn at_two_rates(mut self) -> Expected {
+        self.needs_two_rates = true;
+        self
+    }
+
+    /// On a machine whose clock is off by so much, as a share: every time and frequency is, too.
+    pub fn by_a_clock_off_by(mut self, share: f64) -> Expected {
+        for value in &mut self.values {
+            if let Tolerance::Relative(most) = &mut value.tolerance {
+                *most += 1.1 * share;
+            }
+        }
         self
     }
 

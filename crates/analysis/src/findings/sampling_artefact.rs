@@ -44,8 +44,9 @@ pub(super) fn certainty(signal: &Signal, series: &Series) -> Option<Certainty> {
     match signal.origin {
         "sampling" => Some(Certainty::Certain),
         "unresolved" if off <= (3.0 * sigma).min(WHOLE) => {
-            let power_of_two = (period.round() as u64).is_power_of_two();
-            Some(if power_of_two {
+            // Only what was folded is a whole number to the last digit: a line of noise may lie near one.
+            let folded = period.fract() == 0.0 && (period as u64).is_power_of_two();
+            Some(if folded {
                 Certainty::Likely
             } else {
                 Certainty::Possible

@@ -32,7 +32,7 @@ const PIECE: usize = 24;
 /// Share of random edges that may keep a grid: of the edges within 2 % of a period each side, 4 % do.
 const GRID: f64 = 0.6;
 /// Chance of a common grid of two phases by accident, above which none is stated.
-const ACCIDENT: f64 = 0.1;
+const ACCIDENT: f64 = 0.03;
 /// Quanta of a stay from which on edges at boundaries are no pattern of quanta: those of a level.
 const ALIGNED_STAY: f64 = 2.9;
 /// Typical stays below this many quanta make no recurrence: a single quantum that an interrupt slows by less than a gap, periodically, would.
@@ -109,7 +109,7 @@ pub fn find(
     if shortest_stay(&times) < SHORTEST_STAY * quantum {
         return None;
     }
-    let found = periodic(&times, quantum)
+    let found = periodic(&times, quantum, context.gaps_known)
         .or_else(|| on_grid(&times, &segments, quantum))
         .or_else(|| handful(edges, &times))?;
     Some(found)
@@ -117,14 +117,17 @@ pub fn find(
 
 /// How far from its phase an edge may lie.
 fn tolerance(times: &[Time], period: f64) -> f64 {
+    (DEVIATIONS * median_error(times) + TICK_COST).min(NARROW * period)
+}
+
+fn median_error(times: &[Time]) -> f64 {
     let mut errors: Vec<f64> = times.iter().map(|time| time.error).collect();
     errors.sort_by(f64::total_cmp);
-    let error = errors.get(errors.len() / 2).copied().unwrap_or(0.0);
-    (DEVIATIONS * error + TICK_COST).min(NARROW * period)
+    errors.get(errors.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// The most frequent kinds of edges come back after a period.
-fn periodic(times: &[Time], quantum: f64) -> Option<Recurrence> {
+fn periodic(times: &[Time], quantum: f64, gaps_known: bool) -> Option<Recurrence> {
     let mut best: Option<(Follower, (u8, u8))> = None;
     for kind in frequent_kinds(times) {
         let mine: Vec<Time> = times
@@ -154,11 +157,16 @@ fn periodic(times: &[Time], quantum: f64) -> Option<Recurrence> {
     if aligned && shortest_stay(times) < ALIGNED_STAY * quantum {
         return None;
     }
-    let tolerance = tolerance(times, period);
     let phases: Vec<f64> = times
         .iter()
         .filter_map(|time| line.phase(time.at))
         .collect();
+    // Where gaps are known a tick at the edge is none of its time.
+    let tolerance = if gaps_known {
+        DEVIATIONS * median_error(times)
+    } else {
+        tolerance(times, period)
+    };
     Some(Recurrence {
         grid: common_grid(&phases, &line, tolerance),
         period: Some(line.describe(&mine)),

@@ -1,0 +1,298 @@
+//! What a second rate says of a line in the residual: its origin, and its true frequency (METHOD, section 4).
+//!
+//! A line at `a` in quanta of rate f1 may be an external frequency `a`, a period of f1/a quanta of the measurement's own, or any
+//! of m f1 +- a. Each of these says where it must show at the second rate, to millihertz; so the second rate is not searched for
+//! lines but asked at those places, which is far more sensitive, and the answer counts if one place alone has the line.
+//! Below Fmax, 8 Fmax d / (f1 f2) true frequencies agree with two lines by accident within a tolerance d: METHOD's formula.
+
+mod explain;
+mod own_periods;
+
+use crate::context::Context;
+use crate::follow::{Lines, Track};
+use crate::kept::Kept;
+use crate::report::{Series, Signal};
+use explain::{Hypothesis, Origin, explain};
+
+/// Highest true frequency that is looked for, hertz: METHOD's figure.
+const HIGHEST_HZ: f64 = 200_000.0;
+/// Standard deviations within which two frequencies are the same.
+const SAME: f64 = 4.0;
+/// Error of a grid that two frequencies are allowed to differ by, as a share: FTQ's truncation is up to 5 ppm.
+const GRID: f64 = 3e-6;
+/// By how much, as a factor, a line may be stronger or weaker than the other one makes expect.
+const STRENGTH: f64 = 1.6;
+/// Expected accidental agreements above which no alias, and no harmonic, is claimed.
+const CHANCE: f64 = 0.05;
+/// Smallest p-value that is stated.
+const SMALLEST_P: f64 = 1e-300;
+
+/// What is kept of a series until all have been analysed.
+#[derive(Debug)]
+pub struct Residual {
+    /// Its samples.
+    pub kept: Kept,
+    /// Its frame.
+    pub context: Context,
+}
+
+/// A true frequency above half the rate that two series agree on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Alias {
+    /// Hertz.
+    pub hz: f64,
+    /// One standard deviation.
+    pub sigma_hz: f64,
+    /// Accidental agreements that were to be expected.
+    pub chance: f64,
+    /// What it looks like at each of the two rates, hertz.
+    pub apparent_hz: [f64; 2],
+    /// Nanoseconds lost to each event.
+    pub ns_per_event: f64,
+}
+
+/// Frequency that `hz` shows as at a rate, and whether it runs backwards there.
+pub fn apparent(hz: f64, rate_hz: f64) -> (f64, bool) {
+    let within = hz.rem_euclid(rate_hz);
+    if within > rate_hz / 2.0 {
+        (rate_hz - within, true)
+    } else {
+        (within, false)
+    }
+}
+
+/// Settles origins between series of the same CPU and work kernel at different rates. Returns the aliases of each series.
+pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> {
+    let mut aliases = vec![Vec::new(); series.len()];
+    let pairs: Vec<(usize, usize)> = (0..series.len())
+        .flat_map(|a| (0..series.len()).map(move |b| (a, b)))
+        .filter(|&(a, b)| a != b && comparable(&series[a], &series[b]))
+        .collect();
+    for &(a, b) in &pairs {
+        same_gaps(series, a, b);
+    }
+    let lines: Vec<Lines> = if pairs.is_empty() {
+        Vec::new()
+    } else {
+        let new = |one: &Residual| Lines::new(&one.kept, &one.context);
+        residuals.iter().map(new).collect()
+    };
+    for &(a, b) in pairs.iter().filter(|(a, b)| a < b) {
+        own_periods::find(series, (a, b), residuals, &lines);
+        for one in [a, b] {
+            leave_out_harmonics(&mut series[one], &[]);
+        }
+    }
+    let mut asked: Vec<(usize, usize, u64)> = Vec::new();
+    // The strongest line first: what it explains is then no line of its own.
+    while let Some((a, b, number)) = strongest(series, &pairs, &asked) {
+        let signal = series[a].signals[number].clone();
+        asked.push((a, b, signal.frequency_hz.to_bits()));
+        if let Some((found, divisor, mut track)) = explain(&signal, &lines[a], &lines[b]) {
+            if found.origin != Origin::Alias {
+                // The fundamental stands for its harmonic in both series.
+                let signal = &mut series[a].signals[number];
+                signal.frequency_hz /= divisor;
+                signal.uncertainty_hz /= divisor;
+                signal.ns_per_event *= divisor;
+                track.hz /= divisor;
+                track.sigma_hz /= divisor;
+            }
+            let place = (a, number);
+            apply(series, place, b, found, &track, &mut aliases);
+            for one in [a, b] {
+                leave_out_harmonics(&mut series[one], &aliases[one]);
+            }
+        }
+    }
+    aliases
+}
+
+fn comparable(a: &Series, b: &Series) -> bool {
+    (a.cpu, &a.kernel, &a.origin) == (b.cpu, &b.kernel, &b.origin)
+        && (b.rate_hz / a.rate_hz - 1.0).abs() > 1e-3
+}
+
+/// Times of gaps are not sampled: the same frequency in both is external, and nothing else is to be thought of.
+fn same_gaps(series: &mut [Series], a: usize, b: usize) {
+    let others: Vec<(f64, f64)> = series[b]
+        .signals
+        .iter()
+        .filter(|signal| signal.seen_in == "gaps")
+        .map(|signal| (signal.frequency_hz, signal.uncertainty_hz))
+        .collect();
+    for signal in &mut series[a].signals {
+        let known = others.iter().any(|&(hz, sigma)| {
+            let tolerance = (SAME * signal.uncertainty_hz.hypot(sigma)).max(GRID * hz);
+            (signal.frequency_hz - hz).abs() <= tolerance
+        });
+        if signal.seen_in == "gaps" && known {
+            signal.origin = "external";
+        }
+    }
+}
+
+/// The line with the greatest loss of which a second rate was not asked yet: series, the other one, number of its signal.
+fn strongest(
+    series: &[Series],
+    pairs: &[(usize, usize)],
+    asked: &[(usize, usize, u64)],
+) -> Option<(usize, usize, usize)> {
+    let open = pairs.iter().flat_map(|&(a, b)| {
+        let signals = series[a].signals.iter().enumerate();
+        signals
+            .filter(move |(_, signal)| {
+                let key = (a, b, signal.frequency_hz.to_bits());
+                signal.seen_in == "residual"
+                    && signal.origin == "unresolved"
+                    && !asked.contains(&key)
+            })
+            .map(move |(number, signal)| {
+                (signal.ns_per_event * signal.frequency_hz, (a, b, number))
+            })
+    });
+    open.max_by(|x, y| x.0.total_cmp(&y.0)).map(|(_, one)| one)
+}
+
+/// Writes down what was found, in both series.
+fn apply(
+    series: &mut [Series],
+    (a, number): (usize, usize),
+    b: usize,
+    found: Hypothesis,
+    track: &Track,
+    aliases: &mut [Vec<Alias>],
+) {
+    let word = found.origin.word();
+    if found.origin == Origin::Alias && chance(series, (a, number), track, b) > CHANCE {
+        return;
+    }
+    let [one, two] = [a, b].map(|index| series[index].rate_hz);
+    let signal = &mut series[a].signals[number];
+    signal.origin = word;
+    let mut there = Signal {
+        frequency_hz: track.hz,
+        uncertainty_hz: track.sigma_hz,
+        p_value: (-track.power).exp().max(SMALLEST_P),
+        ..signal.clone()
+    };
+    match found.origin {
+        Origin::External => {
+            // One and the same: both estimates of it are worth their information.
+            let (wa, wb) = (signal.uncertainty_hz.powi(-2), track.sigma_hz.powi(-2));
+            signal.frequency_hz = (wa * signal.frequency_hz + wb * track.hz) / (wa + wb);
+            signal.uncertainty_hz = (wa + wb).sqrt().recip();
+            there.frequency_hz = signal.frequency_hz;
+            there.uncertainty_hz = signal.uncertainty_hz;
+        }
+        Origin::Alias => {
+            let sigma_hz = signal.uncertainty_hz.min(track.sigma_hz);
+            let chance = chance(series, (a, number), track, b);
+            let signal = &series[a].signals[number];
+            let alias = Alias {
+                hz: true_hz(found, signal, track, one, two),
+                sigma_hz,
+                chance,
+                apparent_hz: [apparent(found.hz, one).0, apparent(found.hz, two).0],
+                ns_per_event: loss(signal, found.hz, one),
+            };
+            aliases[a].push(alias);
+            aliases[b].push(alias);
+        }
+    }
+    let known = series[b].signals.iter_mut().find(|other| {
+        let tolerance = SAME * other.uncertainty_hz.hypot(track.sigma_hz);
+        other.seen_in == "residual" && (other.frequency_hz - track.hz).abs() <= tolerance
+    });
+    match known {
+        Some(known) => {
+            known.origin = word;
+            known.frequency_hz = there.frequency_hz;
+            known.uncertainty_hz = there.uncertainty_hz;
+        }
+        None => series[b].signals.push(there),
+    }
+}
+
+/// Accidental agreements to be expected between a line and those of the other rate: METHOD's formula, for all lines.
+fn chance(series: &[Series], (a, number): (usize, usize), track: &Track, b: usize) -> f64 {
+    let tolerance = SAME
+        * series[a].signals[number]
+            .uncertainty_hz
+            .hypot(track.sigma_hz);
+    let lines = series[a].signals.len().max(1) as f64;
+    lines * 8.0 * HIGHEST_HZ * tolerance / (series[a].rate_hz * series[b].rate_hz)
+}
+
+/// The true frequency by both lines, each weighted with its information.
+fn true_hz(found: Hypothesis, signal: &Signal, track: &Track, one: f64, two: f64) -> f64 {
+    let near = |seen: f64, rate: f64| {
+        let (expected, backwards) = apparent(found.hz, rate);
+        found.hz
+            + if backwards {
+                expected - seen
+            } else {
+                seen - expected
+            }
+    };
+    let from_a = near(signal.frequency_hz, one);
+    // A fundamental that was found below the line has no line of its own here.
+    if (from_a - found.hz).abs() > 1.0 {
+        return found.hz;
+    }
+    let from_b = near(track.hz, two);
+    let (wa, wb) = (signal.uncertainty_hz.powi(-2), track.sigma_hz.powi(-2));
+    (wa * from_a + wb * from_b) / (wa + wb)
+}
+
+/// Loss per event of a true frequency, from that of the line: a train of `hz` in quanta of 1/`rate` has a line of amplitude
+/// 2 |sin(pi hz/rate)| / pi times the loss, and the line was taken for a train of its own frequency.
+fn loss(signal: &Signal, hz: f64, rate: f64) -> f64 {
+    let line = 2.0 * signal.ns_per_event * signal.frequency_hz / rate;
+    let turns = std::f64::consts::PI * hz / rate;
+    line * std::f64::consts::FRAC_PI_2 / turns.sin().abs().max(1e-3)
+}
+
+/// Leaves out unresolved lines that are harmonics, folded at the rate, of a frequency that is known: one train of events is one
+/// signal.
+fn leave_out_harmonics(series: &mut Series, aliases: &[Alias]) {
+    let known: Vec<(f64, f64)> = series
+        .signals
+        .iter()
+        .filter(|signal| signal.origin == "external" || signal.origin == "sampling")
+        .map(|signal| (signal.frequency_hz, signal.uncertainty_hz))
+        .chain(aliases.iter().map(|alias| (alias.hz, alias.sigma_hz)))
+        .collect();
+    let rate = series.rate_hz;
+    series.signals.retain(|signal| {
+        let explained = known.iter().any(|&known| is_harmonic(signal, known, rate));
+        signal.seen_in != "residual" || signal.origin != "unresolved" || !explained
+    });
+}
+
+/// Whether a line is a harmonic of a known frequency, folded at the rate: of as many as may be tried without one fitting by accident.
+fn is_harmonic(line: &Signal, (hz, sigma): (f64, f64), rate: f64) -> bool {
+    let mut covered = 0.0;
+    (1..)
+        .map(f64::from)
+        .take_while(|h| h * hz <= HIGHEST_HZ)
+        .map(|h| (h, SAME * (h * sigma).hypot(line.uncertainty_hz)))
+        .take_while(|(_, tolerance)| {
+            // Each covers as much of the half of the rate that is seen.
+            covered += 2.0 * tolerance / (0.5 * rate);
+            covered < CHANCE
+        })
+        .any(|(h, tolerance)| (apparent(h * hz, rate).0 - line.frequency_hz).abs() <= tolerance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequencies_fold_at_the_rate() {
+        assert_eq!(apparent(3_000.0, 10_000.0), (3_000.0, false));
+        assert_eq!(apparent(13_000.0, 10_000.0), (3_000.0, false));
+        assert_eq!(apparent(17_000.0, 10_000.0), (3_000.0, true));
+    }
+}
