@@ -55,7 +55,7 @@ pub fn search<'a>(
     let mut period = LONGEST;
     let mut tried = 0.0f64;
     while period >= SHORTEST {
-        if let Some(folded) = halves.judge() {
+        if let Some(folded) = halves.levels().judge() {
             tried += 1.0;
             found.push(folded);
         }
@@ -80,11 +80,10 @@ pub fn at<'a>(
     segments: impl Iterator<Item = &'a [f32]> + Clone,
     most: f32,
 ) -> Option<Folded> {
-    let mut halves = Halves::new(period);
-    halves.add(segments.clone(), most);
-    halves
+    let levels = Levels::of_medians(period, segments.clone(), most);
+    levels
         .judge()
-        .filter(|folded| !halves.is_of_part(folded))
+        .filter(|folded| !levels.is_of_part(folded))
         .and_then(|folded| in_most(folded, segments))
 }
 
@@ -137,10 +136,75 @@ impl Halves {
         }
     }
 
+    /// Their means.
+    fn levels(&self) -> Levels {
+        let mean = |half: usize| {
+            let numbers = self.numbers[half].iter();
+            let sums = self.sums[half].iter();
+            sums.zip(numbers)
+                .map(|(sum, number)| sum / number)
+                .collect()
+        };
+        Levels {
+            halves: [mean(0), mean(1)],
+            fewest: self
+                .numbers
+                .iter()
+                .flatten()
+                .copied()
+                .fold(f64::INFINITY, f64::min),
+        }
+    }
+
+    fn halve(&mut self) {
+        for table in self.sums.iter_mut().chain(&mut self.numbers) {
+            let half = table.len() / 2;
+            for phase in 0..half {
+                table[phase] += table[phase + half];
+            }
+            table.truncate(half);
+        }
+    }
+}
+
+/// What the phases of a period lose, in each half of the data.
+struct Levels {
+    halves: [Vec<f64>; 2],
+    /// Quanta of the phase that has the fewest.
+    fewest: f64,
+}
+
+impl Levels {
+    /// Medians: what falls into a phase every few periods only, such as a tick that has a part in common with the period, does not count.
+    fn of_medians<'a>(
+        period: usize,
+        segments: impl Iterator<Item = &'a [f32]>,
+        most: f32,
+    ) -> Levels {
+        let periods: Vec<&[f32]> = segments.flat_map(|one| one.chunks(period)).collect();
+        let mut fewest = f64::INFINITY;
+        let mut phase_of_half: Vec<f32> = Vec::new();
+        let mut half = |half: usize| {
+            (0..period)
+                .map(|phase| {
+                    let losses = periods.iter().skip(half).step_by(2);
+                    phase_of_half.clear();
+                    phase_of_half.extend(losses.filter_map(|losses| losses.get(phase)));
+                    fewest = fewest.min(phase_of_half.len() as f64);
+                    median(&mut phase_of_half).clamp(-most, most).into()
+                })
+                .collect()
+        };
+        Levels {
+            halves: [half(0), half(1)],
+            fewest,
+        }
+    }
+
     /// The phase that differs most from the one half a period away, in both halves alike.
     fn judge(&self) -> Option<Folded> {
-        let period = self.sums[0].len();
-        if self.numbers.iter().flatten().any(|&number| number < ENOUGH) {
+        let period = self.halves[0].len();
+        if self.fewest < ENOUGH {
             return None;
         }
         let differences = [0, 1].map(|half| self.differences(half));
@@ -170,14 +234,11 @@ impl Halves {
     /// phases that are whole parts away from the one found lose as much. Of a true period they lose nothing.
     fn is_of_part(&self, folded: &Folded) -> bool {
         let period = folded.period;
-        let [one, two] = &self.sums;
-        let numbers = &self.numbers;
-        let means: Vec<f64> = (0..period)
-            .map(|phase| (one[phase] + two[phase]) / (numbers[0][phase] + numbers[1][phase]))
-            .collect();
-        let mut sorted = means.clone();
+        let [one, two] = &self.halves;
+        let levels: Vec<f64> = one.iter().zip(two).map(|(a, b)| 0.5 * (a + b)).collect();
+        let mut sorted = levels.clone();
         sorted.sort_by(f64::total_cmp);
-        let loss = |phase: usize| means[phase] - sorted[period / 2];
+        let loss = |phase: usize| levels[phase] - sorted[period / 2];
         let opposite = (folded.phase + period / 2) % period;
         let losing = if loss(folded.phase).abs() > loss(opposite).abs() {
             folded.phase
@@ -194,22 +255,24 @@ impl Halves {
     }
 
     fn differences(&self, half: usize) -> Vec<f64> {
-        let (sums, numbers) = (&self.sums[half], &self.numbers[half]);
-        let mean = |phase: usize| sums[phase] / numbers[phase];
-        let other = sums.len() / 2;
-        (0..other)
-            .map(|phase| mean(phase) - mean(phase + other))
-            .collect()
+        let levels = &self.halves[half];
+        let (first, second) = levels.split_at(levels.len() / 2);
+        first.iter().zip(second).map(|(a, b)| a - b).collect()
     }
+}
 
-    fn halve(&mut self) {
-        for table in self.sums.iter_mut().chain(&mut self.numbers) {
-            let half = table.len() / 2;
-            for phase in 0..half {
-                table[phase] += table[phase + half];
-            }
-            table.truncate(half);
-        }
+/// The median, which of an even number is the mean of the two in the middle; 0 of none.
+fn median(values: &mut [f32]) -> f32 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = values.len() / 2;
+    let even = values.len().is_multiple_of(2);
+    let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f32::total_cmp);
+    let lower = below.iter().copied().max_by(f32::total_cmp);
+    match lower {
+        Some(lower) if even => 0.5 * (lower + upper),
+        _ => upper,
     }
 }
 

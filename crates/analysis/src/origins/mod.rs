@@ -24,6 +24,8 @@ const GRID: f64 = 3e-6;
 const STRENGTH: f64 = 1.6;
 /// Expected accidental agreements above which no alias, and no harmonic, is claimed.
 const CHANCE: f64 = 0.05;
+/// By how much, as a factor, a harmonic may seem stronger than its fundamental.
+const OVERTONE: f64 = 1.3;
 /// Smallest p-value that is stated.
 const SMALLEST_P: f64 = 1e-300;
 
@@ -105,7 +107,27 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
             }
         }
     }
+    for one in series {
+        leave_out_overtones(one);
+    }
     aliases
+}
+
+/// Leaves out external lines of the residual that are no stronger than another one of which they are harmonics: they were asked for before it
+/// was known.
+fn leave_out_overtones(series: &mut Series) {
+    let line = |signal: &Signal| signal.ns_per_event * signal.frequency_hz;
+    let external = |signal: &&Signal| signal.origin == "external";
+    let known: Vec<Signal> = series.signals.iter().filter(external).cloned().collect();
+    let rate = series.rate_hz;
+    series.signals.retain(|signal| {
+        let overtone = known.iter().any(|lower| {
+            lower.frequency_hz < 0.75 * signal.frequency_hz
+                && line(signal) <= OVERTONE * line(lower)
+                && is_harmonic(signal, (lower.frequency_hz, lower.uncertainty_hz), rate)
+        });
+        signal.seen_in != "residual" || signal.origin != "external" || !overtone
+    });
 }
 
 fn comparable(a: &Series, b: &Series) -> bool {

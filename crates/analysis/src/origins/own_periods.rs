@@ -1,7 +1,8 @@
 //! Periods in quanta that two rates share: the measurement's own.
 //!
 //! A loss in one of P quanta has all its harmonics at the same strength, up to half the rate. Their sum in the transform says where to
-//! look, of all periods at once; folding the residual at the few best decides ([`crate::fold`]).
+//! look, of all periods at once, as do the lines that were found and the powers of two, which pages are; folding the residual there
+//! decides ([`crate::fold`]).
 
 use super::{GRID, Residual, SMALLEST_P, STRENGTH};
 use crate::comb::SIGNIFICANT;
@@ -15,7 +16,11 @@ const HARMONICS: usize = 128;
 /// Standard deviations of noise above which a sum is worth a fold at both rates, and periods that are folded at most.
 const WORTH_IT: f64 = 4.0;
 const MOST: usize = 24;
-/// A line that a period explains is this near to it, in quanta.
+/// Standard deviations of noise as which a harmonic counts at most.
+const STRONGEST: f64 = 4.0;
+/// A line's period, or a multiple of it up to this one, is folded at if it is this near a whole number of quanta; a line that a period
+/// explains is this near to it.
+const MULTIPLES: u32 = 8;
 const NEARLY_WHOLE: f64 = 0.3;
 
 /// Finds periods in quanta that both of two series show, and writes them down in both.
@@ -27,7 +32,16 @@ pub(super) fn find(
 ) {
     let significant = SIGNIFICANT.ln() - (OWN_PERIODS.count() as f64).ln();
     let mut known: Vec<usize> = Vec::new();
-    for period in candidates(&lines[a], &lines[b]) {
+    let mut periods = by_harmonics(&lines[a], &lines[b]);
+    for one in [&series[a], &series[b]] {
+        periods.extend(by_lines(one));
+    }
+    let powers = (0..usize::BITS).map(|power| 1 << power);
+    periods.extend(powers.filter(|period| OWN_PERIODS.contains(period)));
+    // The longest first: a part of it loses a share of what it does.
+    periods.sort_unstable_by(|x, y| y.cmp(x));
+    periods.dedup();
+    for period in periods {
         // A part of a period shows it, too.
         if known.iter().any(|known| known.is_multiple_of(period)) {
             continue;
@@ -48,16 +62,27 @@ pub(super) fn find(
     }
 }
 
-/// The periods whose harmonics stand out most at both rates, the longest first.
-fn candidates(one: &Lines, two: &Lines) -> Vec<usize> {
+/// Whole numbers of quanta near the periods of lines that nothing explains yet, and their multiples.
+fn by_lines(series: &Series) -> impl Iterator<Item = usize> {
+    let open = series
+        .signals
+        .iter()
+        .filter(|signal| signal.seen_in == "residual" && signal.origin == "unresolved");
+    open.map(|signal| series.rate_hz / signal.frequency_hz)
+        .flat_map(|period| (1..=MULTIPLES).map(move |times| period * f64::from(times)))
+        .filter(|period| (period - period.round()).abs() < NEARLY_WHOLE)
+        .map(|period| period.round() as usize)
+        .filter(|period| OWN_PERIODS.contains(period))
+}
+
+/// The periods whose harmonics stand out most at both rates.
+fn by_harmonics(one: &Lines, two: &Lines) -> Vec<usize> {
     let mut scored: Vec<(f64, usize)> = OWN_PERIODS
         .map(|period| (score(one, period).min(score(two, period)), period))
         .filter(|(score, _)| *score > WORTH_IT)
         .collect();
     scored.sort_by(|x, y| y.0.total_cmp(&x.0));
-    let mut periods: Vec<usize> = scored.into_iter().take(MOST).map(|one| one.1).collect();
-    periods.sort_unstable_by(|x, y| y.cmp(x));
-    periods
+    scored.into_iter().take(MOST).map(|one| one.1).collect()
 }
 
 /// By how many standard deviations of noise the harmonics of a period outweigh what lies half way between them, which coloured noise
@@ -65,12 +90,15 @@ fn candidates(one: &Lines, two: &Lines) -> Vec<usize> {
 fn score(lines: &Lines, period: usize) -> f64 {
     let (power, rate) = (lines.power(), lines.rate_hz());
     let stride = (period / 2).div_ceil(HARMONICS);
+    let most = STRONGEST * power.segments().max(1.0).sqrt();
     let (mut sum, mut number) = (0.0, 0.0);
     for harmonic in (1..=period / 2).step_by(stride) {
         let hz = |harmonic: f64| harmonic * rate / period as f64;
         // The last one, at half the rate, has nothing above it.
         let between = hz(harmonic as f64 - 0.5);
-        sum += power.at(hz(harmonic as f64)) - power.at(between);
+        let more = power.at(hz(harmonic as f64)) - power.at(between);
+        // A line of something else, however strong, is one of many.
+        sum += more.clamp(-most, most);
         number += 2.0;
     }
     sum / (number * power.segments().max(1.0)).sqrt()
