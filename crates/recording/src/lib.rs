@@ -9,6 +9,7 @@
 //! * [`source`]: how an analysis reads a recording, wherever it lies;
 //! * [`mod@write`] and [`read`]: the recording on disk, a directory of Parquet files;
 //! * [`dat`]: files of the original FTQ, in and out; [`csv`]: out;
+//! * [`disturbances`]: logs of injected disturbances, in and out, the truth to hold a recording against;
 //! * [`inputs`]: whatever the user names, as series of one machine.
 #![forbid(unsafe_code)]
 
@@ -16,6 +17,7 @@ mod checksum;
 mod columns;
 pub mod csv;
 pub mod dat;
+pub mod disturbances;
 pub mod error;
 pub mod events;
 mod export;
