@@ -3,7 +3,7 @@
 //! [`ThisMachine`] implements [`bandscope_sampler::Machine`]. `prepare` chooses CPUs, calibrates the
 //! [`clock`], tests [`mod@kernels`] and [`counters`] and gathers [`facts`]; `run` starts a measuring thread
 //! for each CPU, whose loop (`bandscope_sampler::measure`) writes into a ring that the calling thread
-//! empties. This is the one crate of the workspace that may use `unsafe`.
+//! empties. [`inject`] disturbs a CPU, and logs what it did on the same clock. This is the one crate of the workspace that may use `unsafe`.
 
 #[cfg(not(all(
     target_os = "linux",
@@ -17,6 +17,7 @@ pub mod clock;
 mod consumer;
 pub mod counters;
 pub mod facts;
+pub mod inject;
 pub mod kernels;
 pub mod measuring_thread;
 pub mod memory;

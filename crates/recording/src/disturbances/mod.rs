@@ -135,6 +135,13 @@ pub struct End {
     pub kernel_counts: BTreeMap<String, u64>,
 }
 
+impl Header {
+    /// Whether the disturber took its time from `cpu`; a neighbour ran there beside the measured CPU.
+    pub fn takes_the_cpu(&self) -> bool {
+        !self.kind.starts_with("neighbour")
+    }
+}
+
 impl Disturbance {
     /// The spans in which it really had the CPU.
     pub fn pieces(&self) -> impl Iterator<Item = (u64, u64)> {

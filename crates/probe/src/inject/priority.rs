@@ -1,0 +1,86 @@
+//! Letting the disturber run at once: real-time priority, and timers without slack.
+
+use rustix::thread::set_current_timer_slack;
+use std::io;
+use std::num::NonZeroU64;
+
+/// The lowest real-time priority: above every ordinary task, which is all that is needed.
+const PRIORITY: i32 = 1;
+
+/// How the calling thread is scheduled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheduling {
+    /// `fifo` or `other`.
+    pub policy: &'static str,
+    /// Real-time priority; 0 for `other`.
+    pub priority: u32,
+    /// Why it is not `fifo`, where that was wanted.
+    pub why: Option<String>,
+}
+
+/// Gives the calling thread the lowest real-time priority, if `real_time` and if the kernel permits; sleeps end at their
+/// time either way, not up to 50 us later (PR_SET_TIMERSLACK, prctl(2)).
+pub fn raise(real_time: bool) -> Scheduling {
+    // Refused only by seccomp; then a sleep may end late, and the log shows when it did.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let why = match real_time {
+        false => None,
+        true => match fifo() {
+            Ok(()) => {
+                return Scheduling {
+                    policy: "fifo",
+                    priority: PRIORITY as u32,
+                    why: None,
+                };
+            }
+            Err(error) => Some(error.to_string()),
+        },
+    };
+    Scheduling {
+        policy: "other",
+        priority: 0,
+        why,
+    }
+}
+
+fn fifo() -> io::Result<()> {
+    // SAFETY: integers only (musl has more of them), for which zero is a value.
+    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameters.sched_priority = PRIORITY;
+    // SAFETY: the kernel reads the structure, whose first member is all it knows. Not through the library: musl's
+    // function answers ENOSYS. 0 is the calling thread.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            0,
+            libc::SCHED_FIFO,
+            &raw const parameters,
+        )
+    };
+    match answer {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_had_or_it_is_said_why_not() {
+        std::thread::spawn(|| {
+            assert_eq!(raise(false).policy, "other");
+            let scheduling = raise(true);
+            match &scheduling.why {
+                None => assert_eq!((scheduling.policy, scheduling.priority), ("fifo", 1)),
+                Some(why) => {
+                    println!("SKIPPED: real-time priority: {why}");
+                    assert_eq!((scheduling.policy, scheduling.priority), ("other", 0));
+                }
+            }
+        })
+        .join()
+        .unwrap();
+    }
+}
