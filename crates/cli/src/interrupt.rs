@@ -37,13 +37,20 @@ impl Interrupt {
         &self.stop
     }
 
+    /// The signal that came.
+    pub fn signal(&self) -> Option<i32> {
+        let signal = self.signal.load(Ordering::Relaxed);
+        (signal != 0).then_some(signal as i32)
+    }
+
     /// The exit status that shells use for the signal that came: 130 or 143.
     pub fn exit_code(&self) -> Option<ExitCode> {
-        let signal = self.signal.load(Ordering::Relaxed);
-        (signal != 0).then(|| ExitCode::from(shell_status(signal)))
+        self.signal()
+            .map(|signal| ExitCode::from(shell_status(signal as usize)))
     }
 }
 
-fn shell_status(signal: usize) -> u8 {
+/// What shells make of a signal that ended a program.
+pub fn shell_status(signal: usize) -> u8 {
     128 + signal as u8
 }

@@ -15,11 +15,22 @@ impl Progress {
         Progress(bar)
     }
 
+    /// A disturbance of `seconds`, drawn as a run is.
+    pub fn disturbance(seconds: f64) -> Progress {
+        Progress::bar("disturbing", seconds)
+    }
+
     /// A run of `seconds`, of which [`Progress::set`] tells how much was measured. It is drawn only when
     /// told, so that it wakes nothing up on its own while the loop measures.
     pub fn run(seconds: f64) -> Progress {
+        Progress::bar("measuring", seconds)
+    }
+
+    fn bar(what: &str, seconds: f64) -> Progress {
         let bar = ProgressBar::new((seconds * 1e3) as u64);
-        if let Ok(style) = ProgressStyle::with_template("measuring {bar:40} {percent}% of {msg}") {
+        if let Ok(style) =
+            ProgressStyle::with_template(&format!("{what} {{bar:40}} {{percent}}% of {{msg}}"))
+        {
             bar.set_style(style);
         }
         bar.set_message(format!("{seconds} s"));

@@ -39,6 +39,35 @@ pub fn positive_duration(text: &str) -> Result<f64, String> {
     }
 }
 
+/// How far starts scatter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Jitter {
+    /// A share of the period, 0 to 1.
+    Share(f64),
+    /// Seconds.
+    Seconds(f64),
+}
+
+/// A jitter: a share in percent, or a duration.
+///
+/// # Errors
+/// Says what was found and how a jitter is written.
+pub fn jitter(text: &str) -> Result<Jitter, String> {
+    let wrong = || {
+        format!(
+            "found {text:?}, expected a share of the period such as 10%, or a duration such as 20us"
+        )
+    };
+    let jitter = match text.trim().strip_suffix('%') {
+        None => Jitter::Seconds(duration(text).map_err(|_| wrong())?),
+        Some(number) => Jitter::Share(number.trim().parse::<f64>().map_err(|_| wrong())? / 100.0),
+    };
+    match jitter {
+        Jitter::Share(share) if !(0.0..=1.0).contains(&share) => Err(wrong()),
+        jitter => Ok(jitter),
+    }
+}
+
 /// A rate in hertz.
 ///
 /// # Errors
@@ -128,7 +157,12 @@ fn number_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case(unit))?
         .1;
-    Some(number * scale).filter(|value| value.is_finite())
+    // A power of ten divides exactly where its inverse does not multiply so: 20us are 2e-5 s to the last bit.
+    let value = match scale < 1.0 {
+        true => number / scale.recip().round(),
+        false => number * scale,
+    };
+    Some(value).filter(|value| value.is_finite())
 }
 
 #[cfg(test)]
@@ -142,6 +176,7 @@ mod tests {
             ("10", 10.0),
             ("1.5 s", 1.5),
             ("250ms", 0.25),
+            ("50us", 5e-5),
             ("2min", 120.0),
             ("1h", 3600.0),
             ("1e2", 100.0),
@@ -161,6 +196,21 @@ mod tests {
             assert!(duration(text).is_err(), "{text}");
         }
         assert!(positive_duration("0s").is_err());
+    }
+
+    #[test]
+    fn jitters_as_people_write_them() {
+        for (text, expected) in [
+            ("10%", Jitter::Share(0.1)),
+            ("0", Jitter::Seconds(0.0)),
+            ("100 %", Jitter::Share(1.0)),
+            ("20us", Jitter::Seconds(2e-5)),
+        ] {
+            assert_eq!(jitter(text), Ok(expected), "{text}");
+        }
+        for text in ["", "%", "101%", "-1%", "NaN%", "10 percent"] {
+            assert!(jitter(text).is_err(), "{text}");
+        }
     }
 
     #[test]

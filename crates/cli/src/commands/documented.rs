@@ -1,7 +1,7 @@
 //! Commands that findings and their pages name must be commands of this program.
 //!
 //! They are read where they are written: string literals of `crates/analysis/src/findings`, indented lines of
-//! `docs/phenomena`, and the console sessions of the README.
+//! `docs/phenomena`, and the console sessions of the README and of the page of `inject`.
 
 use super::Arguments;
 use clap::Parser;
@@ -88,9 +88,11 @@ fn commands_of_the_pages_are_commands_of_the_program() {
 
 #[test]
 fn commands_of_the_readme_are_commands_of_the_program() {
-    let path = root().join("README.md");
-    let readme = std::fs::read_to_string(&path).unwrap();
-    let lines = readme.lines().filter_map(|line| line.strip_prefix("$ "));
-    let parsed: usize = lines.map(|line| parse(&path, line)).sum();
-    assert!(parsed >= 5, "{parsed}");
+    for (page, least) in [("README.md", 5), ("docs/inject.md", 4)] {
+        let path = root().join(page);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines = text.lines().filter_map(|line| line.strip_prefix("$ "));
+        let parsed: usize = lines.map(|line| parse(&path, line)).sum();
+        assert!(parsed >= least, "{page}: {parsed}");
+    }
 }

@@ -4,6 +4,7 @@ mod completions;
 #[cfg(test)]
 mod documented;
 mod export;
+mod inject;
 mod kernels;
 mod man;
 mod measure;
@@ -45,6 +46,7 @@ enum Command {
     Report(report::Arguments),
     Export(export::Arguments),
     Synth(synth::Arguments),
+    Inject(inject::Arguments),
     Kernels(kernels::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -61,6 +63,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Export(arguments)) => export::run(&arguments),
         Some(Command::Synth(arguments)) => synth::run(&arguments),
+        Some(Command::Inject(arguments)) => inject::run(&arguments),
         Some(Command::Kernels(arguments)) => kernels::run(&arguments),
         Some(Command::Completions(arguments)) => completions::run(&arguments),
         Some(Command::Man(arguments)) => man::run(&arguments),

@@ -184,10 +184,20 @@ fn measure(
 /// Adds which program recorded, and when.
 pub(super) fn sign(manifest: &mut Manifest) {
     manifest.schema = SCHEMA.into();
-    manifest.tool = format!("bandscope {}", env!("CARGO_PKG_VERSION"));
-    manifest.started = jiff::Timestamp::now()
+    manifest.tool = tool();
+    manifest.started = now();
+}
+
+/// Program and version.
+pub(super) fn tool() -> String {
+    format!("bandscope {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The wall clock, RFC 3339 in UTC.
+pub(super) fn now() -> String {
+    jiff::Timestamp::now()
         .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string();
+        .to_string()
 }
 
 /// Adds to the machine's manifest what only the command knows.
@@ -252,7 +262,23 @@ impl Arguments {
         }
     }
 
-    fn path(&self) -> PathBuf {
+    /// Whether it would measure the machine that it runs on.
+    pub(super) fn is_real(&self) -> bool {
+        self.machine == "this"
+    }
+
+    /// The CPUs asked for; empty if none were.
+    pub(super) fn cpus(&self) -> &[u32] {
+        self.cpus.as_ref().map_or(&[], |list| &list.0)
+    }
+
+    /// The recording asked for.
+    pub(super) fn output(&self) -> Option<&Path> {
+        self.output.as_deref()
+    }
+
+    /// Where the recording goes: by default a name made of the time of this call.
+    pub(super) fn path(&self) -> PathBuf {
         self.output.clone().unwrap_or_else(|| {
             let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
             Path::new(&format!("bandscope-{now}.bandscope")).to_owned()

@@ -1,0 +1,251 @@
+//! The command that runs while the disturbance lasts: parsed before anything begins, so that it measures where the disturber
+//! disturbs; then started as a process of its own, as any other task would be beside it.
+
+use crate::commands::{self, Command as Subcommand, record};
+use crate::interrupt::shell_status;
+use anyhow::{Context, Result, bail};
+use bandscope_probe::inject::{Kind, choose_cpu, choose_neighbour};
+use clap::Parser;
+use std::ffi::OsString;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+
+/// A command and a CPU to disturb that go together.
+#[derive(Debug)]
+pub struct Then {
+    /// Its words, after `bandscope`.
+    pub words: Vec<OsString>,
+    /// The recording that it will write.
+    pub recording: Option<PathBuf>,
+    /// CPU of the disturber.
+    pub cpu: u32,
+}
+
+impl Then {
+    /// Parses the command, and adds to it what it leaves open: the CPU and the recording's name. A command line that does
+    /// not parse ends the program as it would have by itself.
+    pub fn resolve(words: &[OsString], kind: Kind, cpu: Option<u32>) -> Result<Then> {
+        let line = std::iter::once(OsString::from("bandscope")).chain(words.iter().cloned());
+        let parsed = commands::Arguments::try_parse_from(line).unwrap_or_else(|error| error.exit());
+        let mut words = words.to_vec();
+        let Some(Subcommand::Record(arguments)) = &parsed.command else {
+            // Whatever else it is, it measures no CPU that could be the wrong one.
+            let cpu = cpu.map_or_else(|| choose_cpu(None), Ok)?;
+            return Ok(Then {
+                words,
+                recording: None,
+                cpu,
+            });
+        };
+        let cpu = match_cpus(arguments, kind, cpu, &mut words)?;
+        let path = arguments.path();
+        if path.exists() {
+            bail!("{}: exists already; name another --output", path.display());
+        }
+        if arguments.output().is_none() {
+            words.extend(["--output".into(), path.clone().into_os_string()]);
+        }
+        Ok(Then {
+            words,
+            recording: Some(path),
+            cpu,
+        })
+    }
+
+    /// Starts it. It has a process group of its own, so that a signal from the terminal reaches it once: through this program.
+    pub fn start(&self) -> Result<Child> {
+        let program = std::env::current_exe().context("cannot find this program's own file")?;
+        Command::new(&program)
+            .args(&self.words)
+            .stdin(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("{}: cannot start", program.display()))
+    }
+}
+
+/// The log's name beside a recording's.
+pub fn beside(recording: &Path) -> PathBuf {
+    let name = match recording.extension() {
+        Some(extension) if extension == "bandscope" => recording.with_extension(""),
+        _ => recording.to_owned(),
+    };
+    let mut name = name.into_os_string();
+    name.push(".disturbances.jsonl");
+    name.into()
+}
+
+/// The CPU of the disturber: the measured one, or for a neighbour another. `words` get `--cpus` if they had none.
+fn match_cpus(
+    record: &record::Arguments,
+    kind: Kind,
+    cpu: Option<u32>,
+    words: &mut Vec<OsString>,
+) -> Result<u32> {
+    if !record.is_real() {
+        bail!(
+            "--then record --machine: found a simulated machine, which nothing disturbs; expected this machine"
+        );
+    }
+    let (cpu, measured) = if kind.takes_the_cpu() {
+        disturbed(record.cpus(), cpu)?
+    } else {
+        neighbour(record.cpus(), cpu)?
+    };
+    if let Some(measured) = measured {
+        words.extend(["--cpus".into(), measured.to_string().into()]);
+    }
+    Ok(cpu)
+}
+
+/// The CPU to disturb, and the one to measure where none was named.
+fn disturbed(measured: &[u32], cpu: Option<u32>) -> Result<(u32, Option<u32>)> {
+    match (measured, cpu) {
+        ([], None) => choose_cpu(None)
+            .map(|cpu| (cpu, Some(cpu)))
+            .map_err(Into::into),
+        ([], Some(cpu)) => Ok((cpu, Some(cpu))),
+        ([only], None) => Ok((*only, None)),
+        (_, Some(cpu)) if measured.contains(&cpu) => Ok((cpu, None)),
+        (_, Some(cpu)) => {
+            bail!("--cpu: found {cpu}, expected a CPU that the command measures: {measured:?}")
+        }
+        (_, None) => {
+            bail!("--cpu: expected one of the CPUs that the command measures: {measured:?}")
+        }
+    }
+}
+
+/// The CPU of a neighbour, and the one to measure where none was named.
+fn neighbour(measured: &[u32], cpu: Option<u32>) -> Result<(u32, Option<u32>)> {
+    match (measured, cpu) {
+        ([], None) => {
+            let measured = choose_cpu(None)?;
+            Ok((choose_neighbour(measured)?, Some(measured)))
+        }
+        ([], Some(cpu)) => Ok((cpu, Some(choose_cpu(Some(cpu))?))),
+        ([only], None) => Ok((choose_neighbour(*only)?, None)),
+        (_, None) => bail!(
+            "--cpu: expected the CPU of the neighbour, none of those that the command measures: {measured:?}"
+        ),
+        (_, Some(cpu)) if measured.contains(&cpu) => {
+            bail!(
+                "--cpu: found {cpu}, which the command measures; expected another CPU, of a neighbour"
+            )
+        }
+        (_, Some(cpu)) => Ok((cpu, None)),
+    }
+}
+
+/// A command's exit status as this program's own.
+pub fn exit_code(status: ExitStatus) -> ExitCode {
+    let signal = status.signal().map(|signal| shell_status(signal as usize));
+    let code = status.code().map(|code| code as u8);
+    ExitCode::from(code.or(signal).unwrap_or(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(line: &str, kind: Kind, cpu: Option<u32>) -> Result<Then> {
+        let words: Vec<OsString> = line.split_whitespace().map(Into::into).collect();
+        Then::resolve(&words, kind, cpu)
+    }
+
+    #[test]
+    fn the_command_measures_the_cpu_that_is_disturbed() {
+        let neighbour = "neighbour:spin".parse().unwrap();
+        for (line, kind, cpu, disturber, added) in [
+            ("record --output a", Kind::Task, Some(3), 3, Some("3")),
+            ("record --output a --cpus 4", Kind::Task, None, 4, None),
+            ("record --output a --cpus 4,6", Kind::Task, Some(6), 6, None),
+            ("record --output a --cpus 4", neighbour, Some(5), 5, None),
+        ] {
+            let then = resolve(line, kind, cpu).unwrap();
+            assert_eq!(then.cpu, disturber, "{line}");
+            let words = then.words.join(std::ffi::OsStr::new(" "));
+            let expected = match added {
+                Some(cpu) => format!("{line} --cpus {cpu}"),
+                None => line.to_owned(),
+            };
+            assert_eq!(words, *expected);
+            assert_eq!(then.recording.as_deref(), Some(Path::new("a")));
+        }
+        for (line, kind, cpu, wanted) in [
+            (
+                "record --cpus 4",
+                Kind::Task,
+                Some(3),
+                "found 3, expected a CPU that the command measures: [4]",
+            ),
+            (
+                "record --cpus 4,5",
+                Kind::Task,
+                None,
+                "expected one of the CPUs",
+            ),
+            (
+                "record --cpus 4",
+                neighbour,
+                Some(4),
+                "found 4, which the command measures",
+            ),
+            (
+                "record --cpus 4,5",
+                neighbour,
+                None,
+                "expected the CPU of the neighbour",
+            ),
+            (
+                "record --machine simulated:tick",
+                Kind::Task,
+                None,
+                "a simulated machine",
+            ),
+        ] {
+            let error = resolve(line, kind, cpu).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_the_command_leaves_open_is_filled_in() {
+        let then = resolve("record --duration 1s", Kind::Task, None).unwrap();
+        let words: Vec<&str> = then
+            .words
+            .iter()
+            .map(|word| word.to_str().unwrap())
+            .collect();
+        assert_eq!(words[3..5], ["--cpus", &then.cpu.to_string()]);
+        assert_eq!(words[5], "--output");
+        assert_eq!(Some(Path::new(words[6])), then.recording.as_deref());
+        let other = resolve("kernels", Kind::Task, Some(9)).unwrap();
+        assert_eq!(
+            (other.cpu, other.words.len(), other.recording),
+            (9, 1, None)
+        );
+    }
+
+    #[test]
+    fn the_log_lies_beside_the_recording() {
+        for (recording, log) in [
+            ("a/b.bandscope", "a/b.disturbances.jsonl"),
+            ("run.1", "run.1.disturbances.jsonl"),
+        ] {
+            assert_eq!(beside(Path::new(recording)), Path::new(log));
+        }
+    }
+
+    #[test]
+    fn the_exit_status_is_that_of_the_command() {
+        for (raw, expected) in [(0, 0), (2 << 8, 2), (15, 143), (130 << 8, 130)] {
+            let code = exit_code(ExitStatus::from_raw(raw));
+            assert_eq!(
+                format!("{code:?}"),
+                format!("{:?}", ExitCode::from(expected))
+            );
+        }
+    }
+}
