@@ -25,6 +25,7 @@ use crate::ring::{Reader, ring};
 use crate::{clock, pin};
 use action::Waiting;
 use bandscope_recording::disturbances::{Disturbance, End, Header, SCHEMA, Settings, Task};
+use bandscope_recording::events::escaped;
 use bandscope_recording::manifest::{self, Missing, State};
 use bandscope_sampler::MachineError;
 pub use child::pass_on;
@@ -271,10 +272,10 @@ fn set_up(
     Ok((action, ready))
 }
 
-/// The calling thread's name as the kernel has it.
+/// The calling thread's name as the kernel has it, escaped as in kernel events.
 fn own_name() -> Option<String> {
     let name = rustix::thread::name().ok()?;
-    Some(name.to_string_lossy().into_owned())
+    Some(escaped(name.to_bytes()))
 }
 
 fn clock_of(

@@ -72,7 +72,7 @@ pub struct Settings {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Task {
-    /// Its name as the kernel has it.
+    /// Its name as the kernel has it, made fit for text as that of a kernel event ([`crate::events::escaped`]).
     pub name: String,
     /// Process id, in the disturber's own namespace.
     pub pid: u32,
