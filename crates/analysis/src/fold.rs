@@ -80,11 +80,17 @@ pub fn at<'a>(
     segments: impl Iterator<Item = &'a [f32]> + Clone,
     most: f32,
 ) -> Option<Folded> {
-    let levels = Levels::of_medians(period, segments.clone(), most);
-    levels
-        .judge()
-        .filter(|folded| !levels.is_of_part(folded))
-        .and_then(|folded| in_most(folded, segments))
+    let mut means = Halves::new(period);
+    means.add(segments.clone(), most);
+    // Means are sharper where there is only noise, medians where there is a tick as well.
+    [
+        means.levels(),
+        Levels::of_medians(period, segments.clone(), most),
+    ]
+    .iter()
+    .filter_map(|levels| levels.judge().filter(|folded| !levels.is_of_part(folded)))
+    .filter_map(|folded| in_most(folded, segments.clone()))
+    .min_by(|a, b| a.log_p.total_cmp(&b.log_p))
 }
 
 /// The same with the median loss of all its periods, if the loss is in most of them, as the deviations say, and not a sum of a few: the

@@ -102,7 +102,8 @@ impl Account {
         let pace = whole(books.pace).clamp(0, wall);
         // Storing a quantum makes its first unit longer, and so its pace slower.
         let storing = whole(totals.quanta as f64 * context.boundary_ticks()).min(pace);
-        let measurement = totals.measurement as i128 + storing;
+        // A damaged recording may hold more than there was time for.
+        let measurement = (totals.measurement as i128 + storing).min(wall);
         let pace = pace - storing;
         Account {
             wall,

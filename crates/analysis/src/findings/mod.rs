@@ -184,8 +184,11 @@ fn alike(a: &Finding, b: &Finding, key: &str, tolerance: f64) -> bool {
     let close = |a: f64, b: f64| (a - b).abs() <= tolerance * a.abs();
     match (a.evidence.get(key), b.evidence.get(key)) {
         (Some(Evidence::Number(a)), Some(Evidence::Number(b))) => close(*a, *b),
+        // One series may show more of them than the other, such as the paces of a warm-up that only the first segment saw.
         (Some(Evidence::Numbers(a)), Some(Evidence::Numbers(b))) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| close(*a, *b))
+            let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+            few.iter()
+                .all(|one| many.iter().any(|other| close(*other, *one)))
         }
         (Some(Evidence::Text(a)), Some(Evidence::Text(b))) => a == b,
         (None, None) => true,

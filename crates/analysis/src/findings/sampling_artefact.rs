@@ -4,6 +4,7 @@
 //! rate a period that is a whole number of quanta may be a coincidence (1,000 Hz at 10 kHz is one), unless it is a power of two,
 //! as pages of records are.
 
+use super::periodic_interference::SHORTEST_NS;
 use super::{Case, Everything, Phenomenon, is_alone, name, name_rate, number};
 use crate::report::{Certainty, Evidence, Finding, Series, Signal};
 use crate::words;
@@ -45,7 +46,9 @@ pub(super) fn certainty(signal: &Signal, series: &Series) -> Option<Certainty> {
         "sampling" => Some(Certainty::Certain),
         "unresolved" if off <= (3.0 * sigma).min(WHOLE) => {
             // Only what was folded is a whole number to the last digit: a line of noise may lie near one.
-            let folded = period.fract() == 0.0 && (period as u64).is_power_of_two();
+            let folded = period.fract() == 0.0
+                && (period as u64).is_power_of_two()
+                && signal.ns_per_event >= SHORTEST_NS;
             Some(if folded {
                 Certainty::Likely
             } else {

@@ -16,7 +16,7 @@ const WHOLE: f64 = 3e-3;
 /// Power over the noise from which on a line is there.
 const VISIBLE: f64 = 15.0;
 /// Fractions of a true frequency that may be its fundamental.
-const DIVISORS: u32 = 4;
+const DIVISORS: u32 = 16;
 /// How far from its place a fundamental is looked for, hertz.
 const NEAR_HZ: f64 = 0.02;
 
@@ -162,7 +162,11 @@ fn fundamental(found: Hypothesis, mine: &Lines, other: &Lines) -> (Hypothesis, f
             .zip(places(1.0))
             .all(|((lines, lower), line)| {
                 let noise = lines.power().around(lower).max(1.0);
-                power(lines, lower) > (VISIBLE * noise).max(FUNDAMENTAL * power(lines, line))
+                // All harmonics of short events are alike but for what averaging over a quantum leaves of them.
+                let seen = |hz: f64| (std::f64::consts::PI * hz / lines.rate_hz()).sin() / hz;
+                let expected = (seen(found.hz / divisor) / seen(found.hz)).powi(2);
+                let least = FUNDAMENTAL * expected * power(lines, line);
+                power(lines, lower) > least.max(VISIBLE * noise)
             })
     });
     match lower {

@@ -22,8 +22,11 @@ const SAME: f64 = 4.0;
 const GRID: f64 = 3e-6;
 /// By how much, as a factor, a line may be stronger or weaker than the other one makes expect.
 const STRENGTH: f64 = 1.6;
-/// Expected accidental agreements above which no alias, and no harmonic, is claimed.
-const CHANCE: f64 = 0.05;
+/// Expected accidental agreements above which no alias is claimed. Lines are many, and products of lines with the units' own frequency
+/// agree as well: in one scene in twenty one of them did at 0.03.
+const CHANCE: f64 = 0.01;
+/// Share of the spectrum that the harmonics of a frequency may cover before one of them is no evidence.
+const COVERED: f64 = 0.05;
 /// By how much, as a factor, a harmonic may seem stronger than its fundamental.
 const OVERTONE: f64 = 1.3;
 /// Smallest p-value that is stated.
@@ -302,7 +305,7 @@ fn is_harmonic(line: &Signal, (hz, sigma): (f64, f64), rate: f64) -> bool {
         .take_while(|(_, tolerance)| {
             // Each covers as much of the half of the rate that is seen.
             covered += 2.0 * tolerance / (0.5 * rate);
-            covered < CHANCE
+            covered < COVERED
         })
         .any(|(h, tolerance)| (apparent(h * hz, rate).0 - line.frequency_hz).abs() <= tolerance)
 }

@@ -25,6 +25,8 @@ const ORDERS: usize = 4;
 const DEVIATIONS: f64 = 5.0;
 /// What the cost of a tick at the edge may add, seconds: 2.5 us in the published rows, up to (h + l)/(h - l) of it.
 const TICK_COST: f64 = 4e-6;
+/// What is left of it where gaps are known, seconds: METHOD's figure for a dwell. A pace changes between units, of up to 0.12 us.
+const RESOLVED: f64 = 0.2e-6;
 /// Largest share of a period within which an edge keeps its phase.
 const NARROW: f64 = 0.02;
 /// Pieces of a line: one, and one more for so many edges. More are no steps but no period.
@@ -163,7 +165,7 @@ fn periodic(times: &[Time], quantum: f64, gaps_known: bool) -> Option<Recurrence
         .collect();
     // Where gaps are known a tick at the edge is none of its time.
     let tolerance = if gaps_known {
-        DEVIATIONS * median_error(times)
+        DEVIATIONS * median_error(times) + RESOLVED
     } else {
         tolerance(times, period)
     };
