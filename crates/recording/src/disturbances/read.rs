@@ -244,6 +244,15 @@ impl Log {
         Intervals::new(spans.map(|disturbance| (disturbance.start, disturbance.end)))
     }
 
+    /// CPU time in nanoseconds that the kernel booked to the disturber for the disturbances that begin from raw tick `start`
+    /// on and end by `end`: what kernel events of its task add up to, interrupts during them included. `None` where a row
+    /// does not know it.
+    pub fn cpu_ns(&self, start: u64, end: u64) -> Option<u64> {
+        let inside = |row: &&Disturbance| start <= row.start && row.end <= end;
+        let rows = self.disturbances.iter().filter(inside);
+        rows.map(|row| row.cpu_ns).sum()
+    }
+
     /// Checks that a recording with this clock was made in the same boot of the same machine, as far as can be told: then
     /// `disturbed().since(clock.origin_ticks)` is in the recording's ticks.
     ///

@@ -89,6 +89,10 @@ fn a_log_survives_the_disk_to_the_last_tick() {
     assert_eq!(log.disturbed().total(), 77 + 100);
     assert_eq!(log.spans().total(), 97 + 100);
     assert_eq!(log.disturbed().since(1 << 60).within(0, 50), 7 + 20);
+    let raw = 1 << 60;
+    assert_eq!(log.cpu_ns(raw, raw + 200), Some(42));
+    assert_eq!(log.cpu_ns(raw, raw + 99), Some(0));
+    assert_eq!(log.cpu_ns(raw, raw + 300), None);
 }
 
 #[test]
