@@ -83,6 +83,11 @@ impl Calibration {
         }
     }
 
+    /// All readings, in order of time.
+    pub fn readings(&self) -> &[Reading] {
+        &self.readings
+    }
+
     /// Nanoseconds between the first reading and the last.
     pub fn span_ns(&self) -> u64 {
         match (self.readings.first(), self.readings.last()) {

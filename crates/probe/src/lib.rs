@@ -1,7 +1,7 @@
 //! Touches the machine: its clock, its work kernels, counters, facts.
 //!
 //! [`ThisMachine`] implements [`bandscope_sampler::Machine`]. `prepare` chooses CPUs, calibrates the
-//! [`clock`], tests [`mod@kernels`] and [`counters`] and gathers [`facts`]; `run` starts a measuring thread
+//! [`clock`], tests [`mod@kernels`] and [`counters`], asks for kernel events ([`trace`]) and gathers [`facts`]; `run` starts a measuring thread
 //! for each CPU, whose loop (`bandscope_sampler::measure`) writes into a ring that the calling thread
 //! empties. [`inject`] disturbs a CPU, and logs what it did on the same clock. This is the one crate of the workspace that may use `unsafe`.
 
@@ -32,6 +32,7 @@ mod run;
 pub mod self_test;
 pub mod sink;
 mod this_machine;
+pub mod trace;
 
 pub use kernels::{default_kernel, kernels};
 pub use this_machine::ThisMachine;

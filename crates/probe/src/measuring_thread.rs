@@ -57,7 +57,7 @@ impl Plan<'_> {
     }
 }
 
-/// Measures: sets the thread up, calls `ready`, runs the first work kernel until `go`, then all segments.
+/// Measures: sets the thread up, calls `ready` with the thread's id, runs the first work kernel until `go`, then all segments.
 ///
 /// # Errors
 /// If the thread cannot be pinned or its counters cannot be opened; `ready` is not called then.
@@ -66,7 +66,7 @@ pub fn run(
     plan: &Plan<'_>,
     quanta: Writer<QuantumRecord>,
     gaps: Writer<GapRecord>,
-    ready: impl FnOnce(),
+    ready: impl FnOnce(u32),
 ) -> Result<Account, String> {
     pin::pin(&[cpu]).map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
     let counters = Counters::open(&plan.counters)
@@ -82,7 +82,7 @@ pub fn run(
         plan.preemption_known,
     );
     sink.account().origin = plan.origin;
-    ready();
+    ready(rustix::thread::gettid().as_raw_nonzero().get() as u32);
     if let Some(first) = plan.series.first() {
         kernels::dispatch(&first.kernel, WarmUp { plan });
     }

@@ -11,6 +11,9 @@ use crate::memory;
 use crate::pin;
 use crate::ring::{Writer, ring};
 use crate::sink::Account;
+use crate::trace::{self, Catalogue, Trace};
+use bandscope_recording::manifest::MeasuringThread;
+use bandscope_recording::{KernelEvent, Quanta};
 use bandscope_sampler::machine::Consumed;
 use bandscope_sampler::{Batch, GapRecord, MachineError, QuantumRecord};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -42,6 +45,19 @@ pub struct Setup<'a> {
     pub delay_ticks: u64,
     /// Set by the user to end the run.
     pub stop: &'a AtomicBool,
+    /// Kernel events to record.
+    pub events: Option<EventsSetup<'a>>,
+}
+
+/// Which kernel events are recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct EventsSetup<'a> {
+    /// All that this kernel has.
+    pub catalogue: &'a Catalogue,
+    /// Whether there is no run without them.
+    pub required: bool,
+    /// Ticks per nanosecond, to some 100 ppm.
+    pub ticks_per_ns: f64,
 }
 
 /// What came of it.
@@ -52,12 +68,17 @@ pub struct Summary {
     /// Whether all rings were locked in memory.
     pub locked: bool,
     /// What `consume` said, if it failed.
-    pub failed: Option<Box<dyn std::error::Error + Send + Sync>>,
+    pub failed: Option<Failure>,
     /// Why a thread could not be made, set up, or brought to its end.
     pub refused: Option<String>,
     /// Quanta and gaps that were measured and handed to nobody.
     pub not_consumed: (u64, u64),
+    /// What came of the kernel events, or why there are none; `None` if none were asked for.
+    pub events: Option<Result<trace::Ended, String>>,
 }
+
+/// What `consume` says when it fails.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The rings of one CPU.
 type Writers = (Writer<QuantumRecord>, Writer<GapRecord>);
@@ -93,9 +114,9 @@ pub fn run<'p>(
             let (sender, consumer_thread) = (sender.clone(), consumer_thread.clone());
             let thread = thread::Builder::new().spawn_scoped(scope, move || {
                 // The sender goes with the closure: when it is called, or when the thread fails.
-                let ready = move || {
+                let ready = move |pid: u32| {
                     // If the receiver is gone the run has failed and is being ended.
-                    let _ = sender.send(());
+                    let _ = sender.send(MeasuringThread { cpu, pid });
                 };
                 let outcome = measuring_thread::run(cpu, plan, quanta, gaps, ready);
                 consumer_thread.unpark();
@@ -111,7 +132,15 @@ pub fn run<'p>(
         }
         // With the last sender gone a thread that dies makes no one wait for ever.
         drop(sender);
-        if ready.iter().count() < setup.cpus.len() {
+        let measuring: Vec<MeasuringThread> = ready.iter().collect();
+        if measuring.len() < setup.cpus.len() {
+            halt.store(true, Ordering::Relaxed);
+        }
+        let mut events =
+            (setup.events).map(|events| begin_trace(setup, plan, events, &measuring, calibration));
+        if let (Some(Err(why)), Some(EventsSetup { required: true, .. })) = (&events, setup.events)
+        {
+            refused = refused.or_else(|| Some(why.clone()));
             halt.store(true, Ordering::Relaxed);
         }
         let start = clock::ticks().wrapping_add(setup.delay_ticks);
@@ -119,10 +148,23 @@ pub fn run<'p>(
         go.store(start.max(1), Ordering::Release);
         let mut failed = None;
         if !setup.others.is_empty() {
-            failed = stream(setup, &threads, halt, calibration, &mut consumers, consume);
+            let trace = events.as_mut().and_then(|trace| trace.as_mut().ok());
+            failed = stream(
+                setup,
+                &threads,
+                halt,
+                calibration,
+                &mut consumers,
+                trace,
+                consume,
+            );
         }
         let (accounts, died) = join(threads);
         let not_consumed = drain_the_rest(&mut consumers, &mut failed, consume);
+        let ticks_per_ns = setup.events.map_or(1.0, |events| events.ticks_per_ns);
+        let events = events.map(|trace| {
+            trace.map(|trace| trace.finish(ticks_per_ns, hand_on(&mut failed, consume)))
+        });
         calibration.read();
         Ok(Summary {
             accounts,
@@ -130,6 +172,7 @@ pub fn run<'p>(
             failed,
             refused: refused.or(died),
             not_consumed,
+            events,
         })
     })
 }
@@ -137,7 +180,7 @@ pub fn run<'p>(
 /// Empties all rings after the threads have ended; returns the quanta and gaps handed to nobody.
 fn drain_the_rest(
     consumers: &mut [Consumer],
-    failed: &mut Option<Box<dyn std::error::Error + Send + Sync>>,
+    failed: &mut Option<Failure>,
     consume: &mut dyn FnMut(Batch<'_>) -> Consumed,
 ) -> (u64, u64) {
     let mut lost = (0, 0);
@@ -159,8 +202,9 @@ fn stream(
     halt: &AtomicBool,
     calibration: &mut Calibration,
     consumers: &mut [Consumer],
+    mut trace: Option<&mut Trace>,
     consume: &mut dyn FnMut(Batch<'_>) -> Consumed,
-) -> Option<Box<dyn std::error::Error + Send + Sync>> {
+) -> Option<Failure> {
     // A few hundred readings over a short run, one a second over a long one.
     let between = Duration::from_secs_f64((setup.duration_s / 300.0).clamp(0.0, 1.0));
     let mut last_reading = Instant::now();
@@ -173,15 +217,56 @@ fn stream(
             calibration.read();
             last_reading = Instant::now();
         }
-        let failed = consumers
+        let mut failed = consumers
             .iter_mut()
             .find_map(|consumer| consumer.drain(consume).err());
+        if let Some(trace) = &mut trace {
+            trace.drain(hand_on(&mut failed, consume));
+        }
         if failed.is_some() {
             halt.store(true, Ordering::Relaxed);
             return failed;
         }
     }
     None
+}
+
+/// Opens the kernel events of the CPUs of these threads, and switches them on.
+fn begin_trace(
+    setup: &Setup<'_>,
+    plan: &Plan<'_>,
+    events: EventsSetup<'_>,
+    threads: &[MeasuringThread],
+    calibration: &Calibration,
+) -> Result<Trace, String> {
+    let bytes = match setup.others.is_empty() {
+        true => trace::buffered_ring_bytes(setup.duration_s),
+        false => trace::RING_BYTES,
+    };
+    let readings = calibration.readings();
+    let trace = Trace::open(events.catalogue, threads, bytes, plan.origin, readings)?;
+    trace.switch(true)?;
+    Ok(trace)
+}
+
+/// Hands kernel events on until that fails.
+fn hand_on<'f>(
+    failed: &'f mut Option<Failure>,
+    consume: &'f mut dyn FnMut(Batch<'_>) -> Consumed,
+) -> impl FnMut(u32, &[KernelEvent]) + 'f {
+    let none = Quanta::default();
+    move |cpu, events| {
+        if failed.is_none() {
+            let batch = Batch {
+                cpu,
+                series: 0,
+                quanta: &none,
+                gaps: &[],
+                events,
+            };
+            *failed = consume(batch).err();
+        }
+    }
 }
 
 /// Waits for all threads; the accounts of those that ended well, and why the first other one did not.

@@ -4,7 +4,8 @@ use crate::calibration::Calibration;
 use crate::counters::{self, Choice as Chosen};
 use crate::measuring_thread::{Plan, PlannedSeries};
 use crate::preparation::{self, Findings};
-use crate::run::{self, Setup, Summary};
+use crate::run::{self, EventsSetup, Setup, Summary};
+use crate::trace::{Catalogue, Trace, account};
 use crate::{clock, facts, pin, plan, quietest};
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{self, Incident, Missing, Settings, State};
@@ -38,6 +39,8 @@ struct Prepared {
     counters: counters::Plan,
     preemption_known: bool,
     allowed: Vec<u32>,
+    /// Kernel events, where they are to be recorded.
+    events: Option<(Catalogue, Trace)>,
 }
 
 impl ThisMachine {
@@ -60,6 +63,7 @@ impl Machine for ThisMachine {
         if request.counters == Choice::On && findings.counters.plan.is_empty() {
             return Err(MachineError::Refused(no_counters(&findings.counters)));
         }
+        let events = account::begin(request, &cpus, &findings)?;
         let (origin, origin_unix_ns) = (clock::ticks(), unix_ns());
         let prepared = Prepared {
             calibration: findings.calibration.clone(),
@@ -68,8 +72,11 @@ impl Machine for ThisMachine {
             counters: findings.counters.plan.clone(),
             preemption_known: findings.preemption.is_ok(),
             allowed,
+            events: events.0,
         };
-        let manifest = manifest_of(request, &cpus, findings, &prepared);
+        let mut manifest = manifest_of(request, &cpus, findings, &prepared);
+        manifest.missing.extend(account::missing(&events.1));
+        manifest.events = events.1;
         self.prepared = Some(prepared);
         Ok(manifest)
     }
@@ -94,6 +101,11 @@ impl Machine for ThisMachine {
             duration_s: manifest.settings.duration_s,
             delay_ticks: (request.start_delay_s * 1e9 * manifest.clock.ticks_per_ns) as u64,
             stop,
+            events: prepared.events.as_ref().map(|(catalogue, _)| EventsSetup {
+                catalogue,
+                required: request.trace == Choice::On,
+                ticks_per_ns: manifest.clock.ticks_per_ns,
+            }),
         };
         let plan = Plan {
             series: planned_series(request, manifest, &prepared.counters),
@@ -170,7 +182,7 @@ fn manifest_of(
             }
             .to_owned(),
             buffered,
-            ..Settings::default()
+            trace: request.trace.name().to_owned(),
         },
         clock: manifest::Clock {
             name: clock::NAME.to_owned(),
@@ -271,6 +283,9 @@ fn conclude(
     manifest.lost.quanta += summary.not_consumed.0;
     manifest.lost.gaps += summary.not_consumed.1;
     manifest.incidents.sort_by_key(|incident| incident.ticks);
+    if let Some(ended) = summary.events {
+        account::conclude(manifest, ended);
+    }
     if more > 0 {
         manifest.incidents.push(Incident {
             kind: "more-incidents".to_owned(),

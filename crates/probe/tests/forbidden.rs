@@ -3,9 +3,9 @@
 //! the probe in a thread of its own. seccomp(2); Documentation/userspace-api/seccomp_filter.rst.
 #![cfg(target_os = "linux")]
 
-use bandscope_probe::{ThisMachine, default_kernel, inject, pin};
+use bandscope_probe::{ThisMachine, default_kernel, inject, pin, trace};
 use bandscope_recording::Manifest;
-use bandscope_recording::manifest::State;
+use bandscope_recording::manifest::{EventsState, State};
 use bandscope_sampler::machine::{Choice, Length};
 use bandscope_sampler::{Machine, MachineError, Request};
 use std::os::unix::process::CommandExt;
@@ -53,6 +53,16 @@ fn forbid(calls: &[i64], errno: i32) -> std::io::Result<()> {
 /// A short run in a thread for which `calls` (none of them `rseq`) are forbidden; `cpus` as in a request. `None`, having said so, where this
 /// machine knows no such filters.
 fn run(calls: &[i64], errno: i32, cpus: &[u32]) -> Option<Result<Manifest, MachineError>> {
+    run_traced(calls, errno, cpus, Choice::Auto)
+}
+
+/// [`run`] with or without kernel events.
+fn run_traced(
+    calls: &[i64],
+    errno: i32,
+    cpus: &[u32],
+    trace: Choice,
+) -> Option<Result<Manifest, MachineError>> {
     let request = Request {
         cpus: cpus.to_vec(),
         rates_hz: vec![10_000.0],
@@ -64,7 +74,7 @@ fn run(calls: &[i64], errno: i32, cpus: &[u32]) -> Option<Result<Manifest, Machi
         ordered_reads: false,
         buffered: false,
         counters: Choice::Auto,
-        trace: Choice::Off,
+        trace,
         self_test: false,
     };
     let calls = calls.to_vec();
@@ -116,6 +126,60 @@ fn without_perf_events_it_runs_and_says_why_there_are_none() {
             methods.clone().all(|method| method == "getrusage"),
             "{:?}",
             methods.collect::<Vec<_>>()
+        );
+    }
+}
+
+/// Each case where it decides: an ordinary user is refused before any filter.
+#[test]
+fn without_perf_events_or_tracefs_there_are_no_kernel_events_and_that_is_said() {
+    let tracefs = &[libc::SYS_fsopen][..];
+    for (calls, errno, why) in [
+        (
+            &[libc::SYS_perf_event_open][..],
+            libc::EPERM,
+            "not allowed: ",
+        ),
+        (
+            &[libc::SYS_perf_event_open],
+            libc::ENOSYS,
+            "no perf events of tracepoints",
+        ),
+        (tracefs, libc::EPERM, "may not mount it"),
+        (tracefs, libc::ENOSYS, "cannot be mounted: "),
+    ] {
+        let about_tracefs = calls == tracefs;
+        let there = std::path::Path::new("/sys/kernel/tracing/events").exists();
+        let permitted = trace::catalogue();
+        if about_tracefs && there || !about_tracefs && permitted.is_err() {
+            println!(
+                "SKIPPED: kernel events: {calls:?} is not what decides here: {:?}",
+                permitted.err()
+            );
+            continue;
+        }
+        let Some(manifest) = run(calls, errno, &[]) else {
+            return;
+        };
+        let manifest = manifest.unwrap();
+        assert_eq!(manifest.events.state, EventsState::Unavailable);
+        assert!(manifest.events.why.contains(why), "{}", manifest.events.why);
+        assert_eq!(
+            reason(&manifest, "kernel events"),
+            Some(&*manifest.events.why)
+        );
+        let required = run_traced(calls, errno, &[], Choice::On);
+        let refused = required
+            .expect("the filter was set before")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.starts_with("no kernel events can be recorded: "),
+            "{refused}"
+        );
+        assert!(
+            refused.contains(why) && refused.lines().count() == 1,
+            "{refused}"
         );
     }
 }

@@ -2,8 +2,8 @@
 //! up, never how long anything took.
 
 use bandscope_probe::{ThisMachine, default_kernel, pin};
-use bandscope_recording::manifest::State;
-use bandscope_recording::{Gap, Manifest, Quanta, Quantum};
+use bandscope_recording::manifest::{EventsState, State};
+use bandscope_recording::{EventKind, Gap, Manifest, Quanta, Quantum};
 use bandscope_sampler::machine::{Choice, Length};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use std::collections::BTreeSet;
@@ -255,4 +255,61 @@ fn ticks_given_by_hand_stand_beside_the_measured_ones() {
     assert_eq!(manifest.clock.ticks_per_ns, 1.25);
     assert_eq!(manifest.clock.origin, "given");
     assert!(manifest.clock.measured_ticks_per_ns.unwrap() > 0.0);
+}
+
+#[test]
+fn kernel_events_come_with_the_gaps_or_the_manifest_says_why_not() {
+    for buffered in [false, true] {
+        assert_events(&Request {
+            rates_hz: vec![10_000.0],
+            length: Length::Samples(5_000),
+            trace: Choice::Auto,
+            buffered,
+            ..request()
+        });
+    }
+}
+
+fn assert_events(request: &Request) {
+    let mut machine = ThisMachine::new();
+    let mut manifest = machine.prepare(request).unwrap();
+    let (mut events, mut quanta, mut end) = (Vec::new(), 0, 0);
+    let stop = AtomicBool::new(false);
+    let cpu = manifest.settings.cpus[0];
+    machine
+        .run(request, &mut manifest, &stop, &mut |batch| {
+            assert_eq!(batch.cpu, cpu);
+            events.extend_from_slice(batch.events);
+            quanta += batch.quanta.len() as u64;
+            end = batch.quanta.end.last().copied().unwrap_or(end);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(quanta + manifest.lost.quanta, 5_000);
+    assert_eq!(manifest.settings.trace, "auto");
+    let told = &manifest.events;
+    let missing = manifest
+        .missing
+        .iter()
+        .any(|missing| missing.what == "kernel events");
+    match told.state {
+        EventsState::On => {
+            assert!(!missing && told.why.is_empty());
+            assert_eq!((told.threads.len(), told.threads[0].cpu), (1, cpu));
+            assert!(told.cost.as_ref().unwrap().with.ticks > 0);
+            assert!(events.is_sorted_by_key(|event| event.start));
+            // The measuring thread ends by switching to another task, if nothing else.
+            assert!(!events.is_empty());
+            assert!(
+                events
+                    .iter()
+                    .all(|event| event.number != told.threads[0].pid
+                        || event.kind != EventKind::Task)
+            );
+        }
+        _ => {
+            assert!(missing && !told.why.is_empty() && events.is_empty());
+            println!("SKIPPED: kernel events: {}", told.why);
+        }
+    }
 }

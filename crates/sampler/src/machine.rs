@@ -57,6 +57,17 @@ pub enum Choice {
     Off,
 }
 
+impl Choice {
+    /// As people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Choice::Auto => "auto",
+            Choice::On => "on",
+            Choice::Off => "off",
+        }
+    }
+}
+
 /// Some quanta and gaps of one series, and kernel events of its CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {

@@ -75,6 +75,11 @@ impl Machine for SimulatedMachine {
         } else {
             request.cpus.clone()
         };
+        if request.trace == Choice::On {
+            return Err(MachineError::Request(
+                "the simulated machine has no kernel whose events could be recorded: leave --trace on away".to_owned(),
+            ));
+        }
         if let Some(cpu) = cpus.iter().find(|cpu| **cpu >= CPUS) {
             return Err(MachineError::Request(format!(
                 "CPU {cpu} is not there: the simulated machine has CPUs 0-{}",
@@ -107,7 +112,7 @@ impl Machine for SimulatedMachine {
                 start_delay_s: request.start_delay_s,
                 clock_read: "plain".into(),
                 buffered: request.buffered,
-                ..manifest::Settings::default()
+                trace: request.trace.name().into(),
             },
             ..Manifest::default()
         })

@@ -57,6 +57,9 @@ pub struct Arguments {
     /// Read performance counters after gaps: if they are there and cheap, always, or never.
     #[arg(long, value_enum, default_value_t = When::Auto)]
     counters: When,
+    /// Record what the kernel does on the measured CPUs, to name gaps by it: if it is permitted, always, or never.
+    #[arg(long, value_enum, default_value_t = When::Auto)]
+    trace: When,
     /// Keep everything in locked memory until the end, and write nothing while measuring.
     #[arg(long)]
     buffered: bool,
@@ -79,6 +82,16 @@ enum When {
     Auto,
     On,
     Off,
+}
+
+impl When {
+    fn choice(self) -> Choice {
+        match self {
+            When::Auto => Choice::Auto,
+            When::On => Choice::On,
+            When::Off => Choice::Off,
+        }
+    }
 }
 
 /// What came of a run.
@@ -239,12 +252,8 @@ impl Arguments {
             ticks_per_ns: self.ticks_per_ns,
             ordered_reads: clock_read.unwrap_or_else(|| ordered_for_rate(fastest)),
             buffered: self.buffered,
-            counters: match self.counters {
-                When::Auto => Choice::Auto,
-                When::On => Choice::On,
-                When::Off => Choice::Off,
-            },
-            trace: Choice::Off,
+            counters: self.counters.choice(),
+            trace: self.trace.choice(),
             self_test: true,
         }
     }

@@ -1,0 +1,98 @@
+//! Kernel events in the manifest: whether there are any, what they cost, where some are lost, or why there are none.
+
+use super::{Catalogue, Ended, Trace, cost};
+use crate::preparation::Findings;
+use bandscope_recording::Manifest;
+use bandscope_recording::manifest::{Events, EventsState, LostEvents, Missing};
+use bandscope_sampler::machine::Choice;
+use bandscope_sampler::{MachineError, Request};
+
+/// Whether kernel events can be recorded on `cpus`, and what that costs.
+///
+/// # Errors
+/// If they are required and cannot be had.
+pub fn begin(
+    request: &Request,
+    cpus: &[u32],
+    findings: &Findings,
+) -> Result<(Option<(Catalogue, Trace)>, Events), MachineError> {
+    if request.trace == Choice::Off {
+        return Ok((None, Events::default()));
+    }
+    let threshold =
+        (findings.kernels.first()).map_or(u64::MAX, |kernel| kernel.gap_threshold_ticks);
+    let ticks_per_ns = findings.fit.ticks_per_ns;
+    let priced = super::catalogue().and_then(|catalogue| {
+        // The first CPU stands for all, as it does in the self-test.
+        let cpu = cpus.first().copied().unwrap_or(0);
+        let (cost, open) = cost::measure(&catalogue, cpu, threshold, ticks_per_ns)?;
+        Ok((catalogue, open, cost))
+    });
+    let unavailable = |why: String| Events {
+        state: EventsState::Unavailable,
+        why,
+        ..Events::default()
+    };
+    match priced {
+        Ok((catalogue, open, cost)) => {
+            let tracepoints = catalogue.tracepoints().iter();
+            let events = Events {
+                state: EventsState::On,
+                tracepoints: tracepoints
+                    .map(|tracepoint| tracepoint.name.clone())
+                    .collect(),
+                clock: "CLOCK_MONOTONIC_RAW".to_owned(),
+                cost: Some(cost),
+                ..Events::default()
+            };
+            Ok((Some((catalogue, open)), events))
+        }
+        Err(why) if request.trace == Choice::On => Err(MachineError::Refused(format!(
+            "no kernel events can be recorded: {why}"
+        ))),
+        Err(why) => Ok((None, unavailable(why))),
+    }
+}
+
+/// What it leaves undecided that there are no kernel events, where they were wanted.
+pub fn missing(events: &Events) -> Option<Missing> {
+    (events.state == EventsState::Unavailable).then(|| Missing {
+        what: "kernel events".to_owned(),
+        why: events.why.clone(),
+        leaves_undecided:
+            "which interrupt, softirq or task each gap was, and which gaps are the hypervisor's"
+                .to_owned(),
+    })
+}
+
+/// Writes into the manifest what came of the kernel events.
+pub fn conclude(manifest: &mut Manifest, ended: Result<Ended, String>) {
+    match ended {
+        Ok(ended) => {
+            let events = &mut manifest.events;
+            events.threads = ended.threads;
+            events.lost = ended.lost;
+            events.time_error_ticks = ended.time_error_ticks;
+            // Where the recording's clock jumped back, its ticks are no longer those of the fit.
+            let jumped = manifest
+                .incidents
+                .iter()
+                .find(|incident| incident.kind == "clock-jump");
+            if let Some(jump) = jumped {
+                events
+                    .lost
+                    .extend(manifest.settings.cpus.iter().map(|&cpu| LostEvents {
+                        cpu,
+                        from: jump.ticks,
+                        to: i64::MAX as u64,
+                        events: 0,
+                    }));
+            }
+        }
+        Err(why) => {
+            manifest.events.state = EventsState::Unavailable;
+            manifest.events.why = why;
+            manifest.missing.extend(missing(&manifest.events));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Tracepoints of one CPU, opened as perf events that share a ring.
+
+use perf_event_open_sys as perf;
+use perf_event_open_sys::bindings;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd};
+
+/// What is recorded of a tracepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// Whatever runs on the CPU.
+    Everybody,
+    /// Only this thread of this process.
+    Thread(u32),
+}
+
+/// Opens tracepoint `id` on `cpu`, switched off.
+///
+/// # Errors
+/// What perf_event_open(2) says.
+pub fn open(id: u16, cpu: u32, who: Who) -> io::Result<File> {
+    let mut attributes = bindings::perf_event_attr {
+        size: size_of::<bindings::perf_event_attr>() as u32,
+        type_: bindings::PERF_TYPE_TRACEPOINT,
+        config: id.into(),
+        sample_type: u64::from(
+            bindings::PERF_SAMPLE_TID | bindings::PERF_SAMPLE_TIME | bindings::PERF_SAMPLE_RAW,
+        ),
+        read_format: u64::from(bindings::PERF_FORMAT_LOST),
+        clockid: libc::CLOCK_MONOTONIC_RAW,
+        ..Default::default()
+    };
+    attributes.__bindgen_anon_1.sample_period = 1;
+    // Nobody waits for records, and a wake-up would be an interrupt on the measured CPU.
+    attributes.set_watermark(1);
+    attributes.__bindgen_anon_2.wakeup_watermark = u32::MAX;
+    attributes.set_use_clockid(1);
+    attributes.set_sample_id_all(1);
+    attributes.set_disabled(1);
+    let opened = call(&mut attributes, cpu, who);
+    match opened {
+        // Before Linux 6.0 nobody counts what was lost but the ring itself.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            attributes.read_format = 0;
+            call(&mut attributes, cpu, who)
+        }
+        other => other,
+    }
+}
+
+fn call(attributes: &mut bindings::perf_event_attr, cpu: u32, who: Who) -> io::Result<File> {
+    let thread = match who {
+        Who::Everybody => -1,
+        Who::Thread(thread) => thread as i32,
+    };
+    let flags = bindings::PERF_FLAG_FD_CLOEXEC;
+    // SAFETY: the attributes live through the call and hold their own size; the result is checked.
+    let fd = unsafe { perf::perf_event_open(attributes, thread, cpu as i32, -1, flags.into()) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel just handed out this descriptor, and nobody else has it.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// Sends the records of `event` to the ring of `leader`, on the same CPU.
+///
+/// # Errors
+/// What the kernel says.
+pub fn redirect(event: &File, leader: &File) -> io::Result<()> {
+    // SAFETY: both descriptors are open perf events; nothing else is passed.
+    let result = unsafe { perf::ioctls::SET_OUTPUT(event.as_raw_fd(), leader.as_raw_fd()) };
+    check(result)
+}
+
+/// Switches an event on or off.
+///
+/// # Errors
+/// What the kernel says.
+pub fn switch(event: &File, on: bool) -> io::Result<()> {
+    // SAFETY: the descriptor is an open perf event; the argument 0 means it alone.
+    let result = unsafe {
+        match on {
+            true => perf::ioctls::ENABLE(event.as_raw_fd(), 0),
+            false => perf::ioctls::DISABLE(event.as_raw_fd(), 0),
+        }
+    };
+    check(result)
+}
+
+fn check(result: i32) -> io::Result<()> {
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// How many records of `event` found no room; `None` where the kernel does not say (before Linux 6.0).
+pub fn lost(mut event: &File) -> Option<u64> {
+    // The value, then what was lost.
+    let mut words = [0; 16];
+    (event.read(&mut words).ok()? == words.len()).then_some(())?;
+    Some(u64::from_ne_bytes(words[8..].try_into().ok()?))
+}
+
+/// What the kernel's answer means here (perf_event_open(2), ERRORS).
+pub fn explained(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => {
+            "not allowed: it takes root, CAP_PERFMON, or perf_event_paranoid -1; or seccomp forbids it"
+                .to_owned()
+        }
+        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP | libc::ENOSYS) => {
+            "this kernel has no perf events of tracepoints".to_owned()
+        }
+        Some(libc::EMFILE) => "too many open files (ulimit -n)".to_owned(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,325 @@
+//! Beginnings and ends become intervals, and never a wrong one.
+//!
+//! Records of one CPU come in, in the order in which the kernel wrote them; what comes out are intervals that lie within
+//! one another (an interrupt in a softirq in the time of another task), in order of their starts, and spans in which
+//! nothing is known: where records were lost, or an end came without its beginning.
+//!
+//! A record is written after its time was taken, and an interrupt may come in between. So times may run back by some
+//! microseconds from record to record, and intervals are held back by [`SETTLED_NS`] before they are in their order.
+
+use super::points::Point;
+use bandscope_recording::EventKind;
+use std::sync::Arc;
+
+/// After so long no record of before comes any more: a thousand times what an interrupt takes.
+const SETTLED_NS: u64 = 1_000_000;
+/// Another task's time is cut into pieces of at most this, so that what lies within need not wait longer.
+const PIECE_NS: u64 = 1_000_000_000;
+/// Intervals that may wait for the end of what they lie in before it is cut.
+const MOST_WAITING: usize = 1 << 16;
+/// Nothing but tasks lasts longer: its end is not to be had any more.
+const LONGEST_NS: u64 = 1_000_000_000;
+/// How deep interrupts and softirqs nest, at most.
+const DEEPEST: usize = 16;
+/// Spans that are kept apart; beyond it the last one grows.
+const MOST_SPANS: usize = 1000;
+
+/// What took the CPU from one time to another, in nanoseconds of the events' clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// When it began.
+    pub start: u64,
+    /// When it ended.
+    pub end: u64,
+    /// What it was.
+    pub kind: EventKind,
+    /// Its number.
+    pub number: u32,
+    /// Its name.
+    pub name: Arc<str>,
+}
+
+/// A span in which something happened that is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// First nanosecond.
+    pub from: u64,
+    /// First nanosecond that is known again.
+    pub to: u64,
+    /// Records that were lost.
+    pub records: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Frame {
+    start: u64,
+    kind: EventKind,
+    number: u32,
+    name: Arc<str>,
+}
+
+/// Who has the CPU.
+#[derive(Clone, Debug)]
+enum Running {
+    Unknown,
+    Own,
+    Other(Frame),
+}
+
+/// The pairing of one CPU.
+#[derive(Debug)]
+pub struct Pairing {
+    /// The measuring thread as samples name it, and as switches do: in a container the two differ.
+    thread: u32,
+    own_number: u32,
+    running: Running,
+    frames: Vec<Frame>,
+    waiting: Vec<Interval>,
+    spans: Vec<Span>,
+    latest: u64,
+    /// Nothing that began before this is known.
+    known_from: u64,
+    /// Records were lost, and none has come since.
+    lost: Option<Span>,
+}
+
+impl Pairing {
+    /// For the CPU of measuring thread `thread`.
+    pub fn new(thread: u32) -> Pairing {
+        Pairing {
+            thread,
+            own_number: thread,
+            running: Running::Unknown,
+            frames: Vec::new(),
+            waiting: Vec::new(),
+            spans: Vec::new(),
+            latest: 0,
+            known_from: 0,
+            lost: None,
+        }
+    }
+
+    /// Takes a record of a tracepoint, passed at `time` while `thread` ran.
+    pub fn push(&mut self, time: u64, thread: u32, point: Point) {
+        if self.latest == 0 {
+            self.known_from = time;
+        }
+        self.latest = self.latest.max(time);
+        if let Some(lost) = self.lost.take() {
+            self.known_from = time;
+            self.note(Span { to: time, ..lost });
+        }
+        self.see(time, thread);
+        match point {
+            Point::Enter { kind, number, name } => self.enter(time, kind, number, name),
+            Point::Exit { kind, number } => self.exit(time, kind, number),
+            Point::Switch {
+                previous,
+                next,
+                name,
+            } => self.switch(time, thread, previous, next, name),
+            Point::Over {
+                kind,
+                number,
+                name,
+                ns,
+            } => self.waiting.push(Interval {
+                // It lies within what is open: the kernel timed it by another clock.
+                start: time
+                    .saturating_sub(ns)
+                    .max(self.frames.last().map_or(0, |frame| frame.start)),
+                end: time,
+                kind,
+                number,
+                name,
+            }),
+        }
+        self.cut(time);
+    }
+
+    /// Takes note that records were lost after the last one.
+    pub fn lose(&mut self, records: u64) {
+        let open = self.first_open().unwrap_or(self.latest).min(self.latest);
+        let lost = self.lost.get_or_insert(Span {
+            from: open,
+            to: open,
+            records: 0,
+        });
+        lost.records = lost.records.saturating_add(records);
+        self.frames.clear();
+        self.running = Running::Unknown;
+    }
+
+    /// Beginning of what is open and outermost.
+    fn first_open(&self) -> Option<u64> {
+        let task = match &self.running {
+            Running::Other(task) => Some(task.start),
+            _ => None,
+        };
+        let frames = self.frames.iter().map(|frame| frame.start);
+        frames.chain(task).min()
+    }
+
+    /// Who runs is said by each record.
+    fn see(&mut self, time: u64, thread: u32) {
+        if thread == self.thread {
+            // Also where a switch named it by another number: then it was no other task.
+            self.running = Running::Own;
+        } else if matches!(self.running, Running::Unknown) {
+            self.doubt(time);
+        }
+    }
+
+    fn enter(&mut self, time: u64, kind: EventKind, number: u32, name: Arc<str>) {
+        let stale = self
+            .frames
+            .first()
+            .is_some_and(|first| time.saturating_sub(first.start) > LONGEST_NS);
+        if stale || self.frames.len() >= DEEPEST {
+            self.drop_frames(0, time);
+        }
+        self.frames.push(Frame {
+            start: time,
+            kind,
+            number,
+            name,
+        });
+    }
+
+    fn exit(&mut self, time: u64, kind: EventKind, number: u32) {
+        let is_it = |frame: &Frame| (frame.kind, frame.number) == (kind, number);
+        let Some(place) = self.frames.iter().rposition(is_it) else {
+            // It began before anything was known.
+            self.drop_frames(0, time);
+            self.doubt(time);
+            return;
+        };
+        // What began within it and has no end of its own.
+        self.drop_frames(place + 1, time);
+        if let Some(frame) = self.frames.pop() {
+            self.close(frame, time);
+        }
+    }
+
+    fn switch(&mut self, time: u64, thread: u32, previous: u32, next: u32, name: Arc<str>) {
+        self.drop_frames(0, time);
+        if thread == self.thread {
+            self.own_number = previous;
+        }
+        let task = Frame {
+            start: time,
+            kind: EventKind::Task,
+            number: next,
+            name,
+        };
+        let running = match next == self.own_number {
+            true => Running::Own,
+            false => Running::Other(task),
+        };
+        if let Running::Other(task) = std::mem::replace(&mut self.running, running) {
+            self.close(task, time);
+        }
+    }
+
+    fn close(&mut self, frame: Frame, end: u64) {
+        self.waiting.push(Interval {
+            start: frame.start,
+            end: end.max(frame.start),
+            kind: frame.kind,
+            number: frame.number,
+            name: frame.name,
+        });
+    }
+
+    /// Gives up what began and did not end.
+    fn drop_frames(&mut self, keep: usize, time: u64) {
+        if let Some(first) = self.frames.get(keep) {
+            let from = first.start;
+            self.frames.truncate(keep);
+            self.note(Span {
+                from,
+                to: time.max(from),
+                records: 0,
+            });
+        }
+    }
+
+    /// Something of which nothing is known went on until now.
+    fn doubt(&mut self, time: u64) {
+        let from = self
+            .known_from
+            .max(time.saturating_sub(LONGEST_NS))
+            .min(time);
+        self.note(Span {
+            from,
+            to: time,
+            records: 0,
+        });
+    }
+
+    fn note(&mut self, span: Span) {
+        if span.from == span.to && span.records == 0 {
+            return;
+        }
+        let full = self.spans.len() >= MOST_SPANS;
+        match self.spans.last_mut() {
+            Some(last) if full || (span.from <= last.to && span.to >= last.from) => {
+                last.from = last.from.min(span.from);
+                last.to = last.to.max(span.to);
+                last.records += span.records;
+            }
+            _ => self.spans.push(span),
+        }
+    }
+
+    /// Cuts the time of another task where it has lasted long.
+    fn cut(&mut self, time: u64) {
+        let crowded = self.waiting.len() >= MOST_WAITING;
+        if let Running::Other(task) = &mut self.running
+            && self.frames.is_empty()
+            && (crowded || time.saturating_sub(task.start) > PIECE_NS)
+        {
+            let piece = task.clone();
+            task.start = time.max(piece.start);
+            self.close(piece, time);
+        }
+    }
+
+    /// Moves what is settled to `into`, in order of the starts, an outer interval before those within.
+    pub fn take(&mut self, into: &mut Vec<Interval>) {
+        let horizon = self.latest.saturating_sub(SETTLED_NS);
+        let horizon = self.first_open().map_or(horizon, |open| open.min(horizon));
+        self.waiting
+            .sort_by_key(|interval| (interval.start, u64::MAX - interval.end));
+        let settled = self
+            .waiting
+            .partition_point(|interval| interval.start < horizon);
+        into.extend(self.waiting.drain(..settled));
+    }
+
+    /// Moves all that is whole to `into`; what is still open is dropped, and marked.
+    pub fn finish(&mut self, into: &mut Vec<Interval>) {
+        let latest = self.latest;
+        self.drop_frames(0, latest);
+        // It ran until the last record at least.
+        if let Running::Other(task) = std::mem::replace(&mut self.running, Running::Unknown) {
+            self.close(task, latest);
+        }
+        if let Some(lost) = self.lost.take() {
+            self.note(Span {
+                to: u64::MAX,
+                ..lost
+            });
+        }
+        self.take(into);
+        into.append(&mut self.waiting);
+    }
+
+    /// Where nothing is known.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+}
+
+#[cfg(test)]
+mod tests;

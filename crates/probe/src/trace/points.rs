@@ -1,0 +1,304 @@
+//! Which tracepoints are recorded, and what a record of each says.
+//!
+//! All beginnings and ends of what takes a CPU away: interrupts of the CPU itself (x86 irq_vectors; elsewhere what CPUs
+//! send each other), interrupts of devices, softirqs, other tasks, page faults of the measuring thread, non-maskable
+//! interrupts. Linux, Documentation/trace/events.rst, include/trace/events/ and arch/x86/include/asm/trace/.
+
+use super::format::{Field, Format};
+use super::open::Who;
+use super::tracefs::Tracefs;
+use bandscope_recording::events::{EventKind, escaped};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Softirqs by number, as /proc/softirqs names them (include/linux/interrupt.h).
+const SOFTIRQS: [&str; 10] = [
+    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
+];
+/// Vectors of the page fault and of the non-maskable interrupt on x86.
+const PAGE_FAULT: u32 = 14;
+const NMI: u32 = 2;
+/// The kernel lets nobody sample the end of this vector, by which perf events wake their readers
+/// (arch/x86/kernel/irq.c): its beginning is all there is.
+const ENDLESS: &str = "irq_work";
+/// Names that are kept at a time; a machine has some hundreds.
+const MOST_NAMES: usize = 4096;
+
+/// What happened, as a record tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// It began.
+    Enter {
+        /// What.
+        kind: EventKind,
+        /// Its number.
+        number: u32,
+        /// Its name.
+        name: Arc<str>,
+    },
+    /// It ended.
+    Exit {
+        /// What.
+        kind: EventKind,
+        /// Its number.
+        number: u32,
+    },
+    /// The CPU goes to another task.
+    Switch {
+        /// The one that ran, as the kernel counts tasks.
+        previous: u32,
+        /// The one that will.
+        next: u32,
+        /// Its name.
+        name: Arc<str>,
+    },
+    /// It happened, took so many nanoseconds until now, and is over.
+    Over {
+        /// What.
+        kind: EventKind,
+        /// Its number.
+        number: u32,
+        /// Its name.
+        name: Arc<str>,
+        /// Nanoseconds; 0 where it is not told.
+        ns: u64,
+    },
+}
+
+/// How a tracepoint's records are read.
+#[derive(Clone, Debug)]
+enum Shape {
+    Enter(EventKind, Field, Name),
+    Exit(EventKind, Field),
+    Switch {
+        previous: Field,
+        next: Field,
+        name: Field,
+    },
+    Begins(EventKind, Field, Arc<str>),
+    Fault(Arc<str>),
+    Nmi(Arc<str>, Field),
+}
+
+#[derive(Clone, Debug)]
+enum Name {
+    Fixed(Arc<str>),
+    Softirq,
+    Text(Field),
+}
+
+/// One tracepoint.
+#[derive(Clone, Debug)]
+pub struct Tracepoint {
+    /// Its number.
+    pub id: u16,
+    /// As in `irq:softirq_entry`.
+    pub name: String,
+    shape: Shape,
+}
+
+impl Tracepoint {
+    /// Whether it is recorded for the measuring thread only: another task's page faults lie in that task's time, and
+    /// there may be very many.
+    pub fn who(&self, thread: u32) -> Who {
+        match self.shape {
+            Shape::Fault(_) => Who::Thread(thread),
+            _ => Who::Everybody,
+        }
+    }
+}
+
+/// All tracepoints that are recorded.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    tracepoints: Vec<Tracepoint>,
+    names: HashMap<Vec<u8>, Arc<str>>,
+}
+
+impl Catalogue {
+    /// Reads what this kernel has.
+    ///
+    /// # Errors
+    /// One line: which tracepoint without which silence would say nothing is not there.
+    pub fn read(tracefs: &Tracefs) -> Result<Catalogue, String> {
+        let mut tracepoints = Vec::new();
+        for (subsystem, tracepoint) in wanted(tracefs) {
+            let Ok(text) = tracefs.read(&format!("events/{subsystem}/{tracepoint}/format")) else {
+                continue;
+            };
+            let read = Format::parse(&text).and_then(|format| {
+                let shape = shape(&subsystem, &tracepoint, &format)?;
+                Some((format.id, shape))
+            });
+            let name = format!("{subsystem}:{tracepoint}");
+            let (id, shape) =
+                read.ok_or_else(|| format!("this kernel describes {name} in another way"))?;
+            tracepoints.push(Tracepoint { id, name, shape });
+        }
+        for needed in needed() {
+            if !tracepoints.iter().any(|there| there.name == *needed) {
+                return Err(format!("this kernel has no tracepoint {needed}"));
+            }
+        }
+        Ok(Catalogue {
+            tracepoints,
+            names: HashMap::new(),
+        })
+    }
+
+    /// What is recorded.
+    pub fn tracepoints(&self) -> &[Tracepoint] {
+        &self.tracepoints
+    }
+
+    /// What a tracepoint's record says; `None` if it is of no tracepoint in the catalogue, or cut short.
+    pub fn decode(&mut self, raw: &[u8]) -> Option<Point> {
+        let id = u16::from_ne_bytes(raw.get(..2)?.try_into().ok()?);
+        let tracepoint = self
+            .tracepoints
+            .iter()
+            .find(|tracepoint| tracepoint.id == id)?;
+        let number = |field: &Field| u32::try_from(field.number(raw)?).ok();
+        Some(match &tracepoint.shape {
+            Shape::Enter(kind, field, name) => {
+                let (kind, number) = (*kind, number(field)?);
+                let name = match name {
+                    Name::Fixed(name) => name.clone(),
+                    Name::Softirq => match SOFTIRQS.get(number as usize) {
+                        Some(name) => known(&mut self.names, name.as_bytes()),
+                        None => known(&mut self.names, number.to_string().as_bytes()),
+                    },
+                    Name::Text(field) => known(&mut self.names, field.text(raw)?),
+                };
+                Point::Enter { kind, number, name }
+            }
+            Shape::Exit(kind, field) => Point::Exit {
+                kind: *kind,
+                number: number(field)?,
+            },
+            Shape::Switch {
+                previous,
+                next,
+                name,
+            } => Point::Switch {
+                previous: number(previous)?,
+                next: number(next)?,
+                name: known(&mut self.names, name.text(raw)?),
+            },
+            Shape::Begins(kind, field, name) => Point::Over {
+                kind: *kind,
+                number: number(field)?,
+                name: name.clone(),
+                ns: 0,
+            },
+            Shape::Fault(name) => Point::Over {
+                kind: EventKind::Exception,
+                number: PAGE_FAULT,
+                name: name.clone(),
+                ns: 0,
+            },
+            Shape::Nmi(name, delta) => Point::Over {
+                kind: EventKind::Nmi,
+                number: NMI,
+                name: name.clone(),
+                ns: u64::try_from(delta.number(raw)?).unwrap_or(0),
+            },
+        })
+    }
+}
+
+/// One copy of each name, escaped.
+fn known(names: &mut HashMap<Vec<u8>, Arc<str>>, bytes: &[u8]) -> Arc<str> {
+    if let Some(name) = names.get(bytes) {
+        return name.clone();
+    }
+    if names.len() >= MOST_NAMES {
+        names.clear();
+    }
+    // Four bytes for each of a name that is all strange must fit into a file.
+    let shown = &bytes[..bytes
+        .len()
+        .min(bandscope_recording::events::MAX_NAME_BYTES / 4)];
+    let name: Arc<str> = escaped(shown).into();
+    names.insert(bytes.to_vec(), name.clone());
+    name
+}
+
+/// Subsystem and name of what is recorded where it is there.
+fn wanted(tracefs: &Tracefs) -> Vec<(String, String)> {
+    let mut wanted: Vec<(String, String)> = [
+        ("irq", "irq_handler_entry"),
+        ("irq", "irq_handler_exit"),
+        ("irq", "softirq_entry"),
+        ("irq", "softirq_exit"),
+        ("sched", "sched_switch"),
+        ("exceptions", "page_fault_user"),
+        ("exceptions", "page_fault_kernel"),
+        ("nmi", "nmi_handler"),
+    ]
+    .map(|(subsystem, name)| (subsystem.to_owned(), name.to_owned()))
+    .to_vec();
+    let vectors = tracefs.tracepoints("irq_vectors");
+    for entry in &vectors {
+        let exit = entry
+            .strip_suffix("_entry")
+            .map(|stem| format!("{stem}_exit"));
+        if let Some(exit) = exit.filter(|exit| vectors.contains(exit)) {
+            wanted.push(("irq_vectors".to_owned(), entry.clone()));
+            if exit.strip_suffix("_exit") != Some(ENDLESS) {
+                wanted.push(("irq_vectors".to_owned(), exit));
+            }
+        }
+    }
+    wanted
+}
+
+/// Without these a gap without an event would say nothing.
+fn needed() -> &'static [&'static str] {
+    &[
+        "irq:irq_handler_entry",
+        "irq:irq_handler_exit",
+        "irq:softirq_entry",
+        "irq:softirq_exit",
+        "sched:sched_switch",
+        #[cfg(target_arch = "x86_64")]
+        "irq_vectors:local_timer_entry",
+        #[cfg(target_arch = "x86_64")]
+        "irq_vectors:local_timer_exit",
+    ]
+}
+
+/// How the records of a tracepoint are read; `None` if a field is missing.
+fn shape(subsystem: &str, tracepoint: &str, format: &Format) -> Option<Shape> {
+    let field = |name: &str| format.field(name).cloned();
+    Some(match (subsystem, tracepoint) {
+        ("irq", "irq_handler_entry") => Shape::Enter(
+            EventKind::Interrupt,
+            field("irq")?,
+            Name::Text(field("name")?),
+        ),
+        ("irq", "irq_handler_exit") => Shape::Exit(EventKind::Interrupt, field("irq")?),
+        ("irq", "softirq_entry") => Shape::Enter(EventKind::Softirq, field("vec")?, Name::Softirq),
+        ("irq", "softirq_exit") => Shape::Exit(EventKind::Softirq, field("vec")?),
+        ("sched", "sched_switch") => Shape::Switch {
+            previous: field("prev_pid")?,
+            next: field("next_pid")?,
+            name: field("next_comm")?,
+        },
+        ("exceptions", name) => Shape::Fault(name.into()),
+        ("nmi", "nmi_handler") => Shape::Nmi("nmi".into(), field("delta_ns")?),
+        ("irq_vectors", name) => match name.strip_suffix("_entry") {
+            Some(ENDLESS) => Shape::Begins(EventKind::Vector, field("vector")?, ENDLESS.into()),
+            Some(stem) => Shape::Enter(
+                EventKind::Vector,
+                field("vector")?,
+                Name::Fixed(escaped(stem.as_bytes()).into()),
+            ),
+            None => Shape::Exit(EventKind::Vector, field("vector")?),
+        },
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

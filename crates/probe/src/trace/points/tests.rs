@@ -1,0 +1,134 @@
+//! Tests of the catalogue on a tracefs of plain files.
+
+use super::*;
+use std::fs;
+use std::path::Path;
+
+/// A tracefs of plain files, as Linux 6.18 has it.
+fn describe(root: &Path, subsystem: &str, name: &str, id: u16, fields: &str) {
+    let directory = root.join("events").join(subsystem).join(name);
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("id"), id.to_string()).unwrap();
+    let common = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n";
+    fs::write(
+        directory.join("format"),
+        format!("name: {name}\nID: {id}\nformat:\n{common}{fields}\n"),
+    )
+    .unwrap();
+}
+
+fn machine(root: &Path) {
+    let irq = "\tfield:int irq;\toffset:8;\tsize:4;\tsigned:1;\n";
+    let name = "\tfield:__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;\n";
+    let vec = "\tfield:unsigned int vec;\toffset:8;\tsize:4;\tsigned:0;\n";
+    let vector = "\tfield:int vector;\toffset:8;\tsize:4;\tsigned:1;\n";
+    let switch = "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n\
+        \tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n\
+        \tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n";
+    describe(root, "irq", "irq_handler_entry", 1, &format!("{irq}{name}"));
+    describe(root, "irq", "irq_handler_exit", 2, irq);
+    describe(root, "irq", "softirq_entry", 3, vec);
+    describe(root, "irq", "softirq_exit", 4, vec);
+    describe(root, "sched", "sched_switch", 5, switch);
+    describe(root, "irq_vectors", "local_timer_entry", 6, vector);
+    describe(root, "irq_vectors", "local_timer_exit", 7, vector);
+    describe(root, "irq_vectors", "vector_setup", 8, vector);
+    describe(root, "irq_vectors", "irq_work_entry", 11, vector);
+    describe(root, "irq_vectors", "irq_work_exit", 12, vector);
+    describe(root, "exceptions", "page_fault_user", 9, "");
+    let delta = "\tfield:s64 delta_ns;\toffset:16;\tsize:8;\tsigned:1;\n";
+    describe(root, "nmi", "nmi_handler", 10, delta);
+}
+
+fn catalogue(root: &Path) -> Result<Catalogue, String> {
+    Catalogue::read(&Tracefs::at(root).unwrap())
+}
+
+fn raw(id: u16, fields: &[(usize, &[u8])]) -> Vec<u8> {
+    let mut raw = vec![0; 64];
+    raw[..2].copy_from_slice(&id.to_ne_bytes());
+    for (offset, bytes) in fields {
+        raw[*offset..offset + bytes.len()].copy_from_slice(bytes);
+    }
+    raw
+}
+
+#[test]
+fn records_say_what_happened() {
+    let root = tempfile::tempdir().unwrap();
+    machine(root.path());
+    let mut catalogue = catalogue(root.path()).unwrap();
+    let mut decode = |id, fields: &[(usize, &[u8])]| catalogue.decode(&raw(id, fields));
+    let enter = |kind, number, name: &str| {
+        Some(Point::Enter {
+            kind,
+            number,
+            name: name.into(),
+        })
+    };
+    let name = (12, &(4u32 << 16 | 32).to_le_bytes()[..]);
+    assert_eq!(
+        decode(1, &[(8, &[24]), name, (32, b"eth0")]),
+        enter(EventKind::Interrupt, 24, "eth0")
+    );
+    assert_eq!(decode(3, &[(8, &[9])]), enter(EventKind::Softirq, 9, "RCU"));
+    assert_eq!(
+        decode(3, &[(8, &[77])]),
+        enter(EventKind::Softirq, 77, "77")
+    );
+    assert_eq!(
+        decode(6, &[(8, &[236])]),
+        enter(EventKind::Vector, 236, "local_timer")
+    );
+    let kind = EventKind::Vector;
+    assert_eq!(
+        decode(7, &[(8, &[236])]),
+        Some(Point::Exit { kind, number: 236 })
+    );
+    assert_eq!(decode(8, &[]), None, "no beginning and no end of anything");
+    assert_eq!(decode(12, &[]), None);
+    assert!(matches!(
+        decode(11, &[(8, &[246])]),
+        Some(Point::Over { ns: 0, .. })
+    ));
+    assert_eq!(
+        decode(5, &[(24, &[7]), (40, b"a\x1b\xff\\\0rest"), (56, &[9])]),
+        Some(Point::Switch {
+            previous: 7,
+            next: 9,
+            name: r"a\x1b\xff\\".into()
+        })
+    );
+    assert_eq!(
+        decode(5, &[(24, &[0xff; 4])]),
+        None,
+        "no task has a negative number"
+    );
+    assert!(matches!(
+        decode(10, &[(16, &[200])]),
+        Some(Point::Over { ns: 200, .. })
+    ));
+    assert!(matches!(
+        decode(10, &[(16, &[0xff; 8])]),
+        Some(Point::Over { ns: 0, .. })
+    ));
+    for length in 0..60 {
+        assert_eq!(catalogue.decode(&raw(5, &[])[..length]), None, "{length}");
+    }
+}
+
+#[test]
+fn a_kernel_that_lacks_something_says_what() {
+    let root = tempfile::tempdir().unwrap();
+    machine(root.path());
+    describe(root.path(), "irq", "softirq_exit", 4, "");
+    assert_eq!(
+        catalogue(root.path()).unwrap_err(),
+        "this kernel describes irq:softirq_exit in another way"
+    );
+    fs::remove_dir_all(root.path().join("events/irq/softirq_exit")).unwrap();
+    assert_eq!(
+        catalogue(root.path()).unwrap_err(),
+        "this kernel has no tracepoint irq:softirq_exit"
+    );
+}

@@ -1,0 +1,166 @@
+//! Kernel events of this very machine, where they are permitted: what is told of them must be so, however much is lost.
+
+use bandscope_probe::trace::{self, Ended, Trace};
+use bandscope_probe::{calibration::Reading, clock, pin};
+use bandscope_recording::manifest::MeasuringThread;
+use bandscope_recording::{EventKind, KernelEvent};
+use std::time::{Duration, Instant};
+
+/// Records the events of the CPU that this thread is on while `work` runs, with rings of `ring_bytes`; `None`, having
+/// said so, where that is not permitted.
+fn record(
+    test: &str,
+    ring_bytes: usize,
+    drained: bool,
+    work: impl FnOnce(),
+) -> Option<(Vec<KernelEvent>, Ended)> {
+    let catalogue = trace::catalogue();
+    let cpu = *pin::allowed().unwrap().last().unwrap();
+    pin::pin(&[cpu]).unwrap();
+    let thread = MeasuringThread {
+        cpu,
+        pid: rustix::thread::gettid().as_raw_nonzero().get() as u32,
+    };
+    let origin = clock::ticks();
+    let readings = [Reading::take()];
+    let opened = catalogue.and_then(|catalogue| {
+        let trace = Trace::open(&catalogue, &[thread], ring_bytes, origin, &readings)?;
+        trace.switch(true)?;
+        Ok(trace)
+    });
+    let mut trace = match opened {
+        Ok(trace) => trace,
+        Err(why) => {
+            println!("SKIPPED: {test}: {why}");
+            return None;
+        }
+    };
+    work();
+    let mut events = Vec::new();
+    if drained {
+        trace.drain(|_, some| events.extend_from_slice(some));
+    }
+    // No machine has a clock of 100 GHz, so no fit is too bad.
+    let ended = trace.finish(100.0, |_, some| events.extend_from_slice(some));
+    Some((events, ended))
+}
+
+/// Sleeps many times, so that the CPU goes to other tasks and comes back.
+fn sleep_often() {
+    (0..300).for_each(|_| std::thread::sleep(Duration::from_micros(50)));
+}
+
+fn assert_nested(events: &[KernelEvent]) {
+    let mut open: Vec<u64> = Vec::new();
+    for event in events {
+        open.retain(|&end| end > event.start);
+        let within = open.last().copied().unwrap_or(u64::MAX);
+        assert!(event.end() <= within, "{event:?} reaches beyond {within}");
+        open.push(event.end());
+    }
+    assert!(events.is_sorted_by_key(|event| event.start));
+}
+
+#[test]
+fn the_cpu_goes_to_others_while_a_thread_sleeps() {
+    let begun = clock::ticks();
+    let Some((events, ended)) = record("other tasks", trace::RING_BYTES, true, sleep_often) else {
+        return;
+    };
+    let whole = clock::ticks() - begun;
+    assert_nested(&events);
+    let tasks = events.iter().filter(|event| event.kind == EventKind::Task);
+    assert!(tasks.clone().count() >= 100, "{}", tasks.clone().count());
+    let own = ended.threads[0].pid;
+    assert!(tasks.clone().all(|task| task.number != own));
+    assert!(tasks.map(|task| task.duration).sum::<u64>() <= whole);
+    // 300 sleeps need a timer's interrupt each.
+    assert!(
+        events
+            .iter()
+            .any(|event| event.kind == EventKind::Vector || event.kind == EventKind::Interrupt)
+    );
+    assert!(ended.time_error_ticks.is_some());
+    assert!(
+        ended.lost.iter().all(|lost| lost.events == 0),
+        "{:?}",
+        ended.lost
+    );
+}
+
+#[test]
+fn page_faults_are_those_of_the_measuring_thread() {
+    const PAGES: usize = 64;
+    let touch = || {
+        let memory = vec![0u8; PAGES * 4096];
+        for page in 0..PAGES {
+            // SAFETY: within the vector, whose pages are touched for the first time: zeroed memory is mapped lazily.
+            unsafe {
+                memory
+                    .as_ptr()
+                    .cast_mut()
+                    .add(page * 4096)
+                    .write_volatile(1)
+            };
+        }
+    };
+    let Some((events, _)) = record("page faults", trace::RING_BYTES, true, touch) else {
+        return;
+    };
+    let faults = events
+        .iter()
+        .filter(|event| event.kind == EventKind::Exception)
+        .count();
+    if faults == 0 {
+        println!(
+            "SKIPPED: page faults: this kernel has no tracepoint of them, or memory came in large pages"
+        );
+    }
+}
+
+#[test]
+fn a_ring_that_overflows_leaves_no_wrong_interval() {
+    // The smallest ring there is: a page, some forty records.
+    for drained in [false, true] {
+        let before = clock::ticks();
+        let Some((events, ended)) = record("lost events", 4096, drained, sleep_often) else {
+            return;
+        };
+        let length = clock::ticks() - before;
+        assert_nested(&events);
+        let lost: u64 = ended.lost.iter().map(|lost| lost.events).sum();
+        assert!(lost > 100, "{:?}", ended.lost);
+        let last = ended.lost.last().unwrap();
+        assert!(
+            drained || last.to > length,
+            "what was lost at the end has no end: {last:?}"
+        );
+        // What was open when records were lost has no end that is known: no interval reaches into a lost span.
+        let error = 2 * ended.time_error_ticks.unwrap().ceil() as u64;
+        for lost in &ended.lost {
+            let reaches = |event: &&KernelEvent| {
+                event.start + error < lost.from && event.end() > lost.from + error
+            };
+            assert_eq!(events.iter().find(reaches), None, "{lost:?}");
+        }
+    }
+}
+
+#[test]
+fn a_task_that_dies_keeps_its_name() {
+    let die = || {
+        let child = std::thread::Builder::new()
+            .name("dies \x1b[2J\\".into())
+            .spawn(|| {
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_millis(5) {}
+            })
+            .unwrap();
+        child.join().unwrap();
+    };
+    let Some((events, _)) = record("a task that dies", trace::RING_BYTES, true, die) else {
+        return;
+    };
+    let names: Vec<&str> = events.iter().map(|event| &*event.name).collect();
+    assert!(names.contains(&r"dies \x1b[2J\\"), "{names:?}");
+}
