@@ -7,13 +7,13 @@ use bandscope_recording::{EventKind, KernelEvent};
 use std::time::{Duration, Instant};
 
 /// Records the events of the CPU that this thread is on while `work` runs, with rings of `ring_bytes`; `None`, having
-/// said so, where that is not permitted.
+/// said so, where that is not permitted. The third is the counter's value at tick 0.
 fn record(
     test: &str,
     ring_bytes: usize,
     drained: bool,
     work: impl FnOnce(),
-) -> Option<(Vec<KernelEvent>, Ended)> {
+) -> Option<(Vec<KernelEvent>, Ended, u64)> {
     let catalogue = trace::catalogue();
     let cpu = *pin::allowed().unwrap().last().unwrap();
     pin::pin(&[cpu]).unwrap();
@@ -42,7 +42,7 @@ fn record(
     }
     // No machine has a clock of 100 GHz, so no fit is too bad.
     let ended = trace.finish(100.0, |_, some| events.extend_from_slice(some));
-    Some((events, ended))
+    Some((events, ended, origin))
 }
 
 /// Sleeps many times, so that the CPU goes to other tasks and comes back.
@@ -64,7 +64,8 @@ fn assert_nested(events: &[KernelEvent]) {
 #[test]
 fn the_cpu_goes_to_others_while_a_thread_sleeps() {
     let begun = clock::ticks();
-    let Some((events, ended)) = record("other tasks", trace::RING_BYTES, true, sleep_often) else {
+    let Some((events, ended, _)) = record("other tasks", trace::RING_BYTES, true, sleep_often)
+    else {
         return;
     };
     let whole = clock::ticks() - begun;
@@ -91,9 +92,11 @@ fn the_cpu_goes_to_others_while_a_thread_sleeps() {
 #[test]
 fn page_faults_are_those_of_the_measuring_thread() {
     const PAGES: usize = 64;
+    let mut touched = Vec::new();
     let touch = || {
         let memory = vec![0u8; PAGES * 4096];
         for page in 0..PAGES {
+            let before = clock::ticks();
             // SAFETY: within the vector, whose pages are touched for the first time: zeroed memory is mapped lazily.
             unsafe {
                 memory
@@ -102,9 +105,11 @@ fn page_faults_are_those_of_the_measuring_thread() {
                     .add(page * 4096)
                     .write_volatile(1)
             };
+            touched.push((before, clock::ticks()));
         }
     };
-    let Some((events, _)) = record("page faults", trace::RING_BYTES, true, touch) else {
+    let Some((events, ended, origin)) = record("page faults", trace::RING_BYTES, true, touch)
+    else {
         return;
     };
     let faults = events
@@ -116,6 +121,26 @@ fn page_faults_are_those_of_the_measuring_thread() {
             "SKIPPED: page faults: this kernel has no tracepoint of them, or memory came in large pages"
         );
     }
+    // Each fault lies between the reads of the counter around its touch: the clocks agree as far as is said.
+    let error = ended.time_error_ticks.unwrap().ceil() as u64;
+    let (mut within, mut lead) = (0, u64::MAX);
+    for (before, after) in touched {
+        let (before, after) = (before - origin, after - origin);
+        let one = events.iter().find(|event| {
+            event.kind == EventKind::Exception
+                && event.start + error >= before
+                && event.start <= after + error
+        });
+        if let Some(fault) = one {
+            within += 1;
+            lead = lead.min(fault.start.saturating_sub(before));
+        }
+    }
+    assert!(within * 2 >= faults.min(PAGES), "{within} of {faults}");
+    println!(
+        "{within} of {faults} faults between the reads around a touch, {lead} ticks after the \
+         first at least, times within {error}"
+    );
 }
 
 #[test]
@@ -123,7 +148,7 @@ fn a_ring_that_overflows_leaves_no_wrong_interval() {
     // The smallest ring there is: a page, some forty records.
     for drained in [false, true] {
         let before = clock::ticks();
-        let Some((events, ended)) = record("lost events", 4096, drained, sleep_often) else {
+        let Some((events, ended, _)) = record("lost events", 4096, drained, sleep_often) else {
             return;
         };
         let length = clock::ticks() - before;
@@ -158,7 +183,7 @@ fn a_task_that_dies_keeps_its_name() {
             .unwrap();
         child.join().unwrap();
     };
-    let Some((events, _)) = record("a task that dies", trace::RING_BYTES, true, die) else {
+    let Some((events, _, _)) = record("a task that dies", trace::RING_BYTES, true, die) else {
         return;
     };
     let names: Vec<&str> = events.iter().map(|event| &*event.name).collect();

@@ -36,6 +36,8 @@ struct Coverage {
     outside: u64,
     events: u64,
     by_name: BTreeMap<String, (u64, u64)>,
+    /// Starts of the gaps without an event.
+    silent: Vec<u64>,
 }
 
 fn main() -> Result<(), Error> {
@@ -83,7 +85,8 @@ fn coverage(source: &dyn Source, index: usize) -> Result<Coverage, Error> {
     let known = source.events_known(index);
     let mut stream = source.events(index)?;
     let (mut batch, mut near) = (Vec::new(), VecDeque::<KernelEvent>::new());
-    let (mut coverage, mut failed, mut last_end) = (Coverage::default(), None, 0);
+    let (mut coverage, mut failed) = (Coverage::default(), None);
+    let (mut last_end, mut last_segment) = (0, u32::MAX);
     source.replay_gaps(index, &mut |gaps| {
         for gap in gaps.iter().filter(|gap| gap.kind == GapKind::Gap) {
             let (from, to) = (gap.start, gap.start + gap.duration);
@@ -100,11 +103,12 @@ fn coverage(source: &dyn Source, index: usize) -> Result<Coverage, Error> {
             while near.front().is_some_and(|event| event.end() < from) {
                 let event = near.pop_front().expect("there is one");
                 // Of the time between this gap and the one before.
-                coverage.outside += u64::from(event.start > last_end);
+                let between = event.start > last_end && gap.segment == last_segment;
+                coverage.outside += u64::from(between);
             }
-            coverage.events = coverage.events.max(1);
             coverage.add(gap, &near, known.silence_is_known(cpu, from, to));
             last_end = to;
+            last_segment = gap.segment;
         }
     })?;
     failed.map_or(Ok(coverage), Err)
@@ -134,7 +138,10 @@ impl Coverage {
         }
         match (inside.is_empty(), silence_is_known) {
             (false, _) => self.with.add(gap),
-            (true, true) => self.without.add(gap),
+            (true, true) => {
+                self.silent.push(gap.start);
+                self.without.add(gap);
+            }
             (true, false) => self.undecided.add(gap),
         }
     }
@@ -169,6 +176,19 @@ fn show(coverage: &Coverage, wall: u64, ticks_per_us: f64) {
         "  last event to gap's end, us: {}",
         quantiles(&mut coverage.trail.clone(), ticks_per_us)
     );
+    let folded: Vec<String> = TICKS_HZ
+        .iter()
+        .map(|&hz| {
+            format!(
+                "{hz} Hz {:.0}",
+                rayleigh(&coverage.silent, hz, ticks_per_us)
+            )
+        })
+        .collect();
+    println!(
+        "  gaps without an event, folded (2 by chance): {}",
+        folded.join(", ")
+    );
     let mut names: Vec<_> = coverage.by_name.iter().collect();
     names.sort_by_key(|(_, (_, ticks))| std::cmp::Reverse(*ticks));
     for (name, (number, ticks)) in names.iter().take(12) {
@@ -177,6 +197,19 @@ fn show(coverage: &Coverage, wall: u64, ticks_per_us: f64) {
             *ticks as f64 / ticks_per_us
         );
     }
+}
+
+/// What a host's timer may tick at.
+const TICKS_HZ: [f64; 6] = [100.0, 250.0, 300.0, 1000.0, 1024.0, 2000.0];
+
+/// Rayleigh's statistic of times folded at a frequency: 2 on average where there is no such period.
+fn rayleigh(times: &[u64], hz: f64, ticks_per_us: f64) -> f64 {
+    let turn =
+        |&time: &u64| (time as f64 / ticks_per_us / 1e6 * hz).fract() * std::f64::consts::TAU;
+    let sum = times.iter().map(turn).fold((0.0, 0.0), |sum, angle| {
+        (sum.0 + angle.cos(), sum.1 + angle.sin())
+    });
+    2.0 * (sum.0 * sum.0 + sum.1 * sum.1) / times.len().max(1) as f64
 }
 
 /// Smallest, 1 %, 25 %, 50 %, 75 %, 99 %, largest.

@@ -1,7 +1,7 @@
-//! Quanta as comma-separated values, for spreadsheets and scripts that read no Parquet.
+//! Quanta, or kernel events, as comma-separated values, for spreadsheets and scripts that read no Parquet.
 
 use crate::export::{Output, nanoseconds};
-use crate::{Error, Source};
+use crate::{Error, Series, Source};
 use std::io::Write;
 
 /// The first line.
@@ -52,12 +52,58 @@ fn write_series(
     })
 }
 
+/// The first line of kernel events.
+const EVENTS_HEADER: &str = "cpu,start_ns,end_ns,kind,number,name";
+
+/// Writes the kernel events of the CPUs of some series, one CPU after the other, one event a line. Names are in
+/// quotation marks, as a task's may hold a comma; what is no visible character in them is escaped
+/// ([`crate::events::escaped`]).
+///
+/// # Errors
+/// As [`write_csv`].
+///
+/// # Panics
+/// As [`write_csv`].
+pub fn write_events_csv(
+    source: &dyn Source,
+    series: &[usize],
+    output: impl Write,
+) -> Result<(), Error> {
+    let mut output = Output::new(output);
+    output.print(format_args!("{EVENTS_HEADER}\n"));
+    let clock = &source.manifest().clock;
+    let mut written = Vec::new();
+    for &index in series {
+        // Series of one CPU in one recording share its events; of two recordings each has its own.
+        let Series { cpu, origin, .. } = &source.series()[index];
+        if written.contains(&(cpu, origin)) {
+            continue;
+        }
+        written.push((cpu, origin));
+        let cpu = cpu.map_or(String::new(), |cpu| cpu.to_string());
+        let (mut stream, mut events) = (source.events(index)?, Vec::new());
+        while stream.next(&mut events)? {
+            for event in &events {
+                output.print(format_args!(
+                    "{cpu},{},{},{},{},\"{}\"\n",
+                    nanoseconds(clock, event.start),
+                    nanoseconds(clock, event.end()),
+                    event.kind.name(),
+                    event.number,
+                    event.name.replace('"', "\"\"")
+                ));
+            }
+        }
+    }
+    output.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::manifest::Clock;
     use crate::source::InMemory;
-    use crate::{Manifest, Quanta, Quantum, Series};
+    use crate::{EventKind, KernelEvent, Manifest, Quanta, Quantum};
 
     fn source() -> InMemory {
         let mut quanta = Quanta::default();
@@ -102,6 +148,25 @@ mod tests {
             text,
             format!("{HEADER}\n10000,mulss80,100,202,7,1,26,2,2,4\n")
         );
+    }
+
+    #[test]
+    fn events_of_a_cpu_are_written_once() {
+        let mut source = source();
+        source.series.push(source.series[0].clone());
+        let event = KernelEvent {
+            start: 200,
+            duration: 50,
+            kind: EventKind::Task,
+            number: 7,
+            name: "a, \"b\"".into(),
+        };
+        source.events = vec![vec![event.clone()], vec![event]];
+        let mut written = Vec::new();
+        write_events_csv(&source, &[0, 1], &mut written).unwrap();
+        let text = String::from_utf8(written).unwrap();
+        let wanted = "2,100,125,task,7,\"a, \"\"b\"\"\"\n";
+        assert_eq!(text, format!("{EVENTS_HEADER}\n{wanted}"));
     }
 
     #[test]

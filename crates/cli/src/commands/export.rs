@@ -3,7 +3,7 @@
 use crate::output;
 use crate::values;
 use anyhow::{Result, bail};
-use bandscope_recording::csv::write_csv;
+use bandscope_recording::csv::{write_csv, write_events_csv};
 use bandscope_recording::dat::write_dat;
 use bandscope_recording::{Series, Source};
 use clap::{Args, ValueEnum};
@@ -16,6 +16,7 @@ use std::process::ExitCode;
 Examples:
   bandscope export evening.bandscope --format ftq --rate 10kHz --output evening.dat
   bandscope export evening.bandscope --format csv --output evening.csv
+  bandscope export evening.bandscope --format csv --events --output events.csv
 
 The recording itself is Parquet, which DuckDB, Polars and pandas read as it is; see docs/recording-format.md.")]
 pub struct Arguments {
@@ -25,6 +26,9 @@ pub struct Arguments {
     /// `ftq`: `start_ns count` of one series; `csv`: all columns of all series.
     #[arg(long, short, value_enum)]
     format: Format,
+    /// With `csv`: kernel events in place of quanta.
+    #[arg(long)]
+    events: bool,
     /// Only series of this CPU.
     #[arg(long)]
     cpu: Option<u32>,
@@ -56,6 +60,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             "no series is left; there are: {}",
             list(&source, 0..source.series().len())
         ),
+        (Format::Ftq, _) if arguments.events => {
+            bail!("an FTQ file holds no kernel events; --events goes with --format csv")
+        }
+        (Format::Csv, several) if arguments.events => {
+            output::write(arguments.output.as_deref(), |out| {
+                Ok(write_events_csv(&source, several, out)?)
+            })?;
+        }
         (Format::Ftq, &[index]) => output::write(arguments.output.as_deref(), |out| {
             Ok(write_dat(&source, index, out)?)
         })?,

@@ -4,7 +4,7 @@ use super::table::{Page, Paint};
 use crate::numbers;
 use bandscope_analysis::report::Report;
 use bandscope_recording::Manifest;
-use bandscope_recording::manifest::{Clock, Kernel, State};
+use bandscope_recording::manifest::{Clock, EventsState, GapSample, Kernel, State};
 
 pub(super) fn measured(report: &Report, page: &mut Page<'_>) {
     let Some(manifest) = &report.recording else {
@@ -23,6 +23,7 @@ pub(super) fn measured(report: &Report, page: &mut Page<'_>) {
     for kernel in &manifest.kernels {
         entry("kernel", self_test(kernel, &manifest.clock));
     }
+    entry("events", events(manifest));
     entry("run", run(manifest));
     for missing in &manifest.missing {
         let undecided = match missing.leaves_undecided.as_str() {
@@ -98,6 +99,37 @@ fn self_test(kernel: &Kernel, clock: &Clock) -> String {
         (None, _) => text += ", self-test not run",
     }
 
+    text
+}
+
+/// Kernel events: how exact, what they cost, what was lost. Where there are none, `missing` says why.
+fn events(manifest: &Manifest) -> String {
+    let (events, clock) = (&manifest.events, &manifest.clock);
+    if events.state != EventsState::On {
+        return String::new();
+    }
+    let mut text = "recorded by the kernel's tracepoints".to_owned();
+    if let Some(ticks) = events.time_error_ticks.filter(|ticks| ticks.is_finite()) {
+        text += &format!(", times within {}", numbers::duration(clock.ns(ticks)));
+    }
+    if let Some(cost) = &events.cost {
+        let sample = |sample: &GapSample| {
+            format!(
+                "{} of the time in gaps, {} each",
+                numbers::percent(sample.share().unwrap_or(0.0)),
+                numbers::duration(clock.ns(sample.median_gap_ticks as f64))
+            )
+        };
+        text += &format!(
+            "; before the run: {} with them, {} without",
+            sample(&cost.with),
+            sample(&cost.without)
+        );
+    }
+    if !events.lost.is_empty() {
+        let spans = numbers::plural(events.lost.len() as u64, "span", "spans");
+        text += &format!("; {spans} undecided, where some were lost");
+    }
     text
 }
 
