@@ -10,6 +10,7 @@ use crate::gaps::Statistics;
 use crate::helps::Helps;
 use crate::interrupted::Interrupted;
 use crate::ledger::{Account, Books};
+use crate::naming::Namer;
 use crate::origins::Residual;
 use crate::passes::{First, Second};
 use crate::pyramid::{Pyramid, Spectrum};
@@ -96,7 +97,16 @@ fn second_pass(
 fn gap_pass(source: &dyn Source, index: usize, context: &Context) -> Result<Statistics, Error> {
     let mut statistics = Statistics::new();
     if context.gaps_known {
-        source.replay_gaps(index, &mut |gaps| statistics.push(gaps, context))?;
+        let mut namer = Namer::new(source, index)?;
+        let mut failed = None;
+        source.replay_gaps(index, &mut |gaps| {
+            if failed.is_none() {
+                failed = statistics.push(gaps, &mut namer, context).err();
+            }
+        })?;
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
     }
     Ok(statistics)
 }
@@ -126,7 +136,7 @@ fn conclude(
     pass.dwell.finish();
     pass.edges.finish(&gaps.events);
     let best = survey.best.map(|best| best.0);
-    let account = Account::close(totals, books, gaps.causes(), best, context);
+    let account = Account::close(totals, books, &gaps.causes(), best, context);
     let seen = Seen {
         stays: (0..survey.modes.len())
             .map(|band| pass.dwell.stays(band))
@@ -218,7 +228,7 @@ fn all_signals(
     let unit =
         (totals.gap_ticks as f64 - account.lost_to_gaps() as f64) / totals.gaps.max(1) as f64;
     let folded = pass.kept.folded();
-    let mut signals = signals::in_gaps(&gaps.events, &totals.extents, unit.max(0.0), context);
+    let mut signals = signals::in_gaps(gaps, &totals.extents, unit.max(0.0), context);
     signals.extend(signals::in_residual(
         residual,
         folded,

@@ -5,11 +5,13 @@
 
 use crate::context::Context;
 use crate::distribution::Distribution;
+use crate::naming::{Key, Namer};
 use crate::report;
 use crate::totals::Totals;
-use bandscope_recording::{Gap, GapKind};
+use bandscope_recording::{Error, Gap, GapKind};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
 
 /// Gaps that a picture marks.
 pub const MARKS: usize = 64;
@@ -20,7 +22,10 @@ pub const EVENTS: usize = 65_536;
 /// Percentiles that the report states.
 const PERCENTS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0];
 
-/// Number and time of the gaps of one cause.
+/// Causes that the report lists.
+const CAUSES: usize = 64;
+
+/// Number and time of some gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     /// Number.
@@ -29,36 +34,44 @@ pub struct Sum {
     pub ticks: u128,
 }
 
-/// Sums by key of `gaps_ns`.
-pub type Causes = BTreeMap<String, Sum>;
+/// What the gaps of one cause come to. A gap may have several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cause {
+    /// Gaps in which it took part.
+    pub number: u64,
+    /// Gaps whose unit of work is in its time.
+    pub units: u64,
+    /// Its time in all of them, ticks.
+    pub ticks: u128,
+    /// Its longest part of one gap, ticks.
+    pub longest: u64,
+}
 
-/// Start and duration of a gap, ticks.
+/// Sums by key of `gaps_ns`.
+pub type Causes = BTreeMap<String, Cause>;
+
+/// Start and duration of a gap, ticks, and what it was for the most part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Ticks since the recording's origin.
     pub start: u64,
     /// Ticks.
     pub duration: u64,
-}
-
-/// The key of `gaps_ns` that a gap is booked under. Kernel events, where they are recorded, will name more.
-pub fn cause(gap: &Gap) -> &'static str {
-    match gap.preempted {
-        Some(true) => "preempted",
-        _ => "unnamed",
-    }
+    /// The cause with the largest part of it, among [`Statistics::names`].
+    pub cause: Key,
 }
 
 /// Statistics of the gaps of one series.
 #[derive(Clone, Debug)]
 pub struct Statistics {
-    causes: Causes,
+    causes: Vec<Cause>,
+    names: Vec<Arc<str>>,
     preemption_known: bool,
     preempted: u64,
     durations: Distribution,
     /// By factor of two of the duration in ns.
     by_size: [Sum; 64],
-    longest: BinaryHeap<Reverse<(u64, u64, &'static str)>>,
+    longest: BinaryHeap<Reverse<(u64, u64, Key)>>,
     /// The first [`EVENTS`] gaps.
     pub events: Vec<Event>,
 }
@@ -67,7 +80,8 @@ impl Statistics {
     /// Nothing seen yet.
     pub fn new() -> Statistics {
         Statistics {
-            causes: Causes::new(),
+            causes: Vec::new(),
+            names: Vec::new(),
             preemption_known: false,
             preempted: 0,
             durations: Distribution::new(3),
@@ -78,17 +92,17 @@ impl Statistics {
     }
 
     /// Takes some gaps in order of time; checkpoints are none.
-    pub fn push(&mut self, gaps: &[Gap], context: &Context) {
+    ///
+    /// # Errors
+    /// If the events that name them cannot be read.
+    pub fn push(
+        &mut self,
+        gaps: &[Gap],
+        namer: &mut Namer<'_>,
+        context: &Context,
+    ) -> Result<(), Error> {
         for gap in gaps.iter().filter(|gap| gap.kind == GapKind::Gap) {
-            let name = cause(gap);
-            // A name is allocated once for each cause, not for each gap.
-            if !self.causes.contains_key(name) {
-                self.causes.insert(name.to_owned(), Sum::default());
-            }
-            if let Some(sum) = self.causes.get_mut(name) {
-                sum.number += 1;
-                sum.ticks += u128::from(gap.duration);
-            }
+            let cause = self.book(gap, namer)?;
             self.preemption_known |= gap.preempted.is_some();
             self.preempted += u64::from(gap.preempted == Some(true));
             self.durations.record(gap.duration, 1);
@@ -96,7 +110,7 @@ impl Statistics {
                 [(context.ns(gap.duration as f64).max(1.0) as u64).ilog2() as usize];
             size.number += 1;
             size.ticks += u128::from(gap.duration);
-            let mark = Reverse((gap.duration, gap.start, name));
+            let mark = Reverse((gap.duration, gap.start, cause));
             // The heap's top is the shortest that is kept; most gaps are shorter still.
             if self.longest.len() < MARKS {
                 self.longest.push(mark);
@@ -107,14 +121,52 @@ impl Statistics {
                 self.events.push(Event {
                     start: gap.start,
                     duration: gap.duration,
+                    cause,
                 });
             }
         }
+        Ok(())
+    }
+
+    /// Books a gap to its causes; the one with the largest part.
+    fn book(&mut self, gap: &Gap, namer: &mut Namer<'_>) -> Result<Key, Error> {
+        let shares = namer.split(gap)?;
+        let main = shares.iter().max_by_key(|share| share.ticks);
+        let main = main.map_or(0, |share| share.key);
+        for (place, share) in shares.iter().enumerate() {
+            let index = share.key as usize;
+            if index >= self.causes.len() {
+                self.causes.resize(index + 1, Cause::default());
+            }
+            let cause = &mut self.causes[index];
+            cause.number += 1;
+            cause.units += u64::from(place == 0);
+            cause.ticks += u128::from(share.ticks);
+            cause.longest = cause.longest.max(share.ticks);
+        }
+        // Names are few, and come up one by one.
+        for key in self.names.len()..self.causes.len() {
+            self.names.push(namer.name(key as Key).clone());
+        }
+        Ok(main)
+    }
+
+    /// Names of the causes, by their number.
+    pub fn names(&self) -> &[Arc<str>] {
+        &self.names
     }
 
     /// Sums by cause.
-    pub fn causes(&self) -> &Causes {
-        &self.causes
+    pub fn causes(&self) -> Causes {
+        let names = self.names.iter().map(|name| name.to_string());
+        let all = names.zip(self.causes.iter().copied());
+        all.filter(|(_, cause)| cause.number > 0).collect()
+    }
+
+    fn name(&self, key: Key) -> String {
+        self.names
+            .get(key as usize)
+            .map_or_else(|| "unnamed".to_owned(), |name| name.to_string())
     }
 
     /// Gaps whose details were recorded.
@@ -148,8 +200,39 @@ impl Statistics {
             preempted: self.preemption_known.then_some(self.preempted),
             percentiles: self.percentiles(context),
             longest: self.longest(origin, context),
+            causes: self.by_cause(lost, totals, context),
             histogram: self.histogram(context),
         }
+    }
+
+    /// What each cause took, the costliest first.
+    fn by_cause(&self, lost: i128, totals: &Totals, context: &Context) -> Vec<report::Cause> {
+        let booked = crate::ledger::by_cause(lost, totals, &self.causes());
+        let seconds = context.seconds(totals.wall as f64);
+        let mut causes: Vec<report::Cause> = self
+            .causes()
+            .into_iter()
+            .map(|(name, cause)| report::Cause {
+                number: cause.number,
+                per_second: if seconds > 0.0 {
+                    cause.number as f64 / seconds
+                } else {
+                    0.0
+                },
+                lost_ns: context
+                    .ns(booked.get(&name).copied().unwrap_or(0) as f64)
+                    .round() as u64,
+                longest_ns: context.ns(cause.longest as f64),
+                cause: name,
+            })
+            .collect();
+        causes.sort_by(|a, b| {
+            b.lost_ns
+                .cmp(&a.lost_ns)
+                .then_with(|| a.cause.cmp(&b.cause))
+        });
+        causes.truncate(CAUSES);
+        causes
     }
 
     fn percentiles(&self, context: &Context) -> Vec<report::Percentile> {
@@ -174,7 +257,7 @@ impl Statistics {
             .map(|(duration, start, cause)| report::LongGap {
                 at_s: context.seconds(start.saturating_sub(origin) as f64),
                 ns: context.ns(duration as f64),
-                cause: cause.to_owned(),
+                cause: self.name(cause),
             })
             .collect()
     }
@@ -188,7 +271,7 @@ impl Statistics {
             .map(|(duration, start, cause)| crate::pyramid::GapMark {
                 at_s: context.seconds(start.saturating_sub(origin) as f64),
                 ns: context.ns(duration as f64),
-                cause: cause.to_owned(),
+                cause: self.name(cause),
             })
             .collect()
     }

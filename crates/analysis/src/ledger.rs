@@ -163,7 +163,7 @@ fn whole(ticks: f64) -> i128 {
 
 /// Splits `lost` over the causes by what their gaps lasted, less the same unit each; what no detailed gap accounts for
 /// is `unnamed`.
-fn by_cause(lost: i128, totals: &Totals, causes: &Causes) -> BTreeMap<String, i128> {
+pub fn by_cause(lost: i128, totals: &Totals, causes: &Causes) -> BTreeMap<String, i128> {
     let mut booked = BTreeMap::new();
     if lost == 0 {
         return booked;
@@ -171,12 +171,7 @@ fn by_cause(lost: i128, totals: &Totals, causes: &Causes) -> BTreeMap<String, i1
     let unit = ((totals.gap_ticks as f64 - lost as f64) / totals.gaps.max(1) as f64).max(0.0);
     let losses: Vec<(&String, f64)> = causes
         .iter()
-        .map(|(cause, sum)| {
-            (
-                cause,
-                (sum.ticks as f64 - sum.number as f64 * unit).max(0.0),
-            )
-        })
+        .map(|(cause, sum)| (cause, (sum.ticks as f64 - sum.units as f64 * unit).max(0.0)))
         .collect();
     let claimed: f64 = losses.iter().map(|(_, loss)| loss).sum();
     let scale = if claimed > lost as f64 {

@@ -40,6 +40,7 @@ mod ledger;
 pub mod levels;
 mod limits;
 mod mixture;
+mod naming;
 mod origins;
 pub mod passes;
 mod power;

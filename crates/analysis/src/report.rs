@@ -149,6 +149,8 @@ pub struct Signal {
     pub harmonics: u32,
     /// `gaps` or `residual`: in which signal it was found.
     pub seen_in: &'static str,
+    /// Key of `gaps_ns` of the gaps that have this period, where kernel events name them.
+    pub cause: Option<String>,
 }
 
 /// Statistics of the gaps of a series.
@@ -170,8 +172,25 @@ pub struct Gaps {
     pub percentiles: Vec<Percentile>,
     /// The longest, longest first, at most 16.
     pub longest: Vec<LongGap>,
+    /// What they were, the costliest first, at most 64; their `lost_ns` add up to that of all gaps but for rounding.
+    pub causes: Vec<Cause>,
     /// Number and time of gaps by duration, bins of a factor of two from 2^k to 2^(k+1) ns.
     pub histogram: Vec<GapBin>,
+}
+
+/// What took some of the gaps' time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Cause {
+    /// Key of `gaps_ns` under which it is booked.
+    pub cause: String,
+    /// Gaps in which it took part; one gap may have several causes.
+    pub number: u64,
+    /// Those per second of wall time.
+    pub per_second: f64,
+    /// Time lost to it, as in the ledger.
+    pub lost_ns: u64,
+    /// Its longest part of one gap.
+    pub longest_ns: f64,
 }
 
 /// A percentile of gap durations.

@@ -10,8 +10,9 @@ use crate::context::Context;
 use crate::events::{self, Train};
 use crate::fold::Folded;
 use crate::follow::Lines;
-use crate::gaps::Event;
+use crate::gaps::{Event, Statistics};
 use crate::kept::Kept;
+use crate::naming::Key;
 use crate::origins::apparent;
 use crate::pyramid::Spectrum;
 use crate::report::Signal;
@@ -27,12 +28,63 @@ const BEAT: f64 = 1e-6;
 const BEATS: u32 = 4;
 /// Uncertainties on each side within which a line's frequency is looked for again.
 const REACH: f64 = 5.0;
+/// Causes whose gaps are searched by themselves, gaps that it takes, and harmonics of what is found there that are nothing new among all
+/// gaps.
+const CAUSES: usize = 4;
+const FEWEST_OF_A_CAUSE: usize = 64;
+const HARMONICS_OF_A_CAUSE: u32 = 8;
 /// Lines of a series that are followed.
 const FOLLOWED: usize = 8;
 
-/// Signals in the times of gaps.
+/// Signals in the times of gaps: of those of each frequent cause, where kernel events name them, and of all together.
 pub fn in_gaps(
-    events: &[Event],
+    gaps: &Statistics,
+    segments: &[(u64, u64)],
+    unit: f64,
+    context: &Context,
+) -> Vec<Signal> {
+    let mut signals: Vec<Signal> = Vec::new();
+    for cause in frequent_causes(gaps) {
+        let mine = |event: &&Event| event.cause == cause;
+        let name = gaps.names()[cause as usize].to_string();
+        let found = periods(gaps.events.iter().filter(mine), segments, unit, context);
+        signals.extend(found.into_iter().map(|signal| Signal {
+            cause: Some(name.clone()),
+            ..signal
+        }));
+    }
+    // What one cause does by itself it does among all.
+    let found = periods(gaps.events.iter(), segments, unit, context);
+    let known = signals.clone();
+    signals.extend(found.into_iter().filter(|signal| {
+        !known.iter().any(|known| {
+            let tolerance = SAME * signal.uncertainty_hz.hypot(known.uncertainty_hz);
+            let tolerance = tolerance.max(1e-4 * known.frequency_hz);
+            (1..=HARMONICS_OF_A_CAUSE)
+                .map(f64::from)
+                .any(|h| (signal.frequency_hz - h * known.frequency_hz).abs() <= h * tolerance)
+        })
+    }));
+    signals
+}
+
+/// The causes with the most gaps, where kernel events name any.
+fn frequent_causes(gaps: &Statistics) -> Vec<Key> {
+    let mut numbers = vec![0usize; gaps.names().len()];
+    for event in &gaps.events {
+        numbers[event.cause as usize] += 1;
+    }
+    let named = |key: &usize| !matches!(&*gaps.names()[*key], "unnamed" | "preempted");
+    let mut keys: Vec<usize> = (0..numbers.len()).filter(named).collect();
+    keys.retain(|&key| numbers[key] >= FEWEST_OF_A_CAUSE);
+    keys.sort_by_key(|&key| std::cmp::Reverse(numbers[key]));
+    keys.truncate(CAUSES);
+    keys.into_iter().map(|key| key as Key).collect()
+}
+
+/// Periods in some gaps.
+fn periods<'a>(
+    events: impl Iterator<Item = &'a Event> + Clone,
     segments: &[(u64, u64)],
     unit: f64,
     context: &Context,
@@ -42,9 +94,8 @@ pub fn in_gaps(
     };
     let seconds = |ticks: u64| context.seconds(ticks.saturating_sub(origin) as f64);
     let train = Train {
-        times: events.iter().map(|event| seconds(event.start)).collect(),
+        times: events.clone().map(|event| seconds(event.start)).collect(),
         losses: events
-            .iter()
             .map(|event| context.ns((event.duration as f64 - unit).max(0.0)))
             .collect(),
         segments: segments
@@ -64,6 +115,7 @@ pub fn in_gaps(
             p_value: found.log_p.exp().max(SMALLEST_P),
             harmonics: found.harmonics,
             seen_in: "gaps",
+            cause: None,
         })
         .collect()
 }
@@ -90,6 +142,7 @@ pub fn in_residual(
             p_value: folded.log_p.exp().max(SMALLEST_P),
             harmonics: 1,
             seen_in: "residual",
+            cause: None,
         });
     }
     for comb in residual_search(spectrum).run() {
@@ -110,6 +163,7 @@ pub fn in_residual(
             p_value: comb.log_p.exp().max(SMALLEST_P),
             harmonics: comb.harmonics,
             seen_in: "residual",
+            cause: None,
         });
     }
     signals

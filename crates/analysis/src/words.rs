@@ -31,6 +31,22 @@ pub(crate) fn frequency(hertz: f64, uncertainty: f64) -> String {
     format!("{hertz:.*} Hz", digits as usize)
 }
 
+/// A key of `gaps_ns` as the subject of a sentence.
+pub(crate) fn cause(key: &str) -> String {
+    match key.split_once(':') {
+        Some(("irq", name)) => format!("Interrupts of {name}"),
+        Some(("softirq", name)) => format!("Softirqs of kind {name}"),
+        Some(("task", name)) => format!("The task {name}"),
+        Some(("exception", name)) => format!("Exceptions ({name})"),
+        _ => match key {
+            "tick" => "The timer tick".to_owned(),
+            "nmi" => "Non-maskable interrupts".to_owned(),
+            "host" => "The host".to_owned(),
+            _ => "Something".to_owned(),
+        },
+    }
+}
+
 /// A rate without digits that say nothing.
 pub(crate) fn rate(hertz: f64) -> String {
     format!("{} Hz", (hertz * 1e3).round() / 1e3)

@@ -17,7 +17,9 @@ mod moving_edges;
 mod periodic_interference;
 mod quantisation;
 mod sampling_artefact;
+mod stolen_time;
 mod sub_loop_mixture;
+mod time_away;
 mod warm_up;
 
 use crate::alternation::Pattern;
@@ -109,6 +111,8 @@ const PHENOMENA: &[Phenomenon] = &[
     alternating_bands::PHENOMENON,
     moving_edges::PHENOMENON,
     migration::PHENOMENON,
+    stolen_time::PHENOMENON,
+    time_away::PHENOMENON,
     edge_pairs::PHENOMENON,
     periodic_interference::PHENOMENON,
     alias::PHENOMENON,

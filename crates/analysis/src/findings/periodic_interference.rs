@@ -47,30 +47,36 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
     Finding {
         kind: "periodic-interference",
         series: vec![case.index],
-        // Which interrupt it is only counters or kernel events decide.
-        certainty: if sampled || signal.ns_per_event < SHORTEST_NS {
+        // Which interrupt it is only kernel events decide.
+        certainty: if signal.cause.is_some() {
+            Certainty::Certain
+        } else if sampled || signal.ns_per_event < SHORTEST_NS {
             Certainty::Possible
         } else {
             Certainty::Likely
         },
         summary: format!(
-            "Something takes {} from {} at {}, {} of its time.",
+            "{} takes {} from {} at {}, {} of its time.",
+            words::cause(signal.cause.as_deref().unwrap_or_default()),
             words::duration(signal.ns_per_event),
             name(case.series),
             words::frequency(signal.frequency_hz, signal.uncertainty_hz),
             words::percent(share(signal)),
         ),
         evidence: [
-            ("frequency_hz", Evidence::Number(signal.frequency_hz)),
-            ("uncertainty_hz", Evidence::Number(signal.uncertainty_hz)),
-            ("ns_per_event", Evidence::Number(signal.ns_per_event)),
+            ("cause", signal.cause.clone().map(Evidence::Text)),
+            ("frequency_hz", Some(Evidence::Number(signal.frequency_hz))),
+            ("uncertainty_hz", Some(Evidence::Number(signal.uncertainty_hz))),
+            ("ns_per_event", Some(Evidence::Number(signal.ns_per_event))),
         ]
-        .into(),
-        next_step: Some(if sampled {
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value?)))
+        .collect(),
+        next_step: signal.cause.is_none().then(|| if sampled {
             "bandscope record --rate 10000,7777: an external signal keeps its frequency at both rates".to_owned()
         } else {
             format!(
-                "perf stat -C {} -e 'irq_vectors:*,irq:*' sleep 10: an interrupt at this rate is its cause",
+                "bandscope record --cpus {} --trace on: kernel events name what has this period",
                 cpu(case.series)
             )
         }),

@@ -120,5 +120,6 @@ fn own_period(series: &mut Series, period: usize, ns_per_event: f64, log_p: f64)
         p_value: log_p.exp().max(SMALLEST_P),
         harmonics: 1,
         seen_in: "residual",
+        cause: None,
     });
 }

@@ -13,7 +13,8 @@ use proptest::prelude::*;
 /// at keys that may be `null`.
 fn assert_finite(report: &Report) {
     fn walk(path: &str, value: &serde_json::Value) {
-        const NULLABLE: [&str; 15] = [
+        const NULLABLE: [&str; 16] = [
+            "cause",
             "band",
             "cpu",
             "error_ppm",

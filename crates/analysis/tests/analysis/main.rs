@@ -4,6 +4,7 @@ mod anything;
 mod edges;
 mod generated;
 mod limits;
+mod naming;
 mod published;
 mod signals;
 mod support;

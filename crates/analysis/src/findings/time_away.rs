@@ -1,0 +1,84 @@
+//! `time-away`: what took the CPU away, by cause: gaps that kernel events name, and that are no period of their own.
+//!
+//! The ledger has all causes; a finding is one that takes a noticeable share and is not said already.
+
+use super::{Case, Phenomenon, cpu, name, number};
+use crate::report::{Cause, Certainty, Evidence, Finding, Signal};
+use crate::words;
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "time-away",
+    recognise,
+    same: &[("cause", 0.0)],
+    settle: |_, _| true,
+    consequence: |finding, _| number(finding, "share"),
+};
+
+/// Share of the time from which on a cause is worth a sentence, and causes that get one.
+const NOTICEABLE: f64 = 1e-4;
+const MOST: usize = 3;
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let Some(gaps) = &case.series.gaps else {
+        return Vec::new();
+    };
+    let wall = (case.series.ledger.wall_ns as f64).max(1.0);
+    // A period of a cause says more.
+    let said = |cause: &&Cause| {
+        let is_its = |signal: &Signal| {
+            signal.cause.as_deref() == Some(&cause.cause)
+                && signal.frequency_hz * signal.ns_per_event / 1e9 * wall
+                    > 0.5 * cause.lost_ns as f64
+        };
+        case.series.signals.iter().any(is_its)
+    };
+    gaps.causes
+        .iter()
+        .filter(|cause| !matches!(&*cause.cause, "host" | "unnamed" | "preempted"))
+        .filter(|cause| cause.lost_ns as f64 / wall >= NOTICEABLE)
+        .filter(|cause| !said(cause))
+        .take(MOST)
+        .map(|cause| finding(case, cause, cause.lost_ns as f64 / wall))
+        .collect()
+}
+
+fn finding(case: Case<'_>, cause: &Cause, share: f64) -> Finding {
+    Finding {
+        kind: "time-away",
+        series: vec![case.index],
+        // The kernel said so.
+        certainty: Certainty::Certain,
+        summary: format!(
+            "{} took {} of the time of {}: {:.1} gaps a second, up to {}.",
+            words::cause(&cause.cause),
+            words::percent(share),
+            name(case.series),
+            cause.per_second,
+            words::duration(cause.longest_ns),
+        ),
+        evidence: [
+            ("cause", Evidence::Text(cause.cause.clone())),
+            ("share", Evidence::Number(share)),
+            ("lost_ns", Evidence::Number(cause.lost_ns as f64)),
+            ("per_second", Evidence::Number(cause.per_second)),
+            ("longest_ns", Evidence::Number(cause.longest_ns)),
+        ]
+        .into(),
+        next_step: next_step(case, &cause.cause),
+    }
+}
+
+/// What moves it away.
+fn next_step(case: Case<'_>, cause: &str) -> Option<String> {
+    let cpu = cpu(case.series);
+    let (kind, _) = cause.split_once(':')?;
+    match kind {
+        "task" => Some(format!(
+            "taskset, or a cpuset without CPU {cpu}, keeps tasks away; isolcpus={cpu} at boot keeps away those that nobody placed"
+        )),
+        "irq" => Some(format!(
+            "/proc/irq/*/smp_affinity_list without CPU {cpu} sends interrupts of devices elsewhere"
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,282 @@
+//! What a gap was: its time, split over the kernel events that lie in it.
+//!
+//! Gaps are pushed and events pulled, both in order of time, so that a recording of hours needs no memory for them
+//! ([`bandscope_recording::Source::events`]). METHOD's order of certainty: an event that lies in the gap names it; else a
+//! preemption that the kernel reported; else, where events were recorded and none was lost, it was the host, because whatever
+//! this kernel does begins with an event.
+
+use bandscope_recording::{
+    Error, EventKind, EventStream, Gap, KernelEvent, Series, Source, manifest,
+};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// How far the kernel's time may reach beyond its events, in nanoseconds: from the interruption to the first tracepoint, from one event to
+/// the next, from the last tracepoint to the next instruction of the loop. What is longer happened outside of this kernel.
+const ENTRY_NS: f64 = 5_000.0;
+
+/// Number of a cause, in the order in which causes came up.
+pub type Key = u32;
+
+/// Time of one gap that is booked to one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The cause.
+    pub key: Key,
+    /// Ticks.
+    pub ticks: u64,
+}
+
+/// Names gaps, in order of time.
+pub struct Namer<'a> {
+    events: Box<dyn EventStream + 'a>,
+    known: &'a manifest::Events,
+    cpu: Option<u32>,
+    /// Error of the events' times, and [`ENTRY_NS`], in ticks.
+    error: u64,
+    entry: u64,
+    /// Events that were pulled and not yet handed on, last first.
+    batch: Vec<KernelEvent>,
+    /// Events that may lie in the gap at hand or in a later one.
+    window: VecDeque<KernelEvent>,
+    keys: Keys,
+    shares: Vec<Share>,
+    inside: Vec<Span>,
+}
+
+/// The causes that came up.
+#[derive(Debug, Default)]
+struct Keys {
+    names: Vec<Arc<str>>,
+    known: HashMap<(EventKind, Arc<str>), Key>,
+    plain: HashMap<&'static str, Key>,
+}
+
+/// An event, cut to a gap.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    from: u64,
+    to: u64,
+    key: Key,
+}
+
+impl<'a> Namer<'a> {
+    /// For the gaps of series `index`.
+    ///
+    /// # Errors
+    /// If the events cannot be read.
+    pub fn new(source: &'a dyn Source, index: usize) -> Result<Namer<'a>, Error> {
+        let series: &Series = &source.series()[index];
+        let known = source.events_known(index);
+        let ticks_per_ns = source.manifest().clock.ticks_per_ns;
+        Ok(Namer {
+            events: source.events(index)?,
+            known,
+            cpu: series.cpu,
+            error: known.time_error_ticks.unwrap_or(0.0).max(0.0).ceil() as u64,
+            entry: (ENTRY_NS * ticks_per_ns) as u64,
+            batch: Vec::new(),
+            window: VecDeque::new(),
+            keys: Keys::default(),
+            shares: Vec::new(),
+            inside: Vec::new(),
+        })
+    }
+
+    /// The name of a cause: a key of `gaps_ns`.
+    pub fn name(&self, key: Key) -> &Arc<str> {
+        &self.keys.names[key as usize]
+    }
+
+    /// What the time of a gap is booked to; the shares add up to its duration. The first one holds the unit of work that the gap is in.
+    ///
+    /// # Errors
+    /// If the events cannot be read.
+    pub fn split(&mut self, gap: &Gap) -> Result<&[Share], Error> {
+        let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
+        self.advance(from, to)?;
+        self.shares.clear();
+        self.cut(from, to);
+        if self.inside.is_empty() {
+            let key = self.silent(gap, from, to);
+            self.shares.push(Share {
+                key,
+                ticks: gap.duration,
+            });
+        } else {
+            self.split_over_events(from, to);
+        }
+        Ok(&self.shares)
+    }
+
+    /// Pulls events until all that can lie in a gap are in the window, and forgets those before it.
+    fn advance(&mut self, from: u64, to: u64) -> Result<(), Error> {
+        self.window
+            .retain(|event| event.end().saturating_add(self.error) >= from);
+        let last = to.saturating_add(self.error);
+        loop {
+            if self.batch.is_empty() {
+                if !self.events.next(&mut self.batch)? {
+                    return Ok(());
+                }
+                self.batch.reverse();
+            }
+            while let Some(event) = self.batch.pop() {
+                if event.start > last {
+                    self.batch.push(event);
+                    return Ok(());
+                }
+                if event.end().saturating_add(self.error) >= from {
+                    self.window.push_back(event);
+                }
+            }
+        }
+    }
+
+    /// The events of the window as far as they lie in the gap. What lies beside it by no more than the error of the clocks is moved
+    /// into it.
+    fn cut(&mut self, from: u64, to: u64) {
+        self.inside.clear();
+        for event in &self.window {
+            let (start, end) = (event.start, event.end());
+            if start > to.saturating_add(self.error) {
+                continue;
+            }
+            let key = self.keys.of_event(event);
+            let early = from.saturating_sub(start);
+            let late = end.saturating_sub(to);
+            let (start, end) = if early > 0 && early <= self.error {
+                (start + early, end + early)
+            } else if late > 0 && late <= self.error {
+                (start.saturating_sub(late), end - late)
+            } else {
+                (start, end)
+            };
+            self.inside.push(Span {
+                from: start.clamp(from, to),
+                to: end.clamp(from, to),
+                key,
+            });
+        }
+        // Moving them may have changed their order; what holds another one comes before it.
+        self.inside
+            .sort_by_key(|span| (span.from, std::cmp::Reverse(span.to)));
+    }
+
+    /// Nothing of the kernel's happened.
+    fn silent(&mut self, gap: &Gap, from: u64, to: u64) -> Key {
+        let known = self
+            .cpu
+            .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
+        self.keys.plain(match gap.preempted {
+            Some(true) => "preempted",
+            _ if known => "host",
+            _ => "unnamed",
+        })
+    }
+
+    /// Each instant belongs to the innermost event. What none covers belongs to the first, which brought the kernel in, as far as
+    /// that can be; longer stretches are the host's.
+    fn split_over_events(&mut self, from: u64, to: u64) {
+        let spans = std::mem::take(&mut self.inside);
+        let first = spans[0].key;
+        self.shares.push(Share {
+            key: first,
+            ticks: 0,
+        });
+        let (mut at, mut entry, mut outside) = (from, 0, 0);
+        let mut open: Vec<Span> = Vec::new();
+        // Events begin in order, and lie within one another.
+        for &span in &spans {
+            while let Some(&innermost) = open.last().filter(|innermost| innermost.to <= span.from) {
+                self.book(innermost.key, innermost.to.saturating_sub(at));
+                at = at.max(innermost.to);
+                open.pop();
+            }
+            let before = span.from.saturating_sub(at);
+            match open.last() {
+                Some(around) => {
+                    let key = around.key;
+                    self.book(key, before);
+                }
+                None => {
+                    entry += before.min(self.entry);
+                    outside += before - before.min(self.entry);
+                }
+            }
+            at = at.max(span.from);
+            open.push(span);
+        }
+        while let Some(innermost) = open.pop() {
+            self.book(innermost.key, innermost.to.saturating_sub(at));
+            at = at.max(innermost.to);
+        }
+        let after = to.saturating_sub(at);
+        entry += after.min(self.entry);
+        outside += after - after.min(self.entry);
+        self.book(first, entry);
+        if outside > 0 {
+            let known = self
+                .cpu
+                .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
+            let key = self.keys.plain(if known { "host" } else { "unnamed" });
+            self.book(key, outside);
+        }
+        self.inside = spans;
+    }
+
+    fn book(&mut self, key: Key, ticks: u64) {
+        if ticks == 0 {
+            return;
+        }
+        match self.shares.iter_mut().find(|share| share.key == key) {
+            Some(share) => share.ticks += ticks,
+            None => self.shares.push(Share { key, ticks }),
+        }
+    }
+}
+
+impl Keys {
+    fn of_event(&mut self, event: &KernelEvent) -> Key {
+        // An interrupt may come without its name where tracing began inside of it.
+        let known = (event.kind, event.name.clone());
+        if let Some(&key) = self.known.get(&known) {
+            return key;
+        }
+        let key = self.number(cause(event));
+        self.known.insert(known, key);
+        key
+    }
+
+    fn plain(&mut self, name: &'static str) -> Key {
+        if let Some(&key) = self.plain.get(name) {
+            return key;
+        }
+        let key = self.number(name.into());
+        self.plain.insert(name, key);
+        key
+    }
+
+    fn number(&mut self, name: Arc<str>) -> Key {
+        let known = self.names.iter().position(|one| *one == name);
+        known.unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        }) as Key
+    }
+}
+
+/// The key of `gaps_ns` under which an event is booked.
+fn cause(event: &KernelEvent) -> Arc<str> {
+    let name = &event.name;
+    match event.kind {
+        // The tick of x86, and of the generic timer, which is a device to the kernel.
+        EventKind::Vector if &**name == "local_timer" => "tick".into(),
+        EventKind::Interrupt if &**name == "arch_timer" => "tick".into(),
+        EventKind::Vector | EventKind::Interrupt => format!("irq:{name}").into(),
+        EventKind::Softirq => format!("softirq:{name}").into(),
+        EventKind::Task => format!("task:{name}").into(),
+        EventKind::Exception => format!("exception:{name}").into(),
+        EventKind::Nmi => "nmi".into(),
+    }
+}
