@@ -76,7 +76,7 @@ impl Signal {
             // SAFETY: as above.
             it_value: unsafe { std::mem::zeroed() },
         };
-        when.it_value.tv_sec = now.tv_sec as libc::time_t + (at / 1_000_000_000) as libc::time_t;
+        when.it_value.tv_sec = now.tv_sec + (at / 1_000_000_000) as i64;
         when.it_value.tv_nsec = (at % 1_000_000_000) as libc::c_long;
         // SAFETY: the timer is this one's own; the kernel reads `when`, which lives through the call.
         let refused = unsafe {
