@@ -127,7 +127,9 @@ impl Trace {
     /// # Errors
     /// One line: what the kernel refuses.
     pub fn switch(&self, on: bool) -> Result<(), String> {
-        for event in self.cpus.iter().flat_map(|cpu| &cpu.events) {
+        // Ends before beginnings, as the catalogue has them the other way round: what is under way at that moment then
+        // lacks its beginning at the start, and its end at the end, and is known to.
+        for event in self.cpus.iter().flat_map(|cpu| cpu.events.iter().rev()) {
             open::switch(event, on)
                 .map_err(|error| format!("cannot switch a tracepoint: {error}"))?;
         }

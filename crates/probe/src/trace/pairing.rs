@@ -171,12 +171,14 @@ impl Pairing {
     }
 
     fn enter(&mut self, time: u64, kind: EventKind, number: u32, name: Arc<str>) {
-        let stale = self
-            .frames
-            .first()
-            .is_some_and(|first| time.saturating_sub(first.start) > LONGEST_NS);
-        if stale || self.frames.len() >= DEEPEST {
+        let old = |frame: &Frame| time.saturating_sub(frame.start) > LONGEST_NS;
+        if self.frames.first().is_some_and(old) || self.frames.len() >= DEEPEST {
             self.drop_frames(0, time);
+        }
+        // Nothing lies within itself: the end of the one before was not recorded.
+        let same = |frame: &Frame| (frame.kind, frame.number) == (kind, number);
+        if let Some(place) = self.frames.iter().position(same) {
+            self.drop_frames(place, time);
         }
         self.frames.push(Frame {
             start: time,

@@ -112,6 +112,18 @@ fn an_end_without_its_beginning_is_no_interval() {
 }
 
 #[test]
+fn a_beginning_without_its_end_holds_nothing() {
+    let (intervals, spans) = pair(&[
+        (10, OWN, enter(1)),
+        (20, OWN, enter(2)),
+        (30, OWN, enter(1)),
+        (40, OWN, exit(1)),
+    ]);
+    assert_eq!(intervals, [(30, 40, 1)]);
+    assert_eq!(spans, [(10, 30)]);
+}
+
+#[test]
 fn what_a_loss_covers_is_undecided_from_what_was_open_on() {
     let mut pairing = Pairing::new(OWN);
     pairing.push(10, OWN, enter(1));
