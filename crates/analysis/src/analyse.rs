@@ -17,7 +17,9 @@ use crate::pyramid::{Pyramid, Spectrum};
 use crate::quantisation::Quantisation;
 use crate::report::{self, Report};
 use crate::survey::Survey;
-use crate::{Analysis, Error, fraction, limits, mixture, origins, signals, verdict, warnings};
+use crate::{
+    Analysis, Error, fraction, limits, mixture, origins, pace_split, signals, verdict, warnings,
+};
 use bandscope_recording::Source;
 
 /// Analyses every series of `source`; `inputs` is what the user named, for the report.
@@ -294,6 +296,7 @@ fn assemble(
     {
         seen.aliases = aliases;
     }
+    pace_split::settle(&mut series, manifest);
     let mut report = Report {
         schema: report::SCHEMA,
         inputs: inputs.to_vec(),

@@ -17,11 +17,13 @@ const FEWEST: usize = 32;
 const SEARCHED: usize = 2048;
 /// Combs that are tested on the event times for each period.
 const CANDIDATES: usize = 2;
-/// A fundamental is lower by a whole number up to this, if the H-test is better by more than this share and this much:
-/// a true fundamental has harmonics between those of its multiple, a false one has noise there.
+/// A fundamental may be lower or higher than what was found by a whole number up to this; a line belongs to it that has this share of the
+/// strongest line's power.
 const LOWER: u32 = 8;
-const LOWER_SHARE: f64 = 0.02;
-const LOWER_H: f64 = 40.0;
+const SHARE: f64 = 0.2;
+/// Or, for a lower one, if the H-test is better by more than this share and this much.
+const BETTER: f64 = 0.02;
+const BETTER_H: f64 = 40.0;
 /// Periods that are looked for.
 const MOST: usize = 8;
 /// Harmonics of the H-test (the value of its authors).
@@ -253,19 +255,27 @@ fn rotated(a: (f64, f64), by: (f64, f64)) -> (f64, f64) {
     (a.0 * by.0 - a.1 * by.1, a.0 * by.1 + a.1 * by.0)
 }
 
-/// `frequency`, or the whole fraction of it that is the true fundamental.
+/// `frequency`, or the multiple or fraction of it that is the true fundamental: the lowest line of the train, where an event each
+/// period has them all.
 fn fundamental(train: &Train, frequency: f64) -> f64 {
-    let stride = train.times.len().div_ceil(SEARCHED);
-    let times: Vec<f64> = train.times.iter().copied().step_by(stride).collect();
-    let mut best = (frequency, h_test(&times, frequency));
-    for divisor in 2..=LOWER {
-        let lower = frequency / f64::from(divisor);
-        let h = h_test(&times, lower);
-        if h > best.1 * (1.0 + LOWER_SHARE) + LOWER_H {
-            best = (lower, h);
-        }
-    }
-    best.0
+    // Not every n-th event: those of a regular train have a period of their own.
+    let times = &train.times[..train.times.len().min(SEARCHED)];
+    let power = |frequency: f64| z_squared(times, frequency, 1)[0];
+    let multiples: Vec<f64> = (1..=LOWER)
+        .map(|k| power(f64::from(k) * frequency))
+        .collect();
+    let strongest = multiples.iter().copied().fold(0.0, f64::max);
+    let lowest = multiples
+        .iter()
+        .position(|power| *power >= SHARE * strongest);
+    let frequency = frequency * (lowest.unwrap_or(0) + 1) as f64;
+    // Two events a period may have next to no line at the fundamental itself: then the lines between those of the multiple tell.
+    let enough = h_test(times, frequency) * (1.0 + BETTER) + BETTER_H;
+    (2..=LOWER)
+        .rev()
+        .map(|divisor| frequency / f64::from(divisor))
+        .find(|&lower| power(lower) >= SHARE * strongest || h_test(times, lower) > enough)
+        .unwrap_or(frequency)
 }
 
 /// Z^2 of 1, 2, ... `harmonics` harmonics (Buccheri et al. 1983), four events at a time.
@@ -411,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_train_of_nothing_but_equal_periods_is_one_period() {
-        for frequency in [100.0, 250.0, 1000.0, 99.7] {
+        for frequency in [100.0, 250.0, 1000.0, 99.7, 713.986_454, 2080.913_092] {
             let mut train = Train::default();
             for segment in 0..4 {
                 let (from, to) = (f64::from(2 * segment), f64::from(2 * segment + 1));

@@ -42,6 +42,7 @@ mod limits;
 mod mixture;
 mod naming;
 mod origins;
+mod pace_split;
 pub mod passes;
 mod power;
 pub mod pyramid;

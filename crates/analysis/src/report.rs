@@ -282,6 +282,13 @@ pub struct PaceLoss {
     pub unsplit: u64,
 }
 
+impl PaceLoss {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.frequency + self.microarchitecture + self.unsplit
+    }
+}
+
 /// One phenomenon that was recognised.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {

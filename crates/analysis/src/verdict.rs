@@ -84,7 +84,7 @@ fn sums(series: &[Series], cpu: Option<u32>) -> Sums {
         sums.wall += ledger.wall_ns as f64;
         sums.work += ledger.work_ns as f64;
         sums.gaps += ledger.gaps_ns.values().sum::<u64>() as f64;
-        sums.pace += (pace.frequency + pace.microarchitecture + pace.unsplit) as f64;
+        sums.pace += pace.total() as f64;
         sums.measurement += ledger.measurement_ns as f64;
         sums.seconds += series.duration_s;
         sums.number += series.gaps.as_ref().map_or(0.0, |gaps| gaps.number as f64);

@@ -67,6 +67,7 @@ impl SelfTest {
             invariant: spread.map(|spread| spread < INVARIANT),
             boundary_ticks: boundary.map(|costs| costs.both()),
             fractions: info.fractions.to_vec(),
+            registers_only: info.keeps_rules,
         }
     }
 }

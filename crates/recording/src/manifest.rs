@@ -191,6 +191,9 @@ pub struct Kernel {
     pub boundary_ticks: Option<f64>,
     /// Fractions of a unit that its structure declares, for `sub-loop-mixture`; empty for most.
     pub fractions: Vec<f64>,
+    /// Whether a unit is a chain of operations between registers and nothing else: then its pace is the clock frequency's, and
+    /// what slows another work kernel in the same run more than this one is no frequency.
+    pub registers_only: bool,
 }
 
 /// A counter that was believed and read.

@@ -53,6 +53,7 @@ pub(crate) fn kernel(name: &str, ticks_per_ns: f64, ratio: f64) -> Result<Kernel
         placement_spread: Some(0.0),
         invariant: Some(true),
         boundary_ticks: Some(0.0),
+        registers_only: !through_memory(name),
         fractions: match *name {
             "ftq-o2" | "ftq-unrolled" | "ftq-o0" => OLD_LOOPS.to_vec(),
             _ => Vec::new(),

@@ -20,7 +20,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 };
 
 /// Accidental agreements expected below which the rates decide.
-const DECIDED: f64 = 0.005;
+const DECIDED: f64 = 0.01;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     case.seen

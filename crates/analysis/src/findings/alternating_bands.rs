@@ -14,7 +14,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     same: &[("ns_per_unit", 0.03), ("pattern_quanta", 1e-9)],
     settle,
     consequence: |_, series| {
-        series.ledger.pace_ns.unsplit as f64 / (series.ledger.wall_ns as f64).max(1.0)
+        series.ledger.pace_ns.total() as f64 / (series.ledger.wall_ns as f64).max(1.0)
     },
 };
 

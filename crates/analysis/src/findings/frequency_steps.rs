@@ -17,7 +17,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     same: &[("ratios", 1e-3)],
     settle,
     consequence: |_, series| {
-        series.ledger.pace_ns.unsplit as f64 / (series.ledger.wall_ns as f64).max(1.0)
+        series.ledger.pace_ns.total() as f64 / (series.ledger.wall_ns as f64).max(1.0)
     },
 };
 
@@ -192,7 +192,9 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     let fits = finding.certainty >= Certainty::Likely;
     if !agree.is_empty() {
         let believed = fits || levels_here.ratios.len() >= 2;
-        finding.certainty = match (fits, believed) {
+        // Three levels and more that two work kernels share are a clock's, if a lattice fits at all.
+        let shared = believed && super::number_or(finding, "chance", 1.0) < HINT;
+        finding.certainty = match (fits || shared, believed) {
             (true, _) => Certainty::Certain,
             (false, true) => Certainty::Likely,
             _ => Certainty::Possible,

@@ -14,7 +14,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     same: &[],
     settle: name_rate,
     consequence: |_, series| {
-        series.ledger.pace_ns.unsplit as f64 / (series.ledger.wall_ns as f64).max(1.0)
+        series.ledger.pace_ns.total() as f64 / (series.ledger.wall_ns as f64).max(1.0)
     },
 };
 

@@ -19,6 +19,8 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 
 /// Edges that decide on a fixed-point grid.
 const ENOUGH: u64 = 100;
+/// Share of the quanta below which a band is not the one that is returned to.
+const RARE: f64 = 5e-3;
 /// Durations of the series beyond which a turn is endless: nothing moves by a thousandth of a quantum.
 const ENDLESS: f64 = 1e3;
 /// Logarithm of the chance below which accident is out of the question; 100 edges of one phase reach -90.
@@ -87,15 +89,13 @@ fn drift(seconds: f64, quantum: f64) -> Option<f64> {
     (quanta >= 1.0).then(|| seconds / (quanta * quantum) - 1.0)
 }
 
-/// Dwell in the slowest band that has whole stays, seconds.
+/// Dwell in the slowest band that has whole stays, seconds. A rare band is a quantum or two that noise took out of another one.
 fn dwell_s(case: Case<'_>) -> Option<f64> {
-    let ticks = case
-        .seen
-        .edges
-        .dwells
-        .iter()
+    let dwells = case.seen.edges.dwells.iter().zip(&case.series.bands);
+    let ticks = dwells
         .rev()
-        .find_map(|dwell| *dwell)?;
+        .filter(|(_, band)| band.share >= RARE)
+        .find_map(|(dwell, _)| *dwell)?;
     Some(ticks / case.series.clock.ticks_per_ns / 1e9)
 }
 

@@ -23,6 +23,8 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 const PERIODS: std::ops::RangeInclusive<f64> = 7.5..=4096.5;
 /// How well a period must be known, in quanta, to be called whole.
 const WHOLE: f64 = 0.02;
+/// Chance of an accident above which a fold at one rate is no more than possible: ten periods are tried in each of many series.
+const UNLIKELY: f64 = 1e-6;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let signals = case.series.signals.iter();
@@ -48,7 +50,8 @@ pub(super) fn certainty(signal: &Signal, series: &Series) -> Option<Certainty> {
             // Only what was folded is a whole number to the last digit: a line of noise may lie near one.
             let folded = period.fract() == 0.0
                 && (period as u64).is_power_of_two()
-                && signal.ns_per_event >= SHORTEST_NS;
+                && signal.ns_per_event >= SHORTEST_NS
+                && signal.p_value < UNLIKELY;
             Some(if folded {
                 Certainty::Likely
             } else {

@@ -11,7 +11,7 @@ use bandscope_recording::source::InMemory;
 use bandscope_simulation::truth::Truth;
 use bandscope_simulation::{Scenario, request, synthesise};
 
-fn report(scenario: &str, rates: &[f64], kernels: &[&str], seconds: f64) -> (Report, Truth) {
+pub fn report(scenario: &str, rates: &[f64], kernels: &[&str], seconds: f64) -> (Report, Truth) {
     let scenario = Scenario::parse(scenario).unwrap();
     let (source, mut truths) = synthesise(&scenario, &request(rates, kernels, seconds)).unwrap();
     (analysis(&source).report, truths.remove(0))

@@ -5,6 +5,7 @@ mod edges;
 mod generated;
 mod limits;
 mod naming;
+mod pace;
 mod published;
 mod signals;
 mod support;

@@ -12,9 +12,9 @@ pub(super) fn signals(view: &View<'_>, page: &mut Page<'_>) {
         .column("frequency", Side::Right)
         .column("per event", Side::Right)
         .column("of time", Side::Right)
-        .column("lines", Side::Right)
         .column("origin", Side::Left)
         .column("seen in", Side::Left);
+    // The kernel's name for it says more than where it was seen.
     for (label, series) in view.labelled() {
         for (index, signal) in series.signals.iter().take(MOST).enumerate() {
             table.row(vec![
@@ -22,9 +22,8 @@ pub(super) fn signals(view: &View<'_>, page: &mut Page<'_>) {
                 numbers::frequency(signal.frequency_hz, signal.uncertainty_hz).into(),
                 numbers::duration(signal.ns_per_event).into(),
                 numbers::percent(signal.ns_per_event * signal.frequency_hz / 1e9).into(),
-                signal.harmonics.to_string().into(),
                 signal.origin.into(),
-                signal.seen_in.into(),
+                signal.cause.as_deref().unwrap_or(signal.seen_in).into(),
             ]);
         }
         if let Some(left) = series.signals.len().checked_sub(MOST).filter(|&n| n > 0) {
