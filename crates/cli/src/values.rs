@@ -138,6 +138,28 @@ pub fn cpu_list(text: &str) -> Result<CpuList, String> {
     Ok(CpuList(cpus.into_iter().collect()))
 }
 
+/// CPUs by number, or all that there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cpus {
+    /// All, as far as that can be.
+    All,
+    /// These, sorted, without doubles.
+    These(Vec<u32>),
+}
+
+/// `all`, or a list of CPUs such as `0,2-5`.
+///
+/// # Errors
+/// Says which part was found and how a list is written.
+pub fn cpus(text: &str) -> Result<Cpus, String> {
+    match text.trim() {
+        "all" => Ok(Cpus::All),
+        list => cpu_list(list)
+            .map(|list| Cpus::These(list.0))
+            .map_err(|wrong| format!("{wrong}, or all")),
+    }
+}
+
 /// A finite number and one of `units`, multiplied.
 fn number_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let text = text.trim();
@@ -235,6 +257,9 @@ mod tests {
         assert_eq!(cpu_list("3, 1,1"), Ok(CpuList(vec![1, 3])));
         for text in ["", "a", "5-2", "1-", "0-4294967295", "-1"] {
             assert!(cpu_list(text).is_err(), "{text}");
+            assert!(cpus(text).is_err(), "{text}");
         }
+        assert_eq!(cpus("all"), Ok(Cpus::All));
+        assert_eq!(cpus("0,2-3"), Ok(Cpus::These(vec![0, 2, 3])));
     }
 }

@@ -20,6 +20,7 @@ fn arguments_that_cannot_be() {
         (&["--samples", "0"], "above 0"),
         (&["--cpus", "5-2"], "5-2"),
         (&["--cpus", "4000"], "4000"),
+        (&["--cpus", "all"], "found all, expected numbers"),
         (&["--kernel", "nonsense"], "mulss80"),
         (&["--ticks-per-ns", "0"], "ticks per nanosecond"),
         (&["--no-such-option"], "--no-such-option"),
@@ -48,6 +49,42 @@ fn this_machine_refuses_what_it_has_not() {
         assert_eq!(error.lines().count(), 1, "{error}");
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn all_cpus_are_those_that_may_be_used_but_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let more = [
+        "record",
+        "--cpus",
+        "all",
+        "--trace",
+        "off",
+        "--start-delay",
+        "0s",
+    ];
+    let record = |output: &str, buffered: &[&str]| {
+        let samples = ["--samples", "200", "--output", output];
+        succeed(
+            directory.path(),
+            &[&more[..], &samples[..], buffered].concat(),
+        );
+        let manifest = directory.path().join(output).join("recording.json");
+        let text = std::fs::read_to_string(manifest).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let cpus = manifest["settings"]["cpus"].as_array().unwrap().clone();
+        let parts = directory.path().join(output).join("quanta");
+        assert_eq!(std::fs::read_dir(parts).unwrap().count(), cpus.len());
+        cpus
+    };
+    let (most, every) = (
+        record("most.bandscope", &[]),
+        record("every.bandscope", &["--buffered"]),
+    );
+    match every.len() {
+        1 => assert_eq!(most, every),
+        _ => assert_eq!(most, every[1..]),
+    }
 }
 
 #[test]

@@ -119,8 +119,9 @@ impl Expected {
     /// On a machine whose clock is off by so much, as a share: every time and frequency is, too.
     pub fn by_a_clock_off_by(mut self, share: f64) -> Expected {
         for value in &mut self.values {
-            if let Tolerance::Relative(most) = &mut value.tolerance {
-                *most += 1.1 * share;
+            match &mut value.tolerance {
+                Tolerance::Relative(most) => *most += 1.1 * share,
+                Tolerance::Absolute(most) => *most += 1.1 * share * value.truth.abs(),
             }
         }
         self

@@ -3,10 +3,10 @@
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
-use crate::values::{self, CpuList};
+use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
-use bandscope_probe::ThisMachine;
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
+use bandscope_probe::{ThisMachine, pin};
 use bandscope_recording::manifest::{Manifest, SCHEMA, State};
 use bandscope_recording::write::Writer;
 use bandscope_sampler::machine::{Choice, Length};
@@ -25,11 +25,13 @@ use std::process::ExitCode;
 Examples:
   bandscope record
   bandscope record --cpus 2,3 --rate 10kHz --duration 1min --output evening.bandscope
+  bandscope record --cpus all --duration 1min
   bandscope record --machine simulated:tick:hz=250,cost=3us+flips --duration 5s")]
 pub struct Arguments {
-    /// CPUs to measure at the same time, such as 1 or 0,2-5 [default: the quietest one]
-    #[arg(long, value_name = "LIST", value_parser = values::cpu_list)]
-    cpus: Option<CpuList>,
+    /// CPUs to measure at the same time, such as 1 or 0,2-5; or all: all but the first, which writes, or with --buffered every one
+    /// [default: the quietest one]
+    #[arg(long, value_name = "LIST|all", value_parser = values::cpus)]
+    cpus: Option<Cpus>,
     /// Quanta per second; several rates alternate.
     #[arg(long, value_name = "HZ,...", value_delimiter = ',', default_value = "10000,7777", value_parser = values::rate)]
     rate: Vec<f64>,
@@ -114,7 +116,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// Prepares the machine, measures, and writes the recording.
 pub fn record(arguments: &Arguments) -> Result<Recorded> {
-    let request = arguments.request();
+    let request = arguments.request()?;
     let path = arguments.path();
     // Before ten seconds are spent on it.
     if path.exists() {
@@ -233,11 +235,11 @@ fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &Request) {
 
 impl Arguments {
     /// The resolved plan.
-    fn request(&self) -> Request {
+    fn request(&self) -> Result<Request> {
         let fastest = self.rate.iter().copied().fold(0.0, f64::max);
         let clock_read = self.clock_read.map(|read| read == ClockRead::Ordered);
-        Request {
-            cpus: self.cpus.clone().map_or(Vec::new(), |list| list.0),
+        Ok(Request {
+            cpus: self.cpus()?,
             rates_hz: self.rate.clone(),
             kernels: if self.kernel.is_empty() {
                 vec![kernel_for_rate(fastest).to_owned()]
@@ -255,7 +257,7 @@ impl Arguments {
             counters: self.counters.choice(),
             trace: self.trace.choice(),
             self_test: true,
-        }
+        })
     }
 
     fn machine(&self) -> Result<Box<dyn Machine>> {
@@ -277,8 +279,25 @@ impl Arguments {
     }
 
     /// The CPUs asked for; empty if none were.
-    pub(super) fn cpus(&self) -> &[u32] {
-        self.cpus.as_ref().map_or(&[], |list| &list.0)
+    ///
+    /// # Errors
+    /// If all were asked for, and nobody knows which there are.
+    pub(super) fn cpus(&self) -> Result<Vec<u32>> {
+        match &self.cpus {
+            None => Ok(Vec::new()),
+            Some(Cpus::These(cpus)) => Ok(cpus.clone()),
+            Some(Cpus::All) if !self.is_real() => {
+                bail!(
+                    "--cpus: found all, expected numbers: a simulated machine has as many as are named"
+                )
+            }
+            Some(Cpus::All) => {
+                let allowed = pin::allowed().context("cannot ask which CPUs may be used")?;
+                // Somebody has to write what they measure; the first CPU has most of the machine's own work anyway.
+                let kept = usize::from(!self.buffered && allowed.len() > 1);
+                Ok(allowed[kept..].to_vec())
+            }
+        }
     }
 
     /// The recording asked for.

@@ -89,9 +89,9 @@ fn match_cpus(
         );
     }
     let (cpu, measured) = if kind.takes_the_cpu() {
-        disturbed(record.cpus(), cpu)?
+        disturbed(&record.cpus()?, cpu)?
     } else {
-        neighbour(record.cpus(), cpu)?
+        neighbour(&record.cpus()?, cpu)?
     };
     if let Some(measured) = measured {
         words.extend(["--cpus".into(), measured.to_string().into()]);
