@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_train_of_nothing_but_equal_periods_is_one_period() {
-        for frequency in [100.0, 250.0, 1000.0, 99.7, 713.986_454, 2080.913_092] {
+        for frequency in [100.0, 250.0, 1_000.0, 99.7, 713.986_454, 2_080.913_092] {
             let mut train = Train::default();
             for segment in 0..4 {
                 let (from, to) = (f64::from(2 * segment), f64::from(2 * segment + 1));

@@ -73,6 +73,7 @@ fn tick_signal(ns_per_event: f64) -> Signal {
         p_value: 1e-40,
         harmonics: 12,
         seen_in: "gaps",
+        cause: None,
     }
 }
 

@@ -276,6 +276,7 @@ fn gap_statistics(gaps: &[SketchGap], wall_ns: f64) -> Gaps {
             })
             .collect(),
         longest: sorted.iter().rev().take(16).map(long).collect(),
+        causes: Vec::new(),
         histogram,
     }
 }
