@@ -18,9 +18,11 @@ use crate::quantisation::Quantisation;
 use crate::report::{self, Report};
 use crate::survey::Survey;
 use crate::{
-    Analysis, Error, fraction, limits, mixture, origins, pace_split, signals, verdict, warnings,
+    Analysis, Error, fraction, limits, mixture, origins, pace_split, signals, truth, verdict,
+    warnings,
 };
 use bandscope_recording::Source;
+use bandscope_recording::disturbances::Log;
 
 /// Analyses every series of `source`; `inputs` is what the user named, for the report.
 ///
@@ -56,6 +58,21 @@ pub fn analyse(source: &dyn Source, inputs: &[String]) -> Result<Analysis, Error
         ));
     }
     Ok(assemble(source, inputs, &surveys, results))
+}
+
+/// Analyses every series of `source`, and holds those of disturbed CPUs against the logs of the disturbances.
+///
+/// # Errors
+/// If a log is not the truth of this recording ([`truth::check`]), or the recording cannot be read or is damaged.
+pub fn analyse_against(
+    source: &dyn Source,
+    inputs: &[String],
+    logs: &[Log],
+) -> Result<Analysis, Error> {
+    truth::check(source, logs)?;
+    let mut analysis = analyse(source, inputs)?;
+    analysis.report.truth = truth::hold(source, logs)?;
+    Ok(analysis)
 }
 
 /// First and last tick of the recording.
@@ -303,6 +320,7 @@ fn assemble(
         verdict: verdict::sentence(&series),
         findings: findings::all(&series, &seen, manifest),
         series,
+        truth: Vec::new(),
         warnings: Vec::new(),
         recording: (manifest.clock.origin != "imported").then(|| manifest.clone()),
     };

@@ -4,6 +4,7 @@
 //! depend on the length of the run. It decides everything that a report says; `view` only draws it.
 //!
 //! * [`analyse()`]: the whole of it;
+//! * [`analyse_against`]: the same, held against logs of real disturbances;
 //! * [`report`]: the JSON contract `bandscope.report/1`;
 //! * [`pyramid`]: what pictures are drawn from;
 //! * [`detector`], [`mod@derive`] and [`passes`]: what a detector is, what it is fed with, and the list of them.
@@ -54,12 +55,13 @@ mod signals;
 mod spectrum;
 pub mod survey;
 mod totals;
+pub mod truth;
 mod verdict;
 mod warm_up;
 mod warnings;
 mod words;
 
-pub use analyse::analyse;
+pub use analyse::{analyse, analyse_against};
 pub use pyramid::Pyramid;
 pub use report::Report;
 

@@ -50,6 +50,16 @@ struct Keys {
     names: Vec<Arc<str>>,
     known: HashMap<(EventKind, Arc<str>), Key>,
     plain: HashMap<&'static str, Key>,
+    apart: Vec<(Thread, Key)>,
+}
+
+/// A thread whose time is kept apart from that of others of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Its name, as its events have it.
+    pub name: String,
+    /// Its id.
+    pub id: u32,
 }
 
 /// An event, cut to a gap.
@@ -83,9 +93,23 @@ impl<'a> Namer<'a> {
         })
     }
 
+    /// Keeps the time of a thread apart from now on: events of this name and id have the key that is returned, whose name is
+    /// that of any task of the name.
+    pub fn keep_apart(&mut self, thread: Thread) -> Key {
+        let key = self.keys.names.len() as Key;
+        self.keys.names.push(format!("task:{}", thread.name).into());
+        self.keys.apart.push((thread, key));
+        key
+    }
+
     /// The name of a cause: a key of `gaps_ns`.
     pub fn name(&self, key: Key) -> &Arc<str> {
         &self.keys.names[key as usize]
+    }
+
+    /// The names of all causes that came up, by their number.
+    pub fn names(&self) -> &[Arc<str>] {
+        &self.keys.names
     }
 
     /// What the time of a gap is booked to; the shares add up to its duration. The first one holds the unit of work that the gap is in.
@@ -95,18 +119,38 @@ impl<'a> Namer<'a> {
     pub fn split(&mut self, gap: &Gap) -> Result<&[Share], Error> {
         let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
         self.advance(from, to)?;
-        self.shares.clear();
         self.cut(from, to);
+        Ok(self.shares_of(gap, from, to))
+    }
+
+    /// What the time from `from` to `to` of the gap that was split last is booked to, as if it were a gap of its own; the shares
+    /// add up to it.
+    pub fn part(&mut self, gap: &Gap, from: u64, to: u64) -> &[Share] {
+        self.cut(from, to);
+        // What only touches it was beside it, and brought nobody in.
+        self.inside
+            .retain(|span| span.from < span.to || (from < span.from && span.from < to));
+        self.shares_of(gap, from, to)
+    }
+
+    /// The events that may lie in the gap that was split last, in order.
+    pub fn events(&self) -> impl Iterator<Item = &KernelEvent> {
+        self.window.iter()
+    }
+
+    /// Shares of the time from `from` to `to`, whose events are [`Self::inside`].
+    fn shares_of(&mut self, gap: &Gap, from: u64, to: u64) -> &[Share] {
+        self.shares.clear();
         if self.inside.is_empty() {
             let key = self.silent(gap, from, to);
             self.shares.push(Share {
                 key,
-                ticks: gap.duration,
+                ticks: to - from,
             });
         } else {
             self.split_over_events(from, to);
         }
-        Ok(&self.shares)
+        &self.shares
     }
 
     /// Pulls events until all that can lie in a gap are in the window, and forgets those before it.
@@ -238,6 +282,14 @@ impl<'a> Namer<'a> {
 
 impl Keys {
     fn of_event(&mut self, event: &KernelEvent) -> Key {
+        let is_it = |thread: &Thread| thread.id == event.number && *thread.name == *event.name;
+        if let Some(&(_, key)) = self
+            .apart
+            .iter()
+            .find(|(thread, _)| event.kind == EventKind::Task && is_it(thread))
+        {
+            return key;
+        }
         // An interrupt may come without its name where tracing began inside of it.
         let known = (event.kind, event.name.clone());
         if let Some(&key) = self.known.get(&known) {
@@ -258,11 +310,14 @@ impl Keys {
     }
 
     fn number(&mut self, name: Arc<str>) -> Key {
-        let known = self.names.iter().position(|one| *one == name);
-        known.unwrap_or_else(|| {
-            self.names.push(name);
-            self.names.len() - 1
-        }) as Key
+        let apart = |key: usize| self.apart.iter().any(|one| one.1 as usize == key);
+        let mut known = self.names.iter().enumerate();
+        let known = known.find(|(key, one)| **one == name && !apart(*key));
+        if let Some((key, _)) = known {
+            return key as Key;
+        }
+        self.names.push(name);
+        (self.names.len() - 1) as Key
     }
 }
 

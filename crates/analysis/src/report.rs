@@ -21,6 +21,8 @@ pub struct Report {
     pub series: Vec<Series>,
     /// Phenomena that were recognised, most consequential first.
     pub findings: Vec<Finding>,
+    /// What was booked against what logs of disturbances say really happened, one for each log; empty where none was given.
+    pub truth: Vec<crate::truth::Truth>,
     /// What a reader must know before believing the rest, with advice.
     pub warnings: Vec<Warning>,
     /// Facts about the machine and the run, as recorded; `null` for imported files.

@@ -10,4 +10,5 @@ mod published;
 mod signals;
 mod support;
 mod trends;
+mod truth;
 mod worst;

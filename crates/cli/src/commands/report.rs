@@ -3,6 +3,7 @@
 use crate::output;
 use anyhow::{Context, Result, bail};
 use bandscope_analysis::Analysis;
+use bandscope_recording::disturbances::{self, Log};
 use bandscope_recording::inputs::Inputs;
 use bandscope_view::{FORMATS, Format, Options, find};
 use clap::Args;
@@ -19,11 +20,15 @@ use std::process::ExitCode;
 Examples:
   bandscope report evening.bandscope
   bandscope report evening.bandscope --format png --output evening.png
-  bandscope report old-ftq-run.dat --format json | jq '.series[0].ledger'")]
+  bandscope report old-ftq-run.dat --format json | jq '.series[0].ledger'
+  bandscope report evening.bandscope --truth evening.disturbances.jsonl     # against what `bandscope inject` really did")]
 pub struct Arguments {
     /// Recordings (directories) and files of the original FTQ.
     #[arg(required = true, value_name = "RECORDING|FILE.dat")]
     inputs: Vec<PathBuf>,
+    /// Hold a recording against this log of a disturbance that was made meanwhile (`bandscope inject`); repeatable.
+    #[arg(long, value_name = "LOG")]
+    truth: Vec<PathBuf>,
     /// What to make of it.
     #[arg(long, short, default_value = "text", value_parser = formats())]
     format: String,
@@ -55,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         options.width = width.into();
         options.picture_width = width.into();
     }
-    let analysis = analyse(&arguments.inputs)?;
+    let analysis = analyse(&arguments.inputs, &arguments.truth)?;
     output::write(arguments.output.as_deref(), |out| {
         Ok(format.render(&analysis, &options, out)?)
     })?;
@@ -64,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// The text report of one recording, on standard output.
 pub fn print_text(recording: &Path) -> Result<()> {
-    let analysis = analyse(&[recording.to_owned()])?;
+    let analysis = analyse(&[recording.to_owned()], &[])?;
     let options = terminal_options(io::stdout().is_terminal());
     output::write(None, |out| {
         Ok(bandscope_view::text::Text.render(&analysis, &options, out)?)
@@ -76,13 +81,23 @@ pub fn open(inputs: &[PathBuf]) -> Result<Inputs> {
     Ok(Inputs::open(inputs)?)
 }
 
-fn analyse(inputs: &[PathBuf]) -> Result<Analysis> {
+fn analyse(inputs: &[PathBuf], truth: &[PathBuf]) -> Result<Analysis> {
+    if !truth.is_empty() && inputs.len() > 1 {
+        bail!(
+            "--truth: found {} inputs, expected the one recording that was made while it was disturbed",
+            inputs.len()
+        );
+    }
+    let logs: Vec<Log> = truth
+        .iter()
+        .map(|path| disturbances::read(path))
+        .collect::<Result<_, _>>()?;
     let source = open(inputs)?;
     let names: Vec<_> = inputs
         .iter()
         .map(|path| path.display().to_string())
         .collect();
-    Ok(bandscope_analysis::analyse(&source, &names)?)
+    Ok(bandscope_analysis::analyse_against(&source, &names, &logs)?)
 }
 
 /// What suits a terminal, or a pipe.

@@ -14,10 +14,12 @@ mod shares;
 mod signals;
 mod strip;
 pub(crate) mod table;
+mod truth;
 
 use crate::panels::{self, Group};
 use crate::{Error, Format, Options, numbers};
 use bandscope_analysis::report::{Ledger, Report, Series};
+use bandscope_analysis::truth::Truth;
 use bandscope_analysis::{Analysis, Pyramid};
 pub(crate) use measured::{machine, origin};
 use std::io::Write;
@@ -71,6 +73,8 @@ struct View<'a> {
     /// Empty where the analysis made none.
     pyramids: Vec<Option<&'a Pyramid>>,
     labels: Vec<String>,
+    /// Of all CPUs.
+    truth: &'a [Truth],
 }
 
 impl<'a> View<'a> {
@@ -84,6 +88,7 @@ impl<'a> View<'a> {
                 .collect(),
             pyramids: members.iter().map(|&i| analysis.pyramids.get(i)).collect(),
             labels: panels::labels(&analysis.report, members),
+            truth: &analysis.report.truth,
         }
     }
 
@@ -239,6 +244,7 @@ fn cpu(view: &View<'_>, name_it: bool, page: &mut Page<'_>) {
         page.line(&[(&panels::cpu_name(view.group.cpu), Paint::Bold)]);
     }
     account::account(view, page);
+    truth::truth(view, page);
     strip::strip(view, page);
     bands::bands(view, page);
     gaps::gaps(view, page);
