@@ -17,10 +17,17 @@ const FEWEST: usize = 32;
 const SEARCHED: usize = 2048;
 /// Combs that are tested on the event times for each period.
 const CANDIDATES: usize = 2;
-/// A fundamental may be lower or higher than what was found by a whole number up to this; a line belongs to it that has this share of the
-/// strongest line's power.
+/// A fundamental may be lower or higher than what was found by a whole number up to this: the lowest line with this share of the
+/// strongest one's power.
 const LOWER: u32 = 8;
 const SHARE: f64 = 0.2;
+/// A lower one must stand out of what is around it as well, by this factor over the median: bursts have power at all low frequencies. Of noise
+/// that is 8 times the mean, one in 4,000.
+const STANDS_OUT: f64 = 12.0;
+/// H-tests that differ by less than this share are equal.
+const TIED: f64 = 0.05;
+/// Events on which that is looked at: seconds of a busy machine, so that bursts do not matter.
+const COUNTED: usize = 16_384;
 /// Or, for a lower one, if the H-test is better by more than this share and this much.
 const BETTER: f64 = 0.02;
 const BETTER_H: f64 = 40.0;
@@ -173,22 +180,30 @@ fn periodic(train: &Train, comb: &Comb, span: f64, trials: usize) -> Periodic {
 fn bunching(train: &Train, frequency: f64) -> f64 {
     let stride = train.times.len().div_ceil(SEARCHED);
     let times: Vec<f64> = train.times.iter().copied().step_by(stride).collect();
+    let all = controls(train, frequency).map(|beside| {
+        z_squared(&times, beside, HARMONICS)[HARMONICS - 1] / (2.0 * HARMONICS as f64)
+    });
+    // Of fewer events than there are, bursts show less.
+    ((median(all) - 1.0) * stride as f64 + 1.0).max(1.0)
+}
+
+/// Frequencies beside one, beyond the side lobes that a segment's length gives every line.
+fn controls(train: &Train, frequency: f64) -> [f64; CONTROLS] {
     let shortest = train
         .segments
         .iter()
         .map(|segment| segment.1 - segment.0)
-        .fold(f64::INFINITY, f64::min)
-        .clamp(1e-3, 10.0);
-    let mut excess: Vec<f64> = (0..CONTROLS)
-        .map(|k| {
-            // Beyond the side lobes that a segment's length gives every line.
-            let beside = frequency + (16.0 + 3.1 * k as f64) / shortest;
-            z_squared(&times, beside, HARMONICS)[HARMONICS - 1] / (2.0 * HARMONICS as f64)
-        })
-        .collect();
-    excess.sort_by(f64::total_cmp);
-    // Of fewer events than there are, bursts show less.
-    ((excess[CONTROLS / 2] - 1.0) * stride as f64 + 1.0).max(1.0)
+        .fold(f64::INFINITY, f64::min);
+    // What happens in a part of it only has side lobes as wide as that.
+    let extent = train.times.last().zip(train.times.first());
+    let extent = extent.map_or(f64::INFINITY, |(last, first)| last - first);
+    let shortest = shortest.min(extent).clamp(1e-3, 10.0);
+    std::array::from_fn(|k| frequency + (16.0 + 3.1 * k as f64) / shortest)
+}
+
+fn median(mut values: [f64; CONTROLS]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[CONTROLS / 2]
 }
 
 /// The frequency near `start` with the highest Z^2 over `harmonics`.
@@ -259,7 +274,7 @@ fn rotated(a: (f64, f64), by: (f64, f64)) -> (f64, f64) {
 /// period has them all.
 fn fundamental(train: &Train, frequency: f64) -> f64 {
     // Not every n-th event: those of a regular train have a period of their own.
-    let times = &train.times[..train.times.len().min(SEARCHED)];
+    let times = &train.times[..train.times.len().min(COUNTED)];
     let power = |frequency: f64| z_squared(times, frequency, 1)[0];
     let multiples: Vec<f64> = (1..=LOWER)
         .map(|k| power(f64::from(k) * frequency))
@@ -269,13 +284,25 @@ fn fundamental(train: &Train, frequency: f64) -> f64 {
         .iter()
         .position(|power| *power >= SHARE * strongest);
     let frequency = frequency * (lowest.unwrap_or(0) + 1) as f64;
+    let whole = h_test(times, frequency);
     // Two events a period may have next to no line at the fundamental itself: then the lines between those of the multiple tell.
-    let enough = h_test(times, frequency) * (1.0 + BETTER) + BETTER_H;
-    (2..=LOWER)
-        .rev()
+    let enough = whole * (1.0 + BETTER) + BETTER_H;
+    let fractions: Vec<(f64, f64)> = (2..=LOWER)
         .map(|divisor| frequency / f64::from(divisor))
-        .find(|&lower| power(lower) >= SHARE * strongest || h_test(times, lower) > enough)
-        .unwrap_or(frequency)
+        .map(|lower| (lower, h_test(times, lower)))
+        .filter(|&(lower, h)| {
+            let line = power(lower);
+            let stands_out = || line >= STANDS_OUT * median(controls(train, lower).map(power));
+            h > enough || (line >= SHARE * strongest && stands_out())
+        })
+        .collect();
+    let best = fractions.iter().map(|one| one.1).fold(whole, f64::max);
+    // Half of a fundamental has half of its lines; where these are few it has them all, and none between.
+    fractions
+        .into_iter()
+        .rev()
+        .find(|(_, h)| *h >= (1.0 - TIED) * best)
+        .map_or(frequency, |(lower, _)| lower)
 }
 
 /// Z^2 of 1, 2, ... `harmonics` harmonics (Buccheri et al. 1983), four events at a time.

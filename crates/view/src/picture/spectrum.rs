@@ -176,7 +176,9 @@ fn signals(signals: &[Signal], frequency: &Axis, frame: &Frame, items: &mut Item
         let x = frame.x + frequency.place(signal.frequency_hz) * frame.width;
         let per_event = numbers::duration(signal.ns_per_event);
         let hz = numbers::frequency(signal.frequency_hz, signal.uncertainty_hz);
-        let text = format!("{hz}, {per_event} each, {}", signal.origin);
+        // Its cause says more than where it comes from.
+        let what = signal.cause.as_deref().unwrap_or(signal.origin);
+        let text = escape::visible(&format!("{hz}, {per_event} each, {what}"));
         let text = font.fit(&escape::visible(&text), LABEL.size, frame.width - 8.0);
         let width = font.width(&text, LABEL.size);
         let left = (x - width / 2.0).clamp(frame.x, (frame.right() - width).max(frame.x));
