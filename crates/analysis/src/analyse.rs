@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::derive::Deriver;
 use crate::detector::Detector;
 use crate::findings::{self, Seen};
+use crate::follow::Lines;
 use crate::gaps::Statistics;
 use crate::helps::Helps;
 use crate::interrupted::Interrupted;
@@ -187,7 +188,8 @@ fn conclude(
         .map(|kernel| context.ns(kernel.gap_threshold_ticks as f64));
     let main = survey.modes.get(usize::from(survey.main_band()));
     let unit = main.map(|mode| mode.centre);
-    signals::follow(&mut signals, &pass.kept, unit, context);
+    let lines = Lines::new(&pass.kept, context);
+    signals::follow(&mut signals, &pass.kept, &lines, unit, context);
     let report = report::Series {
         cpu: series.cpu,
         rate_hz: context.rate_hz,
@@ -230,6 +232,7 @@ fn conclude(
         seen,
         residual: Residual {
             kept: pass.kept,
+            lines,
             context: context.clone(),
         },
     }

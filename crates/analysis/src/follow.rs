@@ -30,7 +30,7 @@ const FOLDED: u32 = 64;
 
 /// Error of a grid by which frequencies at two rates may differ, as a share: FTQ's truncation is up to 5 ppm. bandscope's own grid is
 /// of fixed point, and has none.
-const TRUNCATED: f64 = 3e-6;
+pub const TRUNCATED: f64 = 3e-6;
 
 /// A line, followed over the segments.
 #[derive(Clone, Debug, PartialEq)]

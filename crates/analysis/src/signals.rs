@@ -228,8 +228,14 @@ pub fn rank(signals: &mut Vec<Signal>, resolution_ns: f64) {
 /// band.
 ///
 /// Quanta end with whole units, so the unit's own frequency, folded at the rate, beats with them: a line there is the rounding of
-/// time to units. `unit_ticks` is that of the main band.
-pub fn follow(signals: &mut Vec<Signal>, kept: &Kept, unit_ticks: Option<f64>, context: &Context) {
+/// time to units. `unit_ticks` is that of the main band; `followed` are the lines of `kept`.
+pub fn follow(
+    signals: &mut Vec<Signal>,
+    kept: &Kept,
+    followed: &Lines,
+    unit_ticks: Option<f64>,
+    context: &Context,
+) {
     let rate = context.rate_hz;
     let unit_hz = unit_ticks.map(|ticks| context.seconds(ticks).recip());
     let beats = |signal: &Signal| {
@@ -250,7 +256,6 @@ pub fn follow(signals: &mut Vec<Signal>, kept: &Kept, unit_ticks: Option<f64>, c
     let lines = signals
         .iter_mut()
         .filter(|signal| signal.seen_in == "residual" && !is_folded(signal, rate));
-    let followed = Lines::new(kept, context);
     let mut teeth: Vec<Signal> = Vec::new();
     for signal in lines.take(FOLLOWED) {
         let reach = REACH * signal.uncertainty_hz;

@@ -9,7 +9,7 @@ mod explain;
 mod own_periods;
 
 use crate::context::Context;
-use crate::follow::{Lines, Track};
+use crate::follow::{Lines, TRUNCATED, Track};
 use crate::kept::Kept;
 use crate::report::{Series, Signal};
 use explain::{Hypothesis, Origin, explain};
@@ -18,8 +18,6 @@ use explain::{Hypothesis, Origin, explain};
 const HIGHEST_HZ: f64 = 200_000.0;
 /// Standard deviations within which two frequencies are the same.
 const SAME: f64 = 4.0;
-/// Error of a grid that two frequencies are allowed to differ by, as a share: FTQ's truncation is up to 5 ppm.
-const GRID: f64 = 3e-6;
 /// By how much, as a factor, a line may be stronger or weaker than the other one makes expect.
 const STRENGTH: f64 = 1.6;
 /// Expected accidental agreements above which no alias is claimed. Lines are many, and products of lines with the units' own frequency
@@ -37,6 +35,8 @@ const SMALLEST_P: f64 = 1e-300;
 pub struct Residual {
     /// Its samples.
     pub kept: Kept,
+    /// The same as lines are followed in them.
+    pub lines: Lines,
     /// Its frame.
     pub context: Context,
 }
@@ -76,14 +76,8 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
     for &(a, b) in &pairs {
         same_gaps(series, a, b);
     }
-    let lines: Vec<Lines> = if pairs.is_empty() {
-        Vec::new()
-    } else {
-        let new = |one: &Residual| Lines::new(&one.kept, &one.context);
-        residuals.iter().map(new).collect()
-    };
     for &(a, b) in pairs.iter().filter(|(a, b)| a < b) {
-        own_periods::find(series, (a, b), residuals, &lines);
+        own_periods::find(series, (a, b), residuals);
         for one in [a, b] {
             leave_out_harmonics(&mut series[one], &[]);
         }
@@ -93,7 +87,9 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
     while let Some((a, b, number)) = strongest(series, &pairs, &asked) {
         let signal = series[a].signals[number].clone();
         asked.push((a, b, signal.frequency_hz.to_bits()));
-        if let Some((found, divisor, mut track)) = explain(&signal, &lines[a], &lines[b]) {
+        if let Some((found, divisor, mut track)) =
+            explain(&signal, &residuals[a].lines, &residuals[b].lines)
+        {
             if found.origin != Origin::Alias {
                 // The fundamental stands for its harmonic in both series.
                 let signal = &mut series[a].signals[number];
@@ -148,7 +144,7 @@ fn same_gaps(series: &mut [Series], a: usize, b: usize) {
         .collect();
     for signal in &mut series[a].signals {
         let known = others.iter().any(|&(hz, sigma)| {
-            let tolerance = (SAME * signal.uncertainty_hz.hypot(sigma)).max(GRID * hz);
+            let tolerance = (SAME * signal.uncertainty_hz.hypot(sigma)).max(TRUNCATED * hz);
             (signal.frequency_hz - hz).abs() <= tolerance
         });
         if signal.seen_in == "gaps" && known {

@@ -4,9 +4,9 @@
 //! look, of all periods at once, as do the lines that were found and the powers of two, which pages are; folding the residual there
 //! decides ([`crate::fold`]).
 
-use super::{GRID, Residual, SMALLEST_P, STRENGTH};
+use super::{Residual, SMALLEST_P, STRENGTH};
 use crate::comb::SIGNIFICANT;
-use crate::follow::Lines;
+use crate::follow::{Lines, TRUNCATED};
 use crate::report::{Series, Signal};
 
 /// Periods in quanta that may be the measurement's own: from where alternating bands end to a page of the smallest records.
@@ -24,15 +24,10 @@ const MULTIPLES: u32 = 8;
 const NEARLY_WHOLE: f64 = 0.3;
 
 /// Finds periods in quanta that both of two series show, and writes them down in both.
-pub(super) fn find(
-    series: &mut [Series],
-    (a, b): (usize, usize),
-    residuals: &[Residual],
-    lines: &[Lines],
-) {
+pub(super) fn find(series: &mut [Series], (a, b): (usize, usize), residuals: &[Residual]) {
     let significant = SIGNIFICANT.ln() - (OWN_PERIODS.count() as f64).ln();
     let mut known: Vec<usize> = Vec::new();
-    let mut periods = by_harmonics(&lines[a], &lines[b]);
+    let mut periods = by_harmonics(&residuals[a].lines, &residuals[b].lines);
     for one in [&series[a], &series[b]] {
         periods.extend(by_lines(one));
     }
@@ -114,7 +109,7 @@ fn own_period(series: &mut Series, period: usize, ns_per_event: f64, log_p: f64)
     });
     series.signals.push(Signal {
         frequency_hz: hz,
-        uncertainty_hz: GRID * hz,
+        uncertainty_hz: TRUNCATED * hz,
         origin: "sampling",
         ns_per_event,
         p_value: log_p.exp().max(SMALLEST_P),
