@@ -128,7 +128,13 @@ fn events(manifest: &Manifest) -> String {
     }
     if !events.lost.is_empty() {
         let spans = numbers::plural(events.lost.len() as u64, "span", "spans");
-        text += &format!("; {spans} undecided, where some were lost");
+        let lost: u64 = events.lost.iter().map(|span| span.events).sum();
+        text += &format!("; {spans} undecided");
+        // Without a loss they are those in which tracepoints were being switched.
+        if lost > 0 {
+            let events = numbers::plural(lost, "event was", "events were");
+            text += &format!(", where {events} lost");
+        }
     }
     text
 }
