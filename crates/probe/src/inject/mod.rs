@@ -93,17 +93,16 @@ impl Disturber {
             .map_err(|error| MachineError::Refused(format!("no memory for the log: {error}")))?;
         let counts = witness::counts(request.kind, request.cpu);
         let origin = clock::ticks();
+        let plan = Plan {
+            origin,
+            period_ticks: ticks(request.period_s),
+            jitter_ticks: ticks(request.jitter_s),
+            seed: request.seed,
+        };
         let orders = Orders {
-            plan: Plan {
-                origin,
-                period_ticks: ticks(request.period_s),
-                jitter_ticks: ticks(request.jitter_s),
-                seed: request.seed,
-            },
+            plan,
             length_ticks: ticks(request.length_s) as u64,
-            last_tick: request
-                .duration_s
-                .map(|seconds| origin + ticks(seconds) as u64),
+            last_tick: request.duration_s.map(|seconds| plan.end(ticks(seconds))),
             cpu: request.cpu,
         };
         let (sender, ready) = mpsc::channel();

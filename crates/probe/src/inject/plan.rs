@@ -29,6 +29,12 @@ impl Plan {
         self.origin.wrapping_add_signed(ticks.round() as i64)
     }
 
+    /// The last tick at which anything begins in a run of `ticks`. A start that falls on the run's end takes place, whichever
+    /// way the two products are rounded: how many are planned must not hang on what the calibration gave.
+    pub fn end(&self, ticks: f64) -> u64 {
+        self.origin.wrapping_add(ticks.ceil() as u64 + 1)
+    }
+
     /// The first number after `last` that is to begin at `now` or later.
     pub fn next(&self, last: u64, now: u64) -> u64 {
         let passed = now.saturating_sub(self.origin) as f64 / self.period_ticks;
@@ -114,6 +120,17 @@ mod tests {
             let distance = plan.start(number + 1).wrapping_sub(plan.start(number)) as i64;
             // Two roundings, and those of the product.
             prop_assert!(distance as f64 >= length - 2.0 - period * number as f64 * 1e-15);
+        }
+
+        /// A run of so many periods has so many starts, on any clock.
+        #[test]
+        fn how_many_are_planned_does_not_hang_on_the_clock(
+            ticks_per_ns in 0.01f64..6.0, period_s in 1e-4f64..10.0, count in 1u32..10_000, origin in 0u64..u64::MAX / 2,
+        ) {
+            let ticks = |seconds: f64| seconds * 1e9 * ticks_per_ns;
+            let plan = Plan { origin, period_ticks: ticks(period_s), jitter_ticks: 0.0, seed: 0 };
+            let end = plan.end(ticks(period_s * f64::from(count)));
+            prop_assert_eq!(plan.next(0, end + 1), u64::from(count) + 1);
         }
 
         /// The next one is the first that lies ahead, wherever the clock stands.
