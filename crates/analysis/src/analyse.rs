@@ -1,4 +1,5 @@
-//! The whole analysis: two passes over each series, then what they say together.
+//! The whole analysis: two passes over each series, then what they say together. Where bands lie close the quanta are read once more
+//! between the two ([`crate::turns`]).
 //!
 //! The first pass runs over all series before the second begins, because pictures share one time axis.
 
@@ -18,6 +19,7 @@ use crate::pyramid::{Pyramid, Spectrum};
 use crate::quantisation::Quantisation;
 use crate::report::{self, Report};
 use crate::survey::Survey;
+use crate::turns::Turns;
 use crate::{
     Analysis, Error, fraction, limits, mixture, origins, pace_split, signals, truth, verdict,
     warnings,
@@ -93,7 +95,17 @@ fn first_pass(source: &dyn Source, index: usize, context: &Context) -> Result<Su
             pass.push(derived)
         });
     })?;
-    Ok(Survey::new(pass, context))
+    let mut modes = pass.modes(context);
+    if let Some(mut turns) = Turns::new(&modes, context) {
+        let (mut deriver, levels) = (Deriver::new(), turns.levels());
+        source.replay_quanta(index, &mut |chunk| {
+            deriver.feed(chunk, Some(&levels), context.gaps_known, |derived| {
+                turns.push(derived)
+            });
+        })?;
+        modes = turns.join(modes, &pass.paces, context);
+    }
+    Ok(Survey::new(pass, modes, context))
 }
 
 fn second_pass(

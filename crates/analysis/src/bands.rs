@@ -98,15 +98,33 @@ fn mode(occupied: &[(usize, Bin)], region: (f64, f64), all: u64) -> Option<Mode>
     if (quanta as f64) < smallest || (all > 2 && passing) {
         return None;
     }
+    Some(mode_of(members, quanta))
+}
+
+/// Two neighbouring modes as one, with what lies between them.
+pub fn joined(fast: &Mode, slow: &Mode, histogram: &PaceHistogram) -> Mode {
+    let bins = histogram.bins().iter().enumerate();
+    let members: Vec<(usize, Bin)> = bins
+        .map(|(number, bin)| (number, *bin))
+        .take(slow.bins.1 + 1)
+        .skip(fast.bins.0)
+        .filter(|(_, bin)| bin.quanta() > 0)
+        .collect();
+    let quanta = members.iter().map(|(_, bin)| bin.quanta()).sum();
+    mode_of(&members, quanta)
+}
+
+/// The mode that these bins make, which hold so many quanta; neither is nothing.
+fn mode_of(members: &[(usize, Bin)], quanta: u64) -> Mode {
     let sum: f64 = members.iter().map(|(_, bin)| bin.sum).sum();
     let centre = sum / quanta as f64;
     let spread = quantile(members, quanta, 0.95) - quantile(members, quanta, 0.05);
-    Some(Mode {
+    Mode {
         bins: (members[0].0, members[members.len() - 1].0),
         centre,
         half_width: (spread / 2.0 / centre).max(0.0),
         quanta,
-    })
+    }
 }
 
 fn quantile(members: &[(usize, Bin)], quanta: u64, share: f64) -> f64 {

@@ -56,6 +56,7 @@ mod spectrum;
 pub mod survey;
 mod totals;
 pub mod truth;
+mod turns;
 mod verdict;
 mod warm_up;
 mod warnings;

@@ -5,6 +5,7 @@
 
 use crate::alternation::Sample;
 use crate::availability::Windows;
+use crate::bands::{self, Mode};
 use crate::best_pace::{Envelope, Stretch};
 use crate::context::Context;
 use crate::derive::Derived;
@@ -105,6 +106,12 @@ impl First {
             start: Start::new(context),
         }
     }
+
+    /// The modes of pace, fastest first; to be called when all quanta were seen.
+    pub fn modes(&mut self, context: &Context) -> Vec<Mode> {
+        self.paces.finish();
+        bands::find(&self.paces, context)
+    }
 }
 
 impl Second {
@@ -192,14 +199,19 @@ mod tests {
         detector
     }
 
+    fn survey(mut pass: First, context: &Context) -> Survey {
+        let modes = pass.modes(context);
+        Survey::new(pass, modes, context)
+    }
+
     #[test]
     fn parts_merge_into_the_whole() {
         for gaps_known in [true, false] {
             let context = context(gaps_known);
-            let whole = Survey::new(feed(First::new(&context), 0..3, None), &context);
+            let whole = survey(feed(First::new(&context), 0..3, None), &context);
             let mut parts = feed(First::new(&context), 0..1, None);
             parts.merge(feed(First::new(&context), 1..3, None));
-            let merged = Survey::new(parts, &context);
+            let merged = survey(parts, &context);
             assert_eq!(merged.modes.len(), whole.modes.len());
             for (a, b) in merged.modes.iter().zip(&whole.modes) {
                 assert_eq!((a.bins, a.quanta), (b.bins, b.quanta));

@@ -39,10 +39,8 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Draws the conclusions of the first pass.
-    pub fn new(mut first: First, context: &Context) -> Survey {
-        first.paces.finish();
-        let modes = bands::find(&first.paces, context);
+    /// Draws the conclusions of the first pass, of which `modes` are the bands.
+    pub fn new(first: First, modes: Vec<Mode>, context: &Context) -> Survey {
         let slowest = modes.last().map_or(0.0, |mode| mode.centre);
         Survey {
             levels: bands::levels(&modes),

@@ -155,7 +155,8 @@ fn placed(source: &InMemory) -> Vec<(f64, bool)> {
     source.quanta[0].for_each_chunk(&mut |chunk| {
         deriver.feed(chunk, None, true, |derived| first.push(derived));
     });
-    let survey = Survey::new(first, &context);
+    let modes = first.modes(&context);
+    let survey = Survey::new(first, modes, &context);
     let extent = survey.totals.extent.unwrap();
     let (mut second, mut deriver) = (Second::new(&survey, extent, &[], &context), Deriver::new());
     source.quanta[0].for_each_chunk(&mut |chunk| {

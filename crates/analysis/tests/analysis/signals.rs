@@ -139,3 +139,29 @@ fn noise_has_no_likely_period() {
         }
     }
 }
+
+/// 285 ns are 0.25 % of a quantum: quanta with n of them and with n + 1 stand apart in the histogram of pace.
+#[test]
+fn what_splits_the_pace_in_two_is_still_a_frequency() {
+    let report = report("tick:hz=17516.27126,cost=285ns", 3, &BOTH, 8.0);
+    for series in &report.series {
+        assert_eq!(series.bands.len(), 1, "{:?}", series.bands);
+    }
+    let aliases = of(&report, "alias");
+    assert_eq!(aliases.len(), 1, "{:?}", report.findings);
+    assert_eq!(aliases[0].certainty, Certainty::Certain, "{aliases:?}");
+    let found = number(aliases[0], "frequency_hz");
+    assert!((found - 17_516.271_26).abs() < 0.05, "{found}");
+}
+
+/// Paces that are held are two bands, however near: 0.3 % is less than a gap in each quantum, too.
+#[test]
+fn paces_that_are_held_stay_two_bands() {
+    for scene in [
+        "flips:ratio=1.003,period=11.3ms,dwell=3.1ms",
+        "flips:ratio=1.003,period=1.13ms,dwell=0.41ms",
+    ] {
+        let report = report(scene, 4, &[10_000.0], 2.0);
+        assert_eq!(report.series[0].bands.len(), 2, "{scene}");
+    }
+}
