@@ -21,8 +21,8 @@ use crate::report::{self, Report};
 use crate::survey::Survey;
 use crate::turns::Turns;
 use crate::{
-    Analysis, Error, fraction, limits, mixture, origins, pace_split, signals, truth, verdict,
-    warnings,
+    Analysis, Error, fraction, limits, mixture, origins, pace_split, rates, signals, truth,
+    verdict, warnings,
 };
 use bandscope_recording::Source;
 use bandscope_recording::disturbances::Log;
@@ -329,6 +329,7 @@ fn assemble(
         seen.aliases = aliases;
     }
     pace_split::settle(&mut series, manifest);
+    rates::name(&mut series, manifest);
     let mut report = Report {
         schema: report::SCHEMA,
         inputs: inputs.to_vec(),

@@ -49,6 +49,7 @@ mod power;
 pub mod pyramid;
 mod quantisation;
 mod rasterise;
+mod rates;
 mod recurrence;
 pub mod report;
 mod signals;

@@ -151,8 +151,10 @@ pub struct Signal {
     pub harmonics: u32,
     /// `gaps` or `residual`: in which signal it was found.
     pub seen_in: &'static str,
-    /// Key of `gaps_ns` of the gaps that have this period, where kernel events name them.
+    /// Key of `gaps_ns` of what has this period, where that is known.
     pub cause: Option<String>,
+    /// By what: `events` of the kernel, or the `rate` at which the kernel counted it, or nothing as often. `null` without a cause.
+    pub cause_by: Option<&'static str>,
 }
 
 /// Statistics of the gaps of a series.

@@ -50,6 +50,7 @@ pub fn in_gaps(
         let found = periods(gaps.events.iter().filter(mine), segments, unit, context);
         signals.extend(found.into_iter().map(|signal| Signal {
             cause: Some(name.clone()),
+            cause_by: Some("events"),
             ..signal
         }));
     }
@@ -116,6 +117,7 @@ fn periods<'a>(
             harmonics: found.harmonics,
             seen_in: "gaps",
             cause: None,
+            cause_by: None,
         })
         .collect()
 }
@@ -143,6 +145,7 @@ pub fn in_residual(
             harmonics: 1,
             seen_in: "residual",
             cause: None,
+            cause_by: None,
         });
     }
     for comb in residual_search(spectrum).run() {
@@ -164,6 +167,7 @@ pub fn in_residual(
             harmonics: comb.harmonics,
             seen_in: "residual",
             cause: None,
+            cause_by: None,
         });
     }
     signals

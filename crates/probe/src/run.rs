@@ -6,13 +6,14 @@
 use crate::calibration::Calibration;
 use crate::clock;
 use crate::consumer::Consumer;
+use crate::facts::Counts;
 use crate::measuring_thread::{self, Plan};
 use crate::memory;
 use crate::pin;
 use crate::ring::{Writer, ring};
 use crate::sink::Account;
 use crate::trace::{self, Catalogue, Trace};
-use bandscope_recording::manifest::MeasuringThread;
+use bandscope_recording::manifest::{KernelCounts, MeasuringThread};
 use bandscope_recording::{KernelEvent, Quanta};
 use bandscope_sampler::machine::Consumed;
 use bandscope_sampler::{Batch, GapRecord, MachineError, QuantumRecord};
@@ -75,6 +76,8 @@ pub struct Summary {
     pub not_consumed: (u64, u64),
     /// What came of the kernel events, or why there are none; `None` if none were asked for.
     pub events: Option<Result<trace::Ended, String>>,
+    /// What the kernel counted meanwhile on each CPU.
+    pub counts: Vec<KernelCounts>,
 }
 
 /// What `consume` says when it fails.
@@ -143,6 +146,7 @@ pub fn run<'p>(
             refused = refused.or_else(|| Some(why.clone()));
             halt.store(true, Ordering::Relaxed);
         }
+        let counts = Counts::read(setup.cpus);
         let start = clock::ticks().wrapping_add(setup.delay_ticks);
         // 0 means that it is not known yet.
         go.store(start.max(1), Ordering::Release);
@@ -160,6 +164,7 @@ pub fn run<'p>(
             );
         }
         let (accounts, died) = join(threads);
+        let counts = counts.grown(&Counts::read(setup.cpus));
         let not_consumed = drain_the_rest(&mut consumers, &mut failed, consume);
         let ticks_per_ns = setup.events.map_or(1.0, |events| events.ticks_per_ns);
         let events = events.map(|trace| {
@@ -173,6 +178,7 @@ pub fn run<'p>(
             refused: refused.or(died),
             not_consumed,
             events,
+            counts,
         })
     })
 }

@@ -286,6 +286,7 @@ fn conclude(
     if let Some(ended) = summary.events {
         account::conclude(manifest, ended);
     }
+    manifest.kernel_counts = summary.counts;
     if more > 0 {
         manifest.incidents.push(Incident {
             kind: "more-incidents".to_owned(),

@@ -4,8 +4,10 @@
 //! `schema` is `bandscope.recording/MAJOR`. Within a major version fields are only ever added, each with
 //! a default, and a reader ignores fields that it does not know; a reader refuses another major version.
 
+mod counts;
 mod events;
 
+pub use counts::{KernelCount, KernelCounts};
 pub use events::{Events, EventsCost, EventsState, GapSample, LostEvents, MeasuringThread};
 
 use serde::{Deserialize, Serialize};
@@ -43,6 +45,8 @@ pub struct Manifest {
     pub counters: Vec<Counter>,
     /// Whether kernel events were recorded, and how far they can be believed.
     pub events: Events,
+    /// What the kernel counted on each measured CPU; empty where it does not tell, and in recordings that know none.
+    pub kernel_counts: Vec<KernelCounts>,
     /// The machine.
     pub machine: Machine,
     /// What did not fit into memory or was cut off.

@@ -48,7 +48,7 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
         kind: "periodic-interference",
         series: vec![case.index],
         // Which interrupt it is only kernel events decide.
-        certainty: if signal.cause.is_some() {
+        certainty: if signal.cause_by == Some("events") {
             Certainty::Certain
         } else if sampled || signal.ns_per_event < SHORTEST_NS {
             Certainty::Possible
@@ -56,15 +56,22 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
             Certainty::Likely
         },
         summary: format!(
-            "{} takes {} from {} at {}, {} of its time.",
+            "{} takes {} from {} at {}, {} of its time{}.",
             words::cause(signal.cause.as_deref().unwrap_or_default()),
             words::duration(signal.ns_per_event),
             name(case.series),
             words::frequency(signal.frequency_hz, signal.uncertainty_hz),
             words::percent(share(signal)),
+            match (signal.cause_by, signal.cause.as_deref()) {
+                (Some("rate"), Some("host")) =>
+                    ": the kernel counted nothing that came so often",
+                (Some("rate"), _) => ": the kernel counted as many",
+                _ => "",
+            },
         ),
         evidence: [
             ("cause", signal.cause.clone().map(Evidence::Text)),
+            ("cause_by", signal.cause_by.map(|by| Evidence::Text(by.to_owned()))),
             ("frequency_hz", Some(Evidence::Number(signal.frequency_hz))),
             ("uncertainty_hz", Some(Evidence::Number(signal.uncertainty_hz))),
             ("ns_per_event", Some(Evidence::Number(signal.ns_per_event))),
@@ -72,7 +79,7 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
         .into_iter()
         .filter_map(|(key, value)| Some((key, value?)))
         .collect(),
-        next_step: signal.cause.is_none().then(|| if sampled {
+        next_step: (signal.cause_by != Some("events")).then(|| if sampled {
             "bandscope record --rate 10000,7777: an external signal keeps its frequency at both rates".to_owned()
         } else {
             format!(
@@ -83,6 +90,15 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
     }
 }
 
+/// Whether an interrupt came as often; of the host's periods there is no count.
+fn is_counted(finding: &Finding) -> bool {
+    let text = |key: &str| match finding.evidence.get(key) {
+        Some(Evidence::Text(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    text("cause_by") == Some("rate") && text("cause") != Some("host")
+}
+
 /// Something periodic in the machine shows at every rate; what does not is no more than possible.
 fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     if is_alone(finding, everything) {
@@ -90,7 +106,10 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
         if finding.certainty == Certainty::Possible {
             return false;
         }
-        finding.certainty = finding.certainty.min(Certainty::Possible);
+        // What the kernel counted as often has a second witness.
+        if !is_counted(finding) {
+            finding.certainty = finding.certainty.min(Certainty::Possible);
+        }
     }
     name_rate(finding, everything)
 }

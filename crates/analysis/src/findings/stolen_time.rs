@@ -1,11 +1,14 @@
 //! `stolen-time`: gaps in which this kernel did nothing: the hypervisor ran something else, or firmware did.
 //!
 //! Evidence is silence: kernel events were recorded, none lies in the gap, none was lost there, and nothing preempted the thread. The
-//! kernel's own count of stolen time may read 0 all the same.
+//! kernel's own count of stolen time may read 0 all the same. Where no events were recorded there may be more gaps than all
+//! interrupts that the kernel counted, and all preemptions, can have made: each makes one.
 
 use super::{Case, Phenomenon, cpu, name, number};
-use crate::report::{Certainty, Evidence, Finding, Signal};
+use crate::rates;
+use crate::report::{Certainty, Evidence, Finding, Gaps, Signal};
 use crate::words;
+use bandscope_recording::manifest::EventsState;
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: "stolen-time",
@@ -22,6 +25,9 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(gaps) = &case.series.gaps else {
         return Vec::new();
     };
+    if case.everything.manifest.events.state != EventsState::On {
+        return more_than_counted(case, gaps).into_iter().collect();
+    }
     let Some(host) = gaps.causes.iter().find(|cause| cause.cause == "host") else {
         return Vec::new();
     };
@@ -31,11 +37,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     }
     let is_its = |signal: &&Signal| signal.cause.as_deref() == Some("host");
     let period = case.series.signals.iter().find(is_its);
-    let machine = &case.everything.manifest.machine;
-    let who = match &machine.hypervisor {
-        Some(hypervisor) => format!("the hypervisor ({hypervisor})"),
-        None => "firmware (no hypervisor is known)".to_owned(),
-    };
+    let who = who(case);
     let regular = period.map_or(String::new(), |signal| {
         let frequency = words::frequency(signal.frequency_hz, signal.uncertainty_hz);
         format!(", in part regularly at {frequency}")
@@ -66,4 +68,88 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             cpu(case.series)
         )),
     }]
+}
+
+/// Whoever runs beneath this kernel.
+fn who(case: Case<'_>) -> String {
+    match &case.everything.manifest.machine.hypervisor {
+        Some(hypervisor) => format!("the hypervisor ({hypervisor})"),
+        None => "firmware (no hypervisor is known)".to_owned(),
+    }
+}
+
+/// So many times more gaps than what was counted can have made, and so many gaps a second more, say that the rest is not the kernel's:
+/// a count that misses something does not double.
+const MORE: f64 = 2.0;
+const FEWEST_PER_S: f64 = 20.0;
+
+/// Gaps that outnumber what the kernel counted.
+fn more_than_counted(case: Case<'_>, gaps: &Gaps) -> Option<Finding> {
+    let of_cpu = |counts: &&_| rates::are_of(counts, case.series);
+    let counts = case.everything.manifest.kernel_counts.iter().find(of_cpu)?;
+    let interrupts = rates::interrupts_per_second(counts)?;
+    let preemptions = rates::preemptions(gaps, case.series)?;
+    let counted = interrupts + preemptions;
+    let more = gaps.per_second - counted;
+    if more < FEWEST_PER_S || gaps.per_second < MORE * counted {
+        return None;
+    }
+    let least_ns = least_ns(gaps, more / gaps.per_second);
+    let share = least_ns / (case.series.ledger.wall_ns as f64).max(1.0);
+    Some(Finding {
+        kind: "stolen-time",
+        series: vec![case.index],
+        certainty: Certainty::Likely,
+        summary: format!(
+            "{more:.0} of the {:.0} gaps a second on {} are not this kernel's, which counted {interrupts:.0} interrupts and {preemptions:.1} preemptions a second: {} of the time at least, rather lost to {}.",
+            gaps.per_second,
+            name(case.series),
+            words::percent(share),
+            who(case),
+        ),
+        evidence: std::collections::BTreeMap::from([
+            ("share", Evidence::Number(share)),
+            ("lost_ns", Evidence::Number(least_ns)),
+            ("per_second", Evidence::Number(more)),
+            ("counted_per_second", Evidence::Number(counted)),
+        ]),
+        next_step: Some(format!(
+            "bandscope record --cpus {} --trace on: gaps in which kernel events are silent are the host's for certain",
+            cpu(case.series)
+        )),
+    })
+}
+
+/// Time in this share of the gaps, if they are the shortest: each as long as its bin's shortest.
+fn least_ns(gaps: &Gaps, share: f64) -> f64 {
+    let mut left = share * gaps.histogram.iter().map(|bin| bin.number).sum::<u64>() as f64;
+    let mut ns = 0.0;
+    for bin in &gaps.histogram {
+        let taken = left.min(bin.number as f64);
+        ns += taken * bin.from_ns;
+        left -= taken;
+    }
+    ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::GapBin;
+
+    #[test]
+    fn the_shortest_gaps_are_taken_first() {
+        let bin = |from_ns: f64, number: u64| GapBin {
+            from_ns,
+            number,
+            total_ns: 1.5 * from_ns * number as f64,
+        };
+        let gaps = Gaps {
+            histogram: vec![bin(1024.0, 60), bin(4096.0, 30), bin(65536.0, 10)],
+            ..Gaps::default()
+        };
+        assert_eq!(least_ns(&gaps, 0.5), 50.0 * 1024.0);
+        assert_eq!(least_ns(&gaps, 0.8), 60.0 * 1024.0 + 20.0 * 4096.0);
+        assert_eq!(least_ns(&Gaps::default(), 0.5), 0.0);
+    }
 }

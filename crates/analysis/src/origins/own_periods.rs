@@ -116,5 +116,6 @@ fn own_period(series: &mut Series, period: usize, ns_per_event: f64, log_p: f64)
         harmonics: 1,
         seen_in: "residual",
         cause: None,
+        cause_by: None,
     });
 }

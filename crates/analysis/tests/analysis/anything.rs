@@ -13,8 +13,9 @@ use proptest::prelude::*;
 /// at keys that may be `null`.
 fn assert_finite(report: &Report) {
     fn walk(path: &str, value: &serde_json::Value) {
-        const NULLABLE: [&str; 16] = [
+        const NULLABLE: [&str; 17] = [
             "cause",
+            "cause_by",
             "band",
             "cpu",
             "error_ppm",

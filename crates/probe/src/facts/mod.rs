@@ -1,5 +1,6 @@
 //! Facts about the machine, for the manifest. Each is optional: containers hide parts of /proc and /sys.
 
+mod counts;
 mod cpu;
 mod files;
 mod frequency;
@@ -9,6 +10,8 @@ mod tasks;
 mod tick;
 
 use bandscope_recording::manifest::Machine;
+pub use counts::Counts;
+pub(crate) use counts::rows;
 pub use cpu::microarchitecture;
 pub use files::{cpu_list, text};
 pub use isolation::{isolated, nohz_full, online};

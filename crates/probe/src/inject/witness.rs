@@ -1,7 +1,7 @@
 //! What the kernel counted on a CPU, where that bears witness to what a disturber did.
 
 use super::kinds::Kind;
-use crate::facts::{cpu_list, text};
+use crate::facts::{cpu_list, rows, text};
 use std::collections::BTreeMap;
 
 /// States of an idle CPU that are looked at; the kernel knows 10 (CPUIDLE_STATE_MAX).
@@ -30,20 +30,8 @@ pub fn grown(
 
 fn softirqs(cpu: u32) -> Option<(String, u64)> {
     let table = std::fs::read_to_string("/proc/softirqs").ok()?;
-    Some(("softirq:NET_RX".to_owned(), cell(&table, "NET_RX:", cpu)?))
-}
-
-/// A row and a CPU's column of a table such as /proc/softirqs, whose first line names the CPUs.
-fn cell(table: &str, row: &str, cpu: u32) -> Option<u64> {
-    let name = format!("CPU{cpu}");
-    let column = table
-        .lines()
-        .next()?
-        .split_whitespace()
-        .position(|found| found == name)?;
-    let mut rows = table.lines().map(str::split_whitespace);
-    let mut cells = rows.find_map(|mut cells| (cells.next()? == row).then_some(cells))?;
-    cells.nth(column)?.parse().ok()
+    let row = rows(&table, cpu).find(|row| row.name == "NET_RX")?;
+    Some(("softirq:NET_RX".to_owned(), row.number))
 }
 
 /// Microseconds in each idle state.
@@ -68,17 +56,6 @@ pub fn siblings(cpu: u32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_cell_is_found_by_both_names() {
-        // CPU1 is offline, as the kernel leaves such out.
-        let table = "          CPU0       CPU2\n  NET_TX:   1   2\n  NET_RX:  30  40\n";
-        assert_eq!(cell(table, "NET_RX:", 0), Some(30));
-        assert_eq!(cell(table, "NET_RX:", 2), Some(40));
-        assert_eq!(cell(table, "NET_RX:", 1), None);
-        assert_eq!(cell(table, "TIMER:", 0), None);
-        assert_eq!(cell("", "NET_RX:", 0), None);
-    }
 
     #[test]
     fn growth_is_of_what_was_known_before() {

@@ -74,6 +74,7 @@ fn tick_signal(ns_per_event: f64) -> Signal {
         harmonics: 12,
         seen_in: "gaps",
         cause: None,
+        cause_by: None,
     }
 }
 

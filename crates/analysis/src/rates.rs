@@ -1,0 +1,202 @@
+//! Names for periodic gaps where no kernel events were recorded: how often they come, against what the kernel counted meanwhile.
+//!
+//! Anybody may read /proc/interrupts and /proc/softirqs, so an ordinary user has this much. A user program's time is taken by
+//! interrupts (softirqs run at the end of one), by other tasks, which preemptions are known of, and by what the kernel does not see. So a period
+//! that one interrupt alone came at is likely its own; and one so short that nothing came often enough is the
+//! host's. A rate is no proof, and gaps without a period have no rate: nothing is booked by it.
+
+use crate::report::{Gaps, Series, Signal};
+use bandscope_recording::Manifest;
+use bandscope_recording::manifest::{EventsState, KernelCount, KernelCounts};
+
+/// Counted per second, over what has the period: an interrupt may come for other reasons, too, a little more often.
+const MATCHES: std::ops::RangeInclusive<f64> = 0.98..=1.1;
+/// What came this share of the time at most, cannot be what comes each time.
+const TOO_RARE: f64 = 0.5;
+/// Fewer counts say nothing about a rate.
+const FEWEST: u64 = 20;
+
+/// Names the signals in gaps of all series that have no name.
+pub fn name(series: &mut [Series], manifest: &Manifest) {
+    if manifest.events.state == EventsState::On {
+        return;
+    }
+    for series in series {
+        let mut all = manifest.kernel_counts.iter();
+        if let Some(counts) = all.find(|counts| are_of(counts, series)) {
+            let preemptions = (series.gaps.as_ref()).and_then(|gaps| preemptions(gaps, series));
+            name_signals(&mut series.signals, &Rates::of(counts), preemptions);
+        }
+    }
+}
+
+/// Whether these are the counts of the CPU of a series.
+pub fn are_of(counts: &KernelCounts, series: &Series) -> bool {
+    Some(counts.cpu) == series.cpu
+}
+
+/// Interrupts of all kinds per second; `None` where the kernel hides them: a busy CPU has its tick, or something else in a minute.
+pub fn interrupts_per_second(counts: &KernelCounts) -> Option<f64> {
+    let interrupts = counts.counts.iter().filter(|count| !is_softirq(count));
+    let number: u64 = interrupts.map(|count| count.number).sum();
+    (number > 0 && counts.seconds > 0.0).then(|| number as f64 / counts.seconds)
+}
+
+fn is_softirq(count: &KernelCount) -> bool {
+    count.name.starts_with("softirq:")
+}
+
+/// Preemptions per second, where they are known.
+pub fn preemptions(gaps: &Gaps, series: &Series) -> Option<f64> {
+    (series.duration_s > 0.0).then_some(gaps.preempted? as f64 / series.duration_s)
+}
+
+/// Counts per second that nothing explains so far.
+struct Rates<'a> {
+    interrupts: Vec<(&'a str, f64)>,
+    softirqs: Vec<(&'a str, f64)>,
+}
+
+impl<'a> Rates<'a> {
+    fn of(counts: &'a KernelCounts) -> Rates<'a> {
+        let known =
+            (counts.counts.iter()).filter(|count| count.number >= FEWEST && counts.seconds > 0.0);
+        let (softirqs, interrupts): (Vec<_>, Vec<_>) = known.partition(|count| is_softirq(count));
+        let rate = |count: &'a KernelCount| (&*count.name, count.number as f64 / counts.seconds);
+        Rates {
+            interrupts: interrupts.into_iter().map(rate).collect(),
+            softirqs: softirqs.into_iter().map(rate).collect(),
+        }
+    }
+
+    /// The only interrupt that came at `hz`, or else the only softirq; what it explains is taken off.
+    fn take(&mut self, hz: f64) -> Option<String> {
+        [&mut self.interrupts, &mut self.softirqs]
+            .into_iter()
+            .find_map(|rates| {
+                let mut matching = rates
+                    .iter_mut()
+                    .filter(|(_, rate)| MATCHES.contains(&(*rate / hz)));
+                let only = matching.next()?;
+                if matching.next().is_some() {
+                    return None;
+                }
+                only.1 -= hz;
+                Some(only.0.to_owned())
+            })
+    }
+
+    /// Whether nothing that is left came often enough.
+    fn all_too_rare(&self, hz: f64) -> bool {
+        let mut interrupts = self.interrupts.iter();
+        interrupts.all(|(_, rate)| *rate < TOO_RARE * hz)
+    }
+}
+
+fn name_signals(signals: &mut [Signal], rates: &Rates<'_>, preemptions: Option<f64>) {
+    if rates.interrupts.is_empty() {
+        return;
+    }
+    let mut left = Rates {
+        interrupts: rates.interrupts.clone(),
+        softirqs: rates.softirqs.clone(),
+    };
+    let nameless = |signal: &&mut Signal| signal.seen_in == "gaps" && signal.cause.is_none();
+    for signal in signals.iter_mut().filter(nameless) {
+        signal.cause = left.take(signal.frequency_hz);
+        signal.cause_by = signal.cause.is_some().then_some("rate");
+    }
+    for signal in signals.iter_mut().filter(nameless) {
+        let hz = signal.frequency_hz;
+        if left.all_too_rare(hz) && preemptions.is_some_and(|rate| rate < TOO_RARE * hz) {
+            signal.cause = Some("host".to_owned());
+            signal.cause_by = Some("rate");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(rates: &[(&str, u64)]) -> KernelCounts {
+        KernelCounts {
+            cpu: 0,
+            seconds: 10.0,
+            counts: rates
+                .iter()
+                .map(|(name, per_second)| KernelCount {
+                    name: (*name).to_owned(),
+                    number: 10 * per_second,
+                })
+                .collect(),
+        }
+    }
+
+    /// Causes of signals at these frequencies.
+    fn named(rates: &[(&str, u64)], preemptions: Option<f64>, hz: &[f64]) -> Vec<String> {
+        let mut signals: Vec<Signal> = hz
+            .iter()
+            .map(|&frequency_hz| Signal {
+                frequency_hz,
+                seen_in: "gaps",
+                ..Signal::default()
+            })
+            .collect();
+        let counts = counts(rates);
+        name_signals(&mut signals, &Rates::of(&counts), preemptions);
+        let causes = signals.into_iter();
+        causes.map(|one| one.cause.unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn what_came_as_often_is_its_name() {
+        let rates = [
+            ("tick", 253),
+            ("softirq:TIMER", 250),
+            ("softirq:RCU", 120),
+            ("irq:eth0", 31),
+        ];
+        assert_eq!(named(&rates, None, &[249.9999, 30.5]), ["tick", "irq:eth0"]);
+        // A softirq alone, as of a device whose interrupts come in bursts.
+        let rates = [("tick", 1000), ("softirq:NET_RX", 100)];
+        assert_eq!(named(&rates, None, &[100.0]), ["softirq:NET_RX"]);
+    }
+
+    #[test]
+    fn two_that_came_as_often_leave_it_open() {
+        let rates = [("tick", 250), ("irq:eth0", 251)];
+        assert_eq!(named(&rates, Some(0.0), &[250.0]), [""]);
+    }
+
+    #[test]
+    fn what_nothing_came_as_often_as_is_the_hosts() {
+        let rates = [("tick", 253), ("irq:reschedule", 3), ("softirq:RCU", 200)];
+        // The tick explains its own period and nothing else.
+        assert_eq!(
+            named(&rates, Some(1.0), &[250.0, 99.9962]),
+            ["tick", "host"]
+        );
+        // Alone it may be every other tick or so.
+        assert_eq!(named(&rates, Some(1.0), &[99.9962]), [""]);
+        // Other tasks that come as often, or about which nothing is known.
+        assert_eq!(named(&rates, Some(80.0), &[250.0, 100.0]), ["tick", ""]);
+        assert_eq!(named(&rates, None, &[250.0, 100.0]), ["tick", ""]);
+        // Nothing was counted: that is a hidden /proc.
+        assert_eq!(named(&[], Some(0.0), &[100.0]), [""]);
+    }
+
+    #[test]
+    fn few_counts_and_the_residual_have_no_name() {
+        let mut few = counts(&[("tick", 250)]);
+        few.counts[0].number = FEWEST - 1;
+        assert!(Rates::of(&few).interrupts.is_empty());
+        let mut signals = [Signal {
+            frequency_hz: 250.0,
+            seen_in: "residual",
+            ..Signal::default()
+        }];
+        name_signals(&mut signals, &Rates::of(&counts(&[("tick", 250)])), None);
+        assert_eq!(signals[0].cause, None);
+    }
+}

@@ -1,0 +1,25 @@
+//! What the kernel itself counted on the measured CPUs during a run; anybody may read it.
+
+use serde::{Deserialize, Serialize};
+
+/// The counts of one CPU.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KernelCounts {
+    /// The CPU.
+    pub cpu: u32,
+    /// Seconds that were counted: from when the measuring threads were ready to when they had ended.
+    pub seconds: f64,
+    /// Interrupts (/proc/interrupts) and softirqs (/proc/softirqs) that happened at all, the most frequent first.
+    pub counts: Vec<KernelCount>,
+}
+
+/// One count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KernelCount {
+    /// As kernel events are named in a report: `tick`, `irq:NAME`, `softirq:KIND`, `nmi`. Untrusted, control characters escaped.
+    pub name: String,
+    /// How often.
+    pub number: u64,
+}
