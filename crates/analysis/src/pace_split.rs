@@ -75,7 +75,7 @@ fn split(index: usize, series: &[Series], meters: &[bool]) -> Option<PaceLoss> {
 }
 
 /// By what share of its work the bands of a series are slower than its best pace; `None` without either.
-fn slower(series: &Series) -> Option<f64> {
+pub fn slower(series: &Series) -> Option<f64> {
     let best = series.best_pace.as_ref()?.ns_per_unit;
     let total: f64 = series.bands.iter().map(|band| band.share).sum();
     if total <= 0.0 || best <= 0.0 {

@@ -3,7 +3,7 @@
 
 use crate::boundary;
 use crate::clock::{self, Ordered, Plain};
-use crate::kernels::{self, NativeKernel, PLACEMENTS, Visitor};
+use crate::kernels::{self, NativeKernel, PLACEMENTS, Role, Visitor};
 use bandscope_recording::manifest::Kernel;
 use bandscope_sampler::record::Unpacked;
 use bandscope_sampler::{Clock, Flow, QuantumRecord, Segment, Sink, measure};
@@ -67,7 +67,8 @@ impl SelfTest {
             invariant: spread.map(|spread| spread < INVARIANT),
             boundary_ticks: boundary.map(|costs| costs.both()),
             fractions: info.fractions.to_vec(),
-            registers_only: info.keeps_rules,
+            registers_only: info.role == Role::Probe,
+            throughput: info.role == Role::Throughput,
         }
     }
 }

@@ -198,6 +198,8 @@ pub struct Kernel {
     /// Whether a unit is a chain of operations between registers and nothing else: then its pace is the clock frequency's, and
     /// what slows another work kernel in the same run more than this one is no frequency.
     pub registers_only: bool,
+    /// Whether it fills the core with independent operations on registers: what shares the core slows it, and leaves a chain alone.
+    pub throughput: bool,
 }
 
 /// A counter that was believed and read.

@@ -8,7 +8,7 @@
 //! for both sides.
 
 use super::frequency_steps::is_frequency;
-use super::{Case, Everything, Phenomenon, is_alone, name, name_rate};
+use super::{Case, Everything, Phenomenon, is_alone, name, name_rate, smt_neighbour};
 use crate::report::{Band, Certainty, Evidence, Finding, Series};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -69,7 +69,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .filter(|pace| pace.share >= SMALLEST)
         .collect();
     let apart = paces.len() >= 2 && paces.iter().all(|pace| pace.held);
-    if !apart || case.seen.sharp_share < SHARP {
+    if !apart || case.seen.sharp_share < SHARP || smt_neighbour::explains(case) {
         return Vec::new();
     }
     let numbers = |of: fn(&Pace) -> f64| Evidence::Numbers(paces.iter().map(of).collect());

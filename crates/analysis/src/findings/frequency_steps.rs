@@ -5,7 +5,7 @@
 //! hidden state of the core could fit by chance. Such a state changes the pace by ratios of its own, mostly larger
 //! than clocks change by.
 
-use super::{Case, Everything, Phenomenon, name};
+use super::{Case, Everything, Phenomenon, name, smt_neighbour};
 use crate::dwell::Stays;
 use crate::lattice::{self, Lattice, Ratio};
 use crate::report::{Band, Certainty, Evidence, Finding, Series};
@@ -115,7 +115,8 @@ fn error(band: &Band, seconds: f64) -> f64 {
 }
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
-    let Some(levels) = levels(case.series, &case.seen.stays).filter(|levels| levels.held) else {
+    let levels = levels(case.series, &case.seen.stays).filter(|levels| levels.held);
+    let Some(levels) = levels.filter(|_| !smt_neighbour::explains(case)) else {
         return Vec::new();
     };
     let ratios: Vec<f64> = std::iter::once(1.0)

@@ -17,6 +17,7 @@ mod moving_edges;
 mod periodic_interference;
 mod quantisation;
 mod sampling_artefact;
+mod smt_neighbour;
 mod stolen_time;
 mod sub_loop_mixture;
 mod time_away;
@@ -104,6 +105,7 @@ struct Phenomenon {
 const PHENOMENA: &[Phenomenon] = &[
     bistable_pace::PHENOMENON,
     frequency_steps::PHENOMENON,
+    smt_neighbour::PHENOMENON,
     sub_loop_mixture::PHENOMENON,
     interrupt_helps::PHENOMENON,
     interrupted_loop::PHENOMENON,

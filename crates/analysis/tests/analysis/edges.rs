@@ -17,7 +17,7 @@ pub fn report(scenario: &str, rates: &[f64], kernels: &[&str], seconds: f64) -> 
     (analysis(&source).report, truths.remove(0))
 }
 
-fn of_kind<'a>(report: &'a Report, kind: &str) -> Vec<&'a Finding> {
+pub fn of_kind<'a>(report: &'a Report, kind: &str) -> Vec<&'a Finding> {
     report
         .findings
         .iter()

@@ -1,7 +1,10 @@
-//! Pace told apart by two work kernels that alternate: clock frequency, or the core's own doing.
+//! Pace told apart by two work kernels that alternate: clock frequency, the core's own doing, or a neighbour on the core.
 
-use crate::edges::report;
-use bandscope_analysis::report::Report;
+use crate::edges::{of_kind, report};
+use crate::support::{Loop, analysis, none, series};
+use bandscope_analysis::report::{Certainty, Evidence, Report};
+use bandscope_recording::Series;
+use bandscope_recording::manifest::{Kernel, Machine};
 
 /// Frequency, microarchitecture and unsplit of a work kernel, as shares of its pace.
 fn shares(report: &Report, kernel: &str) -> [f64; 3] {
@@ -50,5 +53,81 @@ fn one_work_kernel_tells_nothing_apart() {
     ] {
         let (report, _) = report(scenario, &[10_000.0], &["mulss80"], 1.0);
         assert_eq!(shares(&report, "mulss80"), [0.0, 0.0, 1.0]);
+    }
+}
+
+/// Two work kernels on one CPU, second by second: a chain of 110 ns and independent additions of 50 ns, which something slows by these
+/// ratios for 30 ms of each 100.
+fn two_kernels(chain: f64, additions: f64, machine: Machine) -> Report {
+    let slow = |from: f64| (from / 2.3e6) % 100.0 < 30.0;
+    let unit = |ns: f64, ratio: f64| {
+        move |from: f64, _: u64| 2.3 * ns * if slow(from) { ratio } else { 1.0 }
+    };
+    let generator = Loop::new(10_000.0, 20_000);
+    let mut source = generator.run(unit(110.0, chain), none);
+    let other = generator.run(unit(50.0, additions), none);
+    let kernel = |name: &str, registers_only: bool| Kernel {
+        name: name.into(),
+        gap_threshold_ticks: 3000,
+        registers_only,
+        throughput: !registers_only,
+        ..Kernel::default()
+    };
+    source.manifest.kernels = vec![kernel("chain", true), kernel("additions", false)];
+    source.manifest.machine = machine;
+    source.series.push(Series {
+        kernel: "additions".into(),
+        ..series(10_000.0)
+    });
+    source.quanta.extend(other.quanta);
+    source.gaps.extend(other.gaps);
+    analysis(&source).report
+}
+
+#[test]
+fn company_on_the_core_slows_what_fills_it_and_leaves_a_chain() {
+    let siblings = Machine {
+        smt_siblings: [(1, "1,5".to_owned())].into(),
+        ..Machine::default()
+    };
+    let alone = Machine {
+        smt_siblings: [(1, "1".to_owned())].into(),
+        ..Machine::default()
+    };
+    let guest = Machine {
+        hypervisor: Some("KVM".into()),
+        ..alone.clone()
+    };
+    for (machine, certainty) in [
+        (siblings, Certainty::Likely),
+        (guest, Certainty::Likely),
+        (alone, Certainty::Possible),
+    ] {
+        let report = two_kernels(1.01, 1.4, machine);
+        let found = of_kind(&report, "smt-neighbour");
+        assert_eq!(found.len(), 1, "{:?}", report.findings);
+        assert_eq!(
+            (found[0].certainty, &*found[0].series),
+            (certainty, &[1][..])
+        );
+        let number = |key: &str| match found[0].evidence[key] {
+            Evidence::Number(number) => number,
+            ref other => panic!("{other:?}"),
+        };
+        assert!((number("ratio") - 1.4).abs() < 0.01, "{found:?}");
+        assert!((number("share") - 0.3).abs() < 0.01, "{found:?}");
+        // Its paces are not the core's own states.
+        assert!(of_kind(&report, "bistable-pace").is_empty());
+    }
+}
+
+#[test]
+fn what_slows_both_is_no_company() {
+    for (chain, additions) in [(1.4, 1.4), (1.2, 1.4), (1.0, 1.05), (1.0, 1.0)] {
+        let report = two_kernels(chain, additions, Machine::default());
+        assert!(
+            of_kind(&report, "smt-neighbour").is_empty(),
+            "{chain} {additions}"
+        );
     }
 }

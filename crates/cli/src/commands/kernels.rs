@@ -3,7 +3,7 @@
 use super::synth::scenarios;
 use crate::output;
 use anyhow::Result;
-use bandscope_probe::kernels::{check, default_kernel, kernels};
+use bandscope_probe::kernels::{Role, check, default_kernel, kernels};
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::process::ExitCode;
@@ -47,21 +47,19 @@ fn is_default(name: &str) -> bool {
 
 fn kernels_as_text(out: &mut dyn Write) -> Result<()> {
     for kernel in kernels() {
-        let note = match (
-            is_default(kernel.name),
-            check(kernel.name),
-            kernel.keeps_rules,
-        ) {
+        let note = match (is_default(kernel.name), check(kernel.name), kernel.role) {
             (true, ..) => " (default)",
             (_, Err(_), _) => " (not on this CPU)",
-            (_, _, false) => " (*)",
+            (_, _, Role::Published) => " (*)",
+            (_, _, Role::Throughput) => " (+)",
             _ => "",
         };
         writeln!(out, "{:18} {}{note}", kernel.name, kernel.description)?;
     }
     writeln!(
         out,
-        "\n(*) breaks the rules for a noise probe (docs/measuring.md): there to reproduce what was published"
+        "\n(*) breaks the rules for a noise probe (docs/measuring.md): there to reproduce what was published\n\
+         (+) fills the core: beside a chain of registers it shows who shares the core, such as an SMT neighbour"
     )?;
     Ok(())
 }
@@ -74,7 +72,8 @@ fn kernels_as_json(out: &mut dyn Write) -> Result<()> {
                 "name": kernel.name,
                 "description": kernel.description,
                 "operations": kernel.operations,
-                "keeps_rules": kernel.keeps_rules,
+                "keeps_rules": kernel.role == Role::Probe,
+                "role": kernel.role.name(),
                 "available": check(kernel.name).is_ok(),
                 "default": is_default(kernel.name),
             })

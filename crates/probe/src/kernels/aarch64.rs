@@ -1,6 +1,6 @@
 //! Work kernels of aarch64: register chains.
 
-use super::{Info, NativeKernel, Visitor};
+use super::{Info, NativeKernel, Role, Visitor};
 
 /// A copy may start at any instruction.
 macro_rules! placement_step {
@@ -34,7 +34,7 @@ const fn chain(name: &'static str, description: &'static str, operations: u32) -
         operations,
         slowest_pace: 5.0,
         fractions: &[],
-        keeps_rules: true,
+        role: Role::Probe,
     }
 }
 
@@ -64,4 +64,26 @@ work_kernel! {
     },
 }
 
-kernel_list! { default Fmul80, short Fmul20, Fmul80, Fmul20 }
+work_kernel! {
+    /// Six independent chains of additions: as many as wide cores can at a time.
+    Add6x80, symbol: add6x80,
+    info: Info {
+        name: "add6x80",
+        description: "480 additions in 6 independent chains, as many at a time as the core can",
+        operations: 480,
+        // The clock's 5 and a core shared by two.
+        slowest_pace: 10.0,
+        fractions: &[],
+        role: Role::Throughput,
+    },
+    needs: Ok(()),
+    body: ".rept 80\n add x9, x9, x8\n add x10, x10, x8\n add x11, x11, x8\n add x12, x12, x8\n \
+        add x13, x13, x8\n add x14, x14, x8\n .endr",
+    state: { step: u64 = 1 },
+    registers: |this| {
+        in("x8") this.step, out("x9") _, out("x10") _, out("x11") _, out("x12") _, out("x13") _, out("x14") _,
+        options(nomem, preserves_flags)
+    },
+}
+
+kernel_list! { default Fmul80, short Fmul20, Fmul80, Fmul20, Add6x80 }

@@ -4,7 +4,8 @@
 //! Registers only; one serial dependency chain of an operation of 3 to 5 cycles on operands that are no
 //! constants; values that stay normal; scalar; no inner loop; unit start aligned to 64; hashed into the
 //! recording; one backward branch per unit. FTQ's published loops break these rules on purpose: they
-//! are here to reproduce what was published.
+//! are here to reproduce what was published. So does the throughput kernel, which fills the core: what shares the core
+//! with it, a neighbour on its other hardware thread, slows it, and leaves a chain alone.
 //!
 //! Adding one: a `work_kernel!` in this architecture's file, and its name in the list at its end.
 
@@ -37,8 +38,19 @@ pub struct Info {
     pub slowest_pace: f64,
     /// Fractions of a unit that its structure declares: the shares of its inner loops.
     pub fractions: &'static [f64],
-    /// Whether it keeps all of the rules for a noise probe.
-    pub keeps_rules: bool,
+    /// What it is for.
+    pub role: Role,
+}
+
+/// What a work kernel is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A noise probe: keeps all of the rules. A chain of registers, whose pace is the clock frequency's.
+    Probe,
+    /// Fills the core with independent operations on registers: its pace is that at which the core takes them in.
+    Throughput,
+    /// Reproduces what was published.
+    Published,
 }
 
 /// A gap is at least this much longer than the best unit, in nanoseconds.
@@ -46,6 +58,17 @@ pub struct Info {
 /// Half a microsecond is below any interrupt's cost (about 1 us on bare metal, 2 us in a virtual
 /// machine) and above cache and TLB misses of the loop's own stores.
 const GAP_EXCESS_NS: f64 = 500.0;
+
+impl Role {
+    /// As in lists.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Probe => "probe",
+            Role::Throughput => "throughput",
+            Role::Published => "published",
+        }
+    }
+}
 
 impl Info {
     /// A unit that takes longer than this many ticks is a gap.

@@ -6,7 +6,7 @@
 //! of that. Compilers address the frame through `rbp` set once, before the loop; a unit here sets it at
 //! its start, because inlined assembly cannot keep it: that alone renews memory renaming.
 
-use super::{Info, NativeKernel, Visitor};
+use super::{Info, NativeKernel, Role, Visitor};
 
 /// A copy may start at any byte.
 macro_rules! placement_step {
@@ -42,7 +42,7 @@ const fn chain(name: &'static str, description: &'static str, operations: u32) -
         operations,
         slowest_pace: 5.0,
         fractions: &[],
-        keeps_rules: true,
+        role: Role::Probe,
     }
 }
 
@@ -59,7 +59,7 @@ const fn ftq(
         operations,
         slowest_pace: 10.0,
         fractions,
-        keeps_rules: false,
+        role: Role::Published,
     }
 }
 
@@ -110,6 +110,28 @@ work_kernel! {
     body: ".rept 20\n crc32 rax, rcx\n .endr",
     state: { value: u64 = 1, data: u64 = 0x0123_4567_89ab_cdef },
     registers: |this| { inout("rax") this.value, in("rcx") this.data, options(nomem, preserves_flags) },
+}
+
+work_kernel! {
+    /// Six independent chains of additions: cores add in four or five places at a time (Zen 3: 4, Golden Cove: 5; uops.info). Of
+    /// registers, because some cores do additions of constants while they rename.
+    Add6x80, symbol: add6x80,
+    info: Info {
+        name: "add6x80",
+        description: "480 additions in 6 independent chains, as many at a time as the core can",
+        operations: 480,
+        // The clock's 5 and a core shared by two.
+        slowest_pace: 10.0,
+        fractions: &[],
+        role: Role::Throughput,
+    },
+    needs: ALWAYS,
+    body: ".rept 80\n add r8, rcx\n add r9, rcx\n add r10, rcx\n add r11, rcx\n add rsi, rcx\n add rdi, rcx\n .endr",
+    state: { step: u64 = 1 },
+    registers: |this| {
+        in("rcx") this.step, out("r8") _, out("r9") _, out("r10") _, out("r11") _, out("rsi") _, out("rdi") _,
+        options(nomem)
+    },
 }
 
 work_kernel! {
@@ -200,5 +222,5 @@ work_kernel! {
 
 kernel_list! {
     default Mulss80, short Mulss20,
-    Mulss80, Mulss20, Imul20, Crc32x20, FtqO0, FtqO2, FtqUnrolled, FtqFloat20Stack
+    Mulss80, Mulss20, Imul20, Crc32x20, Add6x80, FtqO0, FtqO2, FtqUnrolled, FtqFloat20Stack
 }

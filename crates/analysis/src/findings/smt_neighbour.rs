@@ -1,0 +1,129 @@
+//! `smt-neighbour`: something else runs on the same core, in its other hardware thread.
+//!
+//! Two threads of a core take turns at taking operations in, and share what executes them. A chain of dependent operations waits for itself
+//! most of the time and leaves room for both; as many independent ones as the core can do need all of it. So a throughput kernel
+//! that slows while the chain that alternates with it keeps its pace has company. A lower clock slows both.
+//! What else would do it, a core that takes fewer operations in by itself (its own power limits), no quantum tells.
+
+use super::{Case, Phenomenon, cpu, name, number};
+use crate::pace_split;
+use crate::report::{Certainty, Evidence, Finding, Series};
+use crate::words;
+use bandscope_recording::Manifest;
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "smt-neighbour",
+    recognise,
+    // Company comes and goes: two rates, whose segments alternate, saw about as much of it.
+    same: &[("ratio", 0.1)],
+    settle: |_, _| true,
+    consequence: |finding, _| number(finding, "share") * (1.0 - 1.0 / number(finding, "ratio")),
+};
+
+/// A pace this much slower than the best is that of a shared core: alternation alone costs a third and more where the other thread
+/// works at all (measured: 1.33 to 1.40 beside a compiler, Golden Cove).
+const SHARED: f64 = 1.15;
+/// Share of the work that the throughput kernel must have lost beyond what the chain lost, and how many times more.
+const LOST: f64 = 0.02;
+const TIMES: f64 = 3.0;
+
+/// What the two work kernels show.
+struct Company {
+    /// Pace of the quanta in company, over the best.
+    ratio: f64,
+    /// Their share of the quanta.
+    share: f64,
+    /// Work lost to pace, as a share of it: the throughput kernel's and the chain's.
+    lost: (f64, f64),
+}
+
+/// Whether a series has company; then its paces are no states of the core's own.
+pub(super) fn explains(case: Case<'_>) -> bool {
+    company(case).is_some()
+}
+
+fn company(case: Case<'_>) -> Option<Company> {
+    let manifest = case.everything.manifest;
+    if !is(case.series, manifest, |kernel| kernel.throughput) {
+        return None;
+    }
+    let chains = case.everything.series.iter().filter(|other| {
+        (other.cpu, &other.origin) == (case.series.cpu, &case.series.origin)
+            && is(other, manifest, |kernel| kernel.registers_only)
+    });
+    let chain = chains.filter_map(pace_split::slower).reduce(f64::max)?;
+    let own = pace_split::slower(case.series)?;
+    let best = case.series.best_pace.as_ref()?.ns_per_unit;
+    let shared = (case.series.bands.iter()).filter(|band| band.ns_per_unit > SHARED * best);
+    let (share, sum) = shared.fold((0.0, 0.0), |(share, sum), band| {
+        (share + band.share, sum + band.share * band.ns_per_unit)
+    });
+    let enough = own - chain > LOST && own > TIMES * chain && share > 0.0;
+    enough.then(|| Company {
+        ratio: sum / share / best,
+        share,
+        lost: (own, chain),
+    })
+}
+
+fn is(
+    series: &Series,
+    manifest: &Manifest,
+    what: impl Fn(&bandscope_recording::manifest::Kernel) -> bool,
+) -> bool {
+    let mut kernels = manifest.kernels.iter();
+    kernels.any(|kernel| kernel.name == series.kernel && what(kernel))
+}
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let Some(company) = company(case) else {
+        return Vec::new();
+    };
+    let machine = &case.everything.manifest.machine;
+    let siblings = case.series.cpu.and_then(|cpu| {
+        let list = machine.smt_siblings.get(&cpu)?;
+        // A CPU without one is its only sibling.
+        (*list != cpu.to_string()).then_some(list)
+    });
+    let (certainty, who) = match (siblings, &machine.hypervisor) {
+        (Some(list), _) => (Certainty::Likely, format!("another of the CPUs {list}")),
+        (None, Some(hypervisor)) => (
+            Certainty::Likely,
+            format!("another thread of the core that {hypervisor} does not show"),
+        ),
+        (None, None) => (
+            Certainty::Possible,
+            "though this machine shows no other thread of it".to_owned(),
+        ),
+    };
+    vec![Finding {
+        kind: "smt-neighbour",
+        series: vec![case.index],
+        certainty,
+        summary: format!(
+            "{} shares its core {} of the time ({who}): independent operations run at {:.2} times their best pace then, and lost {} of their work in all, a chain lost {}.",
+            name(case.series),
+            words::percent(company.share),
+            company.ratio,
+            words::percent(company.lost.0),
+            words::percent(company.lost.1),
+        ),
+        evidence: [
+            ("ratio", company.ratio),
+            ("share", company.share),
+            ("lost_throughput", company.lost.0),
+            ("lost_chain", company.lost.1),
+        ]
+        .map(|(key, value)| (key, Evidence::Number(value)))
+        .into(),
+        next_step: Some(match siblings {
+            Some(list) => format!(
+                "keep everything off the other CPUs of {list}, or switch SMT off (/sys/devices/system/cpu/smt/control), and record again"
+            ),
+            None => format!(
+                "bandscope inject --kind neighbour:spin beside it, on each other CPU in turn, shows which shares the core of CPU {}; if none does, ask for a host of your own",
+                cpu(case.series)
+            ),
+        }),
+    }]
+}
