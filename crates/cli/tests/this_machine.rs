@@ -1,7 +1,7 @@
 //! Whole-program runs on this machine, whatever it is: only what holds on any is asserted.
 
 mod common;
-use common::{assert_ledger_closes, report, succeed};
+use common::{assert_ledger_closes, report, run, succeed};
 
 #[test]
 fn a_short_run_is_accounted_for_to_the_nanosecond() {
@@ -104,4 +104,41 @@ fn every_work_kernel_that_is_listed_measures() {
                 .starts_with("fnv1a64:")
         );
     }
+}
+
+#[test]
+fn speculative_store_bypass_alternates_by_segment_or_is_refused_in_words() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = [
+        "record",
+        "--store-bypass",
+        "alternate",
+        "--rate",
+        "10kHz",
+        "--duration",
+        "400ms",
+        "--segment",
+        "100ms",
+        "--output",
+        "it.bandscope",
+    ];
+    let output = run(directory.path(), &arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    if !output.status.success() {
+        println!("SKIPPED: alternating store bypass: {error}");
+        assert!(
+            error.contains("speculative store bypass cannot be set here: "),
+            "{error}"
+        );
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+        return;
+    }
+    let report = report(directory.path(), &["it.bandscope"]);
+    assert_eq!(report["series"][0]["segments"], 4);
+    let recording = &report["recording"];
+    assert_eq!(recording["settings"]["store_bypass"], "alternate");
+    let set = recording["store_bypass"].as_array().unwrap().iter();
+    let allowed: Vec<_> = set.map(|set| set["allowed"].as_bool().unwrap()).collect();
+    assert_eq!(allowed, [true, false, true, false]);
 }

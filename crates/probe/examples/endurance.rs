@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         buffered: false,
         counters: Choice::Auto,
         trace: Choice::Off,
+        store_bypass: Default::default(),
         self_test: true,
     };
     let mut machine = ThisMachine::new();

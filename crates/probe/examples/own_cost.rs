@@ -258,6 +258,7 @@ fn handling(
         buffered: false,
         counters: Choice::Auto,
         trace: Choice::Off,
+        store_bypass: Default::default(),
         self_test: false,
     };
     let mut machine = ThisMachine::new();

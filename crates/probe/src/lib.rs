@@ -31,6 +31,7 @@ pub mod rseq;
 mod run;
 pub mod self_test;
 pub mod sink;
+pub mod store_bypass;
 mod this_machine;
 pub mod trace;
 

@@ -7,6 +7,8 @@ use crate::pin;
 use crate::ring::Writer;
 use crate::rseq::Rseq;
 use crate::sink::{Account, RingSink};
+use crate::store_bypass;
+use bandscope_sampler::machine::StoreBypass;
 use bandscope_sampler::{Clock, GapRecord, Outcome, QuantumRecord, Segment, Segments, measure};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -35,6 +37,8 @@ pub struct Plan<'a> {
     pub series: Vec<PlannedSeries>,
     /// Index of the series and number of quanta of each segment, in order.
     pub segments: Segments,
+    /// Speculative store bypass of the thread.
+    pub store_bypass: StoreBypass,
     /// Read the clock ordered inside a quantum.
     pub ordered_reads: bool,
     /// Counters to open.
@@ -86,10 +90,18 @@ pub fn run(
     if let Some(first) = plan.series.first() {
         kernels::dispatch(&first.kernel, WarmUp { plan });
     }
+    let mut numbers = vec![0; plan.series.len()];
     for (index, quanta) in plan.segments.clone() {
         if plan.ends() {
             break;
         }
+        if let Some(allowed) = plan.store_bypass.in_segment(numbers[index]) {
+            store_bypass::set(allowed).map_err(|error| {
+                format!("CPU {cpu}: cannot set speculative store bypass: {error}")
+            })?;
+            sink.account().store_bypass(cpu, allowed);
+        }
+        numbers[index] += 1;
         let series = &plan.series[index];
         let visitor = RunSegment {
             index: index as u32,

@@ -157,6 +157,7 @@ mod tests {
             buffered: false,
             counters: Choice::Auto,
             trace: Choice::Off,
+            store_bypass: Default::default(),
             self_test: false,
         }
     }

@@ -11,7 +11,7 @@ use crate::owned::Owned;
 use crate::ring::Writer;
 use crate::rseq::Rseq;
 use bandscope_recording::gaps::MAX_COUNTERS;
-use bandscope_recording::manifest::Incident;
+use bandscope_recording::manifest::{Incident, StoreBypassSet};
 use bandscope_sampler::record::Unpacked;
 use bandscope_sampler::{Flow, GapRecord, QuantumRecord, Sink};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +61,12 @@ pub struct Account {
     pub incidents: Vec<Incident>,
     /// Incidents beyond those.
     pub more_incidents: u64,
+    /// Settings of speculative store bypass.
+    pub store_bypass: Vec<StoreBypassSet>,
 }
+
+/// Settings that are noted: 18 hours of a segment a second.
+const MOST_SETTINGS: usize = 1 << 16;
 
 impl Account {
     /// Notes an incident at this moment.
@@ -74,6 +79,20 @@ impl Account {
             kind: kind.to_owned(),
             ticks: clock::ticks().wrapping_sub(self.origin),
             detail,
+        });
+    }
+
+    /// Notes that speculative store bypass was set at this moment, between two segments.
+    pub fn store_bypass(&mut self, cpu: u32, allowed: bool) {
+        if self.store_bypass.last().map(|set| set.allowed) == Some(allowed)
+            || self.store_bypass.len() >= MOST_SETTINGS
+        {
+            return;
+        }
+        self.store_bypass.push(StoreBypassSet {
+            cpu,
+            ticks: clock::ticks().wrapping_sub(self.origin),
+            allowed,
         });
     }
 }

@@ -6,10 +6,10 @@ use crate::measuring_thread::{Plan, PlannedSeries};
 use crate::preparation::{self, Findings};
 use crate::run::{self, EventsSetup, Setup, Summary};
 use crate::trace::{Catalogue, Trace, account};
-use crate::{clock, facts, pin, plan, quietest};
+use crate::{clock, facts, pin, plan, quietest, store_bypass};
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{self, Incident, Missing, Settings, State};
-use bandscope_sampler::machine::{Choice, Consumed};
+use bandscope_sampler::machine::{Choice, Consumed, StoreBypass};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -56,6 +56,9 @@ impl Machine for ThisMachine {
             MachineError::Refused(format!("cannot ask which CPUs may be used: {error}"))
         })?;
         plan::check(request, &allowed)?;
+        if request.store_bypass != StoreBypass::Leave {
+            store_bypass::settable().map_err(MachineError::Refused)?;
+        }
         let cpus = choose_cpus(request, &allowed)?;
         let findings = preparation::prepare(request, &cpus)?;
         let ticks_per_ns = request.ticks_per_ns.unwrap_or(findings.fit.ticks_per_ns);
@@ -110,6 +113,7 @@ impl Machine for ThisMachine {
         let plan = Plan {
             series: planned_series(request, manifest, &prepared.counters),
             segments: request.segments(),
+            store_bypass: request.store_bypass,
             ordered_reads: request.ordered_reads,
             counters: prepared.counters.clone(),
             preemption_known: prepared.preemption_known,
@@ -183,6 +187,7 @@ fn manifest_of(
             .to_owned(),
             buffered,
             trace: request.trace.name().to_owned(),
+            store_bypass: request.store_bypass.name().to_owned(),
         },
         clock: manifest::Clock {
             name: clock::NAME.to_owned(),
@@ -279,10 +284,12 @@ fn conclude(
         manifest.lost.quanta += account.lost_quanta;
         manifest.lost.gaps += account.lost_gaps;
         manifest.incidents.extend(account.incidents);
+        manifest.store_bypass.extend(account.store_bypass);
     }
     manifest.lost.quanta += summary.not_consumed.0;
     manifest.lost.gaps += summary.not_consumed.1;
     manifest.incidents.sort_by_key(|incident| incident.ticks);
+    manifest.store_bypass.sort_by_key(|set| set.ticks);
     if let Some(ended) = summary.events {
         account::conclude(manifest, ended);
     }

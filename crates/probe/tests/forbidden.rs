@@ -75,6 +75,7 @@ fn run_traced(
         buffered: false,
         counters: Choice::Auto,
         trace,
+        store_bypass: Default::default(),
         self_test: false,
     };
     let calls = calls.to_vec();

@@ -22,6 +22,7 @@ fn request() -> Request {
         buffered: false,
         counters: Choice::Auto,
         trace: Choice::Off,
+        store_bypass: Default::default(),
         self_test: false,
     }
 }

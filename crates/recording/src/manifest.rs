@@ -55,6 +55,8 @@ pub struct Manifest {
     pub missing: Vec<Missing>,
     /// Things that happened during the run: clock jumps, changes of CPU, a CPU that went offline.
     pub incidents: Vec<Incident>,
+    /// When speculative store bypass was set for a measuring thread, in order of time; at most 65,536 of them.
+    pub store_bypass: Vec<StoreBypassSet>,
     /// What was written, by directory; empty until the run has ended in order. A reader tells by it what
     /// is missing.
     pub parts: Vec<Parts>,
@@ -111,6 +113,8 @@ pub struct Settings {
     pub buffered: bool,
     /// Whether kernel events were asked for: `auto`, `on` or `off`; empty in recordings that know none.
     pub trace: String,
+    /// Speculative store bypass of the measuring threads: `leave`, `on`, `off` or `alternate`; empty in recordings that know none.
+    pub store_bypass: String,
 }
 
 /// The clock: an affine map from ticks to nanoseconds.
@@ -296,6 +300,18 @@ pub struct Missing {
     pub why: String,
     /// What cannot be decided without it.
     pub leaves_undecided: String,
+}
+
+/// A setting of speculative store bypass, from a moment between two segments to the next such moment on the same CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StoreBypassSet {
+    /// The CPU.
+    pub cpu: u32,
+    /// Ticks since the origin.
+    pub ticks: u64,
+    /// Whether it was allowed from then on.
+    pub allowed: bool,
 }
 
 /// Something that happened during the run.

@@ -20,8 +20,8 @@ pub struct Request {
     pub length: Length,
     /// How long the work kernel runs before the first quantum, in seconds.
     pub start_delay_s: f64,
-    /// Length of a segment in seconds where there is more than one series; a run of one series is
-    /// one segment.
+    /// Length of a segment in seconds where there is more than one series, or a setting that alternates; else a run is one
+    /// segment.
     pub segment_s: f64,
     /// Ticks per nanosecond given by hand.
     pub ticks_per_ns: Option<f64>,
@@ -33,6 +33,8 @@ pub struct Request {
     pub counters: Choice,
     /// Whether to record kernel events.
     pub trace: Choice,
+    /// Speculative store bypass of the measuring threads.
+    pub store_bypass: StoreBypass,
     /// Run the 64-placement self-test and price the counters.
     pub self_test: bool,
 }
@@ -64,6 +66,43 @@ impl Choice {
             Choice::Auto => "auto",
             Choice::On => "on",
             Choice::Off => "off",
+        }
+    }
+}
+
+/// Whether the measuring thread's loads may run ahead of stores whose addresses are not known yet, on which memory renaming
+/// depends on some cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StoreBypass {
+    /// As it stands.
+    #[default]
+    Leave,
+    /// They may.
+    On,
+    /// They may not.
+    Off,
+    /// They may in every other segment of each series, the first one included.
+    Alternate,
+}
+
+impl StoreBypass {
+    /// As people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            StoreBypass::Leave => "leave",
+            StoreBypass::On => "on",
+            StoreBypass::Off => "off",
+            StoreBypass::Alternate => "alternate",
+        }
+    }
+
+    /// What to set before segment number `number` of a series; `None` to leave it.
+    pub fn in_segment(self, number: u64) -> Option<bool> {
+        match self {
+            StoreBypass::Leave => None,
+            StoreBypass::On => Some(true),
+            StoreBypass::Off => Some(false),
+            StoreBypass::Alternate => Some(number.is_multiple_of(2)),
         }
     }
 }
@@ -139,7 +178,7 @@ impl Request {
     /// Durations are met to a quantum; no segment is shorter than one quantum.
     pub fn segments(&self) -> Segments {
         let rates = self.series();
-        let alone = rates.len() == 1;
+        let alone = rates.len() == 1 && self.store_bypass != StoreBypass::Alternate;
         let in_a_segment = |rate: f64| match alone {
             true => u64::MAX,
             false => ((self.segment_s * rate).round() as u64).max(1),
@@ -253,6 +292,7 @@ mod tests {
             buffered: false,
             counters: Choice::Auto,
             trace: Choice::Off,
+            store_bypass: StoreBypass::Leave,
             self_test: true,
         }
     }
@@ -273,6 +313,23 @@ mod tests {
         };
         assert!(request.segments().eq([(0, 100_000)]));
         assert_eq!(request.duration_s(), 10.0);
+    }
+
+    #[test]
+    fn a_setting_alternates_within_each_series() {
+        let request = Request {
+            rates_hz: vec![10_000.0],
+            store_bypass: StoreBypass::Alternate,
+            ..request()
+        };
+        assert_eq!(request.segments().count(), 10);
+        let set = |setting: StoreBypass| [0, 1, 2].map(|number| setting.in_segment(number));
+        assert_eq!(
+            set(StoreBypass::Alternate),
+            [Some(true), Some(false), Some(true)]
+        );
+        assert_eq!(set(StoreBypass::Off), [Some(false); 3]);
+        assert_eq!(set(StoreBypass::Leave), [None; 3]);
     }
 
     #[test]

@@ -179,6 +179,7 @@ impl Scene {
             buffered: false,
             counters: Choice::Off,
             trace: Choice::Off,
+            store_bypass: Default::default(),
             self_test: true,
         }
     }

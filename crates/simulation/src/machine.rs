@@ -10,7 +10,7 @@ use crate::truth::{Truth, quantum_ticks};
 use crate::world::{Unit, World};
 use bandscope_recording::manifest::{Clock, SCHEMA, State};
 use bandscope_recording::{Manifest, manifest};
-use bandscope_sampler::machine::{Choice, Consumed, Length};
+use bandscope_sampler::machine::{Choice, Consumed, Length, StoreBypass};
 use bandscope_sampler::{
     Batch, Clock as _, Machine, MachineError, Outcome, Request, Segment, check_quantum, measure,
 };
@@ -64,6 +64,7 @@ pub fn request(rates_hz: &[f64], kernels: &[&str], seconds: f64) -> Request {
         buffered: false,
         counters: Choice::Off,
         trace: Choice::Off,
+        store_bypass: Default::default(),
         self_test: true,
     }
 }
@@ -78,6 +79,11 @@ impl Machine for SimulatedMachine {
         if request.trace == Choice::On {
             return Err(MachineError::Request(
                 "the simulated machine has no kernel whose events could be recorded: leave --trace on away".to_owned(),
+            ));
+        }
+        if request.store_bypass != StoreBypass::Leave {
+            return Err(MachineError::Request(
+                "the simulated machine has no such setting as speculative store bypass: `flips:memory=1` changes the pace of work kernels that go through memory".to_owned(),
             ));
         }
         if let Some(cpu) = cpus.iter().find(|cpu| **cpu >= CPUS) {
@@ -113,6 +119,7 @@ impl Machine for SimulatedMachine {
                 clock_read: "plain".into(),
                 buffered: request.buffered,
                 trace: request.trace.name().into(),
+                store_bypass: request.store_bypass.name().into(),
             },
             ..Manifest::default()
         })

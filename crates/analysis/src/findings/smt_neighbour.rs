@@ -121,7 +121,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
                 "keep everything off the other CPUs of {list}, or switch SMT off (/sys/devices/system/cpu/smt/control), and record again"
             ),
             None => format!(
-                "bandscope inject --kind neighbour:spin beside it, on each other CPU in turn, shows which shares the core of CPU {}; if none does, ask for a host of your own",
+                "bandscope inject --kind neighbour:spin --then record --cpus {} --kernel mulss80,add6x80: a neighbour of your own, on each other CPU in turn (--cpu), shows which shares the core; if none does, it is another guest's",
                 cpu(case.series)
             ),
         }),

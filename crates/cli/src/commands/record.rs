@@ -9,7 +9,7 @@ use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin};
 use bandscope_recording::manifest::{Manifest, SCHEMA, State};
 use bandscope_recording::write::Writer;
-use bandscope_sampler::machine::{Choice, Length};
+use bandscope_sampler::machine::{Choice, Length, StoreBypass};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use bandscope_simulation::{Scenario, SimulatedMachine};
 use clap::{Args, ValueEnum};
@@ -62,6 +62,9 @@ pub struct Arguments {
     /// Record what the kernel does on the measured CPUs, to name gaps by it: if it is permitted, always, or never.
     #[arg(long, value_enum, default_value_t = When::Auto)]
     trace: When,
+    /// Let the measuring thread's loads run ahead of stores (speculative store bypass), on which memory renaming depends on some cores: always, never, or in every other segment.
+    #[arg(long, value_enum, default_value_t = StoreBypassSetting::Leave)]
+    store_bypass: StoreBypassSetting,
     /// Keep everything in locked memory until the end, and write nothing while measuring.
     #[arg(long)]
     buffered: bool,
@@ -92,6 +95,29 @@ impl When {
             When::Auto => Choice::Auto,
             When::On => Choice::On,
             When::Off => Choice::Off,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StoreBypassSetting {
+    /// As it stands.
+    Leave,
+    /// Allowed.
+    On,
+    /// Forbidden.
+    Off,
+    /// Allowed and forbidden in turn, segment by segment.
+    Alternate,
+}
+
+impl StoreBypassSetting {
+    fn setting(self) -> StoreBypass {
+        match self {
+            StoreBypassSetting::Leave => StoreBypass::Leave,
+            StoreBypassSetting::On => StoreBypass::On,
+            StoreBypassSetting::Off => StoreBypass::Off,
+            StoreBypassSetting::Alternate => StoreBypass::Alternate,
         }
     }
 }
@@ -256,6 +282,7 @@ impl Arguments {
             buffered: self.buffered,
             counters: self.counters.choice(),
             trace: self.trace.choice(),
+            store_bypass: self.store_bypass.setting(),
             self_test: true,
         })
     }
