@@ -113,8 +113,9 @@ work_kernel! {
 }
 
 work_kernel! {
-    /// Six independent chains of additions: cores add in four or five places at a time (Zen 3: 4, Golden Cove: 5; uops.info). Of
-    /// registers, because some cores do additions of constants while they rename.
+    /// Six independent chains of additions, three in general and three in vector registers: cores take in 6 operations at a time and add
+    /// in 5 or 8 places (Golden Cove, Zen 3; uops.info). Of registers, because some cores do additions of constants while they
+    /// rename. The loop loads its deadline and threshold once a unit beside this one: two operations of some 500.
     Add6x80, symbol: add6x80,
     info: Info {
         name: "add6x80",
@@ -126,10 +127,10 @@ work_kernel! {
         role: Role::Throughput,
     },
     needs: ALWAYS,
-    body: ".rept 80\n add r8, rcx\n add r9, rcx\n add r10, rcx\n add r11, rcx\n add rsi, rcx\n add rdi, rcx\n .endr",
-    state: { step: u64 = 1 },
-    registers: |this| {
-        in("rcx") this.step, out("r8") _, out("r9") _, out("r10") _, out("r11") _, out("rsi") _, out("rdi") _,
+    body: ".rept 80\n add r8, r8\n paddd xmm1, xmm1\n add r9, r9\n paddd xmm2, xmm2\n add r10, r10\n paddd xmm3, xmm3\n .endr",
+    state: {},
+    registers: |_this| {
+        out("r8") _, out("r9") _, out("r10") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
         options(nomem)
     },
 }
