@@ -6,6 +6,8 @@
 //! exp(-a (x - 1 - ln x)) with shape a and x times the mean, times the number of combs tried:
 //! both err on the safe side.
 
+use crate::teeth::Teeth;
+
 /// Teeth of the combs that are tried: powers of two.
 const TEETH: [usize; 6] = [1, 2, 4, 8, 16, 32];
 /// Bins of a local median.
@@ -139,27 +141,35 @@ impl Search<'_> {
         -(teeth as f64 * self.averages) * (mean - 1.0 - mean.ln())
     }
 
+    /// The mean from which on so many teeth have this logarithm of a p-value or a lower one.
+    fn mean_of(&self, teeth: usize, log_p: f64) -> f64 {
+        let wanted = -log_p / (teeth as f64 * self.averages);
+        // Newton's method, from above.
+        let mut mean = 1.0 + wanted + (2.0 * wanted).sqrt();
+        for _ in 0..8 {
+            mean -= (mean - 1.0 - mean.ln() - wanted) / (1.0 - 1.0 / mean);
+        }
+        // A hair less, because log_p is rounded, too.
+        mean * (1.0 - 1e-9)
+    }
+
+    /// The most significant comb; `None` where none is significant.
     fn best(&self, white: &[f64]) -> Option<Comb> {
-        let last = white.len() - 1;
-        let mut best: Option<(f64, f64, usize)> = None;
+        let trials = (white.len() * TEETH.len()) as f64;
+        let prepared = Teeth::new(white);
+        let mut best: Option<(f64, usize)> = None;
+        let mut lowest = SIGNIFICANT.ln() - trials.ln();
         for &teeth in TEETH.iter().filter(|&&teeth| teeth <= self.most_teeth) {
-            let mut highest = (0.0, 0);
-            // Fundamentals in steps of 1/teeth of a bin, so that the last tooth is within half a bin.
-            // A shift, because each number of teeth is a power of two: a division by it would take most of the search.
-            let (half, shift) = (teeth / 2, teeth.ilog2());
-            for j in self.first * teeth..=last {
-                let sum: f64 = (1..=teeth).map(|h| white[(h * j + half) >> shift]).sum();
-                if sum > highest.0 {
-                    highest = (sum, j);
+            let least = self.mean_of(teeth, lowest) * teeth as f64;
+            if let Some((sum, j)) = prepared.highest(teeth, self.first * teeth, least) {
+                let log_p = self.log_p(teeth, sum / teeth as f64);
+                if best.is_none() || log_p < lowest {
+                    lowest = log_p;
+                    best = Some((j as f64 / teeth as f64, teeth));
                 }
             }
-            let log_p = self.log_p(teeth, highest.0 / teeth as f64);
-            if highest.1 > 0 && best.is_none_or(|(lowest, _, _)| log_p < lowest) {
-                best = Some((log_p, highest.1 as f64 / teeth as f64, teeth));
-            }
         }
-        let (log_p, fundamental, teeth) = best?;
-        let trials = (white.len() * TEETH.len()) as f64;
+        let (log_p, (fundamental, teeth)) = (lowest, best?);
         let (fundamental, teeth) = match self.explained_by_one(white, fundamental, teeth) {
             Some(line) => (line, 1),
             None => {
@@ -332,12 +342,14 @@ impl Search<'_> {
 }
 
 fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
+    // Floats in their total order are these whole numbers in theirs, which are compared faster.
+    let flip = |bits: i64| bits ^ (((bits >> 63) as u64) >> 1) as i64;
+    let mut sorted: Vec<i64> = values.iter().map(|v| flip(v.to_bits() as i64)).collect();
     if sorted.is_empty() {
         return 0.0;
     }
     let middle = sorted.len() / 2;
-    *sorted.select_nth_unstable_by(middle, f64::total_cmp).1
+    f64::from_bits(flip(*sorted.select_nth_unstable(middle).1) as u64)
 }
 
 #[cfg(test)]

@@ -55,6 +55,7 @@ pub mod report;
 mod signals;
 mod spectrum;
 pub mod survey;
+mod teeth;
 mod totals;
 pub mod truth;
 mod turns;
