@@ -17,20 +17,21 @@ const SHIFT: u32 = 42;
 /// Paces of 2^-17 to 2^34 ticks per unit: from the largest count there is in a quantum of 33 us in nanoseconds, to units of 7 s
 /// at 2.3 GHz; what lies outside counts in the end bins.
 const OCTAVES: usize = 51;
-const FIRST: u64 = (1023 - 17) << 10;
+const FIRST: i32 = (1023 - 17) << 10;
 /// Number of bins.
 pub const BINS: usize = OCTAVES << 10;
 
 /// The bin of a positive pace in ticks per unit.
 #[inline]
 pub fn bin_of(pace: f64) -> usize {
-    let position = (pace.to_bits() >> SHIFT).saturating_sub(FIRST);
-    (position as usize).min(BINS - 1)
+    // In 32 bits, of which 22 are used, so that several paces are done at a time.
+    let position = (pace.to_bits() >> SHIFT) as i32 - FIRST;
+    position.clamp(0, BINS as i32 - 1) as usize
 }
 
 /// The pace in the middle of a bin.
 pub fn pace_of(bin: usize) -> f64 {
-    f64::from_bits(((FIRST + bin as u64) << SHIFT) | (1 << (SHIFT - 1)))
+    f64::from_bits(((FIRST as u64 + bin as u64) << SHIFT) | (1 << (SHIFT - 1)))
 }
 
 /// What a quantum's neighbours in time say of it.
@@ -62,6 +63,13 @@ impl Bin {
     }
 }
 
+/// What a histogram held before quanta were added to it.
+#[derive(Debug)]
+pub struct Replaced {
+    quanta: u64,
+    bins: Vec<(usize, Bin)>,
+}
+
 /// Differences of successive paces by half octave, from 2^-24; what is needed is a quantile.
 const STEP_BINS: usize = 64;
 const STEP_FIRST: u64 = (1023 - 24) << 1;
@@ -73,9 +81,36 @@ pub struct PaceHistogram {
     steps: [u64; STEP_BINS],
     quanta: u64,
     quantised: bool,
-    /// The last two paces of the segment: before, and not yet counted; 0 where there is none.
+    waiting: Waiting,
+}
+
+/// The last pace of the segment, which is not yet counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    /// Ticks per unit, and its bin; 0 where there is none.
+    pace: f64,
+    bin: u16,
+    /// The pace before it; 0 where there is none.
     before: f64,
-    waiting: f64,
+}
+
+impl Waiting {
+    #[inline]
+    fn company(&self, next: f64, tolerance: f64) -> Company {
+        let Waiting { pace, before, .. } = *self;
+        let near = |other: f64| other > 0.0 && (other - pace).abs() <= tolerance * pace;
+        if near(before) || near(next) {
+            Company::Stays
+        } else if before <= 0.0 || next <= 0.0 {
+            Company::Edge
+        } else if pace > before && pace > next {
+            Company::Dips
+        } else if pace < before && pace < next {
+            Company::Peaks
+        } else {
+            Company::Edge
+        }
+    }
 }
 
 impl PaceHistogram {
@@ -86,8 +121,7 @@ impl PaceHistogram {
             steps: [0; STEP_BINS],
             quanta: 0,
             quantised: !context.ends_known,
-            before: 0.0,
-            waiting: 0.0,
+            waiting: Waiting::default(),
         }
     }
 
@@ -101,23 +135,44 @@ impl PaceHistogram {
         self.quanta
     }
 
-    /// The same with `quanta` more whose paces are those of the bins `from`, times `ratio`, in long stays.
-    pub fn with_copy_of(&self, from: (usize, usize), ratio: f64, quanta: u64) -> PaceHistogram {
-        let mut copy = self.clone();
-        let members = &self.bins[from.0..=from.1];
+    /// Adds `quanta` more whose paces are those of the bins `from` of `original`, times `ratio`, in long stays. What the bins held
+    /// before is for [`PaceHistogram::put_back`]: a fresh copy of the table is 2 MB.
+    pub fn add_copy_of(
+        &mut self,
+        original: &PaceHistogram,
+        from: (usize, usize),
+        ratio: f64,
+        quanta: u64,
+    ) -> Replaced {
+        let members = &original.bins[from.0..=from.1];
         let all: u64 = members.iter().map(Bin::quanta).sum();
+        let mut replaced = Replaced {
+            quanta: self.quanta,
+            bins: Vec::new(),
+        };
         let (mut seen, mut placed) = (0, 0);
         for bin in members.iter().filter(|bin| bin.quanta() > 0) {
             seen += bin.quanta();
             let due = (seen as f64 / all as f64 * quanta as f64).round() as u64;
             let pace = bin.sum / bin.quanta() as f64 * ratio;
-            let target = &mut copy.bins[bin_of(pace)];
+            let number = bin_of(pace);
+            let target = &mut self.bins[number];
+            replaced.bins.push((number, *target));
             target.by_company[Company::Stays as usize] += due - placed;
             target.sum += pace * (due - placed) as f64;
             placed = due;
         }
-        copy.quanta += placed;
-        copy
+        self.quanta += placed;
+        replaced
+    }
+
+    /// Puts back what was replaced.
+    pub fn put_back(&mut self, replaced: Replaced) {
+        self.quanta = replaced.quanta;
+        // The first that was replaced is put back last: several may be of one bin.
+        for (number, bin) in replaced.bins.into_iter().rev() {
+            self.bins[number] = bin;
+        }
     }
 
     /// Relative standard deviation of pace within a stay, from the lower quartile of successive
@@ -157,33 +212,17 @@ impl PaceHistogram {
 
     /// Counts the pace that waits, now that its successor is known (0 where there is none).
     #[inline]
-    fn settle(&mut self, next: f64, tolerance: f64) {
-        let (before, pace) = (self.before, self.waiting);
-        if pace <= 0.0 {
-            return;
+    fn settle(&mut self, waiting: Waiting, next: f64, tolerance: f64) {
+        if waiting.pace > 0.0 {
+            let bin = &mut self.bins[usize::from(waiting.bin)];
+            bin.by_company[waiting.company(next, tolerance) as usize] += 1;
+            bin.sum += waiting.pace;
         }
-        let near = |other: f64| other > 0.0 && (other - pace).abs() <= tolerance * pace;
-        let company = if near(before) || near(next) {
-            Company::Stays
-        } else if before <= 0.0 || next <= 0.0 {
-            Company::Edge
-        } else if pace > before && pace > next {
-            Company::Dips
-        } else if pace < before && pace < next {
-            Company::Peaks
-        } else {
-            Company::Edge
-        };
-        let bin = &mut self.bins[bin_of(pace)];
-        bin.by_company[company as usize] += 1;
-        bin.sum += pace;
-        self.before = pace;
-        self.waiting = 0.0;
     }
 
     fn end_segment(&mut self) {
-        self.settle(0.0, self.tolerance());
-        self.before = 0.0;
+        self.settle(self.waiting, 0.0, self.tolerance());
+        self.waiting = Waiting::default();
     }
 
     /// Counts the last quantum; to be called before anything is read.
@@ -201,7 +240,8 @@ impl Detector for PaceHistogram {
         self.note_steps(chunk.pace);
         self.quanta += chunk.units.iter().filter(|&&units| units > 0.0).count() as u64;
         let common = self.tolerance();
-        for (&pace, &units) in chunk.pace.iter().zip(chunk.units) {
+        let mut waiting = self.waiting;
+        for ((&pace, &bin), &units) in chunk.pace.iter().zip(chunk.bin).zip(chunk.units) {
             if pace <= 0.0 {
                 continue;
             }
@@ -210,9 +250,14 @@ impl Detector for PaceHistogram {
             } else {
                 common
             };
-            self.settle(pace, tolerance);
-            self.waiting = pace;
+            self.settle(waiting, pace, tolerance);
+            waiting = Waiting {
+                pace,
+                bin,
+                before: waiting.pace,
+            };
         }
+        self.waiting = waiting;
     }
 
     fn merge(&mut self, mut later: PaceHistogram) {

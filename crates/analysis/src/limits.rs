@@ -25,11 +25,17 @@ pub fn band(paces: &PaceHistogram, modes: &[Mode], context: &Context) -> Option<
     let main = modes.iter().max_by_key(|mode| mode.quanta)?;
     let least = bands::smallest(paces.quanta()).ceil() * 2.0;
     let quanta = (LASTING_S * context.rate_hz).max(least).ceil() as u64;
+    let mut with = paces.clone();
     // From far to near: what is found near by chance, with nothing found beyond it, is no limit.
     let closest = (0..=DISTANCES)
         .rev()
         .map(|step| CLOSEST * 10f64.powf(f64::from(step) / PER_DECADE))
-        .take_while(|&distance| shows(paces, main, distance, quanta, context))
+        .take_while(|&distance| {
+            let replaced = with.add_copy_of(paces, main.bins, 1.0 + distance, quanta);
+            let shows = shows(&with, main, distance, context);
+            with.put_back(replaced);
+            shows
+        })
         .last()?;
     Some(BandLimit {
         distance: closest,
@@ -37,17 +43,10 @@ pub fn band(paces: &PaceHistogram, modes: &[Mode], context: &Context) -> Option<
     })
 }
 
-/// Whether a band `distance` slower than `main`, of so many quanta with the same spread, is told from it.
-fn shows(
-    paces: &PaceHistogram,
-    main: &Mode,
-    distance: f64,
-    quanta: u64,
-    context: &Context,
-) -> bool {
-    let with = paces.with_copy_of(main.bins, 1.0 + distance, quanta);
+/// Whether the band that was added `distance` slower than `main`, with the same spread, is told from it.
+fn shows(with: &PaceHistogram, main: &Mode, distance: f64, context: &Context) -> bool {
     let (old, new) = (bin_of(main.centre), bin_of(main.centre * (1.0 + distance)));
-    bands::find(&with, context).iter().any(|mode| {
+    bands::find(with, context).iter().any(|mode| {
         (mode.bins.0..=mode.bins.1).contains(&new) && !(mode.bins.0..=mode.bins.1).contains(&old)
     })
 }
