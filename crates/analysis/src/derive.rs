@@ -143,37 +143,59 @@ impl Deriver {
             column.resize(n, 0.0);
         }
         self.bin.resize(n, 0);
-        // Slices of one known length: the loop is free of bounds checks.
+        // Slices of one known length: the loops are free of bounds checks.
         let (start, end) = (&block.start[..n], &block.end[..n]);
         let (count, gaps) = (&block.count[..n], &block.gaps[..n]);
         let (gap_ticks, own) = (&block.gap_ticks[..n], &block.measurement_ticks[..n]);
         let (lengths, presents) = (&mut self.length[..n], &mut self.present[..n]);
         let (units, paces) = (&mut self.units[..n], &mut self.pace[..n]);
         let (bins, losses) = (&mut self.bin[..n], &mut self.gap_loss[..n]);
-        let mut last_pace = self.last_pace;
+        let mut bits = 0;
         for k in 0..n {
-            let length = end[k].saturating_sub(start[k]);
-            let away = gap_ticks[k].saturating_add(own[k]);
-            let present = as_float(length.saturating_sub(away));
-            let done = f64::from(count[k].saturating_sub(gaps[k]));
-            let pace = if done > 0.0 { present / done } else { 0.0 };
-            lengths[k] = as_float(length);
-            presents[k] = present;
-            units[k] = done;
-            paces[k] = pace;
-            bins[k] = bin_of(pace) as u16;
-            if pace > 0.0 {
-                last_pace = pace;
-            }
-            // Not the number of gaps: an interruption while counters were read is time away in which no unit was done.
-            losses[k] = if gap_ticks[k] > 0 {
-                let away = as_float(gap_ticks[k].min(length));
-                (away - f64::from(gaps[k]) * last_pace).max(0.0)
-            } else {
-                0.0
-            };
+            // The last term is for ends before starts, whose difference wraps to something small from a start beyond 2^63 only.
+            bits |= end[k].wrapping_sub(start[k]) | gap_ticks[k] | own[k] | (start[k] & BEYOND);
         }
-        self.last_pace = last_pace;
+        if bits <= SHORT {
+            // All times fit into 31 bits, which is so but for absences of a second and bad input: floats then hold their
+            // differences exactly, and two quanta are done at a time.
+            for k in 0..n {
+                let length = small(end[k].wrapping_sub(start[k]));
+                let away = small(gap_ticks[k]) + small(own[k]);
+                lengths[k] = length;
+                presents[k] = positive(length - away);
+            }
+        } else {
+            for k in 0..n {
+                let length = end[k].saturating_sub(start[k]);
+                let away = gap_ticks[k].saturating_add(own[k]);
+                lengths[k] = as_float(length);
+                presents[k] = as_float(length.saturating_sub(away));
+            }
+        }
+        for k in 0..n {
+            let done = positive(f64::from(count[k]) - f64::from(gaps[k]));
+            // Divided where nothing was done, too, so that there is no branch.
+            let pace = presents[k] / done;
+            units[k] = done;
+            paces[k] = if done > 0.0 { pace } else { 0.0 };
+        }
+        for (bin, &pace) in bins.iter_mut().zip(&*paces) {
+            *bin = bin_of(pace) as u16;
+        }
+        // The pace around a gap is looked for where there is one.
+        let latest = |paces: &[f64]| paces.iter().rev().copied().find(|&pace| pace > 0.0);
+        let mut looked_at = 0;
+        for k in 0..n {
+            losses[k] = 0.0;
+            if gap_ticks[k] > 0 {
+                self.last_pace = latest(&paces[looked_at..=k]).unwrap_or(self.last_pace);
+                looked_at = k + 1;
+                // Not the number of gaps: an interruption while counters were read is time away in which no unit was done.
+                let away = as_float(gap_ticks[k]).min(lengths[k]);
+                losses[k] = (away - f64::from(gaps[k]) * self.last_pace).max(0.0);
+            }
+        }
+        self.last_pace = latest(&paces[looked_at..]).unwrap_or(self.last_pace);
     }
 
     /// Bands, and what was lost against them.
@@ -193,35 +215,67 @@ impl Deriver {
                 NO_BAND
             };
         }
-        let mut last = self.last_band;
         let (present, units) = (&self.present[..n], &self.units[..n]);
         let (bands, residuals) = (&self.band[..n], &mut self.residual[..n]);
-        for k in 0..n {
-            residuals[k] = if let Some(centre) = levels.centre(bands[k]) {
-                let changed = last != bands[k] && last != NO_BAND;
-                last = bands[k];
+        // By runs of quanta in one band, inside of which there is nothing to decide.
+        let mut from = 0;
+        while from < n {
+            let to = end_of_run(bands, from);
+            let last = self.last_band;
+            if let Some(centre) = levels.centre(bands[from]) {
+                for k in from..to {
+                    residuals[k] = present[k] - units[k] * centre;
+                }
                 // A share of the edge may lie in the quanta beside it.
-                if changed || changes_after(bands, k) {
-                    0.0
-                } else {
-                    present[k] - units[k] * centre
+                if last != bands[from] && last != NO_BAND {
+                    residuals[from] = 0.0;
                 }
+                if changes_after(bands, to - 1) {
+                    residuals[to - 1] = 0.0;
+                }
+                self.last_band = bands[from];
             } else {
-                // The block after this one is not known yet: its first quantum counts as more of the same.
-                let next = bands.get(k + 1).copied().unwrap_or(NO_BAND);
-                let level = levels
-                    .centre(last)
-                    .filter(|_| next == NO_BAND || next == last);
-                // A unit-less quantum is an absence: of its own in a file of counts, else its gap holds it.
-                match level {
-                    Some(_) if units[k] == 0.0 && gaps_known => 0.0,
-                    Some(centre) => (present[k] - units[k] * centre).max(0.0),
-                    None => 0.0,
+                // Of several quanta in no band the last alone is followed by another. The block after this one is not known yet: its
+                // first quantum counts as more of the same.
+                let next = bands.get(to).copied().unwrap_or(NO_BAND);
+                let level = levels.centre(last);
+                let level_of_last = level.filter(|_| next == NO_BAND || next == last);
+                for k in from..to {
+                    let level = if k + 1 < to { level } else { level_of_last };
+                    // A unit-less quantum is an absence: of its own in a file of counts, else its gap holds it.
+                    residuals[k] = match level {
+                        Some(_) if units[k] == 0.0 && gaps_known => 0.0,
+                        Some(centre) => (present[k] - units[k] * centre).max(0.0),
+                        None => 0.0,
+                    };
                 }
-            };
+            }
+            from = to;
         }
-        self.last_band = last;
     }
+}
+
+/// The longest times that are computed in the short way, and ticks that no recording gets to.
+const SHORT: u64 = i32::MAX as u64;
+const BEYOND: u64 = 1 << 63;
+
+/// A number of up to [`SHORT`] ticks as a float, two at a time: by way of 32 bits, because there is an instruction for two of these.
+#[inline]
+fn small(ticks: u64) -> f64 {
+    f64::from(ticks as i32)
+}
+
+/// The number, or 0 if it is less.
+#[inline]
+fn positive(number: f64) -> f64 {
+    if number > 0.0 { number } else { 0.0 }
+}
+
+/// Where the run of quanta of one band ends that begins at `from`.
+#[inline]
+fn end_of_run(bands: &[u8], from: usize) -> usize {
+    let others = bands[from..].iter().position(|&band| band != bands[from]);
+    others.map_or(bands.len(), |length| from + length)
 }
 
 /// Whether another band follows on the quantum, at most one between.
