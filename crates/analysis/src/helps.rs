@@ -187,6 +187,33 @@ impl Helps {
 }
 
 impl Helps {
+    /// Takes the quanta that go on in the band of the last one together, and says how many they were: one by one they take
+    /// 3.6 times as many instructions.
+    fn go_on(&mut self, band: u8, bands: &[u8], gaps: &[u64]) -> usize {
+        let Some((pace, last_gap)) = self.last.as_mut().filter(|_| band != NO_BAND) else {
+            return 0;
+        };
+        let others = bands.iter().position(|&other| other != band);
+        let gaps = &gaps[..others.unwrap_or(bands.len())];
+        let Some(&last) = gaps.last() else { return 0 };
+        let quanta = gaps.len() as u64;
+        let with = gaps.iter().filter(|&&gap| gap > 0).count() as u64;
+        for (direction, can_change) in [
+            (&mut self.changes.rises, *pace > 0),
+            (&mut self.changes.falls, *pace < self.slowest),
+        ] {
+            if can_change {
+                direction.trials[0] += quanta - with;
+                direction.trials[1] += with;
+            }
+        }
+        if let Some(since) = &mut self.since_rise {
+            *since += quanta;
+        }
+        *last_gap = last > 0;
+        gaps.len()
+    }
+
     /// Counts the quanta of the stay after a rise.
     #[inline]
     fn stay(&mut self, change: Ordering) {
@@ -216,8 +243,11 @@ impl Detector for Helps {
             self.since_rise = None;
             self.between = (0, false);
         }
-        for (&band, &gap) in chunk.band.iter().zip(chunk.chunk.gap_ticks) {
+        let (mut bands, mut gaps) = (chunk.band, chunk.chunk.gap_ticks);
+        while let (Some(&band), Some(&gap)) = (bands.first(), gaps.first()) {
             self.quantum(band, gap > 0);
+            let same = self.go_on(band, &bands[1..], &gaps[1..]);
+            (bands, gaps) = (&bands[1 + same..], &gaps[1 + same..]);
         }
     }
 

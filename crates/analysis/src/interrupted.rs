@@ -165,18 +165,27 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 impl Detector for Interrupted {
     fn push(&mut self, chunk: &Derived<'_>) {
         self.was_gap &= !chunk.opens_segment;
+        let (limit, mut was_gap) = (self.limit, self.was_gap);
+        let mut without = [0; 2];
         for (&gap, &pace) in chunk.chunk.gap_ticks.iter().zip(chunk.pace) {
+            let usual = u64::from(pace <= limit);
+            if gap == 0 && !was_gap {
+                without[0] += usual;
+                without[1] += 1;
+                continue;
+            }
             let counted = if gap > 0 {
                 &mut self.with_gap
-            } else if self.was_gap {
-                &mut self.after_gap
             } else {
-                &mut self.without
+                &mut self.after_gap
             };
-            counted[0] += u64::from(pace <= self.limit);
+            counted[0] += usual;
             counted[1] += 1;
-            self.was_gap = gap > 0;
+            was_gap = gap > 0;
         }
+        self.without[0] += without[0];
+        self.without[1] += without[1];
+        self.was_gap = was_gap;
         self.join(chunk);
     }
 

@@ -47,16 +47,19 @@ impl Measured {
 impl Detector for Measured {
     fn push(&mut self, chunk: &Derived<'_>) {
         let (mut gaps, mut pace) = (0.0, 0.0);
-        for k in 0..chunk.len() {
-            if chunk.units[k] > 0.0 {
-                pace += chunk.present[k] - chunk.units[k] * self.best;
+        let n = chunk.len();
+        let (units, present) = (&chunk.units[..n], &chunk.present[..n]);
+        let (length, gap_loss) = (&chunk.length[..n], &chunk.gap_loss[..n]);
+        let (in_quantum, gap_ticks) = (&chunk.chunk.gaps[..n], &chunk.chunk.gap_ticks[..n]);
+        for k in 0..n {
+            if units[k] > 0.0 {
+                pace += present[k] - units[k] * self.best;
             }
-            let with_gap = f64::from(chunk.chunk.gaps[k]);
-            if chunk.chunk.gap_ticks[k] > 0 {
-                let away = as_float(chunk.chunk.gap_ticks[k]).min(chunk.length[k]);
-                gaps += chunk.gap_loss[k];
+            if gap_ticks[k] > 0 {
+                let away = as_float(gap_ticks[k]).min(length[k]);
+                gaps += gap_loss[k];
                 // The unit inside each gap ran at the pace around it.
-                pace += away - chunk.gap_loss[k] - with_gap * self.best;
+                pace += away - gap_loss[k] - f64::from(in_quantum[k]) * self.best;
             }
         }
         self.books.gaps += gaps;

@@ -81,6 +81,12 @@ impl Counts {
         }
     }
 
+    fn put_back(&mut self, at: usize, entry: Counted) {
+        if let Some(place) = self.table.get_mut(at) {
+            *place = entry;
+        }
+    }
+
     /// The two counts, if this is all there is to the band.
     pub fn finish(mut self, context: &Context) -> Option<Quantisation> {
         self.table.sort_by_key(|entry| entry.count);
@@ -114,15 +120,32 @@ impl Counts {
 
 impl Detector for Counts {
     fn push(&mut self, chunk: &Derived<'_>) {
-        for k in 0..chunk.len() {
-            if chunk.band[k] == self.band && chunk.chunk.gap_ticks[k] == 0 && chunk.units[k] > 0.0 {
-                self.add(Counted {
-                    count: chunk.chunk.count[k],
-                    quanta: 1,
-                    ticks: chunk.present[k],
-                });
+        let n = chunk.len();
+        let (bands, gap_ticks) = (&chunk.band[..n], &chunk.chunk.gap_ticks[..n]);
+        let (units, present) = (&chunk.units[..n], &chunk.present[..n]);
+        let counts = &chunk.chunk.count[..n];
+        // Most often it is the count before once more, whose sums stay at hand.
+        let mut at = self.last;
+        let mut entry = self.table.get(at).copied().unwrap_or_default();
+        for k in 0..n {
+            if bands[k] != self.band || gap_ticks[k] > 0 || units[k] <= 0.0 {
+                continue;
             }
+            if entry.quanta > 0 && entry.count == counts[k] {
+                entry.quanta += 1;
+                entry.ticks += present[k];
+                continue;
+            }
+            self.put_back(at, entry);
+            self.add(Counted {
+                count: counts[k],
+                quanta: 1,
+                ticks: present[k],
+            });
+            at = self.last;
+            entry = self.table.get(at).copied().unwrap_or_default();
         }
+        self.put_back(at, entry);
     }
 
     fn merge(&mut self, later: Counts) {

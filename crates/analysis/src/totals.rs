@@ -113,20 +113,19 @@ fn sums(columns: &Chunk<'_>) -> Sums {
     let n = columns.len();
     let (start, end) = (&columns.start[..n], &columns.end[..n]);
     let (gaps, own) = (&columns.gap_ticks[..n], &columns.measurement_ticks[..n]);
-    let parts = |k: usize| {
-        let length = end[k].saturating_sub(start[k]);
-        let gap = length.min(gaps[k]);
-        (length, gap, (length - gap).min(own[k]))
-    };
+    // Where no part exceeds what the one before leaves, which only bad input does, there is nothing to bound, and two quanta are
+    // done at a time.
     let (mut wall, mut gap_ticks, mut measurement, mut bits) = (0u64, 0u64, 0u64, 0u64);
     for k in 0..n {
-        let (length, gap, own) = parts(k);
+        let length = end[k].wrapping_sub(start[k]);
+        let rest = length.wrapping_sub(gaps[k]).wrapping_sub(own[k]);
         wall = wall.wrapping_add(length);
-        gap_ticks = gap_ticks.wrapping_add(gap);
-        measurement = measurement.wrapping_add(own);
-        bits |= length;
+        gap_ticks = gap_ticks.wrapping_add(gaps[k]);
+        measurement = measurement.wrapping_add(own[k]);
+        // A difference below 0 has the highest bit, unless it is from a tick that has it as well.
+        bits |= length | gaps[k] | own[k] | rest | (start[k] & (1 << 63));
     }
-    // So many lengths below 2^48 fit into 64 bits (and a block holds far fewer); longer ones are bad input, and added the slow way.
+    // So many times below 2^48 fit into 64 bits (and a block holds far fewer).
     if bits >> 48 == 0 && n < 1 << 16 {
         return Sums {
             wall: wall.into(),
@@ -134,6 +133,11 @@ fn sums(columns: &Chunk<'_>) -> Sums {
             measurement: measurement.into(),
         };
     }
+    let parts = |k: usize| {
+        let length = end[k].saturating_sub(start[k]);
+        let gap = length.min(gaps[k]);
+        (length, gap, (length - gap).min(own[k]))
+    };
     (0..n).map(parts).fold(Sums::default(), |sums, part| Sums {
         wall: sums.wall + u128::from(part.0),
         gap_ticks: sums.gap_ticks + u128::from(part.1),
