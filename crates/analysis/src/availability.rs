@@ -17,8 +17,8 @@ const FEWEST_QUANTA: f64 = 5.0;
 const TOLERANCE: f64 = 0.25;
 /// Steps to a window at most.
 const STEPS: f64 = 256.0;
-/// Instants remembered: those of a window, and a few more; a power of two.
-const RING: usize = 512;
+/// Instants that are of no use any more and are still remembered, at most: moving the others to the front costs nothing then.
+const SPENT: usize = 1024;
 
 /// An instant, and the units completed in the segment until then.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,11 +32,10 @@ struct Window {
     seconds: f64,
     ticks: u64,
     step_ticks: u64,
-    ring: [Instant; RING],
-    /// Number of the oldest instant that is of use, and of the next one to come.
+    /// Instants in order, at least one, and the place of the oldest that is of use. In a row and not in a ring, so that the ends of
+    /// a block are added together.
+    instants: Vec<Instant>,
     oldest: usize,
-    next: usize,
-    units: u64,
     /// Units per tick.
     worst: f64,
     at: u64,
@@ -49,10 +48,8 @@ impl Window {
             seconds,
             ticks: ((ticks - TOLERANCE * context.quantum_ticks) as u64).max(1),
             step_ticks: ((ticks / STEPS) as u64).max(1),
-            ring: [Instant::default(); RING],
+            instants: vec![Instant::default()],
             oldest: 0,
-            next: 0,
-            units: 0,
             worst: f64::INFINITY,
             at: 0,
         }
@@ -60,49 +57,65 @@ impl Window {
 
     fn start_segment(&mut self, tick: u64) {
         self.oldest = 0;
-        self.next = 0;
-        self.units = 0;
-        self.remember(Instant { tick, units: 0 });
+        self.instants.clear();
+        self.instants.push(Instant { tick, units: 0 });
     }
 
-    fn remember(&mut self, instant: Instant) {
-        self.ring[self.next % RING] = instant;
-        self.next += 1;
+    /// Takes the ends of quanta, of which none follows on another sooner than `closest` ticks, and the units completed until then.
+    fn push(&mut self, ends: &[u64], units: &[u64], closest: u64) {
+        if self.oldest > SPENT {
+            self.instants.drain(..self.oldest);
+            self.oldest = 0;
+        }
+        let from = self.instants.len();
+        self.remember(ends, units, closest);
+        self.slide(from);
     }
 
-    /// Takes ends of quanta and the units completed until then since the block began.
-    fn push(&mut self, ends: &[u64], units: &[u64]) {
-        let mut due = self.ring[(self.next - 1) % RING]
-            .tick
-            .saturating_add(self.step_ticks);
-        for (&tick, &done) in ends.iter().zip(units) {
-            // Catch-up quanta of length 0 come in here, too.
-            if tick >= due {
-                due = tick.saturating_add(self.step_ticks);
-                self.slide(Instant {
-                    tick,
-                    units: self.units + done,
-                });
+    /// Adds those that are a step from the one before.
+    fn remember(&mut self, ends: &[u64], units: &[u64], closest: u64) {
+        let step = self.step_ticks;
+        let last = self.instants.last().map_or(0, |last| last.tick);
+        let mut due = last.saturating_add(step);
+        let instant = |(&tick, &units): (&u64, &u64)| Instant { tick, units };
+        if closest >= step && ends.first().is_some_and(|&first| first >= due) {
+            self.instants.extend(ends.iter().zip(units).map(instant));
+            return;
+        }
+        // Catch-up quanta of length 0 come in here, too.
+        let mut k = 0;
+        while let Some(more) = ends[k..].iter().position(|&tick| tick >= due) {
+            k += more;
+            due = ends[k].saturating_add(step);
+            self.instants.push(instant((&ends[k], &units[k])));
+            k += 1;
+        }
+    }
+
+    /// The windows that end at the instants from this place on.
+    fn slide(&mut self, from: usize) {
+        let mut starts = &self.instants[self.oldest..];
+        for now in &self.instants[from..] {
+            let Some(latest) = now.tick.checked_sub(self.ticks) else {
+                continue;
+            };
+            // Ends before `now` at the latest.
+            while let [_, next, ..] = starts
+                && next.tick <= latest
+            {
+                starts = &starts[1..];
+            }
+            let start = starts[0];
+            if start.tick <= latest {
+                let lasted = as_float(now.tick - start.tick);
+                let units = as_float(now.units - start.units);
+                if units < self.worst * lasted {
+                    self.worst = units / lasted;
+                    self.at = start.tick;
+                }
             }
         }
-        self.units += units.last().copied().unwrap_or(0);
-    }
-
-    #[inline]
-    fn slide(&mut self, now: Instant) {
-        self.remember(now);
-        while now.tick - self.ring[(self.oldest + 1) % RING].tick >= self.ticks {
-            self.oldest += 1;
-        }
-        let from = self.ring[self.oldest % RING];
-        let ticks = now.tick - from.tick;
-        if ticks >= self.ticks {
-            let units = as_float(now.units - from.units);
-            if units < self.worst * as_float(ticks) {
-                self.worst = units / as_float(ticks);
-                self.at = from.tick;
-            }
-        }
+        self.oldest = self.instants.len() - starts.len();
     }
 }
 
@@ -110,7 +123,8 @@ impl Window {
 #[derive(Clone, Debug)]
 pub struct Windows {
     windows: Vec<Window>,
-    /// Units completed since the block began, by quantum: summed once for all windows.
+    /// Units completed in the segment, and until the end of each quantum of the block: summed once for all windows.
+    done: u64,
     units: Vec<u64>,
 }
 
@@ -124,6 +138,7 @@ impl Windows {
                 .filter(|&seconds| context.ticks(seconds) >= shortest)
                 .map(|seconds| Window::new(seconds, context))
                 .collect(),
+            done: 0,
             units: Vec::new(),
         }
     }
@@ -144,17 +159,26 @@ impl Windows {
 
 impl Detector for Windows {
     fn push(&mut self, chunk: &Derived<'_>) {
-        let mut done = 0;
+        if chunk.opens_segment {
+            self.done = 0;
+            for window in &mut self.windows {
+                window.start_segment(chunk.chunk.start[0]);
+            }
+        }
+        let ends = chunk.chunk.end;
+        let mut done = self.done;
         self.units.clear();
         self.units.extend(chunk.chunk.count.iter().map(|&count| {
             done += u64::from(count);
             done
         }));
+        self.done = done;
+        let mut closest = u64::MAX;
+        for (&tick, &next) in ends.iter().zip(&ends[1..]) {
+            closest = closest.min(next.saturating_sub(tick));
+        }
         for window in &mut self.windows {
-            if chunk.opens_segment {
-                window.start_segment(chunk.chunk.start[0]);
-            }
-            window.push(chunk.chunk.end, &self.units);
+            window.push(ends, &self.units, closest);
         }
     }
 

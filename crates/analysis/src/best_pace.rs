@@ -92,14 +92,14 @@ impl Detector for Envelope {
         if chunk.opens_segment {
             self.end_segment();
         }
-        let mut pool = self.pool;
-        for (k, (&present, &units)) in chunk.present.iter().zip(chunk.units).enumerate() {
+        let (mut pool, mut quanta) = (self.pool, self.quanta);
+        for (&present, &units) in chunk.present.iter().zip(chunk.units) {
             if units <= 0.0 || present <= 0.0 {
                 continue;
             }
-            self.quanta += 1;
-            if self.quanta < SHORT {
-                self.single = self.single.min(chunk.pace[k]);
+            quanta += 1;
+            if quanta < SHORT {
+                self.single = self.single.min(present / units);
                 if let Some(before) = self.before.replace((present, units)) {
                     self.pair = self.pair.min((before.0 + present) / (before.1 + units));
                 }
@@ -113,6 +113,7 @@ impl Detector for Envelope {
                 pool = (0.0, 0.0, 0);
             }
         }
+        self.quanta = quanta;
         self.pool = pool;
     }
 

@@ -82,32 +82,35 @@ impl Raster {
         let mut bin = self.bins[at];
         let column = at * COLUMNS / FINEST * ROWS;
         let cells = &mut self.counts[column..column + ROWS];
-        let counts = &chunk.chunk.count[range.clone()];
-        let gap_ticks = &chunk.chunk.gap_ticks[range.clone()];
-        let paces = &chunk.pace[range.clone()];
         bin.quanta += range.len() as u64;
-        for (((&count, &gap), &pace), &pace_bin) in counts
-            .iter()
-            .zip(gap_ticks)
-            .zip(paces)
-            .zip(&chunk.bin[range])
-        {
+        // A loop for each column keeps its sum in a register.
+        for &count in &chunk.chunk.count[range.clone()] {
             bin.count_min = bin.count_min.min(count);
             bin.count_max = bin.count_max.max(count);
-            bin.gap_ns += as_float(gap);
-            if pace > 0.0 {
-                bin.pace_min = bin.pace_min.min(pace);
-                bin.pace_max = bin.pace_max.max(pace);
-                bin.pace_sum += pace;
-                // A row outside of the raster is outside of the column, too.
-                match cells.get_mut(usize::from(self.rows[usize::from(pace_bin)])) {
-                    Some(cell) => *cell = cell.saturating_add(1),
-                    None => self.outside += 1,
-                }
-            } else {
-                self.outside += 1;
+        }
+        for &gap in &chunk.chunk.gap_ticks[range.clone()] {
+            if gap > 0 {
+                bin.gap_ns += as_float(gap);
             }
         }
+        let paces = &chunk.pace[range.clone()];
+        let mut placed = 0;
+        let (mut low, mut high, mut sum) = (bin.pace_min, bin.pace_max, bin.pace_sum);
+        for (&pace, &pace_bin) in paces.iter().zip(&chunk.bin[range.clone()]) {
+            if pace > 0.0 {
+                // A row outside of the raster is outside of the column, too.
+                if let Some(cell) = cells.get_mut(usize::from(self.rows[usize::from(pace_bin)])) {
+                    *cell = cell.saturating_add(1);
+                    placed += 1;
+                }
+                // Not `min` and `max`, which look after numbers that are none.
+                low = if pace < low { pace } else { low };
+                high = if pace > high { pace } else { high };
+                sum += pace;
+            }
+        }
+        (bin.pace_min, bin.pace_max, bin.pace_sum) = (low, high, sum);
+        self.outside += (range.len() - placed) as u64;
         self.bins[at] = bin;
     }
 
