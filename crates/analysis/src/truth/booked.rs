@@ -3,7 +3,7 @@
 use super::types::{Held, OutsideGaps};
 use super::{Track, whole_ns};
 use crate::context::Context;
-use crate::naming::{Key, Namer, Thread};
+use crate::naming::{Key, Namer, Share, Thread};
 use bandscope_recording::disturbances::Intervals;
 use bandscope_recording::{Error, EventKind, Gap, GapKind, KernelEvent, Source};
 use std::cmp::Reverse;
@@ -46,6 +46,8 @@ pub(super) struct Books {
     of_logs: Vec<OfLog>,
     /// By cause: number and ticks of gaps that touch no disturbance.
     outside: Vec<(u64, u64)>,
+    /// Gaps of which a part is booked to the thread of a log, and those of them that touch a disturbance.
+    named: (u64, u64),
 }
 
 impl Books {
@@ -95,6 +97,11 @@ impl Books {
         let shares = namer.split(gap)?;
         for share in shares {
             self.all.add(share.key, share.ticks);
+        }
+        let of_a_log = |share: &Share| self.of_logs.iter().any(|one| one.thread == share.key);
+        if shares.iter().any(of_a_log) {
+            self.named.0 += 1;
+            self.named.1 += u64::from(all.within(from, to) > 0);
         }
         if all.within(from, to) == 0 {
             let main = shares.iter().max_by_key(|share| share.ticks);
@@ -185,6 +192,11 @@ impl Books {
                 .collect(),
             ..Held::default()
         }
+    }
+
+    /// Gaps of which a part is booked to the thread of a log, and those of them that touch a disturbance.
+    pub(super) fn named(&self) -> (u64, u64) {
+        self.named
     }
 
     /// Gaps that touch no disturbance, by cause.

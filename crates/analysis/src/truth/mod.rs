@@ -200,6 +200,7 @@ fn together(
     context: &Context,
 ) -> Together {
     let with_events = traced.then_some(counts.in_logs + counts.in_events);
+    let (named, in_logs) = books.named();
     Together {
         logs,
         quanta_with_gaps: counts.with_gaps,
@@ -208,6 +209,8 @@ fn together(
         in_logs_or_events: with_events,
         precision_with_events: with_events
             .and_then(|right| ratio(right as f64, counts.with_gaps as f64)),
+        gaps_named: traced.then_some(named),
+        precision_of_names: (traced.then(|| ratio(in_logs as f64, named as f64))).flatten(),
         gaps_outside: books.outside(context),
     }
 }

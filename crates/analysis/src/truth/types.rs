@@ -88,6 +88,10 @@ pub struct Together {
     pub in_logs_or_events: Option<u64>,
     /// Their share: the kernel's events are the log of what the machine did by itself.
     pub precision_with_events: Option<f64>,
+    /// Gaps of which a part is booked to the thread of a log by its name and id; `null` without kernel events.
+    pub gaps_named: Option<u64>,
+    /// Share of them that touch a disturbance of a log.
+    pub precision_of_names: Option<f64>,
     /// Gaps that touch no disturbance, by the cause of their largest part, most time first.
     pub gaps_outside: Vec<OutsideGaps>,
 }

@@ -194,6 +194,20 @@ fn quanta_are_recognised_by_their_gaps_and_what_no_log_knows_is_named() {
     assert_eq!(together.in_logs, counts[0]);
     assert_eq!(together.precision, Some(counts[0] as f64 / all));
     assert_eq!(together.in_logs_or_events, Some(counts[0] + counts[2]));
+    assert_eq!(
+        (together.gaps_named, together.precision_of_names),
+        (Some(counts[0]), Some(1.0))
+    );
+    // A log that knows of every other disturbance only: the name is as often wrong.
+    let half = Log {
+        disturbances: log.disturbances.iter().step_by(2).cloned().collect(),
+        ..log.clone()
+    };
+    let together = held(&source, &[half]).remove(0).together;
+    assert_eq!(together.gaps_named, Some(counts[0]));
+    let right = together.precision_of_names.unwrap() * counts[0] as f64;
+    assert_eq!(right.round() as u64, counts[0].div_ceil(2));
+    let together = &before.together;
     let outside: Vec<_> = together
         .gaps_outside
         .iter()
@@ -326,6 +340,10 @@ fn without_kernel_events_time_alone_tells() {
     );
     assert!(held.others_within_ns.is_empty());
     assert_eq!(held.together.precision_with_events, None);
+    assert_eq!(
+        (held.together.gaps_named, held.together.precision_of_names),
+        (None, None)
+    );
     assert_eq!(held.together.gaps_outside[0].cause, "unnamed");
     assert_eq!(held.quanta.recall, Some(1.0));
 }

@@ -120,6 +120,13 @@ fn outside(held: &Held, page: &mut Page<'_>) {
             of(together.precision_with_events)
         );
     }
+    if let Some(named) = together.gaps_named.filter(|&named| named > 0) {
+        text += &format!(
+            "; of {} booked to a disturber {} are in a log",
+            numbers::plural(named, "gap", "gaps"),
+            of(together.precision_of_names)
+        );
+    }
     page.wrapped(("  ", Paint::Dim), &text, Paint::Plain);
     let causes: Vec<(&str, u64)> = together
         .gaps_outside
