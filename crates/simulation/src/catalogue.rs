@@ -3,6 +3,8 @@
 //!
 //! What they do is in [`crate::disturbances`]; the phenomena are those of METHOD.md, section 2.
 
+mod several_cpus;
+
 use crate::disturbances::Disturbance;
 use crate::disturbances::artefacts::{Alternate, Pages};
 use crate::disturbances::interrupts::{Tasks, Tick};
@@ -70,6 +72,7 @@ impl Default for Settings {
 }
 
 /// What a disturbance is made with.
+#[derive(Clone)]
 pub(crate) struct Setup {
     /// Ticks per second.
     pub scale: f64,
@@ -79,6 +82,8 @@ pub(crate) struct Setup {
     pub cpus: u32,
     /// A generator of this part and CPU alone.
     pub random: Rng,
+    /// A generator of this part, the same on every CPU.
+    pub shared: Rng,
     /// The jumps of the phase.
     pub jumps: Option<Jumps>,
 }
@@ -103,13 +108,14 @@ pub const CATALOGUE: &[Entry] = &[
             hz(250.0),
             time("cost", 3e-6),
             time("phase", 0.0),
+            time("skew", 0.0),
             JITTER,
             POISSON,
         ],
         settings: nothing,
         disturbance: Some(|v, setup| {
             Box::new(Tick {
-                times: times(v, setup, v["phase"]),
+                times: times(v, setup, v["phase"] + f64::from(setup.cpu) * v["skew"]),
                 cost: v["cost"] * setup.scale,
             })
         }),
@@ -129,6 +135,8 @@ pub const CATALOGUE: &[Entry] = &[
             })
         }),
     },
+    several_cpus::HOST_STEAL,
+    several_cpus::CORE_COUPLING,
     Entry {
         name: "flips",
         description: "the pace flips between two states with a fixed period: the published X, with its defaults",

@@ -14,6 +14,9 @@ use crate::truth;
 use bandscope_sampler::Request;
 use fastrand::Rng;
 
+/// Stands for a CPU where all of them have the same numbers.
+const ALL_CPUS: u32 = u32::MAX;
+
 /// A parsed scenario: the disturbances of a machine.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -176,6 +179,7 @@ impl Scenario {
                 cpu,
                 cpus,
                 random: self.random(cpu, entry.name, part),
+                shared: self.random(ALL_CPUS, entry.name, part),
                 jumps: jumps.clone(),
             };
             Some(Placed {
@@ -228,6 +232,7 @@ impl Scenario {
                     && request.rates_hz.iter().any(aliased)
                     && !request.kernels.iter().all(is_gap)
             }
+            ("host-steal" | "core-coupling", _) => request.cpus.len() > 1,
             ("warmup", _) => request.start_delay_s < values["duration"],
             ("flips" | "states" | "mixture" | "helps" | "interrupted", _) => sensitive,
             _ => true,

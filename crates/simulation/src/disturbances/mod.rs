@@ -7,6 +7,7 @@ pub mod jumps;
 pub mod paces;
 pub mod random;
 pub mod reactions;
+pub mod shared;
 
 /// Far enough that no run gets there: a little less than the time that fits the fixed point of the world.
 pub(crate) const NEVER: f64 = 2.7e14;
