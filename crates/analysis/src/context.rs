@@ -22,6 +22,8 @@ pub struct Context {
     pub kernel: Option<Kernel>,
     /// Nominal rate in hertz, as it was asked for to the last digit.
     pub rate_hz: f64,
+    /// Timer interrupts per second of a busy CPU, as the kernel has it (HZ).
+    pub tick_hz: Option<f64>,
     /// Bound of the relative error of the clock in parts per million.
     pub clock_error_ppm: Option<f64>,
 }
@@ -50,6 +52,10 @@ impl Context {
                 .iter()
                 .find(|kernel| kernel.name == series.kernel)
                 .cloned(),
+            tick_hz: manifest
+                .machine
+                .tick_hz
+                .filter(|hz| (1.0..=1e4).contains(hz)),
             clock_error_ppm: manifest
                 .clock
                 .error_ppm

@@ -125,8 +125,9 @@ impl Account {
 
     /// In nanoseconds, rounded by largest remainder so that the lines still add up to the wall time.
     pub fn report(&self, context: &Context) -> report::Ledger {
-        let ns = |ticks: i128| ticks as f64 / context.ticks_per_ns;
-        let wall_ns = ns(self.wall).round() as i128;
+        // What exceeds centuries is senseless input; it closes in `unexplained`, which must stay within its numbers.
+        let ns = |ticks: i128| (ticks as f64 / context.ticks_per_ns).clamp(-MOST_NS, MOST_NS);
+        let wall_ns = (self.wall as f64 / context.ticks_per_ns).round() as i128;
         let mut lines = vec![
             ns(self.work),
             ns(self.pace),
@@ -158,6 +159,9 @@ impl Account {
         }
     }
 }
+
+/// A line of the account is no longer than this, 63 years.
+const MOST_NS: f64 = 2e18;
 
 /// Nearest whole number of ticks.
 fn whole(ticks: f64) -> i128 {

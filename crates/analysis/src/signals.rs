@@ -103,6 +103,7 @@ fn periods<'a>(
             .iter()
             .map(|&(from, to)| (seconds(from), seconds(to)))
             .collect(),
+        tick_hz: context.tick_hz,
     };
     events::search(&train)
         .into_iter()

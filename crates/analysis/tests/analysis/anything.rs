@@ -286,6 +286,19 @@ fn closes(rows: Vec<Row>, gaps_known: bool, ends_known: bool) {
 }
 
 #[test]
+fn more_work_than_there_is_time_closes() {
+    // Found by chance: a unit of seconds, and billions of units in no time.
+    let rows = vec![
+        (6_100_010_784, 1, 0, 0, 0, false),
+        (0, 0, 0, 0, 0, false),
+        (1, 1, 0, 0, 0, false),
+        (0, 3_157_819_260, 0, 13_460, 170, false),
+        (8_038_009_614, 3_797_498_185, 3_776_753_817, 0, 0, true),
+    ];
+    closes(rows, true, false);
+}
+
+#[test]
 fn a_measurement_longer_than_the_run_closes() {
     // Found by chance: `unexplained` left the range of its numbers.
     let rows = vec![

@@ -4,8 +4,13 @@
 //! each is refined and tested on the event times themselves by the H-test (de Jager, Raubenheimer and Swanepoel 1989), whose false-alarm
 //! probability is exp(-0.4 H) (de Jager and Buesching 2010), times the number of frequencies tried.
 
+mod pulse;
+mod strength;
+
 use crate::comb::{Comb, SIGNIFICANT, Search};
 use bandscope_transform::Planner;
+use pulse::{by_pulse, loss_per_period, periods, pulse_events};
+use strength::{HARMONICS, bunching, controls, h_test, maximum, median, z_squared};
 
 /// Bins per second; combs are looked for below half of it.
 const BINS_PER_SECOND: f64 = 8192.0;
@@ -13,8 +18,6 @@ const BINS_PER_SECOND: f64 = 8192.0;
 const LONGEST: usize = 1 << 17;
 /// Fewest events that can show a period.
 const FEWEST: usize = 32;
-/// Events on which a frequency is searched; all are used for the last digit.
-const SEARCHED: usize = 2048;
 /// Combs that are tested on the event times for each period.
 const CANDIDATES: usize = 2;
 /// A fundamental may be lower or higher than what was found by a whole number up to this: the lowest line with this share of the
@@ -31,19 +34,17 @@ const COUNTED: usize = 16_384;
 /// Or, for a lower one, if the H-test is better by more than this share and this much.
 const BETTER: f64 = 0.02;
 const BETTER_H: f64 = 40.0;
+/// Events of a tick in each period: some fall into longer absences, some are two.
+const ONE: std::ops::RangeInclusive<f64> = 0.7..=1.3;
+/// How far a kernel's tick may be from its name: its clock is disciplined to some hundred ppm.
+const AS_NAMED: f64 = 1e-3;
 /// Periods that are looked for.
 const MOST: usize = 8;
-/// Harmonics of the H-test (the value of its authors).
-const HARMONICS: usize = 20;
 /// Independent frequencies that are tried around a bin.
 const AROUND: f64 = 5.0;
-/// Frequencies at which the train's bunching is measured.
-const CONTROLS: usize = 9;
 /// Share of the mean power below which there is no background: beyond the guard, side lobes of a segment's window are
 /// weaker than this.
 const FLOOR: f64 = 0.25;
-/// Phases of a folded profile.
-const PHASES: usize = 64;
 
 /// Events of a series, in seconds since the first segment starts.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +55,9 @@ pub struct Train {
     pub losses: Vec<f64>,
     /// Segments in which events could be seen: start and end.
     pub segments: Vec<(f64, f64)>,
+    /// Frequency of the kernel's tick, where that is known: it is looked for by itself, because with another regular train, such as a
+    /// host's tick of 100 Hz beside one of 250, it has a common divisor that has the lines of both.
+    pub tick_hz: Option<f64>,
 }
 
 /// A period that was found.
@@ -78,6 +82,10 @@ pub struct Periodic {
 pub fn search(train: &Train) -> Vec<Periodic> {
     let mut rest = train.clone();
     let mut found: Vec<Periodic> = Vec::new();
+    if let Some(tick) = train.tick_hz.and_then(|hz| ticking(train, hz)) {
+        rest.remove_pulse(tick.frequency);
+        found.push(tick);
+    }
     // Keeps its tables from one search to the next.
     let mut planner = Planner::new();
     while found.len() < MOST {
@@ -92,6 +100,29 @@ pub fn search(train: &Train) -> Vec<Periodic> {
         }
     }
     found
+}
+
+/// The kernel's tick of `hz`, if the train has it: one event a period, whatever else there is.
+fn ticking(train: &Train, hz: f64) -> Option<Periodic> {
+    let (first, last) = (*train.times.first()?, *train.times.last()?);
+    if train.times.len() < FEWEST || last <= first || !(last - first).is_finite() {
+        return None;
+    }
+    let start = maximum(train, hz, last - first, 8);
+    let (frequency, uncertainty) = by_pulse(train, start)?;
+    let one = ONE.contains(&(pulse_events(train, frequency) / periods(train, frequency)));
+    if !one || (frequency / hz - 1.0).abs() > AS_NAMED {
+        return None;
+    }
+    let h = h_test(&train.times, frequency) / bunching(train, frequency);
+    let period = Periodic {
+        frequency,
+        uncertainty,
+        ns_per_event: loss_per_period(train, frequency),
+        log_p: (-0.4 * h + AROUND.ln()).min(0.0),
+        harmonics: HARMONICS as u32,
+    };
+    (period.log_p < SIGNIFICANT.ln() && period.ns_per_event > 0.0).then_some(period)
 }
 
 /// The most significant period of the train that is none of `known`.
@@ -175,101 +206,6 @@ fn periodic(train: &Train, comb: &Comb, span: f64, trials: usize) -> Periodic {
     }
 }
 
-/// How many times more than single events the train's bunches make of every frequency: the median of Z^2 over what it should
-/// be, at frequencies nearby. The H-test takes events for independent, and those of a busy machine come in bursts.
-fn bunching(train: &Train, frequency: f64) -> f64 {
-    let stride = train.times.len().div_ceil(SEARCHED);
-    let times: Vec<f64> = train.times.iter().copied().step_by(stride).collect();
-    let all = controls(train, frequency).map(|beside| {
-        z_squared(&times, beside, HARMONICS)[HARMONICS - 1] / (2.0 * HARMONICS as f64)
-    });
-    // Of fewer events than there are, bursts show less.
-    ((median(all) - 1.0) * stride as f64 + 1.0).max(1.0)
-}
-
-/// Frequencies beside one, beyond the side lobes that a segment's length gives every line.
-fn controls(train: &Train, frequency: f64) -> [f64; CONTROLS] {
-    let shortest = train
-        .segments
-        .iter()
-        .map(|segment| segment.1 - segment.0)
-        .fold(f64::INFINITY, f64::min);
-    // What happens in a part of it only has side lobes as wide as that.
-    let extent = train.times.last().zip(train.times.first());
-    let extent = extent.map_or(f64::INFINITY, |(last, first)| last - first);
-    let shortest = shortest.min(extent).clamp(1e-3, 10.0);
-    std::array::from_fn(|k| frequency + (16.0 + 3.1 * k as f64) / shortest)
-}
-
-fn median(mut values: [f64; CONTROLS]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[CONTROLS / 2]
-}
-
-/// The frequency near `start` with the highest Z^2 over `harmonics`.
-fn maximum(train: &Train, start: f64, span: f64, harmonics: usize) -> f64 {
-    let stride = train.times.len().div_ceil(SEARCHED);
-    let times: Vec<f64> = train.times.iter().copied().step_by(stride).collect();
-    let step = 0.2 / (span * harmonics as f64);
-    let reach = (1.0 / (span * step)).ceil() as i32;
-    let lowest = start - f64::from(reach) * step;
-    strengths(&times, lowest, step, 2 * reach as usize + 1, harmonics)
-        .into_iter()
-        .enumerate()
-        .max_by(|a, b| a.1.total_cmp(&b.1))
-        .map_or(start, |(k, _)| lowest + k as f64 * step)
-}
-
-/// Z^2 of `harmonics` harmonics at `number` frequencies in steps: two sines and cosines an event, and rotations from there.
-fn strengths(times: &[f64], lowest: f64, step: f64, number: usize, harmonics: usize) -> Vec<f64> {
-    let mut sums = vec![vec![(0.0, 0.0); number]; harmonics];
-    let mut first = vec![(1.0, 0.0); number];
-    for &time in times {
-        let mut at = turn(time * lowest);
-        let by = turn(time * step);
-        for phasor in &mut first {
-            *phasor = at;
-            at = rotated(at, by);
-        }
-        let mut phasors = first.clone();
-        for (h, sums) in sums.iter_mut().enumerate() {
-            if h > 0 {
-                for (phasor, by) in phasors.iter_mut().zip(&first) {
-                    *phasor = rotated(*phasor, *by);
-                }
-            }
-            for (sum, phasor) in sums.iter_mut().zip(&phasors) {
-                sum.0 += phasor.0;
-                sum.1 += phasor.1;
-            }
-        }
-    }
-    let power = |k: usize| {
-        sums.iter()
-            .map(move |sums| sums[k].0.powi(2) + sums[k].1.powi(2))
-    };
-    let scale = 2.0 / times.len() as f64;
-    (0..number).map(|k| power(k).sum::<f64>() * scale).collect()
-}
-
-/// Cosine and sine of so many turns.
-fn turn(turns: f64) -> (f64, f64) {
-    let (sin, cos) = (part_of_turn(turns) * std::f64::consts::TAU).sin_cos();
-    (cos, sin)
-}
-
-/// What is left of `turns` without the whole ones, at least 0. (`rem_euclid` calls a library's `fmod`.)
-#[inline]
-fn part_of_turn(turns: f64) -> f64 {
-    let part = turns - turns as i64 as f64;
-    if part < 0.0 { part + 1.0 } else { part }
-}
-
-#[inline]
-fn rotated(a: (f64, f64), by: (f64, f64)) -> (f64, f64) {
-    (a.0 * by.0 - a.1 * by.1, a.0 * by.1 + a.1 * by.0)
-}
-
 /// `frequency`, or the multiple or fraction of it that is the true fundamental: the lowest line of the train, where an event each
 /// period has them all.
 fn fundamental(train: &Train, frequency: f64) -> f64 {
@@ -303,143 +239,6 @@ fn fundamental(train: &Train, frequency: f64) -> f64 {
         .rev()
         .find(|(_, h)| *h >= (1.0 - TIED) * best)
         .map_or(frequency, |(lower, _)| lower)
-}
-
-/// Z^2 of 1, 2, ... `harmonics` harmonics (Buccheri et al. 1983), four events at a time.
-fn z_squared(times: &[f64], frequency: f64, harmonics: usize) -> Vec<f64> {
-    let mut sums = vec![(0.0, 0.0); harmonics];
-    for four in times.chunks(4) {
-        let mut first = [(0.0, 0.0); 4];
-        for (phasor, time) in first.iter_mut().zip(four) {
-            *phasor = turn(time * frequency);
-        }
-        let mut phasors = first;
-        for sum in &mut sums {
-            sum.0 += phasors.iter().map(|phasor| phasor.0).sum::<f64>();
-            sum.1 += phasors.iter().map(|phasor| phasor.1).sum::<f64>();
-            for (phasor, by) in phasors.iter_mut().zip(first) {
-                *phasor = rotated(*phasor, by);
-            }
-        }
-    }
-    let mut total = 0.0;
-    sums.iter()
-        .map(|(c, s)| {
-            total += 2.0 * (c * c + s * s) / times.len() as f64;
-            total
-        })
-        .collect()
-}
-
-fn h_test(times: &[f64], frequency: f64) -> f64 {
-    z_squared(times, frequency, HARMONICS)
-        .iter()
-        .enumerate()
-        .map(|(m, z)| z - 4.0 * m as f64)
-        .fold(0.0, f64::max)
-}
-
-/// Where the events form a pulse: the frequency by regression of their phase on time, with its standard deviation.
-fn by_pulse(train: &Train, frequency: f64) -> Option<(f64, f64)> {
-    let mut profile = [0u32; PHASES];
-    let phase = |time: f64| part_of_turn(time * frequency);
-    for &time in &train.times {
-        profile[(phase(time) * PHASES as f64) as usize % PHASES] += 1;
-    }
-    let peak = (0..PHASES).max_by_key(|&bin| profile[bin])?;
-    let centre = (peak as f64 + 0.5) / PHASES as f64;
-    // Within 1/20 of a period of the peak.
-    let offset = |time: f64| part_of_turn(phase(time) - centre + 0.5) - 0.5;
-    let inside: Vec<(f64, f64)> = train
-        .times
-        .iter()
-        .map(|&time| (time, offset(time)))
-        .filter(|(_, offset)| offset.abs() < 0.05)
-        .collect();
-    let expected = 0.1 * train.times.len() as f64;
-    if (inside.len() as f64) < expected + 5.0 * expected.sqrt().max(2.0) {
-        return None;
-    }
-    let n = inside.len() as f64;
-    let mean_t = inside.iter().map(|point| point.0).sum::<f64>() / n;
-    let mean_o = inside.iter().map(|point| point.1).sum::<f64>() / n;
-    let square: f64 = inside.iter().map(|point| (point.0 - mean_t).powi(2)).sum();
-    let product: f64 = inside
-        .iter()
-        .map(|point| (point.0 - mean_t) * (point.1 - mean_o))
-        .sum();
-    let slope = product / square;
-    let rest: f64 = inside
-        .iter()
-        .map(|point| (point.1 - mean_o - slope * (point.0 - mean_t)).powi(2))
-        .sum();
-    let uncertainty = (rest / n / square).sqrt();
-    // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
-    (slope.is_finite() && uncertainty.is_finite()).then_some((frequency - slope, uncertainty))
-}
-
-/// Bin of a folded profile.
-fn phase_of(time: f64, frequency: f64) -> usize {
-    (part_of_turn(time * frequency) * PHASES as f64) as usize % PHASES
-}
-
-impl Train {
-    /// Takes out the events at the phases at which there are more than elsewhere.
-    fn remove_pulse(&mut self, frequency: f64) {
-        let mut profile = [0.0; PHASES];
-        for &time in &self.times {
-            profile[phase_of(time, frequency)] += 1.0;
-        }
-        let (_, limit) = random_level(&profile);
-        let keep: Vec<bool> = self
-            .times
-            .iter()
-            .map(|&time| profile[phase_of(time, frequency)] <= limit)
-            .collect();
-        let mut kept = keep.iter();
-        self.times.retain(|_| *kept.next().unwrap_or(&true));
-        let mut kept = keep.iter();
-        self.losses.retain(|_| *kept.next().unwrap_or(&true));
-    }
-}
-
-/// What there is at random phases, and the limit above which a phase belongs to the pulse.
-fn random_level(profile: &[f64; PHASES]) -> (f64, f64) {
-    let mut sorted = *profile;
-    sorted.sort_by(f64::total_cmp);
-    // The median, and its spread from the lower half, which no pulse reaches.
-    let base = sorted[PHASES / 2];
-    (base, base + 3.0 * (base - sorted[PHASES / 8]))
-}
-
-/// Nanoseconds lost per period at the phases of the pulse, less what is lost at as many others. The pulse is where the
-/// events are, not where the losses are: one long absence would count as many ticks.
-fn loss_per_period(train: &Train, frequency: f64) -> f64 {
-    let (mut events, mut losses) = ([0.0; PHASES], [0.0; PHASES]);
-    for (&time, loss) in train.times.iter().zip(&train.losses) {
-        let phase = phase_of(time, frequency);
-        events[phase] += 1.0;
-        losses[phase] += loss;
-    }
-    let (_, limit) = random_level(&events);
-    let (mut pulse, mut others, mut phases) = (0.0, 0.0, 0.0);
-    for (events, loss) in events.iter().zip(losses) {
-        if *events > limit {
-            pulse += loss;
-            phases += 1.0;
-        } else {
-            others += loss;
-        }
-    }
-    let excess = pulse - others * phases / (PHASES as f64 - phases).max(1.0);
-    let last = train.times.last().copied().unwrap_or(0.0);
-    let seconds: f64 = train
-        .segments
-        .iter()
-        .map(|segment| (segment.1.min(last) - segment.0).max(0.0))
-        .sum();
-    let periods = seconds * frequency;
-    if periods > 0.0 { excess / periods } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -490,5 +289,43 @@ mod tests {
             (found[0].ns_per_event / 4000.0 - 1.0).abs() < 0.01,
             "{found:?}"
         );
+    }
+
+    /// A tick of 250 Hz, a host's of 100, and others at random: 50 Hz has the lines of both.
+    #[test]
+    fn the_kernels_tick_is_told_from_another_that_it_shares_a_divisor_with() {
+        let mut state = 7u64;
+        let mut random = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let mut events: Vec<(f64, f64)> = Vec::new();
+        events.extend((0..2500).map(|k| ((f64::from(k) + 0.31) / 250.000_3, 40_000.0)));
+        events.extend((0..1000).map(|k| ((f64::from(k) + 0.77) / 99.9962, 30_000.0)));
+        events.extend((0..15_000).map(|_| (10.0 * random(), 2_000.0)));
+        events.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let train = |tick_hz: Option<f64>| Train {
+            times: events.iter().map(|event| event.0).collect(),
+            losses: events.iter().map(|event| event.1).collect(),
+            segments: vec![(0.0, 10.0)],
+            tick_hz,
+        };
+        let found = search(&train(Some(250.0)));
+        assert!(
+            (found[0].frequency / 250.000_3 - 1.0).abs() < 1e-6,
+            "{found:?}"
+        );
+        assert!(
+            (found[0].ns_per_event / 40_000.0 - 1.0).abs() < 0.08,
+            "{found:?}"
+        );
+        assert!(
+            (found[1].frequency / 99.9962 - 1.0).abs() < 1e-6,
+            "{found:?}"
+        );
+        // A kernel whose HZ is another has no such tick: what it finds is what it finds without.
+        assert_eq!(search(&train(Some(300.0))), search(&train(None)));
     }
 }

@@ -1,0 +1,201 @@
+//! The pulse that events form when their times are folded over a period: where it is, what is in it, and the train without it.
+
+use super::Train;
+use super::strength::part_of_turn;
+
+/// Phases of a folded profile.
+pub(super) const PHASES: usize = 64;
+
+/// Where the events form a pulse: the frequency by regression of their phase on time, with its standard deviation.
+pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<(f64, f64)> {
+    let mut profile = [0u32; PHASES];
+    let phase = |time: f64| part_of_turn(time * frequency);
+    for &time in &train.times {
+        profile[(phase(time) * PHASES as f64) as usize % PHASES] += 1;
+    }
+    let peak = (0..PHASES).max_by_key(|&bin| profile[bin])?;
+    let centre = (peak as f64 + 0.5) / PHASES as f64;
+    // Within 1/20 of a period of the peak.
+    let offset = |time: f64| part_of_turn(phase(time) - centre + 0.5) - 0.5;
+    let inside: Vec<(f64, f64)> = train
+        .times
+        .iter()
+        .map(|&time| (time, offset(time)))
+        .filter(|(_, offset)| offset.abs() < REACH)
+        .collect();
+    let expected = 2.0 * REACH * train.times.len() as f64;
+    if (inside.len() as f64) < expected + 5.0 * expected.sqrt().max(2.0) {
+        return None;
+    }
+    let mut line = Line::through(&inside);
+    // Whatever else happened within a twentieth of a period draws the line to itself: closer looks, as long as they hold the pulse,
+    // leave most of it out.
+    let beyond_chance =
+        |near: usize, reach: f64| near as f64 - 2.0 * reach * train.times.len() as f64;
+    let whole = beyond_chance(inside.len(), REACH);
+    let mut reach = REACH;
+    while reach > NARROWEST {
+        reach /= 2.0;
+        let near: Vec<(f64, f64)> = (inside.iter().copied())
+            .filter(|&point| line.distance(point).abs() < reach)
+            .collect();
+        if near.len() < FEWEST || beyond_chance(near.len(), reach) < HELD * whole {
+            break;
+        }
+        line = Line::through(&near);
+    }
+    let (slope, uncertainty) = (line.slope, line.uncertainty);
+    // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
+    (slope.is_finite() && uncertainty.is_finite()).then_some((frequency - slope, uncertainty))
+}
+
+/// Turns on each side of a pulse that are looked at; how close, how much of it a closer look must hold, and the fewest events.
+const REACH: f64 = 0.05;
+const NARROWEST: f64 = 1e-5;
+const HELD: f64 = 0.8;
+const FEWEST: usize = 16;
+/// Blocks of a run that are held against its line.
+const BLOCKS: usize = 8;
+
+/// Phase, in turns, against time, in seconds.
+struct Line {
+    time: f64,
+    phase: f64,
+    slope: f64,
+    /// Standard deviation of the slope.
+    uncertainty: f64,
+}
+
+impl Line {
+    /// By least squares.
+    fn through(points: &[(f64, f64)]) -> Line {
+        let n = points.len() as f64;
+        let time = points.iter().map(|point| point.0).sum::<f64>() / n;
+        let phase = points.iter().map(|point| point.1).sum::<f64>() / n;
+        let square: f64 = points.iter().map(|point| (point.0 - time).powi(2)).sum();
+        let product: f64 = points
+            .iter()
+            .map(|point| (point.0 - time) * (point.1 - phase))
+            .sum();
+        let slope = product / square;
+        let line = Line {
+            time,
+            phase,
+            slope,
+            uncertainty: 0.0,
+        };
+        let rest: f64 = points
+            .iter()
+            .map(|&point| line.distance(point).powi(2))
+            .sum();
+        Line {
+            uncertainty: (rest / n / square).sqrt().max(line.wander(points)),
+            ..line
+        }
+    }
+
+    /// Standard deviation of the slope by how the means of blocks scatter about the line: a clock that wanders, or company at one end of
+    /// the run, moves many points together. 0 of too few.
+    fn wander(&self, points: &[(f64, f64)]) -> f64 {
+        let size = points.len().div_ceil(BLOCKS);
+        let means: Vec<(f64, f64)> = (points.chunks(size))
+            .map(|block| {
+                let n = block.len() as f64;
+                let (time, distance) = block.iter().fold((0.0, 0.0), |(time, distance), &point| {
+                    (time + point.0 - self.time, distance + self.distance(point))
+                });
+                (time / n, distance / n)
+            })
+            .collect();
+        if means.len() < BLOCKS {
+            return 0.0;
+        }
+        let square: f64 = means.iter().map(|mean| mean.0.powi(2)).sum();
+        let rest: f64 = means.iter().map(|mean| mean.1.powi(2)).sum();
+        (rest / (BLOCKS - 2) as f64 / square).sqrt()
+    }
+
+    fn distance(&self, point: (f64, f64)) -> f64 {
+        point.1 - self.phase - self.slope * (point.0 - self.time)
+    }
+}
+
+/// Bin of a folded profile.
+pub(super) fn phase_of(time: f64, frequency: f64) -> usize {
+    (part_of_turn(time * frequency) * PHASES as f64) as usize % PHASES
+}
+
+impl Train {
+    /// Takes out the events at the phases at which there are more than elsewhere.
+    pub(super) fn remove_pulse(&mut self, frequency: f64) {
+        let mut profile = [0.0; PHASES];
+        for &time in &self.times {
+            profile[phase_of(time, frequency)] += 1.0;
+        }
+        let (_, limit) = random_level(&profile);
+        let keep: Vec<bool> = self
+            .times
+            .iter()
+            .map(|&time| profile[phase_of(time, frequency)] <= limit)
+            .collect();
+        let mut kept = keep.iter();
+        self.times.retain(|_| *kept.next().unwrap_or(&true));
+        let mut kept = keep.iter();
+        self.losses.retain(|_| *kept.next().unwrap_or(&true));
+    }
+}
+
+/// What there is at random phases, and the limit above which a phase belongs to the pulse.
+pub(super) fn random_level(profile: &[f64; PHASES]) -> (f64, f64) {
+    let mut sorted = *profile;
+    sorted.sort_by(f64::total_cmp);
+    // The median, and its spread from the lower half, which no pulse reaches.
+    let base = sorted[PHASES / 2];
+    (base, base + 3.0 * (base - sorted[PHASES / 8]))
+}
+
+/// Nanoseconds lost per period at the phases of the pulse, less what is lost at as many others. The pulse is where the
+/// events are, not where the losses are: one long absence would count as many ticks.
+pub(super) fn loss_per_period(train: &Train, frequency: f64) -> f64 {
+    let (mut events, mut losses) = ([0.0; PHASES], [0.0; PHASES]);
+    for (&time, loss) in train.times.iter().zip(&train.losses) {
+        let phase = phase_of(time, frequency);
+        events[phase] += 1.0;
+        losses[phase] += loss;
+    }
+    let (_, limit) = random_level(&events);
+    let (mut pulse, mut others, mut phases) = (0.0, 0.0, 0.0);
+    for (events, loss) in events.iter().zip(losses) {
+        if *events > limit {
+            pulse += loss;
+            phases += 1.0;
+        } else {
+            others += loss;
+        }
+    }
+    let excess = pulse - others * phases / (PHASES as f64 - phases).max(1.0);
+    let periods = periods(train, frequency);
+    if periods > 0.0 { excess / periods } else { 0.0 }
+}
+
+/// Events at the phases of the pulse, beyond what there is at as many others.
+pub(super) fn pulse_events(train: &Train, frequency: f64) -> f64 {
+    let mut profile = [0.0; PHASES];
+    for &time in &train.times {
+        profile[phase_of(time, frequency)] += 1.0;
+    }
+    let (base, limit) = random_level(&profile);
+    let pulse = profile.iter().filter(|events| **events > limit);
+    pulse.map(|events| events - base).sum()
+}
+
+/// Periods in which events could be seen.
+pub(super) fn periods(train: &Train, frequency: f64) -> f64 {
+    let last = train.times.last().copied().unwrap_or(0.0);
+    let seconds: f64 = train
+        .segments
+        .iter()
+        .map(|segment| (segment.1.min(last) - segment.0).max(0.0))
+        .sum();
+    seconds * frequency
+}
