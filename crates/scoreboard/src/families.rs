@@ -39,6 +39,10 @@ pub const KINDS: &[Family] = &[
         draw: frequency,
     },
     Family {
+        name: "smt-neighbour",
+        draw: neighbour,
+    },
+    Family {
         name: "moving-edges",
         draw: moving_edges,
     },
@@ -247,6 +251,21 @@ pub(crate) fn frequency(draw: &mut Draw) -> Scene {
     };
     scene
         .expecting(Expected::new("frequency-steps").decided(decidable))
+        .allowing_kinds(&["edge-pairs"])
+}
+
+fn neighbour(draw: &mut Draw) -> Scene {
+    let noise = draw.noise();
+    // Half of the core is left, or most of it.
+    let ratio = draw.log_uniform(1.2, 2.2);
+    let dwell = draw.log_uniform(5e-3, 100e-3);
+    let mut scene = draw.scene(
+        &format!("neighbour:ratio={ratio:.4},dwell={dwell:.6}"),
+        noise,
+    );
+    scene.kernels = vec!["mulss80", "add6x80"];
+    scene
+        .expecting(Expected::new("smt-neighbour").with("ratio", ratio, Relative(0.05)))
         .allowing_kinds(&["edge-pairs"])
 }
 

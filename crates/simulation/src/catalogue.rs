@@ -169,6 +169,14 @@ pub const CATALOGUE: &[Entry] = &[
         disturbance: Some(|v, setup| states(v, setup, vec![1.0, v["ratio"]], 0.0)),
     },
     Entry {
+        name: "neighbour",
+        description: "at random times another thread works on the core, and slows what fills it",
+        kinds: &["smt-neighbour"],
+        parameters: &[ratio("ratio", 1.35), span("dwell", 50e-3)],
+        settings: nothing,
+        disturbance: Some(|v, setup| states(v, setup, vec![1.0, v["ratio"]], 0.0)),
+    },
+    Entry {
         name: "mixture",
         description: "random stays in a fast, a slow and a third state that is `fraction` of the way between in time per unit",
         kinds: &["sub-loop-mixture", "bistable-pace", "edge-pairs"],

@@ -25,11 +25,31 @@ const THROUGHPUT: &str = "add6x80";
 /// The shares of the two inner loops of FTQ's old unit, as the real work kernels declare them.
 const OLD_LOOPS: [f64; 2] = [32.0 / 63.0, 31.0 / 63.0];
 
+/// What of the core a work kernel feels, besides its clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feels {
+    /// Nothing else: a chain of registers.
+    Clock,
+    /// How loads and stores are doing.
+    Memory,
+    /// How many operations at a time it gets in.
+    Throughput,
+}
+
 /// Whether the states that concern memory change the pace of the work kernel called `name`.
 pub fn through_memory(name: &str) -> bool {
     KERNELS
         .iter()
         .any(|(known, _, memory)| *known == name && *memory)
+}
+
+/// What of the core the work kernel called `name` feels.
+pub fn feels(name: &str) -> Feels {
+    match name {
+        _ if through_memory(name) => Feels::Memory,
+        THROUGHPUT => Feels::Throughput,
+        _ => Feels::Clock,
+    }
 }
 
 /// The names, in order.

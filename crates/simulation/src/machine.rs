@@ -3,7 +3,7 @@
 //! CPUs are simulated one after the other and are independent of each other. Simulated time passes as
 //! fast as it can be computed.
 
-use crate::kernels::{kernel, through_memory};
+use crate::kernels::{feels, kernel};
 use crate::scenario::Scenario;
 use crate::sink::{EXHAUSTED, SimulatedSink};
 use crate::truth::{Truth, quantum_ticks};
@@ -106,6 +106,11 @@ impl Machine for SimulatedMachine {
             machine: manifest::Machine {
                 cpu_model: Some(format!("simulated ({})", self.scenario.text())),
                 architecture: Some("simulated".into()),
+                // The other thread of each core is beyond the CPUs that can be measured.
+                smt_siblings: (cpus.iter())
+                    .filter(|_| self.scenario.has("neighbour"))
+                    .map(|&cpu| (cpu, format!("{cpu},{}", cpu + CPUS)))
+                    .collect(),
                 ..manifest::Machine::default()
             },
             settings: manifest::Settings {
@@ -254,7 +259,7 @@ impl SimulatedMachine {
 fn unit(kernel: &manifest::Kernel) -> Unit {
     Unit {
         ticks: kernel.best_ticks_per_unit.unwrap_or(1.0),
-        through_memory: through_memory(&kernel.name),
+        feels: feels(&kernel.name),
     }
 }
 

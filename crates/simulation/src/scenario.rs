@@ -7,7 +7,7 @@
 use crate::catalogue::{self, Entry, Settings, Setup};
 use crate::disturbances::Placed;
 use crate::disturbances::jumps::Jumps;
-use crate::kernels;
+use crate::kernels::{self, Feels};
 use crate::parameters::{Parameter, Values, is_on};
 use crate::presets;
 use crate::truth;
@@ -166,6 +166,11 @@ impl Scenario {
         Rng::with_seed(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ stream)
     }
 
+    /// Whether the entry called `name` is a part of it.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.parts.iter().any(|part| part.entry.name == name)
+    }
+
     /// Fresh disturbances for `cpu` of `cpus`. The same scenario, seed and CPU give the same ones.
     pub(crate) fn disturbances(&self, cpu: u32, cpus: u32) -> Vec<Placed> {
         let settings = self.settings();
@@ -184,7 +189,10 @@ impl Scenario {
             };
             Some(Placed {
                 part,
-                memory_only: is_on(values, "memory"),
+                only: match entry.name {
+                    "neighbour" => Some(Feels::Throughput),
+                    _ => is_on(values, "memory").then_some(Feels::Memory),
+                },
                 disturbance: entry.disturbance?(values, &setup),
             })
         };
@@ -232,6 +240,9 @@ impl Scenario {
                     && request.rates_hz.iter().any(aliased)
                     && !request.kernels.iter().all(is_gap)
             }
+            ("neighbour", _) => [Feels::Throughput, Feels::Clock]
+                .iter()
+                .all(|feels| request.kernels.iter().any(|k| kernels::feels(k) == *feels)),
             ("host-steal" | "core-coupling", _) => request.cpus.len() > 1,
             ("warmup", _) => request.start_delay_s < values["duration"],
             ("flips" | "states" | "mixture" | "helps" | "interrupted", _) => sensitive,

@@ -5,6 +5,7 @@
 //! 2^-16 tick in which time is kept.
 
 use crate::disturbances::{Action, Placed};
+use crate::kernels::Feels;
 use crate::truth::{Absence, BoundaryCost, Jump, PaceChange, Segment, Truth};
 use crate::wobble::Wobble;
 use bandscope_sampler::{Clock, WorkKernel};
@@ -35,8 +36,8 @@ fn ticks(time: u64) -> f64 {
 pub struct Unit {
     /// Ticks of an undisturbed unit.
     pub ticks: f64,
-    /// Whether it goes through memory.
-    pub through_memory: bool,
+    /// What it feels.
+    pub feels: Feels,
 }
 
 struct Pending {
@@ -273,8 +274,8 @@ impl State {
 
     /// The pace that all slowdowns together make, from `at` on.
     fn note_pace(&mut self, at: u64, source: Option<usize>, slowdown: f64) {
-        let sensitive = |p: &&Pending| self.best.through_memory || !p.source.memory_only;
-        let factors = self.pending.iter().filter(sensitive).map(|p| p.slowdown);
+        let felt = |p: &&Pending| p.source.only.is_none_or(|only| only == self.best.feels);
+        let factors = self.pending.iter().filter(felt).map(|p| p.slowdown);
         self.unit = fixed(self.best.ticks * factors.product::<f64>());
         self.truth.note_pace(PaceChange {
             at: ticks(at),
@@ -337,11 +338,11 @@ mod tests {
     fn world(cpu: u32, actions: Vec<(f64, Action)>) -> World {
         let unit = Unit {
             ticks: 10.0,
-            through_memory: false,
+            feels: Feels::Clock,
         };
         let disturbance = Placed {
             part: 0,
-            memory_only: false,
+            only: None,
             disturbance: Box::new(List(actions)),
         };
         World::new(cpu, unit, vec![disturbance])
@@ -394,21 +395,21 @@ mod tests {
 
     #[test]
     fn what_concerns_memory_only_leaves_register_chains_alone() {
-        let unit = |through_memory| Unit {
-            ticks: 10.0,
-            through_memory,
-        };
+        let unit = |feels| Unit { ticks: 10.0, feels };
         let disturbance = Placed {
             part: 0,
-            memory_only: true,
+            only: Some(Feels::Memory),
             disturbance: Box::new(List(vec![(0.0, Action::Slowdown(3.0))])),
         };
-        let mut world = World::new(0, unit(false), vec![disturbance]);
+        let mut world = World::new(0, unit(Feels::Clock), vec![disturbance]);
         world.execute();
         assert_eq!(world.now(), 10);
-        world.change_unit(unit(true));
+        world.change_unit(unit(Feels::Throughput));
         world.execute();
-        assert_eq!(world.now(), 40);
+        assert_eq!(world.now(), 20);
+        world.change_unit(unit(Feels::Memory));
+        world.execute();
+        assert_eq!(world.now(), 50);
         assert_eq!(world.truth().paces.last().unwrap().ticks_per_unit, 30.0);
     }
 

@@ -9,6 +9,8 @@ pub mod random;
 pub mod reactions;
 pub mod shared;
 
+use crate::kernels::Feels;
+
 /// Far enough that no run gets there: a little less than the time that fits the fixed point of the world.
 pub(crate) const NEVER: f64 = 2.7e14;
 
@@ -56,8 +58,8 @@ pub trait Disturbance {
 pub struct Placed {
     /// Index of the part of the scenario.
     pub part: usize,
-    /// Whether its slowdowns concern only work kernels that go through memory.
-    pub memory_only: bool,
+    /// The only work kernels that its slowdowns concern, where they do not concern all.
+    pub only: Option<Feels>,
     /// The disturbance.
     pub disturbance: Box<dyn Disturbance>,
 }
