@@ -4,6 +4,7 @@
 //! The first pass runs over all series before the second begins, because pictures share one time axis.
 
 use crate::context::Context;
+use crate::cpus::{Across, Track};
 use crate::derive::Deriver;
 use crate::detector::Detector;
 use crate::findings::{self, Seen};
@@ -149,6 +150,7 @@ struct Concluded {
     pyramid: Pyramid,
     seen: Seen,
     residual: Residual,
+    track: Track,
 }
 
 fn conclude(
@@ -233,6 +235,13 @@ fn conclude(
             losses: limits::losses(&residual, resolution, gap_ns, context),
         },
     };
+    let track = Track::new(
+        gaps,
+        pass.edges.kept(),
+        &totals.extents,
+        &report.bands,
+        context,
+    );
     let pyramid = Pyramid {
         gaps: gaps.marks(origin, context),
         spectrum: total,
@@ -242,6 +251,7 @@ fn conclude(
         series: report,
         pyramid,
         seen,
+        track,
         residual: Residual {
             kept: pass.kept,
             lines,
@@ -316,11 +326,13 @@ fn assemble(
     let mut pyramids = Vec::new();
     let mut seen = Vec::new();
     let mut residuals = Vec::new();
+    let mut tracks = Vec::new();
     for result in results {
         series.push(result.series);
         pyramids.push(result.pyramid);
         seen.push(result.seen);
         residuals.push(result.residual);
+        tracks.push(result.track);
     }
     for (seen, aliases) in seen
         .iter_mut()
@@ -330,11 +342,13 @@ fn assemble(
     }
     pace_split::settle(&mut series, manifest);
     rates::name(&mut series, manifest);
+    let across = Across::new(&series, tracks);
     let mut report = Report {
         schema: report::SCHEMA,
         inputs: inputs.to_vec(),
         verdict: verdict::sentence(&series),
-        findings: findings::all(&series, &seen, manifest),
+        findings: findings::all(&series, &seen, &across, manifest),
+        cpus: across.ranking(&series),
         series,
         truth: Vec::new(),
         warnings: Vec::new(),

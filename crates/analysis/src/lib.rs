@@ -19,6 +19,7 @@ mod bands;
 mod best_pace;
 mod comb;
 pub mod context;
+pub mod cpus;
 pub mod derive;
 pub mod detector;
 mod distribution;

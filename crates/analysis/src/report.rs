@@ -19,6 +19,8 @@ pub struct Report {
     pub verdict: String,
     /// One for each CPU, rate and work kernel.
     pub series: Vec<Series>,
+    /// The CPUs, best first, all series of one together; those whose number is not known are left out.
+    pub cpus: Vec<crate::cpus::Cpu>,
     /// Phenomena that were recognised, most consequential first.
     pub findings: Vec<Finding>,
     /// What was booked against what logs of disturbances say really happened, one for each log; empty where none was given.

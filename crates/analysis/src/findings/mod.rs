@@ -8,6 +8,7 @@ mod alias;
 mod alternating_bands;
 mod bistable_pace;
 mod clock_drift;
+mod core_coupling;
 mod edge_pairs;
 mod frequency_steps;
 mod interrupt_helps;
@@ -20,10 +21,12 @@ mod sampling_artefact;
 mod smt_neighbour;
 mod stolen_time;
 mod sub_loop_mixture;
+mod synchronous_gaps;
 mod time_away;
 mod warm_up;
 
 use crate::alternation::Pattern;
+use crate::cpus::Across;
 use crate::drift::Slope;
 use crate::dwell::Stays;
 use crate::edges;
@@ -83,6 +86,7 @@ struct Case<'a> {
 struct Everything<'a> {
     series: &'a [Series],
     seen: &'a [Seen],
+    across: &'a Across,
     manifest: &'a Manifest,
 }
 
@@ -113,8 +117,10 @@ const PHENOMENA: &[Phenomenon] = &[
     alternating_bands::PHENOMENON,
     moving_edges::PHENOMENON,
     migration::PHENOMENON,
+    synchronous_gaps::PHENOMENON,
     stolen_time::PHENOMENON,
     time_away::PHENOMENON,
+    core_coupling::PHENOMENON,
     edge_pairs::PHENOMENON,
     periodic_interference::PHENOMENON,
     alias::PHENOMENON,
@@ -124,10 +130,11 @@ const PHENOMENA: &[Phenomenon] = &[
 ];
 
 /// All findings, most consequential first.
-pub fn all(series: &[Series], seen: &[Seen], manifest: &Manifest) -> Vec<Finding> {
+pub fn all(series: &[Series], seen: &[Seen], across: &Across, manifest: &Manifest) -> Vec<Finding> {
     let everything = Everything {
         series,
         seen,
+        across,
         manifest,
     };
     let mut findings: Vec<(f64, Finding)> = PHENOMENA

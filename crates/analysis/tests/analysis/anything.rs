@@ -13,7 +13,7 @@ use proptest::prelude::*;
 /// at keys that may be `null`.
 fn assert_finite(report: &Report) {
     fn walk(path: &str, value: &serde_json::Value) {
-        const NULLABLE: [&str; 17] = [
+        const NULLABLE: [&str; 20] = [
             "cause",
             "cause_by",
             "band",
@@ -23,6 +23,9 @@ fn assert_finite(report: &Report) {
             "fraction",
             "best_pace",
             "gaps",
+            "gaps_per_second",
+            "longest_gap_ns",
+            "synchronous",
             "preempted",
             "recording",
             "next_step",

@@ -1,6 +1,7 @@
 //! The analysis as a whole: published files, generated recordings of known truth, and input of the worst kind.
 
 mod anything;
+mod cpus;
 mod edges;
 mod generated;
 mod limits;

@@ -1,0 +1,355 @@
+//! Gaps of two CPUs that coincide, against what gaps without anything in common would do by chance.
+//!
+//! Two gaps coincide where they overlap or begin within [`SLACK_NS`] of each other, and begin no further apart than a reach, of which
+//! several are tried. Chance is what the same two CPUs do at slightly other times: each gap of the one is held against gaps of the other
+//! that begin shortly before and shortly after it, near (five times as far as coincidence goes) and farther away ([`FAR_NS`]), and against
+//! the mean rate. The highest of these expectations counts. So bursts that both CPUs have in the same second make no coincidence, nor do two
+//! periods that slowly pass through each other: they are as frequent on one side of it, or their begins differ by more and more.
+
+use super::chance;
+use super::track::Away;
+
+/// Begins within this are at the same time, however short the gaps are: interrupts to other CPUs and timers that expire at the same
+/// instant are taken within some microseconds.
+const SLACK_NS: f64 = 10_000.0;
+/// Most that begins may differ, in nanoseconds: from what only one timer does to whatever overlaps.
+pub(super) const REACHES_NS: [f64; 4] = [2_000.0, 10_000.0, 100_000.0, f64::INFINITY];
+/// Gaps further away than this many times the width of coincidence are no control of the near kind, nor are more than so many.
+const NEAR: u64 = 5;
+const NEIGHBOURS: usize = 32;
+/// Half width of the window of the far control: longer than a period of any usual tick, shorter than most activity.
+const FAR_NS: f64 = 25e6;
+/// Coincidences closer than this are one occasion: within a burst they are not independent.
+const APART_NS: f64 = 500_000.0;
+/// Fewest occasions, and how many times more than expected: what is far out, and not the error of the expectation.
+const FEWEST: u64 = 6;
+const TIMES: f64 = 2.0;
+
+/// Correlation of the differences of begins with time from which on two periods pass through each other, and fewest differences that show it:
+/// of 16 that have nothing to do with time, one in 5,000 is as high.
+const PASSES: f64 = 0.8;
+const FEWEST_THAT_PASS: usize = 16;
+
+/// What two CPUs come to within one reach.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Coincidences {
+    /// Occasions.
+    pub(super) number: u64,
+    /// As many would be by chance.
+    pub(super) expected: f64,
+    /// Correlation of the differences of begins with time.
+    pub(super) trend: f64,
+    /// Which gaps take part: indices into the first CPU's and the second one's.
+    pub(super) pairs: Vec<(u32, u32)>,
+}
+
+impl Coincidences {
+    /// Logarithm of the probability that chance makes as many, in one trial.
+    pub(super) fn ln_chance(&self) -> f64 {
+        chance::ln_tail(self.number, self.expected)
+    }
+
+    /// Whether there are far more than expected, apart from how probable that is.
+    pub(super) fn stands_out(&self) -> bool {
+        let passes = self.pairs.len() >= FEWEST_THAT_PASS && self.trend.abs() > PASSES;
+        self.number >= FEWEST && self.number as f64 >= TIMES * self.expected && !passes
+    }
+}
+
+/// What is the same for both CPUs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    /// Ticks in which both were measured.
+    pub(super) ticks: u64,
+    /// Ticks per nanosecond.
+    pub(super) ticks_per_ns: f64,
+}
+
+/// How far coincidence goes within one reach.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    slack: u64,
+    most: u64,
+}
+
+impl Reach {
+    /// Ticks from its begin within which another gap may begin that coincides with it.
+    fn of(self, gap: &Away) -> u64 {
+        gap.duration.max(self.slack).min(self.most)
+    }
+}
+
+/// The coincidences of `a` and `b`, each in order of time and within the common time, that begin within `reach_ns`.
+pub(super) fn count(a: &[Away], b: &[Away], reach_ns: f64, frame: Frame) -> Coincidences {
+    let ticks = |ns: f64| (ns * frame.ticks_per_ns) as u64;
+    let reach = Reach {
+        slack: ticks(SLACK_NS),
+        most: ticks(reach_ns),
+    };
+    let far = ticks(FAR_NS).max(1);
+    // Sums of the reaches of the second CPU's gaps.
+    let mut sums = Vec::with_capacity(b.len() + 1);
+    let (mut sum, mut longest) = (0u64, 0);
+    sums.push(0);
+    for gap in b {
+        let mine = reach.of(gap);
+        sum = sum.saturating_add(mine);
+        longest = longest.max(mine);
+        sums.push(sum);
+    }
+    let mut found = Coincidences::default();
+    let (mut after, mut first, mut last) = (0, 0, 0);
+    let (mut before_a, mut after_a, mut around) = (0.0, 0.0, 0.0);
+    let (mut hit, mut hit_before) = (0u64, None);
+    let mut occasion: Option<u64> = None;
+    for (number, gap) in a.iter().enumerate() {
+        let at = gap.start;
+        let mine = reach.of(gap);
+        while b.get(after).is_some_and(|other| other.start < at) {
+            after += 1;
+        }
+        while b
+            .get(first)
+            .is_some_and(|other| other.start < at.saturating_sub(far))
+        {
+            first += 1;
+        }
+        while b
+            .get(last)
+            .is_some_and(|other| other.start <= at.saturating_add(far))
+        {
+            last += 1;
+        }
+        let mut control = (0.0, 0.0);
+        // Width of coincidence with those that coincide: they are no control.
+        let mut mates = 0u64;
+        let mut hits = false;
+        let mut meet = |index: usize, theirs: u64, found: &mut Coincidences| {
+            found.pairs.push((number as u32, index as u32));
+            mates = mates.saturating_add(mine.saturating_add(theirs));
+            hits = true;
+            // One of the other side counts once.
+            if hit_before.is_none_or(|before| index > before) {
+                hit += 1;
+                hit_before = Some(index);
+            }
+        };
+        let begin = after.saturating_sub(NEIGHBOURS);
+        for index in (begin..after).rev() {
+            let theirs = reach.of(&b[index]);
+            let ago = at - b[index].start;
+            if ago > NEAR.saturating_mul(mine.saturating_add(longest)) {
+                break;
+            }
+            if ago <= theirs {
+                meet(index, theirs, &mut found);
+            } else {
+                control.0 += share(mine, theirs, ago, theirs);
+            }
+        }
+        for (index, other) in b.iter().enumerate().skip(after).take(NEIGHBOURS) {
+            let theirs = reach.of(other);
+            let ahead = other.start - at;
+            if ahead > NEAR.saturating_mul(mine.saturating_add(longest)) {
+                break;
+            }
+            if ahead <= mine {
+                meet(index, theirs, &mut found);
+            } else {
+                control.1 += share(mine, theirs, ahead, mine);
+            }
+        }
+        let near_by = (last - first) as u64;
+        let width = near_by
+            .saturating_mul(mine)
+            .saturating_add(sums[last] - sums[first]);
+        before_a += probability(control.0);
+        after_a += probability(control.1);
+        around += probability(width.saturating_sub(mates) as f64 / (2 * far) as f64);
+        if hits && occasion.is_none_or(|before| at - before >= ticks(APART_NS)) {
+            occasion = Some(at);
+            found.number += 1;
+        }
+    }
+    found.number = found.number.min(hit);
+    let mean_width: f64 = (a.iter().map(|gap| reach.of(gap) as f64).sum::<f64>()
+        / a.len().max(1) as f64)
+        .mul_add(b.len() as f64, sum as f64);
+    let throughout = a.len() as f64 * probability(mean_width / (frame.ticks as f64).max(1.0));
+    found.trend = correlation(found.pairs.iter().map(|&(one, other)| {
+        let (one, other) = (a[one as usize].start, b[other as usize].start);
+        ((one - a[0].start) as f64, other as f64 - one as f64)
+    }));
+    found.expected = before_a.max(after_a).max(around).max(throughout);
+    found
+}
+
+/// Of the second number with the first one; 0 where one of them does not vary.
+fn correlation(points: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    let number = points.clone().count().max(1) as f64;
+    let sum = |of: &dyn Fn((f64, f64)) -> f64| points.clone().map(of).sum::<f64>() / number;
+    let (x, y) = (sum(&|point| point.0), sum(&|point| point.1));
+    let xy = sum(&|point| (point.0 - x) * (point.1 - y));
+    let (xx, yy) = (
+        sum(&|point| (point.0 - x).powi(2)),
+        sum(&|point| (point.1 - y).powi(2)),
+    );
+    if xx > 0.0 && yy > 0.0 {
+        xy / (xx * yy).sqrt()
+    } else {
+        0.0
+    }
+}
+
+/// What a gap at `distance` on one side, where coincidence goes as far as `zone`, says of how often gaps coincide by chance.
+fn share(mine: u64, theirs: u64, distance: u64, zone: u64) -> f64 {
+    let width = mine.saturating_add(theirs);
+    let flank = NEAR.saturating_mul(width);
+    if distance > flank {
+        return 0.0;
+    }
+    width as f64 / (flank - zone) as f64
+}
+
+/// Of at least one where so many are expected.
+fn probability(expected: f64) -> f64 {
+    -f64::exp_m1(-expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAME: Frame = Frame {
+        ticks: 60_000_000_000,
+        ticks_per_ns: 1.0,
+    };
+
+    fn gaps(starts: impl Iterator<Item = u64>, duration: u64) -> Vec<Away> {
+        starts
+            .map(|start| Away {
+                start,
+                duration,
+                cause: 0,
+            })
+            .collect()
+    }
+
+    /// SplitMix64.
+    fn random(state: &mut u64) -> u64 {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = *state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// At random times within the frame, sorted.
+    fn anywhere(seed: u64, number: usize, duration: u64) -> Vec<Away> {
+        let mut state = seed;
+        let mut starts: Vec<u64> = (0..number)
+            .map(|_| random(&mut state) % FRAME.ticks)
+            .collect();
+        starts.sort_unstable();
+        gaps(starts.into_iter(), duration)
+    }
+
+    #[test]
+    fn the_expectation_is_what_chance_does() {
+        // 20,000 against 20,000 in a minute, 20 us wide: 133 coincide.
+        let (mut number, mut expected) = (0.0, 0.0);
+        for seed in 0..10 {
+            let (a, b) = (
+                anywhere(seed, 20_000, 3_000),
+                anywhere(seed + 99, 20_000, 3_000),
+            );
+            let found = count(&a, &b, 10_000.0, FRAME);
+            number += found.number as f64;
+            expected += found.expected;
+            assert!(!found.stands_out(), "{seed}");
+        }
+        assert!((number / 1330.0 - 1.0).abs() < 0.1, "{number}");
+        // The highest of several estimates is not below it, nor far above.
+        assert!(
+            expected > 0.95 * number && expected < 1.3 * number,
+            "{expected}"
+        );
+    }
+
+    #[test]
+    fn those_that_begin_together_are_all_found() {
+        let a = anywhere(3, 500, 50_000);
+        let b = gaps(a.iter().map(|gap| gap.start + 1_500), 70_000);
+        let found = count(&a, &b, 2_000.0, FRAME);
+        assert!(found.number > 480 && found.pairs.len() >= 500);
+        assert!(found.expected < 5.0 && found.ln_chance() < -1000.0);
+        // Begins differ by more than the reach.
+        let late = gaps(a.iter().map(|gap| gap.start + 5_000), 70_000);
+        assert!(count(&a, &late, 2_000.0, FRAME).number < 5);
+        assert!(count(&a, &late, 10_000.0, FRAME).number > 480);
+        // They overlap, and nothing more.
+        let later = gaps(a.iter().map(|gap| gap.start + 40_000), 70_000);
+        assert!(count(&a, &later, 10_000.0, FRAME).number < 5);
+        assert!(count(&a, &later, f64::INFINITY, FRAME).stands_out());
+    }
+
+    #[test]
+    fn ticks_of_one_rate_and_another_phase_never_coincide() {
+        let a = gaps((1..15_000).map(|k| k * 4_000_000), 3_000);
+        for phase in [50_000, 1_000_000, 2_000_000, 3_900_000] {
+            let b = gaps((1..15_000).map(|k| k * 4_000_000 + phase), 3_000);
+            for reach in REACHES_NS {
+                assert_eq!(count(&a, &b, reach, FRAME).number, 0);
+            }
+        }
+        let b = gaps((1..15_000).map(|k| k * 4_000_000 + 900), 3_000);
+        let found = count(&a, &b, 2_000.0, FRAME);
+        assert!(found.number == 14_999 && found.stands_out() && found.ln_chance() < -1000.0);
+    }
+
+    #[test]
+    fn periods_that_pass_through_each_other_are_no_coincidence() {
+        let a = gaps((1..15_000).map(|k| k * 4_000_000), 3_000);
+        // 10 parts per million: 40 us in a second, through each other within half a second or so, or during all of the minute.
+        for (period, phase) in [
+            (4_000_040i64, -300_000i64),
+            (4_000_040, -50_000),
+            (4_000_004, -30_000),
+        ] {
+            let b = gaps((1..15_000).map(|k| (k * period + phase) as u64), 3_000);
+            for reach in REACHES_NS {
+                let found = count(&a, &b, reach, FRAME);
+                assert!(
+                    !found.stands_out(),
+                    "{period} {phase} {reach}: {} of {}",
+                    found.number,
+                    found.expected
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn bursts_in_the_same_second_are_no_coincidence() {
+        // A tenth of each second is busy on both CPUs: 2,000 gaps a second there.
+        let mut state = 5;
+        let mut busy = || {
+            let mut starts: Vec<u64> = (0..12_000u64)
+                .map(|k| k / 200 * 1_000_000_000 + random(&mut state) % 100_000_000)
+                .collect();
+            starts.sort_unstable();
+            gaps(starts.into_iter(), 20_000)
+        };
+        let (a, b) = (busy(), busy());
+        for reach in REACHES_NS {
+            let found = count(&a, &b, reach, FRAME);
+            assert!(
+                found.number < 2_000 && !found.stands_out(),
+                "{reach}: {} of {}",
+                found.number,
+                found.expected
+            );
+            assert!(found.ln_chance() > -16.0, "{reach}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `core-coupling`: the pace of one CPU changes when another's does, or when another is away.
+//!
+//! Published: a core's turbo step follows another core's activity. Cores share a clock, a power budget, or, as threads of one core, everything: all of these show
+//! as changes of pace that keep a constant lag ([`crate::cpus`]). A third one that both follow would look the same, so it is `likely` at most;
+//! the frequency of both would decide.
+
+use super::{Case, Phenomenon};
+use crate::cpus::{self, Coupling, Source};
+use crate::report::{Certainty, Evidence, Finding};
+use crate::words;
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "core-coupling",
+    recognise,
+    same: &[],
+    settle: |_, _| true,
+    // As bistable-pace and frequency-steps, whose cause it is.
+    consequence: |_, series| {
+        series.ledger.pace_ns.total() as f64 / (series.ledger.wall_ns as f64).max(1.0)
+    },
+};
+
+/// What is not below this is no probability that anybody can check.
+const SMALLEST_P: f64 = 1e-300;
+
+/// A set of CPUs belongs to the first of its series.
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let all = case.everything.across.couplings.iter();
+    all.filter(|found| found.series.first() == Some(&case.index))
+        .map(finding)
+        .collect()
+}
+
+fn finding(found: &Coupling) -> Finding {
+    let cpus = found.cpus.iter().map(|cpu| f64::from(*cpu)).collect();
+    let with = match found.source {
+        Source::Pace => "pace",
+        Source::GapBegins => "gap-begins",
+        Source::GapEnds => "gap-ends",
+    };
+    let mut evidence = std::collections::BTreeMap::from([
+        ("cpus", Evidence::Numbers(cpus)),
+        ("follower", Evidence::Number(f64::from(found.follower))),
+        ("leader", Evidence::Number(f64::from(found.leader))),
+        ("with", Evidence::Text(with.to_owned())),
+        ("number", Evidence::Number(found.number as f64)),
+        ("expected", Evidence::Number(found.expected)),
+        (
+            "p_value",
+            Evidence::Number(found.ln_chance.exp().max(SMALLEST_P)),
+        ),
+        ("share", Evidence::Number(found.share)),
+        ("lag_s", Evidence::Number(found.lag_s)),
+        ("width_s", Evidence::Number(found.width_s)),
+        ("ratio", Evidence::Number(found.ratio)),
+    ]);
+    if let Some(ratio) = found.leader_ratio {
+        evidence.insert("leader_ratio", Evidence::Number(ratio));
+    }
+    Finding {
+        kind: PHENOMENON.kind,
+        series: found.series.clone(),
+        certainty: Certainty::Likely,
+        summary: sentence(found),
+        evidence,
+        next_step: Some(format!(
+            "turbostat --show CPU,Bzy_MHz,Busy% --interval 0.1 beside it: the frequency of CPUs {} and {} decides",
+            found.leader, found.follower
+        )),
+    }
+}
+
+fn sentence(found: &Coupling) -> String {
+    let (leader, follower) = (found.leader, found.follower);
+    let lag = if found.lag_s.abs() < found.width_s / 2.0 {
+        format!("within {} of", words::duration(found.width_s * 1e9))
+    } else {
+        let side = if found.lag_s < 0.0 { "before" } else { "after" };
+        format!("{} {side}", words::duration(found.lag_s.abs() * 1e9))
+    };
+    let event = match found.source {
+        Source::Pace => "a change there",
+        Source::GapBegins => "the begin of a long gap there",
+        Source::GapEnds => "the end of a long gap there",
+    };
+    let ratio = match found.leader_ratio {
+        Some(other) => format!("{:.3} ({other:.3} on CPU {leader})", found.ratio),
+        None => format!("{:.3}", found.ratio),
+    };
+    let others = if found.cpus.len() > 2 {
+        format!(" All of CPUs {} hang together.", cpus::list(&found.cpus))
+    } else {
+        String::new()
+    };
+    format!(
+        "The pace of CPU {follower} goes with CPU {leader}: {} changes by a ratio of {ratio} come {lag} {event}, where chance makes {:.1}.{others}",
+        found.number, found.expected,
+    )
+}
