@@ -1,11 +1,12 @@
 //! The report for a terminal: the verdict first, then the account, then what it rests on.
 //!
 //! One file a section. Series of one CPU stand beside or under each other, so that two rates read as two
-//! views of one machine; where there are many CPUs an overview stands for them and the one that lost
+//! views of one machine; several CPUs have a table of their own, and of many only the one that lost
 //! most is shown whole.
 
 mod account;
 mod bands;
+mod cpus;
 mod findings;
 mod gaps;
 mod limits;
@@ -23,7 +24,7 @@ use bandscope_analysis::truth::Truth;
 use bandscope_analysis::{Analysis, Pyramid};
 pub(crate) use measured::{machine, origin};
 use std::io::Write;
-use table::{Cell, Page, Paint, Side, Table};
+use table::{Page, Paint};
 
 /// CPUs that are shown whole; of more than these, only the one that lost most.
 const WHOLE_CPUS: usize = 2;
@@ -54,9 +55,7 @@ fn report(analysis: &Analysis, page: &mut Page<'_>) {
     let report = &analysis.report;
     let groups = panels::groups(report);
     opening(report, &groups, page);
-    if groups.len() > WHOLE_CPUS {
-        overview(report, page);
-    }
+    cpus::cpus(report, groups.len() > WHOLE_CPUS, page);
     for group in shown(report, &groups) {
         cpu(&View::new(analysis, group), groups.len() > 1, page);
     }
@@ -189,54 +188,6 @@ fn shown<'a>(report: &Report, groups: &'a [Group]) -> Vec<&'a Group> {
     worst.into_iter().collect()
 }
 
-/// One line a series, where there are too many to show each whole.
-fn overview(report: &Report, page: &mut Page<'_>) {
-    page.blank();
-    let mut table = Table::new("All CPUs")
-        .column("rate", Side::Left)
-        .column("work", Side::Right)
-        .column("pace", Side::Right)
-        .column("gaps", Side::Right)
-        .column("best", Side::Right)
-        .column("longest gap", Side::Right);
-    for series in &report.series {
-        let ledger = &series.ledger;
-        let pace = &ledger.pace_ns;
-        let pace_ns = pace
-            .frequency
-            .saturating_add(pace.microarchitecture)
-            .saturating_add(pace.unsplit);
-        let gaps_ns = ledger
-            .gaps_ns
-            .values()
-            .fold(0u64, |sum, ns| sum.saturating_add(*ns));
-        let percent = |ns: u64| Cell::from(numbers::percent(share(ns, ledger.wall_ns)));
-        let best = series
-            .best_pace
-            .as_ref()
-            .map_or(numbers::NONE.into(), |best| {
-                format!("{} ns/unit", numbers::pace(best.ns_per_unit))
-            });
-        let longest = series.gaps.as_ref().and_then(|gaps| gaps.longest.first());
-        table.row(vec![
-            panels::cpu_name(series.cpu).into(),
-            numbers::rate(series.rate_hz).into(),
-            percent(ledger.work_ns),
-            percent(pace_ns),
-            percent(gaps_ns),
-            best.into(),
-            longest
-                .map_or(numbers::NONE.into(), |gap| numbers::duration(gap.ns))
-                .into(),
-        ]);
-    }
-    page.table(&table);
-    page.line(&[(
-        "  The CPU that lost most follows; --format json has all of them.",
-        Paint::Dim,
-    )]);
-}
-
 /// All sections of one CPU.
 fn cpu(view: &View<'_>, name_it: bool, page: &mut Page<'_>) {
     if name_it {
@@ -354,10 +305,18 @@ mod tests {
         let worst = &mut analysis.report.series[7];
         worst.ledger.work_ns -= 1_000_000_000;
         worst.ledger.unexplained_ns += 1_000_000_000;
+        analysis.report.series[9].ledger.gaps_ns.clear();
+        analysis.report.cpus = bandscope_analysis::cpus::ranking(&analysis.report.series);
         let text = rendered(&analysis, &Options::default());
         assert_eq!(text.matches("Where the time went").count(), 1);
         assert!(text.contains("\nCPU 8\n"), "{text}");
-        assert!(text.contains("39 CPUs") && text.lines().count() < 110);
+        assert!(text.contains("39 CPUs") && text.lines().count() < 80);
+        let table: Vec<&str> = text
+            .lines()
+            .skip_while(|l| !l.starts_with("CPUs "))
+            .collect();
+        assert!(table[1].starts_with("  CPU 10 "), "{text}");
+        assert!(table[5].trim_end() == "  ... 31 more", "{text}");
     }
 
     #[test]
