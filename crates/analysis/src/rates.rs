@@ -21,25 +21,35 @@ pub fn name(series: &mut [Series], manifest: &Manifest) {
     if manifest.events.state == EventsState::On {
         return;
     }
+    if !is_one_recording(series) {
+        return;
+    }
     for series in series {
-        let mut all = manifest.kernel_counts.iter();
-        if let Some(counts) = all.find(|counts| are_of(counts, series)) {
+        if let Some(counts) = of(series, manifest) {
             let preemptions = (series.gaps.as_ref()).and_then(|gaps| preemptions(gaps, series));
             name_signals(&mut series.signals, &Rates::of(counts), preemptions);
         }
     }
 }
 
-/// Whether these are the counts of the CPU of a series.
-pub fn are_of(counts: &KernelCounts, series: &Series) -> bool {
-    Some(counts.cpu) == series.cpu
+/// Whether all series are of the one recording whose manifest is at hand.
+pub fn is_one_recording(series: &[Series]) -> bool {
+    series
+        .windows(2)
+        .all(|pair| pair[0].origin == pair[1].origin)
+}
+
+/// The counts of the CPU of a series.
+pub fn of<'a>(series: &Series, manifest: &'a Manifest) -> Option<&'a KernelCounts> {
+    let mut all = manifest.kernel_counts.iter();
+    all.find(|counts| Some(counts.cpu) == series.cpu)
 }
 
 /// Interrupts of all kinds per second; `None` where the kernel hides them: a busy CPU has its tick, or something else in a minute.
 pub fn interrupts_per_second(counts: &KernelCounts) -> Option<f64> {
     let interrupts = counts.counts.iter().filter(|count| !is_softirq(count));
-    let number: u64 = interrupts.map(|count| count.number).sum();
-    (number > 0 && counts.seconds > 0.0).then(|| number as f64 / counts.seconds)
+    let number: f64 = interrupts.map(|count| count.number as f64).sum();
+    (number > 0.0 && counts.seconds > 0.0).then(|| number / counts.seconds)
 }
 
 fn is_softirq(count: &KernelCount) -> bool {
@@ -69,21 +79,31 @@ impl<'a> Rates<'a> {
         }
     }
 
-    /// The only interrupt that came at `hz`, or else the only softirq; what it explains is taken off.
+    /// The only interrupt that came at `hz`, or else the only softirq; what it explains is taken off. Softirqs run at the end of
+    /// interrupts, so those that come as often as one that is taken are its own.
     fn take(&mut self, hz: f64) -> Option<String> {
-        [&mut self.interrupts, &mut self.softirqs]
-            .into_iter()
-            .find_map(|rates| {
-                let mut matching = rates
-                    .iter_mut()
-                    .filter(|(_, rate)| MATCHES.contains(&(*rate / hz)));
-                let only = matching.next()?;
-                if matching.next().is_some() {
-                    return None;
+        let matching = |rates: &[(&str, f64)]| -> Vec<usize> {
+            let rates = rates.iter().enumerate();
+            let matching = rates.filter(|(_, (_, rate))| MATCHES.contains(&(rate / hz)));
+            matching.map(|(place, _)| place).collect()
+        };
+        match matching(&self.interrupts)[..] {
+            [only] => {
+                for place in matching(&self.softirqs) {
+                    self.softirqs[place].1 -= hz;
                 }
-                only.1 -= hz;
-                Some(only.0.to_owned())
-            })
+                self.interrupts[only].1 -= hz;
+                Some(self.interrupts[only].0.to_owned())
+            }
+            [] => match matching(&self.softirqs)[..] {
+                [only] => {
+                    self.softirqs[only].1 -= hz;
+                    Some(self.softirqs[only].0.to_owned())
+                }
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Whether nothing that is left came often enough.
@@ -165,7 +185,7 @@ mod tests {
 
     #[test]
     fn two_that_came_as_often_leave_it_open() {
-        let rates = [("tick", 250), ("irq:eth0", 251)];
+        let rates = [("tick", 250), ("irq:eth0", 251), ("softirq:NET_RX", 250)];
         assert_eq!(named(&rates, Some(0.0), &[250.0]), [""]);
     }
 
@@ -177,6 +197,9 @@ mod tests {
             named(&rates, Some(1.0), &[250.0, 99.9962]),
             ["tick", "host"]
         );
+        // A host that ticks as often: the softirq is the tail of the tick that has its name.
+        let both = [("tick", 253), ("softirq:TIMER", 250)];
+        assert_eq!(named(&both, Some(1.0), &[250.0, 249.99]), ["tick", "host"]);
         // Alone it may be every other tick or so.
         assert_eq!(named(&rates, Some(1.0), &[99.9962]), [""]);
         // Other tasks that come as often, or about which nothing is known.

@@ -19,6 +19,8 @@ const CHECKPOINT_NS: f64 = 10e6;
 /// Share of the time that such looks may cost.
 const CHECKPOINT_SHARE: f64 = 0.005;
 
+/// Settings of store bypass that are listed, of all CPUs together: 1.5 MB of the manifest, which is read up to 16.
+const MOST_SETTINGS: usize = 1 << 14;
 /// Handling a gap may cost so many times the price of the counters, and a gap threshold, before it
 /// counts as interrupted: the price is a median with warm caches, and after a gap they are cold.
 const HANDLING_PRICES: f64 = 4.0;
@@ -290,6 +292,16 @@ fn conclude(
     manifest.lost.gaps += summary.not_consumed.1;
     manifest.incidents.sort_by_key(|incident| incident.ticks);
     manifest.store_bypass.sort_by_key(|set| set.ticks);
+    if manifest.store_bypass.len() > MOST_SETTINGS {
+        manifest.store_bypass.truncate(MOST_SETTINGS);
+        manifest.incidents.push(Incident {
+            kind: "more-settings".to_owned(),
+            ticks: manifest.store_bypass[MOST_SETTINGS - 1].ticks,
+            detail:
+                "later settings of speculative store bypass are not listed; it went on alternating"
+                    .to_owned(),
+        });
+    }
     if let Some(ended) = summary.events {
         account::conclude(manifest, ended);
     }

@@ -55,7 +55,7 @@ pub struct Manifest {
     pub missing: Vec<Missing>,
     /// Things that happened during the run: clock jumps, changes of CPU, a CPU that went offline.
     pub incidents: Vec<Incident>,
-    /// When speculative store bypass was set for a measuring thread, in order of time; at most 65,536 of them.
+    /// When speculative store bypass was set for a measuring thread, in order of time; at most 16,384 of them, and then an incident `more-settings`.
     pub store_bypass: Vec<StoreBypassSet>,
     /// What was written, by directory; empty until the run has ended in order. A reader tells by it what
     /// is missing.
@@ -317,7 +317,7 @@ pub struct StoreBypassSet {
 /// Something that happened during the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Incident {
-    /// `clock-jump`, `cpu-change`, `cpu-offline`, `segment-cut`.
+    /// `clock-jump`, `cpu-change`, `cpu-offline`, `segment-cut`, `more-settings`.
     pub kind: String,
     /// Ticks since the origin.
     pub ticks: u64,

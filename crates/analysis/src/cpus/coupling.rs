@@ -132,12 +132,19 @@ fn couple(
     ln_trials: f64,
 ) -> Option<Coupling> {
     let (one, other) = (&lanes[follower], &lanes[leader]);
-    let until = one.steps_until.min(match source {
+    // Changes beside gaps of the same CPU were left out, so gaps must be known as far as changes are.
+    if !(one.gaps_known && other.gaps_known) {
+        return None;
+    }
+    let gaps_until = one.gaps_until.min(other.gaps_until);
+    let until = one.steps_until.min(gaps_until).min(match source {
         Source::Pace => other.steps_until,
-        _ => other.gaps_until,
+        _ => u64::MAX,
     });
     let both = common(&one.segments, &other.segments, until);
-    let within = |times: Vec<u64>| -> Vec<u64> {
+    let within = |mut times: Vec<u64>| -> Vec<u64> {
+        // Ends are not in the order of begins where gaps overlap, as in files from elsewhere.
+        times.sort_unstable();
         inside(times.iter().copied(), &both)
             .map(|number| times[number])
             .collect()

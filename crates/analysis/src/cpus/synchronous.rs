@@ -178,6 +178,13 @@ impl<'a> Set<'a> {
             common(&first.segments, &first.segments, until),
             |known, &lane| common(&known, &lanes[lane].segments, until),
         );
+        // Pairs may have been measured together for longer than all of them.
+        let within: Vec<usize> = inside(
+            mates.iter().map(|mate: &Mate<'_>| mate.gap.start),
+            &segments,
+        )
+        .collect();
+        let mates: Vec<Mate<'_>> = within.into_iter().map(|number| mates[number]).collect();
         let occasions = occasions(&mates, (SLACK_NS * first.ticks_per_ns) as u64);
         Some(Set {
             lanes,
@@ -208,8 +215,10 @@ impl<'a> Set<'a> {
             mine.map(|mate| mate.gap.duration as f64).sum()
         };
         let all = |lane: usize| -> f64 {
-            let gaps = lanes[lane].gaps.iter();
-            gaps.map(|gap| gap.duration as f64).sum()
+            let gaps = &lanes[lane].gaps;
+            inside(gaps.iter().map(|gap| gap.start), &self.segments)
+                .map(|number| gaps[number].duration as f64)
+                .sum()
         };
         let total: f64 = self.members.iter().map(|&lane| all(lane)).sum();
         let mut series: Vec<usize> = self
@@ -269,10 +278,10 @@ impl<'a> Set<'a> {
             .then_some((found.frequency, found.uncertainty))
     }
 
-    /// The most frequent causes, and whether each CPU has one that kernel events name.
+    /// The most frequent causes, and whether kernel events name one and the same on each CPU.
     fn causes(&self) -> (Vec<(String, f64)>, bool) {
         let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
-        let mut named = true;
+        let mut names: Option<std::collections::BTreeSet<&str>> = None;
         for &lane in self.members {
             let mut mine: BTreeMap<&str, u64> = BTreeMap::new();
             for mate in self.mates.iter().filter(|mate| mate.lane == lane) {
@@ -280,9 +289,15 @@ impl<'a> Set<'a> {
             }
             let number: u64 = mine.values().sum();
             let is_name = |name: &str| !matches!(name, "unnamed" | "preempted");
-            named &= mine
+            let most: std::collections::BTreeSet<&str> = mine
                 .iter()
-                .any(|(name, times)| is_name(name) && *times as f64 >= NAMED * number as f64);
+                .filter(|(name, times)| is_name(name) && **times as f64 >= NAMED * number as f64)
+                .map(|(name, _)| *name)
+                .collect();
+            names = Some(match names {
+                Some(known) => &known & &most,
+                None => most,
+            });
             for (name, times) in mine {
                 *by_name.entry(name).or_default() += times;
             }
@@ -294,7 +309,7 @@ impl<'a> Set<'a> {
             .collect();
         causes.sort_by(|a, b| b.1.total_cmp(&a.1));
         causes.truncate(CAUSES);
-        (causes, named)
+        (causes, names.is_some_and(|names| !names.is_empty()))
     }
 }
 

@@ -11,7 +11,7 @@ const GAPS: usize = 1 << 14;
 const EDGES: usize = 1 << 13;
 /// Gaps of all CPUs together: what has to be compared for all pairs grows with their number. Each keeps a few thousand.
 const ALL_GAPS: usize = 1 << 18;
-const FEWEST_GAPS: usize = 1 << 12;
+const FEWEST_GAPS: usize = 1 << 8;
 
 /// A time away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +144,12 @@ pub(super) fn recordings(series: &[Series], tracks: Vec<Track>) -> Vec<Vec<Lane>
         lanes.sort_by_key(|lane| lane.cpu);
         let most = (ALL_GAPS / lanes.len().max(1)).max(FEWEST_GAPS);
         lanes.iter_mut().for_each(|lane| lane.settle(most));
+        // To one end, so that what several CPUs have in common, and what each has, is of one time.
+        let known = lanes.iter().filter(|lane| lane.gaps_known);
+        let until = known.map(|lane| lane.gaps_until).min();
+        for lane in lanes.iter_mut() {
+            lane.cut_gaps(until.unwrap_or(u64::MAX));
+        }
     }
     recordings.into_iter().map(|(_, lanes)| lanes).collect()
 }
@@ -183,15 +189,21 @@ impl Lane {
 
     /// Puts everything in order of time, and keeps the first `most` gaps.
     fn settle(&mut self, most: usize) {
-        self.segments.sort_unstable();
+        self.segments = merged(std::mem::take(&mut self.segments));
         self.gaps.sort_unstable_by_key(|gap| gap.start);
         self.steps.sort_by_key(|step| step.at);
         if let Some(gap) = self.gaps.get(most) {
             self.gaps_until = self.gaps_until.min(gap.start);
         }
         let (gaps, steps) = (self.gaps_until, self.steps_until);
-        self.gaps.retain(|gap| gap.start < gaps);
+        self.cut_gaps(gaps);
         self.steps.retain(|step| step.at < steps);
+    }
+
+    /// Keeps the gaps that begin before `until`.
+    fn cut_gaps(&mut self, until: u64) {
+        self.gaps_until = self.gaps_until.min(until);
+        self.gaps.retain(|gap| gap.start < until);
     }
 
     /// Its name for the cause of a gap.
@@ -199,6 +211,19 @@ impl Lane {
         let name = self.names.get(gap.cause as usize);
         name.map_or("unnamed", |name| name)
     }
+}
+
+/// Times in order, those that overlap as one: files from elsewhere may hold such.
+fn merged(mut times: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    times.sort_unstable();
+    let mut merged: Vec<(u64, u64)> = Vec::with_capacity(times.len());
+    for (from, to) in times {
+        match merged.last_mut() {
+            Some(last) if from < last.1 => last.1 = last.1.max(to),
+            _ => merged.push((from, to)),
+        }
+    }
+    merged
 }
 
 /// The times, in order, that lie in both lists and before `until`.
@@ -237,6 +262,12 @@ pub(super) fn inside<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_that_overlap_are_one() {
+        let times = vec![(20, 30), (0, 10), (5, 12), (25, 28), (12, 13)];
+        assert_eq!(merged(times), [(0, 12), (12, 13), (20, 30)]);
+    }
 
     #[test]
     fn only_what_both_saw_is_common() {

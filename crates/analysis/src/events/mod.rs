@@ -38,6 +38,8 @@ const BETTER_H: f64 = 40.0;
 const ONE: std::ops::RangeInclusive<f64> = 0.7..=1.3;
 /// How far a kernel's tick may be from its name: its clock is disciplined to some hundred ppm.
 const AS_NAMED: f64 = 1e-3;
+/// Seconds in which that is a part of a turn.
+const SHORT: f64 = 4.0;
 /// Periods that are looked for.
 const MOST: usize = 8;
 /// Independent frequencies that are tried around a bin.
@@ -108,7 +110,22 @@ fn ticking(train: &Train, hz: f64) -> Option<Periodic> {
     if train.times.len() < FEWEST || last <= first || !(last - first).is_finite() {
         return None;
     }
-    let start = maximum(train, hz, last - first, 8);
+    // Its clock may be off by more than a long run resolves: from a few seconds to all of it.
+    let (mut start, mut span) = (hz, SHORT);
+    loop {
+        let until = train.times.partition_point(|&time| time < first + span);
+        let beginning = Train {
+            times: train.times[..until].to_vec(),
+            ..Train::default()
+        };
+        if until > 0 {
+            start = maximum(&beginning, start, span, 8);
+        }
+        if until == train.times.len() {
+            break;
+        }
+        span *= 4.0;
+    }
     let (frequency, uncertainty) = by_pulse(train, start)?;
     let one = ONE.contains(&(pulse_events(train, frequency) / periods(train, frequency)));
     if !one || (frequency / hz - 1.0).abs() > AS_NAMED {

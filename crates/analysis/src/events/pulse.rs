@@ -97,9 +97,13 @@ impl Line {
     /// Standard deviation of the slope by how the means of blocks scatter about the line: a clock that wanders, or company at one end of
     /// the run, moves many points together. 0 of too few.
     fn wander(&self, points: &[(f64, f64)]) -> f64 {
-        let size = points.len().div_ceil(BLOCKS);
-        let means: Vec<(f64, f64)> = (points.chunks(size))
+        if points.len() < 2 * BLOCKS {
+            return 0.0;
+        }
+        let end = |block: usize| block * points.len() / BLOCKS;
+        let means: Vec<(f64, f64)> = (0..BLOCKS)
             .map(|block| {
+                let block = &points[end(block)..end(block + 1)];
                 let n = block.len() as f64;
                 let (time, distance) = block.iter().fold((0.0, 0.0), |(time, distance), &point| {
                     (time + point.0 - self.time, distance + self.distance(point))
@@ -107,9 +111,6 @@ impl Line {
                 (time / n, distance / n)
             })
             .collect();
-        if means.len() < BLOCKS {
-            return 0.0;
-        }
         let square: f64 = means.iter().map(|mean| mean.0.powi(2)).sum();
         let rest: f64 = means.iter().map(|mean| mean.1.powi(2)).sum();
         (rest / (BLOCKS - 2) as f64 / square).sqrt()

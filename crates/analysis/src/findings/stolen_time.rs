@@ -25,11 +25,12 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(gaps) = &case.series.gaps else {
         return Vec::new();
     };
-    if case.everything.manifest.events.state != EventsState::On {
-        return more_than_counted(case, gaps).into_iter().collect();
-    }
+    // Only events make gaps the host's; with several recordings the manifest is that of one.
     let Some(host) = gaps.causes.iter().find(|cause| cause.cause == "host") else {
-        return Vec::new();
+        let silent = case.everything.manifest.events.state == EventsState::On
+            || !rates::is_one_recording(case.everything.series);
+        let counted = (!silent).then(|| more_than_counted(case, gaps)).flatten();
+        return counted.into_iter().collect();
     };
     let share = host.lost_ns as f64 / (case.series.ledger.wall_ns as f64).max(1.0);
     if share < SMALLEST {
@@ -85,8 +86,7 @@ const FEWEST_PER_S: f64 = 20.0;
 
 /// Gaps that outnumber what the kernel counted.
 fn more_than_counted(case: Case<'_>, gaps: &Gaps) -> Option<Finding> {
-    let of_cpu = |counts: &&_| rates::are_of(counts, case.series);
-    let counts = case.everything.manifest.kernel_counts.iter().find(of_cpu)?;
+    let counts = rates::of(case.series, case.everything.manifest)?;
     let interrupts = rates::interrupts_per_second(counts)?;
     let preemptions = rates::preemptions(gaps, case.series)?;
     let counted = interrupts + preemptions;

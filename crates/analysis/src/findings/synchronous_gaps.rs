@@ -125,7 +125,7 @@ fn cause_phrase(cause: &str) -> String {
 }
 
 fn next_step(found: &Synchronous, causes: &[&str]) -> Option<String> {
-    if causes.iter().any(|cause| !is_name(cause)) {
+    if !found.named && causes.iter().any(|cause| !is_name(cause)) {
         return Some(
             "bandscope record --cpus all --trace on: the kernel's events say who does it"
                 .to_owned(),
