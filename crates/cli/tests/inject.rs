@@ -83,7 +83,8 @@ fn a_killed_run_keeps_its_rows_and_a_signal_ends_it_in_order() {
             .unwrap();
         let path = directory.path().join("log");
         for _ in 0..600 {
-            if path.exists() && !read(&path).unwrap().disturbances.is_empty() {
+            // The file is there before its first line is.
+            if read(&path).is_ok_and(|log| !log.disturbances.is_empty()) {
                 break;
             }
             assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
