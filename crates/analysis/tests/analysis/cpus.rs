@@ -1,7 +1,8 @@
 //! Several CPUs measured at once: their ranking, gaps that hit several of them, and paces that hang together; over simulated machines of known truth.
 
+use crate::evidence::{number, of_kind, only};
 use crate::support::analysis;
-use bandscope_analysis::report::{Certainty, Evidence, Finding, Report};
+use bandscope_analysis::report::{Certainty, Evidence, Report};
 use bandscope_recording::manifest::EventsState;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, Gap, KernelEvent};
@@ -19,29 +20,6 @@ fn source(scenario: &str, seed: u64, cpus: u32, rates: &[f64], seconds: f64) -> 
 
 fn report(scenario: &str, seed: u64, cpus: u32, seconds: f64) -> Report {
     analysis(&source(scenario, seed, cpus, &[1e4], seconds)).report
-}
-
-fn of_kind<'a>(report: &'a Report, kind: &str) -> Vec<&'a Finding> {
-    report
-        .findings
-        .iter()
-        .filter(|finding| finding.kind == kind)
-        .collect()
-}
-
-#[track_caller]
-fn only<'a>(report: &'a Report, kind: &str) -> &'a Finding {
-    let found = of_kind(report, kind);
-    assert_eq!(found.len(), 1, "{kind}: {:?}", report.findings);
-    found[0]
-}
-
-#[track_caller]
-fn number(finding: &Finding, key: &str) -> f64 {
-    match finding.evidence.get(key) {
-        Some(Evidence::Number(number)) => *number,
-        other => panic!("{key} is {other:?}"),
-    }
 }
 
 /// Random steals of all CPUs, and on each a tick of its own phase.

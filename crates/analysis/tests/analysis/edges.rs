@@ -1,11 +1,12 @@
 //! Changes of pace in time: edges, what they recur on, and what is said of them, over generated recordings and published ones.
 
+use crate::evidence::{number, numbers, of_kind, only};
 use crate::support::{analysis, counts_only, published};
 use bandscope_analysis::context::Context;
 use bandscope_analysis::derive::Deriver;
 use bandscope_analysis::detector::Detector;
 use bandscope_analysis::passes::{First, Second};
-use bandscope_analysis::report::{Certainty, Evidence, Finding, Report};
+use bandscope_analysis::report::{Certainty, Report};
 use bandscope_analysis::survey::Survey;
 use bandscope_recording::source::InMemory;
 use bandscope_simulation::truth::Truth;
@@ -15,36 +16,6 @@ pub fn report(scenario: &str, rates: &[f64], kernels: &[&str], seconds: f64) -> 
     let scenario = Scenario::parse(scenario).unwrap();
     let (source, mut truths) = synthesise(&scenario, &request(rates, kernels, seconds)).unwrap();
     (analysis(&source).report, truths.remove(0))
-}
-
-pub fn of_kind<'a>(report: &'a Report, kind: &str) -> Vec<&'a Finding> {
-    report
-        .findings
-        .iter()
-        .filter(|finding| finding.kind == kind)
-        .collect()
-}
-
-fn only<'a>(report: &'a Report, kind: &str) -> &'a Finding {
-    let found = of_kind(report, kind);
-    assert_eq!(found.len(), 1, "{kind}: {:?}", report.findings);
-    found[0]
-}
-
-#[track_caller]
-fn number(finding: &Finding, key: &str) -> f64 {
-    match finding.evidence.get(key) {
-        Some(Evidence::Number(number)) => *number,
-        other => panic!("{key} is {other:?} in {finding:?}"),
-    }
-}
-
-#[track_caller]
-fn numbers<'a>(finding: &'a Finding, key: &str) -> &'a [f64] {
-    match finding.evidence.get(key) {
-        Some(Evidence::Numbers(numbers)) => numbers,
-        other => panic!("{key} is {other:?} in {finding:?}"),
-    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod anything;
 mod cpus;
 mod edges;
+mod evidence;
 mod generated;
 mod limits;
 mod naming;

@@ -1,8 +1,9 @@
 //! Pace told apart by two work kernels that alternate: clock frequency, the core's own doing, or a neighbour on the core.
 
-use crate::edges::{of_kind, report};
+use crate::edges::report;
+use crate::evidence::{number, of_kind};
 use crate::support::{Loop, analysis, none, series};
-use bandscope_analysis::report::{Certainty, Evidence, Report};
+use bandscope_analysis::report::{Certainty, Report};
 use bandscope_recording::Series;
 use bandscope_recording::manifest::{Kernel, Machine};
 
@@ -110,10 +111,7 @@ fn company_on_the_core_slows_what_fills_it_and_leaves_a_chain() {
             (found[0].certainty, &*found[0].series),
             (certainty, &[1][..])
         );
-        let number = |key: &str| match found[0].evidence[key] {
-            Evidence::Number(number) => number,
-            ref other => panic!("{other:?}"),
-        };
+        let number = |key: &str| number(found[0], key);
         assert!((number("ratio") - 1.4).abs() < 0.01, "{found:?}");
         assert!((number("share") - 0.3).abs() < 0.01, "{found:?}");
         // Its paces are not the core's own states.

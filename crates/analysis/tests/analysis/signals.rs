@@ -1,7 +1,8 @@
 //! Periodic losses of the simulated machine, of which the truth is known: what they are called, at one rate and at two.
 
+use crate::evidence::{number, of_kind};
 use bandscope_analysis::analyse;
-use bandscope_analysis::report::{Certainty, Evidence, Finding, Report};
+use bandscope_analysis::report::{Certainty, Finding, Report};
 use bandscope_simulation::machine::request;
 use bandscope_simulation::{Scenario, synthesise};
 
@@ -20,30 +21,18 @@ fn report(scene: &str, seed: u64, rates_hz: &[f64], seconds: f64) -> Report {
 
 const BOTH: [f64; 2] = [10_000.0, 7777.0];
 
-fn number(finding: &Finding, key: &str) -> f64 {
-    match finding.evidence.get(key) {
-        Some(Evidence::Number(number)) => *number,
-        other => panic!("{key}: {other:?}"),
-    }
-}
-
-fn of<'a>(report: &'a Report, kind: &str) -> Vec<&'a Finding> {
-    let findings = report.findings.iter();
-    findings.filter(|finding| finding.kind == kind).collect()
-}
-
 #[test]
 fn two_rates_find_a_frequency_above_them() {
     // Twenty seconds, because METHOD's figure (0.02 Hz) is of so many.
     for (seed, hz) in [(1, 15_821.37), (6, 133_331.7)] {
         let scene = format!("tick:hz={hz},cost=60ns+reads:sigma=5ns");
         let report = report(&scene, seed, &BOTH, 20.0);
-        let aliases = of(&report, "alias");
+        let aliases = of_kind(&report, "alias");
         assert_eq!(aliases.len(), 1, "{scene}: {:?}", report.findings);
         assert_eq!(aliases[0].certainty, Certainty::Certain, "{aliases:?}");
         let found = number(aliases[0], "frequency_hz");
         assert!((found - hz).abs() < 0.02, "{scene}: {found}");
-        for other in of(&report, "periodic-interference") {
+        for other in of_kind(&report, "periodic-interference") {
             assert_eq!(other.certainty, Certainty::Possible, "{scene}: {other:?}");
         }
     }
@@ -54,23 +43,29 @@ fn a_page_keeps_its_period_in_quanta() {
     for (seed, quanta) in [(1, 256.0), (2, 64.0)] {
         let scene = format!("pages:quanta={quanta},cost=200ns+reads");
         let report = report(&scene, seed, &BOTH, 2.0);
-        let pages = of(&report, "sampling-artefact");
+        let pages = of_kind(&report, "sampling-artefact");
         assert_eq!(pages.len(), 1, "{scene}: {:?}", report.findings);
         assert_eq!(pages[0].certainty, Certainty::Certain);
         let period = number(pages[0], "period_quanta");
         assert!((period - quanta).abs() < 1e-3 * quanta, "{scene}: {period}");
-        assert_eq!(of(&report, "periodic-interference"), [] as [&Finding; 0]);
-        assert_eq!(of(&report, "alias"), [] as [&Finding; 0]);
+        assert_eq!(
+            of_kind(&report, "periodic-interference"),
+            [] as [&Finding; 0]
+        );
+        assert_eq!(of_kind(&report, "alias"), [] as [&Finding; 0]);
     }
 }
 
 #[test]
 fn a_page_at_one_rate_is_likely() {
     let report = report("pages:quanta=256,cost=200ns+reads", 5, &[10_000.0], 2.0);
-    let pages = of(&report, "sampling-artefact");
+    let pages = of_kind(&report, "sampling-artefact");
     assert_eq!(pages.len(), 1, "{:?}", report.findings);
     assert_eq!(pages[0].certainty, Certainty::Likely);
-    assert_eq!(of(&report, "periodic-interference"), [] as [&Finding; 0]);
+    assert_eq!(
+        of_kind(&report, "periodic-interference"),
+        [] as [&Finding; 0]
+    );
 }
 
 /// On a machine without any noise, what a page costs is fifty times the mean loss and more.
@@ -80,7 +75,7 @@ fn what_a_page_costs_is_stated_whole() {
         let scene = format!("pages:quanta={quanta},cost=200ns");
         // Folding takes 24 periods.
         let report = report(&scene, 3, &[10_000.0], 3.0);
-        let pages = of(&report, "sampling-artefact");
+        let pages = of_kind(&report, "sampling-artefact");
         assert_eq!(pages.len(), 1, "{scene}: {:?}", report.findings);
         let cost = number(pages[0], "ns_per_event");
         assert!((cost - 200.0).abs() < 20.0, "{scene}: {cost}");
@@ -92,13 +87,13 @@ fn a_tick_below_the_threshold_of_gaps_is_interference() {
     for (seed, hz) in [(1, 1000.0), (2, 250.0)] {
         let scene = format!("tick:hz={hz},cost=200ns+reads");
         let report = report(&scene, seed, &BOTH, 2.0);
-        let mut found = of(&report, "periodic-interference");
+        let mut found = of_kind(&report, "periodic-interference");
         found.retain(|finding| finding.certainty >= Certainty::Likely);
         assert_eq!(found.len(), 1, "{scene}: {:?}", report.findings);
         let frequency = number(found[0], "frequency_hz");
         assert!((frequency - hz).abs() < 0.05, "{scene}: {frequency}");
-        assert_eq!(of(&report, "alias"), [] as [&Finding; 0], "{scene}");
-        assert_eq!(of(&report, "sampling-artefact"), [] as [&Finding; 0]);
+        assert_eq!(of_kind(&report, "alias"), [] as [&Finding; 0], "{scene}");
+        assert_eq!(of_kind(&report, "sampling-artefact"), [] as [&Finding; 0]);
     }
 }
 
@@ -111,7 +106,7 @@ fn paces_that_change_are_no_interference() {
     ] {
         let report = report(scene, seed, &BOTH, 2.0);
         for kind in ["periodic-interference", "sampling-artefact", "alias"] {
-            assert_eq!(of(&report, kind), [] as [&Finding; 0], "{scene}");
+            assert_eq!(of_kind(&report, kind), [] as [&Finding; 0], "{scene}");
         }
     }
 }
@@ -126,7 +121,7 @@ fn noise_has_no_likely_period() {
         ] {
             let report = report(scene, seed, &BOTH[..1 + (seed % 2) as usize], 1.0);
             for kind in ["periodic-interference", "sampling-artefact", "alias"] {
-                let likely = of(&report, kind)
+                let likely = of_kind(&report, kind)
                     .into_iter()
                     .filter(|finding| finding.certainty >= Certainty::Likely);
                 assert_eq!(
@@ -147,7 +142,7 @@ fn what_splits_the_pace_in_two_is_still_a_frequency() {
     for series in &report.series {
         assert_eq!(series.bands.len(), 1, "{:?}", series.bands);
     }
-    let aliases = of(&report, "alias");
+    let aliases = of_kind(&report, "alias");
     assert_eq!(aliases.len(), 1, "{:?}", report.findings);
     assert_eq!(aliases[0].certainty, Certainty::Certain, "{aliases:?}");
     let found = number(aliases[0], "frequency_hz");

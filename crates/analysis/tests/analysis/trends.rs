@@ -1,8 +1,9 @@
 //! Levels of a clock, mixtures, drift, warm-up and what interrupts do to the pace: found in simulated recordings of known truth,
 //! with the figures they were made with, and not found in those of their neighbours.
 
+use crate::evidence::{number, numbers, only, text};
 use crate::support::{analysis, as_counts, counts_only, published};
-use bandscope_analysis::report::{Certainty, Evidence, Finding, Report};
+use bandscope_analysis::report::{Certainty, Report};
 use bandscope_recording::source::InMemory;
 use bandscope_simulation::{Scenario, Truth, request, synthesise};
 
@@ -29,17 +30,6 @@ fn report(scenario: &str, rates: &[f64], kernels: &[&str], seconds: f64) -> Repo
     analysis(&simulated(scenario, rates, kernels, seconds).0).report
 }
 
-#[track_caller]
-fn only<'a>(report: &'a Report, kind: &str) -> &'a Finding {
-    let found: Vec<&Finding> = report
-        .findings
-        .iter()
-        .filter(|finding| finding.kind == kind)
-        .collect();
-    assert_eq!(found.len(), 1, "{kind}: {:?}", report.findings);
-    found[0]
-}
-
 /// What is `likely` or better among the six.
 fn believed(report: &Report) -> Vec<&'static str> {
     let believed = report
@@ -47,27 +37,6 @@ fn believed(report: &Report) -> Vec<&'static str> {
         .iter()
         .filter(|finding| finding.certainty >= Certainty::Likely && KINDS.contains(&finding.kind));
     believed.map(|finding| finding.kind).collect()
-}
-
-fn number(finding: &Finding, key: &str) -> f64 {
-    match finding.evidence[key] {
-        Evidence::Number(number) => number,
-        ref other => panic!("{key}: {other:?}"),
-    }
-}
-
-fn text<'a>(finding: &'a Finding, key: &str) -> &'a str {
-    match &finding.evidence[key] {
-        Evidence::Text(text) => text,
-        other => panic!("{key}: {other:?}"),
-    }
-}
-
-fn numbers<'a>(finding: &'a Finding, key: &str) -> &'a [f64] {
-    match &finding.evidence[key] {
-        Evidence::Numbers(numbers) => numbers,
-        other => panic!("{key}: {other:?}"),
-    }
 }
 
 #[test]
