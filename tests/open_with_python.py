@@ -1,10 +1,11 @@
-"""Opens a recording with DuckDB and pandas, by the lines that docs/recording-format.md gives.
+"""Opens a recording with DuckDB and pandas, by the lines that docs/recording-format.md gives, and its tables as CSV with Python and DuckDB.
 
 Usage: open_with_python.py BANDSCOPE
 
 Run by .ci/run. The lines are taken from the document itself, so that they cannot go stale.
 """
 
+import csv
 import json
 import pathlib
 import re
@@ -36,3 +37,33 @@ with tempfile.TemporaryDirectory() as directory:
         found = result.stdout.split()[-2:]
         assert found == [str(quanta), str(units)], (name, result.stdout, quanta, units)
         print(f"{name}: {quanta} quanta, {units} units")
+
+    # Names of tasks, interrupts and causes are in quotation marks.
+    command = [binary, "record", "--machine", "simulated:tasks:hz=60+tick", "--trace", "on", "--duration", "1s"]
+    subprocess.run([*command, "--output", "tasks.bandscope"], cwd=directory, check=True)
+    report = [binary, "report", "tasks.bandscope", "--format", "json"]
+    report = json.loads(subprocess.run(report, cwd=directory, check=True, capture_output=True).stdout)
+    series = report["series"]
+    tables = {
+        "quanta": (sum(one["quanta"] for one in series), sum(one["ledger"]["wall_ns"] for one in series)),
+        "gaps": (
+            sum(one["gaps"]["number"] for one in series),
+            sum(one["total_ns"] for each in series for one in each["gaps"]["histogram"]),
+        ),
+        "events": (None, None),
+    }
+    for what, (number, ns) in tables.items():
+        export = [binary, "export", "tasks.bandscope", "--format", "csv", "--what", what, "--output", f"{what}.csv"]
+        subprocess.run(export, cwd=directory, check=True)
+        path = pathlib.Path(directory) / f"{what}.csv"
+        with path.open(newline="") as file:
+            rows = list(csv.DictReader(file, strict=True))
+        assert rows and not any(None in row or None in row.values() for row in rows), what
+        total = sum(int(row["end_ns"]) - int(row["start_ns"]) for row in rows)
+        if number is not None:
+            # Each end is rounded to a nanosecond.
+            assert len(rows) == number and abs(total - ns) <= number + 1, (what, len(rows), number, total, ns)
+        program = f"import duckdb; print(*duckdb.sql(\"SELECT count(*), sum(end_ns - start_ns) FROM '{what}.csv'\").fetchall()[0])"
+        result = subprocess.run([sys.executable, "-c", program], cwd=directory, capture_output=True, text=True)
+        assert result.stdout.split() == [str(len(rows)), str(total)], (what, result.stdout, result.stderr)
+        print(f"CSV: {len(rows)} {what} of {total} ns")

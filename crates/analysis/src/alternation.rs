@@ -10,6 +10,7 @@
 use crate::context::Context;
 use crate::derive::Derived;
 use crate::detector::Detector;
+use crate::order;
 
 /// Stretches kept, and quanta of each.
 const STRETCHES: usize = 16;
@@ -89,18 +90,21 @@ fn fold(window: &[(f32, u32)], length: usize, context: &Context) -> Option<Patte
     for (k, (pace, _)) in window.iter().enumerate() {
         phases[k % length].push(f64::from(*pace));
     }
-    let medians: Vec<f64> = phases.iter_mut().map(|phase| median(phase)).collect();
+    let medians: Vec<f64> = phases
+        .iter()
+        .map(|phase| median(phase.iter().copied()))
+        .collect();
     let mut order: Vec<usize> = (0..length).collect();
     order.sort_by(|&a, &b| medians[a].total_cmp(&medians[b]));
     let (fastest, slowest) = (medians[order[0]], medians[order[length - 1]]);
     if fastest <= 0.0 {
         return None;
     }
-    let mut deviations: Vec<f64> = (0..length)
+    let deviations: Vec<f64> = (0..length)
         .flat_map(|k| phases[k].iter().map(move |pace| (k, *pace)))
         .map(|(k, pace)| (pace - medians[k]).abs())
         .collect();
-    let scatter = median(&mut deviations);
+    let scatter = median(deviations.iter().copied());
     let counted = if context.ends_known {
         0.0
     } else {
@@ -152,12 +156,9 @@ fn fold(window: &[(f32, u32)], length: usize, context: &Context) -> Option<Patte
     })
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    let middle = values.len() / 2;
-    if values.is_empty() {
-        return 0.0;
-    }
-    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+/// 0 of nothing.
+fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    order::median(values).unwrap_or(0.0)
 }
 
 impl Detector for Sample {

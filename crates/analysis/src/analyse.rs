@@ -7,26 +7,28 @@ use crate::context::Context;
 use crate::cpus::{Across, Track};
 use crate::derive::Deriver;
 use crate::detector::Detector;
+use crate::edges::Edge;
 use crate::findings::{self, Seen};
 use crate::follow::Lines;
 use crate::gaps::Statistics;
 use crate::helps::Helps;
 use crate::interrupted::Interrupted;
 use crate::ledger::{Account, Books};
+use crate::levels::Levels;
 use crate::naming::Namer;
 use crate::origins::Residual;
 use crate::passes::{First, Second};
-use crate::pyramid::{Pyramid, Spectrum};
+use crate::pyramid::{EdgeMark, Pyramid, Spectrum};
 use crate::quantisation::Quantisation;
 use crate::report::{self, Report};
 use crate::survey::Survey;
 use crate::turns::Turns;
 use crate::{
-    Analysis, Error, fraction, limits, mixture, origins, pace_split, rates, signals, truth,
+    Analysis, Error, bands, fraction, limits, mixture, origins, pace_split, rates, signals, truth,
     verdict, warnings,
 };
-use bandscope_recording::Source;
 use bandscope_recording::disturbances::Log;
+use bandscope_recording::{Source, Window};
 
 /// Analyses every series of `source`; `inputs` is what the user named, for the report.
 ///
@@ -61,7 +63,20 @@ pub fn analyse(source: &dyn Source, inputs: &[String]) -> Result<Analysis, Error
             context,
         ));
     }
-    Ok(assemble(source, inputs, &surveys, results))
+    Ok(assemble(source, inputs, &surveys, extent.0, results))
+}
+
+/// Analyses a stretch of a recording as if it were all of it. Times of the pyramids, from which pictures are drawn, are since the start of the
+/// whole recording; those of the report since that of the window.
+///
+/// # Errors
+/// As [`analyse`].
+pub fn analyse_window(window: &Window<'_>, inputs: &[String]) -> Result<Analysis, Error> {
+    let mut analysis = analyse(window, inputs)?;
+    for pyramid in &mut analysis.pyramids {
+        pyramid.shift(window.start_s());
+    }
+    Ok(analysis)
 }
 
 /// Analyses every series of `source`, and holds those of disturbed CPUs against the logs of the disturbances.
@@ -88,22 +103,30 @@ fn extent(surveys: &[Survey]) -> (u64, u64) {
     )
 }
 
-fn first_pass(source: &dyn Source, index: usize, context: &Context) -> Result<Survey, Error> {
-    let mut pass = First::new(context);
+/// Shows a detector all quanta of a series; `levels` are the bands, where they are known.
+pub(crate) fn replay(
+    source: &dyn Source,
+    index: usize,
+    levels: Option<&Levels>,
+    detector: &mut impl Detector,
+    context: &Context,
+) -> Result<(), Error> {
     let mut deriver = Deriver::new();
     source.replay_quanta(index, &mut |chunk| {
-        deriver.feed(chunk, None, context.gaps_known, |derived| {
-            pass.push(derived)
+        deriver.feed(chunk, levels, context.gaps_known, |derived| {
+            detector.push(derived)
         });
     })?;
+    Ok(())
+}
+
+fn first_pass(source: &dyn Source, index: usize, context: &Context) -> Result<Survey, Error> {
+    let mut pass = First::new(context);
+    replay(source, index, None, &mut pass, context)?;
     let mut modes = pass.modes(context);
     if let Some(mut turns) = Turns::new(&modes, context) {
-        let (mut deriver, levels) = (Deriver::new(), turns.levels());
-        source.replay_quanta(index, &mut |chunk| {
-            deriver.feed(chunk, Some(&levels), context.gaps_known, |derived| {
-                turns.push(derived)
-            });
-        })?;
+        let levels = bands::levels(&modes);
+        replay(source, index, Some(&levels), &mut turns, context)?;
         modes = turns.join(modes, &pass.paces, context);
     }
     Ok(Survey::new(pass, modes, context))
@@ -118,12 +141,7 @@ fn second_pass(
     context: &Context,
 ) -> Result<Second, Error> {
     let mut pass = Second::new(survey, extent, &gaps.events, context);
-    let mut deriver = Deriver::new();
-    source.replay_quanta(index, &mut |chunk| {
-        deriver.feed(chunk, Some(&survey.levels), context.gaps_known, |derived| {
-            pass.push(derived)
-        });
-    })?;
+    replay(source, index, Some(&survey.levels), &mut pass, context)?;
     Ok(pass)
 }
 
@@ -140,6 +158,7 @@ fn gap_pass(source: &dyn Source, index: usize, context: &Context) -> Result<Stat
         if let Some(error) = failed {
             return Err(error.into());
         }
+        statistics.finish();
     }
     Ok(statistics)
 }
@@ -170,7 +189,7 @@ fn conclude(
     pass.dwell.finish();
     pass.edges.finish(&gaps.events);
     let best = survey.best.map(|best| best.0);
-    let account = Account::close(totals, books, &gaps.causes(), best, context);
+    let account = Account::close(&totals.measures(), books, &gaps.causes(), best, context);
     let seen = Seen {
         stays: (0..survey.modes.len())
             .map(|band| pass.dwell.stays(band))
@@ -192,6 +211,7 @@ fn conclude(
         interrupted: pass.interrupted.take().and_then(Interrupted::finish),
     };
     let (total, residual) = pass.spectra.report(context);
+    let tripwire = pass.tripwire.take();
     let mut signals = all_signals(survey, &pass, gaps, &residual, &account, context);
     let resolution = resolution_ns(survey, &seen, context);
     signals::rank(&mut signals, resolution);
@@ -229,6 +249,7 @@ fn conclude(
         gaps: context
             .gaps_known
             .then(|| gaps.report(totals, account.lost_to_gaps(), origin, context)),
+        tripwire: tripwire.map(|tripwire| tripwire.finish(&totals.extents, context)),
         ledger: account.report(context),
         limits: report::Limits {
             band: survey.band_limit,
@@ -244,6 +265,7 @@ fn conclude(
     );
     let pyramid = Pyramid {
         gaps: gaps.marks(origin, context),
+        edges: edge_marks(pass.edges.kept(), origin, context),
         spectrum: total,
         ..pass.raster.finish(context)
     };
@@ -258,6 +280,16 @@ fn conclude(
             context: context.clone(),
         },
     }
+}
+
+/// Edges for a picture.
+fn edge_marks(edges: &[Edge], origin: u64, context: &Context) -> Vec<EdgeMark> {
+    let mark = |edge: &Edge| EdgeMark {
+        at_s: context.seconds(edge.ticks(origin)),
+        from: edge.from,
+        to: edge.to,
+    };
+    edges.iter().map(mark).collect()
 }
 
 fn all_signals(
@@ -319,6 +351,7 @@ fn assemble(
     source: &dyn Source,
     inputs: &[String],
     surveys: &[Survey],
+    origin: u64,
     results: Vec<Concluded>,
 ) -> Analysis {
     let manifest = source.manifest();
@@ -356,5 +389,10 @@ fn assemble(
     };
     let migrations = surveys.iter().map(|survey| survey.totals.migrations).sum();
     report.warnings = warnings::all(&report, manifest, source.warnings(), migrations);
-    Analysis { report, pyramids }
+    Analysis {
+        report,
+        pyramids,
+        origin,
+        details: Vec::new(),
+    }
 }

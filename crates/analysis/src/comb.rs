@@ -6,6 +6,7 @@
 //! exp(-a (x - 1 - ln x)) with shape a and x times the mean, times the number of combs tried:
 //! both err on the safe side.
 
+use crate::order;
 use crate::teeth::Teeth;
 
 /// Teeth of the combs that are tried: powers of two.
@@ -341,15 +342,9 @@ impl Search<'_> {
     }
 }
 
+/// 0 of nothing.
 fn median(values: &[f64]) -> f64 {
-    // Floats in their total order are these whole numbers in theirs, which are compared faster.
-    let flip = |bits: i64| bits ^ (((bits >> 63) as u64) >> 1) as i64;
-    let mut sorted: Vec<i64> = values.iter().map(|v| flip(v.to_bits() as i64)).collect();
-    if sorted.is_empty() {
-        return 0.0;
-    }
-    let middle = sorted.len() / 2;
-    f64::from_bits(flip(*sorted.select_nth_unstable(middle).1) as u64)
+    order::median(values.iter().copied()).unwrap_or(0.0)
 }
 
 #[cfg(test)]

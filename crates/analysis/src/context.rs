@@ -47,11 +47,7 @@ impl Context {
             rate_hz,
             gaps_known: series.gaps_known,
             ends_known: series.ends_known,
-            kernel: manifest
-                .kernels
-                .iter()
-                .find(|kernel| kernel.name == series.kernel)
-                .cloned(),
+            kernel: manifest.kernel(&series.kernel).cloned(),
             tick_hz: manifest
                 .machine
                 .tick_hz

@@ -292,7 +292,8 @@ fn changes_after(bands: &[u8], k: usize) -> bool {
     }
 }
 
-fn slice<'a>(chunk: &Chunk<'a>, from: usize, to: usize) -> Chunk<'a> {
+/// Some of the quanta of a chunk.
+pub(crate) fn slice<'a>(chunk: &Chunk<'a>, from: usize, to: usize) -> Chunk<'a> {
     Chunk {
         segment: chunk.segment,
         start: &chunk.start[from..to],

@@ -15,6 +15,7 @@
 use crate::context::Context;
 use crate::derive::{Derived, as_float};
 use crate::detector::Detector;
+use crate::order;
 
 const MINIMA: usize = 128;
 /// Shortest segment that says anything: its end points are a unit uncertain, 1e-3 to 1e-2 of a quantum.
@@ -144,10 +145,9 @@ impl Drift {
     }
 }
 
+/// 0 of nothing.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
+    order::median(values).unwrap_or(0.0)
 }
 
 impl Detector for Drift {

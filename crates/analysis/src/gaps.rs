@@ -25,6 +25,12 @@ const PERCENTS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0];
 /// Causes that the report lists.
 const CAUSES: usize = 64;
 
+/// Tasks that have a line of their own in the ledger, the costliest. A machine that starts thousands of short-lived tasks of unlike names
+/// has as many causes, none of which matters; they have one line together.
+const TASKS: usize = 48;
+/// That line. A task of this very name is in it, too.
+pub const OTHER_TASKS: &str = "task:others";
+
 /// Number and time of some gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
@@ -45,6 +51,16 @@ pub struct Cause {
     pub ticks: u128,
     /// Its longest part of one gap, ticks.
     pub longest: u64,
+}
+
+impl Cause {
+    /// Takes another one's gaps, too; a gap of both counts twice.
+    pub fn add(&mut self, other: Cause) {
+        self.number += other.number;
+        self.units += other.units;
+        self.ticks += other.ticks;
+        self.longest = self.longest.max(other.longest);
+    }
 }
 
 /// Sums by key of `gaps_ns`.
@@ -128,6 +144,12 @@ impl Statistics {
         Ok(())
     }
 
+    /// To be called after the last gap. A recording's reader refuses gaps that are out of order; a source in memory can hold such, and
+    /// whoever searches among [`Self::events`] by time subtracts what it finds.
+    pub fn finish(&mut self) {
+        self.events.sort_by_key(|event| event.start);
+    }
+
     /// Books a gap to its causes; the one with the largest part.
     fn book(&mut self, gap: &Gap, namer: &mut Namer<'_>) -> Result<Key, Error> {
         let shares = namer.split(gap)?;
@@ -156,11 +178,34 @@ impl Statistics {
         &self.names
     }
 
-    /// Sums by cause.
+    /// Sums by cause; beyond [`TASKS`], tasks are one cause.
     pub fn causes(&self) -> Causes {
+        self.causes_apart().0
+    }
+
+    /// As [`Self::causes`], and how many tasks are together in [`OTHER_TASKS`].
+    fn causes_apart(&self) -> (Causes, u64) {
         let names = self.names.iter().map(|name| name.to_string());
         let all = names.zip(self.causes.iter().copied());
-        all.filter(|(_, cause)| cause.number > 0).collect()
+        let mut causes: Causes = all.filter(|(_, cause)| cause.number > 0).collect();
+        let tasks = causes.iter().filter(|(name, _)| name.starts_with("task:"));
+        let mut tasks: Vec<(u128, String)> = tasks
+            .map(|(name, cause)| (cause.ticks, name.clone()))
+            .collect();
+        if tasks.len() <= TASKS {
+            return (causes, 0);
+        }
+        // Of two that are as costly the first by name stays, in whatever order they came.
+        tasks.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let mut others = Cause::default();
+        for (_, name) in &tasks[TASKS..] {
+            others.add(causes.remove(name).unwrap_or_default());
+        }
+        causes
+            .entry(OTHER_TASKS.to_owned())
+            .or_default()
+            .add(others);
+        (causes, (tasks.len() - TASKS) as u64)
     }
 
     fn name(&self, key: Key) -> String {
@@ -201,13 +246,14 @@ impl Statistics {
             percentiles: self.percentiles(context),
             longest: self.longest(origin, context),
             causes: self.by_cause(lost, totals, context),
+            other_tasks: self.causes_apart().1,
             histogram: self.histogram(context),
         }
     }
 
     /// What each cause took, the costliest first.
     fn by_cause(&self, lost: i128, totals: &Totals, context: &Context) -> Vec<report::Cause> {
-        let booked = crate::ledger::by_cause(lost, totals, &self.causes());
+        let booked = crate::ledger::by_cause(lost, &totals.measures(), &self.causes());
         let seconds = context.seconds(totals.wall as f64);
         let mut causes: Vec<report::Cause> = self
             .causes()

@@ -3,11 +3,12 @@
 //! Each quantum in a slow state is a trial for a rise, each in a fast state one for a fall, with or without a gap in it. The
 //! quantum of a change is the edge quantum between two stays; where there is none, the gap may lie in either
 //! neighbour. That makes changes look a little more like gaps than the other quanta do, but rises and falls alike, so the two
-//! directions are held against each other as well. Fisher's exact test (1922), one-sided, on both tables.
+//! directions are held against each other as well. Fisher's exact test, one-sided, on both tables.
 
 use crate::derive::Derived;
 use crate::detector::Detector;
 use crate::levels::{Levels, NO_BAND};
+use crate::statistics::counts::fisher;
 use std::cmp::Ordering;
 
 /// Bands within this ratio are one pace, as for `bistable-pace`.
@@ -73,44 +74,11 @@ impl Changes {
     pub fn p_value(&self) -> f64 {
         let [without, with] = self.rises.changes;
         let stayed = [0, 1].map(|gap| self.rises.trials[gap] - self.rises.changes[gap]);
-        let against_stays = fisher(with, without, stayed[1], stayed[0]);
+        let against_stays = fisher(with, with + without, stayed[1], stayed[0] + stayed[1]);
         let [falls_without, falls_with] = self.falls.changes;
-        against_stays.max(fisher(with, without, falls_with, falls_without))
+        let against_falls = fisher(with, with + without, falls_with, falls_with + falls_without);
+        against_stays.max(against_falls)
     }
-}
-
-/// Probability of `a` or more in the first cell of the table `a b / c d`, given its margins.
-fn fisher(a: u64, b: u64, c: u64, d: u64) -> f64 {
-    let [rows, column] = [a + b, a + c];
-    let all = rows + c + d;
-    let log_choose = |n: u64, k: u64| ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k);
-    let constant = log_choose(all, column);
-    let (mut p, mut x) = (0.0, a);
-    while x <= rows.min(column) && column - x <= all - rows {
-        let term = (log_choose(rows, x) + log_choose(all - rows, column - x) - constant).exp();
-        p += term;
-        // Terms fall faster than a geometric series beyond the mode.
-        if x > a && term < p * 1e-12 {
-            break;
-        }
-        x += 1;
-        // Where all of it lies before the mode, the sum is 1 in the end.
-        if x - a > 1_000_000 {
-            return 1.0;
-        }
-    }
-    p.min(1.0)
-}
-
-/// Stirling's series from 20 on: to 1e-12.
-fn ln_factorial(n: u64) -> f64 {
-    if n < 20 {
-        return (2..=n).map(|k| (k as f64).ln()).sum();
-    }
-    let x = n as f64 + 1.0;
-    (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + 1.0 / (12.0 * x)
-        - 1.0 / (360.0 * x.powi(3))
-        + 1.0 / (1260.0 * x.powi(5))
 }
 
 /// Counts changes of pace by whether there was a gap.
@@ -266,26 +234,5 @@ impl Detector for Helps {
         }
         self.last = None;
         self.since_rise = None;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fishers_tea_is_what_it_was() {
-        // The lady tasting tea: 3 of 4 right has probability 17/70, 4 of 4 has 1/70.
-        assert!((fisher(3, 1, 1, 3) - 17.0 / 70.0).abs() < 1e-12);
-        assert!((fisher(4, 0, 0, 4) - 1.0 / 70.0).abs() < 1e-12);
-        assert!((fisher(0, 4, 4, 0) - 1.0).abs() < 1e-9);
-        assert!(fisher(300, 10, 700, 1_000_000) < 1e-200);
-        assert!((fisher(0, 0, 0, 0) - 1.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn factorials_meet_at_twenty() {
-        let product: f64 = (2..=25).map(|k| f64::from(k).ln()).sum();
-        assert!((ln_factorial(25) - product).abs() < 1e-11);
     }
 }

@@ -9,6 +9,7 @@
 use crate::derive::Derived;
 use crate::detector::Detector;
 use crate::gaps::Event;
+use crate::order::median;
 
 /// Quanta whose times are kept for the regression.
 const POINTS: usize = 1 << 15;
@@ -154,12 +155,6 @@ impl Interrupted {
                 .push((event.duration as f64 - self.usual).max(0.0) as f32);
         }
     }
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    let middle = values.len() / 2;
-    (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 impl Detector for Interrupted {

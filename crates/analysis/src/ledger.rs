@@ -10,7 +10,6 @@ use crate::derive::{Derived, as_float};
 use crate::detector::Detector;
 use crate::gaps::Causes;
 use crate::report;
-use crate::totals::Totals;
 use std::collections::BTreeMap;
 
 /// Time lost, in ticks, as a pass over the quanta saw it.
@@ -20,6 +19,23 @@ pub struct Books {
     pub gaps: f64,
     /// To pace; the cost of storing a quantum is still in it.
     pub pace: f64,
+}
+
+/// What an account is closed from besides: sums of the measured columns, in ticks and numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measures {
+    /// Quanta.
+    pub quanta: u64,
+    /// Units completed.
+    pub units: u128,
+    /// Wall time.
+    pub wall: u128,
+    /// Units that contain a gap.
+    pub gaps: u64,
+    /// Time in them.
+    pub gap_ticks: u128,
+    /// Time spent on the measurement inside quanta.
+    pub measurement: u128,
 }
 
 /// Second pass where gaps are known.
@@ -93,7 +109,7 @@ impl Account {
     /// Closes the books of a series. `best` is `None` where no unit completed: then nothing can be booked
     /// but gaps and the measurement.
     pub fn close(
-        totals: &Totals,
+        totals: &Measures,
         books: Books,
         causes: &Causes,
         best: Option<f64>,
@@ -170,7 +186,7 @@ fn whole(ticks: f64) -> i128 {
 
 /// Splits `lost` over the causes by what their gaps lasted, less the same unit each; what no detailed gap accounts for
 /// is `unnamed`.
-pub fn by_cause(lost: i128, totals: &Totals, causes: &Causes) -> BTreeMap<String, i128> {
+pub fn by_cause(lost: i128, totals: &Measures, causes: &Causes) -> BTreeMap<String, i128> {
     let mut booked = BTreeMap::new();
     if lost == 0 {
         return booked;

@@ -5,9 +5,12 @@
 //! preemption that the kernel reported; else, where events were recorded and none was lost, it was the host, because whatever
 //! this kernel does begins with an event.
 
+use bandscope_recording::events::NoEvents;
+use bandscope_recording::manifest::EventsState;
 use bandscope_recording::{
     Error, EventKind, EventStream, Gap, KernelEvent, Series, Source, manifest,
 };
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -32,13 +35,13 @@ pub struct Share {
 /// Names gaps, in order of time.
 pub struct Namer<'a> {
     events: Box<dyn EventStream + 'a>,
-    known: &'a manifest::Events,
+    known: Cow<'a, manifest::Events>,
     cpu: Option<u32>,
     /// Error of the events' times, and [`ENTRY_NS`], in ticks.
     error: u64,
     entry: u64,
-    /// Events that were pulled and not yet handed on, last first.
-    batch: Vec<KernelEvent>,
+    /// Events that were pulled, or fed, and not yet handed on.
+    batch: VecDeque<KernelEvent>,
     /// Events that may lie in the gap at hand or in a later one.
     window: VecDeque<KernelEvent>,
     keys: Keys,
@@ -79,20 +82,51 @@ impl<'a> Namer<'a> {
     /// If the events cannot be read.
     pub fn new(source: &'a dyn Source, index: usize) -> Result<Namer<'a>, Error> {
         let series: &Series = &source.series()[index];
-        let known = source.events_known(index);
+        let known = Cow::Borrowed(source.events_known(index));
         let ticks_per_ns = source.manifest().clock.ticks_per_ns;
-        Ok(Namer {
-            events: source.events(index)?,
-            known,
-            cpu: series.cpu,
+        let events = source.events(index)?;
+        Ok(Namer::over(events, known, series.cpu, ticks_per_ns))
+    }
+
+    /// For the gaps of a CPU that is being measured: its events are fed as they come, and what is asked for must have had the time to
+    /// come. Silence says nothing before [`Self::hears`].
+    pub fn online(cpu: u32, known: &manifest::Events, ticks_per_ns: f64) -> Namer<'static> {
+        let known = manifest::Events {
+            state: EventsState::Unavailable,
+            ..known.clone()
+        };
+        let nothing_more = Box::new(NoEvents);
+        Namer::over(nothing_more, Cow::Owned(known), Some(cpu), ticks_per_ns)
+    }
+
+    /// Takes events that happened after those before.
+    pub fn feed(&mut self, events: &[KernelEvent]) {
+        self.batch.extend(events.iter().cloned());
+    }
+
+    /// From now on the silence of the events means that nothing happened.
+    pub fn hears(&mut self) {
+        self.known.to_mut().state = EventsState::On;
+    }
+
+    fn over(
+        events: Box<dyn EventStream + 'a>,
+        known: Cow<'a, manifest::Events>,
+        cpu: Option<u32>,
+        ticks_per_ns: f64,
+    ) -> Namer<'a> {
+        Namer {
+            events,
+            cpu,
             error: known.time_error_ticks.unwrap_or(0.0).max(0.0).ceil() as u64,
             entry: (ENTRY_NS * ticks_per_ns) as u64,
-            batch: Vec::new(),
+            known,
+            batch: VecDeque::new(),
             window: VecDeque::new(),
             keys: Keys::default(),
             shares: Vec::new(),
             inside: Vec::new(),
-        })
+        }
     }
 
     /// Keeps the time of a thread apart from now on: events of this name and id have the key that is returned, whose name is
@@ -162,14 +196,15 @@ impl<'a> Namer<'a> {
         let last = to.saturating_add(self.error);
         loop {
             if self.batch.is_empty() {
-                if !self.events.next(&mut self.batch)? {
+                let mut pulled = Vec::new();
+                if !self.events.next(&mut pulled)? {
                     return Ok(());
                 }
-                self.batch.reverse();
+                self.batch = pulled.into();
             }
-            while let Some(event) = self.batch.pop() {
+            while let Some(event) = self.batch.pop_front() {
                 if event.start > last {
-                    self.batch.push(event);
+                    self.batch.push_front(event);
                     return Ok(());
                 }
                 if event.end().saturating_add(self.error) >= from {
@@ -324,7 +359,7 @@ impl Keys {
 }
 
 /// The key of `gaps_ns` under which an event is booked.
-fn cause(event: &KernelEvent) -> Arc<str> {
+pub fn cause(event: &KernelEvent) -> Arc<str> {
     let name = &event.name;
     match event.kind {
         // The tick of x86, and of the generic timer, which is a device to the kernel.

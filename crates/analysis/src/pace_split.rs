@@ -14,16 +14,11 @@ const KNOWN: f64 = 2e-3;
 
 /// Splits the pace of every series whose CPU was also measured with a chain of registers and another work kernel.
 pub fn settle(series: &mut [Series], manifest: &Manifest) {
-    let meters: Vec<bool> = series
-        .iter()
-        .map(|one| {
-            let kernel = manifest
-                .kernels
-                .iter()
-                .find(|kernel| kernel.name == one.kernel);
-            kernel.is_some_and(|kernel| kernel.registers_only)
-        })
-        .collect();
+    let is_meter = |one: &Series| {
+        let kernel = manifest.kernel(&one.kernel);
+        kernel.is_some_and(|kernel| kernel.registers_only)
+    };
+    let meters: Vec<bool> = series.iter().map(is_meter).collect();
     let splits: Vec<Option<PaceLoss>> = (0..series.len())
         .map(|index| split(index, series, &meters))
         .collect();

@@ -25,6 +25,7 @@ use crate::rasterise::Raster;
 use crate::spectrum::Spectra;
 use crate::survey::Survey;
 use crate::totals::Totals;
+use crate::tripwire::Tripwire;
 use crate::warm_up::Start;
 
 macro_rules! pass {
@@ -90,6 +91,8 @@ pass! {
         helps: Option<Helps>,
         /// Quanta with a gap.
         interrupted: Option<Interrupted>,
+        /// Interruptions without a gap.
+        tripwire: Option<Tripwire>,
         /// Pictures.
         raster: Raster,
     }
@@ -136,6 +139,7 @@ impl Second {
             kept: Kept::new(context),
             helps: Helps::new(levels).filter(|_| context.gaps_known),
             interrupted: main.and_then(|main| Interrupted::new(gaps, main.centre, main.half_width)),
+            tripwire: Tripwire::new(context),
             raster: Raster::new(extent, survey.pace_range),
         }
     }
@@ -254,7 +258,13 @@ mod tests {
                 (None, None) => panic!("one of them keeps the books"),
             };
             let best = survey.best.map(|best| best.0);
-            Account::close(&survey.totals, books, &Default::default(), best, context)
+            Account::close(
+                &survey.totals.measures(),
+                books,
+                &Default::default(),
+                best,
+                context,
+            )
         };
         let (a, b) = (account(one), account(two));
         assert!(

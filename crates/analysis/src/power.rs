@@ -3,6 +3,7 @@
 //! Power is in units of what noise of the same variance has in one segment, so that of white noise it is the number of segments, with
 //! that number's square root as its standard deviation. Segments begin at any time: their phases say nothing, and are left out.
 
+use crate::order::median;
 use bandscope_transform::Planner;
 
 /// Zeros are put behind a segment until it is so many times as long: a line then lies within an eighth of a line's width
@@ -91,11 +92,10 @@ impl Power {
     pub fn around(&self, hz: f64) -> f64 {
         let about = hz / self.step_hz;
         let (near, far) = (GUARD * self.width, SURROUNDINGS * self.width);
-        let mut powers = [(about - far, about - near), (about + near, about + far)]
+        let powers = [(about - far, about - near), (about + near, about + far)]
             .map(|(from, to)| self.between(from, to))
             .concat();
-        powers.sort_by(f64::total_cmp);
-        let median = powers.get(powers.len() / 2).copied().unwrap_or(0.0);
+        let median = median(powers).unwrap_or(0.0);
         // Of a sum of n exponential variables of mean 1 the median is n - 1/3, nearly.
         median / (self.segments - 1.0 / 3.0).max(0.5)
     }

@@ -16,8 +16,20 @@ pub struct Pyramid {
     pub pace_histogram: Vec<u64>,
     /// The longest gaps, at most 64, in order of time.
     pub gaps: Vec<GapMark>,
+    /// The first edges, at most 65,536, in order of time.
+    pub edges: Vec<EdgeMark>,
     /// Spectrum of the time lost per quantum.
     pub spectrum: Spectrum,
+}
+
+impl Pyramid {
+    /// Moves all times by so many seconds: a stretch of a recording at its place in the whole.
+    pub fn shift(&mut self, seconds: f64) {
+        self.time_s.0 += seconds;
+        self.time_s.1 += seconds;
+        self.gaps.iter_mut().for_each(|gap| gap.at_s += seconds);
+        self.edges.iter_mut().for_each(|edge| edge.at_s += seconds);
+    }
 }
 
 /// Bins of equal length over the time axis.
@@ -70,6 +82,17 @@ pub struct GapMark {
     pub ns: f64,
     /// Key of `gaps_ns` under which it is booked.
     pub cause: String,
+}
+
+/// One edge in a picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EdgeMark {
+    /// Since the start of the recording.
+    pub at_s: f64,
+    /// Band before, an index into the bands of the series.
+    pub from: u8,
+    /// Band after.
+    pub to: u8,
 }
 
 /// A Welch periodogram.

@@ -150,6 +150,7 @@ mod tests {
                     number: 10 * per_second,
                 })
                 .collect(),
+            ..KernelCounts::default()
         }
     }
 

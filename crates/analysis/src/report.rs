@@ -66,10 +66,37 @@ pub struct Series {
     pub signals: Vec<Signal>,
     /// Gaps: how many, how long. `null` where gaps are not known.
     pub gaps: Option<Gaps>,
+    /// What a tripwire noticed beside gaps; not there of other work kernels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tripwire: Option<Tripwire>,
     /// Where the time went.
     pub ledger: Ledger,
     /// What this very recording would have shown.
     pub limits: Limits,
+}
+
+/// Interruptions that left no gap, noticed by a work kernel whose units go on at another pace after one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Tripwire {
+    /// Quanta without a gap that were interrupted.
+    pub interrupted_quanta: u64,
+    /// Quanta without a gap.
+    pub quanta: u64,
+    /// Interruptions a second of such quanta, at least.
+    pub per_second: f64,
+    /// What they are regular at, most significant first.
+    pub periods: Vec<Period>,
+}
+
+/// A frequency of events whose times are known to a quantum.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Period {
+    /// Hertz.
+    pub frequency_hz: f64,
+    /// One standard deviation, with the clock's error.
+    pub uncertainty_hz: f64,
+    /// Chance that events without a period would look so.
+    pub p_value: f64,
 }
 
 /// The clock of a series.
@@ -180,6 +207,8 @@ pub struct Gaps {
     pub longest: Vec<LongGap>,
     /// What they were, the costliest first, at most 64; their `lost_ns` add up to that of all gaps but for rounding.
     pub causes: Vec<Cause>,
+    /// Tasks that are booked together, as `task:others`, because there are so many; 0 where each has its own line.
+    pub other_tasks: u64,
     /// Number and time of gaps by duration, bins of a factor of two from 2^k to 2^(k+1) ns.
     pub histogram: Vec<GapBin>,
 }
@@ -324,6 +353,17 @@ pub enum Certainty {
     Certain,
 }
 
+impl Certainty {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Certainty::Possible => "possible",
+            Certainty::Likely => "likely",
+            Certainty::Certain => "certain",
+        }
+    }
+}
+
 /// A piece of evidence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -334,6 +374,10 @@ pub enum Evidence {
     Numbers(Vec<f64>),
     /// A word.
     Text(String),
+    /// Several things of the same kind, each with numbers by their name.
+    Objects(Vec<BTreeMap<&'static str, f64>>),
+    /// What might have been there and was not: `null`.
+    Nothing,
 }
 
 /// Something that limits what the report can say.

@@ -114,7 +114,7 @@ fn periods<'a>(
                 .hypot(clock_error(found.frequency, context)),
             origin: "unresolved",
             ns_per_event: found.ns_per_event,
-            p_value: found.log_p.exp().max(SMALLEST_P),
+            p_value: p_value(found.log_p),
             harmonics: found.harmonics,
             seen_in: "gaps",
             cause: None,
@@ -142,7 +142,7 @@ pub fn in_residual(
             uncertainty_hz: uncertainty.hypot(clock_error(frequency, context)),
             origin: "unresolved",
             ns_per_event: context.ns(folded.ticks_per_event),
-            p_value: folded.log_p.exp().max(SMALLEST_P),
+            p_value: p_value(folded.log_p),
             harmonics: 1,
             seen_in: "residual",
             cause: None,
@@ -164,7 +164,7 @@ pub fn in_residual(
             uncertainty_hz: uncertainty.hypot(clock_error(frequency, context)),
             origin: "unresolved",
             ns_per_event: amplitude(spectrum, &comb, rate),
-            p_value: comb.log_p.exp().max(SMALLEST_P),
+            p_value: p_value(comb.log_p),
             harmonics: comb.harmonics,
             seen_in: "residual",
             cause: None,
@@ -193,8 +193,14 @@ fn is_harmonic(frequency: f64, known: &Signal, step_hz: f64) -> bool {
     (ratio - ratio.round()).abs() * known.frequency_hz < 2.0 * step_hz && ratio.round() >= 1.0
 }
 
-fn clock_error(frequency: f64, context: &Context) -> f64 {
+/// What the clock's error makes of a frequency's, hertz.
+pub fn clock_error(frequency: f64, context: &Context) -> f64 {
     frequency * context.clock_error_ppm.unwrap_or(0.0) * 1e-6
+}
+
+/// The p-value of this logarithm, as far as one is stated.
+pub fn p_value(log_p: f64) -> f64 {
+    log_p.exp().max(SMALLEST_P)
 }
 
 /// Time lost per period by an impulse train whose teeth have the power seen: each tooth is a sinusoid of amplitude

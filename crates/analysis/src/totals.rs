@@ -3,6 +3,7 @@
 use crate::derive::Derived;
 use crate::detector::Detector;
 use crate::distribution::Distribution;
+use crate::ledger::Measures;
 use bandscope_recording::Chunk;
 
 /// Segments whose extents are kept, for [`crate::events`], which looks at the first seconds only.
@@ -68,6 +69,18 @@ impl Totals {
         }
     }
 
+    /// What the ledger needs of it.
+    pub fn measures(&self) -> Measures {
+        Measures {
+            quanta: self.quanta,
+            units: self.units,
+            wall: self.wall,
+            gaps: self.gaps,
+            gap_ticks: self.gap_ticks,
+            measurement: self.measurement,
+        }
+    }
+
     /// Mean count; 0 without quanta.
     pub fn mean_count(&self) -> f64 {
         self.units as f64 / self.quanta.max(1) as f64
@@ -102,14 +115,17 @@ impl Totals {
 
 /// Sums of a block.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    wall: u128,
-    gap_ticks: u128,
-    measurement: u128,
+pub struct Sums {
+    /// Wall time.
+    pub wall: u128,
+    /// Time in gaps.
+    pub gap_ticks: u128,
+    /// The measurement's own.
+    pub measurement: u128,
 }
 
 /// Wall time, gaps and measurement of a block, each within what the one before leaves.
-fn sums(columns: &Chunk<'_>) -> Sums {
+pub fn sums(columns: &Chunk<'_>) -> Sums {
     let n = columns.len();
     let (start, end) = (&columns.start[..n], &columns.end[..n]);
     let (gaps, own) = (&columns.gap_ticks[..n], &columns.measurement_ticks[..n]);

@@ -9,13 +9,12 @@
 //!
 //! Counts of one mode do not say which follows which, so the quanta are read once more, where there is such a pair.
 
-use crate::bands::Mode;
+use crate::bands::{self, Mode};
 use crate::context::Context;
 use crate::derive::Derived;
 use crate::detector::Detector;
 use crate::histogram::PaceHistogram;
-use crate::levels::{Levels, NO_BAND};
-use crate::{bands, levels};
+use crate::levels::{MAX_BANDS, NO_BAND};
 
 /// Quanta of a mean stay below which the rarer of two modes is not held: between 1, equally spaced, and 2, the most of others.
 const HELD: f64 = 1.75;
@@ -23,9 +22,8 @@ const HELD: f64 = 1.75;
 /// Quanta and stays of each mode.
 #[derive(Clone, Debug)]
 pub struct Turns {
-    levels: Levels,
-    quanta: [u64; levels::MAX_BANDS],
-    stays: [u64; levels::MAX_BANDS],
+    quanta: [u64; MAX_BANDS],
+    stays: [u64; MAX_BANDS],
     last: u8,
 }
 
@@ -35,17 +33,11 @@ impl Turns {
         let near = modes
             .windows(2)
             .any(|pair| are_near(&pair[0], &pair[1], context));
-        near.then(|| Turns {
-            levels: bands::levels(modes),
-            quanta: [0; levels::MAX_BANDS],
-            stays: [0; levels::MAX_BANDS],
+        near.then_some(Turns {
+            quanta: [0; MAX_BANDS],
+            stays: [0; MAX_BANDS],
             last: NO_BAND,
         })
-    }
-
-    /// The bands to look modes up in while counting.
-    pub fn levels(&self) -> Levels {
-        self.levels.clone()
     }
 
     /// `modes` with those that take turns made one.
@@ -96,7 +88,7 @@ impl Detector for Turns {
     }
 
     fn merge(&mut self, later: Turns) {
-        for band in 0..levels::MAX_BANDS {
+        for band in 0..MAX_BANDS {
             self.quanta[band] += later.quanta[band];
             self.stays[band] += later.stays[band];
         }

@@ -9,6 +9,7 @@
 use crate::context::Context;
 use crate::derive::Derived;
 use crate::detector::Detector;
+use crate::order;
 
 /// Length of a block in seconds.
 const BLOCK: f64 = 0.01;
@@ -274,8 +275,7 @@ fn refined(blocks: &[Observed], change: usize, [bad, good]: [f64; 2]) -> f64 {
     BLOCK * (blocks[from].number as f64 + near.map(part).sum::<f64>())
 }
 
+/// 0 of nothing.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
+    order::median(values).unwrap_or(0.0)
 }

@@ -3,6 +3,7 @@
 //! A typed list: one function an origin of doubt. Names that come from the machine are escaped, because a task may call
 //! itself anything.
 
+use crate::gaps::OTHER_TASKS;
 use crate::report::{Report, Series, Warning};
 use bandscope_recording::manifest::{Manifest, State};
 use bandscope_recording::read::ReadWarning;
@@ -245,6 +246,16 @@ fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
                 series.rate_hz
             ),
             Some("Do not trust shares, drift and frequencies; the clock or the rate that was given is wrong."),
+        ));
+    }
+    if let Some(gaps) = series.gaps.as_ref().filter(|gaps| gaps.other_tasks > 0) {
+        warnings.push(warning(
+            "many-tasks",
+            format!(
+                "{what}: {} tasks that took little are booked together, as {OTHER_TASKS}.",
+                gaps.other_tasks
+            ),
+            Some("What starts so many, `perf trace -e sched:sched_process_exec` shows."),
         ));
     }
     if series.units > 0 && series.bands.is_empty() {

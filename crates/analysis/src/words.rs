@@ -1,5 +1,7 @@
 //! Numbers inside sentences: the verdict's, the findings' and the warnings'.
 
+use crate::gaps::OTHER_TASKS;
+
 /// A share with as many digits as keep what is lost visible.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -36,6 +38,7 @@ pub(crate) fn cause(key: &str) -> String {
     match key.split_once(':') {
         Some(("irq", name)) => format!("Interrupts of {name}"),
         Some(("softirq", name)) => format!("Softirqs of kind {name}"),
+        _ if key == OTHER_TASKS => "Many tasks, each of which took little,".to_owned(),
         Some(("task", name)) => format!("The task {name}"),
         Some(("exception", name)) => format!("Exceptions ({name})"),
         _ => match key {
@@ -50,6 +53,12 @@ pub(crate) fn cause(key: &str) -> String {
 /// A rate without digits that say nothing.
 pub(crate) fn rate(hertz: f64) -> String {
     format!("{} Hz", (hertz * 1e3).round() / 1e3)
+}
+
+/// The last part of a path, or all of it.
+pub(crate) fn file_name(path: &str) -> &str {
+    let name = path.trim_end_matches('/').rsplit('/').next();
+    name.filter(|name| !name.is_empty()).unwrap_or(path)
 }
 
 #[cfg(test)]

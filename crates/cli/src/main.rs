@@ -10,6 +10,7 @@ mod commands;
 mod interrupt;
 mod output;
 mod progress;
+mod screen;
 mod values;
 
 use clap::Parser;

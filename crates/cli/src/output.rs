@@ -1,9 +1,10 @@
 //! Where results go: standard output or a file; and how an error ends the program.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use bandscope_view::Options;
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Writes a result to `path`, or to standard output where there is none.
@@ -62,6 +63,47 @@ fn write_file(path: &Path, render: impl FnOnce(&mut dyn Write) -> Result<()>) ->
         .with_context(|| format!("{}: cannot write", path.display()))
 }
 
+/// A file that will keep what is measured: claimed before minutes are spent on measuring it, so that a directory that is not
+/// there, or one that may not be written to, is said at once.
+#[derive(Debug)]
+pub struct Keep(PathBuf);
+
+impl Keep {
+    /// Claims `path`; a device or a pipe is there already and stays.
+    ///
+    /// # Errors
+    /// If a file of that name exists, or cannot be made.
+    pub fn claim(path: &Path) -> Result<Keep> {
+        if std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            return Ok(Keep(path.to_owned()));
+        }
+        match OpenOptions::new().write(true).create_new(true).open(path) {
+            Ok(_) => Ok(Keep(path.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                bail!("{}: exists already; name another --output", path.display())
+            }
+            Err(error) => Err(error).with_context(|| format!("{}: cannot create", path.display())),
+        }
+    }
+
+    /// Writes it, whole.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(self, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+        write(Some(&self.0), render)
+    }
+}
+
+impl Drop for Keep {
+    /// What was claimed and never written is empty, and goes.
+    fn drop(&mut self) {
+        if std::fs::metadata(&self.0).is_ok_and(|there| there.is_file() && there.len() == 0) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+}
+
 /// Says something beside the result, on standard error. Nobody may be listening, which is no error.
 pub fn note(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");
@@ -87,4 +129,18 @@ fn closed_pipe(error: &anyhow::Error) -> bool {
             .downcast_ref::<io::Error>()
             .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     })
+}
+
+/// What suits a terminal, or a pipe.
+pub fn terminal_options(to_terminal: bool) -> Options {
+    let mut options = Options {
+        colour: to_terminal && colour(),
+        ..Options::default()
+    };
+    if let Some((terminal_size::Width(columns), _)) =
+        terminal_size::terminal_size().filter(|_| to_terminal)
+    {
+        options.width = columns.into();
+    }
+    options
 }

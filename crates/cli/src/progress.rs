@@ -1,7 +1,13 @@
 //! Progress on a terminal for what takes over a second; nothing when standard error is piped.
 
+use crate::output::terminal_options;
+use bandscope_view::Options;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::time::Duration;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// Between two pictures of [`Live`]: what they show is computed anew for each.
+const REDRAW: Duration = Duration::from_millis(500);
 
 /// A line that says what goes on.
 #[derive(Debug)]
@@ -26,20 +32,68 @@ impl Progress {
         Progress::bar("measuring", seconds)
     }
 
+    /// Experiments, of which [`Progress::set`] tells the part that is done, 0 to 1.
+    pub fn experiments() -> Progress {
+        Progress::drawn("experimenting {bar:40} {percent}%", 1.0)
+    }
+
     fn bar(what: &str, seconds: f64) -> Progress {
-        let bar = ProgressBar::new((seconds * 1e3) as u64);
-        if let Ok(style) =
-            ProgressStyle::with_template(&format!("{what} {{bar:40}} {{percent}}% of {{msg}}"))
-        {
+        let progress = Progress::drawn(
+            &format!("{what} {{bar:40}} {{percent}}% of {{msg}}"),
+            seconds,
+        );
+        progress.0.set_message(format!("{seconds} s"));
+        progress
+    }
+
+    fn drawn(template: &str, whole: f64) -> Progress {
+        let bar = ProgressBar::new((whole * 1e3) as u64);
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        bar.set_message(format!("{seconds} s"));
         Progress(bar)
     }
 
-    /// So much was measured.
-    pub fn set(&self, seconds: f64) {
-        self.0.set_position((seconds * 1e3) as u64);
+    /// So much was measured, in the unit of the whole.
+    pub fn set(&self, done: f64) {
+        self.0.set_position((done * 1e3) as u64);
+    }
+}
+
+/// Several lines that are drawn again and again while something is measured.
+#[derive(Debug)]
+pub struct Live {
+    progress: Progress,
+    ascii: bool,
+    drawn: Cell<Option<Instant>>,
+}
+
+impl Live {
+    /// Nothing is drawn yet.
+    pub fn new(ascii: bool) -> Live {
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(style);
+        }
+        Live {
+            progress: Progress(bar),
+            ascii,
+            drawn: Cell::default(),
+        }
+    }
+
+    /// Draws what `lines` makes in place of what was drawn before; seldom enough, and only if somebody sees it.
+    pub fn look(&self, lines: impl FnOnce(&Options) -> String) {
+        let bar = &self.progress.0;
+        let soon = (self.drawn.get()).is_some_and(|drawn| drawn.elapsed() < REDRAW);
+        if bar.is_hidden() || soon {
+            return;
+        }
+        self.drawn.set(Some(Instant::now()));
+        let mut options = terminal_options(true);
+        options.ascii = self.ascii;
+        bar.set_message(lines(&options));
+        bar.tick();
     }
 }
 

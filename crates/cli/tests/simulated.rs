@@ -120,6 +120,47 @@ fn exports_go_back_in() {
         &["export", "it.bandscope", "--format", "csv"],
     );
     assert_eq!(csv.lines().count(), 10_001);
+    let gaps = &original["series"][0]["gaps"];
+    let csv = succeed(
+        directory.path(),
+        &[
+            "export",
+            "it.bandscope",
+            "--format",
+            "csv",
+            "--what",
+            "gaps",
+        ],
+    );
+    assert_eq!(
+        csv.lines().count() as u64,
+        1 + gaps["number"].as_u64().unwrap()
+    );
+    let error = refuse(
+        directory.path(),
+        &[
+            "export",
+            "it.bandscope",
+            "--format",
+            "ftq",
+            "--what",
+            "gaps",
+        ],
+    );
+    assert!(error.contains("--what goes with --format csv"), "{error}");
+    let trace = [
+        "export",
+        "it.bandscope",
+        "--format",
+        "perfetto",
+        "--output",
+        "it.pftrace",
+    ];
+    succeed(directory.path(), &trace);
+    let bytes = std::fs::read(directory.path().join("it.pftrace")).unwrap();
+    // At least a begin and an end for each gap, and a point for each quantum.
+    assert!(bytes.len() as u64 > 20 * (10_000 + 2 * gaps["number"].as_u64().unwrap()));
+    assert!(bytes.starts_with(&[0x0a]), "the first packet");
 }
 
 #[test]
@@ -151,6 +192,7 @@ fn every_format_is_drawn() {
     record(directory.path(), "tick+flips+tasks", &["--duration", "1s"]);
     for (format, beginning) in [
         ("svg", &b"<svg"[..]),
+        ("html", &b"<!DOCTYPE html>"[..]),
         ("png", b"\x89PNG"),
         ("json", b"{"),
         ("text", b""),
@@ -231,4 +273,83 @@ fn the_published_rows_have_the_published_paces() {
         near(&aligned, 1e5 / 4174.0) && near(&aligned, 1e5 / 780.0),
         "{aligned:?}"
     );
+}
+
+#[test]
+fn views_of_a_stretch_are_drawn_by_themselves() {
+    let directory = tempfile::tempdir().unwrap();
+    record(
+        directory.path(),
+        "flips:period=2.00001ms+tick:hz=100,cost=30us",
+        &["--duration", "2s", "--rate", "10kHz"],
+    );
+    let svg = |more: &[&str]| {
+        let arguments = [&["report", "it.bandscope", "--format", "svg"], more].concat();
+        succeed(directory.path(), &arguments)
+    };
+    let whole = svg(&[]);
+    let height = |svg: &str| {
+        let after = svg.split_once("height=\"").unwrap().1;
+        after.split_once('"').unwrap().0.parse::<f64>().unwrap()
+    };
+    for (view, wanted) in [
+        ("series", "drawn: the longest"),
+        ("density", "quanta per cell"),
+        ("histogram", "quanta by pace"),
+        ("gaps", "per second"),
+        ("spectrum", "time lost"),
+        ("fold", "the period of"),
+        ("fold:250Hz", "Folded at 250"),
+    ] {
+        let svg = svg(&["--view", view]);
+        assert!(svg.contains(wanted), "{view}: {wanted}\n{svg}");
+        assert!(height(&svg) < height(&whole), "{view}");
+    }
+    let both = svg(&[
+        "--view",
+        "gaps,histogram",
+        "--height",
+        "300",
+        "--theme",
+        "dark",
+    ]);
+    assert!(height(&both) > 600.0 && both.contains("#14181d"), "{both}");
+    // 40 of 200 gaps; the axis is that of the whole run.
+    let stretch = svg(&["--view", "gaps", "--from", "500ms", "--to", "900ms"]);
+    assert!(
+        stretch.contains(">40 gaps, 100") && stretch.contains(">800<"),
+        "{stretch}"
+    );
+    for (more, wanted) in [
+        (&["--view", "gaps:1ms"][..], "only fold has a period"),
+        (&["--view", "nothing"], "expected series, density"),
+        (&["--view", "fold:0"], "expected a period"),
+        (&["--from", "3s"], "no quantum begins"),
+        (&["--from", "2s", "--to", "1s"], "a later one"),
+        (&["--format", "text", "--view", "gaps"], "png or svg"),
+        (&["--height", "1"], "60..=4000"),
+    ] {
+        let arguments = match more.contains(&"--format") {
+            true => [&["report", "it.bandscope"], more].concat(),
+            false => [&["report", "it.bandscope", "--format", "svg"], more].concat(),
+        };
+        let error = refuse(directory.path(), &arguments);
+        assert!(error.contains(wanted), "{more:?}: {error}");
+    }
+}
+
+#[test]
+fn there_is_nothing_to_fold_a_quiet_machine_at() {
+    let directory = tempfile::tempdir().unwrap();
+    record(directory.path(), "quiet", &["--duration", "1s"]);
+    let fold = [
+        "report",
+        "it.bandscope",
+        "--format",
+        "svg",
+        "--view",
+        "fold",
+    ];
+    let error = refuse(directory.path(), &fold);
+    assert!(error.contains("name a period"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Checks a request against this machine. Every refusal says what is wrong and what would do.
 
 use crate::facts;
-use crate::kernels;
+use crate::kernels::{self, Role};
 use crate::pin;
 use bandscope_recording::manifest::Kernel;
 use bandscope_recording::manifest::TICKS_PER_NS;
@@ -11,6 +11,8 @@ use bandscope_sampler::{MachineError, Request, check_quantum};
 
 /// A quantum holds at least so many units: with fewer, its length is that of its units.
 const LEAST_UNITS: f64 = 20.0;
+/// The same of a tripwire, so that the time of an interruption is known to half a quantum.
+const LEAST_TRIPWIRES: f64 = 2.0;
 /// The longest run, a year, and the most quanta, so that no count overflows.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 const MOST_SAMPLES: u64 = 1 << 48;
@@ -115,12 +117,13 @@ pub fn check_rates(
     let ticks_per_s = ticks_per_ns * 1e9;
     let slowest = ticks_per_s / MAX_QUANTUM_TICKS;
     for kernel in kernels {
-        let fastest = ticks_per_s / (LEAST_UNITS * unit_ticks(kernel, ticks_per_ns));
+        let least = least_units(&kernel.name);
+        let fastest = ticks_per_s / (least * unit_ticks(kernel, ticks_per_ns));
         for &rate in &request.rates_hz {
             if rate > fastest {
                 return refuse(format!(
                     "rate {rate} Hz with work kernel {}: expected {slowest:.3} Hz (a quantum of 2^31 \
-                     ticks) to {fastest:.0} Hz ({LEAST_UNITS} units in a quantum) on this machine",
+                     ticks) to {fastest:.0} Hz ({least} units in a quantum) on this machine",
                     kernel.name
                 ));
             }
@@ -128,6 +131,14 @@ pub fn check_rates(
         }
     }
     Ok(())
+}
+
+/// Units that a quantum must hold. A tripwire's are long, and whether one was interrupted shows in few of them as well.
+fn least_units(kernel: &str) -> f64 {
+    match kernels::check(kernel).map(|info| info.role) {
+        Ok(Role::Tripwire { .. }) => LEAST_TRIPWIRES,
+        _ => LEAST_UNITS,
+    }
 }
 
 /// Best pace, or what the gap threshold says of it where no undisturbed stretch was seen.

@@ -64,32 +64,49 @@ fn best(shares: &[(u32, f64)]) -> Option<u32> {
 
 /// Share of the time that is spent in gaps on `cpu`; 1 where a thread cannot run there.
 fn time_away(cpu: u32, nanoseconds: u64, ticks_per_ns: f64) -> f64 {
+    look(cpu, nanoseconds, ticks_per_ns).map_or(1.0, |look| look.share)
+}
+
+/// What a CPU was like for a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Moment {
+    /// Share of the time in gaps of a microsecond and more.
+    pub share: f64,
+    /// Gaps in a second.
+    pub per_second: f64,
+}
+
+/// Watches `cpu` for so long; `None` where a thread cannot run there.
+pub(crate) fn look(cpu: u32, nanoseconds: u64, ticks_per_ns: f64) -> Option<Moment> {
     std::thread::spawn(move || {
         pin::pin(&[cpu]).ok()?;
         Some(watch(nanoseconds, ticks_per_ns))
     })
     .join()
-    .ok()
-    .flatten()
-    .unwrap_or(1.0)
+    .ok()?
 }
 
-fn watch(nanoseconds: u64, ticks_per_ns: f64) -> f64 {
+fn watch(nanoseconds: u64, ticks_per_ns: f64) -> Moment {
     let length = (nanoseconds as f64 * ticks_per_ns) as u64;
     let threshold = (GAP_NS * ticks_per_ns) as u64;
     // The first call of a process may fault its pages in.
     let _ = clock_gettime(ClockId::MonotonicRaw);
     let start = Ordered.now_ordered();
-    let (mut last, mut away) = (start, 0);
+    let (mut last, mut away, mut gaps) = (start, 0, 0u64);
     while last.wrapping_sub(start) < length {
         let now = Plain.now();
         let distance = now.wrapping_sub(last);
         if distance > threshold {
             away += distance;
+            gaps += 1;
         }
         last = now;
     }
-    away as f64 / last.wrapping_sub(start).max(1) as f64
+    let ticks = last.wrapping_sub(start).max(1) as f64;
+    Moment {
+        share: away as f64 / ticks,
+        per_second: gaps as f64 * ticks_per_ns * 1e9 / ticks,
+    }
 }
 
 #[cfg(test)]

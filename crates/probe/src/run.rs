@@ -6,7 +6,7 @@
 use crate::calibration::Calibration;
 use crate::clock;
 use crate::consumer::Consumer;
-use crate::facts::Counts;
+use crate::facts::{self, Counts, SystemManagement};
 use crate::measuring_thread::{self, Plan};
 use crate::memory;
 use crate::pin;
@@ -48,6 +48,8 @@ pub struct Setup<'a> {
     pub stop: &'a AtomicBool,
     /// Kernel events to record.
     pub events: Option<EventsSetup<'a>>,
+    /// Counts of what firmware does, to be read before and after.
+    pub system_management: Option<&'a SystemManagement>,
 }
 
 /// Which kernel events are recorded.
@@ -147,6 +149,7 @@ pub fn run<'p>(
             halt.store(true, Ordering::Relaxed);
         }
         let counts = Counts::read(setup.cpus);
+        let firmware = setup.system_management.map(SystemManagement::read);
         let start = clock::ticks().wrapping_add(setup.delay_ticks);
         // 0 means that it is not known yet.
         go.store(start.max(1), Ordering::Release);
@@ -164,7 +167,10 @@ pub fn run<'p>(
             );
         }
         let (accounts, died) = join(threads);
-        let counts = counts.grown(&Counts::read(setup.cpus));
+        let mut counts = counts.grown(&Counts::read(setup.cpus));
+        if let (Some(before), Some(count)) = (firmware, setup.system_management) {
+            facts::book_system_management(&before, &count.read(), &mut counts);
+        }
         let not_consumed = drain_the_rest(&mut consumers, &mut failed, consume);
         let ticks_per_ns = setup.events.map_or(1.0, |events| events.ticks_per_ns);
         let events = events.map(|trace| {

@@ -46,14 +46,18 @@ impl SelfTest {
         let info = K::INFO;
         let first = shortest_unit::<C, K>(&mut clock);
         let threshold = info.gap_threshold(first, self.ticks_per_ns);
-        let best = best_pace::<C, K>(&mut clock, threshold, self.ticks_per_ns);
+        // A tripwire's pace changes with every interruption, in either direction: what most units take is what it takes when left
+        // alone, and neither short stretches nor placements would show more than who interrupted them.
+        let is_tripwire = matches!(info.role, Role::Tripwire { .. });
+        let best = match is_tripwire {
+            true => Some(first),
+            false => best_pace::<C, K>(&mut clock, threshold, self.ticks_per_ns),
+        };
         let unit = best.unwrap_or(first);
+        let full = self.full && !is_tripwire;
         let gap_threshold_ticks = info.gap_threshold(unit, self.ticks_per_ns);
-        let spread = self
-            .full
-            .then(|| placement_spread::<K>(unit, self.ticks_per_ns));
-        let boundary = self
-            .full
+        let spread = full.then(|| placement_spread::<K>(unit, self.ticks_per_ns));
+        let boundary = full
             .then(|| boundary::costs::<C, K>(clock, unit * 40.0, 800, gap_threshold_ticks))
             .flatten();
         Kernel {
@@ -69,6 +73,10 @@ impl SelfTest {
             fractions: info.fractions.to_vec(),
             registers_only: info.role == Role::Probe,
             throughput: info.role == Role::Throughput,
+            pace_after_interruption: match info.role {
+                Role::Tripwire { rest } => Some(rest),
+                _ => None,
+            },
         }
     }
 }
@@ -84,7 +92,7 @@ impl Visitor for SelfTest {
     }
 }
 
-/// The shortest of some units, in ticks.
+/// The shortest of some units, of a tripwire the median, in ticks.
 fn shortest_unit<C: Clock, K: NativeKernel>(clock: &mut C) -> f64 {
     let mut kernel = K::default();
     let mut last = clock.now_ordered();
@@ -96,8 +104,12 @@ fn shortest_unit<C: Clock, K: NativeKernel>(clock: &mut C) -> f64 {
         last = now;
     }
     durations.sort_unstable();
-    // Not the very shortest: plain reads may come early once.
-    durations[FIRST_UNITS / 100].max(1) as f64
+    let index = match K::INFO.role {
+        Role::Tripwire { .. } => FIRST_UNITS / 2,
+        // Not the very shortest: plain reads may come early once.
+        _ => FIRST_UNITS / 100,
+    };
+    durations[index].max(1) as f64
 }
 
 /// Best pace of the real loop over short quanta without a gap, in ticks per unit.

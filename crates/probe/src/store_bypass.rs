@@ -31,6 +31,11 @@ pub fn state() -> Option<u32> {
     u32::try_from(state).ok()
 }
 
+/// Whether the calling thread's loads may run ahead, as far as the kernel tells.
+pub fn allowed() -> bool {
+    state().is_none_or(|state| state & DISABLE as u32 == 0)
+}
+
 /// Why the calling thread may not set it, in one line.
 ///
 /// # Errors
@@ -116,7 +121,7 @@ mod tests {
             }
             for allowed in [false, true, false] {
                 set(allowed).unwrap();
-                assert_eq!(state().map(|state| state & 4 == 0), Some(allowed));
+                assert_eq!(super::allowed(), allowed);
             }
         });
         thread.join().unwrap();

@@ -2,6 +2,7 @@
 
 use crate::calibration::Calibration;
 use crate::counters::{self, Choice as Chosen};
+use crate::facts::SystemManagement;
 use crate::measuring_thread::{Plan, PlannedSeries};
 use crate::preparation::{self, Findings};
 use crate::run::{self, EventsSetup, Setup, Summary};
@@ -43,6 +44,8 @@ struct Prepared {
     allowed: Vec<u32>,
     /// Kernel events, where they are to be recorded.
     events: Option<(Catalogue, Trace)>,
+    /// Counts of what firmware did, where they can be read. Nothing happens on a CPU whose count is open until it is read.
+    system_management: Option<SystemManagement>,
 }
 
 impl ThisMachine {
@@ -69,6 +72,8 @@ impl Machine for ThisMachine {
             return Err(MachineError::Refused(no_counters(&findings.counters)));
         }
         let events = account::begin(request, &cpus, &findings)?;
+        let system_management = SystemManagement::open(&cpus);
+        let not_counted = system_management.as_ref().err().cloned();
         let (origin, origin_unix_ns) = (clock::ticks(), unix_ns());
         let prepared = Prepared {
             calibration: findings.calibration.clone(),
@@ -78,9 +83,11 @@ impl Machine for ThisMachine {
             preemption_known: findings.preemption.is_ok(),
             allowed,
             events: events.0,
+            system_management: system_management.ok(),
         };
         let mut manifest = manifest_of(request, &cpus, findings, &prepared);
         manifest.missing.extend(account::missing(&events.1));
+        manifest.missing.extend(not_counted);
         manifest.events = events.1;
         self.prepared = Some(prepared);
         Ok(manifest)
@@ -111,6 +118,7 @@ impl Machine for ThisMachine {
                 required: request.trace == Choice::On,
                 ticks_per_ns: manifest.clock.ticks_per_ns,
             }),
+            system_management: prepared.system_management.as_ref(),
         };
         let plan = Plan {
             series: planned_series(request, manifest, &prepared.counters),

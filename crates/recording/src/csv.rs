@@ -1,15 +1,18 @@
-//! Quanta, or kernel events, as comma-separated values, for spreadsheets and scripts that read no Parquet.
+//! Quanta, or kernel events, as comma-separated values (RFC 4180, lines that end with a line feed), for spreadsheets and scripts that read no
+//! Parquet. What gaps were takes the analysis to say: `view` writes those.
 
-use crate::export::{Output, nanoseconds};
+use crate::export::Output;
+pub use crate::export::nanoseconds;
 use crate::{Error, Series, Source};
 use std::io::Write;
 
 /// The first line.
-const HEADER: &str = "rate_hz,kernel,start_ns,end_ns,count,gaps,gap_ns,measurement_ns,cpu,segment";
+const HEADER: &str = "rate_hz,kernel,start_ns,end_ns,count,gaps,gap_ns,measurement_ns,cpu,segment,pace_ns_per_unit,series_cpu";
 
 /// Writes the quanta of some series of `source`, one series after the other, one quantum a line under a
 /// line of names. Times are whole nanoseconds since the recording's origin, rounded; the Parquet files
-/// hold the exact ticks.
+/// hold the exact ticks. `cpu` is where a quantum ended and `series_cpu` the CPU that was to be measured, empty where it is not known; so is
+/// the pace of a quantum that the CPU was away for.
 ///
 /// # Errors
 /// If the source cannot be read or the output not be written.
@@ -34,11 +37,12 @@ fn write_series(
     let series = &source.series()[index];
     // Names of work kernels are checked when a recording is opened: they hold no comma.
     let prefix = format!("{},{}", series.rate_hz, series.kernel);
+    let suffix = cpu(series);
     source.replay_quanta(index, &mut |chunk| {
         for row in 0..chunk.len() {
             let quantum = chunk.get(row);
             output.print(format_args!(
-                "{prefix},{},{},{},{},{},{},{},{}\n",
+                "{prefix},{},{},{},{},{},{},{},{},{},{suffix}\n",
                 nanoseconds(clock, quantum.start),
                 nanoseconds(clock, quantum.end),
                 quantum.count,
@@ -47,6 +51,9 @@ fn write_series(
                 nanoseconds(clock, quantum.measurement_ticks),
                 quantum.cpu,
                 quantum.segment,
+                quantum
+                    .pace()
+                    .map_or(String::new(), |pace| format!("{:.6}", clock.ns(pace))),
             ));
         }
     })
@@ -75,27 +82,37 @@ pub fn write_events_csv(
     let mut written = Vec::new();
     for &index in series {
         // Series of one CPU in one recording share its events; of two recordings each has its own.
-        let Series { cpu, origin, .. } = &source.series()[index];
-        if written.contains(&(cpu, origin)) {
+        let series = &source.series()[index];
+        if written.contains(&(series.cpu, &series.origin)) {
             continue;
         }
-        written.push((cpu, origin));
-        let cpu = cpu.map_or(String::new(), |cpu| cpu.to_string());
+        written.push((series.cpu, &series.origin));
+        let cpu = cpu(series);
         let (mut stream, mut events) = (source.events(index)?, Vec::new());
         while stream.next(&mut events)? {
             for event in &events {
                 output.print(format_args!(
-                    "{cpu},{},{},{},{},\"{}\"\n",
+                    "{cpu},{},{},{},{},{}\n",
                     nanoseconds(clock, event.start),
                     nanoseconds(clock, event.end()),
                     event.kind.name(),
                     event.number,
-                    event.name.replace('"', "\"\"")
+                    quoted(&event.name)
                 ));
             }
         }
     }
     output.finish()
+}
+
+/// The CPU of a series; empty where it is not known.
+pub fn cpu(series: &Series) -> String {
+    series.cpu.map_or(String::new(), |cpu| cpu.to_string())
+}
+
+/// A text as a field: in quotation marks, those inside doubled.
+pub fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
 }
 
 #[cfg(test)]
@@ -146,7 +163,7 @@ mod tests {
         let text = String::from_utf8(written).unwrap();
         assert_eq!(
             text,
-            format!("{HEADER}\n10000,mulss80,100,202,7,1,26,2,2,4\n")
+            format!("{HEADER}\n10000,mulss80,100,202,7,1,26,2,2,4,12.416667,2\n")
         );
     }
 

@@ -39,7 +39,7 @@ impl<W: Write> Output<W> {
 }
 
 /// `ticks` in whole nanoseconds, rounded. A clock of nanoseconds keeps all its digits.
-pub(crate) fn nanoseconds(clock: &Clock, ticks: u64) -> u64 {
+pub fn nanoseconds(clock: &Clock, ticks: u64) -> u64 {
     if clock.ticks_per_ns == 1.0 {
         ticks
     } else {

@@ -2,24 +2,24 @@
 //!
 //! The types are in [`crate::manifest`]; this file knows the versions rule and the file system.
 
+use crate::document::{self, Document};
 use crate::gaps::MAX_COUNTERS;
 use crate::layout::MANIFEST_FILE;
 use crate::manifest::{SCHEMA, TICKS_PER_NS};
-use crate::text::quoted;
 use crate::{Error, Manifest};
-use serde::Deserialize;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
-/// The largest `recording.json` that is read, in bytes. One of a day's run on 1,000 CPUs has about 1 MiB.
-const MAX_BYTES: u64 = 16 << 20;
+const DOCUMENT: Document = Document {
+    schema: SCHEMA,
+    // One of a day's run on 1,000 CPUs has about 1 MiB.
+    max_bytes: MAX_BYTES,
+    holds: "the settings and facts of a run, some KiB",
+};
 
-/// What every version of the schema has.
-#[derive(Deserialize)]
-struct Version {
-    schema: String,
-}
+/// The largest `recording.json` that is read, in bytes.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Writes the manifest of the recording in `directory`: to a file of another name first, which then takes
 /// the place of the old one, so that there is a whole manifest at any moment.
@@ -87,33 +87,9 @@ pub(crate) fn read(directory: &Path) -> Result<Manifest, Error> {
 /// # Errors
 /// If it is not JSON, of another major version, or holds values that nothing can be computed from.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<Manifest, Error> {
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(Error::File {
-            path: path.into(),
-            found: format!("more than {} MiB", MAX_BYTES >> 20),
-            expected: "the settings and facts of a run, some KiB".into(),
-        });
-    }
-    let version: Version = from_json(path, bytes)?;
-    if version.schema != SCHEMA {
-        return Err(Error::File {
-            path: path.into(),
-            found: format!("schema {}", quoted(version.schema.as_bytes())),
-            expected: format!("\"{SCHEMA}\"; read it with the version of bandscope that wrote it"),
-        });
-    }
-    let manifest: Manifest = from_json(path, bytes)?;
+    let manifest: Manifest = document::parse(path, bytes, &DOCUMENT)?;
     check(path, &manifest)?;
     Ok(manifest)
-}
-
-fn from_json<'a, T: Deserialize<'a>>(path: &Path, bytes: &'a [u8]) -> Result<T, Error> {
-    serde_json::from_slice(bytes).map_err(|error| Error::Row {
-        path: path.into(),
-        row: error.line() as u64,
-        found: quoted(error.to_string().as_bytes()),
-        expected: format!("JSON of schema {SCHEMA}"),
-    })
 }
 
 /// Refuses what would end in a division by zero or an index out of range later on.

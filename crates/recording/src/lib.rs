@@ -9,19 +9,27 @@
 //! * [`source`]: how an analysis reads a recording, wherever it lies;
 //! * [`mod@write`] and [`read`]: the recording on disk, a directory of Parquet files;
 //! * [`dat`]: files of the original FTQ, in and out; [`csv`]: out;
+//! * [`counter_files`]: counters of runs that other tools wrote: `perf stat`, tables, hyperfine;
 //! * [`disturbances`]: logs of injected disturbances, in and out, the truth to hold a recording against;
+//! * [`experiments`]: what the lab measured;
+//! * [`runs`]: runs of somebody's command, one process each;
+//! * [`histogram`]: how often fixed work took how long, measured or published;
 //! * [`inputs`]: whatever the user names, as series of one machine.
 #![forbid(unsafe_code)]
 
 mod checksum;
 mod columns;
+pub mod counter_files;
 pub mod csv;
 pub mod dat;
 pub mod disturbances;
+mod document;
 pub mod error;
 pub mod events;
+pub mod experiments;
 mod export;
 pub mod gaps;
+pub mod histogram;
 pub mod inputs;
 pub mod json;
 mod layout;
@@ -29,8 +37,10 @@ pub mod manifest;
 mod order;
 pub mod quanta;
 pub mod read;
+pub mod runs;
 pub mod source;
 pub mod text;
+pub mod window;
 pub mod write;
 
 pub use error::Error;
@@ -39,4 +49,5 @@ pub use gaps::{Gap, GapKind};
 pub use manifest::Manifest;
 pub use quanta::{Chunk, Quanta, Quantum};
 pub use source::{Series, Source};
+pub use window::Window;
 pub use write::Writer;

@@ -62,6 +62,20 @@ pub struct Manifest {
     pub parts: Vec<Parts>,
 }
 
+impl Machine {
+    /// The hypervisor that the CPU tells of; `None` on bare metal, and where it is not known.
+    pub fn known_hypervisor(&self) -> Option<&str> {
+        self.hypervisor.as_deref().filter(|name| *name != "none")
+    }
+}
+
+impl Manifest {
+    /// The work kernel of that name, where it was described.
+    pub fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+}
+
 /// The parts of one directory of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -204,6 +218,9 @@ pub struct Kernel {
     pub registers_only: bool,
     /// Whether it fills the core with independent operations on registers: what shares the core slows it, and leaves a chain alone.
     pub throughput: bool,
+    /// Of a tripwire: time of an operation in the rest of a unit that was interrupted, over that before; below 1 where it goes faster. `None` of
+    /// other work kernels.
+    pub pace_after_interruption: Option<f64>,
 }
 
 /// A counter that was believed and read.

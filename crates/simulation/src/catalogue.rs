@@ -12,9 +12,12 @@ use crate::disturbances::jumps::{Jumping, Jumps};
 use crate::disturbances::paces::{Flips, Noise, States};
 use crate::disturbances::random::Times;
 use crate::disturbances::reactions::{Helps, Interrupted, Phase, WarmUp};
+use crate::events::Told;
+use crate::kernels::Feels;
 use crate::parameters::{
     JITTER, MEMORY, POISSON, Parameter, Values, hz, is_on, ratio, share, span, time, within,
 };
+use bandscope_recording::EventKind;
 use fastrand::Rng;
 
 /// Makes a disturbance.
@@ -35,6 +38,44 @@ pub struct Entry {
     pub(crate) settings: fn(&Values, &mut Settings),
     /// What it does from time to time.
     pub(crate) disturbance: Option<Build>,
+    /// Whose doing it is.
+    pub(crate) by: By,
+}
+
+/// Whose doing a scenario is: what the kernel tells of it follows from that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The core itself, or the benchmark.
+    Core,
+    /// The kernel's timer.
+    Timer,
+    /// A device.
+    Device,
+    /// Other tasks.
+    Task,
+    /// Whatever runs beneath this kernel, which knows nothing of it.
+    Host,
+    /// A thread on the core's other hardware thread, which the machine then says that there is: what fills the core feels it.
+    Sibling,
+}
+
+impl By {
+    /// What the kernel tells of the absences of part number `part` of a scenario.
+    pub(crate) fn told(self, part: usize) -> Option<Told> {
+        let part = part as u32;
+        let (kind, number, name) = match self {
+            // The vector of Linux on x86.
+            By::Timer => (EventKind::Vector, 236, "local_timer"),
+            By::Device => (EventKind::Interrupt, 24 + part, "device"),
+            By::Task => (EventKind::Task, 1000 + part, "other"),
+            By::Core | By::Host | By::Sibling => return None,
+        };
+        Some(Told {
+            kind,
+            number,
+            name: name.into(),
+        })
+    }
 }
 
 /// What a scenario sets once and for all.
@@ -99,6 +140,7 @@ pub const CATALOGUE: &[Entry] = &[
         parameters: &[],
         settings: nothing,
         disturbance: None,
+        by: By::Core,
     },
     Entry {
         name: "tick",
@@ -119,6 +161,7 @@ pub const CATALOGUE: &[Entry] = &[
                 cost: v["cost"] * setup.scale,
             })
         }),
+        by: By::Timer,
     },
     Entry {
         name: "tasks",
@@ -134,6 +177,7 @@ pub const CATALOGUE: &[Entry] = &[
                 random: setup.random.clone(),
             })
         }),
+        by: By::Task,
     },
     several_cpus::HOST_STEAL,
     several_cpus::CORE_COUPLING,
@@ -159,6 +203,7 @@ pub const CATALOGUE: &[Entry] = &[
                 number: 0,
             })
         }),
+        by: By::Core,
     },
     Entry {
         name: "states",
@@ -167,6 +212,7 @@ pub const CATALOGUE: &[Entry] = &[
         parameters: &[ratio("ratio", 5.35), span("dwell", 1.5), MEMORY],
         settings: nothing,
         disturbance: Some(|v, setup| states(v, setup, vec![1.0, v["ratio"]], 0.0)),
+        by: By::Core,
     },
     Entry {
         name: "neighbour",
@@ -175,6 +221,7 @@ pub const CATALOGUE: &[Entry] = &[
         parameters: &[ratio("ratio", 1.35), span("dwell", 50e-3)],
         settings: nothing,
         disturbance: Some(|v, setup| states(v, setup, vec![1.0, v["ratio"]], 0.0)),
+        by: By::Sibling,
     },
     Entry {
         name: "mixture",
@@ -193,6 +240,7 @@ pub const CATALOGUE: &[Entry] = &[
             let middle = 1.0 + v["fraction"] * (v["ratio"] - 1.0);
             states(v, setup, vec![1.0, v["ratio"], middle], v["shortest"])
         }),
+        by: By::Core,
     },
     Entry {
         name: "frequency",
@@ -211,6 +259,7 @@ pub const CATALOGUE: &[Entry] = &[
             let factors = steps.map(|step| f64::from(top) / f64::from(step));
             states(v, setup, factors.collect(), 0.0)
         }),
+        by: By::Core,
     },
     Entry {
         name: "alternate",
@@ -227,6 +276,7 @@ pub const CATALOGUE: &[Entry] = &[
                 ratio: v["ratio"],
             })
         }),
+        by: By::Core,
     },
     Entry {
         name: "noise",
@@ -242,6 +292,7 @@ pub const CATALOGUE: &[Entry] = &[
                 random: setup.random.clone(),
             })
         }),
+        by: By::Core,
     },
     Entry {
         name: "reads",
@@ -250,6 +301,7 @@ pub const CATALOGUE: &[Entry] = &[
         parameters: &[within("sigma", 5e-9, 0.0, 1e-6, "s")],
         settings: |v, settings| settings.read_wobble_s = v["sigma"],
         disturbance: None,
+        by: By::Core,
     },
     Entry {
         name: "helps",
@@ -278,6 +330,7 @@ pub const CATALOGUE: &[Entry] = &[
                 random,
             ))
         }),
+        by: By::Device,
     },
     Entry {
         name: "interrupted",
@@ -300,6 +353,7 @@ pub const CATALOGUE: &[Entry] = &[
                 begins: None,
             })
         }),
+        by: By::Device,
     },
     Entry {
         name: "warmup",
@@ -323,6 +377,7 @@ pub const CATALOGUE: &[Entry] = &[
                 phase: Phase::Cold,
             })
         }),
+        by: By::Task,
     },
     Entry {
         name: "jump",
@@ -345,6 +400,7 @@ pub const CATALOGUE: &[Entry] = &[
                 random,
             })
         }),
+        by: By::Core,
     },
     Entry {
         name: "pages",
@@ -361,6 +417,7 @@ pub const CATALOGUE: &[Entry] = &[
                 cost: v["cost"] * setup.scale,
             })
         }),
+        by: By::Core,
     },
     Entry {
         name: "drift",
@@ -372,6 +429,7 @@ pub const CATALOGUE: &[Entry] = &[
             settings.prints_true_time |= is_on(v, "printed");
         },
         disturbance: None,
+        by: By::Core,
     },
     Entry {
         name: "truncation",
@@ -380,6 +438,7 @@ pub const CATALOGUE: &[Entry] = &[
         parameters: &[],
         settings: |_, settings| settings.truncates = true,
         disturbance: None,
+        by: By::Core,
     },
     Entry {
         name: "clock",
@@ -388,6 +447,7 @@ pub const CATALOGUE: &[Entry] = &[
         parameters: &[within("ghz", 2.0, 0.05, 20.0, "")],
         settings: |v, settings| settings.ticks_per_ns = v["ghz"],
         disturbance: None,
+        by: By::Core,
     },
     Entry {
         name: "unit",
@@ -396,6 +456,7 @@ pub const CATALOGUE: &[Entry] = &[
         parameters: &[ratio("ratio", 1.0)],
         settings: |v, settings| settings.unit_ratio = v["ratio"],
         disturbance: None,
+        by: By::Core,
     },
 ];
 
@@ -433,6 +494,14 @@ pub fn names() -> String {
 }
 
 impl Entry {
+    /// The only work kernels whose pace it changes, where it does not change that of all.
+    pub(crate) fn only(&self, values: &Values) -> Option<Feels> {
+        match self.by {
+            By::Sibling => Some(Feels::Throughput),
+            _ => is_on(values, MEMORY.name).then_some(Feels::Memory),
+        }
+    }
+
     /// All parameters, for messages.
     pub fn parameter_names(&self) -> String {
         let names = self.parameters.iter().map(|p| p.name).chain(["seed"]);

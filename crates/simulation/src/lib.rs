@@ -9,6 +9,7 @@
 //! * [`disturbances`]: what they do to a machine;
 //! * [`world`]: the machine's time, work rate and disturbances; [`kernels`]: its work kernels;
 //! * [`machine`]: the run of many segments, as `sampler::Machine`;
+//! * [`RealTime`]: the same at the pace of the clock on the wall;
 //! * [`synthesise`](synthesise()): a scenario in, a recording in memory and its truth out;
 //! * [`truth`]: what really happened, [`document`]: that as JSON; [`presets`]: published scenes.
 #![forbid(unsafe_code)]
@@ -16,10 +17,12 @@
 pub mod catalogue;
 pub mod disturbances;
 pub mod document;
+mod events;
 pub mod kernels;
 pub mod machine;
 pub mod parameters;
 pub mod presets;
+mod real_time;
 pub mod scenario;
 mod sink;
 mod synthesise;
@@ -28,6 +31,7 @@ mod wobble;
 pub mod world;
 
 pub use machine::{SimulatedMachine, request};
+pub use real_time::RealTime;
 pub use scenario::{Scenario, ScenarioError};
 pub use synthesise::{synthesise, synthesise_until};
 pub use truth::Truth;

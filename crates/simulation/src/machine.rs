@@ -3,12 +3,13 @@
 //! CPUs are simulated one after the other and are independent of each other. Simulated time passes as
 //! fast as it can be computed.
 
+use crate::events::TIME_ERROR_TICKS;
 use crate::kernels::{feels, kernel};
 use crate::scenario::Scenario;
 use crate::sink::{EXHAUSTED, SimulatedSink};
 use crate::truth::{Truth, quantum_ticks};
 use crate::world::{Unit, World};
-use bandscope_recording::manifest::{Clock, SCHEMA, State};
+use bandscope_recording::manifest::{Clock, Events, EventsState, MeasuringThread, SCHEMA, State};
 use bandscope_recording::{Manifest, manifest};
 use bandscope_sampler::machine::{Choice, Consumed, Length, StoreBypass};
 use bandscope_sampler::{
@@ -76,11 +77,6 @@ impl Machine for SimulatedMachine {
         } else {
             request.cpus.clone()
         };
-        if request.trace == Choice::On {
-            return Err(MachineError::Request(
-                "the simulated machine has no kernel whose events could be recorded: leave --trace on away".to_owned(),
-            ));
-        }
         if request.store_bypass != StoreBypass::Leave {
             return Err(MachineError::Request(
                 "the simulated machine has no such setting as speculative store bypass: `flips:memory=1` changes the pace of work kernels that go through memory".to_owned(),
@@ -99,6 +95,8 @@ impl Machine for SimulatedMachine {
             .kernels
             .iter()
             .map(|name| kernel(name, settings.ticks_per_ns, settings.unit_ratio));
+        let wobble_ticks = settings.read_wobble_s * 1e9 * settings.ticks_per_ns;
+        let events = events(request, &cpus, wobble_ticks);
         Ok(Manifest {
             schema: SCHEMA.into(),
             clock,
@@ -108,7 +106,7 @@ impl Machine for SimulatedMachine {
                 architecture: Some("simulated".into()),
                 // The other thread of each core is beyond the CPUs that can be measured.
                 smt_siblings: (cpus.iter())
-                    .filter(|_| self.scenario.has("neighbour"))
+                    .filter(|_| self.scenario.has_siblings())
                     .map(|&cpu| (cpu, format!("{cpu},{}", cpu + CPUS)))
                     .collect(),
                 ..manifest::Machine::default()
@@ -126,6 +124,7 @@ impl Machine for SimulatedMachine {
                 trace: request.trace.name().into(),
                 store_bypass: request.store_bypass.name().into(),
             },
+            events,
             ..Manifest::default()
         })
     }
@@ -205,6 +204,9 @@ impl SimulatedMachine {
             let ticks = settings.read_wobble_s * 1e9 * settings.ticks_per_ns;
             world.wobble(ticks, self.scenario.random(cpu, "reads", 0));
         }
+        if request.trace != Choice::Off {
+            world.tell_events();
+        }
         world.idle(request.start_delay_s * 1e9 * settings.ticks_per_ns);
         world
     }
@@ -223,6 +225,7 @@ impl SimulatedMachine {
         let series = request.series();
         let (mut clock, mut kernel) = (world.clone(), world.clone());
         let origin = clock.now();
+        sink.origin = origin;
         for (index, quanta) in request.segments() {
             let (rate, name) = &series[index];
             let Some(facts) = manifest.kernels.iter().find(|k| k.name == *name) else {
@@ -252,6 +255,30 @@ impl SimulatedMachine {
             world.idle(BETWEEN_SEGMENTS_NS * settings.ticks_per_ns);
         }
         (origin as f64, false)
+    }
+}
+
+/// What the manifest says of the kernel events: all are recorded where anybody asks, at no cost. Readings of the clock scatter by
+/// `wobble_ticks`, and six deviations are as good as never.
+fn events(request: &Request, cpus: &[u32], wobble_ticks: f64) -> Events {
+    if request.trace == Choice::Off {
+        return Events::default();
+    }
+    let tracepoints = [
+        "irq_vectors:local_timer_entry",
+        "irq:irq_handler_entry",
+        "sched:sched_switch",
+    ];
+    Events {
+        state: EventsState::On,
+        tracepoints: tracepoints.map(str::to_owned).to_vec(),
+        clock: "simulated".into(),
+        time_error_ticks: Some(TIME_ERROR_TICKS + 6.0 * wobble_ticks),
+        threads: cpus
+            .iter()
+            .map(|&cpu| MeasuringThread { cpu, pid: cpu + 1 })
+            .collect(),
+        ..Events::default()
     }
 }
 

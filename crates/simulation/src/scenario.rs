@@ -4,7 +4,7 @@
 //! numbers with an optional unit of time (`ns`, `us`, `ms`, `s`), of frequency (`Hz`, `kHz`) or `%`, and
 //! arrive as seconds, hertz or a share. `seed` is a key of every scenario.
 
-use crate::catalogue::{self, Entry, Settings, Setup};
+use crate::catalogue::{self, By, Entry, Settings, Setup};
 use crate::disturbances::Placed;
 use crate::disturbances::jumps::Jumps;
 use crate::kernels::{self, Feels};
@@ -12,6 +12,7 @@ use crate::parameters::{Parameter, Values, is_on};
 use crate::presets;
 use crate::truth;
 use bandscope_sampler::Request;
+use bandscope_sampler::machine::Choice;
 use fastrand::Rng;
 
 /// Stands for a CPU where all of them have the same numbers.
@@ -166,9 +167,10 @@ impl Scenario {
         Rng::with_seed(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ stream)
     }
 
-    /// Whether the entry called `name` is a part of it.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.parts.iter().any(|part| part.entry.name == name)
+    /// Whether something happens on the other hardware thread of each core.
+    pub(crate) fn has_siblings(&self) -> bool {
+        let on_sibling = |part: &Part| part.entry.by == By::Sibling;
+        self.parts.iter().any(on_sibling)
     }
 
     /// Fresh disturbances for `cpu` of `cpus`. The same scenario, seed and CPU give the same ones.
@@ -189,10 +191,8 @@ impl Scenario {
             };
             Some(Placed {
                 part,
-                only: match entry.name {
-                    "neighbour" => Some(Feels::Throughput),
-                    _ => is_on(values, "memory").then_some(Feels::Memory),
-                },
+                only: entry.only(values),
+                told: entry.by.told(part),
                 disturbance: entry.disturbance?(values, &setup),
             })
         };
@@ -243,6 +243,8 @@ impl Scenario {
             ("neighbour", _) => [Feels::Throughput, Feels::Clock]
                 .iter()
                 .all(|feels| request.kernels.iter().any(|k| kernels::feels(k) == *feels)),
+            // Where the kernel tells nothing, nobody knows whose gaps they are.
+            (_, "time-away" | "stolen-time") => request.trace != Choice::Off,
             ("host-steal" | "core-coupling", _) => request.cpus.len() > 1,
             ("warmup", _) => request.start_delay_s < values["duration"],
             ("flips" | "states" | "mixture" | "helps" | "interrupted", _) => sensitive,

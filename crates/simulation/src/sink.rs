@@ -18,6 +18,8 @@ const BATCH: usize = 1 << 15;
 /// Keeps records until there are enough of them, then hands them over as columns.
 pub(crate) struct SimulatedSink<'a> {
     cpu: u32,
+    /// Tick of the machine at which the recording begins.
+    pub origin: u64,
     world: World,
     stop: &'a AtomicBool,
     consume: &'a mut dyn FnMut(Batch<'_>) -> Consumed,
@@ -49,6 +51,7 @@ impl<'a> SimulatedSink<'a> {
     ) -> SimulatedSink<'a> {
         SimulatedSink {
             cpu,
+            origin: 0,
             world,
             stop,
             consume,
@@ -97,6 +100,19 @@ impl<'a> SimulatedSink<'a> {
 
     /// Hands over what there is.
     pub fn flush(&mut self) {
+        // Before the quanta in which they happened: whoever looks on while time passes as ours does waits for events no longer than
+        // a real machine takes to hand them out.
+        let events = self.world.take_events(self.origin);
+        if self.error.is_none() && !events.is_empty() {
+            let batch = Batch {
+                cpu: self.cpu,
+                series: self.series as usize,
+                quanta: &Quanta::default(),
+                gaps: &[],
+                events: &events,
+            };
+            self.error = (self.consume)(batch).err();
+        }
         let (cpu, consume, error) = (self.cpu, &mut *self.consume, &mut self.error);
         let mut hand_over = |series: u32, quanta: &mut Quanta, gaps: &mut Vec<Gap>| {
             if error.is_none() && !quanta.is_empty() {

@@ -51,11 +51,17 @@ pub fn synthesise_until(
         .collect();
     let mut quanta = vec![Quanta::default(); series.len()];
     let mut gaps = vec![Vec::new(); series.len()];
+    let mut events = vec![Vec::new(); series.len()];
     machine.run(request, &mut manifest, stop, &mut |batch| {
         let place = cpus.iter().position(|cpu| *cpu == batch.cpu);
-        let index = place.unwrap_or(0) * kinds.len() + batch.series;
+        let place = place.unwrap_or(0);
+        let index = place * kinds.len() + batch.series;
         quanta[index].extend_from(batch.quanta, 0..batch.quanta.len());
         gaps[index].extend_from_slice(batch.gaps);
+        // They are of the CPU, whatever series it measures meanwhile.
+        for series in 0..kinds.len() {
+            events[place * kinds.len() + series].extend_from_slice(batch.events);
+        }
         Ok(())
     })?;
     let recording = InMemory {
@@ -63,7 +69,7 @@ pub fn synthesise_until(
         series,
         quanta,
         gaps,
-        ..InMemory::default()
+        events,
     };
     Ok((recording, machine.into_truths()))
 }

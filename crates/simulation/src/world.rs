@@ -5,9 +5,11 @@
 //! 2^-16 tick in which time is kept.
 
 use crate::disturbances::{Action, Placed};
+use crate::events::EventLog;
 use crate::kernels::Feels;
 use crate::truth::{Absence, BoundaryCost, Jump, PaceChange, Segment, Truth};
 use crate::wobble::Wobble;
+use bandscope_recording::KernelEvent;
 use bandscope_sampler::{Clock, WorkKernel};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -66,6 +68,8 @@ struct State {
     cpu: u32,
     pending: Vec<Pending>,
     truth: Truth,
+    /// Where somebody listens.
+    events: Option<EventLog>,
 }
 
 /// A handle on the simulated machine: its clock and its work kernel are clones of it.
@@ -106,12 +110,27 @@ impl World {
                 }],
                 ..Truth::default()
             },
+            events: None,
         })))
     }
 
     /// Readings of the clock scatter from now on by `sigma_ticks`.
     pub fn wobble(&self, sigma_ticks: f64, random: fastrand::Rng) {
         self.0.borrow_mut().wobble = Some(Wobble::new(sigma_ticks * TICK, random));
+    }
+
+    /// The kernel tells what it does from now on.
+    pub fn tell_events(&self) {
+        self.0.borrow_mut().events = Some(EventLog::default());
+    }
+
+    /// Takes the kernel events that are over by now, in order of their starts, as far as they began at tick `origin` or later; in
+    /// ticks since then.
+    pub fn take_events(&self, origin: u64) -> Vec<KernelEvent> {
+        let mut state = self.0.borrow_mut();
+        let now = ticks(state.now);
+        let events = state.events.as_mut();
+        events.map_or_else(Vec::new, |events| events.take(now, origin))
     }
 
     /// The same machine runs another work kernel.
@@ -248,6 +267,10 @@ impl State {
                     length,
                     source,
                 });
+                if let Some(events) = &mut self.events {
+                    let told = self.pending[index].source.told.as_ref();
+                    events.away(ticks(at), length, told);
+                }
                 return fixed(length);
             }
             Action::Slowdown(slowdown) => {
@@ -343,6 +366,7 @@ mod tests {
         let disturbance = Placed {
             part: 0,
             only: None,
+            told: None,
             disturbance: Box::new(List(actions)),
         };
         World::new(cpu, unit, vec![disturbance])
@@ -399,6 +423,7 @@ mod tests {
         let disturbance = Placed {
             part: 0,
             only: Some(Feels::Memory),
+            told: None,
             disturbance: Box::new(List(vec![(0.0, Action::Slowdown(3.0))])),
         };
         let mut world = World::new(0, unit(Feels::Clock), vec![disturbance]);

@@ -6,6 +6,14 @@ pub enum Error {
     /// The output could not be written, as when the reader closed the pipe.
     #[error("cannot write the report: {0}")]
     Write(#[from] std::io::Error),
+    /// What is written while it is read could not be read.
+    #[error(transparent)]
+    Recording(#[from] bandscope_recording::Error),
+    /// There is no period to fold at.
+    #[error(
+        "--view fold: nothing periodic was found to fold at; name a period, as in fold:1ms or fold:250Hz"
+    )]
+    NoPeriod,
     /// The report could not be turned into JSON.
     #[error("cannot write the report as JSON: {0}")]
     Json(#[from] serde_json::Error),

@@ -14,6 +14,12 @@ pub trait Format: Sync {
         false
     }
 
+    /// How many quanta themselves it can hold, where it draws more than the pyramid has: then `analysis.details` should be
+    /// [`bandscope_analysis::detail::collect`]'s. It makes do without.
+    fn quanta(&self) -> Option<usize> {
+        None
+    }
+
     /// Writes `analysis` to `out`, whole.
     ///
     /// # Errors
@@ -32,6 +38,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &crate::json::Json,
     &crate::png::Png,
     &crate::svg::Svg,
+    &crate::html::Html,
 ];
 
 /// The format of that name.

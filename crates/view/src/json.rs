@@ -5,6 +5,7 @@
 
 use crate::{Error, Format, Options};
 use bandscope_analysis::Analysis;
+use serde::Serialize;
 use std::io::Write;
 
 /// The format `json`.
@@ -22,17 +23,25 @@ impl Format for Json {
         _options: &Options,
         out: &mut dyn Write,
     ) -> Result<(), Error> {
-        let document = serde_json::to_string_pretty(&analysis.report)?;
-        writeln!(out, "{}", without_controls(&document))?;
-        Ok(())
+        document(&analysis.report, out)
     }
+}
+
+/// Any of the program's results as JSON, in the same way.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn document(result: &impl Serialize, out: &mut dyn Write) -> Result<(), Error> {
+    let document = serde_json::to_string_pretty(result)?;
+    writeln!(out, "{}", without_controls(&document))?;
+    Ok(())
 }
 
 /// Writes DEL, C1 controls and bidirectional overrides as `\uXXXX`.
 ///
 /// serde_json escapes the C0 controls; outside strings a JSON document holds ASCII only, so every
 /// character replaced here stands inside a string, where the escape means the same.
-fn without_controls(document: &str) -> String {
+pub(crate) fn without_controls(document: &str) -> String {
     let raw = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !document.contains(raw) {
         return document.to_owned();

@@ -1,4 +1,4 @@
-//! A report and its pyramid in, something to look at out: text, JSON, PNG, SVG.
+//! A report and its pyramid in, something to look at out: text, JSON, PNG, SVG, HTML, traces.
 //!
 //! Everything here is pure: what to draw comes from [`bandscope_analysis::Analysis`], how to draw it
 //! from [`Options`], and nothing looks at the terminal, the environment or the machine. The command
@@ -6,18 +6,29 @@
 //!
 //! * [`format`](mod@format): the trait and the list of formats, one small file each;
 //! * [`text`]: the report for a terminal;
-//! * [`picture`]: the report as a [`scene::Scene`], which [`svg`] and [`png`] draw.
+//! * [`markdown`] and [`junit`]: comparisons for pull requests and CI;
+//! * [`picture`]: the report as a [`scene::Scene`], which [`svg`] and [`png`] draw;
+//! * [`html`]: the report as a page for the browser;
+//! * [`live`]: what is being measured, on a terminal;
+//! * [`perfetto`]: a recording as a trace for Perfetto; [`gaps_csv`]: its gaps as a table.
 #![forbid(unsafe_code)]
 
 pub mod error;
 pub mod escape;
+mod fold;
 pub mod format;
+pub mod gaps_csv;
 mod glyphs;
+pub mod html;
 pub mod json;
+pub mod junit;
+pub mod live;
+pub mod markdown;
 pub mod numbers;
 pub mod options;
 mod palette;
 mod panels;
+pub mod perfetto;
 pub mod picture;
 pub mod png;
 pub mod scene;
@@ -30,4 +41,4 @@ mod samples;
 
 pub use error::Error;
 pub use format::{FORMATS, Format, find};
-pub use options::Options;
+pub use options::{Options, Theme, View};

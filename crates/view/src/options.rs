@@ -1,5 +1,36 @@
 //! How to draw: decided by the caller, never looked up here.
 
+/// Quanta that are folded, as many as the page for the browser holds: 60 MB while they are. Of a longer run they are places that matter and an
+/// even sample.
+const MOST_FOLDED: usize = 1 << 21;
+
+/// A part of the report's picture that can be drawn by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum View {
+    /// Pace over time with its histogram beside it and the longest gaps below.
+    Series,
+    /// Pace over time alone.
+    Density,
+    /// How often each pace was.
+    Histogram,
+    /// The longest gaps by time and duration.
+    Gaps,
+    /// Spectra of the time lost per quantum.
+    Spectrum,
+    /// Quanta by where in a period of so many seconds they begin; without one, the period of what was found.
+    Fold(Option<f64>),
+}
+
+/// What a picture is drawn on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// White paper.
+    #[default]
+    Light,
+    /// A dark screen.
+    Dark,
+}
+
 /// What a format may be told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -13,6 +44,14 @@ pub struct Options {
     pub strip_rows: usize,
     /// Picture: width in points. Its height follows from the number of series.
     pub picture_width: f64,
+    /// Picture: what to draw; nothing is all of the report.
+    pub views: Vec<View>,
+    /// Picture: height of a panel in points, where it is not to follow from the number of series.
+    pub panel_height: Option<f64>,
+    /// Picture: light or dark.
+    pub theme: Theme,
+    /// Picture: the stretch of the recording that was analysed, in seconds since its start, where that is not all of it.
+    pub window_s: Option<(f64, f64)>,
     /// PNG: pixels per point; 2 is sharp on today's screens.
     pub scale: f32,
 }
@@ -22,6 +61,12 @@ impl Options {
     pub const MIN_WIDTH: usize = 60;
     /// Wider than this, lines no longer read well.
     pub const MAX_WIDTH: usize = 160;
+
+    /// How many quanta themselves what is drawn takes: [`crate::Format::quanta`] of pictures.
+    pub fn quanta(&self) -> Option<usize> {
+        let folds = |view: &View| matches!(view, View::Fold(_));
+        self.views.iter().any(folds).then_some(MOST_FOLDED)
+    }
 
     /// Columns to use.
     pub(crate) fn columns(&self) -> usize {
@@ -37,6 +82,10 @@ impl Default for Options {
             width: 80,
             strip_rows: 7,
             picture_width: 1200.0,
+            views: Vec::new(),
+            panel_height: None,
+            theme: Theme::Light,
+            window_s: None,
             scale: 2.0,
         }
     }

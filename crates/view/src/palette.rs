@@ -1,5 +1,6 @@
 //! Colours, chosen so that the colour-blind tell them apart and a grey print keeps their order.
 
+use crate::options::Theme;
 use crate::scene::Colour;
 
 /// Ten anchors of viridis, darkest first: perceptually even, its lightness rises all the way, safe for
@@ -39,14 +40,35 @@ pub(crate) const BLUE: Colour = Colour::rgb(0x00, 0x72, 0xb2);
 pub(crate) const BAR: Colour = Colour::rgb(0x7f, 0x9c, 0xb5);
 
 /// The colour of a cell with `count` quanta, where the fullest has `most`: a logarithmic scale from
-/// [`FAINTEST`] to the dark end. One quantum is always visible.
-pub(crate) fn density(count: u64, most: u64) -> Colour {
+/// [`FAINTEST`] to the dark end, on a dark screen from its counterpart to the light end. One quantum is always visible.
+pub(crate) fn density(count: u64, most: u64, theme: Theme) -> Colour {
     let full = (most.max(1) as f64).ln();
     let filled = match full > 0.0 {
         true => ((count.max(1) as f64).ln() / full).clamp(0.0, 1.0),
         false => 1.0,
     };
-    viridis(FAINTEST * (1.0 - filled))
+    let from_full = FAINTEST * (1.0 - filled);
+    viridis(match theme {
+        Theme::Light => from_full,
+        Theme::Dark => 1.0 - from_full,
+    })
+}
+
+/// What stands for a colour of this file on a dark screen, as on the page for the browser (`html/style.css`); densities are what they are.
+pub(crate) fn dark(colour: Colour) -> Colour {
+    let counterpart = match colour.alpha(255) {
+        PAPER => Colour::rgb(0x14, 0x18, 0x1d),
+        INK => Colour::rgb(0xec, 0xef, 0xf2),
+        GREY => Colour::rgb(0xa9, 0xb3, 0xbd),
+        FRAME => Colour::rgb(0x5d, 0x69, 0x74),
+        RULE => Colour::rgb(0x2b, 0x33, 0x3c),
+        ABSENT => Colour::rgb(0x1c, 0x22, 0x29),
+        VERMILION => Colour::rgb(0xff, 0x9d, 0x5c),
+        BLUE => Colour::rgb(0x7c, 0xc4, 0xf2),
+        BAR => Colour::rgb(0x5f, 0x7d, 0x97),
+        other => other,
+    };
+    counterpart.alpha(colour.alpha)
 }
 
 /// Viridis at `place`, 0 the dark and 1 the light end.
@@ -84,22 +106,47 @@ mod tests {
         let counts = [1, 2, 5, 20, 100, 1_000, 10_000, 1_000_000];
         let shades: Vec<f64> = counts
             .iter()
-            .map(|&n| luminance(density(n, 1_000_000)))
+            .map(|&n| luminance(density(n, 1_000_000, Theme::Light)))
             .collect();
         assert!(
             shades.windows(2).all(|pair| pair[0] > pair[1]),
             "{shades:?}"
         );
+        let lights = counts.map(|n| luminance(density(n, 1_000_000, Theme::Dark)));
+        assert!(
+            lights.windows(2).all(|pair| pair[0] < pair[1]),
+            "{lights:?}"
+        );
     }
 
     #[test]
     fn one_quantum_is_clear_on_paper() {
-        let contrast = 1.05 / (luminance(density(1, u64::MAX)) + 0.05);
+        let contrast = 1.05 / (luminance(density(1, u64::MAX, Theme::Light)) + 0.05);
+        assert!(contrast > 2.0, "{contrast}");
+        let contrast =
+            (luminance(density(1, u64::MAX, Theme::Dark)) + 0.05) / (luminance(dark(PAPER)) + 0.05);
         assert!(contrast > 2.0, "{contrast}");
         assert_eq!(
-            density(1, 1),
+            density(1, 1, Theme::Light),
             viridis(0.0),
             "where one is the most there is, it is dark"
         );
+    }
+
+    /// 4.5 is what WCAG 2 asks of text, 3 of what is drawn.
+    #[test]
+    fn text_and_lines_are_clear_on_a_dark_screen() {
+        let paper = luminance(dark(PAPER)) + 0.05;
+        for (colour, least) in [
+            (INK, 4.5),
+            (GREY, 4.5),
+            (VERMILION, 3.0),
+            (BLUE, 3.0),
+            (BAR, 3.0),
+        ] {
+            let contrast = (luminance(dark(colour)) + 0.05) / paper;
+            assert!(contrast > least, "{colour:?}: {contrast}");
+        }
+        assert_eq!(dark(BLUE.alpha(150)).alpha, 150);
     }
 }

@@ -32,21 +32,60 @@ impl Format for Png {
         options: &Options,
         out: &mut dyn Write,
     ) -> Result<(), Error> {
-        let pixmap = draw(&picture::scene(analysis, options), options.scale)?;
+        let pixmap = draw(&picture::scene(analysis, options)?, options.scale)?;
         // The paper is opaque, so alpha is 255 everywhere and premultiplied is plain.
         let rgb: Vec<u8> = pixmap
             .data()
             .chunks_exact(4)
             .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
             .collect();
-        encode(
-            &rgb,
-            pixmap.width(),
-            pixmap.height(),
-            ::png::ColorType::Rgb,
-            out,
-        )
+        let (width, height) = (pixmap.width(), pixmap.height());
+        match indexed(&rgb) {
+            Some((colours, indices)) => encode_indexed(&indices, colours, width, height, out),
+            None => encode(&rgb, width, height, ::png::ColorType::Rgb, out),
+        }
     }
+}
+
+/// The colours of a picture that has no more than a palette holds, and which each pixel has: half the size of a file of three channels.
+fn indexed(rgb: &[u8]) -> Option<(Vec<[u8; 3]>, Vec<u8>)> {
+    let mut colours: Vec<[u8; 3]> = Vec::new();
+    let mut indices = Vec::with_capacity(rgb.len() / 3);
+    let mut last = 0;
+    for pixel in rgb.as_chunks().0 {
+        // Most pixels have the colour of the one before.
+        if colours.get(last) != Some(pixel) {
+            last = match colours.iter().position(|colour| colour == pixel) {
+                Some(known) => known,
+                None if colours.len() == 256 => return None,
+                None => {
+                    colours.push(*pixel);
+                    colours.len() - 1
+                }
+            };
+        }
+        indices.push(last as u8);
+    }
+    Some((colours, indices))
+}
+
+fn encode_indexed(
+    indices: &[u8],
+    colours: Vec<[u8; 3]>,
+    width: u32,
+    height: u32,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let mut encoder = ::png::Encoder::new(out, width, height);
+    encoder.set_color(::png::ColorType::Indexed);
+    encoder.set_depth(::png::BitDepth::Eight);
+    encoder.set_palette(colours.concat());
+    // Indices that are near to each other are no similar colours.
+    encoder.set_filter(::png::Filter::NoFilter);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(indices)?;
+    writer.finish()?;
+    Ok(())
 }
 
 /// Draws `scene` at `scale` pixels per point on white paper.
@@ -304,6 +343,22 @@ mod tests {
             title: String::new(),
             items: items.into_vec(),
         }
+    }
+
+    #[test]
+    fn a_palette_holds_256_colours() {
+        let pixels = |number: u32| -> Vec<u8> {
+            let colour = |k: u32| [k as u8, (k >> 8) as u8, 7];
+            (0..2 * number).flat_map(|k| colour(k % number)).collect()
+        };
+        let (colours, indices) = indexed(&pixels(256)).unwrap();
+        assert_eq!((colours.len(), indices.len()), (256, 512));
+        let back: Vec<u8> = indices
+            .iter()
+            .flat_map(|&index| colours[usize::from(index)])
+            .collect();
+        assert_eq!(back, pixels(256));
+        assert_eq!(indexed(&pixels(257)), None);
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl Format for Svg {
         options: &Options,
         out: &mut dyn Write,
     ) -> Result<(), Error> {
-        write(&picture::scene(analysis, options), out)
+        write(&picture::scene(analysis, options)?, out)
     }
 }
 

@@ -6,8 +6,8 @@
 //! the mean rate. The highest of these expectations counts. So bursts that both CPUs have in the same second make no coincidence, nor do two
 //! periods that slowly pass through each other: they are as frequent on one side of it, or their begins differ by more and more.
 
-use super::chance;
 use super::track::Away;
+use crate::statistics::distributions::ln_poisson_at_least;
 
 /// Begins within this are at the same time, however short the gaps are: interrupts to other CPUs and timers that expire at the same
 /// instant are taken within some microseconds.
@@ -46,7 +46,7 @@ pub(super) struct Coincidences {
 impl Coincidences {
     /// Logarithm of the probability that chance makes as many, in one trial.
     pub(super) fn ln_chance(&self) -> f64 {
-        chance::ln_tail(self.number, self.expected)
+        ln_poisson_at_least(self.number, self.expected)
     }
 
     /// Whether there are far more than expected, apart from how probable that is.
@@ -219,6 +219,7 @@ fn probability(expected: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::random::Random;
 
     const FRAME: Frame = Frame {
         ticks: 60_000_000_000,
@@ -235,21 +236,10 @@ mod tests {
             .collect()
     }
 
-    /// SplitMix64.
-    fn random(state: &mut u64) -> u64 {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = *state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     /// At random times within the frame, sorted.
     fn anywhere(seed: u64, number: usize, duration: u64) -> Vec<Away> {
-        let mut state = seed;
-        let mut starts: Vec<u64> = (0..number)
-            .map(|_| random(&mut state) % FRAME.ticks)
-            .collect();
+        let mut random = Random::new(seed);
+        let mut starts: Vec<u64> = (0..number).map(|_| random.bits() % FRAME.ticks).collect();
         starts.sort_unstable();
         gaps(starts.into_iter(), duration)
     }
@@ -332,10 +322,10 @@ mod tests {
     #[test]
     fn bursts_in_the_same_second_are_no_coincidence() {
         // A tenth of each second is busy on both CPUs: 2,000 gaps a second there.
-        let mut state = 5;
+        let mut random = Random::new(5);
         let mut busy = || {
             let mut starts: Vec<u64> = (0..12_000u64)
-                .map(|k| k / 200 * 1_000_000_000 + random(&mut state) % 100_000_000)
+                .map(|k| k / 200 * 1_000_000_000 + random.bits() % 100_000_000)
                 .collect();
             starts.sort_unstable();
             gaps(starts.into_iter(), 20_000)

@@ -5,10 +5,11 @@
 //! changes that sit on two grids (each on its own CPU's tick) have a peak in every millisecond. Where both sides are regular a constant lag
 //! says nothing, and nothing is looked for. Changes at a gap of their own CPU have a cause of their own, and are left out.
 
-use super::chance;
 use super::peak::{self, FEWEST};
 use super::track::{Away, Lane, Step, common, inside, length};
 use super::{SIGNIFICANT, pairs, sets};
+use crate::order::median;
+use crate::statistics::distributions::ln_poisson_at_least;
 
 /// Widths of a peak, in nanoseconds: what the resolution of edges allows, what power control units take, what frequency governors do.
 const WIDTHS_NS: [f64; 3] = [20_000.0, 200_000.0, 2_000_000.0];
@@ -164,7 +165,7 @@ fn couple(
         let lags = (LEAST_LAG_NS * one.ticks_per_ns).max(LAGS * width as f64) as i64;
         let peak = peak::find(&a, &b, width.max(2), lags, wall)?;
         let bins = 4.0 * lags as f64 / width as f64;
-        let ln_chance = chance::ln_tail(peak.number, peak.expected)
+        let ln_chance = ln_poisson_at_least(peak.number, peak.expected)
             + ln_trials
             + (bins * WIDTHS_NS.len() as f64).ln();
         (ln_chance < SIGNIFICANT.ln()).then_some((width, ln_chance, peak))
@@ -212,32 +213,20 @@ fn long(lane: &Lane) -> impl Iterator<Item = &Away> {
 }
 
 fn median_ratio(steps: &[Step]) -> f64 {
-    let mut ratios: Vec<f32> = steps.iter().map(|step| step.ratio).collect();
-    ratios.sort_by(f32::total_cmp);
-    ratios
-        .get(ratios.len() / 2)
-        .map_or(1.0, |ratio| f64::from(*ratio))
+    median(steps.iter().map(|step| f64::from(step.ratio))).unwrap_or(1.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// SplitMix64, as a number from 0 to 1.
-    fn random(state: &mut u64) -> f64 {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = *state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
+    use crate::statistics::random::Random;
 
     /// 30 s of changes of pace, 20 ms apart in the mean; on a grid of `grid` ticks if that is more than one.
     fn lane(cpu: u32, seed: u64, grid: u64, phase: u64) -> Lane {
-        let (mut state, mut at) = (seed, 0.0);
+        let (mut random, mut at) = (Random::new(seed), 0.0);
         let mut steps = Vec::new();
         loop {
-            at -= 20e6 * (1.0 - random(&mut state)).ln();
+            at -= 20e6 * (1.0 - random.unit()).ln();
             let on_grid = at as u64 / grid * grid + phase;
             if on_grid >= 30_000_000_000 {
                 break;
@@ -263,12 +252,12 @@ mod tests {
 
     /// The same changes, later by `lag` and up to `jitter`, all but those of each tenth; and some of its own.
     fn following(other: &Lane, cpu: u32, lag: u64, jitter: f64) -> Lane {
-        let mut state = 77;
+        let mut random = Random::new(77);
         let mut mine = lane(cpu, 1234, 1, 0);
         mine.steps.truncate(300);
         let late = other.steps.iter().enumerate().filter(|(k, _)| k % 10 != 0);
         mine.steps.extend(late.map(|(_, step)| Step {
-            at: step.at + lag + (jitter * random(&mut state)) as u64,
+            at: step.at + lag + (jitter * random.unit()) as u64,
             ratio: 1.4,
         }));
         mine.steps.sort_by_key(|step| step.at);
@@ -325,13 +314,13 @@ mod tests {
 
     #[test]
     fn a_pace_that_goes_with_long_gaps_of_another_cpu() {
-        let mut state = 8;
+        let mut random = Random::new(8);
         let mut leader = lane(0, 9, 1, 0);
         leader.steps.clear();
         let (mut at, mut steps) = (0u64, Vec::new());
         while at < 29_000_000_000 {
-            at += 10_000_000 + (50e6 * random(&mut state)) as u64;
-            let duration = 2_000_000 + (20e6 * random(&mut state)) as u64;
+            at += 10_000_000 + (50e6 * random.unit()) as u64;
+            let duration = 2_000_000 + (20e6 * random.unit()) as u64;
             leader.gaps.push(Away {
                 start: at,
                 duration,

@@ -8,7 +8,8 @@
 //! length of the run), joined to one `Lane` a CPU. All CPUs of a recording have one clock; CPUs of different recordings have not, and are
 //! never held against each other. Names and thresholds are explained in docs/method.md, "Several CPUs".
 
-mod chance;
+#[cfg(test)]
+mod anything;
 mod coincidence;
 mod coupling;
 mod peak;

@@ -75,11 +75,12 @@ fn each_difference(a: &[u64], b: &[u64], most: i64, mut act: impl FnMut(i64)) {
             first += 1;
         }
         for &other in &b[first..] {
-            let difference = at as i64 - other as i64;
-            if difference < -most {
-                break;
+            // Either is far below 2^63, which the times themselves may be beyond.
+            match other.checked_sub(at) {
+                Some(later) if later > most as u64 => break,
+                Some(later) => act(-(later as i64)),
+                None => act((at - other) as i64),
             }
-            act(difference);
         }
     }
 }

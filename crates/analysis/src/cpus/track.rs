@@ -43,15 +43,15 @@ pub(crate) struct Step {
 /// What is kept of one series.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Track {
-    gaps: Vec<Away>,
-    names: Vec<Arc<str>>,
-    steps: Vec<Step>,
-    segments: Vec<(u64, u64)>,
-    ticks_per_ns: f64,
-    gaps_known: bool,
+    pub(super) gaps: Vec<Away>,
+    pub(super) names: Vec<Arc<str>>,
+    pub(super) steps: Vec<Step>,
+    pub(super) segments: Vec<(u64, u64)>,
+    pub(super) ticks_per_ns: f64,
+    pub(super) gaps_known: bool,
     /// First ticks at which a gap, or an edge, may be missing.
-    gaps_until: u64,
-    steps_until: u64,
+    pub(super) gaps_until: u64,
+    pub(super) steps_until: u64,
 }
 
 impl Track {

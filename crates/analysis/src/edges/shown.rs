@@ -2,6 +2,7 @@
 
 use super::{Edge, Edges};
 use crate::gaps::Event;
+use crate::order::median;
 use crate::recurrence::{self, Recurrence};
 
 /// Quanta in which the pace changed: isolated and strictly between the levels on either side.
@@ -107,14 +108,8 @@ impl Edges {
 
     /// Median resolution of an edge, ticks.
     pub fn resolution(&self) -> f64 {
-        let mut resolutions: Vec<f32> = self.kept.iter().map(|edge| edge.resolution).collect();
-        resolutions.sort_by(f32::total_cmp);
-        f64::from(
-            resolutions
-                .get(resolutions.len() / 2)
-                .copied()
-                .unwrap_or(0.0),
-        )
+        let resolutions = self.kept.iter().map(|edge| f64::from(edge.resolution));
+        median(resolutions).unwrap_or(0.0)
     }
 }
 

@@ -8,9 +8,10 @@ mod pulse;
 mod strength;
 
 use crate::comb::{Comb, SIGNIFICANT, Search};
+use crate::order::median;
 use bandscope_transform::Planner;
 use pulse::{by_pulse, loss_per_period, periods, pulse_events};
-use strength::{HARMONICS, bunching, controls, h_test, maximum, median, z_squared};
+use strength::{HARMONICS, bunching, controls, h_test, maximum, z_squared};
 
 /// Bins per second; combs are looked for below half of it.
 const BINS_PER_SECOND: f64 = 8192.0;
@@ -245,7 +246,8 @@ fn fundamental(train: &Train, frequency: f64) -> f64 {
         .map(|lower| (lower, h_test(times, lower)))
         .filter(|&(lower, h)| {
             let line = power(lower);
-            let stands_out = || line >= STANDS_OUT * median(controls(train, lower).map(power));
+            let stands_out =
+                || line >= STANDS_OUT * median(controls(train, lower).map(power)).unwrap_or(0.0);
             h > enough || (line >= SHARE * strongest && stands_out())
         })
         .collect();

@@ -2,6 +2,7 @@
 //! 1989), on the event times themselves, and what bursts make of every frequency.
 
 use super::Train;
+use crate::order::median;
 
 /// Events on which a frequency is searched; all are used for the last digit.
 const SEARCHED: usize = 2048;
@@ -19,7 +20,7 @@ pub(super) fn bunching(train: &Train, frequency: f64) -> f64 {
         z_squared(&times, beside, HARMONICS)[HARMONICS - 1] / (2.0 * HARMONICS as f64)
     });
     // Of fewer events than there are, bursts show less.
-    ((median(all) - 1.0) * stride as f64 + 1.0).max(1.0)
+    ((median(all).unwrap_or(1.0) - 1.0) * stride as f64 + 1.0).max(1.0)
 }
 
 /// Frequencies beside one, beyond the side lobes that a segment's length gives every line.
@@ -34,11 +35,6 @@ pub(super) fn controls(train: &Train, frequency: f64) -> [f64; CONTROLS] {
     let extent = extent.map_or(f64::INFINITY, |(last, first)| last - first);
     let shortest = shortest.min(extent).clamp(1e-3, 10.0);
     std::array::from_fn(|k| frequency + (16.0 + 3.1 * k as f64) / shortest)
-}
-
-pub(super) fn median(mut values: [f64; CONTROLS]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[CONTROLS / 2]
 }
 
 /// The frequency near `start` with the highest Z^2 over `harmonics`.

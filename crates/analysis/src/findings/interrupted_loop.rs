@@ -8,9 +8,13 @@
 use super::{Case, Phenomenon, name, name_rate, number};
 use crate::report::{Certainty, Evidence, Finding};
 use crate::words;
+use std::collections::BTreeMap;
+
+/// Its name; [`crate::fixed_work`] finds it too.
+pub(crate) const KIND: &str = "interrupted-loop";
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "interrupted-loop",
+    kind: KIND,
     recognise,
     same: &[("slope", 0.05)],
     settle: name_rate,
@@ -29,6 +33,38 @@ const SCATTER: f64 = 0.3;
 const USUAL: f64 = 0.9;
 const MOSTLY: f64 = 0.7;
 
+/// What the finding rests on, whatever measured it; what is not known is not a number, `null` in JSON.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    /// How many times slower the loop goes on.
+    pub(crate) slope: f64,
+    /// Its standard deviation.
+    pub(crate) slope_uncertainty: f64,
+    /// What an interrupt costs by itself.
+    pub(crate) intercept_us: f64,
+    /// Interrupted quanta, or samples of fixed work, that are slow.
+    pub(crate) slow_samples: f64,
+    /// Interrupts that they are counted against.
+    pub(crate) ticks: f64,
+}
+
+impl Shown {
+    /// The keys that every finding of this kind has.
+    pub(crate) fn evidence(&self) -> BTreeMap<&'static str, Evidence> {
+        [
+            ("slope", Evidence::Number(self.slope)),
+            (
+                "slope_uncertainty",
+                Evidence::Number(self.slope_uncertainty),
+            ),
+            ("intercept_us", Evidence::Number(self.intercept_us)),
+            ("slow_samples", Evidence::Number(self.slow_samples)),
+            ("ticks", Evidence::Number(self.ticks)),
+        ]
+        .into()
+    }
+}
+
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(line) = case.seen.interrupted else {
         return Vec::new();
@@ -44,8 +80,17 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let ns = |ticks: f64| ticks / case.series.clock.ticks_per_ns;
+    let shown = Shown {
+        slope: slower,
+        slope_uncertainty: line.error * slower * slower,
+        intercept_us: ns(line.intercept) / 1e3,
+        slow_samples: line.slow as f64,
+        ticks: line.gaps as f64,
+    };
+    let mut evidence = shown.evidence();
+    evidence.insert("ns_per_tick", Evidence::Number(ns(line.mean_loss)));
     vec![Finding {
-        kind: PHENOMENON.kind,
+        kind: KIND,
         series: vec![case.index],
         certainty: if line.in_step {
             Certainty::Possible
@@ -61,15 +106,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             words::duration(ns(line.mean_loss)),
             words::duration(ns(line.intercept)),
         ),
-        evidence: [
-            ("slope", Evidence::Number(slower)),
-            ("slope_uncertainty", Evidence::Number(line.error * slower * slower)),
-            ("intercept_us", Evidence::Number(ns(line.intercept) / 1e3)),
-            ("slow_samples", Evidence::Number(line.slow as f64)),
-            ("ticks", Evidence::Number(line.gaps as f64)),
-            ("ns_per_tick", Evidence::Number(ns(line.mean_loss))),
-        ]
-        .into(),
+        evidence,
         next_step: Some(
             if line.in_step {
                 "bandscope record --rate 10000,7777: at one of them the interrupts are not in step with the quanta"

@@ -9,7 +9,6 @@ use super::{Case, Phenomenon, cpu, name, number};
 use crate::pace_split;
 use crate::report::{Certainty, Evidence, Finding, Series};
 use crate::words;
-use bandscope_recording::Manifest;
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: "smt-neighbour",
@@ -43,13 +42,11 @@ pub(super) fn explains(case: Case<'_>) -> bool {
 }
 
 fn company(case: Case<'_>) -> Option<Company> {
-    let manifest = case.everything.manifest;
-    if !is(case.series, manifest, |kernel| kernel.throughput) {
-        return None;
-    }
+    let kernel = |series: &Series| case.everything.manifest.kernel(&series.kernel);
+    kernel(case.series).filter(|kernel| kernel.throughput)?;
     let chains = case.everything.series.iter().filter(|other| {
         (other.cpu, &other.origin) == (case.series.cpu, &case.series.origin)
-            && is(other, manifest, |kernel| kernel.registers_only)
+            && kernel(other).is_some_and(|kernel| kernel.registers_only)
     });
     let chain = chains.filter_map(pace_split::slower).reduce(f64::max)?;
     let own = pace_split::slower(case.series)?;
@@ -66,15 +63,6 @@ fn company(case: Case<'_>) -> Option<Company> {
     })
 }
 
-fn is(
-    series: &Series,
-    manifest: &Manifest,
-    what: impl Fn(&bandscope_recording::manifest::Kernel) -> bool,
-) -> bool {
-    let mut kernels = manifest.kernels.iter();
-    kernels.any(|kernel| kernel.name == series.kernel && what(kernel))
-}
-
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(company) = company(case) else {
         return Vec::new();
@@ -85,7 +73,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         // A CPU without one is its only sibling.
         (*list != cpu.to_string()).then_some(list)
     });
-    let (certainty, who) = match (siblings, &machine.hypervisor) {
+    let (certainty, who) = match (siblings, machine.known_hypervisor()) {
         (Some(list), _) => (Certainty::Likely, format!("another of the CPUs {list}")),
         (None, Some(hypervisor)) => (
             Certainty::Likely,

@@ -2,13 +2,17 @@
 //!
 //! Evidence is silence: kernel events were recorded, none lies in the gap, none was lost there, and nothing preempted the thread. The
 //! kernel's own count of stolen time may read 0 all the same. Where no events were recorded there may be more gaps than all
-//! interrupts that the kernel counted, and all preemptions, can have made: each makes one.
+//! interrupts that the kernel counted, and all preemptions, can have made: each makes one. A tripwire tells of those that leave no
+//! gap (`unseen.rs`).
+
+mod unseen;
 
 use super::{Case, Phenomenon, cpu, name, number};
 use crate::rates;
 use crate::report::{Certainty, Evidence, Finding, Gaps, Signal};
 use crate::words;
 use bandscope_recording::manifest::EventsState;
+use std::collections::BTreeMap;
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: "stolen-time",
@@ -29,7 +33,11 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(host) = gaps.causes.iter().find(|cause| cause.cause == "host") else {
         let silent = case.everything.manifest.events.state == EventsState::On
             || !rates::is_one_recording(case.everything.series);
-        let counted = (!silent).then(|| more_than_counted(case, gaps)).flatten();
+        let counted = match &case.series.tripwire {
+            Some(tripwire) => unseen::more_than_counted(case, gaps, tripwire),
+            None if silent => None,
+            None => more_than_counted(case, gaps),
+        };
         return counted.into_iter().collect();
     };
     let share = host.lost_ns as f64 / (case.series.ledger.wall_ns as f64).max(1.0);
@@ -39,11 +47,12 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let is_its = |signal: &&Signal| signal.cause.as_deref() == Some("host");
     let period = case.series.signals.iter().find(is_its);
     let who = who(case);
+    let firmware = Firmware::of(case);
     let regular = period.map_or(String::new(), |signal| {
         let frequency = words::frequency(signal.frequency_hz, signal.uncertainty_hz);
         format!(", in part regularly at {frequency}")
     });
-    let mut evidence = std::collections::BTreeMap::from([
+    let mut evidence = BTreeMap::from([
         ("share", Evidence::Number(share)),
         ("lost_ns", Evidence::Number(host.lost_ns as f64)),
         ("per_second", Evidence::Number(host.per_second)),
@@ -52,29 +61,79 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     if let Some(signal) = period {
         evidence.insert("frequency_hz", Evidence::Number(signal.frequency_hz));
     }
+    firmware.add_to(&mut evidence);
     vec![Finding {
         kind: "stolen-time",
         series: vec![case.index],
         certainty: Certainty::Certain,
         summary: format!(
-            "{} of the time of {} went to {who} while this kernel did nothing: {:.1} gaps a second, up to {}{regular}.",
+            "{} of the time of {} went to {who} while this kernel did nothing: {:.1} gaps a second, up to {}{regular}.{}",
             words::percent(share),
             name(case.series),
             host.per_second,
             words::duration(host.longest_ns),
+            firmware.words(),
         ),
         evidence,
-        next_step: Some(format!(
-            "on the host, `perf trace -C` or `rtla osnoise` on the CPU that runs vCPU {} shows what it ran instead",
-            cpu(case.series)
-        )),
+        next_step: Some(next_step(case)),
     }]
+}
+
+/// How to see who it was.
+fn next_step(case: Case<'_>) -> String {
+    let cpu = cpu(case.series);
+    match case.everything.manifest.machine.known_hypervisor() {
+        Some(_) => format!(
+            "on the host, `perf trace -C` or `rtla osnoise` on the CPU that runs vCPU {cpu} shows what it ran instead"
+        ),
+        None => format!(
+            "`turbostat --cpu {cpu} --show CPU,SMI` counts how often firmware takes the CPU; `rtla hwnoise -c {cpu}` shows how long"
+        ),
+    }
+}
+
+/// How often firmware took the CPU during the run; `None` where that could not be read.
+struct Firmware(Option<u64>);
+
+impl Firmware {
+    fn of(case: Case<'_>) -> Firmware {
+        // With several recordings the counts are those of one.
+        let counts = rates::is_one_recording(case.everything.series)
+            .then(|| rates::of(case.series, case.everything.manifest));
+        Firmware(
+            counts
+                .flatten()
+                .and_then(|counts| counts.system_management_interrupts),
+        )
+    }
+
+    fn add_to(&self, evidence: &mut BTreeMap<&'static str, Evidence>) {
+        let number = self.0.map(|number| Evidence::Number(number as f64));
+        evidence.extend(number.map(|number| ("system_management_interrupts", number)));
+    }
+
+    /// A sentence where there were any.
+    fn words(&self) -> String {
+        match self.0 {
+            None | Some(0) => String::new(),
+            Some(1) => {
+                " Firmware took the CPU once during the run (a system management interrupt)."
+                    .to_owned()
+            }
+            Some(number) => format!(
+                " Firmware took the CPU {number} times during the run (system management interrupts)."
+            ),
+        }
+    }
 }
 
 /// Whoever runs beneath this kernel.
 fn who(case: Case<'_>) -> String {
-    match &case.everything.manifest.machine.hypervisor {
+    match case.everything.manifest.machine.known_hypervisor() {
         Some(hypervisor) => format!("the hypervisor ({hypervisor})"),
+        None if Firmware::of(case).0 == Some(0) => {
+            "something beneath it (no hypervisor is known, and no system management interrupt was counted)".to_owned()
+        }
         None => "firmware (no hypervisor is known)".to_owned(),
     }
 }
@@ -96,23 +155,27 @@ fn more_than_counted(case: Case<'_>, gaps: &Gaps) -> Option<Finding> {
     }
     let least_ns = least_ns(gaps, more / gaps.per_second);
     let share = least_ns / (case.series.ledger.wall_ns as f64).max(1.0);
+    let firmware = Firmware::of(case);
+    let mut evidence = BTreeMap::from([
+        ("share", Evidence::Number(share)),
+        ("lost_ns", Evidence::Number(least_ns)),
+        ("per_second", Evidence::Number(more)),
+        ("counted_per_second", Evidence::Number(counted)),
+    ]);
+    firmware.add_to(&mut evidence);
     Some(Finding {
         kind: "stolen-time",
         series: vec![case.index],
         certainty: Certainty::Likely,
         summary: format!(
-            "{more:.0} of the {:.0} gaps a second on {} are not this kernel's, which counted {interrupts:.0} interrupts and {preemptions:.1} preemptions a second: {} of the time at least, rather lost to {}.",
+            "{more:.0} of the {:.0} gaps a second on {} are not this kernel's, which counted {interrupts:.0} interrupts and {preemptions:.1} preemptions a second: {} of the time at least, rather lost to {}.{}",
             gaps.per_second,
             name(case.series),
             words::percent(share),
             who(case),
+            firmware.words(),
         ),
-        evidence: std::collections::BTreeMap::from([
-            ("share", Evidence::Number(share)),
-            ("lost_ns", Evidence::Number(least_ns)),
-            ("per_second", Evidence::Number(more)),
-            ("counted_per_second", Evidence::Number(counted)),
-        ]),
+        evidence,
         next_step: Some(format!(
             "bandscope record --cpus {} --trace on: gaps in which kernel events are silent are the host's for certain",
             cpu(case.series)

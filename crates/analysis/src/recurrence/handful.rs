@@ -5,6 +5,7 @@
 
 use super::{FEWEST, Period, Recurrence, Time, fraction};
 use crate::edges::{Edges, Place};
+use crate::statistics::distributions::ln_binomial_at_most;
 
 /// Rates of operating systems' ticks, tried on a handful of edges, hertz.
 const TICKS: [f64; 5] = [100.0, 250.0, 300.0, 1000.0, 1024.0];
@@ -58,11 +59,8 @@ pub(super) fn handful(edges: &Edges, times: &[Time]) -> Option<Recurrence> {
 
 /// Chance of `least` or more successes of `n`, of chance `p` each.
 fn binomial_tail(n: usize, least: usize, p: f64) -> f64 {
-    let mut term = (1.0 - p).powi(n as i32);
-    let mut below = 0.0;
-    for k in 0..least {
-        below += term;
-        term *= (n - k) as f64 / (k + 1) as f64 * p / (1.0 - p);
+    match least {
+        0 => 1.0,
+        _ => -ln_binomial_at_most(least - 1, n, p).exp_m1(),
     }
-    1.0 - below
 }

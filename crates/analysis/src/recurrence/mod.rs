@@ -12,6 +12,7 @@ mod handful;
 use crate::context::Context;
 use crate::edges::{Edge, Edges, Place};
 use crate::events::{self, Train};
+use crate::order;
 use follower::Follower;
 use handful::handful;
 
@@ -123,9 +124,7 @@ fn tolerance(times: &[Time], period: f64) -> f64 {
 }
 
 fn median_error(times: &[Time]) -> f64 {
-    let mut errors: Vec<f64> = times.iter().map(|time| time.error).collect();
-    errors.sort_by(f64::total_cmp);
-    errors.get(errors.len() / 2).copied().unwrap_or(0.0)
+    order::median(times.iter().map(|time| time.error)).unwrap_or(0.0)
 }
 
 /// The most frequent kinds of edges come back after a period.

@@ -55,7 +55,7 @@ fn assert_finite(report: &Report) {
     walk("", &serde_json::to_value(report).unwrap());
 }
 
-fn check(source: &InMemory) -> Analysis {
+pub fn check(source: &InMemory) -> Analysis {
     let analysis = analysis(source);
     assert_finite(&analysis.report);
     assert!(!analysis.report.verdict.is_empty());
@@ -233,7 +233,7 @@ fn a_manifest_without_a_clock() {
 }
 
 /// Any quantum: everything from nothing to a second, consistent or not.
-fn any_quantum() -> impl Strategy<Value = (u64, u32, u32, u64, u64, bool)> {
+pub fn any_quantum() -> impl Strategy<Value = (u64, u32, u32, u64, u64, bool)> {
     (
         prop_oneof![
             Just(0u64),
@@ -259,7 +259,7 @@ proptest! {
 }
 
 /// Length, count, gaps, their ticks, the measurement's ticks, whether a segment begins.
-type Row = (u64, u32, u32, u64, u64, bool);
+pub type Row = (u64, u32, u32, u64, u64, bool);
 
 fn closes(rows: Vec<Row>, gaps_known: bool, ends_known: bool) {
     let (mut now, mut segment) = (0u64, 0);
@@ -316,7 +316,7 @@ fn a_measurement_longer_than_the_run_closes() {
 #[test]
 fn noise_of_every_width_has_one_band() {
     for (seed, width) in [1e-5, 1e-4, 1e-3, 5e-3, 2e-2].into_iter().enumerate() {
-        let mut random = Random(seed as u64);
+        let mut random = Random::new(seed as u64);
         let (mut last, mut pace) = (u64::MAX, 0.0);
         let source = Loop::new(10_000.0, 20_000).run(
             |_, quantum| {

@@ -396,7 +396,7 @@ fn the_published_rows_sit_on_a_grid_of_a_millisecond() {
 
 /// Two paces that change on a grid of a millisecond after a random number of its periods.
 fn locked_to_a_grid(seed: u64, rows: usize) -> Vec<u32> {
-    let mut random = crate::support::Random(seed);
+    let mut random = crate::support::Random::new(seed);
     let (mut now, mut slow, mut left) = (0.0f64, false, 1u32);
     let mut next = 0.000_37;
     (1..=rows)
@@ -412,7 +412,7 @@ fn locked_to_a_grid(seed: u64, rows: usize) -> Vec<u32> {
                     next += 1.000_002e-3;
                     if left == 0 {
                         slow = !slow;
-                        left = 1 + (8.0 * random.uniform()) as u32;
+                        left = 1 + (8.0 * random.unit()) as u32;
                     }
                 }
             }

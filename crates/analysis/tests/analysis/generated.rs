@@ -78,12 +78,12 @@ fn a_tick_is_a_signal_and_its_cost_stands_under_gaps() {
 
 #[test]
 fn a_tick_among_random_gaps_is_found() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut ticks = tick(250.0, 3000.0);
     let series = only(&Loop::new(10_000.0, 50_000).run(flat, |from, to| {
         let away = ticks(from, to);
-        let more = if random.uniform() < 300.0 * 141e-9 {
-            2000.0 + 4000.0 * random.uniform()
+        let more = if random.unit() < 300.0 * 141e-9 {
+            2000.0 + 4000.0 * random.unit()
         } else {
             0.0
         };
@@ -102,9 +102,9 @@ fn a_tick_among_random_gaps_is_found() {
 #[test]
 fn random_gaps_have_no_period() {
     for seed in 0..5 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let series = only(&Loop::new(10_000.0, 30_000).run(flat, |_, _| {
-            if random.uniform() < 400.0 * 141e-9 {
+            if random.unit() < 400.0 * 141e-9 {
                 2.3 * 3000.0
             } else {
                 0.0
@@ -174,7 +174,7 @@ fn two_paces_are_bands_and_not_interference() {
 
 /// A page artefact: 5 ns every 256 quanta over a noise of 6 ns.
 fn page_artefact(rate_hz: f64, seed: u64) -> InMemory {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut last = u64::MAX;
     Loop::new(rate_hz, (rate_hz * 10.0) as usize).run(
         move |_, quantum| {
@@ -276,14 +276,14 @@ fn starts_on_the_nominal_grid_leave_quantisation_likely() {
 #[test]
 fn a_clock_that_is_wrong_drifts() {
     // The quanta are 750 ppm short of what the rate promises, and 5 % of them start late.
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let counts = vec![700; 20_000];
     let starts: Vec<u64> = (0..20_000u64)
         .map(|k| {
-            let late = if random.uniform() < 0.05 {
+            let late = if random.unit() < 0.05 {
                 5000.0
             } else {
-                140.0 * random.uniform()
+                140.0 * random.unit()
             };
             (k as f64 * 100_000.0 * (1.0 - 750e-6) + late) as u64
         })

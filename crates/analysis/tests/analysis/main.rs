@@ -1,6 +1,7 @@
 //! The analysis as a whole: published files, generated recordings of known truth, and input of the worst kind.
 
 mod anything;
+mod compare;
 mod cpus;
 mod edges;
 mod evidence;
@@ -9,8 +10,10 @@ mod limits;
 mod naming;
 mod pace;
 mod published;
+mod several;
 mod signals;
 mod support;
 mod trends;
+mod tripwire;
 mod truth;
 mod worst;

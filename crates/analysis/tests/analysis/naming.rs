@@ -2,10 +2,12 @@
 
 use crate::support::Loop;
 use bandscope_analysis::analyse;
-use bandscope_analysis::report::{Certainty, Report};
-use bandscope_recording::manifest::{EventsState, LostEvents};
+use bandscope_analysis::report::{Certainty, Evidence, Report};
+use bandscope_recording::manifest::{EventsState, KernelCounts, LostEvents};
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, KernelEvent};
+use bandscope_sampler::machine::Choice;
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// What happens: one interruption of so many microseconds every millisecond, and the events in it: kind, name, start
@@ -151,6 +153,40 @@ fn silence_is_the_host_unless_something_preempted() {
 }
 
 #[test]
+fn stolen_time_says_how_often_firmware_took_the_cpu() {
+    let mut source = recorded(&[quiet(20.0)]);
+    let mut stolen = |number: Option<u64>, hypervisor: &str| {
+        source.manifest.kernel_counts = vec![KernelCounts {
+            cpu: 1,
+            seconds: 1.0,
+            system_management_interrupts: number,
+            ..KernelCounts::default()
+        }];
+        source.manifest.machine.hypervisor = Some(hypervisor.into());
+        let findings = analyse(&source, &[]).unwrap().report.findings;
+        let mut stolen = findings.into_iter().filter(|one| one.kind == "stolen-time");
+        stolen.next().unwrap()
+    };
+    let key = "system_management_interrupts";
+    let unknown = stolen(None, "KVM");
+    assert!(!unknown.evidence.contains_key(key));
+    assert!(unknown.summary.contains("the hypervisor (KVM)"));
+    assert!(unknown.next_step.unwrap().contains("on the host"));
+    let none = stolen(Some(0), "none");
+    assert_eq!(none.evidence[key], Evidence::Number(0.0));
+    // A hypervisor that hides itself, then: firmware was counted, and did nothing.
+    assert!(none.summary.contains(
+        "something beneath it (no hypervisor is known, and no system management interrupt"
+    ));
+    assert!(none.next_step.unwrap().contains("turbostat"));
+    let some = stolen(Some(37), "none");
+    assert_eq!(some.evidence[key], Evidence::Number(37.0));
+    assert!(some.summary.contains("firmware (no hypervisor is known)"));
+    let said = " Firmware took the CPU 37 times during the run (system management interrupts).";
+    assert!(some.summary.ends_with(said), "{}", some.summary);
+}
+
+#[test]
 fn what_an_event_cannot_explain_is_the_hosts() {
     let long = with(
         100.0,
@@ -244,4 +280,105 @@ fn events_without_gaps_and_endless_ones_name_nothing_wrongly() {
     });
     let (_, booked) = booked(&source);
     assert_booked(&booked, &[("host", 999.0 * 20.0)]);
+}
+
+#[test]
+fn a_simulated_machine_names_its_own_disturbances() {
+    let scenario = "tick:hz=250,cost=20us+tasks:hz=40,mean=300us+host-steal:hz=20,cost=400us";
+    let run = |trace| {
+        let request = bandscope_sampler::Request {
+            trace,
+            ..bandscope_simulation::request(&[10_000.0], &["mulss80"], 10.0)
+        };
+        let scenario = bandscope_simulation::Scenario::parse(scenario).unwrap();
+        let (source, truths) = bandscope_simulation::synthesise(&scenario, &request).unwrap();
+        (booked(&source), truths)
+    };
+    let ((report, causes), truths) = run(Choice::Auto);
+    let names: Vec<&str> = causes.keys().map(String::as_str).collect();
+    assert_eq!(names, ["host", "task:other", "tick"]);
+    for (part, name) in [(0, "tick"), (1, "task:other"), (2, "host")] {
+        let mine = truths[0].absences.iter().filter(|one| one.source == part);
+        let us: f64 = mine.map(|one| one.length / 2e3).sum();
+        // What the host takes from within an event is booked to that one, 0.02 of its time here.
+        let off = (causes[name] / us - 1.0).abs();
+        assert!(off < 0.06, "{name}: {} of {us}", causes[name]);
+    }
+    let kinds: Vec<&str> = report.findings.iter().map(|one| one.kind).collect();
+    for kind in ["time-away", "stolen-time", "periodic-interference"] {
+        assert!(kinds.contains(&kind), "{kinds:?}");
+    }
+    let ((report, causes), _) = run(Choice::Off);
+    assert_eq!(causes.keys().collect::<Vec<_>>(), ["unnamed"]);
+    assert!(report.findings.iter().all(|one| one.kind != "time-away"));
+}
+
+/// A second with a gap each millisecond, each of another task out of `names`, of 20 to 60 us.
+fn of_tasks(names: usize) -> InMemory {
+    let mut source = recorded(&[quiet(20.0), quiet(40.0), quiet(60.0)]);
+    source.events[0] = source.gaps[0]
+        .iter()
+        .enumerate()
+        .map(|(number, gap)| KernelEvent {
+            start: gap.start + 300,
+            duration: gap.duration - 600,
+            kind: EventKind::Task,
+            number: (number % names) as u32,
+            name: format!("job-{:05}", number % names).into(),
+        })
+        .collect();
+    source
+}
+
+#[test]
+fn a_thousand_tasks_are_no_thousand_lines_and_the_ledger_closes() {
+    for names in [10, 48, 49, 500, 999] {
+        // `booked` checks that it closes.
+        let (report, causes) = booked(&of_tasks(names));
+        let tasks: Vec<&String> = causes
+            .keys()
+            .filter(|key| key.starts_with("task:"))
+            .collect();
+        let gaps = report.series[0].gaps.as_ref().unwrap();
+        let apart = names.min(48);
+        assert_eq!(gaps.other_tasks, (names - apart) as u64);
+        assert_eq!(tasks.len(), apart + usize::from(names > apart), "{names}");
+        let total: f64 = causes.values().sum();
+        // 333 each of 20, 40 and 60 us.
+        assert!((total / 39_960.0 - 1.0).abs() < 0.01, "{total}");
+        let named = gaps.causes.iter().find(|one| one.cause == "task:others");
+        assert_eq!(named.is_some(), names > apart);
+        let counted: u64 = gaps.causes.iter().map(|one| one.number).sum();
+        assert_eq!(counted, gaps.detailed);
+        let told = report.warnings.iter().find(|one| one.kind == "many-tasks");
+        assert_eq!(told.is_some(), names > apart);
+        if let (Some(told), Some(named)) = (told, named) {
+            let number = format!("{} tasks", names - 48);
+            assert!(told.message.contains(&number), "{}", told.message);
+            // The largest keep their lines: each of them took as much as any of the others' gaps, which is all that they had where
+            // there are as many tasks as gaps.
+            let kept = gaps.causes.iter().filter(|one| one.cause != named.cause);
+            let least = kept.map(|one| one.lost_ns as f64).fold(f64::MAX, f64::min);
+            // A unit, 141 ns, is in the gap's time and not in what was lost.
+            assert!(least + 150.0 >= named.longest_ns || names < 999, "{least}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn however_many_tasks_the_ledger_closes(names in 1usize..999, off: bool) {
+        let mut source = of_tasks(names);
+        if off {
+            // Some of the time is nobody's, too.
+            source.events[0].truncate(700);
+        }
+        let (report, causes) = booked(&source);
+        prop_assert!(causes.len() <= 48 + 1 + 1, "{}", causes.len());
+        let lost = report.series[0].gaps.as_ref().unwrap().lost_ns as f64;
+        let total: f64 = causes.values().sum();
+        prop_assert!((total * 1e3 / lost - 1.0).abs() < 1e-6);
+    }
 }

@@ -1,32 +1,10 @@
 //! Recordings made by small generators, and a reader of `.dat` files of ten lines.
 
+pub use bandscope_analysis::statistics::random::Random;
 use bandscope_analysis::{Analysis, analyse};
 use bandscope_recording::manifest::{Clock, Kernel, State};
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{Gap, Manifest, Quanta, Quantum, Series};
-
-/// A generator of numbers, the same in every run (SplitMix64).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// In [0, 1).
-    pub fn uniform(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Mean 0, standard deviation 1 (sum of twelve uniforms).
-    pub fn normal(&mut self) -> f64 {
-        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
-    }
-}
 
 /// A clock of 2.3 ticks per nanosecond, calibrated.
 pub fn manifest() -> Manifest {

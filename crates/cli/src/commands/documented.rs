@@ -1,7 +1,7 @@
-//! Commands that findings and their pages name must be commands of this program.
+//! Commands that findings and their pages name must be commands of this program, and pictures that pages show must be there.
 //!
 //! They are read where they are written: string literals of `crates/analysis/src/findings`, indented lines of
-//! `docs/phenomena`, and the console sessions of the README and of the page of `inject`.
+//! `docs/phenomena`, and the console sessions of the README and of pages of commands.
 
 use super::Arguments;
 use clap::Parser;
@@ -36,7 +36,10 @@ fn commands(line: &str) -> impl Iterator<Item = &str> {
 /// Parses the commands of a line, and says how many there were.
 fn parse(path: &Path, line: &str) -> usize {
     let found = commands(line).map(|command| {
-        if let Err(error) = Arguments::try_parse_from(command.split_whitespace()) {
+        // As a shell would: quotation marks about a word, which keep it from taking a `>` for its own.
+        let words = command.split_whitespace();
+        let words = words.map(|word| word.trim_matches('\''));
+        if let Err(error) = Arguments::try_parse_from(words) {
             panic!("{}: {command}\n{error}", path.display());
         }
     });
@@ -88,11 +91,63 @@ fn commands_of_the_pages_are_commands_of_the_program() {
 
 #[test]
 fn commands_of_the_readme_are_commands_of_the_program() {
-    for (page, least) in [("README.md", 5), ("docs/inject.md", 4)] {
+    for (page, least) in [
+        ("README.md", 5),
+        ("docs/inject.md", 4),
+        ("docs/histogram.md", 6),
+        ("docs/lab.md", 8),
+        ("docs/compare.md", 5),
+        ("docs/repeat.md", 6),
+        ("docs/export.md", 2),
+        ("docs/pictures.md", 2),
+    ] {
         let path = root().join(page);
         let text = std::fs::read_to_string(&path).unwrap();
         let lines = text.lines().filter_map(|line| line.strip_prefix("$ "));
         let parsed: usize = lines.map(|line| parse(&path, line)).sum();
         assert!(parsed >= least, "{page}: {parsed}");
+    }
+}
+
+/// What a page shows: the files of its pictures.
+fn pictures(page: &str) -> impl Iterator<Item = &str> {
+    page.split("![").skip(1).filter_map(|after| {
+        let (_, target) = after.split_once("](")?;
+        target.split_once(')').map(|(file, _)| file)
+    })
+}
+
+/// All of them together are to stay below this, so that a clone stays small.
+const MOST_BYTES: u64 = 1_500_000;
+
+#[test]
+fn every_phenomenon_has_a_picture_that_is_drawn_and_shown() {
+    let script = std::fs::read_to_string(root().join("docs/phenomena/pictures.sh")).unwrap();
+    let mut shown = Vec::new();
+    for (path, page) in files("docs/phenomena", "md") {
+        let kind = path.file_stem().unwrap().to_str().unwrap();
+        if kind == "README" {
+            continue;
+        }
+        let own: Vec<&str> = pictures(&page).collect();
+        assert!(
+            !own.is_empty(),
+            "{kind}: no picture; pictures.sh draws them"
+        );
+        let drawn = script.split_whitespace().any(|word| word == kind);
+        assert!(drawn, "{kind}: pictures.sh does not draw it");
+        shown.extend(own.into_iter().map(str::to_owned));
+    }
+    let mut bytes = 0;
+    for picture in &shown {
+        let path = root().join("docs/phenomena").join(picture);
+        let there = std::fs::metadata(&path).map_or(0, |there| there.len());
+        assert!(there > 0, "{}: is not there, or empty", path.display());
+        bytes += there;
+    }
+    assert!(bytes <= MOST_BYTES, "{bytes} bytes of pictures");
+    for entry in std::fs::read_dir(root().join("docs/phenomena/images")).unwrap() {
+        let name = format!("images/{}", entry.unwrap().file_name().display());
+        assert!(shown.contains(&name), "{name}: no page shows it");
     }
 }

@@ -6,7 +6,9 @@ use anyhow::{Result, bail};
 use bandscope_recording::csv::{write_csv, write_events_csv};
 use bandscope_recording::dat::write_dat;
 use bandscope_recording::{Series, Source};
+use bandscope_view::{gaps_csv, perfetto};
 use clap::{Args, ValueEnum};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,18 +18,23 @@ use std::process::ExitCode;
 Examples:
   bandscope export evening.bandscope --format ftq --rate 10kHz --output evening.dat
   bandscope export evening.bandscope --format csv --output evening.csv
-  bandscope export evening.bandscope --format csv --events --output events.csv
+  bandscope export evening.bandscope --format csv --what gaps --output gaps.csv
+  bandscope export evening.bandscope --format perfetto --output evening.pftrace    # opens in ui.perfetto.dev
 
 The recording itself is Parquet, which DuckDB, Polars and pandas read as it is; see docs/recording-format.md.")]
 pub struct Arguments {
     /// A recording, or a file of the original FTQ.
     #[arg(value_name = "RECORDING")]
     input: PathBuf,
-    /// `ftq`: `start_ns count` of one series; `csv`: all columns of all series.
+    /// `ftq`: `start_ns count` of one series; `csv`: quanta, gaps or kernel events of all series, a line each; `perfetto`: gaps by name, kernel events and pace as a
+    /// trace.
     #[arg(long, short, value_enum)]
     format: Format,
-    /// With `csv`: kernel events in place of quanta.
-    #[arg(long)]
+    /// With `csv`: which table.
+    #[arg(long, value_enum, default_value_t = What::Quanta)]
+    what: What,
+    /// The same as `--what events`.
+    #[arg(long, hide = true, conflicts_with = "what")]
     events: bool,
     /// Only series of this CPU.
     #[arg(long)]
@@ -47,6 +54,18 @@ pub struct Arguments {
 enum Format {
     Ftq,
     Csv,
+    Perfetto,
+}
+
+/// A table of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Start, end, count, time away and pace of each quantum.
+    Quanta,
+    /// Start, end and cause of each gap.
+    Gaps,
+    /// Start, end, kind and name of each kernel event.
+    Events,
 }
 
 /// Reads, selects, writes.
@@ -55,17 +74,28 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let chosen: Vec<usize> = (0..source.series().len())
         .filter(|&index| arguments.chooses(&source.series()[index]))
         .collect();
+    let what = if arguments.events {
+        What::Events
+    } else {
+        arguments.what
+    };
     match (arguments.format, &chosen[..]) {
         (_, []) => bail!(
             "no series is left; there are: {}",
             list(&source, 0..source.series().len())
         ),
-        (Format::Ftq, _) if arguments.events => {
-            bail!("an FTQ file holds no kernel events; --events goes with --format csv")
+        (Format::Ftq, _) if what != What::Quanta => {
+            bail!("an FTQ file holds quanta only; --what goes with --format csv")
         }
-        (Format::Csv, several) if arguments.events => {
+        (Format::Perfetto, _) if what != What::Quanta => {
+            bail!("a trace holds gaps and kernel events anyway; --what goes with --format csv")
+        }
+        (Format::Perfetto, several) => {
+            if arguments.output.is_none() && std::io::stdout().is_terminal() {
+                bail!("a trace is nothing for a terminal; name an --output");
+            }
             output::write(arguments.output.as_deref(), |out| {
-                Ok(write_events_csv(&source, several, out)?)
+                Ok(perfetto::write(&source, several, out)?)
             })?;
         }
         (Format::Ftq, &[index]) => output::write(arguments.output.as_deref(), |out| {
@@ -76,7 +106,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             list(&source, several.iter().copied())
         ),
         (Format::Csv, several) => output::write(arguments.output.as_deref(), |out| {
-            Ok(write_csv(&source, several, out)?)
+            match what {
+                What::Quanta => write_csv(&source, several, out)?,
+                What::Gaps => gaps_csv::write(&source, several, out)?,
+                What::Events => write_events_csv(&source, several, out)?,
+            }
+            Ok(())
         })?,
     }
     Ok(ExitCode::SUCCESS)

@@ -52,6 +52,7 @@ fn kernels_as_text(out: &mut dyn Write) -> Result<()> {
             (_, Err(_), _) => " (not on this CPU)",
             (_, _, Role::Published) => " (*)",
             (_, _, Role::Throughput) => " (+)",
+            (_, _, Role::Tripwire { .. }) => " (!)",
             _ => "",
         };
         writeln!(out, "{:18} {}{note}", kernel.name, kernel.description)?;
@@ -59,7 +60,8 @@ fn kernels_as_text(out: &mut dyn Write) -> Result<()> {
     writeln!(
         out,
         "\n(*) breaks the rules for a noise probe (docs/measuring.md): there to reproduce what was published\n\
-         (+) fills the core: beside a chain of registers it shows who shares the core, such as an SMT neighbour"
+         (+) fills the core: beside a chain of registers it shows who shares the core, such as an SMT neighbour\n\
+         (!) changes its pace when it is interrupted, where the core does that (bandscope lab): notices interrupts of the host"
     )?;
     Ok(())
 }

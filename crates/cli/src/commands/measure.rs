@@ -15,7 +15,7 @@ pub fn run() -> Result<ExitCode> {
 }
 
 /// The arguments of `bandscope record` with nothing on its command line.
-fn defaults() -> Result<record::Arguments> {
+pub(super) fn defaults() -> Result<record::Arguments> {
     let command = record::Arguments::augment_args(clap::Command::new("record"));
     let matches = command.try_get_matches_from(["record"])?;
     Ok(record::Arguments::from_arg_matches(&matches)?)

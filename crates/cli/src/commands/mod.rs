@@ -1,14 +1,20 @@
 //! The command line: one file a subcommand, each with its arguments, its help and its wiring.
 
+mod compare;
 mod completions;
 #[cfg(test)]
 mod documented;
 mod export;
+mod histogram;
 mod inject;
 mod kernels;
+mod lab;
+mod live;
 mod man;
 mod measure;
+mod picture;
 mod record;
+mod repeat;
 mod report;
 mod synth;
 
@@ -43,10 +49,15 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Record(record::Arguments),
+    Live(live::Arguments),
     Report(report::Arguments),
     Export(export::Arguments),
+    Compare(compare::Arguments),
+    Histogram(histogram::Arguments),
     Synth(synth::Arguments),
     Inject(inject::Arguments),
+    Lab(lab::Arguments),
+    Repeat(repeat::Arguments),
     Kernels(kernels::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -60,10 +71,15 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     match arguments.command {
         None => measure::run(),
         Some(Command::Record(arguments)) => record::run(&arguments),
+        Some(Command::Live(arguments)) => live::run(&arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Export(arguments)) => export::run(&arguments),
+        Some(Command::Compare(arguments)) => compare::run(&arguments),
+        Some(Command::Histogram(arguments)) => histogram::run(&arguments),
         Some(Command::Synth(arguments)) => synth::run(&arguments),
         Some(Command::Inject(arguments)) => inject::run(&arguments),
+        Some(Command::Lab(arguments)) => lab::run(&arguments),
+        Some(Command::Repeat(arguments)) => repeat::run(&arguments),
         Some(Command::Kernels(arguments)) => kernels::run(&arguments),
         Some(Command::Completions(arguments)) => completions::run(&arguments),
         Some(Command::Man(arguments)) => man::run(&arguments),

@@ -9,7 +9,7 @@ use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin};
 use bandscope_recording::manifest::{Manifest, SCHEMA, State};
 use bandscope_recording::write::Writer;
-use bandscope_sampler::machine::{Choice, Length, StoreBypass};
+use bandscope_sampler::machine::{Choice, Consumed, Length, StoreBypass};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use bandscope_simulation::{Scenario, SimulatedMachine};
 use clap::{Args, ValueEnum};
@@ -31,19 +31,19 @@ pub struct Arguments {
     /// CPUs to measure at the same time, such as 1 or 0,2-5; or all: all but the first, which writes, or with --buffered every one
     /// [default: the quietest one]
     #[arg(long, value_name = "LIST|all", value_parser = values::cpus)]
-    cpus: Option<Cpus>,
+    pub(super) cpus: Option<Cpus>,
     /// Quanta per second; several rates alternate.
     #[arg(long, value_name = "HZ,...", value_delimiter = ',', default_value = "10000,7777", value_parser = values::rate)]
-    rate: Vec<f64>,
+    pub(super) rate: Vec<f64>,
     /// How long to measure, all segments together.
     #[arg(long, value_name = "T", default_value = "10s", value_parser = values::positive_duration, conflicts_with = "samples")]
-    duration: f64,
+    pub(super) duration: f64,
     /// How many quanta to measure of each rate and work kernel, in place of a duration.
     #[arg(long, value_name = "N", value_parser = values::samples)]
     samples: Option<u64>,
     /// Work kernels, see `bandscope kernels`; several alternate [default: a register chain, above 100 kHz a short one]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    kernel: Vec<String>,
+    pub(super) kernel: Vec<String>,
     /// How long the work kernel runs before the first quantum.
     #[arg(long, value_name = "T", default_value = "200ms", value_parser = values::duration)]
     start_delay: f64,
@@ -58,10 +58,10 @@ pub struct Arguments {
     clock_read: Option<ClockRead>,
     /// Read performance counters after gaps: if they are there and cheap, always, or never.
     #[arg(long, value_enum, default_value_t = When::Auto)]
-    counters: When,
+    pub(super) counters: When,
     /// Record what the kernel does on the measured CPUs, to name gaps by it: if it is permitted, always, or never.
     #[arg(long, value_enum, default_value_t = When::Auto)]
-    trace: When,
+    pub(super) trace: When,
     /// Let the measuring thread's loads run ahead of stores (speculative store bypass), on which memory renaming depends on some cores: always, never, or in every other segment.
     #[arg(long, value_enum, default_value_t = StoreBypassSetting::Leave)]
     store_bypass: StoreBypassSetting,
@@ -70,10 +70,10 @@ pub struct Arguments {
     buffered: bool,
     /// `this` machine, or `simulated:SCENARIO`, see `bandscope synth --list`.
     #[arg(long, value_name = "MACHINE", default_value = "this")]
-    machine: String,
+    pub(super) machine: String,
     /// The recording, a directory that does not exist yet [default: bandscope-DATE-TIME.bandscope]
     #[arg(long, short, value_name = "DIR")]
-    output: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -83,7 +83,7 @@ enum ClockRead {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum When {
+pub(super) enum When {
     Auto,
     On,
     Off,
@@ -172,24 +172,38 @@ pub(super) fn write(
 ) -> Result<()> {
     let mut writer = Writer::create(path, manifest)?;
     let measured = measure(machine, request, manifest, interrupt, &mut writer);
+    conclude(measured, Some(writer), manifest)?;
+    say_if_interrupted(manifest, path);
+    Ok(())
+}
+
+/// Ends a run: writes the rest of it.
+pub(super) fn conclude(
+    measured: Result<(), MachineError>,
+    writer: Option<Writer>,
+    manifest: &mut Manifest,
+) -> Result<()> {
     if measured.is_err() {
         manifest.state = State::Failed;
     }
     // What was written before an error is kept: the manifest says what is there. The first error is the
     // one that matters.
-    let finished = writer.finish(manifest);
+    let finished = writer.map_or(Ok(()), |writer| writer.finish(manifest));
     measured.map_err(|error| match error {
         MachineError::Consumer(error) => anyhow::anyhow!(error),
         other => other.into(),
     })?;
-    finished?;
+    Ok(finished?)
+}
+
+/// Says of a recording that it is a part.
+pub(super) fn say_if_interrupted(manifest: &Manifest, path: &Path) {
     if manifest.state == State::Interrupted {
         output::note(format_args!(
             "bandscope: interrupted; what was measured until then is kept in {}",
             path.display()
         ));
     }
-    Ok(())
 }
 
 /// Runs the machine; everything that it measures goes to the writer.
@@ -206,20 +220,25 @@ fn measure(
     machine.run(request, manifest, interrupt.stop(), &mut |batch: Batch<
         '_,
     >| {
-        let (rate, kernel) = &series[batch.series];
-        // Both, whatever becomes of the first: the writer counts what it could not keep.
-        let quanta = match batch.quanta.is_empty() {
-            true => Ok(()),
-            false => writer.append_quanta(batch.cpu, *rate, kernel, batch.quanta),
-        };
-        let gaps = writer.append_gaps(batch.cpu, batch.gaps);
-        let events = writer.append_events(batch.cpu, batch.events);
-        quanta.and(gaps).and(events)?;
+        keep(writer, &series, &batch)?;
         if let Some(&end) = batch.quanta.end.last() {
             progress.set(end as f64 / ticks_per_s);
         }
         Ok(())
     })
+}
+
+/// Keeps what came of a run; `series` are its rates and work kernels.
+pub(super) fn keep(writer: &mut Writer, series: &[(f64, String)], batch: &Batch<'_>) -> Consumed {
+    let (rate, kernel) = &series[batch.series];
+    // Both, whatever becomes of the first: the writer counts what it could not keep.
+    let quanta = match batch.quanta.is_empty() {
+        true => Ok(()),
+        false => writer.append_quanta(batch.cpu, *rate, kernel, batch.quanta),
+    };
+    let gaps = writer.append_gaps(batch.cpu, batch.gaps);
+    let events = writer.append_events(batch.cpu, batch.events);
+    Ok(quanta.and(gaps).and(events)?)
 }
 
 /// Adds which program recorded, and when.
@@ -242,7 +261,7 @@ pub(super) fn now() -> String {
 }
 
 /// Adds to the machine's manifest what only the command knows.
-fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &Request) {
+pub(super) fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &Request) {
     sign(manifest);
     let settings = &mut manifest.settings;
     settings.machine = arguments.machine.clone();
@@ -261,7 +280,7 @@ fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &Request) {
 
 impl Arguments {
     /// The resolved plan.
-    fn request(&self) -> Result<Request> {
+    pub(super) fn request(&self) -> Result<Request> {
         let fastest = self.rate.iter().copied().fold(0.0, f64::max);
         let clock_read = self.clock_read.map(|read| read == ClockRead::Ordered);
         Ok(Request {

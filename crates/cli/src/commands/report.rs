@@ -1,10 +1,12 @@
 //! `bandscope report`: says what is in recordings.
 
+use crate::commands::picture::Picture;
 use crate::output;
 use anyhow::{Context, Result, bail};
-use bandscope_analysis::Analysis;
+use bandscope_analysis::{Analysis, detail};
 use bandscope_recording::disturbances::{self, Log};
 use bandscope_recording::inputs::Inputs;
+use bandscope_recording::{Source, Window};
 use bandscope_view::{FORMATS, Format, Options, find};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -20,6 +22,8 @@ use std::process::ExitCode;
 Examples:
   bandscope report evening.bandscope
   bandscope report evening.bandscope --format png --output evening.png
+  bandscope report evening.bandscope --format png --view fold:1ms --from 10s --to 12s --output fold.png
+  bandscope report evening.bandscope --format html --output evening.html    # to look around in, with a browser
   bandscope report old-ftq-run.dat --format json | jq '.series[0].ledger'
   bandscope report evening.bandscope --truth evening.disturbances.jsonl     # against what `bandscope inject` really did")]
 pub struct Arguments {
@@ -41,6 +45,8 @@ pub struct Arguments {
     /// Width in columns of text [default: the terminal's, 80 elsewhere] or in points of a picture [default: 1200]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=8000))]
     width: Option<u16>,
+    #[command(flatten)]
+    picture: Picture,
 }
 
 fn formats() -> PossibleValuesParser {
@@ -54,13 +60,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if to_terminal && format.is_binary() {
         bail!("a picture is nothing for a terminal; name an --output");
     }
-    let mut options = terminal_options(to_terminal);
+    let mut options = output::terminal_options(to_terminal);
     options.ascii = arguments.ascii;
     if let Some(width) = arguments.width {
         options.width = width.into();
         options.picture_width = width.into();
     }
-    let analysis = analyse(&arguments.inputs, &arguments.truth)?;
+    arguments
+        .picture
+        .check(format.name(), !arguments.truth.is_empty())?;
+    arguments.picture.apply(&mut options);
+    let window_s = arguments.picture.window_s();
+    let quanta = format.quanta().or(options.quanta());
+    let analysis = match window_s {
+        None => analyse(&arguments.inputs, &arguments.truth, quanta)?,
+        Some(window_s) => stretch(&arguments.inputs, window_s, quanta, &mut options)?,
+    };
     output::write(arguments.output.as_deref(), |out| {
         Ok(format.render(&analysis, &options, out)?)
     })?;
@@ -69,8 +84,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// The text report of one recording, on standard output.
 pub fn print_text(recording: &Path) -> Result<()> {
-    let analysis = analyse(&[recording.to_owned()], &[])?;
-    let options = terminal_options(io::stdout().is_terminal());
+    let analysis = analyse(&[recording.to_owned()], &[], None)?;
+    let options = output::terminal_options(io::stdout().is_terminal());
     output::write(None, |out| {
         Ok(bandscope_view::text::Text.render(&analysis, &options, out)?)
     })
@@ -81,7 +96,46 @@ pub fn open(inputs: &[PathBuf]) -> Result<Inputs> {
     Ok(Inputs::open(inputs)?)
 }
 
-fn analyse(inputs: &[PathBuf], truth: &[PathBuf]) -> Result<Analysis> {
+/// A window of recordings, in seconds since their start.
+fn stretch(
+    inputs: &[PathBuf],
+    (from_s, to_s): (f64, f64),
+    quanta: Option<usize>,
+    options: &mut Options,
+) -> Result<Analysis> {
+    let source = open(inputs)?;
+    let window = Window::new(&source, from_s, to_s)?;
+    if window.is_empty() {
+        let to = match to_s.is_finite() {
+            true => format!("and {to_s} s"),
+            false => "and the end".to_owned(),
+        };
+        bail!(
+            "--from, --to: no quantum begins between {from_s} s {to}; what was recorded is {} s long",
+            window.whole_s()
+        );
+    }
+    options.window_s = Some((from_s, to_s.min(window.whole_s())));
+    let mut analysis = bandscope_analysis::analyse_window(&window, &names(inputs))?;
+    details(&window, quanta, &mut analysis)?;
+    Ok(analysis)
+}
+
+fn names(inputs: &[PathBuf]) -> Vec<String> {
+    let name = |path: &PathBuf| path.display().to_string();
+    inputs.iter().map(name).collect()
+}
+
+/// Adds quanta themselves, where an output wants them.
+fn details(source: &dyn Source, quanta: Option<usize>, analysis: &mut Analysis) -> Result<()> {
+    if let Some(most) = quanta {
+        analysis.details = detail::collect(source, analysis, most)?;
+    }
+    Ok(())
+}
+
+/// `quanta` is how many of them are wanted themselves, if any.
+fn analyse(inputs: &[PathBuf], truth: &[PathBuf], quanta: Option<usize>) -> Result<Analysis> {
     if !truth.is_empty() && inputs.len() > 1 {
         bail!(
             "--truth: found {} inputs, expected the one recording that was made while it was disturbed",
@@ -93,23 +147,7 @@ fn analyse(inputs: &[PathBuf], truth: &[PathBuf]) -> Result<Analysis> {
         .map(|path| disturbances::read(path))
         .collect::<Result<_, _>>()?;
     let source = open(inputs)?;
-    let names: Vec<_> = inputs
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    Ok(bandscope_analysis::analyse_against(&source, &names, &logs)?)
-}
-
-/// What suits a terminal, or a pipe.
-fn terminal_options(to_terminal: bool) -> Options {
-    let mut options = Options {
-        colour: to_terminal && output::colour(),
-        ..Options::default()
-    };
-    if let Some((terminal_size::Width(columns), _)) =
-        terminal_size::terminal_size().filter(|_| to_terminal)
-    {
-        options.width = columns.into();
-    }
-    options
+    let mut analysis = bandscope_analysis::analyse_against(&source, &names(inputs), &logs)?;
+    details(&source, quanta, &mut analysis)?;
+    Ok(analysis)
 }

@@ -100,6 +100,34 @@ pub fn signal(child: &Child, name: &str) {
     assert!(status.unwrap().success());
 }
 
+/// Waits until the program catches the signal of that number: from then on it ends in good order.
+///
+/// An emulator catches signals itself, from its start on, so there it is the first thread that measures which says that the
+/// program got so far: it is started after the signals were taken over. (The emulator has a second thread of its own.)
+pub fn wait_until_caught(child: &mut Child, signal: u32) {
+    let process = format!("/proc/{}", child.id());
+    let emulated = std::env::var_os("BANDSCOPE_TEST_RUNNER").is_some();
+    let caught = || -> Option<bool> {
+        if emulated {
+            return Some(std::fs::read_dir(format!("{process}/task")).ok()?.count() >= 3);
+        }
+        let status = std::fs::read_to_string(format!("{process}/status")).ok()?;
+        let mask = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigCgt:"))?;
+        let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+        Some(mask >> (signal - 1) & 1 == 1)
+    };
+    for _ in 0..6000 {
+        if caught() == Some(true) {
+            return;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("signal {signal} is not caught after a minute");
+}
+
 /// Waits until that recording has so many finished parts of quanta.
 pub fn wait_for_parts(directory: &Path, child: &mut Child, number: usize) {
     for _ in 0..600 {

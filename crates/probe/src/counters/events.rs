@@ -1,5 +1,7 @@
 //! Which counters are wanted on a microarchitecture: data files, parsed at start.
 
+use std::path::Path;
+
 /// The lists, by microarchitecture as [`crate::facts`] names it. The last is for all.
 const LISTS: &[(&[&str], &str)] = &[
     (
@@ -14,7 +16,7 @@ const LISTS: &[(&[&str], &str)] = &[
 const GENERIC: &str = include_str!("events/generic.txt");
 
 /// Where a driver lists its events.
-const PMU_DEVICES: &str = "/sys/bus/event_source/devices";
+pub(crate) const PMU_DEVICES: &str = "/sys/bus/event_source/devices";
 
 /// One event of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +66,24 @@ pub fn wanted(microarchitecture: Option<&str>) -> Vec<Event> {
     events
 }
 
+/// Events that tell runs of a command apart, besides those of the loop: generic ones (perf_event_open(2)).
+pub fn of_commands() -> Vec<Event> {
+    let others = [
+        ("instructions", 1),
+        ("cache-references", 2),
+        ("cache-misses", 3),
+        ("branches", 4),
+        ("branch-misses", 5),
+    ];
+    let event = |(name, config): (&str, u64)| Event {
+        name: name.to_owned(),
+        kind: Some(perf_event_open_sys::bindings::PERF_TYPE_HARDWARE),
+        config,
+        proof: Proof::Spin,
+    };
+    others.map(event).into()
+}
+
 /// An event; `None` for a comment, an empty line, or what does not read (a test reads all lists).
 fn parse_line(line: &str) -> Option<Event> {
     let line = line.split('#').next()?;
@@ -71,7 +91,8 @@ fn parse_line(line: &str) -> Option<Event> {
         return None;
     };
     let (kind, config) = match kind.strip_prefix("pmu:") {
-        Some(path) => driver_event(path).map_or((None, 0), |(kind, config)| (Some(kind), config)),
+        Some(path) => driver_event(Path::new(PMU_DEVICES), path)
+            .map_or((None, 0), |(kind, config)| (Some(kind), config)),
         None => (Some(kind_number(kind)?), number(config)?),
     };
     Some(Event {
@@ -98,10 +119,10 @@ fn kind_number(kind: &str) -> Option<u32> {
     }
 }
 
-/// Type and config of `PMU/EVENT` as the driver lists them.
-fn driver_event(path: &str) -> Option<(u32, u64)> {
+/// Type and config of `PMU/EVENT` as the driver lists them in the directory `devices`.
+pub(crate) fn driver_event(devices: &Path, path: &str) -> Option<(u32, u64)> {
     let (pmu, event) = path.split_once('/')?;
-    let read = |rest: &str| std::fs::read_to_string(format!("{PMU_DEVICES}/{pmu}/{rest}")).ok();
+    let read = |rest: &str| std::fs::read_to_string(devices.join(pmu).join(rest)).ok();
     let kind = read("type")?.trim().parse().ok()?;
     let config = read(&format!("events/{event}"))?;
     Some((kind, number(config.trim().strip_prefix("event=")?)?))

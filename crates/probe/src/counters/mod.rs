@@ -7,7 +7,7 @@
 
 pub mod events;
 mod hardware;
-mod open;
+pub(crate) mod open;
 mod proof;
 mod software;
 

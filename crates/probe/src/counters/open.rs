@@ -44,10 +44,63 @@ pub fn open(event: &Event, scope: Scope, group: Option<RawFd>) -> io::Result<Fil
         attributes.set_exclude_kernel(1);
         attributes.set_exclude_hv(1);
     }
+    perf_event_open(&mut attributes, 0, -1, group.unwrap_or(-1))
+}
+
+/// Opens `event` for the programs that children of the calling thread will execute, and for all that these start; what is read is the
+/// count, the time it was enabled and the time it ran, in nanoseconds.
+///
+/// # Errors
+/// What perf_event_open(2) says.
+pub fn open_inherited(event: &Event) -> io::Result<File> {
+    let opened = |exclude_kernel: bool| {
+        let mut attributes = perf::bindings::perf_event_attr {
+            size: size_of::<perf::bindings::perf_event_attr>() as u32,
+            type_: event.kind.ok_or(io::ErrorKind::NotFound)?,
+            config: event.config,
+            read_format: u64::from(
+                perf::bindings::PERF_FORMAT_TOTAL_TIME_ENABLED
+                    | perf::bindings::PERF_FORMAT_TOTAL_TIME_RUNNING,
+            ),
+            ..Default::default()
+        };
+        attributes.set_disabled(1);
+        attributes.set_inherit(1);
+        attributes.set_enable_on_exec(1);
+        if exclude_kernel {
+            attributes.set_exclude_kernel(1);
+            attributes.set_exclude_hv(1);
+        }
+        perf_event_open(&mut attributes, 0, -1, -1)
+    };
+    opened(false).or_else(|_| opened(true))
+}
+
+/// Opens the event of this type and config for whatever runs on `cpu`.
+///
+/// # Errors
+/// What perf_event_open(2) says.
+pub fn open_on_cpu(kind: u32, config: u64, cpu: u32) -> io::Result<File> {
+    let mut attributes = perf::bindings::perf_event_attr {
+        size: size_of::<perf::bindings::perf_event_attr>() as u32,
+        type_: kind,
+        config,
+        ..Default::default()
+    };
+    let cpu = i32::try_from(cpu).map_err(|_| io::ErrorKind::InvalidInput)?;
+    perf_event_open(&mut attributes, -1, cpu, -1)
+}
+
+/// perf_event_open(2): an event of thread `thread` (0: the calling one, -1: any) on `cpu` (-1: any) in `group` (-1: none).
+fn perf_event_open(
+    attributes: &mut perf::bindings::perf_event_attr,
+    thread: i32,
+    cpu: i32,
+    group: RawFd,
+) -> io::Result<File> {
     let flags = perf::bindings::PERF_FLAG_FD_CLOEXEC;
     // SAFETY: the attributes live through the call and hold their own size; the result is checked.
-    let fd =
-        unsafe { perf::perf_event_open(&mut attributes, 0, -1, group.unwrap_or(-1), flags.into()) };
+    let fd = unsafe { perf::perf_event_open(attributes, thread, cpu, group, flags.into()) };
     if fd < 0 {
         return Err(explained(io::Error::last_os_error()));
     }

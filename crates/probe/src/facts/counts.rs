@@ -54,10 +54,39 @@ impl Counts {
                 cpu: *cpu,
                 seconds,
                 counts,
+                ..KernelCounts::default()
             }
         })
         .collect()
     }
+}
+
+/// Counts of all CPUs together, by the same names; as often as the kernel has rows of a name.
+pub fn totals() -> Vec<(String, u64)> {
+    let table = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let (interrupts, softirqs) = (table("/proc/interrupts"), table("/proc/softirqs"));
+    let named = summed(&interrupts).filter_map(|row| Some((interrupt(&row)?, row.number)));
+    let softirqs = summed(&softirqs).map(|row| (format!("softirq:{}", row.name), row.number));
+    named.chain(softirqs).collect()
+}
+
+/// The rows of a table, each with the sum of its counts.
+fn summed(table: &str) -> impl Iterator<Item = Row<'_>> {
+    let mut lines = table.lines();
+    let width = lines.next().unwrap_or_default().split_whitespace().count();
+    lines.filter_map(move |line| {
+        let (name, cells) = line.split_once(':')?;
+        let mut cells = cells.split_whitespace();
+        let mut number: u64 = 0;
+        for _ in 0..width {
+            number = number.wrapping_add(cells.next()?.parse().ok()?);
+        }
+        Some(Row {
+            name: name.trim(),
+            number,
+            rest: cells.collect(),
+        })
+    })
 }
 
 /// A row of such a table: its name without the colon, the count of one CPU, and what stands behind the counts.
@@ -167,6 +196,18 @@ MIS:          0
     }
 
     #[test]
+    fn all_cpus_together_are_the_sum_of_each() {
+        let sums: BTreeMap<String, u64> = summed(INTERRUPTS)
+            .filter_map(|row| Some((interrupt(&row)?, row.number)))
+            .collect();
+        let (first, second) = (of(0), of(2));
+        assert_eq!(sums.len(), second.len());
+        for (name, sum) in sums {
+            assert_eq!(sum, first[&name] + second[&name], "{name}");
+        }
+    }
+
+    #[test]
     fn what_is_no_table_has_no_rows() {
         for table in [
             "",
@@ -211,10 +252,18 @@ MIS:          0
         let before = Counts::read(&cpus);
         let grown = before.grown(&Counts::read(&cpus));
         assert_eq!(grown.len(), cpus.len());
-        if before.cpus.iter().all(|(_, counts)| counts.is_empty()) {
-            println!(
-                "SKIPPED: the kernel's counts: neither /proc/interrupts nor /proc/softirqs tells anything"
-            );
+        let table = std::fs::read_to_string("/proc/interrupts").unwrap_or_default();
+        let heading = table.lines().next().unwrap_or_default();
+        for (cpu, counts) in &before.cpus {
+            let name = format!("CPU{cpu}");
+            if !heading.split_whitespace().any(|column| column == name) {
+                println!("SKIPPED: the kernel's counts: /proc/interrupts says nothing of {name}");
+                continue;
+            }
+            // Whoever runs here had interrupts since the machine began.
+            let interrupts = counts.iter().filter(|one| !one.0.starts_with("softirq:"));
+            let number: u64 = interrupts.map(|one| one.1).sum();
+            assert!(number > 0, "{name}: {counts:?}");
         }
     }
 }

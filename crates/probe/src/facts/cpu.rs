@@ -105,6 +105,18 @@ fn cpuid() -> (String, u32, u32, u32) {
     (vendor, family, model, signature & 0xf)
 }
 
+/// Who made it, as CPUID spells it.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn vendor() -> Option<String> {
+    Some(cpuid().0)
+}
+
+/// Who made it, as CPUID would spell it.
+#[cfg(target_arch = "aarch64")]
+pub(super) fn vendor() -> Option<String> {
+    None
+}
+
 #[cfg(target_arch = "x86_64")]
 fn ascii(registers: &[u32]) -> String {
     let bytes: Vec<u8> = registers.iter().flat_map(|r| r.to_le_bytes()).collect();

@@ -6,15 +6,17 @@ mod files;
 mod frequency;
 mod isolation;
 mod security;
+mod system_management;
 mod tasks;
 mod tick;
 
 use bandscope_recording::manifest::Machine;
-pub use counts::Counts;
 pub(crate) use counts::rows;
+pub use counts::{Counts, totals};
 pub use cpu::microarchitecture;
 pub use files::{cpu_list, text};
 pub use isolation::{isolated, nohz_full, online};
+pub use system_management::{SystemManagement, book as book_system_management};
 pub use tasks::Scan;
 
 /// Everything but who else is busy, which takes two looks: see [`Scan`].

@@ -1,6 +1,6 @@
 //! Work kernels of aarch64: register chains.
 
-use super::{Info, NativeKernel, Role, Visitor};
+use super::{Info, NativeKernel, Visitor};
 
 /// A copy may start at any instruction.
 macro_rules! placement_step {
@@ -27,21 +27,10 @@ macro_rules! call_copy {
     };
 }
 
-const fn chain(name: &'static str, description: &'static str, operations: u32) -> Info {
-    Info {
-        name,
-        description,
-        operations,
-        slowest_pace: 5.0,
-        fractions: &[],
-        role: Role::Probe,
-    }
-}
-
 work_kernel! {
     /// 80 dependent multiplications by 2 and 1/2 in turn: exact and normal for ever.
     Fmul80, symbol: fmul80,
-    info: chain("fmul80", "80 dependent float multiplications in registers", 80),
+    info: Info::chain("fmul80", "80 dependent float multiplications in registers", 80),
     needs: Ok(()),
     body: ".rept 40\n fmul s0, s0, s1\n fmul s0, s0, s2\n .endr",
     state: { value: f32 = 1.5, double: f32 = 2.0, halve: f32 = 0.5 },
@@ -54,7 +43,7 @@ work_kernel! {
 work_kernel! {
     /// As [`Fmul80`], a quarter as long: for rates above 100 kHz.
     Fmul20, symbol: fmul20,
-    info: chain("fmul20", "20 dependent float multiplications in registers, for high rates", 20),
+    info: Info::chain("fmul20", "20 dependent float multiplications in registers, for high rates", 20),
     needs: Ok(()),
     body: ".rept 10\n fmul s0, s0, s1\n fmul s0, s0, s2\n .endr",
     state: { value: f32 = 1.5, double: f32 = 2.0, halve: f32 = 0.5 },
@@ -67,15 +56,7 @@ work_kernel! {
 work_kernel! {
     /// Six independent chains of additions: as many as wide cores can at a time.
     Add6x80, symbol: add6x80,
-    info: Info {
-        name: "add6x80",
-        description: "480 additions in 6 independent chains, as many at a time as the core can",
-        operations: 480,
-        // The clock's 5 and a core shared by two.
-        slowest_pace: 10.0,
-        fractions: &[],
-        role: Role::Throughput,
-    },
+    info: Info::throughput("add6x80", "480 additions in 6 independent chains, as many at a time as the core can", 480),
     needs: Ok(()),
     body: ".rept 80\n add x9, x9, x8\n add x10, x10, x8\n add x11, x11, x8\n add x12, x12, x8\n \
         add x13, x13, x8\n add x14, x14, x8\n .endr",

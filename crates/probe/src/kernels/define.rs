@@ -2,7 +2,8 @@
 
 /// Defines a work kernel.
 ///
-/// `body` is the text of a unit; it may use `2:` to `7:` as local labels, the registers that `registers`
+/// `body` is the text of a unit; it may use `2:` to `7:` as local labels (on a line of their own before a `.rept`: the assembler does not
+/// see one behind a label when it looks for the end of the copies' own `.rept`), the registers that `registers`
 /// declares, and on x86-64 the 64 bytes below the stack pointer, which no one else uses because the
 /// assembly is not marked `nostack`.
 macro_rules! work_kernel {

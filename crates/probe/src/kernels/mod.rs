@@ -43,12 +43,17 @@ pub struct Info {
 }
 
 /// What a work kernel is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role {
     /// A noise probe: keeps all of the rules. A chain of registers, whose pace is the clock frequency's.
     Probe,
     /// Fills the core with independent operations on registers: its pace is that at which the core takes them in.
     Throughput,
+    /// Notices interruptions by what they leave behind, in a unit long enough for them to come within it.
+    Tripwire {
+        /// Time of an operation after an interruption, over that before.
+        rest: f64,
+    },
     /// Reproduces what was published.
     Published,
 }
@@ -65,12 +70,43 @@ impl Role {
         match self {
             Role::Probe => "probe",
             Role::Throughput => "throughput",
+            Role::Tripwire { .. } => "tripwire",
             Role::Published => "published",
         }
     }
 }
 
 impl Info {
+    /// A noise probe that is a chain of registers: its pace follows the clock frequency alone.
+    pub(crate) const fn chain(
+        name: &'static str,
+        description: &'static str,
+        operations: u32,
+    ) -> Info {
+        Info {
+            name,
+            description,
+            operations,
+            slowest_pace: 5.0,
+            fractions: &[],
+            role: Role::Probe,
+        }
+    }
+
+    /// Independent operations on registers that fill the core.
+    pub(crate) const fn throughput(
+        name: &'static str,
+        description: &'static str,
+        operations: u32,
+    ) -> Info {
+        Info {
+            // The clock's 5 and a core shared by two.
+            slowest_pace: 10.0,
+            role: Role::Throughput,
+            ..Info::chain(name, description, operations)
+        }
+    }
+
     /// A unit that takes longer than this many ticks is a gap.
     ///
     /// `max(slowest_pace * best, best + 500 ns)`. A pace change must never be booked as a gap, so the

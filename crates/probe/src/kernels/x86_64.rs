@@ -7,6 +7,7 @@
 //! its start, because inlined assembly cannot keep it: that alone renews memory renaming.
 
 use super::{Info, NativeKernel, Role, Visitor};
+use crate::shift_counts::{bmi2, count_by_64_bits};
 
 /// A copy may start at any byte.
 macro_rules! placement_step {
@@ -34,18 +35,6 @@ macro_rules! call_copy {
 
 const ALWAYS: Result<(), &str> = Ok(());
 
-/// A chain of registers: its pace follows the clock frequency alone.
-const fn chain(name: &'static str, description: &'static str, operations: u32) -> Info {
-    Info {
-        name,
-        description,
-        operations,
-        slowest_pace: 5.0,
-        fractions: &[],
-        role: Role::Probe,
-    }
-}
-
 /// One of FTQ's loops: through memory.
 const fn ftq(
     name: &'static str,
@@ -69,7 +58,7 @@ const OLD_LOOPS: &[f64] = &[32.0 / 63.0, 31.0 / 63.0];
 work_kernel! {
     /// 80 dependent multiplications by 2 and 1/2 in turn: exact and normal for ever.
     Mulss80, symbol: mulss80,
-    info: chain("mulss80", "80 dependent float multiplications in registers", 80),
+    info: Info::chain("mulss80", "80 dependent float multiplications in registers", 80),
     needs: ALWAYS,
     body: ".rept 40\n mulss xmm0, xmm1\n mulss xmm0, xmm2\n .endr",
     state: { value: f32 = 1.5, double: f32 = 2.0, halve: f32 = 0.5 },
@@ -82,7 +71,7 @@ work_kernel! {
 work_kernel! {
     /// As [`Mulss80`], a quarter as long: for rates above 100 kHz.
     Mulss20, symbol: mulss20,
-    info: chain("mulss20", "20 dependent float multiplications in registers, for high rates", 20),
+    info: Info::chain("mulss20", "20 dependent float multiplications in registers, for high rates", 20),
     needs: ALWAYS,
     body: ".rept 10\n mulss xmm0, xmm1\n mulss xmm0, xmm2\n .endr",
     state: { value: f32 = 1.5, double: f32 = 2.0, halve: f32 = 0.5 },
@@ -95,7 +84,7 @@ work_kernel! {
 work_kernel! {
     /// 20 dependent integer multiplications by an odd number (Knuth's MMIX), which never gives 0.
     Imul20, symbol: imul20,
-    info: chain("imul20", "20 dependent integer multiplications in registers", 20),
+    info: Info::chain("imul20", "20 dependent integer multiplications in registers", 20),
     needs: ALWAYS,
     body: ".rept 20\n imul rax, rcx\n .endr",
     state: { value: u64 = 1, factor: u64 = 6_364_136_223_846_793_005 },
@@ -105,7 +94,7 @@ work_kernel! {
 work_kernel! {
     /// 20 dependent CRC-32C steps: an operation that no port but one executes.
     Crc32x20, symbol: crc32x20,
-    info: chain("crc32x20", "20 dependent CRC-32C steps in registers (SSE4.2)", 20),
+    info: Info::chain("crc32x20", "20 dependent CRC-32C steps in registers (SSE4.2)", 20),
     needs: if std::arch::is_x86_feature_detected!("sse4.2") { Ok(()) } else { Err("SSE4.2") },
     body: ".rept 20\n crc32 rax, rcx\n .endr",
     state: { value: u64 = 1, data: u64 = 0x0123_4567_89ab_cdef },
@@ -117,15 +106,7 @@ work_kernel! {
     /// in 5 or 8 places (Golden Cove, Zen 3; uops.info). Of registers, because some cores do additions of constants while they
     /// rename. The loop loads its deadline and threshold once a unit beside this one: two operations of some 500.
     Add6x80, symbol: add6x80,
-    info: Info {
-        name: "add6x80",
-        description: "480 additions in 6 independent chains, as many at a time as the core can",
-        operations: 480,
-        // The clock's 5 and a core shared by two.
-        slowest_pace: 10.0,
-        fractions: &[],
-        role: Role::Throughput,
-    },
+    info: Info::throughput("add6x80", "480 additions in 6 independent chains, as many at a time as the core can", 480),
     needs: ALWAYS,
     body: ".rept 80\n add r8, r8\n paddd xmm1, xmm1\n add r9, r9\n paddd xmm2, xmm2\n add r10, r10\n paddd xmm3, xmm3\n .endr",
     state: {},
@@ -221,7 +202,72 @@ work_kernel! {
     registers: |_this| { out("xmm0") _, options(nomem) },
 }
 
+work_kernel! {
+    /// A unit so long that interruptions come within it, and are noticed by what they leave behind: on Golden Cove and its
+    /// successors the rest of an interrupted unit runs three times as fast.
+    TripwireShift, symbol: tripwire_shift,
+    info: Info {
+        name: "tripwire-shift",
+        description: "20,480 dependent shifts that go faster after an interruption, on Golden Cove and its successors",
+        operations: 20_480,
+        // What it keeps to when left alone is its slowest pace; the clock may fall by a little.
+        slowest_pace: 1.5,
+        fractions: &[],
+        role: Role::Tripwire { rest: 1.0 / 3.0 },
+    },
+    needs: bmi2(),
+    body: concat!(
+        count_by_64_bits!(), "\n mov edx, 320\n \
+        2:\n .rept 64\n shlx rax, rax, rcx\n .endr\n dec edx\n jnz 2b"
+    ),
+    state: { value: u64 = 1 },
+    registers: |this| { inout("rax") this.value, out("rcx") _, out("rdx") _, options(nomem) },
+}
+
+work_kernel! {
+    /// The interrupted loop of 2003: after one `mov rbp, rsp` a chain through the frame is fast on Zen 3 until something interrupts it,
+    /// then up to 8 times as slow until the loop is left (METHOD.md, section 5).
+    TripwireFrame, symbol: tripwire_frame,
+    info: Info {
+        name: "tripwire-frame",
+        description: "49,152 load-add-store in the frame that go slower after an interruption, on Zen 3",
+        operations: 49_152,
+        slowest_pace: 10.0,
+        fractions: &[],
+        // METHOD.md, section 5: 0.8 ticks an operation, then 6.5.
+        role: Role::Tripwire { rest: 6.5 / 0.8 },
+    },
+    needs: ALWAYS,
+    body: "push rbp\n mov rbp, rsp\n mov edx, 768\n \
+        2:\n .rept 64\n mov rax, qword ptr [rbp - 8]\n add rax, 1\n mov qword ptr [rbp - 8], rax\n .endr\n \
+        dec edx\n jnz 2b\n pop rbp",
+    state: {},
+    registers: |_this| { out("rax") _, out("rdx") _, options(nomem) },
+}
+
+work_kernel! {
+    /// Bands on a schedule: for a quarter of every 2^23 ticks of the clock the count is set by a 64-bit immediate, else by one of 32 bits.
+    /// At 2.3 GHz the slow stays last 0.912 ms of 3.647, about as long as those published in 2025.
+    BandsShift, symbol: bands_shift,
+    info: Info {
+        name: "bands-shift",
+        description: "80 dependent shifts, three times as slow for a quarter of the time, on Golden Cove and its successors",
+        operations: 80,
+        slowest_pace: 10.0,
+        fractions: &[],
+        role: Role::Published,
+    },
+    needs: bmi2(),
+    body: concat!(
+        "rdtsc\n and eax, 0x600000\n jz 2f\n mov ecx, 1\n jmp 3f\n 2: ", count_by_64_bits!(), "\n \
+        3:\n .rept 80\n shlx r8, r8, rcx\n .endr"
+    ),
+    state: { value: u64 = 1 },
+    registers: |this| { inout("r8") this.value, out("rax") _, out("rcx") _, out("rdx") _, options(nomem) },
+}
+
 kernel_list! {
     default Mulss80, short Mulss20,
-    Mulss80, Mulss20, Imul20, Crc32x20, Add6x80, FtqO0, FtqO2, FtqUnrolled, FtqFloat20Stack
+    Mulss80, Mulss20, Imul20, Crc32x20, Add6x80, FtqO0, FtqO2, FtqUnrolled, FtqFloat20Stack,
+    TripwireShift, TripwireFrame, BandsShift
 }

@@ -12,6 +12,9 @@ pub struct KernelCounts {
     pub seconds: f64,
     /// Interrupts (/proc/interrupts) and softirqs (/proc/softirqs) that happened at all, the most frequent first.
     pub counts: Vec<KernelCount>,
+    /// System management interrupts: how often firmware took the CPU meanwhile. `None` where nothing that could be read counts
+    /// them, and in recordings that know none.
+    pub system_management_interrupts: Option<u64>,
 }
 
 /// One count.

@@ -1,6 +1,6 @@
 //! The scenarios that show on several CPUs only.
 
-use super::{Entry, Setup, nothing, times};
+use super::{By, Entry, Setup, nothing, times};
 use crate::disturbances::shared::{Coupled, Role, Steal};
 use crate::parameters::{JITTER, hz, is_on, ratio, share, span, time};
 use fastrand::Rng;
@@ -9,7 +9,7 @@ use fastrand::Rng;
 pub(super) const HOST_STEAL: Entry = Entry {
     name: "host-steal",
     description: "the host takes all CPUs at once, at random times or with poisson=0 at regular ones; each begins up to `skew` later",
-    kinds: &["synchronous-gaps"],
+    kinds: &["synchronous-gaps", "stolen-time"],
     parameters: &[
         hz(20.0),
         time("cost", 200e-6),
@@ -31,6 +31,7 @@ pub(super) const HOST_STEAL: Entry = Entry {
             random: setup.random.clone(),
         })
     }),
+    by: By::Host,
 };
 
 /// Pairs of CPUs, one of which follows the other.
@@ -68,4 +69,5 @@ pub(super) const CORE_COUPLING: Entry = Entry {
             random: Rng::with_seed(seed ^ u64::from(setup.cpu / 2)),
         })
     }),
+    by: By::Task,
 };

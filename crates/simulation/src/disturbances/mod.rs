@@ -9,6 +9,7 @@ pub mod random;
 pub mod reactions;
 pub mod shared;
 
+use crate::events::Told;
 use crate::kernels::Feels;
 
 /// Far enough that no run gets there: a little less than the time that fits the fixed point of the world.
@@ -60,6 +61,8 @@ pub struct Placed {
     pub part: usize,
     /// The only work kernels that its slowdowns concern, where they do not concern all.
     pub only: Option<Feels>,
+    /// What the kernel tells of its absences; `None` where they are none of the kernel's.
+    pub told: Option<Told>,
     /// The disturbance.
     pub disturbance: Box<dyn Disturbance>,
 }

@@ -113,8 +113,14 @@ pub(super) fn tick_labels(ticks: &[f64]) -> Vec<String> {
     texts((0..9).find(|&decimals| exact(decimals)).unwrap_or(9))
 }
 
-/// Ticks and labels of the time axis under `frame`, from `top` on; returns the y below.
-pub(super) fn time_axis(axis: &Axis, frame: &Frame, top: f64, items: &mut Items) -> f64 {
+/// Ticks and labels of the time axis under `frame`, from `top` on, with its name beside it; returns the y below.
+pub(super) fn time_axis(
+    axis: &Axis,
+    name: &str,
+    frame: &Frame,
+    top: f64,
+    items: &mut Items,
+) -> f64 {
     let (from, to) = axis.range();
     let (one, unit) = match to - from {
         span if span >= 1.0 => (1.0, "s"),
@@ -128,7 +134,7 @@ pub(super) fn time_axis(axis: &Axis, frame: &Frame, top: f64, items: &mut Items)
         items.line((x, top), (x, top + 4.0), 1.0, palette::FRAME);
         items.text((x, top + 16.0), NOTE, Anchor::Middle, label);
     }
-    let name = format!("time since the start, {unit}");
+    let name = format!("{name}, {unit}");
     let at = (frame.right() + 24.0, top + 16.0);
     items.text(at, NOTE, Anchor::Start, name);
     top + 26.0

@@ -11,8 +11,9 @@ use bandscope_analysis::pyramid::GapMark;
 
 /// Height of the strip with its space above.
 pub(super) const HEIGHT: f64 = SPACE + STRIP;
-const SPACE: f64 = 5.0;
-const STRIP: f64 = 74.0;
+pub(super) const SPACE: f64 = 5.0;
+/// Its height without, where it is below a panel.
+pub(super) const STRIP: f64 = 74.0;
 /// Lines of names at the top of the strip, and the height of one.
 const ROWS: usize = 2;
 const ROW: f64 = 15.0;
@@ -21,11 +22,11 @@ const NAMED: usize = 6;
 /// Longest name.
 const NAME_WIDTH: f64 = 190.0;
 
-/// Draws the strip; returns the y below.
-pub(super) fn strip(panel: &Panel<'_>, axes: &Axes, items: &mut Items) -> f64 {
+/// Draws the strip, so high; returns the y below.
+pub(super) fn strip(panel: &Panel<'_>, axes: &Axes, height: f64, items: &mut Items) -> f64 {
     let frame = Frame {
         y: panel.frame.bottom() + SPACE,
-        height: STRIP,
+        height,
         ..panel.frame
     };
     let mut gaps: Vec<&GapMark> = panel.pyramid.gaps.iter().collect();
@@ -64,7 +65,7 @@ fn axis(gaps: &[&GapMark]) -> Option<Axis> {
 fn draw(gaps: &[&GapMark], durations: &Axis, axes: &Axes, frame: &Frame, items: &mut Items) {
     let height = frame.height - ROWS as f64 * ROW - 2.0;
     let y_of = |ns: f64| frame.bottom() - durations.place(ns) * height;
-    let ticks = durations.ticks(2);
+    let ticks = durations.ticks((frame.height / 36.0) as usize);
     for &tick in &ticks {
         let y = y_of(tick);
         items.line((frame.x, y), (frame.right(), y), 0.75, palette::RULE);

@@ -3,7 +3,7 @@
 use super::{MARGIN, MOST_PANELS, NOTE, TITLE, VERDICT};
 use crate::scene::{Anchor, Items};
 use crate::text::{machine, origin, subject};
-use crate::{escape, glyphs, panels};
+use crate::{Options, escape, glyphs, numbers, panels};
 use bandscope_analysis::Analysis;
 use bandscope_analysis::report::Report;
 
@@ -19,8 +19,8 @@ pub(super) fn title(report: &Report) -> String {
     }
 }
 
-/// Draws the head of the picture; returns the y below.
-pub(super) fn header(analysis: &Analysis, width: f64, items: &mut Items) -> f64 {
+/// Draws the head of the picture; returns the y below. The verdict is that of the whole picture.
+pub(super) fn header(analysis: &Analysis, width: f64, options: &Options, items: &mut Items) -> f64 {
     let report = &analysis.report;
     let space = width - 2.0 * MARGIN;
     let fit = |text: &str, style: crate::scene::Style| {
@@ -33,9 +33,12 @@ pub(super) fn header(analysis: &Analysis, width: f64, items: &mut Items) -> f64 
         Anchor::Start,
         fit(&title(report), TITLE),
     );
-    for line in facts(analysis) {
+    for line in facts(analysis, options) {
         y += 17.0;
         items.text((MARGIN, y), NOTE, Anchor::Start, fit(&line, NOTE));
+    }
+    if !options.views.is_empty() {
+        return y + 12.0;
     }
     y += 6.0;
     for line in wrapped(&escape::visible(&report.verdict), space) {
@@ -46,13 +49,21 @@ pub(super) fn header(analysis: &Analysis, width: f64, items: &mut Items) -> f64 
 }
 
 /// Machine and time of the recording, and what is not drawn.
-fn facts(analysis: &Analysis) -> Vec<String> {
+fn facts(analysis: &Analysis, options: &Options) -> Vec<String> {
     let report = &analysis.report;
     let mut lines = Vec::new();
     if let Some(manifest) = &report.recording {
-        let parts = [machine(manifest), origin(manifest)];
+        let parts = [machine(&manifest.machine), origin(manifest)];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         lines.push(parts.join(" · "));
+    }
+    if let Some((from, to)) = options.window_s {
+        let at = |s: f64| numbers::duration(s * 1e9);
+        lines.push(format!(
+            "A stretch of it: {} from {}.",
+            at(to - from),
+            at(from)
+        ));
     }
     if report.series.len() > MOST_PANELS {
         let all = report.series.len();

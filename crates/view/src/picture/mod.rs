@@ -11,10 +11,12 @@ mod histogram;
 mod labels;
 mod pace;
 mod spectrum;
+mod views;
 
+use crate::options::Theme;
 use crate::panels;
-use crate::scene::{Anchor, Frame, Items, Scene, Style};
-use crate::{Options, palette};
+use crate::scene::{Anchor, Frame, Item, Items, Scene, Style};
+use crate::{Error, Options, palette};
 use axis::Axis;
 use bandscope_analysis::report::Series;
 use bandscope_analysis::{Analysis, Pyramid};
@@ -27,6 +29,8 @@ const BEYOND: f64 = 1e-3;
 const LEFT: f64 = 64.0;
 /// Space right of the panels: histogram and names of bands.
 const RIGHT: f64 = 292.0;
+/// What the time axis is.
+const SINCE_START: &str = "time since the start";
 /// Space at the outer edges.
 const MARGIN: f64 = 24.0;
 
@@ -54,22 +58,57 @@ struct Panel<'a> {
 struct Axes {
     time: Axis,
     pace: Axis,
+    theme: Theme,
+    /// Whether the time is that within a period.
+    folded: bool,
 }
 
-/// Draws an analysis as a scene.
-pub fn scene(analysis: &Analysis, options: &Options) -> Scene {
+/// The room that panels have.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    /// Right of them.
+    right: f64,
+    /// Their width, where it is not what is left.
+    width: Option<f64>,
+    /// Their height, where it does not follow from their number.
+    height: Option<f64>,
+    /// Between one and the heading of the next.
+    below: f64,
+}
+
+const WHOLE: Layout = Layout {
+    right: RIGHT,
+    width: None,
+    height: None,
+    below: gaps::HEIGHT + pace::SPACING,
+};
+
+/// Draws an analysis, or the views of it that are asked for, as a scene.
+///
+/// # Errors
+/// [`Error::NoPeriod`] where it is to be folded and there is nothing to fold at.
+pub fn scene(analysis: &Analysis, options: &Options) -> Result<Scene, Error> {
     let width = match options.picture_width {
         width if width.is_finite() => width.clamp(640.0, 4000.0),
         _ => Options::default().picture_width,
     };
     let mut items = Items::default();
-    let top = header::header(analysis, width, &mut items);
-    let mut panels = place(analysis, width, top);
-    let mut bottom = match axes(&panels) {
-        Some(axes) => draw(&mut panels, &axes, &mut items),
-        None => nothing(top, &mut items),
-    };
-    bottom = spectrum::spectra(&panels, width, bottom, &mut items);
+    let mut bottom = header::header(analysis, width, options, &mut items);
+    if options.views.is_empty() {
+        let layout = Layout {
+            height: options.panel_height,
+            ..WHOLE
+        };
+        let panels = place(analysis, width, bottom, &layout);
+        bottom = match axes(&panels, options.theme) {
+            Some(axes) => draw(&panels, &axes, &mut items),
+            None => nothing(bottom, &mut items),
+        };
+        bottom = spectrum::spectra(&panels, width, bottom, spectrum::HEIGHT, &mut items);
+    }
+    for view in &options.views {
+        bottom = views::draw(*view, analysis, width, bottom, options, &mut items)?;
+    }
     let height = bottom + MARGIN;
     let mut all = Items::default();
     let paper = Frame {
@@ -80,7 +119,10 @@ pub fn scene(analysis: &Analysis, options: &Options) -> Scene {
     all.rectangle(paper, palette::PAPER);
     let mut drawn = all.into_vec();
     drawn.extend(items.into_vec());
-    Scene {
+    if options.theme == Theme::Dark {
+        drawn.iter_mut().for_each(darken);
+    }
+    Ok(Scene {
         width,
         height,
         title: format!(
@@ -89,11 +131,22 @@ pub fn scene(analysis: &Analysis, options: &Options) -> Scene {
             analysis.report.verdict
         ),
         items: drawn,
+    })
+}
+
+/// Puts the colours of a dark screen in place of those of paper.
+fn darken(item: &mut Item) {
+    match item {
+        Item::Rectangle(_, colour) | Item::Line { colour, .. } => *colour = palette::dark(*colour),
+        Item::Text(text) => text.colour = palette::dark(text.colour),
+        // Densities were drawn for it.
+        Item::Raster(..) => {}
+        Item::Clip(_, items) => items.iter_mut().for_each(darken),
     }
 }
 
 /// The panels of the series that are drawn, one under the other.
-fn place(analysis: &Analysis, width: f64, top: f64) -> Vec<Panel<'_>> {
+fn place<'a>(analysis: &'a Analysis, width: f64, top: f64, layout: &Layout) -> Vec<Panel<'a>> {
     let report = &analysis.report;
     let all: Vec<usize> = (0..report.series.len()).collect();
     let one_cpu = panels::groups(report).len() <= 1;
@@ -103,12 +156,12 @@ fn place(analysis: &Analysis, width: f64, top: f64) -> Vec<Panel<'_>> {
         .zip(&analysis.pyramids)
         .take(MOST_PANELS);
     let count = drawn.len();
-    let height = match count {
+    let height = layout.height.unwrap_or(match count {
         0..=1 => 280.0,
         2 => 200.0,
         3..=4 => 140.0,
         _ => 96.0,
-    };
+    });
     let mut y = top;
     drawn
         .zip(panels::labels(report, &all))
@@ -116,10 +169,10 @@ fn place(analysis: &Analysis, width: f64, top: f64) -> Vec<Panel<'_>> {
             let frame = Frame {
                 x: LEFT,
                 y: y + pace::HEADING_HEIGHT,
-                width: width - LEFT - RIGHT,
+                width: layout.width.unwrap_or(width - LEFT - layout.right),
                 height,
             };
-            y = frame.bottom() + gaps::HEIGHT + pace::SPACING;
+            y = frame.bottom() + layout.below;
             let label = match one_cpu {
                 true => label,
                 false => format!("{}, {label}", panels::cpu_name(series.cpu)),
@@ -135,31 +188,33 @@ fn place(analysis: &Analysis, width: f64, top: f64) -> Vec<Panel<'_>> {
 }
 
 /// The axes that hold all panels; `None` where no series has a quantum that can be drawn.
-fn axes(panels: &[Panel<'_>]) -> Option<Axes> {
+fn axes(panels: &[Panel<'_>], theme: Theme) -> Option<Axes> {
     let pyramids = || panels.iter().map(|panel| panel.pyramid);
     let (from, to) = panels::time_range(pyramids())?;
     let (fast, slow) = panels::pace_range(pyramids(), BEYOND)?;
     Some(Axes {
         time: Axis::linear(from, to)?,
         pace: Axis::logarithmic(fast, slow)?,
+        theme,
+        folded: false,
     })
 }
 
 /// Draws the panels and the time axis below the last; returns the y below.
-fn draw(panels: &mut [Panel<'_>], axes: &Axes, items: &mut Items) -> f64 {
+fn draw(panels: &[Panel<'_>], axes: &Axes, items: &mut Items) -> f64 {
     let grids: Vec<panels::Grid> = panels.iter().map(|panel| pace::grid(panel, axes)).collect();
     let most = grids.iter().map(panels::Grid::most).max().unwrap_or(0);
     if let Some(first) = panels.first() {
-        histogram::legend(&first.frame, most, items);
+        histogram::legend(&first.frame, most, axes.theme, items);
     }
     let mut bottom = 0.0;
     for (panel, grid) in panels.iter().zip(&grids) {
         pace::panel(panel, grid, most, axes, items);
-        histogram::histogram(panel, grid, axes, items);
-        bottom = gaps::strip(panel, axes, items);
+        histogram::histogram(panel, grid, histogram::BARS, axes, items);
+        bottom = gaps::strip(panel, axes, gaps::STRIP, items);
     }
     if let Some(last) = panels.last() {
-        bottom = axis::time_axis(&axes.time, &last.frame, bottom, items);
+        bottom = axis::time_axis(&axes.time, SINCE_START, &last.frame, bottom, items);
     }
     bottom
 }
@@ -174,8 +229,9 @@ fn nothing(top: f64, items: &mut Items) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::View;
     use crate::samples;
-    use crate::scene::{Item, Text};
+    use crate::scene::Text;
 
     fn texts(items: &[Item]) -> Vec<&Text> {
         items
@@ -207,24 +263,38 @@ mod tests {
     #[test]
     fn no_label_overlaps_another_or_leaves_the_picture() {
         for (name, analysis) in samples::all() {
-            for picture_width in [800.0, 1200.0] {
+            let views = [
+                vec![],
+                vec![View::Series, View::Gaps],
+                vec![View::Density, View::Histogram],
+                vec![View::Spectrum, View::Fold(Some(0.004))],
+            ];
+            let each = views
+                .iter()
+                .flat_map(|views| [(800.0, views), (1200.0, views)]);
+            for (picture_width, views) in each {
                 let options = Options {
                     picture_width,
+                    views: views.clone(),
                     ..Options::default()
                 };
-                let scene = scene(&analysis, &options);
+                let scene = scene(&analysis, &options).unwrap();
                 let texts = texts(&scene.items);
                 for (index, text) in texts.iter().enumerate() {
                     let a = extent(text);
                     assert!(
                         a.0 >= 0.0 && a.2 <= scene.width && a.1 >= 0.0 && a.3 <= scene.height,
-                        "{name}: {} at {a:?}",
+                        "{name} {views:?}: {} at {a:?}",
                         text.text
                     );
                     for other in &texts[index + 1..] {
                         let b = extent(other);
                         let apart = a.2 <= b.0 || b.2 <= a.0 || a.3 <= b.1 || b.3 <= a.1;
-                        assert!(apart, "{name}: {:?} on {:?}", text.text, other.text);
+                        assert!(
+                            apart,
+                            "{name} {views:?}: {:?} on {:?}",
+                            text.text, other.text
+                        );
                     }
                 }
             }
@@ -234,7 +304,7 @@ mod tests {
     #[test]
     fn bands_gaps_and_lines_are_named() {
         let analysis = samples::noisy();
-        let scene = scene(&analysis, &Options::default());
+        let scene = scene(&analysis, &Options::default()).unwrap();
         let texts: Vec<&str> = texts(&scene.items)
             .iter()
             .map(|t| t.text.as_str())
@@ -256,7 +326,7 @@ mod tests {
             analysis.report.series.push(series);
             analysis.pyramids.push(analysis.pyramids[0].clone());
         }
-        let scene = scene(&analysis, &Options::default());
+        let scene = scene(&analysis, &Options::default()).unwrap();
         assert!(scene.height < 4000.0, "{}", scene.height);
         let texts = texts(&scene.items);
         assert!(

@@ -3,6 +3,7 @@
 use super::axis::pace_labels;
 use super::{Axes, HEADING, NOTE, Panel, histogram};
 use crate::glyphs;
+use crate::options::Theme;
 use crate::panels::Grid;
 use crate::scene::{Anchor, Colour, Frame, Image, Item, Items};
 use crate::{escape, numbers, palette, panels};
@@ -35,7 +36,10 @@ pub(super) fn grid(panel: &Panel<'_>, axes: &Axes) -> Grid {
 
 pub(super) fn panel(panel: &Panel<'_>, grid: &Grid, most: u64, axes: &Axes, items: &mut Items) {
     let frame = panel.frame;
-    let absent = absent(panel, grid, axes);
+    let absent = match axes.folded {
+        true => Vec::new(),
+        false => absent(panel, grid, axes),
+    };
     heading(panel, !absent.is_empty(), axes, items);
     let mut inner = Items::default();
     for stretch in absent {
@@ -45,7 +49,7 @@ pub(super) fn panel(panel: &Panel<'_>, grid: &Grid, most: u64, axes: &Axes, item
         inner.line((frame.x, y), (frame.right(), y), 0.75, palette::RULE);
     }
     histogram::band_lines(panel, axes, &mut inner);
-    inner.push(Item::Raster(frame, image(grid, most)));
+    inner.push(Item::Raster(frame, image(grid, most, axes.theme)));
     items.clip(frame, inner);
     outline(&frame, items);
     for (y, label) in pace_labels(&axes.pace, &frame) {
@@ -109,9 +113,10 @@ fn heading(panel: &Panel<'_>, absent: bool, axes: &Axes, items: &mut Items) {
     }
 }
 
-fn image(grid: &Grid, most: u64) -> Image {
-    let colour =
-        |count: &u64| -> Option<Colour> { (*count > 0).then(|| palette::density(*count, most)) };
+fn image(grid: &Grid, most: u64, theme: Theme) -> Image {
+    let colour = |count: &u64| -> Option<Colour> {
+        (*count > 0).then(|| palette::density(*count, most, theme))
+    };
     Image {
         columns: grid.columns as u32,
         rows: grid.rows as u32,
@@ -176,7 +181,7 @@ mod tests {
             label: String::new(),
             frame,
         };
-        let axes = super::super::axes(std::slice::from_ref(&panel)).unwrap();
+        let axes = super::super::axes(std::slice::from_ref(&panel), Theme::Light).unwrap();
         absent(&panel, &grid(&panel, &axes), &axes)
     }
 
@@ -202,7 +207,8 @@ mod tests {
     fn a_single_quantum_has_a_colour_and_nothing_has_none() {
         let mut grid = Grid::new(2, 1);
         grid.counts = vec![0, 1];
-        let image = image(&grid, 1_000_000);
-        assert_eq!(image.cells, [None, Some(palette::density(1, 1_000_000))]);
+        let image = image(&grid, 1_000_000, Theme::Light);
+        let faintest = palette::density(1, 1_000_000, Theme::Light);
+        assert_eq!(image.cells, [None, Some(faintest)]);
     }
 }

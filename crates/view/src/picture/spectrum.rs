@@ -10,8 +10,8 @@ use crate::{escape, numbers, palette};
 use bandscope_analysis::pyramid::Spectrum;
 use bandscope_analysis::report::Signal;
 
-/// Height of a spectrum.
-const HEIGHT: f64 = 150.0;
+/// Height of a spectrum below panels.
+pub(super) const HEIGHT: f64 = 150.0;
 /// Space above it without the lines of names: its heading.
 const HEAD: f64 = 38.0;
 /// Lines of names above a spectrum.
@@ -27,8 +27,14 @@ const MOST: usize = 4;
 /// Decades of power below the strongest line that are shown at most.
 const DECADES: f64 = 8.0;
 
-/// Draws the spectra from `top` on; returns the y below.
-pub(super) fn spectra(panels: &[Panel<'_>], width: f64, top: f64, items: &mut Items) -> f64 {
+/// Draws the spectra from `top` on, each so high; returns the y below.
+pub(super) fn spectra(
+    panels: &[Panel<'_>],
+    width: f64,
+    top: f64,
+    height: f64,
+    items: &mut Items,
+) -> f64 {
     let drawn: Vec<(&Panel<'_>, Axis, Axis)> = panels
         .iter()
         .filter_map(|panel| {
@@ -46,9 +52,9 @@ pub(super) fn spectra(panels: &[Panel<'_>], width: f64, top: f64, items: &mut It
         let (row, column) = ((index / abreast) as f64, (index % abreast) as f64);
         let frame = Frame {
             x: column * space + LEFT,
-            y: top + row * (head + HEIGHT + FOOT) + head,
+            y: top + row * (head + height + FOOT) + head,
             width: space - LEFT,
-            height: HEIGHT,
+            height,
         };
         heading(panel, &frame, frame.y - head + 28.0, items);
         one(panel, frequency, power, &frame, items);

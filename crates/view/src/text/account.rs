@@ -15,15 +15,15 @@ const SERIES_WIDTH: usize = 2 + 8 + 2 + 8 + 2 + 7;
 const NAMES: usize = 16;
 
 /// One line of the account.
-struct Line {
-    name: String,
+pub(crate) struct Line {
+    pub name: String,
     /// Nanoseconds of each series.
-    ns: Vec<i128>,
-    kind: Kind,
+    pub ns: Vec<i128>,
+    pub kind: Kind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Wall,
     Work,
     Loss,
@@ -98,7 +98,7 @@ fn part_of(ns: i128, whole: u64) -> f64 {
 }
 
 /// A bar of `share` times `width` characters, to an eighth of one; whatever is not nothing shows.
-pub(super) fn bar(share: f64, width: usize, ascii: bool) -> String {
+pub(crate) fn bar(share: f64, width: usize, ascii: bool) -> String {
     const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     if !share.is_finite() || share <= 0.0 {
         return String::new();
@@ -115,7 +115,7 @@ pub(super) fn bar(share: f64, width: usize, ascii: bool) -> String {
 }
 
 /// The account of several series, in the order in which it adds up.
-fn lines(ledgers: &[&Ledger]) -> Vec<Line> {
+pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<Line> {
     let of = |name: &str, kind: Kind, ns: &dyn Fn(&Ledger) -> i128| Line {
         name: name.into(),
         ns: ledgers.iter().map(|ledger| ns(ledger)).collect(),

@@ -1,7 +1,7 @@
 //! Findings and warnings: a sentence each, and what to do next.
 
 use super::table::{Page, Paint};
-use bandscope_analysis::report::{Certainty, Report};
+use bandscope_analysis::report::{Certainty, Finding, Report};
 
 /// The word for a certainty, as in the JSON.
 pub(crate) fn certainty(certainty: Certainty) -> &'static str {
@@ -15,14 +15,19 @@ pub(crate) fn certainty(certainty: Certainty) -> &'static str {
 /// Findings that a reader takes in.
 const MOST: usize = 5;
 
-/// Most consequential first, as the analysis ordered them.
+/// Those of a report.
 pub(super) fn findings(report: &Report, page: &mut Page<'_>) {
-    if report.findings.is_empty() {
+    list(&report.findings, page);
+}
+
+/// Most consequential first, as the analysis ordered them.
+pub(super) fn list(findings: &[Finding], page: &mut Page<'_>) {
+    if findings.is_empty() {
         return;
     }
     page.blank();
     page.line(&[("Findings", Paint::Bold)]);
-    for finding in report.findings.iter().take(MOST) {
+    for finding in findings.iter().take(MOST) {
         let sure = certainty(finding.certainty);
         let lead = format!("  {sure:8}  ");
         let paint = if finding.certainty == Certainty::Certain {
@@ -36,12 +41,7 @@ pub(super) fn findings(report: &Report, page: &mut Page<'_>) {
             page.wrapped(("            next: ", Paint::Dim), step, Paint::Plain);
         }
     }
-    if let Some(more) = report
-        .findings
-        .len()
-        .checked_sub(MOST)
-        .filter(|more| *more > 0)
-    {
+    if let Some(more) = findings.len().checked_sub(MOST).filter(|more| *more > 0) {
         page.line(&[(
             &format!("  and {more} of less consequence: --format json"),
             Paint::Dim,

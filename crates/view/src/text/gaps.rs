@@ -26,6 +26,31 @@ pub(super) fn gaps(view: &View<'_>, page: &mut Page<'_>) {
     statistics(&known, page);
     histogram(&known, page);
     longest(&known, page);
+    known
+        .iter()
+        .for_each(|(label, series, _)| without_gap(label, series, page));
+}
+
+/// What a tripwire noticed beside the gaps.
+fn without_gap(label: &str, series: &Series, page: &mut Page<'_>) {
+    let Some(tripwire) = &series.tripwire else {
+        return;
+    };
+    let periods = tripwire.periods.iter();
+    let periods: Vec<String> = periods
+        .map(|period| numbers::frequency(period.frequency_hz, period.uncertainty_hz))
+        .collect();
+    let regular = match periods.is_empty() {
+        true => "no period".to_owned(),
+        false => format!("regular at {}", periods.join(", ")),
+    };
+    let text = format!(
+        "{} interruptions a second without a gap at least, in {} of {} quanta; {regular}",
+        numbers::significant(tripwire.per_second, 3),
+        numbers::count(tripwire.interrupted_quanta),
+        numbers::count(tripwire.quanta),
+    );
+    page.wrapped((&format!("  {label}: "), Paint::Dim), &text, Paint::Plain);
 }
 
 fn statistics(known: &[(&str, &Series, &Gaps)], page: &mut Page<'_>) {

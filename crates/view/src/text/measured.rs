@@ -4,7 +4,10 @@ use super::table::{Page, Paint};
 use crate::numbers;
 use bandscope_analysis::report::Report;
 use bandscope_recording::Manifest;
-use bandscope_recording::manifest::{Clock, EventsState, GapSample, Kernel, State};
+use bandscope_recording::manifest::{Clock, EventsState, GapSample, Kernel, Machine, State};
+
+/// CPUs whose counts are listed.
+const MOST_CPUS: usize = 8;
 
 pub(super) fn measured(report: &Report, page: &mut Page<'_>) {
     let Some(manifest) = &report.recording else {
@@ -13,17 +16,29 @@ pub(super) fn measured(report: &Report, page: &mut Page<'_>) {
     page.blank();
     let when = format!("  {}", origin(manifest));
     page.line(&[("How it was measured", Paint::Bold), (&when, Paint::Dim)]);
-    let mut entry = |name: &str, text: String| {
+    for (name, text) in entries(report) {
+        page.wrapped((&format!("  {name:9}"), Paint::Dim), &text, Paint::Plain);
+    }
+}
+
+/// What was measured with, and how well, or what was missing; empty for imported files.
+pub(crate) fn entries(report: &Report) -> Vec<(&'static str, String)> {
+    let mut entries = Vec::new();
+    let Some(manifest) = &report.recording else {
+        return entries;
+    };
+    let mut entry = |name: &'static str, text: String| {
         if !text.is_empty() {
-            page.wrapped((&format!("  {name:9}"), Paint::Dim), &text, Paint::Plain);
+            entries.push((name, text));
         }
     };
-    entry("machine", machine(manifest));
+    entry("machine", machine(&manifest.machine));
     entry("clock", clock(&manifest.clock));
     for kernel in &manifest.kernels {
         entry("kernel", self_test(kernel, &manifest.clock));
     }
     entry("events", events(manifest));
+    entry("firmware", firmware(manifest));
     entry("run", run(manifest));
     for missing in &manifest.missing {
         let undecided = match missing.leaves_undecided.as_str() {
@@ -35,11 +50,11 @@ pub(super) fn measured(report: &Report, page: &mut Page<'_>) {
             format!("{} ({}){undecided}", missing.what, missing.why),
         );
     }
+    entries
 }
 
 /// CPU, operating system, hypervisor, tick.
-pub(crate) fn machine(manifest: &Manifest) -> String {
-    let machine = &manifest.machine;
+pub(crate) fn machine(machine: &Machine) -> String {
     let mut parts = Vec::new();
     match (&machine.cpu_model, &machine.microarchitecture) {
         (Some(model), Some(core)) => parts.push(format!("{model} ({core})")),
@@ -47,10 +62,8 @@ pub(crate) fn machine(manifest: &Manifest) -> String {
         (None, None) => parts.extend(machine.architecture.clone()),
     }
     parts.extend(machine.kernel.clone());
-    match machine.hypervisor.as_deref() {
-        None | Some("none") => {}
-        Some(hypervisor) => parts.push(format!("under {hypervisor}")),
-    }
+    let hypervisor = machine.known_hypervisor();
+    parts.extend(hypervisor.map(|hypervisor| format!("under {hypervisor}")));
     if let Some(hz) = machine.tick_hz.filter(|hz| hz.is_finite()) {
         parts.push(format!("tick {}", numbers::rate(hz)));
     }
@@ -135,6 +148,37 @@ fn events(manifest: &Manifest) -> String {
             let events = numbers::plural(lost, "event was", "events were");
             text += &format!(", where {events} lost");
         }
+    }
+    text
+}
+
+/// System management interrupts, as far as they were counted. Where they were not, `missing` says why.
+fn firmware(manifest: &Manifest) -> String {
+    let counts = manifest.kernel_counts.iter();
+    let known: Vec<(u32, u64)> = counts
+        .filter_map(|counts| Some((counts.cpu, counts.system_management_interrupts?)))
+        .collect();
+    let total: u64 = known.iter().fold(0, |sum, one| one.1.saturating_add(sum));
+    if known.is_empty() {
+        return String::new();
+    }
+    let mut text = match total {
+        0 => "no system management interrupt".to_owned(),
+        _ => numbers::plural(
+            total,
+            "system management interrupt",
+            "system management interrupts",
+        ),
+    };
+    let hit: Vec<&(u32, u64)> = known.iter().filter(|one| one.1 > 0).collect();
+    if known.len() > 1 && !hit.is_empty() {
+        // All CPUs have most of them in common: the firmware stops the whole machine.
+        let each = hit
+            .iter()
+            .map(|(cpu, number)| format!("CPU {cpu}: {number}"));
+        let each: Vec<String> = each.take(MOST_CPUS).collect();
+        let more = if hit.len() > MOST_CPUS { ", ..." } else { "" };
+        text += &format!(" ({}{more})", each.join(", "));
     }
     text
 }

@@ -4,16 +4,21 @@
 //! views of one machine; several CPUs have a table of their own, and of many only the one that lost
 //! most is shown whole.
 
-mod account;
+pub(crate) mod account;
 mod bands;
+pub mod compare;
 mod cpus;
 mod findings;
 mod gaps;
+pub mod histogram;
+mod lab;
 mod limits;
 mod measured;
+pub(crate) mod recordings;
+pub mod repeat;
 mod shares;
 mod signals;
-mod strip;
+pub(crate) mod strip;
 pub(crate) mod table;
 mod truth;
 
@@ -22,7 +27,8 @@ use crate::{Error, Format, Options, numbers};
 use bandscope_analysis::report::{Ledger, Report, Series};
 use bandscope_analysis::truth::Truth;
 use bandscope_analysis::{Analysis, Pyramid};
-pub(crate) use measured::{machine, origin};
+pub use lab::lab;
+pub(crate) use measured::{entries, machine, origin};
 use std::io::Write;
 use table::{Page, Paint};
 
@@ -387,7 +393,7 @@ mod tests {
                     prop_assert!(line.chars().count() <= width);
                 }
             }
-            let scene = crate::picture::scene(&analysis, &Options::default());
+            let scene = crate::picture::scene(&analysis, &Options::default()).unwrap();
             prop_assert!(scene.height.is_finite() && scene.height < 5_000.0);
         }
     }

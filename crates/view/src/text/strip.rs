@@ -84,7 +84,7 @@ fn axis_label(row: usize, rows: usize, pace_ns: (f64, f64), beyond: (bool, bool)
 }
 
 /// The character for so many quanta, where the fullest cell has `most`.
-fn shade(count: u64, most: u64, ascii: bool) -> char {
+pub(crate) fn shade(count: u64, most: u64, ascii: bool) -> char {
     if count == 0 {
         return ' ';
     }

@@ -102,7 +102,12 @@ fn analysis(
         series,
         ..Report::default()
     };
-    Analysis { report, pyramids }
+    Analysis {
+        report,
+        pyramids,
+        origin: 0,
+        details: Vec::new(),
+    }
 }
 
 /// One rate, one band, a short tick.
@@ -340,6 +345,8 @@ pub fn empty() -> Analysis {
     Analysis {
         report,
         pyramids: Vec::new(),
+        origin: 0,
+        details: Vec::new(),
     }
 }
 

@@ -195,6 +195,7 @@ impl Sketch<'_> {
             density,
             pace_histogram: histogram,
             gaps: longest.into_iter().map(mark).collect(),
+            edges: Vec::new(),
             spectrum: self.spectrum(quanta.len()),
         }
     }
@@ -276,6 +277,7 @@ fn gap_statistics(gaps: &[SketchGap], wall_ns: f64) -> Gaps {
             })
             .collect(),
         longest: sorted.iter().rev().take(16).map(long).collect(),
+        other_tasks: 0,
         causes: Vec::new(),
         histogram,
     }

@@ -1,0 +1,190 @@
+//! A against B: two sets of counters or two recordings, what changed and by how much.
+//!
+//! [`Comparison`] is the object `bandscope.compare/1` that `view` shows: of counters (`crate::counters`) or of recordings, with the conditions that the user
+//! set (`condition.rs`), for gates. Of recordings, figures are those of both reports (`recordings/`) and intervals those of blocks of time (`recordings/`).
+
+mod condition;
+mod recordings;
+mod sentence;
+mod times;
+
+use crate::Error;
+use crate::counters::{self, Counters, Options};
+use bandscope_recording::Source;
+use bandscope_recording::counter_files::CounterSet;
+pub use condition::{Checked, Condition};
+pub use recordings::{BandPair, Delta, FindingPair, Recordings, SeriesPair, SignalPair};
+use serde::Serialize;
+pub use times::{Shares, Times};
+
+/// Version of the object.
+pub const SCHEMA: &str = "bandscope.compare/1";
+
+/// What a comparison says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Comparison {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// A and B.
+    pub sides: [Side; 2],
+    /// The answer in some sentences. May hold untrusted names.
+    pub verdict: String,
+    /// Of counters; `null` of recordings.
+    pub counters: Option<Counters>,
+    /// Modes of the runs of A and of B; `null` where either has but one run or a mean, and of recordings.
+    pub times: Option<Times>,
+    /// Of recordings; `null` of counters.
+    pub recordings: Option<Recordings>,
+    /// Conditions that were checked.
+    pub conditions: Vec<Checked>,
+    /// What limits all of the above, in sentences. May hold untrusted names.
+    pub notes: Vec<String>,
+}
+
+/// One of the two.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Side {
+    /// Its files. Untrusted.
+    pub inputs: Vec<String>,
+    /// The command or column, where the file says it. Untrusted.
+    pub name: String,
+}
+
+/// A figure that conditions may name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measure {
+    /// Its name.
+    pub name: String,
+    /// Whether it is in seconds.
+    pub seconds: bool,
+    /// Of A.
+    pub a: f64,
+    /// Of B.
+    pub b: f64,
+    /// Whether B's differs from A's for sure.
+    pub changed: bool,
+}
+
+/// Two sets of counters.
+pub fn counter_sets(a: &[CounterSet], b: &[CounterSet], options: &Options) -> Comparison {
+    let (side_a, set_a) = joined(a);
+    let (side_b, set_b) = joined(b);
+    let mut counters = counters::compare(&set_a.counters, &set_b.counters, options);
+    let mut notes = std::mem::take(&mut counters.notes);
+    let times = Times::of(&set_a, &set_b);
+    notes.extend(set_a.notes);
+    notes.extend(set_b.notes);
+    Comparison {
+        schema: SCHEMA,
+        sides: [side_a, side_b],
+        verdict: std::mem::take(&mut counters.verdict)
+            + &times.as_ref().map(Times::sentence).unwrap_or_default(),
+        times,
+        counters: Some(counters),
+        notes,
+        ..Comparison::default()
+    }
+}
+
+/// Two recordings, under the names that the user has for them.
+///
+/// # Errors
+/// If one cannot be read.
+pub fn recordings(a: &dyn Source, b: &dyn Source, names: [String; 2]) -> Result<Comparison, Error> {
+    let (recordings, notes) = recordings::compare(a, b)?;
+    Ok(Comparison {
+        schema: SCHEMA,
+        sides: names.map(|name| Side {
+            inputs: vec![name],
+            name: String::new(),
+        }),
+        verdict: sentence::verdict(&recordings),
+        recordings: Some(recordings),
+        notes,
+        ..Comparison::default()
+    })
+}
+
+/// Several sets of one side as one.
+fn joined(sets: &[CounterSet]) -> (Side, CounterSet) {
+    let mut all = CounterSet::default();
+    let mut inputs: Vec<String> = Vec::new();
+    for set in sets {
+        if !inputs.contains(&set.origin) {
+            inputs.push(set.origin.clone());
+        }
+        all.add(set.clone());
+    }
+    let name = all.name.clone();
+    (Side { inputs, name }, all)
+}
+
+impl Comparison {
+    /// The figures that conditions may name.
+    pub fn measures(&self) -> Vec<Measure> {
+        let mut measures: Vec<Measure> =
+            self.times.as_ref().map(Times::measures).unwrap_or_default();
+        let counters = self.counters.as_ref();
+        for row in counters.iter().flat_map(|counters| &counters.rows) {
+            let mut measure = |suffix: &str, change: &counters::Change, scale: f64| {
+                measures.push(Measure {
+                    name: format!("{}{suffix}", row.name),
+                    seconds: scale != 0.0 && suffix.is_empty(),
+                    a: change.a * if scale == 0.0 { 1.0 } else { scale },
+                    b: change.b * if scale == 0.0 { 1.0 } else { scale },
+                    changed: change.changed,
+                });
+            };
+            let scale = match &*row.unit {
+                "s" | "sec" => 1.0,
+                "msec" | "ms" => 1e-3,
+                "us" | "usec" => 1e-6,
+                "ns" => 1e-9,
+                _ => 0.0,
+            };
+            measure("", &row.per_work, scale);
+            if let Some(change) = &row.per_second {
+                measure("/second", change, 0.0);
+            }
+            if let Some(change) = &row.per_instruction {
+                measure("/instruction", change, 0.0);
+            }
+        }
+        let pairs = self
+            .recordings
+            .iter()
+            .flat_map(|recordings| &recordings.series);
+        for delta in pairs.flat_map(|pair| pair.figures.iter().chain(&pair.ledger)) {
+            let (seconds, scale) = match delta.unit {
+                "s" => (true, 1.0),
+                "ns/s" => (true, 1e-9),
+                _ => (false, 1.0),
+            };
+            measures.push(Measure {
+                name: delta.name.clone(),
+                seconds,
+                a: scale * delta.a,
+                b: scale * delta.b,
+                changed: delta.changed,
+            });
+        }
+        measures
+    }
+
+    /// Checks conditions, and keeps what came out.
+    ///
+    /// # Errors
+    /// If one names a figure that there is not.
+    pub fn check(&mut self, conditions: &[Condition]) -> Result<(), String> {
+        let measures = self.measures();
+        for condition in conditions {
+            self.conditions.push(condition.check(&measures)?);
+        }
+        Ok(())
+    }
+
+    /// Whether a condition was met, and so the check failed.
+    pub fn failed(&self) -> bool {
+        self.conditions.iter().any(|checked| checked.met)
+    }
+}

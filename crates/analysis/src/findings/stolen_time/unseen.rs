@@ -1,0 +1,81 @@
+//! Interruptions that left no gap, noticed by a tripwire: where they are more than this kernel counted, the rest were never its own.
+
+use super::{FEWEST_PER_S, Firmware, MORE, who};
+use crate::findings::{Case, cpu, name};
+use crate::rates;
+use crate::report::{Certainty, Evidence, Finding, Gaps, Period, Tripwire};
+use crate::words;
+use std::collections::BTreeMap;
+
+/// A period is the kernel's own tick's if it is as near to it as the tick may be to its name. One at a multiple is another's: a guest's tick is often
+/// a part of its host's.
+const OWN: f64 = 1e-3;
+
+/// What a tripwire noticed beyond what the kernel counted.
+pub fn more_than_counted(case: Case<'_>, gaps: &Gaps, tripwire: &Tripwire) -> Option<Finding> {
+    let counts = rates::is_one_recording(case.everything.series)
+        .then(|| rates::of(case.series, case.everything.manifest))??;
+    let interrupts = rates::interrupts_per_second(counts)?;
+    // Whether a gap was a preemption is known of gaps only, and each preemption is one.
+    let preemptions = match gaps.number {
+        0 => 0.0,
+        _ => rates::preemptions(gaps, case.series)?,
+    };
+    let counted = interrupts + preemptions;
+    // A gap is an interruption, too, and its quantum was left out.
+    let noticed = tripwire.per_second + gaps.per_second;
+    if noticed - counted < FEWEST_PER_S || noticed < MORE * counted {
+        return None;
+    }
+    let tick_hz = case.everything.manifest.machine.tick_hz;
+    let others = || {
+        tripwire
+            .periods
+            .iter()
+            .filter(|period| !is_own(period, tick_hz))
+    };
+    let regular: Vec<String> = others()
+        .map(|period| words::frequency(period.frequency_hz, period.uncertainty_hz))
+        .collect();
+    let regular = match &regular[..] {
+        [] => "without a period of their own".to_owned(),
+        some => format!("in part regularly at {}", some.join(", ")),
+    };
+    let firmware = Firmware::of(case);
+    let mut evidence = BTreeMap::from([
+        ("per_second", Evidence::Number(noticed)),
+        (
+            "without_gap_per_second",
+            Evidence::Number(tripwire.per_second),
+        ),
+        ("counted_per_second", Evidence::Number(counted)),
+        (
+            "frequencies_hz",
+            Evidence::Numbers(others().map(|period| period.frequency_hz).collect()),
+        ),
+    ]);
+    firmware.add_to(&mut evidence);
+    Some(Finding {
+        kind: "stolen-time",
+        series: vec![case.index],
+        certainty: Certainty::Likely,
+        summary: format!(
+            "{} was interrupted {noticed:.0} times a second at least, {:.0} of them too short for a gap, and this kernel counted {counted:.0} \
+             interrupts and preemptions: the others, {regular}, are not its own, rather those of {}.{}",
+            name(case.series),
+            tripwire.per_second,
+            who(case),
+            firmware.words(),
+        ),
+        evidence,
+        next_step: Some(format!(
+            "bandscope lab --cpu {} --only switching: whether an interruption is what changes this work kernel's pace",
+            cpu(case.series)
+        )),
+    })
+}
+
+/// Whether a period is that of this kernel's tick, which it counted.
+fn is_own(period: &Period, tick_hz: Option<f64>) -> bool {
+    tick_hz.is_some_and(|tick| (period.frequency_hz / tick - 1.0).abs() <= OWN)
+}

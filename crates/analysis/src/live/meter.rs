@@ -1,0 +1,216 @@
+//! One work kernel on one CPU: its sums, best pace and paces, of the second under way and since the start.
+//!
+//! The ledger books pace against the best pace of the whole run, which a run under way does not know: sums are kept against a best
+//! pace of nothing, from which the account against any other follows.
+
+use super::{Band, Pace};
+use crate::bands;
+use crate::best_pace::{self, Envelope};
+use crate::context::Context;
+use crate::derive::Derived;
+use crate::detector::Detector;
+use crate::gaps::{Cause, Causes};
+use crate::histogram::PaceHistogram;
+use crate::ledger::{Account, Books, Measured, Measures};
+use crate::naming::{Key, Share};
+use crate::report::Ledger;
+use crate::totals;
+
+/// Fewer quanta than this in a second say nothing of bands: those since the start stand in.
+const FEW: u64 = 32;
+
+/// One work kernel on one CPU.
+#[derive(Debug)]
+pub struct Meter {
+    context: Context,
+    name: String,
+    envelope: Envelope,
+    /// Best pace when a second ended last.
+    best: Option<f64>,
+    now: Part,
+    whole: Part,
+}
+
+/// Sums over some of the quanta.
+#[derive(Debug)]
+struct Part {
+    measures: Measures,
+    /// Against a best pace of nothing.
+    books: Measured,
+    /// Units that the books hold: each would take a unit of the best pace off them.
+    units: f64,
+    /// Time of the units without a gap, and their number.
+    present: f64,
+    paced: f64,
+    paces: PaceHistogram,
+    /// By number of the cause.
+    causes: Vec<Cause>,
+}
+
+impl Part {
+    fn new(context: &Context) -> Part {
+        Part {
+            measures: Measures::default(),
+            books: Measured::new(0.0),
+            units: 0.0,
+            present: 0.0,
+            paced: 0.0,
+            paces: PaceHistogram::new(context),
+            causes: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, derived: &Derived<'_>) {
+        let sums = totals::sums(&derived.chunk);
+        let numbers = |column: &[u32]| column.iter().map(|&n| u64::from(n)).sum::<u64>();
+        self.measures.quanta += derived.len() as u64;
+        self.measures.units += u128::from(numbers(derived.chunk.count));
+        self.measures.wall += sums.wall;
+        self.measures.gaps += numbers(derived.chunk.gaps);
+        self.measures.gap_ticks += sums.gap_ticks;
+        self.measures.measurement += sums.measurement;
+        self.books.push(derived);
+        for k in 0..derived.len() {
+            let with_gap = match derived.chunk.gap_ticks[k] {
+                0 => 0,
+                _ => derived.chunk.gaps[k],
+            };
+            self.units += derived.units[k] + f64::from(with_gap);
+            if derived.units[k] > 0.0 {
+                self.present += derived.present[k];
+                self.paced += derived.units[k];
+            }
+        }
+        self.paces.push(derived);
+    }
+
+    fn book(&mut self, shares: &[Share]) {
+        for (place, share) in shares.iter().enumerate() {
+            let index = share.key as usize;
+            if index >= self.causes.len() {
+                self.causes.resize(index + 1, Cause::default());
+            }
+            let cause = &mut self.causes[index];
+            cause.number += 1;
+            cause.units += u64::from(place == 0);
+            cause.ticks += u128::from(share.ticks);
+            cause.longest = cause.longest.max(share.ticks);
+        }
+    }
+
+    /// Takes over what another part holds of a later time.
+    fn merge(&mut self, later: Part) {
+        let (sums, more) = (&mut self.measures, later.measures);
+        sums.quanta += more.quanta;
+        sums.units += more.units;
+        sums.wall += more.wall;
+        sums.gaps += more.gaps;
+        sums.gap_ticks += more.gap_ticks;
+        sums.measurement += more.measurement;
+        self.books.merge(later.books);
+        self.units += later.units;
+        self.present += later.present;
+        self.paced += later.paced;
+        self.paces.merge(later.paces);
+        self.causes
+            .resize(self.causes.len().max(later.causes.len()), Cause::default());
+        for (cause, other) in self.causes.iter_mut().zip(later.causes) {
+            cause.add(other);
+        }
+    }
+
+    /// The account against a best pace, gaps by the names of their causes.
+    fn ledger(&self, best: Option<f64>, name: &dyn Fn(Key) -> String, context: &Context) -> Ledger {
+        let books = self.books.clone().finish();
+        let books = Books {
+            gaps: books.gaps,
+            pace: books.pace - self.units * best.unwrap_or(0.0),
+        };
+        let books = match best {
+            Some(_) => books,
+            // Nothing to book against: gaps alone.
+            None => Books { pace: 0.0, ..books },
+        };
+        let causes: Causes = (0..)
+            .zip(&self.causes)
+            .filter(|(_, cause)| cause.number > 0)
+            .map(|(key, cause)| (name(key), *cause))
+            .collect();
+        Account::close(&self.measures, books, &causes, best, context).report(context)
+    }
+}
+
+impl Meter {
+    /// Of a work kernel of that name.
+    pub fn new(name: &str, context: Context) -> Meter {
+        Meter {
+            name: name.to_owned(),
+            envelope: Envelope::new(),
+            best: None,
+            now: Part::new(&context),
+            whole: Part::new(&context),
+            context,
+        }
+    }
+
+    /// Takes some quanta.
+    pub fn push(&mut self, derived: &Derived<'_>) {
+        self.envelope.push(derived);
+        self.now.push(derived);
+    }
+
+    /// Takes what a gap within those quanta was.
+    pub fn book(&mut self, shares: &[Share]) {
+        self.now.book(shares);
+    }
+
+    /// Best pace as it was known when the last second ended, in ticks per unit; before that what the self-test and the quanta so far say.
+    pub fn best(&self) -> f64 {
+        self.best
+            .or_else(|| best_pace::choose(&self.envelope, &self.context).map(|best| best.0))
+            .unwrap_or(0.0)
+    }
+
+    /// Ends the second under way: its account, that since the start, and its paces. `None` if nothing was measured in it.
+    pub fn close(&mut self, name: &dyn Fn(Key) -> String) -> (Option<(Ledger, Pace)>, Ledger) {
+        let best = best_pace::choose(&self.envelope, &self.context).map(|best| best.0);
+        self.best = best;
+        if self.now.measures.quanta == 0 {
+            return (None, self.whole.ledger(best, name, &self.context));
+        }
+        let mut now = std::mem::replace(&mut self.now, Part::new(&self.context));
+        now.paces.finish();
+        let ledger = now.ledger(best, name, &self.context);
+        let (quanta, pace) = (now.paces.quanta(), now.present / now.paced);
+        let few = quanta < FEW;
+        let modes = (!few).then(|| bands::find(&now.paces, &self.context));
+        self.whole.merge(now);
+        let whole = self.whole.ledger(best, name, &self.context);
+        let modes = modes.unwrap_or_else(|| bands::find(&self.whole.paces, &self.context));
+        let all = self.whole.paces.quanta().max(1) as f64;
+        let band = |mode: &bands::Mode| {
+            let bins = &self.whole.paces.bins()[mode.bins.0..=mode.bins.1];
+            let since: u64 = bins.iter().map(|bin| bin.quanta()).sum();
+            Band {
+                ns_per_unit: self.context.ns(mode.centre),
+                half_width: mode.half_width,
+                share: match few {
+                    true => since as f64 / all,
+                    false => mode.quanta as f64 / quanta.max(1) as f64,
+                },
+                share_since_start: since as f64 / all,
+            }
+        };
+        let pace = Pace {
+            kernel: self.name.clone(),
+            ns_per_unit: if pace.is_finite() {
+                self.context.ns(pace)
+            } else {
+                0.0
+            },
+            best_ns: best.map_or(0.0, |best| self.context.ns(best)),
+            bands: modes.iter().map(band).collect(),
+        };
+        (Some((ledger, pace)), whole)
+    }
+}

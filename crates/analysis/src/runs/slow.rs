@@ -1,0 +1,96 @@
+//! Which runs count as slow: those that are not in the best mode.
+
+use super::modes::{Mode, Modes};
+use bandscope_recording::runs::{Phase, Run, Runs};
+
+/// Fewest runs that make a mode.
+const FEWEST: usize = 3;
+/// A level stands apart if by chance one of all levels would less often than this.
+const BY_CHANCE: f64 = 0.01;
+
+/// The two modes of runs of which all at one level lie beyond all others, too few to be a mode among all runs together.
+fn of_a_level(runs: &Runs) -> Option<Modes> {
+    let levels = runs
+        .factors
+        .iter()
+        .filter(|factor| factor.missing.is_none());
+    let levels: Vec<(&String, &String)> = levels
+        .flat_map(|factor| factor.levels.iter().map(move |level| (&factor.name, level)))
+        .collect();
+    let apart = |&(factor, level): &(&String, &String)| {
+        let counts = |run: &&Run| run.phase != Phase::WarmUp && run.value.is_some();
+        let (here, others): (Vec<&Run>, Vec<&Run>) = (runs.runs.iter().filter(counts))
+            .partition(|run| run.factor.as_ref() == Some(factor) && run.level(factor) == level);
+        let values =
+            |runs: &[&Run]| -> Vec<f64> { runs.iter().filter_map(|run| run.value).collect() };
+        let [here, others] = [values(&here), values(&others)];
+        let all = here.len() + others.len();
+        // So many of them the highest or the lowest, wherever they fall.
+        let ways = (0..here.len()).map(|k| (all - k) as f64 / (k + 1) as f64);
+        let chance = 2.0 * levels.len() as f64 / ways.product::<f64>();
+        let [a, b] = [mode(&here, all)?, mode(&others, all)?];
+        let (low, high) = if a.value < b.value { (a, b) } else { (b, a) };
+        // Beyond them by more than all of them are wide.
+        let gap = high.range[0] - low.range[1];
+        let wide = [&low, &high].map(|mode| mode.range[1] - mode.range[0]);
+        (chance < BY_CHANCE && gap > wide[0].max(wide[1])).then(|| Modes {
+            modes: vec![low, high],
+            p_value: chance,
+            ..Modes::default()
+        })
+    };
+    levels.iter().find_map(apart)
+}
+
+/// These values as one mode of so many runs.
+fn mode(values: &[f64], all: usize) -> Option<Mode> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    Mode::of(&sorted, all).filter(|mode| mode.runs >= FEWEST)
+}
+
+/// Tells slow runs from the others.
+#[derive(Clone, Debug)]
+pub struct Slow {
+    modes: Modes,
+    higher_is_better: bool,
+}
+
+impl Slow {
+    /// By the modes of the runs with nothing varied; where these have but one, by those of all runs, as a level may bring out a mode
+    /// that is never seen otherwise.
+    pub fn of(runs: &Runs) -> Slow {
+        let plain = super::plain_modes(runs);
+        let modes = match plain.modes.len() < 2 {
+            true => Some(super::modes_of(runs, |_| true))
+                .filter(|all| all.modes.len() > 1)
+                .or_else(|| of_a_level(runs))
+                .unwrap_or(plain),
+            false => plain,
+        };
+        Slow {
+            modes,
+            higher_is_better: runs.metric.higher_is_better,
+        }
+    }
+
+    /// The modes by which it tells.
+    pub fn modes(&self) -> &Modes {
+        &self.modes
+    }
+
+    /// Whether a run is; `None` of one without a value, and if there is but one mode.
+    pub fn is(&self, run: &Run) -> Option<bool> {
+        let last = self
+            .modes
+            .modes
+            .len()
+            .checked_sub(1)
+            .filter(|last| *last > 0)?;
+        let index = self.modes.index(run.value?);
+        Some(match self.higher_is_better {
+            true => index < last,
+            false => index > 0,
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! Two recordings against each other: what did not change is not said to, and what did is.
+
+use crate::support::{Loop, Random};
+use bandscope_analysis::compare::{self, Comparison, Condition, Delta, SeriesPair};
+use bandscope_recording::source::InMemory;
+use bandscope_simulation::machine::request;
+use bandscope_simulation::{Scenario, synthesise};
+
+fn of(a: &InMemory, b: &InMemory) -> Comparison {
+    compare::recordings(a, b, ["a".into(), "b".into()]).unwrap()
+}
+
+fn scene(scene: &str, seed: u64) -> InMemory {
+    let scenario = Scenario::parse(scene).unwrap().with_seed(seed);
+    synthesise(&scenario, &request(&[10_000.0], &["mulss80"], 4.0))
+        .unwrap()
+        .0
+}
+
+fn only(comparison: &Comparison) -> &SeriesPair {
+    let series = &comparison.recordings.as_ref().unwrap().series;
+    assert_eq!(series.len(), 1);
+    &series[0]
+}
+
+fn figure<'a>(deltas: &'a [Delta], name: &str) -> &'a Delta {
+    deltas
+        .iter()
+        .find(|delta| delta.name == name)
+        .unwrap_or_else(|| panic!("{name}: {deltas:?}"))
+}
+
+/// Gaps at random, so many a second, of some 20 us.
+fn random_gaps(seed: u64, per_second: f64) -> InMemory {
+    let mut random = Random::new(seed);
+    let mut next = 0.0;
+    Loop::new(10_000.0, 40_000).run(
+        |_, _| 230.0 * 40.0,
+        move |from, to| {
+            if next < from {
+                next = from - (1.0 - random.unit()).ln() * 2.3e9 / per_second;
+            }
+            if next > to {
+                return 0.0;
+            }
+            next = 0.0;
+            46_000.0 * (0.5 + random.unit())
+        },
+    )
+}
+
+#[test]
+fn the_same_machine_twice_has_not_changed() {
+    let mut changes = 0;
+    for seed in 0..8 {
+        let comparison = of(
+            &random_gaps(2 * seed, 150.0),
+            &random_gaps(2 * seed + 1, 150.0),
+        );
+        let pair = only(&comparison);
+        assert_eq!(pair.blocks, [20, 20]);
+        let all = pair.figures.iter().chain(&pair.ledger);
+        changes += all.filter(|delta| delta.changed).count();
+    }
+    // Eight times a dozen figures, of which one in a thousand.
+    assert!(changes <= 1, "{changes}");
+}
+
+#[test]
+fn more_gaps_are_more_gaps_and_intervals_hold_the_truth() {
+    let comparison = of(&random_gaps(1, 100.0), &random_gaps(2, 200.0));
+    let pair = only(&comparison);
+    let gaps = figure(&pair.figures, "gaps");
+    let [low, high] = gaps.interval.unwrap();
+    assert!(gaps.changed && low > 50.0 && high < 150.0, "{gaps:?}");
+    let lost = figure(&pair.figures, "lost");
+    assert!(lost.changed && lost.b > lost.a, "{lost:?}");
+    assert!(!figure(&pair.figures, "pace").changed);
+    assert!(
+        comparison.verdict.contains("gaps ")
+            && comparison.verdict.contains(" a second instead of "),
+        "{}",
+        comparison.verdict
+    );
+    let met = |text: &str| {
+        let mut comparison = comparison.clone();
+        comparison
+            .check(&[Condition::parse(text).unwrap()])
+            .unwrap();
+        comparison.failed()
+    };
+    assert!(
+        met("gaps>+20%") && met("lost>+0.001") && !met("pace>+0.5%") && met("longest-gap>10us")
+    );
+}
+
+#[test]
+fn a_tick_appears_with_its_signal_and_vanishes_the_other_way_round() {
+    let quiet = scene("reads:sigma=5ns", 1);
+    let ticks = scene("reads:sigma=5ns+tick:hz=250,cost=20us", 2);
+    let comparison = of(&quiet, &ticks);
+    let pair = only(&comparison);
+    let signal = pair
+        .signals
+        .iter()
+        .find(|signal| (signal.frequency_hz - 250.0).abs() < 0.1)
+        .unwrap();
+    assert_eq!(signal.what, "appeared");
+    assert!(figure(&pair.figures, "lost").changed && figure(&pair.figures, "fraction").changed);
+    assert!(
+        comparison.verdict.contains("appeared"),
+        "{}",
+        comparison.verdict
+    );
+    let back = of(&ticks, &quiet);
+    assert!(
+        only(&back)
+            .signals
+            .iter()
+            .any(|signal| signal.what == "vanished")
+    );
+    let findings = &back.recordings.as_ref().unwrap().findings;
+    assert!(
+        findings.iter().any(
+            |finding| finding.kind == "periodic-interference" && finding.certainty[1].is_none()
+        ),
+        "{findings:?}"
+    );
+}
+
+#[test]
+fn a_new_band_is_told_from_a_changed_one() {
+    let paces = |slow_share: f64, seed| {
+        let mut random = Random::new(seed);
+        let mut slow = false;
+        let mut until = 0.0;
+        Loop::new(10_000.0, 20_000).run(
+            move |from, _| {
+                if from > until {
+                    slow = random.unit() < slow_share;
+                    until = from + 2.3e6 * (1.0 + random.unit());
+                }
+                if slow { 3_000.0 } else { 2_000.0 }
+            },
+            |_, _| 0.0,
+        )
+    };
+    let comparison = of(&paces(0.0, 1), &paces(0.3, 2));
+    let pair = only(&comparison);
+    assert_eq!(pair.bands.len(), 2, "{:?}", pair.bands);
+    let new = &pair.bands[1];
+    assert!(new.ns_per_unit[0].is_none() && new.share.changed, "{new:?}");
+    assert!(
+        comparison.verdict.contains("a new band at 1304."),
+        "{}",
+        comparison.verdict
+    );
+    // The other band kept its pace.
+    assert!(!pair.bands[0].pace.as_ref().unwrap().changed);
+}
+
+#[test]
+fn what_is_too_short_or_of_another_kind_is_no_change() {
+    let short = |quanta| Loop::new(10_000.0, quanta).run(|_, _| 2_300.0, |_, _| 0.0);
+    let comparison = of(&short(3), &short(4));
+    assert!(only(&comparison).figures.iter().all(|delta| !delta.changed));
+    let nothing = InMemory::default();
+    let comparison = of(&nothing, &short(100));
+    assert!(comparison.recordings.as_ref().unwrap().series.is_empty());
+    assert!(
+        comparison.verdict.contains("no series"),
+        "{}",
+        comparison.verdict
+    );
+    assert!(
+        comparison
+            .notes
+            .iter()
+            .any(|note| note.contains("B's CPU 1")),
+        "{:?}",
+        comparison.notes
+    );
+}

@@ -1,0 +1,197 @@
+//! `bandscope compare`: A against B, counters of runs that other tools wrote, or recordings.
+//!
+//! The way: `recording::counter_files` or `recording::inputs` reads, `analysis::compare` compares and checks the conditions, `view` prints.
+
+use crate::output;
+use crate::output::terminal_options;
+use anyhow::{Context, Result, bail};
+use bandscope_analysis::compare::{self, Checked, Comparison, Condition};
+use bandscope_analysis::counters::Options;
+use bandscope_recording::counter_files::{self, CounterSet};
+use bandscope_recording::inputs::Inputs;
+use bandscope_view::{json, junit, markdown, text};
+use clap::{Args, ValueEnum};
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Say what changed from A to B, by how much, and which counters can pay for it.
+///
+/// Takes two recordings, or what perf stat prints (as text in any locale, with -x or -j), tables of counters, JSON of hyperfine, and what repeat --output wrote.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Conditions are FIGURE<VALUE or FIGURE>VALUE: with a sign and % the change of B against A, with a sign the difference, without B's own.
+Figures are counters, and counters with /second or /instruction; of runs modes and slow-share; of recordings fraction, pace, lost, gaps, longest-gap. A change within its interval of none never fails.
+
+Examples:
+  bandscope compare good.txt bad.txt
+  bandscope compare good.txt bad.txt --also good-irq.txt bad-irq.txt
+  bandscope compare before.bandscope after.bandscope --fail-if 'gaps>+20%'
+  bandscope compare pfmon.tsv --lost-cycles 7.6e7
+  bandscope compare main.json branch.json --fail-if 'elapsed>+3%' --format markdown
+  bandscope compare runs-main.json runs-branch.json --fail-if 'slow-share>+0.1'
+
+Exit status: 0 done; 1 a condition of --fail-if is met; 2 bad usage or bad input.")]
+pub struct Arguments {
+    /// What B is held against.
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// What changed; without it A has both sides: a table's two columns, or hyperfine's two commands.
+    #[arg(value_name = "B")]
+    b: Option<PathBuf>,
+    /// Counters of further runs of A and of B; repeatable.
+    #[arg(long, num_args = 2, value_names = ["A", "B"], action = clap::ArgAction::Append)]
+    also: Vec<PathBuf>,
+    /// Cycles that B lost against A, where no counter says it.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    lost_cycles: Option<f64>,
+    /// Units of work that a run of A and of B did.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "1,1")]
+    work: Vec<f64>,
+    /// Exit with status 1 if this is so; repeatable.
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
+    fail_if: Vec<Condition>,
+    /// How to print it.
+    #[arg(long, short, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Where to write it [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Plain ASCII, for terminals and mails that know nothing else.
+    #[arg(long)]
+    ascii: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Markdown,
+    Junit,
+}
+
+/// Reads, compares, prints, checks.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let mut comparison = arguments.compare()?;
+    comparison
+        .check(&arguments.fail_if)
+        .map_err(anyhow::Error::msg)?;
+    let to_terminal = arguments.output.is_none() && io::stdout().is_terminal();
+    let mut options = terminal_options(to_terminal);
+    options.ascii = arguments.ascii;
+    output::write(arguments.output.as_deref(), |out| match arguments.format {
+        Format::Text => Ok(text::compare::render(&comparison, &options, out)?),
+        Format::Json => Ok(json::document(&comparison, out)?),
+        Format::Markdown => Ok(markdown::compare(&comparison, out)?),
+        Format::Junit => Ok(junit::render(
+            "bandscope compare",
+            &comparison.conditions,
+            out,
+        )?),
+    })?;
+    Ok(exit_code(&comparison.conditions))
+}
+
+/// 1, and why, if a condition is met; the first of several.
+pub fn exit_code(checked: &[Checked]) -> ExitCode {
+    let Some(met) = checked.iter().find(|checked| checked.met) else {
+        return ExitCode::SUCCESS;
+    };
+    output::note(format_args!(
+        "bandscope: {}: {}",
+        bandscope_view::escape::visible(&met.condition),
+        bandscope_view::escape::visible(&met.found)
+    ));
+    ExitCode::from(1)
+}
+
+impl Arguments {
+    fn compare(&self) -> Result<Comparison> {
+        let fine = |value: &f64| *value > 0.0 && value.is_finite();
+        let work: [f64; 2] = self.work[..]
+            .try_into()
+            .ok()
+            .filter(|work: &[f64; 2]| work.iter().all(fine))
+            .context("--work: expected two numbers above 0, of A and of B, such as 1000,2000")?;
+        if self
+            .lost_cycles
+            .is_some_and(|lost| !lost.is_finite() || lost == 0.0)
+        {
+            bail!("--lost-cycles: expected a number that is not 0, such as 7.6e7");
+        }
+        let is_recording = [Some(&self.a), self.b.as_ref()]
+            .map(|path| path.map(|path| counter_files::is_recording(path)));
+        match (is_recording, &self.b) {
+            ([Some(true), Some(true)], Some(b)) => return self.recordings(b),
+            ([Some(true), None], _) => bail!(
+                "{}: found one recording, expected a second one",
+                self.a.display()
+            ),
+            ([Some(true), _], Some(b)) => bail!(
+                "{}: found no recording, expected one, as {} is",
+                b.display(),
+                self.a.display()
+            ),
+            ([_, Some(true)], Some(b)) => bail!(
+                "{}: found a recording, expected counters, as {} has",
+                b.display(),
+                self.a.display()
+            ),
+            _ => {}
+        }
+        let (mut a, mut b) = match &self.b {
+            Some(b) => (vec![one(&self.a)?], vec![one(b)?]),
+            None => both(&self.a)?,
+        };
+        for pair in self.also.chunks(2) {
+            a.push(one(&pair[0])?);
+            b.push(one(&pair[1])?);
+        }
+        let options = Options {
+            lost_cycles: self.lost_cycles,
+            work,
+        };
+        Ok(compare::counter_sets(&a, &b, &options))
+    }
+}
+
+impl Arguments {
+    fn recordings(&self, b: &Path) -> Result<Comparison> {
+        if !self.also.is_empty() || self.lost_cycles.is_some() {
+            bail!("--also and --lost-cycles are for counters: found two recordings");
+        }
+        let open = |path: &Path| Inputs::open(&[path.to_owned()]);
+        let names = [&*self.a, b].map(|path| path.display().to_string());
+        Ok(compare::recordings(&open(&self.a)?, &open(b)?, names)?)
+    }
+}
+
+/// A file of one side.
+fn one(path: &Path) -> Result<CounterSet> {
+    let mut sets = counter_files::open(path)?;
+    if sets.len() != 1 {
+        bail!(
+            "{}: found {} columns or commands, expected one, or no second file",
+            path.display(),
+            sets.len()
+        );
+    }
+    Ok(sets.remove(0))
+}
+
+/// A file of both sides.
+fn both(path: &Path) -> Result<(Vec<CounterSet>, Vec<CounterSet>)> {
+    let mut sets = counter_files::open(path)?;
+    if sets.len() != 2 {
+        bail!(
+            "{}: found {}, expected a second file, or two columns or commands in this one",
+            path.display(),
+            match sets.len() {
+                1 => "one side".into(),
+                many => format!("{many} columns or commands"),
+            }
+        );
+    }
+    let b = sets.remove(1);
+    Ok((sets, vec![b]))
+}

@@ -1,0 +1,110 @@
+//! `bandscope lab`: experiments on this CPU, or those of a file, explained.
+
+use super::record;
+use crate::interrupt::Interrupt;
+use crate::output::{self, Keep};
+use crate::progress::Progress;
+use anyhow::{Context, Result};
+use bandscope_analysis::lab::explain;
+use bandscope_probe::lab::{self, Plan};
+use bandscope_recording::experiments::Experiments;
+use bandscope_view::{json, text};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Experiment on this CPU: which hidden states its core has, and what switches them.
+///
+/// Runs pairs of loops in alternation, each a probe and a control, and some under interruptions by signals of a timer. Takes
+/// about 40 seconds, and no privileges. An idle machine gives narrow intervals; a busy one wide ones.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bandscope lab
+  bandscope lab --cpu 3 --output lab.json
+  bandscope lab lab.json --levels
+  bandscope lab --only base-register,shift-count --format json
+  bandscope lab --list")]
+pub struct Arguments {
+    /// Explain the experiments of this file, which --output wrote, on this machine or another.
+    #[arg(value_name = "FILE", conflicts_with_all = ["cpu", "only", "output", "list"])]
+    file: Option<PathBuf>,
+    /// The CPU to experiment on [default: the quietest]
+    #[arg(long, value_name = "N")]
+    cpu: Option<u32>,
+    /// Do only these; see --list.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    only: Vec<String>,
+    /// List the experiments.
+    #[arg(long, conflicts_with_all = ["cpu", "only", "output"])]
+    list: bool,
+    /// Keep all that was measured in this file.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Show every level of every pair.
+    #[arg(long)]
+    levels: bool,
+    /// How to print the result.
+    #[arg(long, short, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// Measures or reads, and prints what it means.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.list {
+        output::write(None, |out| {
+            Ok(writeln!(out, "{}", lab::names().join("\n"))?)
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (experiments, exit_code) = match &arguments.file {
+        Some(file) => (Experiments::read(file)?, ExitCode::SUCCESS),
+        None => measure(arguments)?,
+    };
+    let result = explain(&experiments);
+    output::write(None, |out| match arguments.format {
+        Format::Text => Ok(write!(
+            out,
+            "{}",
+            text::lab(&result, arguments.levels, &output::terminal_options(true))
+        )?),
+        Format::Json => Ok(json::document(&result, out)?),
+    })?;
+    Ok(exit_code)
+}
+
+fn measure(arguments: &Arguments) -> Result<(Experiments, ExitCode)> {
+    let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
+    let interrupt = Interrupt::new().context("cannot catch SIGINT and SIGTERM")?;
+    let plan = Plan {
+        cpu: arguments.cpu,
+        only: arguments.only.clone(),
+        ..Plan::default()
+    };
+    let started = record::now();
+    let mut experiments = {
+        let progress = Progress::experiments();
+        lab::run(&plan, interrupt.stop(), &mut |part| progress.set(part))
+            .map_err(anyhow::Error::msg)?
+    };
+    experiments.tool = record::tool();
+    experiments.started = started;
+    if let Some(keep) = keep {
+        keep.write(|out| Ok(out.write_all(experiments.to_json().as_bytes())?))?;
+    }
+    if interrupt.signal().is_some() {
+        output::note(format_args!(
+            "bandscope: interrupted; this is what was measured until then"
+        ));
+    }
+    Ok((
+        experiments,
+        interrupt.exit_code().unwrap_or(ExitCode::SUCCESS),
+    ))
+}

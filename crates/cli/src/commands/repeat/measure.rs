@@ -1,0 +1,220 @@
+//! Measuring for `bandscope repeat`: runs as the analysis wants them, until it wants no more, a run fails, or a signal comes.
+
+use super::Arguments;
+use super::metric::{self, Finder};
+use crate::commands::record;
+use crate::interrupt::Interrupt;
+use crate::output;
+use crate::progress::Live;
+use anyhow::{Context, Result, bail};
+use bandscope_analysis::runs::design::{self, Arm};
+use bandscope_probe::repeat::{Output, Request, Session};
+use bandscope_recording::runs::{Phase, Run, Runs, SCHEMA};
+use bandscope_recording::text::quoted;
+use bandscope_view::{Options, text};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How a session ended, where it was not by itself.
+#[derive(Debug, Default)]
+pub struct Ended {
+    /// What the run that failed did, and what it said.
+    pub failure: Option<String>,
+    /// Of the signal that came.
+    pub exit_code: Option<ExitCode>,
+}
+
+/// Makes the runs, and keeps them.
+pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
+    if let Some(path) = &arguments.output {
+        can_be_made(path)?;
+    }
+    let (metric, finder) = metric::resolve(&arguments.metric, arguments.higher_is_better)?;
+    let mut session = Session::new(Request {
+        command: arguments.command.clone(),
+        timeout: arguments.timeout.map(Duration::from_secs_f64),
+        vary: arguments.vary.clone(),
+        cycles: metric.name == "cycles",
+        noise: arguments.noise.map(Duration::from_secs_f64),
+        outputs: arguments.outputs.clone(),
+    })
+    .map_err(anyhow::Error::msg)?;
+    if let Some(directory) = &arguments.outputs {
+        // Nothing that somebody has kept is written over.
+        std::fs::create_dir(directory)
+            .with_context(|| format!("{}: cannot create", directory.display()))?;
+    }
+    let interrupt = Interrupt::new().context("cannot catch SIGINT and SIGTERM")?;
+    let mut runs = Runs {
+        schema: SCHEMA.to_owned(),
+        tool: record::tool(),
+        started: record::now(),
+        command: (arguments.command.iter())
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        metric,
+        seed: arguments.seed.unwrap_or_else(from_the_time),
+        asked: arguments.runs,
+        factors: session.factors.clone(),
+        machine: session.machine.clone(),
+        missing: session.missing.clone(),
+        ..Runs::default()
+    };
+    let begun = Instant::now();
+    let made = make(arguments, &finder, &mut session, &interrupt, &mut runs);
+    runs.duration_s = begun.elapsed().as_secs_f64();
+    runs.interrupted = interrupt.signal().is_some();
+    // Whatever was measured is kept before anything is said of what went wrong.
+    if let Some(path) = arguments.output.as_ref().filter(|_| !runs.runs.is_empty()) {
+        output::write(Some(path), |out| {
+            Ok(out.write_all(runs.to_json().as_bytes())?)
+        })?;
+    }
+    let ended = Ended {
+        failure: made?,
+        exit_code: interrupt.exit_code(),
+    };
+    Ok((runs, ended))
+}
+
+/// Makes them; what the run that ended it did.
+fn make(
+    arguments: &Arguments,
+    finder: &Finder,
+    session: &mut Session,
+    interrupt: &Interrupt,
+    runs: &mut Runs,
+) -> Result<Option<String>> {
+    let live = Live::new(arguments.ascii);
+    let warm_up = Arm {
+        phase: Phase::WarmUp,
+        ..Arm::default()
+    };
+    let mut arms = vec![warm_up; arguments.warm_up as usize];
+    let mut more = arms.is_empty();
+    loop {
+        if std::mem::replace(&mut more, true) {
+            arms = design::next(runs);
+        }
+        if arms.is_empty() && runs.runs.iter().any(|run| run.phase != Phase::WarmUp) {
+            return Ok(None);
+        }
+        let number = arms.len();
+        for (index, arm) in arms.drain(..).enumerate() {
+            live.look(|options| seen(runs, arm.phase, index, number, options));
+            let (mut run, mut said) = session
+                .run(&arm.levels, interrupt.stop())
+                .with_context(|| format!("{}: cannot run", quoted(runs.command[0].as_bytes())))?;
+            said.is_kept()?;
+            if run.end.interrupted {
+                return Ok(None);
+            }
+            (run.phase, run.factor) = (arm.phase, arm.factor);
+            let failure = judge(&mut run, &said, finder, runs);
+            runs.runs.push(run);
+            if let Some(failure) = failure.filter(|_| !arguments.ignore_failure) {
+                return Ok(Some(failure));
+            }
+            if interrupt.signal().is_some() {
+                return Ok(None);
+            }
+        }
+        // Where every run failed nothing that follows can be told from it.
+        if runs.runs.iter().all(|run| run.value.is_none()) {
+            let said = runs
+                .runs
+                .iter()
+                .find_map(|run| run.end.said.clone())
+                .unwrap_or_default();
+            return Ok(Some(format!(
+                "all {} runs failed{}",
+                runs.runs.len(),
+                shown(&said)
+            )));
+        }
+    }
+}
+
+/// Gives a run its value; or why it has none.
+fn judge(run: &mut Run, said: &Output, finder: &Finder, runs: &mut Runs) -> Option<String> {
+    let number = runs.runs.len() + 1;
+    if !run.end.succeeded() {
+        let how = match (run.end.timed_out, run.end.status, run.end.signal) {
+            (true, ..) => format!("was ended after {:.3} s (--timeout)", run.wall_s),
+            (_, Some(status), _) => format!("ended with exit status {status}"),
+            (.., Some(signal)) => format!("was ended by signal {signal}"),
+            _ => "ended".to_owned(),
+        };
+        let said = run.end.said.as_deref().unwrap_or_default();
+        return Some(format!(
+            "run {number} {how}; --ignore-failure goes on{}",
+            shown(said)
+        ));
+    }
+    match finder.find(&runs.metric, run, said) {
+        Some((value, last_digit)) => {
+            run.value = Some(value);
+            if let Some(worth) = last_digit {
+                let known = runs.metric.resolution;
+                runs.metric.resolution = if known > 0.0 { known.min(worth) } else { worth };
+            }
+            None
+        }
+        None if runs.metric.name == "cycles" => Some(format!(
+            "run {number}: cycles were not counted all of the time"
+        )),
+        None => {
+            let out = said.out.last(400);
+            Some(format!(
+                "--metric: found no number for {} in the {} bytes that run {number} said{}",
+                quoted(runs.metric.name.as_bytes()),
+                said.out.bytes() + said.error.bytes(),
+                shown(&out)
+            ))
+        }
+    }
+}
+
+/// What a command said, in lines of their own, with nothing in them that a terminal would obey.
+fn shown(said: &str) -> String {
+    let lines = said
+        .lines()
+        .map(|line| format!("\n  | {}", bandscope_view::escape::visible(line)));
+    lines.collect()
+}
+
+/// Refuses a file before anything is measured rather than after.
+fn can_be_made(path: &Path) -> Result<()> {
+    if path.exists() {
+        bail!("{}: exists already; name another --output", path.display());
+    }
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    // What is made beside its place is what will be made in the end.
+    let trial = directory.join(format!(".bandscope.{}.tmp", std::process::id()));
+    std::fs::File::create_new(&trial)
+        .with_context(|| format!("{}: cannot create", path.display()))?;
+    Ok(std::fs::remove_file(&trial)?)
+}
+
+fn from_the_time() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    // Six digits are enough to differ, and few enough to be typed again.
+    since.as_micros() as u64 % 1_000_000
+}
+
+/// What is seen on a terminal meanwhile.
+fn seen(runs: &Runs, phase: Phase, index: usize, number: usize, options: &Options) -> String {
+    let what = match phase {
+        Phase::WarmUp => "warming up",
+        Phase::Plain => "nothing varied",
+        Phase::Screening => "screening",
+        Phase::Confirmation => "confirming",
+    };
+    text::repeat::live(runs, options) + &format!("{what}: run {} of {number}", index + 1)
+}

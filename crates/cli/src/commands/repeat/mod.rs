@@ -1,0 +1,140 @@
+//! `bandscope repeat`: somebody's command, many times, and why its runs differ.
+//!
+//! The way: `analysis::runs::design` says which runs to make, `probe::repeat` makes them, until nothing more is wanted; then
+//! `analysis::runs` explains and `view` prints. `--output` keeps all runs, `--from` reads them again.
+
+mod measure;
+mod metric;
+
+use crate::output;
+use crate::output::terminal_options;
+use crate::values;
+use anyhow::{Result, bail};
+use bandscope_analysis::compare::Checked;
+use bandscope_analysis::runs::gate::Condition;
+use bandscope_analysis::runs::{Repeat, explain};
+use bandscope_recording::runs::Runs;
+use bandscope_view::{json, junit, markdown, text};
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Run a command many times: how many speeds it has, what goes with the slow one, and what decides.
+///
+/// Each run is a process of its own. With --vary, what can be set from outside is varied: first a few runs at each level, then fresh runs for
+/// what may decide. The command gets no input, and a process group of its own; its output is read and, where a run fails, shown.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Factors: layout, environment, arguments, directory, cpu, neighbour, store-bypass, huge-pages, priority; or all.
+Conditions of --fail-if: modes, slow-share, ratio, median, drift or failed, then >, >=, < or <=, then a number.
+
+Examples:
+  bandscope repeat -- ./benchmark
+  bandscope repeat -n 40 --vary all --output runs.json -- ./benchmark
+  bandscope repeat --metric 'speed: ([0-9.]+) MB/s' --higher-is-better -- ./benchmark --size 1000
+  bandscope repeat --fail-if 'modes>1' --format junit -- ./benchmark > repeat.xml
+  bandscope repeat --from runs.json
+
+Exit status: 0 done; 1 a condition of --fail-if is met; 2 bad usage, or a run failed (see --ignore-failure);
+130 or 143 a signal ended the session, and what was measured until then is kept and reported.")]
+pub struct Arguments {
+    /// The command and its arguments.
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        required_unless_present = "from",
+        conflicts_with = "from"
+    )]
+    command: Vec<OsString>,
+    /// Explain the runs of this file, which --output wrote.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "vary", "metric", "higher_is_better", "timeout", "warm_up", "ignore_failure", "noise", "outputs", "seed", "output"])]
+    from: Option<PathBuf>,
+    /// Runs with nothing varied; --vary adds others.
+    #[arg(short = 'n', long, value_name = "RUNS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    runs: u32,
+    /// What to vary, to see what decides; or all.
+    #[arg(long, value_name = "FACTOR,...", value_delimiter = ',')]
+    vary: Vec<String>,
+    /// What to compare: wall, user, system or cycles; or a regular expression whose first group, or all of it, is a number in the output.
+    #[arg(long, value_name = "METRIC", default_value = "wall")]
+    metric: String,
+    /// More of the metric is better, as of MB/s.
+    #[arg(long)]
+    higher_is_better: bool,
+    /// End a run that takes longer, with all that it started; it has failed then.
+    #[arg(long, value_name = "T", value_parser = values::positive_duration)]
+    timeout: Option<f64>,
+    /// Runs at the beginning that do not count.
+    #[arg(long, value_name = "RUNS", default_value_t = 1)]
+    warm_up: u32,
+    /// Before each run, watch the CPU that it starts on for so long: noise:share of that time away, noise:gaps/s.
+    #[arg(long, value_name = "T", value_parser = values::positive_duration)]
+    noise: Option<f64>,
+    /// Keep all that each run says, in files NUMBER.out and NUMBER.err of this directory, which does not exist yet.
+    #[arg(long, value_name = "DIR")]
+    outputs: Option<PathBuf>,
+    /// Go on when a run fails, and leave it out.
+    #[arg(long)]
+    ignore_failure: bool,
+    /// Draw orders from this number [default: from the time]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Keep all runs in this file, which does not exist yet.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// How to print the result.
+    #[arg(long, short, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Exit with status 1 if this holds, such as modes>1 or slow-share>0.1; several: if any does.
+    #[arg(long, value_name = "CONDITION", value_parser = str::parse::<Condition>)]
+    fail_if: Vec<Condition>,
+    /// Plain ASCII, for terminals and mails that know nothing else.
+    #[arg(long)]
+    ascii: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Markdown,
+    Junit,
+}
+
+/// Measures or reads, explains, prints, and checks what was asked for.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let (runs, ended) = match &arguments.from {
+        Some(file) => (Runs::read(file)?, measure::Ended::default()),
+        None => measure::run(arguments)?,
+    };
+    let repeat = explain(&runs);
+    let checked: Vec<Checked> = (arguments.fail_if.iter())
+        .map(|condition| condition.check(&repeat))
+        .collect();
+    arguments.print(&repeat, &checked)?;
+    if let Some(failure) = ended.failure {
+        bail!("{failure}");
+    }
+    if let Some(code) = ended.exit_code {
+        output::note(format_args!(
+            "bandscope: interrupted; this is what was measured until then"
+        ));
+        return Ok(code);
+    }
+    Ok(super::compare::exit_code(&checked))
+}
+
+impl Arguments {
+    fn print(&self, repeat: &Repeat, checked: &[Checked]) -> Result<()> {
+        let mut options = terminal_options(io::stdout().is_terminal());
+        options.ascii = self.ascii;
+        output::write(None, |out| match self.format {
+            Format::Text => Ok(write!(out, "{}", text::repeat::repeat(repeat, &options))?),
+            Format::Json => Ok(json::document(repeat, out)?),
+            Format::Markdown => Ok(markdown::repeat(repeat, checked, out)?),
+            Format::Junit => Ok(junit::render("bandscope repeat", checked, out)?),
+        })
+    }
+}

@@ -1,0 +1,407 @@
+//! `bandscope live`: a picture on a terminal of three sizes, lines elsewhere, and the terminal given back whatever ends it.
+//!
+//! The terminal is tmux, which is asked for its screen until what is waited for is there. What is measured is the simulated machine, so
+//! that what must be shown is known.
+
+mod common;
+use common::{assert_ledger_closes, bandscope, report, run, succeed};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What is waited for comes within this, on however slow a machine, or does not come.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+const TICK: &str = "simulated:tick:hz=250,cost=3us";
+
+/// A terminal that nobody sees, gone when dropped.
+struct Terminal<'a> {
+    directory: &'a Path,
+}
+
+impl<'a> Terminal<'a> {
+    /// Runs a command of the shell on a terminal of that size; `None`, said why, where there is no tmux.
+    fn new(directory: &'a Path, size: (u16, u16), command: &str) -> Option<Terminal<'a>> {
+        if std::env::var_os("BANDSCOPE_TEST_RUNNER").is_some() {
+            println!("SKIPPED: a terminal under an emulator tests the emulator");
+            return None;
+        }
+        let terminal = Terminal { directory };
+        let (width, height) = (size.0.to_string(), size.1.to_string());
+        // The shell outlives the command: its screen is looked at when it has ended.
+        let script = format!("{command}; echo \"ended with $?\"; cat");
+        let mut start = terminal.tmux();
+        start.args(["-f", "/dev/null", "new-session", "-d"]);
+        start.args(["-x", &width, "-y", &height, &script]);
+        match start.output() {
+            Ok(output) if output.status.success() => Some(terminal),
+            Ok(output) => {
+                let error = String::from_utf8_lossy(&output.stderr).into_owned();
+                println!("SKIPPED: tmux does not start: {}", error.trim());
+                None
+            }
+            Err(error) => {
+                println!("SKIPPED: no tmux ({error})");
+                None
+            }
+        }
+    }
+
+    fn tmux(&self) -> Command {
+        let mut tmux = Command::new("tmux");
+        // A server of its own, whose socket lies beside what is tested.
+        tmux.arg("-S").arg(self.directory.join("tmux"));
+        tmux.env("LC_ALL", "C.UTF-8").env_remove("TMUX").arg("-u");
+        tmux.current_dir(self.directory);
+        tmux
+    }
+
+    fn ask(&self, arguments: &[&str]) -> String {
+        let output = self.tmux().args(arguments).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn screen(&self) -> String {
+        self.ask(&["capture-pane", "-p"])
+    }
+
+    /// The screen, once it is as wanted.
+    fn wait(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let start = Instant::now();
+        loop {
+            let screen = self.screen();
+            if wanted(&screen) {
+                return screen;
+            }
+            assert!(
+                start.elapsed() < LONGEST_WAIT,
+                "{what}: not there after {LONGEST_WAIT:?}:\n{screen}"
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn wait_for(&self, text: &str) -> String {
+        self.wait(text, |screen| screen.contains(text))
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        self.ask(&[&["send-keys"], keys].concat());
+    }
+
+    fn resize(&self, width: u16, height: u16) {
+        let (width, height) = (width.to_string(), height.to_string());
+        self.ask(&["resize-window", "-x", &width, "-y", &height]);
+    }
+
+    /// Whether the program has the terminal for itself: its alternate screen.
+    fn is_taken(&self) -> bool {
+        self.ask(&["display-message", "-p", "#{alternate_on}"])
+            .trim()
+            == "1"
+    }
+
+    /// Whether keys come one by one, and unseen, as the terminal's own settings say.
+    fn is_raw(&self) -> bool {
+        let tty = self.ask(&["display-message", "-p", "#{pane_tty}"]);
+        let output = Command::new("stty")
+            .args(["-F", tty.trim(), "-a"])
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).contains("-icanon")
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        self.ask(&["kill-server"]);
+    }
+}
+
+/// `bandscope live` on a terminal of that size, with its process's id in a file.
+fn live<'a>(directory: &'a Path, size: (u16, u16), arguments: &str) -> Option<Terminal<'a>> {
+    let binary = env!("CARGO_BIN_EXE_bandscope");
+    let command = format!("sh -c 'echo $$ >pid; exec \"{binary}\" live {arguments}'");
+    Terminal::new(directory, size, &command)
+}
+
+fn signal(directory: &Path, name: &str) {
+    let pid = std::fs::read_to_string(directory.join("pid")).unwrap();
+    let status = Command::new("kill")
+        .args([&format!("-{name}"), pid.trim()])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn three_sizes_show_what_is_measured() {
+    for (size, wanted) in [
+        (
+            (80, 24),
+            &[
+                "gap: tick",
+                "Where the time went",
+                "Pace now",
+                "Largest gaps",
+                "ns/unit",
+                "q quit",
+            ][..],
+        ),
+        ((20, 5), &["CPU 0", "work", "q quit"]),
+        (
+            (200, 60),
+            &[
+                "gap: tick",
+                "mulss80 at 10 kHz",
+                "ticks/ns",
+                "per s now",
+                "at ",
+            ],
+        ),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let arguments = format!("--machine {TICK} --trace on");
+        let Some(terminal) = live(directory.path(), size, &arguments) else {
+            return;
+        };
+        let screen = terminal.wait("a picture", |screen| {
+            wanted.iter().all(|text| screen.contains(text))
+        });
+        assert!(terminal.is_taken() && terminal.is_raw());
+        assert!(screen.lines().count() <= size.1.into(), "{screen}");
+        terminal.keys(&["q"]);
+        let screen = terminal.wait_for("ended with 0");
+        assert!(!terminal.is_taken() && !terminal.is_raw(), "{screen}");
+    }
+}
+
+#[test]
+fn keys_pause_the_picture_choose_a_cpu_and_help() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = format!("--machine {TICK} --cpus 3,7");
+    let Some(terminal) = live(directory.path(), (80, 24), &arguments) else {
+        return;
+    };
+    terminal.wait_for(">CPU 3");
+    terminal.wait_for("Where the time went");
+    terminal.keys(&["Tab"]);
+    terminal.wait_for(">CPU 7");
+    terminal.keys(&["+"]);
+    terminal.wait_for("2 s a column");
+    terminal.keys(&["?"]);
+    terminal.wait_for("Shift-Tab");
+    terminal.keys(&["?"]);
+    terminal.wait_for("Where the time went");
+    terminal.keys(&["p"]);
+    let paused = terminal.wait_for("PAUSED");
+    let time = |screen: &str| screen.lines().next().unwrap_or("").to_owned();
+    terminal.keys(&["-"]);
+    let still = terminal.wait_for("0.5 s a column");
+    assert_eq!(time(&still), time(&paused));
+    // Measuring went on: the time jumps when the picture goes on.
+    terminal.keys(&["Space"]);
+    terminal.wait("the picture goes on", |screen| !screen.contains("PAUSED"));
+    terminal.wait("time goes on", |screen| {
+        !time(screen).is_empty() && time(screen) != time(&paused)
+    });
+    terminal.keys(&["C-c"]);
+    terminal.wait_for("ended with 0");
+}
+
+#[test]
+fn signals_give_the_terminal_back_and_keep_the_recording() {
+    for (name, status) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
+        let directory = tempfile::tempdir().unwrap();
+        let arguments = format!("--machine {TICK} --output it.bandscope");
+        let Some(terminal) = live(directory.path(), (80, 24), &arguments) else {
+            return;
+        };
+        terminal.wait_for("Where the time went");
+        assert!(terminal.is_taken() && terminal.is_raw());
+        signal(directory.path(), name);
+        let screen = terminal.wait_for(&format!("ended with {status}"));
+        assert!(!terminal.is_taken() && !terminal.is_raw(), "{screen}");
+        assert!(
+            screen.contains("interrupted; what was measured"),
+            "{screen}"
+        );
+        assert!(screen.contains("it.bandscope"), "{screen}");
+        let report = report(directory.path(), &["it.bandscope"]);
+        assert_eq!(report["recording"]["state"], "interrupted");
+        assert_ledger_closes(&report["series"][0]);
+    }
+}
+
+#[test]
+fn a_storm_of_sizes_and_signals_does_no_harm() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = format!("--machine {TICK}");
+    let Some(terminal) = live(directory.path(), (80, 24), &arguments) else {
+        return;
+    };
+    terminal.wait_for("Where the time went");
+    let pid = std::fs::read_to_string(directory.path().join("pid")).unwrap();
+    let storm = format!("for k in $(seq 1000); do kill -WINCH {}; done", pid.trim());
+    let status = Command::new("sh").args(["-c", &storm]).status().unwrap();
+    assert!(status.success());
+    for size in [
+        (20, 5),
+        (1, 1),
+        (300, 90),
+        (2, 40),
+        (60, 2),
+        (132, 43),
+        (80, 24),
+    ] {
+        terminal.resize(size.0, size.1);
+    }
+    terminal.wait("the picture in its size", |screen| {
+        let last = screen.trim_end().lines().last().unwrap_or("");
+        screen.contains("Where the time went") && last.contains("? help")
+    });
+    terminal.keys(&["Escape"]);
+    terminal.wait_for("ended with 0");
+}
+
+#[test]
+fn without_a_terminal_a_second_is_a_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = [
+        "--machine",
+        TICK,
+        "--trace",
+        "on",
+        "--cpus",
+        "2,5",
+        "--duration",
+        "2s",
+    ];
+    for term in ["dumb", "xterm"] {
+        let mut command = bandscope(directory.path());
+        command.env("TERM", term).arg("live").args(arguments);
+        let output = command.output().unwrap();
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+        for cpu in [2, 5] {
+            for second in [1, 2] {
+                let line = text.lines().find(|line| {
+                    let words: Vec<&str> = line.split_whitespace().collect();
+                    words.starts_with(&[&second.to_string(), "s", "CPU", &cpu.to_string()])
+                });
+                let line = line.unwrap_or_else(|| panic!("{second} s of CPU {cpu}: {text}"));
+                assert!(line.contains("gap: tick 0.07 %") || line.contains("gap: tick 0.08 %"));
+            }
+            assert!(
+                text.contains(&format!("CPU {cpu}: 2.00 s measured")),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_dumb_terminal_gets_lines() {
+    let directory = tempfile::tempdir().unwrap();
+    let binary = env!("CARGO_BIN_EXE_bandscope");
+    let command = format!("TERM=dumb \"{binary}\" live --machine {TICK} --duration 2s");
+    if let Some(terminal) = Terminal::new(directory.path(), (120, 24), &command) {
+        let screen = terminal.wait_for("ended with 0");
+        assert!(screen.contains("1 s  CPU 0"), "{screen}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = bandscope(directory.path());
+    command.args(["live", "--machine", TICK]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    assert!(line.contains("CPU 0"), "{line}");
+    drop(lines);
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if start.elapsed() > LONGEST_WAIT {
+            child.kill().unwrap();
+            panic!("it goes on without a reader");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn what_it_records_is_what_record_records() {
+    let directory = tempfile::tempdir().unwrap();
+    let common = [
+        "--machine",
+        "simulated:tick+flips",
+        "--cpus",
+        "0,1",
+        "--trace",
+        "on",
+        "--duration",
+        "2s",
+    ];
+    for command in ["record", "live"] {
+        let output = format!("{command}.bandscope");
+        let arguments = [&[command, "--output", &output][..], &common].concat();
+        let said = succeed(directory.path(), &arguments);
+        assert_eq!(said.lines().last(), Some(&*output));
+    }
+    let reports = ["record", "live"].map(|command| {
+        let mut report = report(directory.path(), &[&format!("{command}.bandscope")]);
+        assert_eq!(report["recording"]["state"], "complete");
+        for series in report["series"].as_array_mut().unwrap() {
+            series["origin"].take();
+        }
+        report
+    });
+    for part in ["series", "findings", "verdict"] {
+        assert_eq!(reports[0][part], reports[1][part], "{part}");
+    }
+}
+
+#[test]
+fn what_cannot_be_shown_is_said_in_a_line() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("there")).unwrap();
+    let wrong: [(&[&str], &str); 4] = [
+        (&["--output", "there"], "exists already"),
+        (&["--machine", "nothing"], "simulated:SCENARIO"),
+        (&["--machine", "simulated:nothing"], "nothing"),
+        (&["--kernel", "nothing"], "nothing"),
+    ];
+    for (arguments, why) in wrong {
+        let error = common::refuse(directory.path(), &[&["live"][..], arguments].concat());
+        assert!(error.contains(why), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
+/// This machine, where it has a CPU to measure and another one to draw on.
+#[test]
+fn this_machine_is_shown_or_says_why_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["live", "--duration", "1500ms"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    match output.status.code() {
+        Some(0) => {
+            assert!(text.contains("measured") && text.contains("work"), "{text}");
+            assert!(!text.contains('\u{1b}'));
+        }
+        Some(2) => {
+            assert_eq!(error.lines().count(), 1, "{error}");
+            println!("SKIPPED: {}", error.trim());
+        }
+        code => panic!("{code:?}: {error}"),
+    }
+}

@@ -1,0 +1,450 @@
+//! `bandscope repeat`: programs with a known reason for two speeds have it named, and whatever a command does is survived and told.
+//!
+//! Values are printed by the programs, so nothing here depends on how long anything takes.
+
+mod common;
+use common::{bandscope, refuse, run, succeed};
+use serde_json::Value;
+use std::path::Path;
+
+/// `examples/hidden_cause.rs`, which `cargo test` builds beside the tests; under emulation with its emulator before it. `None` where only
+/// this test was built.
+fn hidden_cause() -> Option<Vec<String>> {
+    let tests = std::env::current_exe().unwrap();
+    let program = tests.parent()?.parent()?.join("examples/hidden_cause");
+    if !program.exists() {
+        println!(
+            "SKIPPED: repeat's answers: {} is not built (cargo build -p bandscope --examples)",
+            program.display()
+        );
+        return None;
+    }
+    let runner = std::env::var("BANDSCOPE_TEST_RUNNER").unwrap_or_default();
+    let words = runner.split_whitespace().map(str::to_owned);
+    Some(words.chain([program.to_str()?.to_owned()]).collect())
+}
+
+const METRIC: [&str; 3] = ["repeat", "--metric", r"^time: ([0-9.]+)$"];
+
+/// The result for a cause, as JSON.
+fn repeat(cause: &str, options: &[&str]) -> Option<Value> {
+    let directory = tempfile::tempdir().unwrap();
+    let program = hidden_cause()?;
+    let mut arguments = [&METRIC[..], &["--format", "json"], options, &["--"]].concat();
+    arguments.extend(program.iter().map(String::as_str));
+    arguments.push(cause);
+    Some(serde_json::from_str(&succeed(directory.path(), &arguments)).unwrap())
+}
+
+fn named(result: &Value) -> Option<&str> {
+    result["findings"][0]["evidence"]["factor"].as_str()
+}
+
+/// Why a factor cannot be varied here.
+fn missing(result: &Value, name: &str) -> Option<String> {
+    let factors = result["factors"].as_array().unwrap();
+    let factor = factors
+        .iter()
+        .find(|factor| factor["name"] == name)
+        .unwrap();
+    factor["missing"].as_str().map(str::to_owned)
+}
+
+#[test]
+fn a_bit_of_an_address_is_found_to_be_the_layout() {
+    let Some(result) = repeat(
+        "layout",
+        &["-n", "40", "--vary", "layout,priority", "--seed", "1"],
+    ) else {
+        return;
+    };
+    if let Some(why) = missing(&result, "layout") {
+        println!("SKIPPED: the layout as a cause: {why}");
+        return;
+    }
+    if std::env::var_os("BANDSCOPE_TEST_RUNNER").is_some() {
+        println!("SKIPPED: the layout as a cause: an emulator lays memory out by itself");
+        return;
+    }
+    assert_eq!(result["schema"], "bandscope.repeat/1");
+    let modes = result["modes"].as_array().unwrap();
+    assert_eq!(modes.len(), 2, "{result}");
+    assert!((modes[0]["value"].as_f64().unwrap() - 100.0).abs() < 2.0);
+    assert!((modes[1]["value"].as_f64().unwrap() - 150.0).abs() < 3.0);
+    assert_eq!(named(&result), Some("layout"), "{}", result["verdict"]);
+    assert_eq!(result["findings"][0]["certainty"], "certain");
+    assert!(
+        result["answer"]
+            .as_str()
+            .unwrap()
+            .contains("with layout fixed"),
+        "{}",
+        result["answer"]
+    );
+}
+
+#[test]
+fn sizes_are_found_although_nothing_shows_without_them() {
+    for name in ["environment", "arguments"] {
+        if name == "arguments" && std::env::var_os("BANDSCOPE_TEST_RUNNER").is_some() {
+            println!(
+                "SKIPPED: the arguments as a cause: an emulator gives the program the name that it was given itself"
+            );
+            continue;
+        }
+        let Some(result) = repeat(
+            name,
+            &["-n", "20", "--vary", "environment,arguments", "--seed", "2"],
+        ) else {
+            return;
+        };
+        assert_eq!(named(&result), Some(name), "{}", result["verdict"]);
+        assert_eq!(result["modes"].as_array().unwrap().len(), 1);
+        assert_eq!(result["modes_at_levels"].as_array().unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn a_coin_inside_the_program_is_decided_by_none() {
+    let Some(result) = repeat("coin", &["-n", "40", "--vary", "all", "--seed", "3"]) else {
+        return;
+    };
+    assert_eq!(named(&result), None, "{}", result["verdict"]);
+    assert!(
+        result["answer"]
+            .as_str()
+            .unwrap()
+            .starts_with("None of these"),
+        "{}",
+        result["answer"]
+    );
+    assert!(result["findings"][0]["evidence"]["factor"].is_null());
+}
+
+#[test]
+fn a_file_says_the_same_again_and_text_fits_a_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(program) = hidden_cause() else {
+        return;
+    };
+    let mut arguments = [&METRIC[..], &["-n", "25", "--output", "runs.json", "--"]].concat();
+    arguments.extend(program.iter().map(String::as_str));
+    arguments.push("coin");
+    let measured = succeed(directory.path(), &arguments);
+    let again = succeed(directory.path(), &["repeat", "--from", "runs.json"]);
+    assert_eq!(measured, again);
+    assert!(
+        measured.lines().all(|line| line.chars().count() <= 80),
+        "{measured}"
+    );
+    let kept: Value =
+        serde_json::from_str(&std::fs::read_to_string(directory.path().join("runs.json")).unwrap())
+            .unwrap();
+    assert_eq!(kept["schema"], "bandscope.runs/1");
+    // One to warm up.
+    assert_eq!(kept["runs"].as_array().unwrap().len(), 26);
+    // It exists by now, which is said before anything is measured.
+    let error = refuse(
+        directory.path(),
+        &["repeat", "--output", "runs.json", "--", "sleep", "600"],
+    );
+    assert!(error.contains("exists already"), "{error}");
+    let error = refuse(
+        directory.path(),
+        &["repeat", "--output", "no/such.json", "--", "sleep", "600"],
+    );
+    assert!(error.contains("cannot create"), "{error}");
+}
+
+#[test]
+fn conditions_end_it_with_status_1_and_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    for (condition, status) in [("modes>0", 1), ("modes>1", 0), ("median<=100", 0)] {
+        let output = run(
+            directory.path(),
+            &[
+                "repeat",
+                "-n",
+                "3",
+                "--metric",
+                "([0-9]+)",
+                "--fail-if",
+                condition,
+                "--",
+                "echo",
+                "170",
+            ],
+        );
+        assert_eq!(output.status.code(), Some(status), "{condition}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(error.lines().count(), status as usize, "{error}");
+    }
+    let error = refuse(
+        directory.path(),
+        &["repeat", "--fail-if", "mood>1", "--", "true"],
+    );
+    assert!(error.contains("slow-share"), "{error}");
+}
+
+#[test]
+fn what_a_command_does_wrong_is_told_and_its_words_are_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (
+            &["--", "/no/such/command"][..],
+            "\"/no/such/command\": cannot run",
+        ),
+        (
+            &["--", "sh", "-c", "echo because >&2; exit 7"],
+            "ended with exit status 7",
+        ),
+        (&["--", "sh", "-c", "kill -9 $$"], "ended by signal 9"),
+        (&["--timeout", "200ms", "--", "sleep", "600"], "--timeout"),
+        (
+            &["--metric", "speed: ([0-9]+)", "--", "echo", "slow"],
+            "| slow",
+        ),
+        (
+            &["--ignore-failure", "-n", "2", "--", "false"],
+            "runs failed",
+        ),
+        (&["--vary", "astrology", "--", "true"], "huge-pages"),
+        (&["--metric", "(", "--", "true"], "regular expression"),
+        (&["-n", "0", "--", "true"], "1..=10000"),
+        (&[], "COMMAND"),
+        (&["--from", "missing.json"], "missing.json: cannot read"),
+    ] {
+        let output = run(directory.path(), &[&["repeat"], arguments].concat());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(
+            error.contains(expected) && !error.contains("panicked"),
+            "{arguments:?}: {error}"
+        );
+    }
+    let output = run(
+        directory.path(),
+        &[
+            "repeat",
+            "--",
+            "sh",
+            "-c",
+            "printf 'because\\033[2J\\n' >&2; exit 7",
+        ],
+    );
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("| because\\x1b[2J"), "{error}");
+}
+
+#[test]
+fn failures_that_are_ignored_are_counted_and_left_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = "echo x >> count; test $(wc -l < count) -ne 4 && echo 5";
+    let text = succeed(
+        directory.path(),
+        &[
+            "repeat",
+            "-n",
+            "6",
+            "--warm-up",
+            "0",
+            "--metric",
+            "[0-9]+",
+            "--ignore-failure",
+            "--format",
+            "json",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ],
+    );
+    let result: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(result["runs"]["failed"], 1, "{result}");
+}
+
+#[test]
+fn megabytes_and_daemons_do_not_hold_it_up() {
+    let directory = tempfile::tempdir().unwrap();
+    // The daemon ends as soon as the test's directory says so.
+    let script = "(while [ ! -e done ]; do sleep 0.1; done) & head -c 5000000 /dev/zero; echo; echo last: 42";
+    let text = succeed(
+        directory.path(),
+        &[
+            "repeat",
+            "-n",
+            "2",
+            "--metric",
+            "last: ([0-9]+)",
+            "--format",
+            "json",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ],
+    );
+    std::fs::write(directory.path().join("done"), "").unwrap();
+    let result: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(result["values"], serde_json::json!([42.0, 42.0]));
+}
+
+#[test]
+fn a_signal_ends_it_and_what_was_measured_is_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let child = bandscope(directory.path())
+        .args([
+            "repeat",
+            "-n",
+            "10000",
+            "--metric",
+            "[0-9]+",
+            "--format",
+            "json",
+            "--output",
+            "part.json",
+            "--",
+        ])
+        .args(["sh", "-c", "echo x >> count; echo 5"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_runs(directory.path(), 5);
+    common::signal(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(130),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["interrupted"], true);
+    assert!(result["values"].as_array().unwrap().len() >= 3, "{result}");
+    assert!(directory.path().join("part.json").exists());
+}
+
+fn wait_for_runs(directory: &Path, number: usize) {
+    for _ in 0..6000 {
+        let count = std::fs::read_to_string(directory.join("count")).unwrap_or_default();
+        if count.lines().count() >= number {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("less than {number} runs after a minute");
+}
+
+/// A session of 40 runs of which every `every`th is slow by what it prints, kept in `file`.
+fn session(directory: &Path, file: &str, every: u32) {
+    let script = format!(
+        "echo x >> {file}.count; n=$(wc -l < {file}.count); \
+         if [ $((n % {every})) = 0 ]; then printf '170.%02d' $n; else printf '100.%02d' $n; fi"
+    );
+    let words = [
+        "repeat",
+        "-n",
+        "40",
+        "--warm-up",
+        "0",
+        "--metric",
+        "[0-9.]+",
+        "--output",
+        file,
+        "--",
+        "sh",
+        "-c",
+    ];
+    succeed(directory, &[&words[..], &[&script]].concat());
+}
+
+#[test]
+fn two_sessions_are_compared_by_their_share_of_slow_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    session(directory.path(), "main.json", 20);
+    session(directory.path(), "branch.json", 2);
+    let compare = |more: &[&str]| {
+        let arguments = [&["compare", "main.json", "branch.json"], more].concat();
+        run(directory.path(), &arguments)
+    };
+    let output = compare(&["--fail-if", "slow-share>+0.1", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        result["times"]["shares"]["runs"],
+        serde_json::json!([[2, 40], [20, 40]])
+    );
+    assert_eq!(result["times"]["name"], "[0-9.]+");
+    let output = compare(&[]);
+    let text = String::from_utf8(output.stdout).unwrap().replace('\n', " ");
+    assert!(
+        text.contains("2 of 40 runs of A and 20 of 40 of B: they differ"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_session_as_markdown_and_for_ci() {
+    let directory = tempfile::tempdir().unwrap();
+    session(directory.path(), "runs.json", 4);
+    let printed = |format: &str| {
+        let words = ["repeat", "--from", "runs.json", "--fail-if", "modes>1"];
+        let output = run(
+            directory.path(),
+            &[&words[..], &["--fail-if", "modes>2", "--format", format]].concat(),
+        );
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let markdown = printed("markdown");
+    assert!(markdown.contains("| 25.0 % |"), "{markdown}");
+    assert!(
+        markdown.contains("- **failed**: modes&gt;1: modes is 2\n- passed: modes&gt;2: modes is 2"),
+        "{markdown}"
+    );
+    let junit = printed("junit");
+    assert!(junit.contains("tests=\"2\" failures=\"1\""), "{junit}");
+}
+
+#[test]
+fn outputs_are_kept_and_the_cpu_is_watched() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = [
+        "repeat",
+        "-n",
+        "3",
+        "--noise",
+        "2ms",
+        "--outputs",
+        "said",
+        "--output",
+        "runs.json",
+        "--",
+        "sh",
+        "-c",
+        "echo out; head -c 3000000 /dev/zero >&2",
+    ];
+    succeed(directory.path(), &arguments);
+    let runs = std::fs::read(directory.path().join("runs.json")).unwrap();
+    let runs: Value = serde_json::from_slice(&runs).unwrap();
+    for run in runs["runs"].as_array().unwrap() {
+        let share = run["counts"]["noise:share"].as_f64().unwrap();
+        assert!((0.0..=1.0).contains(&share), "{run}");
+        assert!(run["counts"]["noise:gaps/s"].as_f64().unwrap() >= 0.0);
+    }
+    // The first is to warm up.
+    for number in 1..=4 {
+        let said = |ending: &str| {
+            let name = format!("said/{number:05}.{ending}");
+            std::fs::read(directory.path().join(name)).unwrap()
+        };
+        assert_eq!(said("out"), b"out\n");
+        assert_eq!(said("err").len(), 3_000_000);
+    }
+    let error = refuse(
+        directory.path(),
+        &["repeat", "--outputs", "said", "--", "true"],
+    );
+    assert!(error.contains("said: cannot create"), "{error}");
+}

@@ -1,0 +1,164 @@
+// Where the time went: for each series a bar of the wall time that adds up, below it what was lost at full width; each part is a button that opens
+// what it rests on.
+
+/** Causes of gaps with a line of their own at first; of more the rest is one line, until the reader opens it. */
+const MOST_CAUSES = 10;
+
+/** The parts of a ledger in the order in which they add up. */
+function parts(ledger) {
+  const paces = { frequency: "pace: frequency", microarchitecture: "pace: core state", unsplit: "pace: unsplit" };
+  const gaps = Object.entries(ledger.gaps_ns).sort((a, b) => b[1] - a[1]);
+  const all = [
+    { key: "work", name: "work", ns: ledger.work_ns },
+    ...Object.entries(paces).map(([key, name]) => ({ key: `pace ${key}`, name, ns: ledger.pace_ns[key], pace: true })),
+    ...pooled(gaps.map(([cause, ns]) => ({ key: `gap ${cause}`, name: causeName(cause), ns, cause }))),
+    { key: "measurement", name: "measurement itself", ns: ledger.measurement_ns },
+  ].filter((part) => part.key === "work" || part.ns !== 0);
+  // Shown even where it is nothing: that it is nothing is what a reader wants to know.
+  return [...all, { key: "unexplained", name: "unexplained", ns: ledger.unexplained_ns }];
+}
+
+/** The largest causes, and the rest as one part; all of them where the rest is one or was opened. */
+function pooled(gaps) {
+  if (account.all || gaps.length <= MOST_CAUSES + 1) return gaps;
+  const rest = gaps.slice(MOST_CAUSES);
+  return [...gaps.slice(0, MOST_CAUSES), { key: "gaps", name: `gaps: ${rest.length} other causes`, ns: rest.reduce((sum, gap) => sum + gap.ns, 0), rest: true }];
+}
+
+/** Opens or closes the evidence of a part; what is several parts is shown as such. */
+function choose(part, series) {
+  const again = account.open === part.key && view.selected === series.index;
+  account.all ||= Boolean(part.rest);
+  account.open = again || part.rest ? null : part.key;
+  change({ selected: series.index, account: `${account.open} ${account.all}` });
+}
+
+function partStyle(part) {
+  if (part.rest) return theme.hues[theme.hues.length - 1];
+  if (part.cause !== undefined) return causeColour(part.cause);
+  if (part.pace) return `var(--${part.key.replace(" ", "-")})`;
+  return `var(--${part.key})`;
+}
+
+/** Selected part of the ledger, by key, and whether each cause has its own. */
+const account = { open: null, all: false };
+
+function ledgerSection() {
+  // Of many series each has one line.
+  const bars = element("div", { class: model.series.length > 3 ? "bars many" : "bars" });
+  const below = element("div");
+  const draw = () => {
+    bars.replaceChildren(...model.series.map((series) => barsOf(series)));
+    const series = model.series[view.selected];
+    below.replaceChildren(series ? accountOf(series) : "");
+  };
+  subscribe((keys) => {
+    if (!keys.size || keys.has("selected") || keys.has("account") || keys.has("theme")) draw();
+  });
+  return element("section", { id: "ledger" }, element("h2", {}, "Where the time went"), bars, below);
+}
+
+/** The two bars of a series: its wall time, and what of it was lost. */
+function barsOf(series) {
+  const { ledger } = series.report;
+  const all = parts(ledger);
+  const lost = all.filter((part) => part.key !== "work" && part.ns > 0);
+  const lostNs = lost.reduce((sum, part) => sum + part.ns, 0);
+  const segment = (part, whole, least) => {
+    const words = `${part.name}: ${durationFine(part.ns)}, ${percent(part.ns / ledger.wall_ns)} of wall`;
+    const button = element("button", { type: "button", class: part.key === "work" ? "part worked" : "part", title: words, "aria-label": words, onclick: () => choose(part, series) },
+      part.ns / whole > 0.16 ? element("span", {}, part.key === "work" ? `work ${percent(part.ns / ledger.wall_ns)}` : part.name) : null);
+    button.style.flex = `${Math.max(part.ns / whole, 1e-6)} 1 ${least}px`;
+    button.style.background = partStyle(part);
+    if (view.selected === series.index && account.open === part.key) button.classList.add("open");
+    return button;
+  };
+  const label = element("button", { type: "button", class: "pick", "aria-pressed": String(view.selected === series.index), onclick: () => change({ selected: series.index }) }, series.label);
+  const shown = all.filter((part) => part.ns > 0);
+  const long = model.series.length <= 3 || view.selected === series.index;
+  return element("div", { class: "account" },
+    element("div", { class: "caption" }, model.series.length > 1 ? label : element("strong", {}, series.label),
+      element("span", {}, long ? ` ${durationFine(ledger.wall_ns)} of wall time: ${percent(ledger.work_ns / ledger.wall_ns)} work, ${percent(lostNs / ledger.wall_ns)} lost` : "")),
+    element("div", { class: "bar" }, shown.map((part) => segment(part, ledger.wall_ns, 1))),
+    // Of many series one is shown at length.
+    lostNs > 0 && long ? element("div", { class: "caption" }, `the ${durationFine(lostNs)} that were lost, in full width`) : null,
+    lostNs > 0 && long ? element("div", { class: "bar thin" }, lost.map((part) => segment(part, lostNs, 2))) : null);
+}
+
+/** The account of a series as a table; each line opens its evidence. */
+function accountOf(series) {
+  const { ledger, best_pace: best } = series.report;
+  const lostNs = ledger.wall_ns - ledger.work_ns;
+  const rows = parts(ledger).flatMap((part) => {
+    const isOpen = account.open === part.key;
+    const swatch = element("span", { class: "swatch" });
+    swatch.style.background = partStyle(part);
+    const button = element("button", { type: "button", class: "line", "aria-expanded": String(isOpen), onclick: () => choose(part, series) }, swatch, part.rest ? `${part.name} …` : part.name);
+    const share = part.key === "work" || !(lostNs > 0) ? "" : percent(part.ns / lostNs);
+    const row = element("tr", {}, element("td", {}, button), element("td", { class: "figure" }, durationFine(part.ns)), element("td", { class: "figure" }, percent(part.ns / ledger.wall_ns)), element("td", { class: "figure" }, share));
+    return isOpen ? [row, element("tr", { class: "evidence" }, element("td", { colSpan: 4 }, evidenceOf(series, part)))] : [row];
+  });
+  rows.push(element("tr", { class: "sum" }, element("td", {}, "wall time"), element("td", { class: "figure" }, durationFine(ledger.wall_ns)), element("td", { class: "figure" }, "100.00 %"), element("td", {})));
+  const origin = best && (best.origin === "self-test" ? "the best of the self-test on this CPU" : "the best that this series saw itself");
+  return element("div", { class: "wide" },
+    element("p", { class: "note" }, `${series.label}: ${ledger.basis === "inferred" ? "inferred from counts, as no gaps were recorded" : "measured"}. Choose a line to see what it rests on.`),
+    element("table", { class: "ledger" },
+      element("thead", {}, element("tr", {}, ["part", "time", "of wall", "of loss"].map((head, k) => element("th", { scope: "col", class: k ? "figure" : null }, head)))),
+      element("tbody", {}, rows)),
+    best ? element("p", { class: "note" }, `Work: units × ${pace(best.ns_per_unit)} ns, ${origin}${best.undisturbed ? "" : "; no undisturbed stretch was seen, so losses are lower bounds"}.`) : null);
+}
+
+/** A button that jumps to a place of the time axis. */
+function showButton(from, to, words = "show") {
+  return element("button", { type: "button", class: "show", onclick: () => show(from, to) }, words);
+}
+
+/** Shows a stretch of time and takes the reader there. */
+function show(from, to) {
+  look(from, to);
+  document.getElementById("series").scrollIntoView({ behavior: "smooth", block: "start" });
+}
+
+/** What a part of the ledger rests on. */
+function evidenceOf(series, part) {
+  const { report } = series;
+  if (part.key === "work") {
+    const rows = report.availability.map((w) => [durationRound(w.window_s * 1e9), percent(w.worst), instant(w.at_s, 1), showButton(w.at_s - 2 * w.window_s, w.at_s + 3 * w.window_s)]);
+    return element("div", {}, element("p", {}, `${plural(report.units, "unit", "units")} at the best pace.`), table("The least work in any window of a length", ["window", "share of work", "at", ""], rows));
+  }
+  if (part.pace) {
+    const rows = report.bands.map((band) => [pace(band.ns_per_unit), significant(band.count, 4), percent(band.share), whole(band.stays), durationRound(band.median_dwell_s * 1e9), band.nature]);
+    const words = {
+      "pace frequency": "A second work kernel slowed by the same ratio: the clock frequency of the core fell.",
+      "pace microarchitecture": "A register chain in the same run kept its pace: the core changed its state, not its frequency.",
+      "pace unsplit": "The CPU was here and slower. What was measured cannot tell a lower frequency from a change inside the core.",
+    }[part.key];
+    return element("div", {}, element("p", {}, words), table("Paces that recur", ["ns per unit", "count", "share", "stays", "median dwell", "nature"], rows, 0),
+      element("p", {}, element("button", { type: "button", class: "show", onclick: () => { change({ value: "pace", layers: { ...view.layers, bands: true, edges: true } }); show(...model.whole); } }, "show the paces over the whole run")));
+  }
+  if (part.cause !== undefined) return causeEvidence(series, part.cause);
+  if (part.key === "measurement") return element("p", {}, "What bandscope spent on itself: storing quanta at their boundaries, and reading counters after gaps.");
+  return element("p", {}, part.ns < 0 ? "The other lines claim this much more than there was." : "What no other line accounts for. The ledger is kept in ticks and adds up exactly.");
+}
+
+/** What a cause of gaps did, and where the longest are. */
+function causeEvidence(series, cause) {
+  const { marks, report } = series;
+  const known = report.gaps && report.gaps.causes.find((c) => c.cause === cause);
+  const index = marks.names.indexOf(cause);
+  const longest = [];
+  for (let k = 0; k < marks.length; k++) {
+    if (marks.cause[k] !== index) continue;
+    if (longest.length === 5 && marks.ns[k] <= marks.ns[longest[4]]) continue;
+    longest.push(k);
+    longest.sort((a, b) => marks.ns[b] - marks.ns[a]);
+    longest.length = Math.min(longest.length, 5);
+  }
+  const around = (k) => Math.max(marks.ns[k] / 1e9, series.quantumS) * 12;
+  const rows = longest.map((k) => [duration(marks.ns[k]), instant(marks.at[k], 1e-3), showButton(marks.at[k] - around(k), marks.at[k] + marks.ns[k] / 1e9 + around(k))]);
+  const signals = report.signals.filter((signal) => signal.cause === cause);
+  return element("div", {},
+    known ? element("p", {}, `Took part in ${plural(known.number, "gap", "gaps")}, ${significant(known.per_second, 3)} a second; its longest part of one was ${duration(known.longest_ns)}.`) : null,
+    signals.length ? element("p", {}, "Regular: ", signals.map((s) => foldButton(s.frequency_hz, `${frequency(s.frequency_hz, s.uncertainty_hz)}, ${duration(s.ns_per_event)} each`))) : null,
+    rows.length ? table("The longest gaps of which it took most", ["duration", "at", ""], rows, 0) : element("p", {}, "It took most of no gap whose time is held here."));
+}

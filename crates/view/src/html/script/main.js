@@ -1,0 +1,72 @@
+// Puts the page together: the verdict at once, the pictures as soon as the columns are unpacked.
+
+/** Panels at full height; more series have lower ones. */
+const HEIGHTS = [0, 250, 190, 150, 130];
+
+function seriesSection() {
+  const n = model.series.length;
+  const panels = model.series.map((series) => new Panel(series, HEIGHTS[n] ?? 100));
+  for (const panel of panels) {
+    steer(panel);
+    hover(panel);
+  }
+  // Panels out of sight are drawn when they come into it; in print all are in sight.
+  const watch = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const panel = panels.find((panel) => panel.root === target);
+      const news = isIntersecting && !panel.shown;
+      panel.shown = isIntersecting;
+      if (news) panel.draw();
+    }
+  }, { rootMargin: "300px" });
+  if (n > 4) panels.forEach((panel) => watch.observe(panel.root));
+  const legend = element("span", { class: "ramp", "aria-hidden": "true" });
+  subscribe(() => {
+    legend.style.background = rampStyle();
+    for (const panel of panels) panel.draw();
+  });
+  addEventListener("beforeprint", () => panels.forEach((panel) => { panel.shown = true; }));
+  return element("section", { id: "series" }, element("h2", {}, "Pace over time"),
+    controls(), overview(),
+    element("p", { class: "note", id: "keys" }, "Wheel or ", element("kbd", {}, "+"), " ", element("kbd", {}, "−"), " zoom, drag or ", element("kbd", {}, "←"), " ", element("kbd", {}, "→"), " move, ", element("kbd", {}, "0"), " shows all, Shift and drag marks a part to zoom to, ", element("kbd", {}, "n"), " ", element("kbd", {}, "p"), " go from gap to gap. Colour: one quantum ", legend, " the fullest cell."),
+    element("p", { class: "note", id: "said", role: "status", "aria-live": "polite" }),
+    panels.map((panel) => panel.root));
+}
+
+async function start() {
+  applyTheme("system");
+  await load();
+  const { report } = model;
+  document.getElementById("top").append(themeSwitch());
+  document.getElementById("inputs").textContent = visible(report.inputs.join(", "));
+  document.getElementById("verdict").textContent = visible(report.verdict || "There is nothing to report on: no series was measured.");
+  look(...model.whole);
+  // Of many series the one that lost most is shown at length.
+  const lost = report.series.map(({ ledger }) => 1 - ledger.work_ns / ledger.wall_ns);
+  if (lost.length > 3) view.selected = lost.indexOf(Math.max(...lost.filter(finite)));
+  if (view.selected < 0) view.selected = 0;
+  const body = document.getElementById("body");
+  body.replaceChildren(warningsLine());
+  if (model.series.length) {
+    body.append(ledgerSection(), seriesSection(), causesSection(), findingsSection(), spectrumSection(), foldSection());
+  }
+  body.append(warningsSection(), measuredSection());
+  document.body.append(tip);
+  const first = report.findings.map(placeOf).find((place) => place && place.period);
+  const signal = report.series[0]?.signals[0];
+  if (first) change({ period: first.period });
+  else if (signal) change({ period: 1 / signal.frequency_hz });
+  // All of it, in the frame that was asked for.
+  changed.clear();
+  await new Promise(requestAnimationFrame);
+  addEventListener("resize", () => change({ size: innerWidth }));
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
+}
+
+// For tests, and for whoever opens the console.
+window.bandscope = { model, view, frames, look, zoom, pan, change, summary };
+
+start().catch((error) => {
+  document.getElementById("verdict").textContent = `The page cannot be drawn: ${error.message}`;
+  throw error;
+});

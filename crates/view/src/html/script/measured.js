@@ -1,0 +1,34 @@
+// How it was measured: machine, clock with its error, self-tests, what was missing; and warnings, which limit all of the above.
+
+/** That there are warnings is said at the top. */
+function warningsLine() {
+  const kinds = [...new Set(model.report.warnings.map((warning) => warning.kind))];
+  if (!kinds.length) return "";
+  return element("p", { class: "note" }, element("a", { href: "#warnings" }, `${plural(kinds.length, "warning", "warnings")}: ${kinds.join(", ")}`));
+}
+
+function warningsSection() {
+  const { warnings } = model.report;
+  if (!warnings.length) return element("div", { hidden: true });
+  return element("section", { id: "warnings" }, element("h2", {}, "Before you believe it"),
+    element("ul", {}, warnings.map((w) => element("li", {}, element("strong", {}, `${w.kind}: `), w.message, w.advice ? ` – ${w.advice}` : ""))));
+}
+
+function measuredSection() {
+  const { recording, truth } = model.report;
+  const rows = model.measured.map(([name, words]) => [name, words]);
+  const about = (series) => {
+    const { report } = series;
+    const { clock, fraction, limits } = report;
+    return [series.label, whole(report.quanta), whole(report.segments), durationRound(report.duration_s * 1e9), significant(clock.ticks_per_ns, 7), clock.error_ppm === null ? NONE : significant(clock.error_ppm, 2), clock.drift_ppm === null ? NONE : significant(clock.drift_ppm, 3),
+      fraction ? percent(fraction.of_max) : NONE, limits.band ? `${percent(limits.band.distance)}, ${durationRound(limits.band.lasting_s * 1e9)}` : NONE];
+  };
+  const held = model.series.filter((series) => !series.complete || !series.allMarks);
+  return element("section", { id: "measured" }, element("h2", {}, "How it was measured"),
+    recording ? element("p", {}, [recording.started, recording.tool].filter(Boolean).join(", ")) : element("p", {}, "Imported: the file says nothing of the machine."),
+    rows.length ? table(null, ["", ""], rows, 9) : null,
+    table("Series", ["series", "quanta", "segments", "time", "ticks per ns", "error, ppm", "drift, ppm", "FTQ's fraction", "a second band would have shown from"], model.series.map(about)),
+    held.length ? element("p", { class: "note" }, `What this page holds: ${held.map((series) => `of ${series.label} ${series.length ? `${whole(series.length)} of ${whole(series.report.quanta)} quanta` : "no quanta themselves"} and ${series.allMarks ? "all gaps" : `the longest ${whole(series.marks.length)} gaps`}`).join("; ")}. The rest is drawn from counts, minima and maxima over time. Bands, signals, findings and the ledger are of all quanta.`) : null,
+    truth.length ? element("p", {}, "This report was held against logs of disturbances; `report --format text` and `json` show the comparison.") : null,
+    recording ? element("details", {}, element("summary", {}, "Everything that the recording says of itself"), element("pre", {}, JSON.stringify(recording, null, 1))) : null);
+}

@@ -1,0 +1,118 @@
+// The spectrum of the time lost per quantum, logarithmic both ways, with a line for each signal that was found. Choosing one folds by it.
+
+const SPECTRUM = 190;
+
+function spectrumSection() {
+  const sheet = new Sheet(SPECTRUM + AXIS, "Spectrum of the time lost; the signals stand below as text");
+  const body = element("div");
+  const heading = element("h2", {}, "What is periodic");
+  const root = element("section", { id: "spectrum" }, heading, sheet.canvas, body);
+  subscribe((keys) => {
+    if (keys.size && !["selected", "theme", "period", "size"].some((key) => keys.has(key))) return;
+    const series = model.series[view.selected];
+    if (!series) return;
+    const has = series.spectrum.power.length > 2;
+    sheet.canvas.hidden = !has;
+    if (has) drawSpectrum(sheet, series);
+    body.replaceChildren(signalsTable(series, has));
+  });
+  sheet.canvas.addEventListener("click", (event) => {
+    const series = model.series[view.selected];
+    const hz = hzAt(sheet, event.clientX - sheet.canvas.getBoundingClientRect().left);
+    if (!hz) return;
+    const near = series.report.signals.filter((s) => Math.abs(Math.log(s.frequency_hz / hz)) < 0.04);
+    foldAt(1 / (near.length ? near[0].frequency_hz : hz));
+  });
+  sheet.canvas.addEventListener("pointermove", (event) => {
+    const hz = hzAt(sheet, event.clientX - sheet.canvas.getBoundingClientRect().left);
+    if (hz) showTip([`${significant(hz, 4)} Hz`, "choose to fold by it"], event.clientX, event.clientY);
+  });
+  sheet.canvas.addEventListener("pointerleave", hideTip);
+  return root;
+}
+
+function hzAt(sheet, x) {
+  const { frame, low, high } = sheet;
+  if (!frame || x < frame.x || x > frame.x + frame.width) return null;
+  return low * (high / low) ** ((x - frame.x) / frame.width);
+}
+
+function drawSpectrum(sheet, series) {
+  const context = sheet.begin();
+  const { power, step } = series.spectrum;
+  const frame = { x: 64, y: 4, width: Math.max(40, sheet.width - 76), height: SPECTRUM - 8 };
+  const [low, high] = [step, step * (power.length - 1)];
+  Object.assign(sheet, { frame, low, high });
+  const x = (hz) => frame.x + (Math.log(hz / low) / Math.log(high / low)) * frame.width;
+  // The envelope: no line is lost however narrow.
+  const columns = Math.floor(frame.width);
+  const tops = new Float64Array(columns), bottoms = new Float64Array(columns).fill(Infinity);
+  for (let k = 1; k < power.length; k++) {
+    const a = Math.max(0, Math.floor(x(step * Math.max(1, k - 0.5)) - frame.x)), b = Math.min(columns - 1, Math.floor(x(step * Math.min(power.length - 1, k + 0.5)) - frame.x));
+    for (let c = a; c <= b; c++) {
+      tops[c] = Math.max(tops[c], power[k]);
+      bottoms[c] = Math.min(bottoms[c], power[k]);
+    }
+  }
+  const positive = [...tops].filter((v) => v > 1e-300).sort((a, b) => a - b);
+  outline(context, frame);
+  if (!positive.length) return;
+  const [least, most] = [positive[Math.floor(positive.length * 0.02)] / 4, positive[positive.length - 1] * 4];
+  const y = (v) => frame.y + frame.height - Math.min(1, Math.max(0, Math.log(v / least) / Math.log(most / least))) * frame.height;
+  context.fillStyle = theme.ink.bar;
+  tops.forEach((top, c) => {
+    if (top > 0) context.fillRect(frame.x + c, y(top), 1, Math.max(1.5, Math.min(y(bottoms[c]), frame.y + frame.height) - y(top)));
+  });
+  context.fillStyle = theme.ink.grey;
+  context.textAlign = "center";
+  for (const tick of logTicks(low, high, frame.width / 70)) {
+    context.fillRect(x(tick) - 0.5, frame.y + frame.height, 1, 4);
+    context.fillText(frequencyRound(tick), Math.min(x(tick), frame.x + frame.width - 14), frame.y + frame.height + 15);
+  }
+  context.textAlign = "right";
+  context.fillText("ns²/Hz", frame.x - 6, frame.y + 9);
+  for (let k = Math.ceil(Math.log10(least)), last = Infinity; 10 ** k <= most; k++) {
+    const at = y(10 ** k);
+    if (last - at < 22 || at < frame.y + 18) continue;
+    last = at;
+    context.fillText(`1e${k}`, frame.x - 6, at + 4);
+  }
+  context.textAlign = "left";
+  nameSignals(context, series, frame, x, low, high);
+}
+
+/** A dashed line for each signal with its name, where there is room for it. */
+function nameSignals(context, series, frame, x, low, high) {
+  context.strokeStyle = context.fillStyle = theme.ink.band;
+  context.setLineDash([4, 4]);
+  const rows = [];
+  for (const signal of series.report.signals) {
+    const hz = signal.frequency_hz;
+    if (!(hz >= low && hz <= high)) continue;
+    const at = x(hz);
+    line(context, at, frame.y, at, frame.y + frame.height);
+    const words = `${frequencyRound(hz)}${signal.cause ? ` ${visible(signal.cause)}` : ""}`.slice(0, 40);
+    const width = context.measureText(words).width;
+    const left = at + 4 + width > frame.x + frame.width ? at - 4 - width : at + 4;
+    const row = [0, 1, 2, 3].find((r) => !(rows[r] ?? []).some(([a, b]) => left < b + 6 && left + width > a - 6));
+    if (row === undefined) continue;
+    (rows[row] ??= []).push([left, left + width]);
+    context.fillText(words, left, frame.y + 12 + row * 13);
+  }
+  context.setLineDash([]);
+}
+
+/** A button that folds by a frequency. */
+function foldButton(hz, words = "fold") {
+  return element("button", { type: "button", class: "show", onclick: () => foldAt(1 / hz) }, words);
+}
+
+function signalsTable(series, has) {
+  const { signals, limits } = series.report;
+  const rows = signals.map((s) => [frequency(s.frequency_hz, s.uncertainty_hz), duration(s.ns_per_event), percent(s.ns_per_event * s.frequency_hz / 1e9), s.origin, s.cause ?? s.seen_in, foldButton(s.frequency_hz)]);
+  const losses = limits.losses.map((l) => `${duration(l.ns_per_event)} at ${frequencyRound(l.frequency_hz)}`);
+  return element("div", {},
+    rows.length ? table(`Signals of ${series.label}, most time lost first`, ["frequency", "per event", "of time", "origin", "of what", ""], rows)
+      : element("p", {}, has ? `No signal was found in ${series.label}.` : `${series.label} is too short for a spectrum.`),
+    losses.length ? element("p", { class: "note" }, `A periodic loss would have shown from: ${losses.join(", ")}.`) : null);
+}

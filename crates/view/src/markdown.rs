@@ -1,0 +1,196 @@
+//! A comparison, or runs of a command, as Markdown for a pull request: the verdict, tables, the conditions.
+
+use crate::Error;
+use crate::escape;
+use crate::numbers;
+use crate::text::compare::{named, ratio, value, word};
+use crate::text::recordings;
+use bandscope_analysis::compare::{Checked, Comparison};
+use bandscope_analysis::runs::factors::Level;
+use bandscope_analysis::runs::{Repeat, p_in_words, value_in_words};
+use std::io::Write;
+
+/// Rows of a table; more are folded away by nobody who reads a pull request.
+const ROWS: usize = 24;
+/// Levels of a factor in a cell.
+const LEVELS: usize = 4;
+
+/// Untrusted text inside Markdown: nothing of it is markup, and it stays in its cell.
+pub fn safe(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in escape::visible(text).chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            // An address would be linked, a name notified.
+            '@' => safe.push_str("&#64;"),
+            ':' => safe.push_str("&#58;"),
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '#' | '!' | '|' | '~' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            _ => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Writes a comparison.
+///
+/// # Errors
+/// [`Error::Write`] if `out` fails.
+pub fn compare(comparison: &Comparison, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "**{}**\n", safe(&comparison.verdict))?;
+    for (letter, side) in ["A", "B"].into_iter().zip(&comparison.sides) {
+        writeln!(out, "- {letter}: {}", safe(&named(side)))?;
+    }
+    if let Some(counters) = comparison
+        .counters
+        .as_ref()
+        .filter(|counters| !counters.rows.is_empty())
+    {
+        writeln!(
+            out,
+            "\n| counter | A | B | change | per second | |\n|---|--:|--:|--:|--:|---|"
+        )?;
+        for row in counters.rows.iter().take(ROWS) {
+            let per_second = row.per_second.as_ref().map_or(String::new(), ratio);
+            let (a, b) = (
+                value(row.per_work.a, &row.unit),
+                value(row.per_work.b, &row.unit),
+            );
+            let cells = [
+                safe(&row.name),
+                safe(&a),
+                safe(&b),
+                ratio(&row.per_work),
+                per_second,
+                word(row.verdict).into(),
+            ];
+            writeln!(out, "| {} |", cells.join(" | "))?;
+        }
+    }
+    for pair in comparison.recordings.iter().flat_map(|both| &both.series) {
+        let title = recordings::title(pair);
+        writeln!(
+            out,
+            "\n| {} | A | B | B less A, 95 % | |\n|---|--:|--:|--:|---|",
+            safe(&title)
+        )?;
+        // Of the ledger what changed.
+        let lines = pair.ledger.iter().filter(|delta| delta.changed);
+        for delta in pair.figures.iter().chain(lines) {
+            let number = |number: f64| recordings::value(delta.unit, number);
+            let changed = if delta.changed { "changed" } else { "" };
+            let cells = [
+                safe(&delta.name),
+                number(delta.a),
+                number(delta.b),
+                recordings::interval(delta),
+                changed.into(),
+            ];
+            writeln!(out, "| {} |", cells.join(" | "))?;
+        }
+    }
+    conditions(&comparison.conditions, out)
+}
+
+/// Writes what runs of a command say.
+///
+/// # Errors
+/// [`Error::Write`] if `out` fails.
+pub fn repeat(repeat: &Repeat, checked: &[Checked], out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "**{}**\n", safe(&repeat.verdict))?;
+    writeln!(out, "- command: {}", safe(&repeat.command.join(" ")))?;
+    let (runs, metric) = (repeat.runs.plain, &repeat.metric);
+    writeln!(
+        out,
+        "- {runs} runs with nothing varied, by {}",
+        safe(&metric.name)
+    )?;
+    let words = |value: f64| safe(&value_in_words(metric, value));
+    if !repeat.modes.modes.is_empty() {
+        writeln!(
+            out,
+            "\n| mode | 95 % | share | 95 % | runs |\n|--:|---|--:|---|--:|"
+        )?;
+    }
+    for mode in &repeat.modes.modes {
+        let [low, high] = mode.value_interval.map(words);
+        let [rarely, often] = mode.share_interval.map(|share| 100.0 * share);
+        writeln!(
+            out,
+            "| {} | {low} to {high} | {:.1} % | {rarely:.0} to {often:.0} % | {} |",
+            words(mode.value),
+            100.0 * mode.share,
+            mode.runs
+        )?;
+    }
+    if !repeat.beside.is_empty() {
+        writeln!(
+            out,
+            "\n| with the slow mode | per | others | slow | p | |\n|---|---|--:|--:|--:|---|"
+        )?;
+    }
+    for one in repeat.beside.iter().take(ROWS) {
+        let [others, slow] = one.medians.map(|value| numbers::significant(value, 3));
+        let (p, word) = (p_in_words(one.p_value), word(one.closure));
+        let name = safe(&one.name);
+        writeln!(
+            out,
+            "| {name} | {} | {others} | {slow} | {p} | {word} |",
+            one.per
+        )?;
+    }
+    let varied = repeat.factors.iter().filter(|one| !one.levels.is_empty());
+    for (index, one) in varied.enumerate() {
+        if index == 0 {
+            writeln!(
+                out,
+                "\n| varied | slow runs of all, by level | fresh runs | |\n|---|---|---|---|"
+            )?;
+        }
+        let level =
+            |level: &Level| format!("{} {} of {}", safe(&level.name), level.slow, level.runs);
+        let levels = |levels: &[Level]| {
+            let shown: Vec<String> = levels.iter().take(LEVELS).map(level).collect();
+            let more = if levels.len() > LEVELS { ", ..." } else { "" };
+            shown.join(", ") + more
+        };
+        let (screened, fresh) = (levels(&one.levels), one.confirmation.as_ref());
+        let fresh = fresh.map_or(String::new(), |fresh| levels(&fresh.levels));
+        let decides = if one.decides { "**decides**" } else { "" };
+        writeln!(
+            out,
+            "| {} | {screened} | {fresh} | {decides} |",
+            safe(&one.name)
+        )?;
+    }
+    conditions(checked, out)
+}
+
+fn conditions(conditions: &[Checked], out: &mut dyn Write) -> Result<(), Error> {
+    if !conditions.is_empty() {
+        writeln!(out)?;
+    }
+    for checked in conditions {
+        let word = if checked.met { "**failed**" } else { "passed" };
+        let (condition, found) = (safe(&checked.condition), safe(&checked.found));
+        writeln!(out, "- {word}: {condition}: {found}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_no_markup() {
+        assert_eq!(
+            safe("a|b`c`<script>[x](http://y) @me\n"),
+            "a\\|b\\`c\\`&lt;script&gt;\\[x\\]\\(http&#58;//y\\) &#64;me\\\\n"
+        );
+    }
+}

@@ -1,0 +1,396 @@
+"""Looks at `report --format html` in a real browser: Debian's chromium, driven by playwright, from disk and without a network.
+
+Usage: html_in_chromium.py BANDSCOPE DIRECTORY
+
+Run by .ci/run. Recordings are made by the simulated machine, so that every run sees the same. What the page shows is held against
+`report --format json` of the same recording. DIRECTORY gets screenshots, for a person to look at. Exit status 77: there is no browser.
+"""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    from playwright.sync_api import sync_playwright
+except ImportError as error:
+    print(f"no playwright: {error}")
+    sys.exit(77)
+browser_path = shutil.which("chromium") or shutil.which("chromium-browser")
+if not browser_path:
+    print("no chromium")
+    sys.exit(77)
+
+binary = pathlib.Path(sys.argv[1]).resolve()
+pictures = pathlib.Path(sys.argv[2]).resolve()
+pictures.mkdir(parents=True, exist_ok=True)
+root = pathlib.Path(__file__).resolve().parent.parent
+
+EVIL = "</script><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>\u2028"
+
+
+def run(directory, *arguments):
+    done = subprocess.run([binary, *arguments], cwd=directory, capture_output=True, text=True)
+    assert done.returncode == 0, (arguments, done.stderr)
+    return done.stdout
+
+
+def near(a, b, relative):
+    assert abs(a - b) <= relative * max(abs(a), abs(b)), (a, b)
+
+
+class Page:
+    """A page from disk, and what went wrong in it."""
+
+    def __init__(self, browser, path, width=1280, scheme="light"):
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.page = self.context.new_page()
+        self.wrong, self.requests = [], []
+        self.page.on("console", lambda message: self.wrong.append(message.text))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready]", timeout=60_000)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            assert not self.wrong, self.wrong
+            assert len(self.requests) == 1, self.requests
+        self.context.close()
+
+    def evaluate(self, script, argument=None):
+        return self.page.evaluate(script, argument)
+
+    def settle(self):
+        """Waits until what was asked for is drawn."""
+        self.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def window(self):
+        return self.evaluate("() => [bandscope.view.from, bandscope.view.to]")
+
+    def picture(self):
+        """What the first panel shows, to see whether it changed."""
+        self.settle()
+        return self.evaluate("() => document.querySelector('.plot canvas').toDataURL()")
+
+
+def numbers_agree(view, report):
+    """Every quantum arrived: sums over the decoded columns are the report's, and so is what the page says as text."""
+    page = view.page
+    sums = view.evaluate("() => bandscope.model.series.map(s => bandscope.summary(s, -1, Infinity))")
+    assert len(sums) == len(report["series"])
+    for found, series in zip(sums, report["series"]):
+        assert (found["quanta"], found["units"]) == (series["quanta"], series["units"]), (found, series["quanta"])
+        if series["gaps"]:
+            assert found["gaps"] == series["gaps"]["number"]
+        ledger = series["ledger"]
+        near(found["wallNs"], ledger["wall_ns"], 1e-6)
+        near(found["lostNs"], ledger["wall_ns"] - ledger["work_ns"], 1e-4)
+    for panel, series in zip(page.locator(".panel").all(), report["series"]):
+        panel.locator("details > summary").click()
+        panel.locator("details table").first.wait_for()
+        cells = dict(row.locator("td").all_inner_texts() for row in panel.locator("details table").first.locator("tbody tr").all())
+        assert cells["quanta"] == f"{series['quanta']:,}", cells
+        assert cells["units"] == f"{series['units']:,}", cells
+    longest = view.evaluate("() => bandscope.model.series.map(({marks}) => Math.max(0, ...marks.ns))")
+    for found, series in zip(longest, report["series"]):
+        if series["gaps"] and series["gaps"]["longest"]:
+            near(found, series["gaps"]["longest"][0]["ns"], 1e-9)
+    assert page.locator("#verdict").inner_text() == report["verdict"]
+
+
+def ledger_opens(view, report):
+    """The table's lines are the ledger's, they add up, and each opens its evidence."""
+    page, ledger = view.page, report["series"][0]["ledger"]
+    lines = page.locator("table.ledger .line")
+    names = lines.all_inner_texts()
+    known = {"work", "unexplained"} | {f"gap: {key}" if ":" not in key else key for key in ledger["gaps_ns"]}
+    assert known <= set(names), names
+    widths = [box.bounding_box()["width"] for box in page.locator(".account").first.locator(".bar").first.locator(".part").all()]
+    bar = page.locator(".account").first.locator(".bar").first.bounding_box()["width"]
+    assert abs(sum(widths) + len(widths) - 1 - bar) < 2, (widths, bar)
+    work = widths[0] / sum(widths)
+    assert abs(work - ledger["work_ns"] / ledger["wall_ns"]) < 0.02, work
+    for name in names:
+        line = page.locator("table.ledger .line", has_text=name).first
+        line.click()
+        view.settle()
+        assert page.locator("tr.evidence").count() == 1, name
+        assert len(page.locator("tr.evidence").inner_text()) > 20, name
+        page.locator("table.ledger .line[aria-expanded=true]").click()
+        view.settle()
+    page.locator(".account .bar .part").nth(1).click()
+    view.settle()
+    assert page.locator("tr.evidence").count() == 1
+
+
+def zooms(view):
+    page = view.page
+    plot = page.locator(".plot").first
+    plot.scroll_into_view_if_needed()
+    whole = view.window()
+    box = plot.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 60)
+    page.mouse.wheel(0, -120)
+    page.mouse.wheel(0, -120)
+    page.wait_for_timeout(200)
+    view.settle()
+    closer = view.window()
+    near(closer[1] - closer[0], (whole[1] - whole[0]) / 4, 1e-6)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2 + 50, box["y"] + 60)
+    page.mouse.up()
+    view.settle()
+    moved = view.window()
+    assert moved[0] < closer[0] and abs((moved[1] - moved[0]) - (closer[1] - closer[0])) < 1e-9
+    plot.focus()
+    for key, check in {
+        "+": lambda old, new: new[1] - new[0] < old[1] - old[0],
+        "ArrowRight": lambda old, new: new[0] > old[0],
+        "ArrowLeft": lambda old, new: new[0] < old[0],
+        "-": lambda old, new: new[1] - new[0] > old[1] - old[0],
+        "0": lambda old, new: new == whole,
+    }.items():
+        old = view.window()
+        page.keyboard.press(key)
+        view.settle()
+        assert check(old, view.window()), (key, old, view.window())
+    # With the whole run in view a drag marks what to zoom to.
+    page.mouse.move(box["x"] + 300, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 400, box["y"] + 60)
+    page.mouse.up()
+    view.settle()
+    assert view.window()[1] - view.window()[0] < (whole[1] - whole[0]) / 5
+    for _ in range(40):
+        page.keyboard.press("+")
+    view.settle()
+    last = view.window()
+    quantum = view.evaluate("() => Math.min(...bandscope.model.series.map(s => s.quantumS))")
+    near(last[1] - last[0], 4 * quantum, 1e-6)
+
+
+def hovers(view, report):
+    """Single quanta and gaps say what they are."""
+    page = view.page
+    series = report["series"][0]
+    gap = series["gaps"]["longest"][0]
+    quantum = 1 / series["rate_hz"]
+    # In a stretch of this series, away from its beginning.
+    at = view.evaluate("() => { const s = bandscope.model.series[0]; return s.start[Math.floor(s.length / 4)]; }")
+    view.evaluate("([a, b]) => bandscope.look(a, b)", [at - 5 * quantum, at + 5 * quantum])
+    view.settle()
+    plot = page.locator(".plot").first
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    page.mouse.move(box["x"] + 500, box["y"] + 100)
+    words = page.locator(".tip").inner_text()
+    assert "quantum at" in words and "units" in words, words
+    view.evaluate("([a, b]) => bandscope.look(a, b)", [gap["at_s"] - 20 * quantum, gap["at_s"] + 20 * quantum])
+    view.settle()
+    frame = view.evaluate("() => document.querySelector('.plot canvas').clientWidth")
+    # The layout of `panel.js`: 64 pixels left of the plot, 118 right of it.
+    x = box["x"] + 64 + (frame - 64 - 118) / 2
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    page.mouse.move(x, box["y"] + box["height"] - 40)
+    words = page.locator(".tip").inner_text()
+    name = gap["cause"] if ":" in gap["cause"] else f"gap: {gap['cause']}"
+    assert name in words and ("µs" in words or "ms" in words), (words, gap)
+    plot.focus()
+    page.keyboard.press("n")
+    view.settle()
+    assert "gap" in page.locator("#said").inner_text()
+
+
+def layers_toggle(view):
+    page = view.page
+    view.evaluate("() => bandscope.look(0, Infinity)")
+    page.mouse.move(1, 1)
+    seen = view.picture()
+    for name in ["quanta", "bands", "edges", "gaps", "findings"]:
+        button = page.locator(".controls").get_by_role("button", name=name, exact=True)
+        assert button.get_attribute("aria-pressed") == "true", name
+        button.click()
+        view.settle()
+        assert button.get_attribute("aria-pressed") == "false", name
+        assert view.picture() != seen, f"{name} draws nothing"
+        button.click()
+        assert view.picture() == seen, name
+    for name in ["count", "time lost"]:
+        page.locator(".controls").get_by_role("button", name=name, exact=True).click()
+        other = view.picture()
+        assert other != seen, name
+        seen = other
+    page.locator(".controls").get_by_role("button", name="pace", exact=True).click()
+
+
+def folds(view):
+    page = view.page
+    page.locator("#period").fill("2 ms")
+    page.locator("#fold").get_by_role("button", name="fold", exact=True).click()
+    view.settle()
+    page.wait_for_timeout(200)
+    assert "2 ms" in page.locator("#fold [role=status]").inner_text()
+    page.locator("#period").fill("nonsense")
+    page.locator("#fold").get_by_role("button", name="fold", exact=True).click()
+    assert "expected" in page.locator("#fold [role=status]").inner_text()
+    near(view.evaluate("() => bandscope.view.period"), 0.002, 1e-12)
+
+
+def findings_jump(view, report):
+    page = view.page
+    cards = page.locator(".card")
+    assert cards.count() == min(len(report["findings"]), 24)
+    for number, finding in enumerate(report["findings"][:24]):
+        card = cards.nth(number)
+        assert finding["certainty"] in card.inner_text() and finding["summary"] in card.inner_text()
+        jump = card.get_by_role("button", name="show me")
+        if jump.count():
+            view.evaluate("() => bandscope.look(0, Infinity)")
+            whole = view.window()
+            jump.click()
+            view.settle()
+            assert view.window() != whole or finding["kind"] in ("warm-up", "clock-drift", "quantisation"), finding["kind"]
+
+
+def keyboard_reaches_everything(view):
+    page = view.page
+    wanted = view.evaluate("() => [...document.querySelectorAll('button, select, input, summary, [tabindex]')].filter(e => e.offsetParent && !e.disabled).length")
+    page.evaluate("() => { document.activeElement.blur(); scrollTo(0, 0); }")
+    reached = set()
+    for _ in range(wanted + 20):
+        page.keyboard.press("Tab")
+        reached.add(view.evaluate("() => { const all = [...document.querySelectorAll('*')]; return all.indexOf(document.activeElement); }"))
+    focusable = view.evaluate("() => { const all = [...document.querySelectorAll('*')]; return [...document.querySelectorAll('button, select, input, summary, [tabindex]')].filter(e => e.offsetParent && !e.disabled).map(e => all.indexOf(e)); }")
+    assert set(focusable) <= reached, len(set(focusable) - reached)
+
+
+CONTRAST = """() => {
+  const parse = (c) => (c.match(/[\\d.]+/g) ?? []).map(Number);
+  const light = (c) => { const [r, g, b] = c.map(v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const bad = [];
+  for (const e of document.querySelectorAll('body *')) {
+    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !e.offsetParent || e.tagName === 'OPTION') continue;
+    let ground = e, back = [0, 0, 0, 0];
+    while (ground && (back.length === 4 && back[3] === 0)) { back = parse(getComputedStyle(ground).backgroundColor); ground = ground.parentElement; }
+    const [a, b] = [light(parse(getComputedStyle(e).color).slice(0, 3)), light(back.slice(0, 3))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) bad.push([e.tagName, e.className, e.textContent.slice(0, 30), contrast.toFixed(2)]);
+  }
+  return bad;
+}"""
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        directory = pathlib.Path(name)
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+
+        def page_of(*inputs, output):
+            run(directory, "report", *inputs, "--format", "html", "--output", output)
+            return directory / output, json.loads(run(directory, "report", *inputs, "--format", "json"))
+
+        run(directory, "record", "--machine", "simulated:tick+tasks+flips:ratio=1.3", "--duration", "6s", "--output", "two.bandscope")
+        path, report = page_of("two.bandscope", output="two.html")
+        print(f"two rates of one CPU: {path.stat().st_size:,} bytes")
+        with Page(browser, path) as view:
+            numbers_agree(view, report)
+            ledger_opens(view, report)
+            zooms(view)
+            hovers(view, report)
+            layers_toggle(view)
+            folds(view)
+            findings_jump(view, report)
+            keyboard_reaches_everything(view)
+            assert not view.evaluate(CONTRAST), view.evaluate(CONTRAST)
+        for width in [1280, 600]:
+            for scheme in ["light", "dark"]:
+                with Page(browser, path, width, scheme) as view:
+                    assert view.evaluate("() => document.documentElement.dataset.theme") == scheme
+                    assert not view.evaluate(CONTRAST), view.evaluate(CONTRAST)
+                    assert view.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), f"{width} is too narrow"
+                    view.page.screenshot(path=pictures / f"two-{width}-{scheme}.png", full_page=True)
+        with Page(browser, path, scheme="dark") as view:
+            view.page.pdf(path=pictures / "two.pdf")
+            view.settle()
+
+        # The X of the published run, and the same folded: what it folds by is the finding's own period.
+        run(directory, "synth", "x-10khz", "--duration", "20s", "--output", "x.bandscope")
+        path, report = page_of("x.bandscope", output="x.html")
+        with Page(browser, path) as view:
+            numbers_agree(view, report)
+            edges = next(f for f in report["findings"] if f["kind"] == "moving-edges")
+            view.page.locator(".card", has_text="moving-edges").get_by_role("button", name="fold").click()
+            view.settle()
+            near(view.evaluate("() => bandscope.view.period"), edges["evidence"].get("period_s", edges["evidence"]["grid_s"]), 1e-12)
+            view.page.wait_for_timeout(300)
+            view.page.screenshot(path=pictures / "x.png", full_page=True)
+        with Page(browser, path) as view:
+            # The picture in README.md.
+            view.evaluate("() => bandscope.change({ value: 'count' })")
+            view.settle()
+            view.page.set_viewport_size({"width": 1280, "height": 1080})
+            view.page.screenshot(path=pictures / "readme.png")
+
+        # Many series: the one that lost most is at length, the others have a line each.
+        run(directory, "record", "--machine", "simulated:tick+host-steal+noise", "--cpus", "0-5", "--duration", "2s", "--output", "many.bandscope")
+        path, report = page_of("many.bandscope", output="many.html")
+        with Page(browser, path) as view:
+            numbers_agree(view, report)
+            lost = [1 - series["ledger"]["work_ns"] / series["ledger"]["wall_ns"] for series in report["series"]]
+            assert view.evaluate("() => bandscope.view.selected") == lost.index(max(lost))
+            assert view.page.locator(".account").count() == len(lost) and view.page.locator(".bar.thin").count() == 1
+            assert not view.evaluate(CONTRAST), view.evaluate(CONTRAST)
+            view.page.screenshot(path=pictures / "many.png")
+
+        # More quanta than a page holds.
+        run(directory, "record", "--machine", "simulated:tick+tasks", "--rate", "1MHz", "--kernel", "mulss20", "--duration", "3s", "--output", "long.bandscope")
+        path, report = page_of("long.bandscope", output="long.html")
+        print(f"3,000,000 quanta: {path.stat().st_size:,} bytes")
+        with Page(browser, path) as view:
+            series = view.evaluate("() => bandscope.model.series.map(s => [s.complete, s.length])")
+            assert series[0][0] is False and 1_000_000 < series[0][1] < 2_100_000, series
+            assert "What this page holds" in view.page.locator("#measured").inner_text()
+            blank = view.picture()
+            view.evaluate("() => bandscope.look(0, 0.0001)")
+            assert view.picture() != blank
+            view.evaluate("() => bandscope.look(1.2, 1.3)")
+            view.settle()
+            view.page.screenshot(path=pictures / "long.png")
+
+        # Files of counts, without gaps; of one quantum; with names that attack.
+        for rows, words in [("0 100\n100000 100\n", "two quanta"), ("# Frequency 10000\n0 100\n", "one quantum"), ("# Frequency 10000\n", "none")]:
+            (directory / "short.dat").write_text(rows)
+            done = subprocess.run([binary, "report", "short.dat", "--format", "html", "--output", "short.html"], cwd=directory, capture_output=True, text=True)
+            if done.returncode == 2:
+                print(f"{words}: {done.stderr.strip()}")
+                continue
+            with Page(browser, directory / "short.html") as view:
+                assert view.page.locator("#verdict").inner_text()
+        path, report = page_of(root / "cases" / "spr-10khz-a.dat" if (root / "cases" / "spr-10khz-a.dat").exists() else "two.bandscope", output="spr.html")
+        with Page(browser, path) as view:
+            view.page.screenshot(path=pictures / "spr.png", full_page=True)
+        manifest = directory / "two.bandscope" / "recording.json"
+        document = json.loads(manifest.read_text())
+        document["machine"]["cpu_model"] = EVIL
+        document["missing"].append({"what": EVIL, "why": EVIL, "leaves_undecided": EVIL})
+        manifest.write_text(json.dumps(document))
+        evil = directory / "<img src=x onerror=document.title='owned'>.bandscope"
+        (directory / "two.bandscope").rename(evil)
+        path, _ = page_of(evil.name, output="evil.html")
+        with Page(browser, path) as view:
+            assert view.page.locator("img").count() == 0
+            assert "owned" not in view.page.title().replace("document.title='owned'", "")
+            assert "onerror" in view.page.locator("#measured").inner_text()
+        browser.close()
+    print("the page holds what the report says, and moves as it should")
+
+
+main()
