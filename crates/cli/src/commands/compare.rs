@@ -2,14 +2,16 @@
 //!
 //! The way: `recording::counter_files` or `recording::inputs` reads, `analysis::compare` compares and checks the conditions, `view` prints.
 
+use crate::commands::report::analyse;
 use crate::output;
 use crate::output::terminal_options;
 use anyhow::{Context, Result, bail};
+use bandscope_analysis::Analysis;
 use bandscope_analysis::compare::{self, Checked, Comparison, Condition};
 use bandscope_analysis::counters::Options;
 use bandscope_recording::counter_files::{self, CounterSet};
 use bandscope_recording::inputs::Inputs;
-use bandscope_view::{json, junit, markdown, text};
+use bandscope_view::{Format as _, html, json, junit, markdown, text};
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -27,6 +29,7 @@ Examples:
   bandscope compare good.txt bad.txt
   bandscope compare good.txt bad.txt --also good-irq.txt bad-irq.txt
   bandscope compare before.bandscope after.bandscope --fail-if 'gaps>+20%'
+  bandscope compare before.bandscope after.bandscope --format html --output compared.html
   bandscope compare pfmon.tsv --lost-cycles 7.6e7
   bandscope compare main.json branch.json --fail-if 'elapsed>+3%' --format markdown
   bandscope compare runs-main.json runs-branch.json --fail-if 'slow-share>+0.1'
@@ -68,6 +71,7 @@ enum Format {
     Json,
     Markdown,
     Junit,
+    Html,
 }
 
 /// Reads, compares, prints, checks.
@@ -76,6 +80,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     comparison
         .check(&arguments.fail_if)
         .map_err(anyhow::Error::msg)?;
+    // Read before there is a file to write to.
+    let sides = match arguments.format {
+        Format::Html => Some(arguments.sides()?),
+        _ => None,
+    };
     let to_terminal = arguments.output.is_none() && io::stdout().is_terminal();
     let mut options = terminal_options(to_terminal);
     options.ascii = arguments.ascii;
@@ -88,6 +97,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             &comparison.conditions,
             out,
         )?),
+        Format::Html => match sides {
+            Some(sides) => Ok(html::compare(&comparison, sides, out)?),
+            None => Ok(()),
+        },
     })?;
     Ok(exit_code(&comparison.conditions))
 }
@@ -147,6 +160,11 @@ impl Arguments {
             a.push(one(&pair[0])?);
             b.push(one(&pair[1])?);
         }
+        if self.format == Format::Html {
+            bail!(
+                "--format html: found counters, expected two recordings; counters are tables, as in --format markdown"
+            );
+        }
         let options = Options {
             lost_cycles: self.lost_cycles,
             work,
@@ -163,6 +181,14 @@ impl Arguments {
         let open = |path: &Path| Inputs::open(&[path.to_owned()]);
         let names = [&*self.a, b].map(|path| path.display().to_string());
         Ok(compare::recordings(&open(&self.a)?, &open(b)?, names)?)
+    }
+
+    /// Both recordings for the page: each with half of the quanta that one page holds.
+    fn sides(&self) -> Result<[Analysis; 2]> {
+        let b = self.b.as_ref().context("recordings are two")?;
+        let most = html::Html.quanta().map(|most| most / 2);
+        let side = |path: &PathBuf| analyse(std::slice::from_ref(path), &[], most);
+        Ok([side(&self.a)?, side(b)?])
     }
 }
 

@@ -134,8 +134,8 @@ fn details(source: &dyn Source, quanta: Option<usize>, analysis: &mut Analysis) 
     Ok(())
 }
 
-/// `quanta` is how many of them are wanted themselves, if any.
-fn analyse(inputs: &[PathBuf], truth: &[PathBuf], quanta: Option<usize>) -> Result<Analysis> {
+/// The analysis of recordings and files, against logs; `quanta` is how many of them are wanted themselves, if any.
+pub fn analyse(inputs: &[PathBuf], truth: &[PathBuf], quanta: Option<usize>) -> Result<Analysis> {
     if !truth.is_empty() && inputs.len() > 1 {
         bail!(
             "--truth: found {} inputs, expected the one recording that was made while it was disturbed",

@@ -4,14 +4,17 @@
 //! itself, and columns of numbers (`data.rs`) that the script makes every picture from. Whatever came from others stands in JSON with `<` escaped, or in
 //! base64; the script shows it as text only, and a content security policy (`policy`) lets nothing else run or load.
 
+mod changes;
 mod codec;
 mod data;
 mod policy;
 
 use crate::text::Text;
 use crate::{Error, Format, Options, escape, json, panels, text};
+use bandscope_analysis::compare::Comparison;
 use bandscope_analysis::report::Report;
 use bandscope_analysis::{Analysis, Pyramid};
+use changes::Changes;
 use data::Description;
 use serde::Serialize;
 use std::io::Write;
@@ -35,6 +38,8 @@ const SCRIPT: &[&str] = &[
     include_str!("script/fold.js"),
     include_str!("script/causes.js"),
     include_str!("script/findings.js"),
+    include_str!("script/changes.js"),
+    include_str!("script/truth.js"),
     include_str!("script/measured.js"),
     include_str!("script/main.js"),
 ];
@@ -52,8 +57,20 @@ pub struct Html;
 struct Document<'a> {
     report: &'a Report,
     /// How it was measured, in the words of the text: what, and how.
-    measured: Vec<(&'static str, String)>,
+    measured: Vec<(String, String)>,
     series: Vec<Description>,
+    /// Of two recordings what changed; `null` of a report.
+    changes: Option<Changes>,
+}
+
+/// What a page shows.
+struct Page<'a> {
+    analysis: &'a Analysis,
+    measured: Vec<(String, String)>,
+    labels: Vec<String>,
+    changes: Option<Changes>,
+    /// For readers without script.
+    text: Vec<u8>,
 }
 
 impl Format for Html {
@@ -71,6 +88,52 @@ impl Format for Html {
         _options: &Options,
         out: &mut dyn Write,
     ) -> Result<(), Error> {
+        let mut text = Vec::new();
+        Text.render(analysis, &plain(), &mut text)?;
+        let entries = text::entries(&analysis.report).into_iter();
+        let page = Page {
+            analysis,
+            measured: entries.map(|(name, words)| (name.into(), words)).collect(),
+            labels: labels(&analysis.report),
+            changes: None,
+            text,
+        };
+        page.write(out)
+    }
+}
+
+/// Two recordings on one time axis, each from its own beginning, and what changed from A to B. `sides` are their analyses, with the quanta
+/// that the page is to hold: [`Format::quanta`] of both together.
+///
+/// # Errors
+/// [`Error::Write`] if `out` fails.
+pub fn compare(
+    comparison: &Comparison,
+    sides: [Analysis; 2],
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let mut text = Vec::new();
+    text::compare::render(comparison, &plain(), &mut text)?;
+    let changes = Changes::new(comparison, &sides);
+    let (mut measured, mut of_sides) = (Vec::new(), Vec::new());
+    for (letter, side) in changes::SIDES.into_iter().zip(&sides) {
+        let entries = text::entries(&side.report).into_iter();
+        measured.extend(entries.map(|(name, words)| (format!("{letter}: {name}"), words)));
+        let own = labels(&side.report).into_iter();
+        of_sides.extend(own.map(|label| format!("{letter}: {label}")));
+    }
+    let page = Page {
+        analysis: &changes::together(comparison, sides),
+        measured,
+        labels: of_sides,
+        changes: Some(changes),
+        text,
+    };
+    page.write(out)
+}
+
+impl Page<'_> {
+    fn write(mut self, out: &mut dyn Write) -> Result<(), Error> {
         let script = script();
         // Each mark once, in the order of the page.
         let mut rest = PAGE;
@@ -79,11 +142,15 @@ impl Format for Html {
             let (mark, after) = after.split_once("}}").unwrap_or((after, ""));
             match mark {
                 "policy" => out.write_all(policy::policy(&script, STYLE).as_bytes())?,
-                "title" => out.write_all(title(analysis).as_bytes())?,
+                "title" => out.write_all(title(self.analysis).as_bytes())?,
                 "style" => out.write_all(STYLE.as_bytes())?,
                 "script" => out.write_all(script.as_bytes())?,
-                "text" => plain(analysis, out)?,
-                "data" => data(analysis, out)?,
+                "text" => {
+                    for line in String::from_utf8_lossy(&self.text).lines() {
+                        writeln!(out, "{}", escape::xml(line))?;
+                    }
+                }
+                "data" => self.data(out)?,
                 _ => {}
             }
             rest = after;
@@ -111,54 +178,57 @@ fn title(analysis: &Analysis) -> String {
     }
 }
 
-/// The report as text, for readers without script.
-fn plain(analysis: &Analysis, out: &mut dyn Write) -> Result<(), Error> {
-    let options = Options {
+/// How text is for readers without script.
+fn plain() -> Options {
+    Options {
         width: 100,
         ..Options::default()
-    };
-    let mut lines = Vec::new();
-    Text.render(analysis, &options, &mut lines)?;
-    for line in String::from_utf8_lossy(&lines).lines() {
-        writeln!(out, "{}", escape::xml(line))?;
     }
-    Ok(())
 }
 
-/// The document and, for each series, its columns.
-fn data(analysis: &Analysis, out: &mut dyn Write) -> Result<(), Error> {
-    let report = &analysis.report;
+/// What the series of a report are called.
+fn labels(report: &Report) -> Vec<String> {
     let all: Vec<usize> = (0..report.series.len()).collect();
     let labels = panels::labels(report, &all);
-    let one_cpu = panels::groups(report).len() <= 1;
-    let mut series = Vec::new();
-    let mut blocks = Vec::new();
-    let nothing = Pyramid::default();
-    for (index, label) in labels.into_iter().enumerate() {
-        let label = match one_cpu {
-            true => label,
-            false => format!("{}, {label}", panels::cpu_name(report.series[index].cpu)),
+    if panels::groups(report).len() <= 1 {
+        return labels;
+    }
+    let series = report.series.iter().zip(labels);
+    series
+        .map(|(series, label)| format!("{}, {label}", panels::cpu_name(series.cpu)))
+        .collect()
+}
+
+impl Page<'_> {
+    /// The document and, for each series, its columns.
+    fn data(&mut self, out: &mut dyn Write) -> Result<(), Error> {
+        let mut series = Vec::new();
+        let mut blocks = Vec::new();
+        let nothing = Pyramid::default();
+        for (index, label) in std::mem::take(&mut self.labels).into_iter().enumerate() {
+            let pyramid = self.analysis.pyramids.get(index).unwrap_or(&nothing);
+            let (description, columns) =
+                data::columns(label, self.analysis.details.get(index), pyramid);
+            series.push(description);
+            blocks.push(columns);
+        }
+        let document = Document {
+            report: &self.analysis.report,
+            measured: std::mem::take(&mut self.measured),
+            series,
+            changes: self.changes.take(),
         };
-        let pyramid = analysis.pyramids.get(index).unwrap_or(&nothing);
-        let (description, columns) = data::columns(label, analysis.details.get(index), pyramid);
-        series.push(description);
-        blocks.push(columns);
-    }
-    let document = Document {
-        report,
-        measured: text::entries(report),
-        series,
-    };
-    write!(out, "<script type=\"application/json\" id=\"document\">")?;
-    let document = json::without_controls(&serde_json::to_string(&document)?);
-    out.write_all(within_script(&document).as_bytes())?;
-    writeln!(out, "</script>")?;
-    for columns in blocks {
-        write!(out, "<script type=\"text/plain\" class=\"columns\">")?;
-        columns.write(out)?;
+        write!(out, "<script type=\"application/json\" id=\"document\">")?;
+        let document = json::without_controls(&serde_json::to_string(&document)?);
+        out.write_all(within_script(&document).as_bytes())?;
         writeln!(out, "</script>")?;
+        for columns in blocks {
+            write!(out, "<script type=\"text/plain\" class=\"columns\">")?;
+            columns.write(out)?;
+            writeln!(out, "</script>")?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// JSON that cannot end the element that it stands in, or begin another: outside of strings JSON has none of these characters.

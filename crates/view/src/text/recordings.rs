@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::numbers;
-use bandscope_analysis::compare::{Delta, Recordings, SeriesPair};
+use bandscope_analysis::compare::{BandPair, Delta, Recordings, SeriesPair};
 
 /// Pairs that are shown whole.
 const PAIRS: usize = 4;
@@ -62,6 +62,42 @@ pub(crate) fn interval(delta: &Delta) -> String {
     })
 }
 
+/// A figure's name in words.
+pub(crate) fn figure(name: &str) -> &str {
+    match name {
+        "pace" => "pace, ns/unit",
+        "lost" => "lost to gaps",
+        "gaps" => "gaps a second",
+        "longest-gap" => "longest gap",
+        "longest-gap-of-a-block" => "longest of a block",
+        name => name,
+    }
+}
+
+/// Lines of the ledger that are not nothing, those that changed and the largest first.
+pub(crate) fn lines(pair: &SeriesPair) -> Vec<&Delta> {
+    let mut lines: Vec<&Delta> = pair
+        .ledger
+        .iter()
+        .filter(|delta| delta.a != 0.0 || delta.b != 0.0)
+        .collect();
+    lines.sort_by(|one, other| {
+        let size = |delta: &Delta| delta.a.abs().max(delta.b.abs());
+        other
+            .changed
+            .cmp(&one.changed)
+            .then(size(other).total_cmp(&size(one)))
+    });
+    lines
+}
+
+/// A band by its paces in A and in B.
+pub(crate) fn band(band: &BandPair) -> String {
+    let pace = |pace: Option<f64>| pace.map_or(numbers::NONE.to_owned(), numbers::pace);
+    let [a, b] = band.ns_per_unit.map(pace);
+    format!("{a} and {b}")
+}
+
 fn row(name: &str, delta: &Delta) -> Vec<Cell> {
     let paint = if delta.changed {
         Paint::Loss
@@ -90,30 +126,11 @@ fn heads(title: &str) -> Table {
 fn figures(title: &str, pair: &SeriesPair, page: &mut Page<'_>) {
     let mut table = heads(title);
     for delta in &pair.figures {
-        let name = match &*delta.name {
-            "pace" => "pace, ns/unit",
-            "lost" => "lost to gaps",
-            "gaps" => "gaps a second",
-            "longest-gap" => "longest gap",
-            "longest-gap-of-a-block" => "longest of a block",
-            name => name,
-        };
-        table.row(row(name, delta));
+        table.row(row(figure(&delta.name), delta));
     }
     page.blank();
     page.table(&table);
-    let mut lines: Vec<&Delta> = pair
-        .ledger
-        .iter()
-        .filter(|delta| delta.a != 0.0 || delta.b != 0.0)
-        .collect();
-    lines.sort_by(|one, other| {
-        let size = |delta: &Delta| delta.a.abs().max(delta.b.abs());
-        other
-            .changed
-            .cmp(&one.changed)
-            .then(size(other).total_cmp(&size(one)))
-    });
+    let lines = lines(pair);
     let mut table = heads("In a second");
     for delta in lines.iter().take(LINES) {
         table.row(row(&delta.name, delta));
@@ -134,13 +151,7 @@ fn bands(pair: &SeriesPair, page: &mut Page<'_>) {
     }
     let mut table = heads("Bands, ns/unit");
     for band in &pair.bands {
-        let pace = |pace: Option<f64>| pace.map_or(numbers::NONE.to_owned(), numbers::pace);
-        let name = format!(
-            "{} and {}",
-            pace(band.ns_per_unit[0]),
-            pace(band.ns_per_unit[1])
-        );
-        table.row(row(&name, &band.share));
+        table.row(row(&self::band(band), &band.share));
     }
     page.blank();
     page.table(&table);

@@ -14,15 +14,26 @@ pub(super) fn over(a: f64, b: f64) -> Option<f64> {
     (b > 0.0).then(|| a / b)
 }
 
+/// The count of a quantum at the fastest band: what the fraction has for 1. Not the highest count, which luck and rounding set, nor that of the fullest
+/// band, which may be a slow one.
+fn full_count(series: &Series) -> Option<f64> {
+    let of_bands = series.bands.iter().map(|band| band.count);
+    let fastest = of_bands.filter(|count| *count > 0.0).reduce(f64::max);
+    fastest.or_else(|| {
+        let mean = series.units as f64 / series.quanta.max(1) as f64;
+        series
+            .fraction
+            .and_then(|fraction| over(mean, fraction.of_main_band))
+    })
+}
+
 /// `fraction`, `pace`, `lost`, `gaps`, `longest-gap`, `longest-gap-of-a-block`, as far as both have them.
 pub(super) fn figures(series: [&Series; 2], of: &[Blocks; 2]) -> Vec<Delta> {
     let mut figures = Vec::new();
-    if let [Some(a), Some(b)] = series.map(|series| series.fraction) {
-        let fractions = [a.of_main_band, b.of_main_band];
-        // Counts over the count that the fraction has for 1.
-        let whole = [0, 1].map(|side| {
-            series[side].units as f64 / series[side].quanta.max(1) as f64 / fractions[side]
-        });
+    if let [Some(a), Some(b)] = series.map(full_count) {
+        let whole = [a, b];
+        let mean = |side: usize| series[side].units as f64 / series[side].quanta.max(1) as f64;
+        let fractions = [0, 1].map(|side| mean(side) / whole[side]);
         let of_blocks =
             [0, 1].map(|side| of[side].each(|block| over(block.units, block.quanta * whole[side])));
         figures.push(delta(

@@ -6,8 +6,9 @@ const VIRIDIS = [0x440154, 0x482878, 0x3e4a89, 0x31688e, 0x26828e, 0x1f9e89, 0x3
 /** Where on viridis one quantum stands and the fullest cell: always clear against the paper, by theme. */
 const ENDS = { light: [0.74, 0], dark: [0.36, 1] };
 
+/** Names stand on them in the bars, so each is dark enough for white text, or light enough for dark (4.5 to 1): vermillion is a shade darker than theirs. */
 const HUES = {
-  light: ["#0072b2", "#d55e00", "#007a5a", "#a6467a", "#8f6a00", "#3d6fd0", "#7a5230", "#5c6b7a"],
+  light: ["#0072b2", "#c25400", "#007a5a", "#a6467a", "#8f6a00", "#3d6fd0", "#7a5230", "#5c6b7a"],
   dark: ["#56b4e9", "#ff8f45", "#2bd4a4", "#e79bc5", "#f0c54a", "#9db4ff", "#d0a37c", "#aab7c4"],
 };
 

@@ -100,5 +100,6 @@ function drawFold(context, series, width) {
   paintGrid(context, grid, frame);
   outline(context, frame);
   const turnsShown = (view.to - view.from) * turns;
-  return `${plural(end - first, "quantum", "quanta")} of ${series.label} in the window by where in ${spellPeriod(view.period)} (${significant(turns, 9)} Hz) they begin; ${significant(turnsShown, 4)} turns. A period off by a part in ${significant(turnsShown, 2)} smears all of it once round.`;
+  const held = series.complete ? "" : ", those that this page holds,";
+  return `${plural(end - first, "quantum", "quanta")} of ${series.label} in the window${held} by where in ${spellPeriod(view.period)} (${significant(turns, 9)} Hz) they begin; ${significant(turnsShown, 4)} turns. A period off by a part in ${significant(turnsShown, 2)} smears all of it once round.`;
 }

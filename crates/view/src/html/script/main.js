@@ -48,7 +48,7 @@ async function start() {
   const body = document.getElementById("body");
   body.replaceChildren(warningsLine());
   if (model.series.length) {
-    body.append(ledgerSection(), seriesSection(), causesSection(), findingsSection(), spectrumSection(), foldSection());
+    body.append(changesSection(), ledgerSection(), truthSection(), seriesSection(), causesSection(), findingsSection(), spectrumSection(), foldSection());
   }
   body.append(warningsSection(), measuredSection());
   document.body.append(tip);

@@ -15,7 +15,8 @@ function warningsSection() {
 }
 
 function measuredSection() {
-  const { recording, truth } = model.report;
+  const { recording } = model.report;
+  const recordings = (model.changes ? [["A's recording", recording], ["B's recording", model.changes.recording]] : [["the recording", recording]]).filter(([, one]) => one);
   const rows = model.measured.map(([name, words]) => [name, words]);
   const about = (series) => {
     const { report } = series;
@@ -29,6 +30,5 @@ function measuredSection() {
     rows.length ? table(null, ["", ""], rows, 9) : null,
     table("Series", ["series", "quanta", "segments", "time", "ticks per ns", "error, ppm", "drift, ppm", "FTQ's fraction", "a second band would have shown from"], model.series.map(about)),
     held.length ? element("p", { class: "note" }, `What this page holds: ${held.map((series) => `of ${series.label} ${series.length ? `${whole(series.length)} of ${whole(series.report.quanta)} quanta` : "no quanta themselves"} and ${series.allMarks ? "all gaps" : `the longest ${whole(series.marks.length)} gaps`}`).join("; ")}. The rest is drawn from counts, minima and maxima over time. Bands, signals, findings and the ledger are of all quanta.`) : null,
-    truth.length ? element("p", {}, "This report was held against logs of disturbances; `report --format text` and `json` show the comparison.") : null,
-    recording ? element("details", {}, element("summary", {}, "Everything that the recording says of itself"), element("pre", {}, JSON.stringify(recording, null, 1))) : null);
+    recordings.map(([name, recording]) => element("details", {}, element("summary", {}, `Everything that ${name} says of itself`), element("pre", {}, JSON.stringify(recording, null, 1)))));
 }

@@ -3,7 +3,7 @@
 // Times are seconds since the start of the recording, durations nanoseconds. Where not all quanta are held (`complete`), a density and bins of equal
 // length stand for the run, and the quanta that are held lie in `stretches`.
 
-const model = { report: null, measured: [], series: [], whole: [0, 1], causes: new Map() };
+const model = { report: null, measured: [], changes: null, series: [], whole: [0, 1], causes: new Map() };
 
 /** What can be shown over time: how it is scaled, whether more is better, its name. Linear in `scale`, so that equal heights are equal ratios of pace. */
 const VALUES = {
@@ -14,8 +14,8 @@ const VALUES = {
 };
 
 async function load() {
-  const { report, measured, series } = JSON.parse(document.getElementById("document").textContent);
-  Object.assign(model, { report, measured });
+  const { report, measured, changes, series } = JSON.parse(document.getElementById("document").textContent);
+  Object.assign(model, { report, measured, changes });
   const blocks = [...document.querySelectorAll("script.columns")];
   model.series = await Promise.all(blocks.map(async (block, index) => {
     const bytes = await bytesOf(block.textContent);

@@ -269,7 +269,8 @@ class Panel {
   tell() {
     if (!this.root.querySelector("details").open) return;
     const { series } = this;
-    const sum = summary(series, view.from, view.to);
+    // At the very end a quantum may have no length: one whose boundary a long gap passed.
+    const sum = summary(series, view.from, view.to >= model.whole[1] ? Infinity : view.to);
     const { marks } = series;
     const causes = new Map();
     const [first, end] = [lowerBound(marks.at, view.from), lowerBound(marks.at, view.to)];

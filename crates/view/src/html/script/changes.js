@@ -1,0 +1,34 @@
+// What changed from A to B, where the page is of two recordings: the tables of `changes.rs`, each figure with its interval as a bar beside it.
+
+/** A figure's change and its interval, about none in the middle; a change of all that there was reaches the edge. */
+function changeBar({ reach, changed }) {
+  if (!reach) return "";
+  const [low, middle, high] = reach.map((part) => 50 + 50 * Math.max(-1, Math.min(1, part)));
+  const bar = element("span", { class: changed ? "change changed" : "change", "aria-hidden": "true" }, element("i"), element("b"));
+  const [interval, point] = bar.children;
+  interval.style.left = `${low}%`;
+  interval.style.width = `${Math.max(1, high - low)}%`;
+  point.style.left = `${middle}%`;
+  return bar;
+}
+
+function changesSection() {
+  const { changes } = model;
+  if (!changes) return element("div", { hidden: true });
+  const { comparison, tables } = changes;
+  const word = (row) => (row.changed ? element("strong", { class: "word" }, "changed") : "");
+  const shown = tables.map(({ title, rows }) => table(title, ["", "A", "B", "B less A, 95 %", "", ""],
+    rows.map((row) => [row.name, row.a, row.b, row.interval, changeBar(row), word(row)])));
+  const { recordings } = comparison;
+  const signals = (recordings?.series ?? []).flatMap((pair) => pair.signals.map((signal) =>
+    [`${significant(signal.frequency_hz, 7)} Hz`, ...signal.ns_per_event.map((ns) => (ns === null ? NONE : duration(ns))), signal.what === "both" ? "" : signal.what]));
+  const findings = (recordings?.findings ?? []).map((finding) => [finding.kind, ...finding.certainty.map((certainty) => certainty ?? NONE)]);
+  const conditions = comparison.conditions.map((checked) => element("li", {}, element("strong", {}, checked.met ? "failed: " : "passed: "), `${checked.condition}: ${checked.found}`));
+  return element("section", { id: "changes" }, element("h2", {}, "What changed"),
+    comparison.sides.map((side, index) => element("p", {}, element("strong", {}, `${"AB"[index]} `), `${side.name ? `${side.name}, ` : ""}${side.inputs.join(", ")}`)),
+    conditions.length ? element("ul", {}, conditions) : null,
+    element("div", { class: "tables" }, shown,
+      signals.length ? table("Signals: time lost each time", ["", "A", "B", ""], signals) : null,
+      findings.length ? table("Findings that differ", ["", "A", "B"], findings, 9) : null),
+    comparison.notes.map((note) => element("p", { class: "note" }, note)));
+}
