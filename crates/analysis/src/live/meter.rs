@@ -55,7 +55,7 @@ impl Part {
             units: 0.0,
             present: 0.0,
             paced: 0.0,
-            paces: PaceHistogram::new(context),
+            paces: PaceHistogram::in_memory(context),
             causes: Vec::new(),
         }
     }
@@ -98,23 +98,26 @@ impl Part {
         }
     }
 
-    /// Takes over what another part holds of a later time.
-    fn merge(&mut self, later: Part) {
-        let (sums, more) = (&mut self.measures, later.measures);
+    /// Takes over what another part holds of a later time, and leaves that empty.
+    fn take(&mut self, later: &mut Part) {
+        let (sums, more) = (&mut self.measures, std::mem::take(&mut later.measures));
         sums.quanta += more.quanta;
         sums.units += more.units;
         sums.wall += more.wall;
         sums.gaps += more.gaps;
         sums.gap_ticks += more.gap_ticks;
         sums.measurement += more.measurement;
-        self.books.merge(later.books);
-        self.units += later.units;
-        self.present += later.present;
-        self.paced += later.paced;
-        self.paces.merge(later.paces);
+        self.books
+            .merge(std::mem::replace(&mut later.books, Measured::new(0.0)));
+        self.units += std::mem::take(&mut later.units);
+        self.present += std::mem::take(&mut later.present);
+        self.paced += std::mem::take(&mut later.paced);
+        // Its table stays where it is: a new one each second would disturb what is measured (`PaceHistogram::in_memory`).
+        self.paces.add(&later.paces);
+        later.paces.clear();
         self.causes
             .resize(self.causes.len().max(later.causes.len()), Cause::default());
-        for (cause, other) in self.causes.iter_mut().zip(later.causes) {
+        for (cause, other) in self.causes.iter_mut().zip(later.causes.drain(..)) {
             cause.add(other);
         }
     }
@@ -145,7 +148,7 @@ impl Meter {
     pub fn new(name: &str, context: Context) -> Meter {
         Meter {
             name: name.to_owned(),
-            envelope: Envelope::new(),
+            envelope: Envelope::in_memory(),
             best: None,
             now: Part::new(&context),
             whole: Part::new(&context),
@@ -178,13 +181,13 @@ impl Meter {
         if self.now.measures.quanta == 0 {
             return (None, self.whole.ledger(best, name, &self.context));
         }
-        let mut now = std::mem::replace(&mut self.now, Part::new(&self.context));
+        let now = &mut self.now;
         now.paces.finish();
         let ledger = now.ledger(best, name, &self.context);
         let (quanta, pace) = (now.paces.quanta(), now.present / now.paced);
         let few = quanta < FEW;
         let modes = (!few).then(|| bands::find(&now.paces, &self.context));
-        self.whole.merge(now);
+        self.whole.take(now);
         let whole = self.whole.ledger(best, name, &self.context);
         let modes = modes.unwrap_or_else(|| bands::find(&self.whole.paces, &self.context));
         let all = self.whole.paces.quanta().max(1) as f64;

@@ -52,6 +52,27 @@ fn a_self_test_sets_the_best_pace_where_it_is_lower() {
     );
 }
 
+/// A core reads the clock ahead of the work in flight, so a gap takes some of the time of the units beside it: 3 % of a quantum here.
+fn gaps_take_too_much(mut source: InMemory) -> InMemory {
+    let quanta = &mut source.quanta[0];
+    for k in 0..quanta.len() {
+        quanta.gap_ticks[k] += u64::from(quanta.gaps[k]) * 6_900;
+    }
+    source
+}
+
+#[test]
+fn quanta_with_gaps_do_not_set_the_best_pace_unless_all_have_them() {
+    let best = |hz: f64| {
+        let source = Loop::new(10_000.0, 20_000).run(flat, tick(hz, 2500.0));
+        let series = only(&gaps_take_too_much(source));
+        series.best_pace.unwrap().ns_per_unit
+    };
+    assert_near(best(1000.0), 141.0, 1e-5);
+    // Every quantum has a gap: there is nothing else to go by.
+    assert_near(best(11_000.0), 141.0 * (1.0 - 0.03 / 0.975), 0.01);
+}
+
 #[test]
 fn a_tick_is_a_signal_and_its_cost_stands_under_gaps() {
     let series = only(&Loop::new(10_000.0, 50_000).run(flat, tick(1000.0, 2500.0)));
