@@ -116,14 +116,17 @@ impl Condition {
             .map(|measure| &*measure.name)
             .filter(|name| !name.contains('/'))
             .collect();
-        names.sort_unstable();
+        // Lines of a ledger, of which there are many, last.
+        names.sort_unstable_by_key(|name| (name.contains(':'), *name));
         names.dedup();
         names.truncate(12);
+        let known = match names.is_empty() {
+            true => ", of which there is none".into(),
+            false => format!(", such as {}", names.join(", ")),
+        };
         format!(
-            "--fail-if {:?}: found no figure {:?}, expected one of both sides, such as {}",
-            self.text,
-            self.figure,
-            names.join(", ")
+            "--fail-if {:?}: found no figure {:?}, expected one of both sides{known}",
+            self.text, self.figure
         )
     }
 

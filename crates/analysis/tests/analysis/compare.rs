@@ -1,6 +1,6 @@
 //! Two recordings against each other: what did not change is not said to, and what did is.
 
-use crate::support::{Loop, Random};
+use crate::support::{Loop, Random, as_counts, none};
 use bandscope_analysis::compare::{self, Comparison, Condition, Delta, SeriesPair};
 use bandscope_recording::source::InMemory;
 use bandscope_simulation::machine::request;
@@ -180,4 +180,34 @@ fn what_is_too_short_or_of_another_kind_is_no_change() {
         "{:?}",
         comparison.notes
     );
+}
+
+/// Units of 141 ns, and in the first `fast` of 10,000 quanta of 134 ns.
+fn with_fast_quanta(fast: f64) -> InMemory {
+    Loop::new(10_000.0, 10_000).run(|t, _| if t < fast * 2.3e5 { 308.2 } else { 324.3 }, none)
+}
+
+#[test]
+fn a_fast_pace_that_hardly_ever_is_does_not_set_the_fraction() {
+    let fraction = |fast: f64| {
+        let comparison = of(&with_fast_quanta(0.0), &with_fast_quanta(fast));
+        let delta = figure(&only(&comparison).figures, "fraction").clone();
+        (delta.a, delta.b)
+    };
+    let near = |value: f64, expected: f64| assert!((value - expected).abs() < 2e-3, "{value}");
+    let (a, b) = fraction(30.0);
+    near(a, 1.0);
+    near(b, 1.0);
+    let (a, b) = fraction(1000.0);
+    near(a, 1.0);
+    near(b, 0.955);
+}
+
+#[test]
+fn counts_alone_have_no_pace_away_from_gaps() {
+    let counts = as_counts(scene("reads:sigma=5ns+tick:hz=250,cost=20us", 1));
+    let comparison = of(&counts, &counts);
+    let figures = &only(&comparison).figures;
+    assert!(figures.iter().any(|delta| delta.name == "fraction"));
+    assert!(figures.iter().all(|delta| delta.name != "pace"));
 }

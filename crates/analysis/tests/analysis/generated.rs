@@ -69,6 +69,15 @@ fn quanta_with_gaps_do_not_set_the_best_pace_unless_all_have_them() {
         series.best_pace.unwrap().ns_per_unit
     };
     assert_near(best(1000.0), 141.0, 1e-5);
+    // A core that is fast only where it is interrupted: its best pace is not that of the quanta without a gap.
+    let fast = |ticks: f64| ((ticks / 2.3e6) as u64).is_multiple_of(2);
+    let fast_ticks = |at: f64, _: u64| if fast(at) { 324.3 } else { 648.6 };
+    let mut ticks = tick(20_000.0, 2500.0);
+    let source = Loop::new(10_000.0, 20_000).run(fast_ticks, move |from, to| {
+        let lost = ticks(from, to);
+        if fast(from) { lost } else { 0.0 }
+    });
+    assert_near(only(&source).best_pace.unwrap().ns_per_unit, 141.0, 0.002);
     // Every quantum has a gap: there is nothing else to go by.
     assert_near(best(11_000.0), 141.0 * (1.0 - 0.03 / 0.975), 0.01);
 }

@@ -14,11 +14,15 @@ pub(super) fn over(a: f64, b: f64) -> Option<f64> {
     (b > 0.0).then(|| a / b)
 }
 
-/// The count of a quantum at the fastest band: what the fraction has for 1. Not the highest count, which luck and rounding set, nor that of the fullest
-/// band, which may be a slow one.
+/// A band of less than this share of the quanta is not what a series can keep.
+const KEPT: f64 = 0.01;
+
+/// The count of a quantum at the fastest band that holds [`KEPT`]: what the fraction has for 1. Not the highest count, which luck and rounding set, nor
+/// that of the fullest band, which may be a slow one.
 fn full_count(series: &Series) -> Option<f64> {
-    let of_bands = series.bands.iter().map(|band| band.count);
-    let fastest = of_bands.filter(|count| *count > 0.0).reduce(f64::max);
+    let kept = series.bands.iter().filter(|band| band.share >= KEPT);
+    let counts = kept.map(|band| band.count).filter(|count| *count > 0.0);
+    let fastest = counts.reduce(f64::max);
     fastest.or_else(|| {
         let mean = series.units as f64 / series.quanta.max(1) as f64;
         series
@@ -53,7 +57,9 @@ pub(super) fn figures(series: [&Series; 2], of: &[Blocks; 2]) -> Vec<Delta> {
             all(|block| block.present_units, side) * of[side].ticks_per_ns,
         )
     });
-    if let [Some(a), Some(b)] = pace {
+    // Of counts alone the time away is not known quantum by quantum, and would stand in the pace.
+    let known = series.iter().all(|series| series.gaps_known);
+    if let ([Some(a), Some(b)], true) = (pace, known) {
         let of_blocks = each(of, |block, all| {
             over(block.present, block.present_units * all.ticks_per_ns)
         });
