@@ -1,7 +1,7 @@
 """Pictures of the page against small ones that a person has looked at (tests/golden/*.png).
 
-Shrunk to cells of 8 x 8 pixels, so that the fonts and the smoothing of another browser change a cell a little, while a layer that is missing, an axis
-that moved or colours that are wrong change many cells a lot. BANDSCOPE_GOLDEN=write writes them anew: then look at them.
+Shrunk to cells of 8 x 8 pixels, so that the fonts and the smoothing of another browser change a cell a little, while quanta, edges or gaps that are missing, an axis
+that moved or colours that are wrong change many cells a lot (bands and findings are thin: html_in_chromium.py switches each layer off by itself). BANDSCOPE_GOLDEN=write writes them anew: then look at them.
 """
 
 import io

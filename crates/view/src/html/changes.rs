@@ -35,7 +35,7 @@ struct Row {
     b: String,
     interval: String,
     changed: bool,
-    /// B's less A's and its interval in parts of the larger of both, for the picture beside; `null` without an interval.
+    /// The interval of B's less A's and that itself, in parts of the largest of all of these and both sides, for the picture beside; `null` without an interval.
     reach: Option<[f64; 3]>,
 }
 
@@ -75,8 +75,9 @@ fn tables(pair: &SeriesPair) -> Vec<Figures> {
 
 impl Row {
     fn new(name: String, delta: &Delta) -> Row {
-        let size = delta.a.abs().max(delta.b.abs());
         let of_size = |[low, high]: [f64; 2]| {
+            let all = [delta.a, delta.b, low, high].map(f64::abs);
+            let size = all.into_iter().fold(0.0, f64::max);
             let parts = [low, delta.b - delta.a, high].map(|number| number / size);
             parts.iter().all(|part| part.is_finite()).then_some(parts)
         };
@@ -125,16 +126,20 @@ pub(super) fn together(comparison: &Comparison, [a, b]: [Analysis; 2]) -> Analys
     report.inputs.append(&mut b.report.inputs);
     report.series.append(&mut b.report.series);
     report.warnings.append(&mut b.report.warnings);
-    for mut finding in b.report.findings {
-        finding
-            .series
-            .iter_mut()
-            .for_each(|index| *index += first_of_b);
-        report.findings.push(finding);
+    for finding in &mut b.report.findings {
+        let series = finding.series.iter_mut();
+        series.for_each(|index| *index += first_of_b);
     }
-    // The surest first, whichever side they are of.
-    report
-        .findings
-        .sort_by_key(|finding| std::cmp::Reverse(finding.certainty));
-    both
+    // Each side's most consequential first, as they stand in its own report, in turns.
+    let (mut of_a, mut of_b) = (
+        std::mem::take(&mut report.findings).into_iter(),
+        b.report.findings.into_iter(),
+    );
+    loop {
+        let next = [of_a.next(), of_b.next()];
+        if next.iter().all(Option::is_none) {
+            return both;
+        }
+        report.findings.extend(next.into_iter().flatten());
+    }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::samples;
 use bandscope_analysis::detail::{Detail, Mark, Stretch};
+use bandscope_analysis::report::Finding;
 use serde_json::Value;
 
 fn rendered(analysis: &Analysis) -> String {
@@ -120,4 +121,62 @@ fn half_a_million_quanta_fit_into_two_and_a_half_megabytes() {
     let page = rendered(&analysis);
     println!("{} bytes", page.len());
     assert!(page.len() <= 2_500_000, "{}", page.len());
+}
+
+/// Two sides of unequal numbers of series, the second with names that attack.
+fn compared() -> (Comparison, [Analysis; 2]) {
+    let mut comparison = Comparison {
+        verdict: "</script><script>alert(1)</script>".into(),
+        notes: vec!["<img src=x>".into()],
+        ..Comparison::default()
+    };
+    comparison.sides[1].inputs = vec!["<script>.bandscope".into()];
+    (comparison, [samples::quiet(), samples::hostile()])
+}
+
+#[test]
+fn findings_of_both_sides_point_at_their_own_series() {
+    let (comparison, sides) = compared();
+    let [a, b] = sides.clone().map(|side| side.report);
+    assert_ne!(a.series.len(), b.series.len());
+    assert!(!b.findings.is_empty());
+    let both = changes::together(&comparison, sides).report;
+    assert_eq!(both.series.len(), a.series.len() + b.series.len());
+    assert_eq!(both.findings.len(), a.findings.len() + b.findings.len());
+    let own = |finding: &Finding, letter: &str, report: &Report, before: usize| {
+        let series = finding.series.iter().map(|index| index - before).collect();
+        let one = Finding {
+            series,
+            summary: finding.summary[letter.len()..].to_owned(),
+            ..finding.clone()
+        };
+        assert!(report.findings.contains(&one), "{one:?}");
+    };
+    for finding in &both.findings {
+        match finding.summary.starts_with("A: ") {
+            true => own(finding, "A: ", &a, 0),
+            false => own(finding, "B: ", &b, a.series.len()),
+        }
+    }
+}
+
+#[test]
+fn a_page_of_two_recordings_holds_both_and_names_are_inert() {
+    let (comparison, sides) = compared();
+    let series: usize = sides.iter().map(|side| side.report.series.len()).sum();
+    let mut out = Vec::new();
+    compare(&comparison, sides, &mut out).unwrap();
+    let page = String::from_utf8(out).unwrap();
+    let plain = rendered(&samples::quiet());
+    let scripts = |page: &str| page.matches("<script").count();
+    // A block of columns for each series; nothing else.
+    assert_eq!(scripts(&page), scripts(&plain) - 1 + series);
+    assert_eq!(page.matches("<img").count(), 0);
+    assert!(!page.contains("{{"));
+    let document = document(&page);
+    assert_eq!(document["series"].as_array().unwrap().len(), series);
+    assert_eq!(document["report"]["verdict"], comparison.verdict);
+    assert_eq!(document["changes"]["comparison"]["notes"][0], "<img src=x>");
+    let label = |index: usize| document["series"][index]["label"].as_str().unwrap();
+    assert!(label(0).starts_with("A: ") && label(series - 1).starts_with("B: "));
 }

@@ -1,6 +1,6 @@
 // What changed from A to B, where the page is of two recordings: the tables of `changes.rs`, each figure with its interval as a bar beside it.
 
-/** A figure's change and its interval, about none in the middle; a change of all that there was reaches the edge. */
+/** A figure's change and its interval, about none in the middle; a change of all that there was, or an end of an interval that is wider, reaches the edge. */
 function changeBar({ reach, changed }) {
   if (!reach) return "";
   const [low, middle, high] = reach.map((part) => 50 + 50 * Math.max(-1, Math.min(1, part)));

@@ -1,4 +1,4 @@
-// Colours, those of `palette.rs`, for light and dark: viridis for density, its lightness turned round in the dark; Okabe and Ito's hues for causes.
+// Colours, those of `palette.rs` but for a hue that text stands on, for light and dark: viridis for density, its lightness turned round in the dark; Okabe and Ito's hues for causes.
 // The colour-blind tell both apart, and every colour has its name beside it as text.
 
 /** Ten anchors of viridis, darkest first (Smith and van der Walt, CC0). */

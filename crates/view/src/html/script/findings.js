@@ -3,6 +3,8 @@
 const CERTAINTIES = { certain: "the data decide it", likely: "the best explanation of what was measured", possible: "it fits, and so would something else" };
 /** Cards that are shown at once. */
 const CARDS = 24;
+/** Cards that there are at all: each has a picture. */
+const MOST_CARDS = 200;
 
 /** Where a finding is best seen: a stretch of time, a period to fold by, or both. Null where neither is known. */
 function placeOf(finding) {
@@ -71,7 +73,7 @@ function longestGap(series, cause) {
 
 /** Findings with their places, worked out once. */
 function places() {
-  return (model.places ??= model.report.findings.slice(0, 200).map((finding, number) => ({ finding, number: number + 1, place: placeOf(finding) })));
+  return (model.places ??= model.report.findings.slice(0, MOST_CARDS).map((finding, number) => ({ finding, number: number + 1, place: placeOf(finding) })));
 }
 
 /** A flag for each finding that has an instant. */
@@ -155,11 +157,13 @@ function copyButton(text) {
 function findingsSection() {
   const all = places();
   const cards = element("div", { class: "cards" });
-  const more = element("button", { type: "button", hidden: true, onclick: () => fill(cards.childElementCount + 200) });
+  const more = element("button", { type: "button", hidden: true, onclick: () => fill(MOST_CARDS) });
+  const rest = element("p", { class: "note", hidden: true }, `The ${MOST_CARDS} most consequential of ${whole(model.report.findings.length)}; the report as JSON has all of them.`);
   const fill = (most) => {
     cards.append(...all.slice(cards.childElementCount, most).map(card));
     more.hidden = all.length <= cards.childElementCount;
     more.textContent = `show more of ${whole(model.report.findings.length)}`;
+    rest.hidden = !more.hidden || model.report.findings.length <= MOST_CARDS;
     change({ findings: cards.childElementCount });
   };
   fill(CARDS);
@@ -167,5 +171,5 @@ function findingsSection() {
     if (!keys.size || ["theme", "size", "findings"].some((key) => keys.has(key))) for (const draw of thumbnails) draw();
   });
   return element("section", { id: "findings" }, element("h2", {}, "Findings"),
-    all.length ? cards : element("p", {}, "No phenomenon was recognised. What would have shown stands under “What is periodic”."), more);
+    all.length ? cards : element("p", {}, "No phenomenon was recognised. What would have shown stands under “What is periodic”."), more, rest);
 }

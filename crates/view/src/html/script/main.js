@@ -46,9 +46,9 @@ async function start() {
   if (lost.length > 3) view.selected = lost.indexOf(Math.max(...lost.filter(finite)));
   if (view.selected < 0) view.selected = 0;
   const body = document.getElementById("body");
-  body.replaceChildren(warningsLine());
+  body.replaceChildren(warningsLine(), changesSection());
   if (model.series.length) {
-    body.append(changesSection(), ledgerSection(), truthSection(), seriesSection(), causesSection(), findingsSection(), spectrumSection(), foldSection());
+    body.append(ledgerSection(), truthSection(), seriesSection(), causesSection(), findingsSection(), spectrumSection(), foldSection());
   }
   body.append(warningsSection(), measuredSection());
   document.body.append(tip);

@@ -16,7 +16,8 @@ function warningsSection() {
 
 function measuredSection() {
   const { recording } = model.report;
-  const recordings = (model.changes ? [["A's recording", recording], ["B's recording", model.changes.recording]] : [["the recording", recording]]).filter(([, one]) => one);
+  const sides = model.changes ? [["A: ", recording], ["B: ", model.changes.recording]] : [["", recording]];
+  const recordings = sides.filter(([, one]) => one).map(([side, one]) => [side ? `${side[0]}'s recording` : "the recording", one]);
   const rows = model.measured.map(([name, words]) => [name, words]);
   const about = (series) => {
     const { report } = series;
@@ -26,7 +27,7 @@ function measuredSection() {
   };
   const held = model.series.filter((series) => !series.complete || !series.allMarks);
   return element("section", { id: "measured" }, element("h2", {}, "How it was measured"),
-    recording ? element("p", {}, [recording.started, recording.tool].filter(Boolean).join(", ")) : element("p", {}, "Imported: the file says nothing of the machine."),
+    sides.map(([side, one]) => element("p", {}, side, one ? [one.started, one.tool].filter(Boolean).join(", ") : "imported: the file says nothing of the machine.")),
     rows.length ? table(null, ["", ""], rows, 9) : null,
     table("Series", ["series", "quanta", "segments", "time", "ticks per ns", "error, ppm", "drift, ppm", "FTQ's fraction", "a second band would have shown from"], model.series.map(about)),
     held.length ? element("p", { class: "note" }, `What this page holds: ${held.map((series) => `of ${series.label} ${series.length ? `${whole(series.length)} of ${whole(series.report.quanta)} quanta` : "no quanta themselves"} and ${series.allMarks ? "all gaps" : `the longest ${whole(series.marks.length)} gaps`}`).join("; ")}. The rest is drawn from counts, minima and maxima over time. Bands, signals, findings and the ledger are of all quanta.`) : null,
