@@ -53,7 +53,7 @@ fn write_file(path: &Path, render: impl FnOnce(&mut dyn Write) -> Result<()>) ->
         .write(true)
         .create_new(true)
         .open(&temporary);
-    let file = file.with_context(|| format!("{}: cannot create", temporary.display()))?;
+    let file = file.with_context(|| format!("{}: cannot create", path.display()))?;
     render_into(file, render)
         .and_then(|()| Ok(std::fs::rename(&temporary, &target)?))
         .inspect_err(|_| {
@@ -118,9 +118,23 @@ pub fn colour() -> bool {
 
 /// Prints an error as one line on standard error; exit status 2.
 pub fn fail(error: &anyhow::Error) -> ExitCode {
-    // `{:#}` joins the causes with colons.
-    note(format_args!("bandscope: {error:#}"));
+    note(format_args!("bandscope: {}", spelled(error)));
     ExitCode::from(2)
+}
+
+/// An error and its causes, joined with colons; a cause that the words before it end with is not said again.
+fn spelled(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.ends_with(&cause) {
+            continue;
+        }
+        if !text.is_empty() {
+            text += ": ";
+        }
+        text += &cause;
+    }
+    text
 }
 
 fn closed_pipe(error: &anyhow::Error) -> bool {
@@ -143,4 +157,18 @@ pub fn terminal_options(to_terminal: bool) -> Options {
         options.width = columns.into();
     }
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_was_said_is_not_said_again() {
+        let cause = || io::Error::from(io::ErrorKind::NotFound);
+        let twice = anyhow::Error::from(cause()).context(format!("x: cannot read: {}", cause()));
+        assert_eq!(spelled(&twice), format!("x: cannot read: {}", cause()));
+        let once = anyhow::Error::from(cause()).context("x: cannot read");
+        assert_eq!(spelled(&once), format!("x: cannot read: {}", cause()));
+    }
 }

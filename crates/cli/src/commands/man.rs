@@ -1,7 +1,7 @@
 //! `bandscope man`: manual pages from the definition of the command line.
 
 use crate::output;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args, CommandFactory};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,12 +22,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let command = super::Arguments::command();
     match &arguments.output {
-        Some(directory) => clap_mangen::generate_to(command, directory).map_err(|error| {
-            anyhow::anyhow!(
-                "{}: cannot write manual pages: {error}",
-                directory.display()
-            )
-        })?,
+        Some(directory) => std::fs::create_dir_all(directory)
+            .and_then(|()| clap_mangen::generate_to(command, directory))
+            .with_context(|| format!("{}: cannot write manual pages", directory.display()))?,
         None => {
             let page = clap_mangen::Man::new(command);
             output::write(None, |out| Ok(page.render(out)?))?;
