@@ -8,6 +8,8 @@ use bandscope_view::live::{Facts, Look, Picture, State, Wish, draw, lines};
 use ratatui_crossterm::crossterm::event::{
     self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers,
 };
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -133,13 +135,18 @@ impl Viewer<'_> {
         let mut screen = Screen::take().context(
             "cannot use this terminal for a picture (pipe the output to get a line a second)",
         )?;
+        // The device itself: standard input may be something else.
+        let terminal = File::open("/dev/tty").ok();
         let mut state = State::default();
         let mut shown = Arc::new(Snapshot::default());
         let mut news = Instant::now();
         let mut next = Instant::now();
         while screen.is_taken() && !self.is_over() {
             let now = Instant::now();
-            if event::poll(next.saturating_duration_since(now))? {
+            if is_gone(terminal.as_ref(), next.saturating_duration_since(now)) {
+                return self.outlive();
+            }
+            while event::poll(Duration::ZERO)? {
                 match self.told(&event::read()?, &mut state, shown.cpus.len()) {
                     Told::End => return Ok(()),
                     Told::News => next = next.min(now + SOON),
@@ -165,6 +172,14 @@ impl Viewer<'_> {
             };
             screen.0.draw(|frame| draw(&picture, frame.buffer_mut()))?;
             next = Instant::now() + FRAME;
+        }
+        Ok(())
+    }
+
+    /// Lets the run go on without its terminal, for one that was to outlive it; any other a signal ends now.
+    fn outlive(&self) -> Result<()> {
+        while !self.is_over() {
+            thread::sleep(NAP);
         }
         Ok(())
     }
@@ -195,6 +210,23 @@ impl Viewer<'_> {
         state.wish(wish, cpus);
         Told::News
     }
+}
+
+/// Waits for keys, no longer than `time`; whether the terminal has gone away meanwhile. Crossterm must not be asked then: it reads the end of the
+/// input over and over.
+fn is_gone(terminal: Option<&File>, time: Duration) -> bool {
+    let Some(terminal) = terminal else {
+        thread::sleep(time.min(NAP));
+        return false;
+    };
+    let time = Timespec {
+        tv_sec: time.as_secs() as i64,
+        tv_nsec: time.subsec_nanos().into(),
+    };
+    let mut fds = [PollFd::new(terminal, PollFlags::IN)];
+    // An interrupted wait is over.
+    let _ = poll(&mut fds, Some(&time));
+    fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
 }
 
 /// Ends the run when nobody looks on any more, be it that drawing panicked.
