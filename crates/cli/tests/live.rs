@@ -234,6 +234,40 @@ fn signals_give_the_terminal_back_and_keep_the_recording() {
 }
 
 #[test]
+fn a_terminal_that_goes_away_ends_the_run_unless_it_was_to_be_outlived() {
+    for (outlives, duration) in [(false, "1000s"), (true, "8s")] {
+        let directory = tempfile::tempdir().unwrap();
+        let binary = env!("CARGO_BIN_EXE_bandscope");
+        let ignore = if outlives { "trap \"\" HUP; " } else { "" };
+        let command = format!(
+            "sh -c 'echo $$ >pid; {ignore}exec \"{binary}\" live --machine {TICK} --duration {duration} --output it.bandscope'"
+        );
+        let Some(terminal) = Terminal::new(directory.path(), (80, 24), &command) else {
+            return;
+        };
+        terminal.wait_for("Where the time went");
+        let pid = std::fs::read_to_string(directory.path().join("pid")).unwrap();
+        assert!(
+            terminal
+                .tmux()
+                .arg("kill-server")
+                .status()
+                .unwrap()
+                .success()
+        );
+        let since = std::time::Instant::now();
+        let process = Path::new("/proc").join(pid.trim());
+        while process.exists() {
+            assert!(since.elapsed().as_secs() < 100, "it goes on for ever");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let report = report(directory.path(), &["it.bandscope"]);
+        let state = if outlives { "complete" } else { "interrupted" };
+        assert_eq!(report["recording"]["state"], state);
+    }
+}
+
+#[test]
 fn a_storm_of_sizes_and_signals_does_no_harm() {
     let directory = tempfile::tempdir().unwrap();
     let arguments = format!("--machine {TICK}");
