@@ -1,0 +1,155 @@
+"""Holds a report against what is true of its recording, by the rules of docs/truth.md."""
+
+import dataclasses
+
+PACE = {"bistable-pace", "alternating-bands", "sub-loop-mixture", "frequency-steps", "moving-edges", "edge-pairs", "smt-neighbour",
+        "interrupt-helps", "interrupted-loop", "core-coupling", "warm-up", "migration"}
+RANK = {"possible": 0, "likely": 1, "certain": 2}
+# Largest share of the wall time that may be booked to nobody where nobody but the guest can take any.
+MAX_UNNAMED = 2e-5
+# A finding may not say that a cause takes more than the ledger booked to it, by more than this.
+MAX_OVER_BOOKED = 1.05
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What became of one finding or one check. `outcome`: right, wrong, missed, undecidable."""
+
+    what: str
+    kind: str
+    outcome: str
+    certainty: str
+    note: str
+
+    @property
+    def failure(self):
+        """The name under which a failure is known, without figures; None if it is none."""
+        if self.outcome in ("wrong", "missed"):
+            return f"{self.outcome} {self.certainty} {self.what}".replace("  ", " ")
+        return "undecidable certain " + self.what if self.outcome == "undecidable" and self.certainty == "certain" else None
+
+
+def ledger(report, truth, cause=None, series=None):
+    """Nanoseconds booked on the measured CPU: to causes that begin with `cause`, or the wall time."""
+    total = 0
+    for index, one in enumerate(report["series"]):
+        if one["cpu"] == truth.cpu and (series is None or index in series):
+            lines = one["ledger"]
+            total += lines["wall_ns"] if cause is None else sum(ns for key, ns in lines["gaps_ns"].items() if key == cause)
+    return total
+
+
+def judge(report, truth):
+    """All verdicts on a report."""
+    mine = [finding for finding in report["findings"] if any(report["series"][index]["cpu"] == truth.cpu for index in finding["series"])]
+    verdicts = [one_finding(finding, report, truth) for finding in mine]
+    verdicts += missed(mine, report, truth)
+    verdicts += booked(report, truth)
+    return verdicts
+
+
+def one_finding(finding, report, truth):
+    evidence, kind = finding["evidence"], finding["kind"]
+    cause, hz = evidence.get("cause"), evidence.get("frequency_hz")
+    what, outcome, note = kind, "undecidable", finding["summary"]
+    if kind in ("periodic-interference", "alias") and hz:
+        outcome, why = periodic(finding, cause, hz, report, truth)
+        what = f"{kind} {cause or 'without a cause'}: {why}"
+    elif kind in PACE:
+        outcome = "wrong" if truth.constant_pace else "undecidable"
+    elif kind == "stolen-time":
+        outcome = "wrong" if truth.alone else "undecidable"
+    elif kind == "quantisation":
+        # Two neighbouring counts at one pace: true wherever the counts that it names are neighbours.
+        low, high = evidence["counts"]
+        outcome = "right" if high - low == 1 else "wrong"
+    elif cause:
+        outcome = away(cause, truth)
+        what = f"{kind} {cause}"
+    return Verdict(what, kind, outcome, finding["certainty"], note)
+
+
+def periodic(finding, cause, hz, report, truth):
+    """Whether a period is one of the scene's, of the right culprit, and for no more than was booked to it."""
+    near = [train for train in truth.trains if abs(hz / train.hz - 1.0) <= truth.hz_tolerance]
+    if not near:
+        if cause in truth.aperiodic:
+            return "wrong", "has no period"
+        scene = cause is None or cause in ("tick", "host", "unnamed") or any(cause in train.causes for train in truth.trains)
+        if scene and (truth.alone or cause in ("tick",)):
+            return "wrong", "frequency"
+        if scene and cause is not None and cause not in ("host", "unnamed"):
+            return "wrong", "frequency"
+        # The kernel's own workers have periods that nobody here set.
+        return "undecidable", "not of the scene"
+    if not any(cause in train.causes for train in near):
+        return "wrong", "culprit"
+    if cause is not None:
+        series = finding["series"]
+        said = hz * finding["evidence"]["ns_per_event"] * ledger(report, truth, series=series) / 1e9
+        if said > MAX_OVER_BOOKED * ledger(report, truth, cause, series):
+            return "wrong", "cost"
+    return "right", "frequency and culprit"
+
+
+def away(cause, truth):
+    """Whether a cause that is said to take time can be one of this recording."""
+    if cause.startswith("task:swapper"):
+        return "wrong"
+    if cause.startswith(("throttled:", "stopped", "frozen")):
+        return "right" if truth.throttled and truth.throttled[0] == cause else "wrong"
+    if cause in ("host", "unnamed"):
+        return "wrong" if truth.alone else "undecidable"
+    # A kernel event has named it: it was there.
+    return "right" if truth.events else "undecidable"
+
+
+def missed(findings, report, truth):
+    """What the recording shows and no finding says at `likely` or better."""
+    def said(test, name):
+        best = max((finding["certainty"] for finding in findings if test(finding["evidence"], finding)), key=RANK.get, default=None)
+        if best is None or RANK[best] < RANK["likely"]:
+            return [Verdict(name, "recall", "missed", best or "", f"{name}: {best or 'not said'}")]
+        return [Verdict(name, "recall", "right", best, "")]
+
+    verdicts = []
+    for train in truth.trains:
+        if train.expected:
+            cause = max(filter(None, train.causes), key=lambda cause: (cause.startswith("task:"), cause))
+            verdicts += said(lambda evidence, finding: finding["kind"] == "periodic-interference" and train_is(train, evidence, truth),
+                             f"period of {cause} ({train.hz:.6g} Hz)")
+    for cause in truth.named if truth.events else []:
+        verdicts += said(lambda evidence, finding: evidence.get("cause") == cause, f"cause {cause}")
+    if truth.throttled:
+        verdicts += said(lambda evidence, finding: evidence.get("cause") == truth.throttled[0], f"cause {truth.throttled[0]}")
+    return verdicts
+
+
+def train_is(train, evidence, truth):
+    """Whether it is this train: by its frequency, and where kernel events can name it, by its culprit."""
+    named = evidence.get("cause") in train.causes - {None, "unnamed", "preempted"}
+    return abs(evidence["frequency_hz"] / train.hz - 1.0) <= truth.hz_tolerance and (named or not truth.events)
+
+
+def booked(report, truth):
+    """The ledger against the logs."""
+    wall = ledger(report, truth)
+    verdicts = []
+
+    def check(what, good, note):
+        verdicts.append(Verdict(what, "ledger", "right" if good else "wrong", "", note))
+
+    closes = all(one["ledger"]["wall_ns"] == one["ledger"]["work_ns"] + sum(one["ledger"]["pace_ns"].values()) + sum(one["ledger"]["gaps_ns"].values())
+                 + one["ledger"]["measurement_ns"] + one["ledger"]["unexplained_ns"] for one in report["series"])
+    check("ledger closes", closes, "wall time = work + every loss")
+    if truth.alone and truth.events:
+        nobody = ledger(report, truth, "host") + ledger(report, truth, "unnamed")
+        check("ledger host and unnamed", nobody <= MAX_UNNAMED * wall, f"{nobody / wall:.6%} of the wall time, at most {MAX_UNNAMED:.3%}")
+    for one in truth.booked if truth.events else []:
+        ns = ledger(report, truth, one.cause)
+        check(f"ledger {one.cause}", one.low <= ns <= one.high, f"{ns / 1e6:.3f} ms, true {one.low / 1e6:.3f} to {one.high / 1e6:.3f} ms")
+    if truth.throttled and truth.throttled[1]:
+        cause, share = truth.throttled
+        ns = ledger(report, truth, cause)
+        check(f"ledger {cause}", abs(ns / wall - share) <= 0.03 * max(share, 0.4), f"{ns / wall:.2%} of the wall time, true {share:.2%}")
+    return verdicts

@@ -1,0 +1,155 @@
+"""The scenes: what disturbs, how bandscope is started, and what is true of it.
+
+A scene is data. `script()` is what the guest runs; `judge.py` takes the rest as the truth.
+"""
+
+import dataclasses
+
+from kernels import ARM, OLD, RT, STANDARD
+
+# Long enough for 400 periods of the slowest task, short enough that all scenes fit into the time of a check.
+SECONDS = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Disturber:
+    """One run of machines/guest/disturb.c; times in microseconds."""
+
+    name: str
+    mode: str = "spin"
+    period: int = 0
+    length: int = 0
+    count: int = 1
+    fifo: int = 1
+    threads: int = 1
+    cpu: int = 0
+    target: int = 0
+    seconds: int = 60
+
+    @property
+    def hz(self):
+        """Frequency of its train; None where it has no period."""
+        return self.threads * 1e6 / self.period if self.period else None
+
+    def command(self, log):
+        keys = [f"{key}={value}" for key in ("name", "period", "length", "count", "fifo", "threads", "cpu", "target", "seconds")
+                if (value := getattr(self, key)) != "" and not (key == "period" and not value)]
+        return f"disturb {self.mode} {' '.join(keys)} log={log}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Scene:
+    """A machine, what happens on it, and how it is measured."""
+
+    name: str
+    disturbers: tuple = ()
+    root: bool = True
+    cpus: int = 1
+    # The measured CPU; the other one is recorded, too, so that both add up.
+    measured: int = 0
+    boot_line: str = ""
+    # Share of the CPU that a quota of a control group leaves, and the real-time priority of the measured thread.
+    quota: float | None = None
+    priority: int | None = None
+    # Signals to the program while it measures: seconds after it begins to stop, and to continue.
+    stopped: tuple = ()
+    modules: tuple = ()
+    rtla: str = ""
+    seconds: int = SECONDS
+
+    def script(self):
+        lines = []
+        for disturber in self.disturbers:
+            lines.append(f"{disturber.command(f'/tmp/out/{disturber.name}.tsv')} &")
+        if self.disturbers:
+            lines.append("sleep 2")
+        cpus = ",".join(map(str, range(self.cpus)))
+        record = f"bandscope record --cpus {cpus} --duration {self.seconds}s --output /tmp/out/it.bandscope"
+        if self.rtla:
+            # The kernel's own tool in place of bandscope, beside the same disturbance.
+            record = f"rtla {self.rtla} >/tmp/out/rtla.txt"
+        if self.priority:
+            record = f"chrt -f {self.priority} {record}"
+        if not self.root:
+            record = f"su -s /bin/sh nobody -c '{record}'"
+        if self.quota:
+            lines += ["mkdir /sys/fs/cgroup/quota", f"echo {round(self.quota * 100000)} 100000 >/sys/fs/cgroup/quota/cpu.max"]
+            record = f"sh -c 'echo 0 >/sys/fs/cgroup/quota/cgroup.procs; exec {record}'" if self.root else \
+                f"sh -c 'echo 0 >/sys/fs/cgroup/quota/cgroup.procs; exec su -s /bin/sh nobody -c \"{record[len('su -s /bin/sh nobody -c ') + 1:-1]}\"'"
+        lines.append(f"cd /tmp/out; {record} &")
+        lines.append("measuring=$!")
+        if self.stopped:
+            stop, go_on = self.stopped
+            lines += [f"sleep {stop}; killall -STOP bandscope; sleep {go_on}; killall -CONT bandscope"]
+        lines += ["wait $measuring; echo status $?", "killall disturb 2>/dev/null; wait"]
+        if self.quota:
+            lines.append("cat /sys/fs/cgroup/quota/cpu.stat >/tmp/out/cpu.stat")
+        lines.append("cat /proc/stat >/tmp/out/stat; cat /proc/interrupts >/tmp/out/interrupts")
+        return "\n".join(lines) + "\n"
+
+
+def spin(period, length, name=None, **more):
+    return Disturber(name or f"spin-{period}us", period=period, length=length, **more)
+
+
+TASKS = tuple((f"task-{period // 1000}ms", (spin(period, length),))
+              for period, length in ((2000, 50), (3000, 60), (5000, 50), (7000, 300), (10000, 60), (20000, 300)))
+CROWDS = (
+    ("tasks-250-333", (spin(4000, 20), spin(3000, 50))),
+    ("tasks-200-250", (spin(5000, 50), spin(4000, 60))),
+    ("tasks-100-125-500", (spin(10000, 300), spin(8000, 60), spin(2000, 50))),
+)
+TIMER = ("timer-1khz", (Disturber("sleeper", "timer", period=1000, fifo=0),))
+SLICES = ("slices", (Disturber("hog", "hog", fifo=0),))
+NET = ("loopback", (Disturber("loopback", "net", period=3000, count=8),))
+
+ONE_CPU = (
+    Scene("nothing"),
+    *(Scene(name, disturbers) for name, disturbers in (*TASKS, *CROWDS, TIMER, SLICES)),
+    Scene("quota-60", quota=0.6),
+    Scene("quota-20", quota=0.2),
+    Scene("task-at-its-limit", (Disturber("greedy", "hog", fifo=1, seconds=5),)),
+    Scene("realtime-self", (Disturber("waiting", "hog", fifo=0),), priority=10),
+    Scene("stopped", stopped=(5, 1)),
+    Scene("threads-50", (Disturber("crowd", "spin", period=50000, length=20, threads=50),)),
+    Scene(*NET),
+    Scene("block", (Disturber("reader", "block", period=3000, count=4),), modules=("configfs", "null_blk")),
+)
+WITHOUT_ROOT = tuple(dataclasses.replace(scene, name=f"{scene.name}-unprivileged", root=False)
+                     for scene in ONE_CPU if scene.priority is None)
+
+
+def six(cpus=1, boot_line="", suffix=""):
+    """Six scenes for the other kernels and machines."""
+    measured = cpus - 1
+    place = [dataclasses.replace(disturber, cpu=measured) for _, disturbers in (TASKS[2], CROWDS[1], TIMER, SLICES, NET) for disturber in disturbers]
+    task, first, second, timer, hog, _ = place
+    scenes = [Scene("nothing"), Scene("task-5ms", (task,)), Scene("tasks-200-250", (first, second)), Scene("timer-1khz", (timer,)),
+              Scene("slices", (hog,)), Scene("quota-60", quota=0.6)]
+    if cpus == 2:
+        # A storm of interrupts comes from another CPU.
+        scenes[-1] = Scene("ipi", (Disturber("ringer", "ipi", period=2000, count=5, cpu=0, target=1),))
+    return tuple(dataclasses.replace(scene, name=scene.name + suffix, cpus=cpus, measured=measured, boot_line=boot_line) for scene in scenes)
+
+
+ISOLATED = "isolcpus=1 nohz_full=1 rcu_nocbs=1 irqaffinity=0"
+ALL = (
+    *((RT, scene) for scene in (*ONE_CPU, *WITHOUT_ROOT)),
+    *((STANDARD, scene) for scene in six()),
+    *((OLD, scene) for scene in (*six(), Scene("realtime-self", (Disturber("waiting", "hog", fifo=0),), priority=10))),
+    *((STANDARD, scene) for scene in six(2, suffix="-two-cpus")),
+    *((STANDARD, scene) for scene in six(2, ISOLATED, "-isolated")),
+    *((ARM, scene) for scene in six()),
+)
+# What every landing must pass: quiet; a task and a timer; a quota.
+SLICE = (
+    (RT, Scene("nothing")),
+    (RT, Scene("task-and-timer", (*TASKS[2][1], *TIMER[1]))),
+    (RT, Scene("quota-60", quota=0.6)),
+)
+BESIDE_RTLA = tuple(
+    dataclasses.replace(scene, name=f"{scene.name}-rtla-{tool}", rtla=command, cpus=2, disturbers=tuple(
+        dataclasses.replace(disturber, cpu=1) for disturber in scene.disturbers))
+    for scene in (Scene("nothing"), Scene(*TASKS[2]), Scene(*CROWDS[1]), Scene(*TIMER))
+    for tool, command in (("osnoise", f"osnoise top -c 1 -d {SECONDS}s -q"), ("timerlat", f"timerlat top -c 1 -d {SECONDS}s -q"))
+)

@@ -1,0 +1,62 @@
+"""Prints what was judged, as Markdown."""
+
+import collections
+import re
+
+
+def rate(part, whole):
+    """`3 of 40`; none of many is below three in so many (the rule of three: a 95 % bound)."""
+    if not whole:
+        return "-"
+    return f"{part} of {whole}" if part else f"0 of {whole} (< 3/{whole})"
+
+
+def by_kind(verdicts):
+    """One row a kind of finding: how often each certainty was said, and wrongly."""
+    print("| kind | certain: wrong | likely: wrong | possible: wrong | undecidable |\n|---|---|---|---|---|")
+    kinds = collections.defaultdict(list)
+    for verdict in verdicts:
+        if verdict.kind not in ("recall", "ledger"):
+            kinds[verdict.kind].append(verdict)
+    for kind, said in [*sorted(kinds.items()), ("all", [verdict for said in kinds.values() for verdict in said])]:
+        cells = []
+        for certainty in ("certain", "likely", "possible"):
+            decided = [verdict for verdict in said if verdict.certainty == certainty and verdict.outcome != "undecidable"]
+            cells.append(rate(sum(verdict.outcome == "wrong" for verdict in decided), len(decided)))
+        undecidable = [verdict for verdict in said if verdict.outcome == "undecidable"]
+        certain = sum(verdict.certainty == "certain" for verdict in undecidable)
+        cells.append(f"{len(undecidable)}, of these {certain} `certain`" if undecidable else "0")
+        print(f"| `{kind}` | {' | '.join(cells)} |" if kind != "all" else f"| all | {' | '.join(cells)} |")
+
+
+def recall(verdicts):
+    asked = [verdict for verdict in verdicts if verdict.kind == "recall"]
+    found = [verdict for verdict in asked if verdict.outcome == "right"]
+    certain = sum(verdict.certainty == "certain" for verdict in found)
+    books = [verdict for verdict in verdicts if verdict.kind == "ledger"]
+    print(f"\nCauses that a scene has, said at `likely` or better: {rate(len(found), len(asked))}; `certain`: {rate(certain, len(asked))}.")
+    print(f"Checks of the ledger that failed: {rate(sum(verdict.outcome == 'wrong' for verdict in books), len(books))}.\n")
+
+
+def deterministic(results):
+    """One row a scene, then one a kind."""
+    print("\n| kernel | scene | findings | wrong: certain, likely, possible | causes missed | ledger checks failed |\n|---|---|---|---|---|---|")
+    for kernel, scene, version, _, verdicts in results:
+        said = [verdict for verdict in verdicts if verdict.kind not in ("recall", "ledger")]
+        wrong = ", ".join(str(sum(verdict.outcome == "wrong" and verdict.certainty == certainty for verdict in said))
+                          for certainty in ("certain", "likely", "possible"))
+        missed = [verdict.what for verdict in verdicts if verdict.outcome == "missed"]
+        books = [verdict.what.removeprefix("ledger ") for verdict in verdicts if verdict.kind == "ledger" and verdict.outcome == "wrong"]
+        print(f"| {version} | {scene.name} | {len(said)} | {wrong} | {', '.join(missed) or '-'} | {', '.join(books) or '-'} |")
+    verdicts = [verdict for *_, some in results for verdict in some]
+    print()
+    by_kind(verdicts)
+    recall(verdicts)
+
+
+def beside_rtla(results):
+    """What rtla printed, as it printed it."""
+    for kernel, scene, version, text, _ in results:
+        print(f"\n### {scene.name}, {version}: `rtla {scene.rtla}`\n\n```")
+        print("\n".join(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", line).rstrip() for line in text.splitlines()))
+        print("```")

@@ -1,0 +1,145 @@
+"""What is true of a recording, by sources that are not bandscope: what disturbed it, its logs, the kernel's own accounts.
+
+docs/truth.md says what counts as right, wrong and undecidable; `judge.py` applies it.
+"""
+
+import csv
+import dataclasses
+import json
+import subprocess
+
+@dataclasses.dataclass(frozen=True)
+class Train:
+    """Something that comes with a period. `causes`: the keys of the ledger that may have it."""
+
+    hz: float
+    causes: frozenset
+    # Whether a report has to find it: what is shorter than the gap threshold, or rarer than can be folded, may be said and need not.
+    expected: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Booked:
+    """What the ledger has to book to the causes that begin with `cause`: between `low` and `high` nanoseconds."""
+
+    cause: str
+    low: float
+    high: float
+
+
+@dataclasses.dataclass
+class Truth:
+    """All that is known of one recording."""
+
+    cpu: int
+    # Whether nothing but the guest's own instructions takes time (one CPU in instruction time).
+    alone: bool
+    # Whether the pace is one constant, so that every finding about pace is wrong.
+    constant_pace: bool
+    # Relative error beyond which a stated frequency is another one.
+    hz_tolerance: float
+    trains: list = dataclasses.field(default_factory=list)
+    booked: list = dataclasses.field(default_factory=list)
+    # Causes that must be named at `likely` or better, without a period.
+    named: list = dataclasses.field(default_factory=list)
+    # Causes that run without a period: a frequency that is said of one is wrong.
+    aperiodic: frozenset = frozenset()
+    # Cause by which the measured thread was kept from running though nobody else wanted the CPU, and for which share of the time.
+    throttled: tuple | None = None
+    events: bool = True
+
+
+def quanta(binary, recording, cpu):
+    """Spans of time in nanoseconds since the origin that were measured on `cpu`, one a segment."""
+    text = subprocess.run([binary, "export", recording, "--format", "csv", "--cpu", str(cpu)], check=True, text=True, stdout=subprocess.PIPE).stdout
+    segments = {}
+    for row in csv.DictReader(text.splitlines()):
+        start, end = int(row["start_ns"]), int(row["end_ns"])
+        first, last = segments.get(row["segment"], (start, end))
+        segments[row["segment"]] = (min(first, start), max(last, end))
+    return sorted(segments.values())
+
+
+@dataclasses.dataclass
+class Account:
+    """What a log of disturb.c says of the time that was measured."""
+
+    rows: int = 0
+    # From the first to the last clock read of each row, and what the kernel booked to the threads from row to row, in nanoseconds.
+    span_ns: float = 0.0
+    cpu_ns: float = 0.0
+    hz: float | None = None
+
+
+def account(log, recording, spans):
+    """Holds a log against the measured spans, by raw ticks of the clock that both read."""
+    clock = json.loads((recording / "recording.json").read_text())["clock"]
+    threads = {}
+    with open(log) as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            threads.setdefault(row["thread"], []).append({key: int(value) for key, value in row.items()})
+    result = Account()
+    first = last = None
+    starts = 0
+    for rows in threads.values():
+        before = 0
+        for row in rows:
+            start, end = ((row[key] - clock["origin_ticks"]) / clock["ticks_per_ns"] for key in ("tick_from", "tick_to"))
+            shared = sum(max(0.0, min(end, to) - max(start, begin)) for begin, to in spans)
+            if shared > 0:
+                share = shared / max(end - start, 1.0)
+                result.rows += 1
+                result.span_ns += shared
+                result.cpu_ns += (row["cpu_ns"] - before) * min(share, 1.0)
+                first, last, starts = min(first or row["ns_from"], row["ns_from"]), max(last or 0, row["ns_from"]), starts + 1
+            before = row["cpu_ns"]
+    if starts > 2 * len(threads) and last > first:
+        # Starts follow a fixed grid; those that were skipped are in the time, not in the number.
+        result.hz = (starts - len(threads)) / (last - first) * 1e9
+    return result
+
+
+def of_scene(scene, kernel, folder, binary):
+    """The truth of a scene of `scenes.py`, from its data and its logs."""
+    recording = folder / "it.bandscope"
+    spans = quanta(binary, recording, scene.measured)
+    manifest = json.loads((recording / "recording.json").read_text())
+    truth = Truth(cpu=scene.measured, alone=scene.cpus == 1, constant_pace=True, hz_tolerance=1e-5,
+                  events=manifest["events"]["state"] == "on")
+    isolated = "nohz_full" in scene.boot_line
+    # All of Debian's kernels of `kernels.py` have CONFIG_HZ=250.
+    truth.trains.append(Train(250.0, frozenset({"tick", None}), expected=not isolated))
+    aperiodic = set()
+    for disturber in scene.disturbers:
+        task = f"task:{disturber.name}"
+        log = account(folder / f"{disturber.name}.tsv", recording, spans)
+        own = {task, f"timer:{disturber.name}", None, "unnamed", "preempted"}
+        if disturber.mode == "hog":
+            aperiodic.add(task)
+            truth.named.append(task)
+        elif disturber.mode == "ipi":
+            truth.trains.append(Train(disturber.hz, frozenset({"irq:call_function_single", None}), expected=False))
+            truth.named.append("irq:call_function_single")
+            continue
+        elif disturber.threads > 1:
+            truth.named.append(task)
+            truth.trains.append(Train(disturber.hz, frozenset(own), expected=False))
+        else:
+            softirqs = {"net": "softirq:NET_RX", "block": "softirq:BLOCK"}
+            if disturber.mode in softirqs:
+                own.add(softirqs[disturber.mode])
+            truth.trains.append(Train(disturber.hz, frozenset(own)))
+        if log.cpu_ns and disturber.mode in ("spin", "hog"):
+            # The kernel books a thread from its wake-up on, early in the timer's interrupt; the events begin at the switch. So what is
+            # booked lies between the logged spans and the CPU time.
+            low = log.span_ns if disturber.mode == "spin" else log.cpu_ns
+            truth.booked.append(Booked(task, 0.97 * low, 1.03 * log.cpu_ns))
+    truth.aperiodic = frozenset(aperiodic)
+    if scene.quota:
+        truth.throttled = ("throttled:quota", 1.0 - scene.quota)
+    if scene.stopped:
+        truth.throttled = ("stopped", None)
+    if scene.priority and kernel.name.startswith("6.1"[:3]) and not kernel.name.startswith("6.12"):
+        # Before 6.12 the real-time limit (950 ms of each second) idles the CPU; from 6.12 on the fair server gives the rest to ordinary tasks.
+        truth.throttled = ("throttled:realtime", 0.05)
+    return truth
