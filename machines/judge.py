@@ -71,6 +71,8 @@ def one_finding(finding, report, truth):
 
 def periodic(finding, cause, hz, report, truth):
     """Whether a period is one of the scene's, of the right culprit, and for no more than was booked to it."""
+    if cause == "host" and not truth.alone:
+        return "undecidable", "of the host"
     near = [train for train in truth.trains if abs(hz / train.hz - 1.0) <= truth.hz_tolerance]
     if not near:
         if cause in truth.aperiodic:
@@ -148,6 +150,15 @@ def booked(report, truth):
     for one in truth.booked if truth.events else []:
         ns = ledger(report, truth, one.cause)
         check(f"ledger {one.cause}", one.low <= ns <= one.high, f"{ns / 1e6:.3f} ms, true {one.low / 1e6:.3f} to {one.high / 1e6:.3f} ms")
+    if truth.load and truth.events:
+        names, low, high = truth.load
+        ns = sum(ledger(report, truth, name) for name in names)
+        check("ledger of the program", low <= ns <= high, f"{ns / 1e6:.3f} ms, true {low / 1e6:.3f} to {high / 1e6:.3f} ms")
+    if truth.waited_ns is not None and truth.events:
+        others = sum(ns for one in report["series"] if one["cpu"] == truth.cpu for key, ns in one["ledger"]["gaps_ns"].items()
+                     if key.startswith(("task:", "throttled:", "preempted")))
+        check("ledger of all tasks", abs(others - truth.waited_ns) <= 0.03 * truth.waited_ns + 0.001 * wall,
+              f"{others / 1e6:.3f} ms, its time on the run queue {truth.waited_ns / 1e6:.3f} ms")
     if truth.throttled and truth.throttled[1]:
         cause, share = truth.throttled
         ns = ledger(report, truth, cause)

@@ -60,3 +60,23 @@ def beside_rtla(results):
         print(f"\n### {scene.name}, {version}: `rtla {scene.rtla}`\n\n```")
         print("\n".join(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", line).rstrip() for line in text.splitlines()))
         print("```")
+
+
+def real(results):
+    """One row a program and user, then one a kind."""
+    print("\n| program | as | recordings | findings | wrong: certain, likely, possible | undecidable | causes missed | ledger checks failed |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, who in sorted({(name, who) for who, name, _ in results}):
+        mine = [verdicts for one, other, verdicts in results if (other, one) == (name, who)]
+        verdicts = [verdict for some in mine for verdict in some]
+        said = [verdict for verdict in verdicts if verdict.kind not in ("recall", "ledger")]
+        wrong = ", ".join(str(sum(verdict.outcome == "wrong" and verdict.certainty == certainty for verdict in said))
+                          for certainty in ("certain", "likely", "possible"))
+        asked = [verdict for verdict in verdicts if verdict.kind == "recall"]
+        books = [verdict for verdict in verdicts if verdict.kind == "ledger"]
+        print(f"| {name} | {who} | {len(mine)} | {len(said)} | {wrong} | {sum(verdict.outcome == 'undecidable' for verdict in said)} | "
+              f"{rate(sum(verdict.outcome == 'missed' for verdict in asked), len(asked))} | {rate(sum(verdict.outcome == 'wrong' for verdict in books), len(books))} |")
+    verdicts = [verdict for *_, some in results for verdict in some]
+    print()
+    by_kind(verdicts)
+    recall(verdicts)

@@ -47,6 +47,11 @@ class Truth:
     # Cause by which the measured thread was kept from running though nobody else wanted the CPU, and for which share of the time.
     throttled: tuple | None = None
     events: bool = True
+    # The tasks of a program, and the least and the most nanoseconds that they had together.
+    load: tuple | None = None
+    # What the measured thread spent runnable and not running, by its own schedstat, and what /proc/stat calls steal; nanoseconds.
+    waited_ns: float | None = None
+    steal_ns: float | None = None
 
 
 def quanta(binary, recording, cpu):
