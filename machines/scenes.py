@@ -148,8 +148,7 @@ SLICE = (
     (RT, Scene("quota-60", quota=0.6)),
 )
 BESIDE_RTLA = tuple(
-    dataclasses.replace(scene, name=f"{scene.name}-rtla-{tool}", rtla=command, cpus=2, disturbers=tuple(
-        dataclasses.replace(disturber, cpu=1) for disturber in scene.disturbers))
+    (RT, dataclasses.replace(scene, name=f"{scene.name}-rtla-{tool}", rtla=command))
     for scene in (Scene("nothing"), Scene(*TASKS[2]), Scene(*CROWDS[1]), Scene(*TIMER))
-    for tool, command in (("osnoise", f"osnoise top -c 1 -d {SECONDS}s -q"), ("timerlat", f"timerlat top -c 1 -d {SECONDS}s -q"))
+    for tool, command in (("osnoise", f"osnoise top -c 0 -d {SECONDS}s -q"), ("timerlat", f"timerlat top -c 0 -d {SECONDS}s -q"))
 )
