@@ -54,12 +54,42 @@ def deterministic(results):
     recall(verdicts)
 
 
-def beside_rtla(results):
-    """What rtla printed, as it printed it."""
-    for kernel, scene, version, text, _ in results:
-        print(f"\n### {scene.name}, {version}: `rtla {scene.rtla}`\n\n```")
-        print("\n".join(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", line).rstrip() for line in text.splitlines()))
-        print("```")
+def numbers(text):
+    """The numbers of the line of CPU 0 that rtla prints last; none if it printed no such line."""
+    lines = [line for line in text.splitlines() if re.match(r"\s*0 #\d+", line)]
+    return [float(word) for word in re.findall(r"[\d.]+", lines[-1])] if lines else []
+
+
+def beside_rtla(results, seconds, report_of):
+    """What each tool says of the same scene. `report_of` gives bandscope's own report of a scene by its name, or None."""
+    print("\n| scene | `rtla osnoise` | `rtla timerlat` | bandscope |\n|---|---|---|---|")
+    cells = {}
+    for _, scene, version, text, _ in results:
+        name, tool = scene.name.split("-rtla-")
+        said = numbers(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text))
+        if tool == "osnoise" and len(said) >= 12:
+            # CPU, number, period, runtime, noise, available, longest noise, longest single, hardware, NMI, IRQ, softirq, thread.
+            _, _, runtime, noise, _, longest, single, hardware, nmi, irq, softirq, thread = said[:12]
+            cells.setdefault(name, {})[tool] = (f"{noise / runtime:.2%} noise, at most {longest:.0f} µs in a period and {single:.0f} µs at once; "
+                                                f"a second: {irq / seconds:.0f} IRQ, {softirq / seconds:.0f} softirq, {thread / seconds:.0f} thread, "
+                                                f"{nmi / seconds:.0f} NMI, {hardware / seconds:.0f} hardware")
+        elif tool == "timerlat" and len(said) >= 10:
+            cells.setdefault(name, {})[tool] = f"timer to IRQ {said[4]:.0f} µs, at most {said[5]:.0f}; to thread {said[8]:.0f} µs, at most {said[9]:.0f}"
+        else:
+            cells.setdefault(name, {})[tool] = "nothing that could be read"
+    for name, said in cells.items():
+        print(f"| {name} | {said.get('osnoise', '-')} | {said.get('timerlat', '-')} | {by_cause(report_of(name))} |")
+
+
+def by_cause(report):
+    """bandscope's account of a scene: the five largest causes, as shares of the wall time."""
+    if report is None:
+        return "not recorded: `machines/run all` first"
+    wall, causes = 0, collections.Counter()
+    for one in report["series"]:
+        wall += one["ledger"]["wall_ns"]
+        causes.update(one["ledger"]["gaps_ns"])
+    return ", ".join(f"`{cause}` {ns / wall:.2%}" for cause, ns in causes.most_common(5) if ns)
 
 
 def real(results):
