@@ -162,7 +162,7 @@ def booked(report, truth):
                      if key.startswith(("task:", "throttled:", "preempted")))
         check("ledger of all tasks", abs(others - truth.waited_ns) <= 0.03 * truth.waited_ns + 0.001 * wall,
               f"{others / 1e6:.3f} ms, its time on the run queue {truth.waited_ns / 1e6:.3f} ms")
-    if truth.throttled and truth.throttled[1]:
+    if truth.throttled and truth.throttled[1] and truth.events:
         cause, share = truth.throttled
         ns = ledger(report, truth, cause)
         check(f"ledger {cause}", abs(ns / wall - share) <= 0.03 * max(share, 0.4), f"{ns / wall:.2%} of the wall time, true {share:.2%}")

@@ -25,6 +25,8 @@ class Disturber:
     cpu: int = 0
     target: int = 0
     seconds: int = 60
+    # Milliseconds until it begins.
+    delay: int = 0
 
     @property
     def hz(self):
@@ -32,7 +34,7 @@ class Disturber:
         return self.threads * 1e6 / self.period if self.period else None
 
     def command(self, log):
-        keys = [f"{key}={value}" for key in ("name", "period", "length", "count", "fifo", "threads", "cpu", "target", "seconds")
+        keys = [f"{key}={value}" for key in ("name", "period", "length", "count", "fifo", "threads", "cpu", "target", "seconds", "delay")
                 if (value := getattr(self, key)) != "" and not (key == "period" and not value)]
         return f"disturb {self.mode} {' '.join(keys)} log={log}"
 
@@ -108,7 +110,8 @@ ONE_CPU = (
     *(Scene(name, disturbers) for name, disturbers in (*TASKS, *CROWDS, TIMER, SLICES)),
     Scene("quota-60", quota=0.6),
     Scene("quota-20", quota=0.2),
-    Scene("task-at-its-limit", (Disturber("greedy", "hog", fifo=1, seconds=5),)),
+    # It begins while the measurement runs: what takes 95 % of a CPU would keep the program from getting ready.
+    Scene("task-at-its-limit", (Disturber("greedy", "hog", fifo=1, seconds=2, delay=5500),)),
     Scene("realtime-self", (Disturber("waiting", "hog", fifo=0),), priority=10),
     Scene("stopped", stopped=(5, 1)),
     Scene("threads-50", (Disturber("crowd", "spin", period=50000, length=20, threads=50),)),

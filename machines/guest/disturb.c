@@ -9,12 +9,12 @@
  *
  *   spin    every `period` us: computes for `length` us of CLOCK_MONOTONIC
  *   timer   sleeps on an absolute timer of `period` us, and does nothing else
- *   hog     computes all the time
+ *   hog     computes all the time, from `delay` ms on, for `seconds`
  *   net     every `period` us: sends and receives `count` packets over the loopback interface
  *   block   every `period` us: reads `count` blocks of `file` without the page cache
  *   ipi     every `period` us: reads `count` times a software event of CPU `target`, which interrupts that CPU each time
  *
- * Keys: period, length (us), count, cpu, fifo (real-time priority; 0: an ordinary task), threads, name, log, seconds, file, target.
+ * Keys: period, length (us), count, cpu, fifo (real-time priority; 0: an ordinary task), threads, name, log, seconds, delay, file, target.
  * Several threads start `period / threads` apart. It ends after `seconds`, or by SIGTERM, with its log complete.
  */
 #define _GNU_SOURCE
@@ -38,7 +38,7 @@
 enum { NS = 1000000000, MAX_THREADS = 64, MAX_ROWS = 100000, BLOCK = 4096 };
 
 static const char *mode = "spin", *name = "disturb", *log_path, *file = "/dev/nullb0";
-static long period_us = 5000, length_us = 50, count = 1, cpu = -1, fifo, threads = 1, seconds = 60, target;
+static long period_us = 5000, length_us = 50, count = 1, cpu = -1, fifo, threads = 1, seconds = 60, delay_ms, target;
 static volatile sig_atomic_t ended;
 
 struct row { int64_t tick_from, tick_to, ns_from, ns_to, cpu_ns; };
@@ -148,9 +148,11 @@ static void *run(void *argument)
 	}
 	if (!strcmp(mode, "hog")) {
 		struct row *row = &self->row[self->rows++];
+		struct timespec delay = { .tv_sec = delay_ms / 1000, .tv_nsec = delay_ms % 1000 * 1000000 };
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &delay, NULL);
 		*row = (struct row){ .tick_from = ticks(), .ns_from = ns_of(CLOCK_MONOTONIC) };
-		while (!ended)
-			;
+		/* By its own clock: at a real-time priority nobody else may come to run, not even the timer of a signal. */
+		spin_until(row->ns_from + (int64_t)seconds * NS);
 		row->tick_to = ticks();
 		row->ns_to = ns_of(CLOCK_MONOTONIC);
 		row->cpu_ns = ns_of(CLOCK_THREAD_CPUTIME_ID);
@@ -180,7 +182,7 @@ static void take(const char *argument)
 {
 	static const struct { const char *key; long *number; const char **text; } keys[] = {
 		{ "period", &period_us, 0 }, { "length", &length_us, 0 }, { "count", &count, 0 }, { "cpu", &cpu, 0 },
-		{ "fifo", &fifo, 0 }, { "threads", &threads, 0 }, { "seconds", &seconds, 0 }, { "target", &target, 0 },
+		{ "fifo", &fifo, 0 }, { "threads", &threads, 0 }, { "seconds", &seconds, 0 }, { "delay", &delay_ms, 0 }, { "target", &target, 0 },
 		{ "name", 0, &name }, { "log", 0, &log_path }, { "file", 0, &file },
 	};
 	const char *value = strchr(argument, '=');
@@ -217,7 +219,7 @@ int main(int arguments, char **argument)
 	sigaction(SIGALRM, &action, NULL);
 	/* Nothing may run on: whatever becomes of who started it, it ends by itself. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	alarm(seconds);
+	alarm(seconds + delay_ms / 1000 + 1);
 	prctl(PR_SET_NAME, name);
 	sigset_t all, before;
 	sigfillset(&all);
