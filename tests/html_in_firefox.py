@@ -2,7 +2,7 @@
 
 Usage: html_in_firefox.py BANDSCOPE DIRECTORY
 
-Run by .ci/run after html_in_chromium.py, which tries everything; this asks of another engine that the page loads without an error, decodes all quanta, draws,
+Run by `.ci/full browsers` after html_in_chromium.py, which tries everything; this asks of another engine that the page loads without an error, decodes all quanta, draws,
 zooms by keys, folds and opens evidence. DIRECTORY gets screenshots. Exit status 77: there is no Firefox.
 """
 

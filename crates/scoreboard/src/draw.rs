@@ -1,12 +1,15 @@
 //! The dice with which scenes are drawn: ranges, noise, and how a scene is recorded. Everything follows from a seed.
 
-use crate::scene::{Expected, Scene, Tolerance};
+use crate::scene::{Expected, Medium, Scene, Tolerance};
+use bandscope_analysis::report::Certainty;
 use fastrand::Rng;
 
 /// Draws the parameters of one scene.
 #[derive(Debug)]
 pub struct Draw {
     random: Rng,
+    /// Number of the scene in its family.
+    pub number: u64,
 }
 
 /// How much the machine is disturbed besides the phenomenon.
@@ -39,6 +42,7 @@ impl Draw {
         });
         Draw {
             random: Rng::with_seed(name.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number),
+            number,
         }
     }
 
@@ -55,6 +59,14 @@ impl Draw {
     /// One of a list.
     pub fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.random.usize(..list.len())]
+    }
+
+    /// `number` different ones of a list, in any order.
+    pub fn some_of<T: Copy>(&mut self, list: &[T], number: usize) -> Vec<T> {
+        let mut all = list.to_vec();
+        self.random.shuffle(&mut all);
+        all.truncate(number);
+        all
     }
 
     /// True with this probability.
@@ -96,6 +108,11 @@ impl Draw {
             expected: Vec::new(),
             // Counts that alternate at one pace do so whatever else happens.
             allowed: vec![Expected::new("quantisation")],
+            name: None,
+            medium: Medium::Recording,
+            least: Certainty::Likely,
+            trains: Vec::new(),
+            most_pace_loss: None,
         }
     }
 }

@@ -1,12 +1,18 @@
 //! What the findings are worth: makes recordings of known truth, runs the report on each and prints a table.
 //!
 //! `families` draws scenes over the parameter space, `judge` makes and analyses one and holds its findings against the
-//! truth, `tally` adds up, `table` prints. `docs/scoreboard.md` keeps the result with its command.
+//! truth, `tally` adds up, `table` prints. `crowds` draws many periods at once, `known` names scenes, and `failures` keeps the list of what
+//! fails in those today. `docs/scoreboard.md` keeps the result with its command.
 #![forbid(unsafe_code)]
 
+mod crowds;
 mod draw;
+mod failures;
 mod families;
 mod judge;
+mod known;
+mod losses;
+mod make;
 mod pairs;
 mod scene;
 mod table;
@@ -14,24 +20,30 @@ mod tally;
 
 use anyhow::{Result, bail};
 use clap::Parser;
+use crowds::CROWDS;
 use draw::Draw;
+use failures::{Failures, Subject};
 use families::{Family, KINDS, QUIET};
 use judge::Verdict;
+use known::KNOWN;
 use pairs::PAIRS;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-use table::Said;
-use tally::Tally;
+use table::{Said, Tallies};
 
 /// Holds the findings of the analysis against recordings of known truth.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Labelled recordings of each kind, and of pairs.
+    /// Labelled recordings of each kind and of pairs, or of each family of crowds.
     #[arg(long, default_value_t = 200)]
     per_kind: u64,
+    /// Draw crowds in place of single kinds, and judge the scenes with names.
+    #[arg(long)]
+    crowds: bool,
     /// Recordings of a machine on which nothing happens but noise.
     #[arg(long, default_value_t = 1000)]
     quiet: u64,
@@ -47,10 +59,27 @@ struct Arguments {
     /// Print what was wrong or missed, scene by scene, with the command that makes the scene.
     #[arg(long)]
     complaints: bool,
-    /// Exit with status 1 if anything was wrongly certain, or if a pace was called interference or an interference a pace.
+    /// Exit with status 1 if anything was wrongly certain, or if a pace was called interference or an interference a pace; with --crowds
+    /// if anything fails that is not in the list of known failures.
     #[arg(long)]
     check: bool,
+    /// Write what fails in these scenes of crowds into the list of known failures.
+    #[arg(long, requires = "crowds")]
+    bless: bool,
+    /// The list of known failures of crowds, with seed 1.
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "crates/scoreboard/known-failures.tsv"
+    )]
+    known: PathBuf,
 }
+
+/// The seed that the list of known failures is of.
+const KNOWN_SEED: u64 = 1;
+/// The command that the list of known failures is of.
+const KNOWN_COMMAND: &str =
+    "cargo run --release -p bandscope-scoreboard -- --crowds --per-kind 20 --check";
 
 /// One scene to be judged.
 #[derive(Clone, Copy)]
@@ -61,35 +90,55 @@ struct Job {
 
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
+    let with_list = arguments.crowds && (arguments.check || arguments.bless);
+    if with_list && arguments.seed != KNOWN_SEED {
+        bail!(
+            "--seed: found {}, expected {KNOWN_SEED}, which the list of known failures is of",
+            arguments.seed
+        );
+    }
     let jobs = jobs(&arguments)?;
     let start = Instant::now();
-    let verdicts = judge_all(&jobs, &arguments)?;
+    let judged = judge_all(&jobs, &arguments)?;
     let mut out = io::stdout().lock();
-    let mut tallies: BTreeMap<&'static str, Tally> = BTreeMap::new();
+    let mut tallies = Tallies::new();
     let mut families: BTreeMap<&'static str, Said> = BTreeMap::new();
-    for (job, verdict) in jobs.iter().zip(verdicts) {
+    let mut failures = Failures::new();
+    let mut scenes = BTreeSet::new();
+    for (job, (scene, verdict)) in jobs.iter().zip(judged) {
+        let family = job.family.name;
         if arguments.complaints {
             for complaint in &verdict.complaints {
-                writeln!(out, "[{} {}] {complaint}", job.family.name, job.number)?;
+                writeln!(out, "[{family} {scene}] {complaint}")?;
             }
         }
-        let said = families.entry(job.family.name).or_default();
-        said.scenes += 1;
-        for kind in verdict.said {
-            *said.kinds.entry(kind).or_default() += 1;
+        families.entry(family).or_default().add(&verdict);
+        for (kind, about, fault) in verdict.failures {
+            let subject = Subject {
+                family: family.to_owned(),
+                scene: scene.clone(),
+                kind,
+                about,
+            };
+            failures::add(&mut failures, subject, fault);
         }
+        scenes.insert((family.to_owned(), scene));
         for (kind, tally) in verdict.tallies {
-            if tally.wrong > 0 {
-                *said.wrong.entry(kind).or_default() += 1;
-            }
-            tallies.entry(kind).or_default().merge(tally);
+            let family = if arguments.crowds { family } else { "" };
+            tallies.entry((family, kind)).or_default().merge(tally);
         }
     }
     table::scores(&mut out, &tallies)?;
     writeln!(out)?;
     table::errors(&mut out, &tallies)?;
     writeln!(out)?;
+    table::coverage(&mut out, &tallies)?;
+    writeln!(out)?;
     table::confusion(&mut out, &families)?;
+    if arguments.crowds {
+        writeln!(out)?;
+        table::faults(&mut out, &families)?;
+    }
     let (pace, interference) = table::matters(&families);
     let certain: u64 = tallies.values().map(|tally| tally.wrong_certain).sum();
     writeln!(
@@ -100,7 +149,11 @@ fn main() -> Result<ExitCode> {
         start.elapsed().as_secs_f64(),
         arguments.seed
     )?;
-    let failed = arguments.check && pace + interference + certain > 0;
+    let failed = if with_list {
+        hold_against_list(&mut out, &arguments, &failures, &scenes)?
+    } else {
+        arguments.check && pace + interference + certain > 0
+    };
     Ok(if failed {
         ExitCode::FAILURE
     } else {
@@ -108,25 +161,77 @@ fn main() -> Result<ExitCode> {
     })
 }
 
+/// Says how the failures differ from the list of known ones, and renews it if asked to; whether the check failed.
+fn hold_against_list(
+    out: &mut dyn Write,
+    arguments: &Arguments,
+    failures: &Failures,
+    scenes: &BTreeSet<(String, String)>,
+) -> Result<bool> {
+    let path = &arguments.known;
+    let known = if arguments.bless && !path.exists() {
+        Failures::new()
+    } else {
+        failures::read(path)?
+    };
+    let change = failures::compare(&known, failures, scenes);
+    for failure in &change.grown {
+        writeln!(
+            out,
+            "fails, and is not in the list of known failures: {failure}"
+        )?;
+    }
+    for failure in &change.mended {
+        writeln!(out, "no longer fails: {failure}")?;
+    }
+    writeln!(
+        out,
+        "{} failures: {} new or worse, {} mended or less bad (list: {}).",
+        failures.len(),
+        change.grown.len(),
+        change.mended.len(),
+        path.display()
+    )?;
+    if arguments.bless {
+        failures::write(
+            path,
+            KNOWN_COMMAND,
+            &failures::renewed(known, failures, scenes),
+        )?;
+        return Ok(false);
+    }
+    if !change.mended.is_empty() {
+        writeln!(
+            out,
+            "--crowds --bless with the same selection takes out of the list what no longer fails."
+        )?;
+    }
+    Ok(!change.grown.is_empty())
+}
+
+/// The families of this run, and how many scenes of each.
+fn families(arguments: &Arguments) -> Vec<(&'static Family, u64)> {
+    let all =
+        |families: &'static [Family]| families.iter().map(|family| (family, arguments.per_kind));
+    if arguments.crowds {
+        all(CROWDS).chain([(&KNOWN, known::number())]).collect()
+    } else {
+        let singles = all(KINDS).chain([(&PAIRS, arguments.per_kind)]);
+        singles.chain([(&QUIET, arguments.quiet)]).collect()
+    }
+}
+
 fn jobs(arguments: &Arguments) -> Result<Vec<Job>> {
     let wanted = |family: &Family| {
         arguments.only.is_empty() || arguments.only.iter().any(|name| name == family.name)
     };
-    let kinds = KINDS
-        .iter()
-        .chain([&PAIRS])
-        .map(|family| (family, arguments.per_kind));
-    let jobs: Vec<Job> = kinds
-        .chain([(&QUIET, arguments.quiet)])
+    let families = families(arguments);
+    let jobs: Vec<Job> = (families.iter())
         .filter(|(family, _)| wanted(family))
-        .flat_map(|(family, number)| (0..number).map(move |number| Job { family, number }))
+        .flat_map(|&(family, number)| (0..number).map(move |number| Job { family, number }))
         .collect();
     if jobs.is_empty() {
-        let names: Vec<&str> = KINDS
-            .iter()
-            .chain([&PAIRS, &QUIET])
-            .map(|family| family.name)
-            .collect();
+        let names: Vec<&str> = families.iter().map(|(family, _)| family.name).collect();
         bail!(
             "--only {}: there are {}",
             arguments.only.join(","),
@@ -136,10 +241,11 @@ fn jobs(arguments: &Arguments) -> Result<Vec<Job>> {
     Ok(jobs)
 }
 
-/// Judges all jobs on some threads; the result does not depend on how many.
-fn judge_all(jobs: &[Job], arguments: &Arguments) -> Result<Vec<Verdict>> {
+/// Judges all jobs on some threads; the result does not depend on how many. Each scene has its number or its name.
+fn judge_all(jobs: &[Job], arguments: &Arguments) -> Result<Vec<(String, Verdict)>> {
     let next = AtomicUsize::new(0);
-    let work = || -> Result<Vec<(usize, Verdict)>> {
+    type Judged = (usize, (String, Verdict));
+    let work = || -> Result<Vec<Judged>> {
         let mut verdicts = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -147,10 +253,14 @@ fn judge_all(jobs: &[Job], arguments: &Arguments) -> Result<Vec<Verdict>> {
                 return Ok(verdicts);
             };
             let mut draw = Draw::new(arguments.seed, job.family.name, job.number);
-            verdicts.push((index, judge::judge(&(job.family.draw)(&mut draw))?));
+            let scene = (job.family.draw)(&mut draw);
+            let name = scene
+                .name
+                .map_or_else(|| job.number.to_string(), str::to_owned);
+            verdicts.push((index, (name, judge::judge(&scene)?)));
         }
     };
-    let mut verdicts = std::thread::scope(|scope| -> Result<Vec<(usize, Verdict)>> {
+    let mut verdicts = std::thread::scope(|scope| -> Result<Vec<Judged>> {
         let threads: Vec<_> = (0..arguments.threads.max(1))
             .map(|_| scope.spawn(work))
             .collect();

@@ -87,5 +87,10 @@ fn join(first: Scene, second: Scene) -> Scene {
             .map(|one| one.by_a_clock_off_by(off))
             .chain(open)
             .collect(),
+        name: None,
+        medium: first.medium,
+        least: first.least,
+        trains: Vec::new(),
+        most_pace_loss: None,
     }
 }

@@ -1,6 +1,6 @@
 //! What a scene is: a scenario, how it is recorded, and what a right report of it says.
 
-use bandscope_analysis::report::{Evidence, Finding};
+use bandscope_analysis::report::{Certainty, Evidence, Finding};
 use bandscope_sampler::Request;
 use bandscope_sampler::machine::{Choice, Length};
 
@@ -19,6 +19,37 @@ pub struct Scene {
     pub expected: Vec<Expected>,
     /// What else may be said of it at any certainty, because it is true as well.
     pub allowed: Vec<Expected>,
+    /// Its name, where it is not drawn.
+    pub name: Option<&'static str>,
+    /// What the analysis is given.
+    pub medium: Medium,
+    /// Least certainty at which something counts as said: one file of counts decides nothing.
+    pub least: Certainty,
+    /// What recurs at a constant frequency; a finding may not say more of it than was lost.
+    pub trains: Vec<Train>,
+    /// Share of the time that the ledger may book to pace at most, where that is judged.
+    pub most_pace_loss: Option<f64>,
+}
+
+/// What the analysis is given of a scene.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Medium {
+    /// A recording without kernel events.
+    #[default]
+    Recording,
+    /// A recording with kernel events.
+    Events,
+    /// Files of the original FTQ, one a rate, of one machine at different times.
+    Counts,
+}
+
+/// A periodic disturbance of a crowd.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Train {
+    /// Its place in the scenario.
+    pub part: usize,
+    /// Key of the ledger under which kernel events book it.
+    pub cause: String,
 }
 
 /// A finding that is true of a scene.
@@ -29,11 +60,15 @@ pub struct Expected {
     /// Its evidence: key, true value, error beyond which the finding is another one.
     pub values: Vec<Value>,
     /// Word of its evidence, where it has one: key and right answer.
-    pub word: Option<(&'static str, &'static str)>,
+    pub word: Option<(&'static str, String)>,
     /// Whether this recording decides it, so that `certain` should be said.
     pub decidable: bool,
     /// Whether only two rates can say it with confidence.
     pub needs_two_rates: bool,
+    /// At which certainty it may be said at most: more would be wrong.
+    pub at_most: Certainty,
+    /// Whether the scene's clock is right, so that stated uncertainties can be held against the truth.
+    pub clock_is_right: bool,
 }
 
 /// A number of the evidence.
@@ -56,7 +91,16 @@ pub enum Tolerance {
     Relative(f64),
     /// In the unit of the evidence.
     Absolute(f64),
+    /// A frequency: three of the finding's own standard deviations, or [`FREQUENCY`] of the truth if that is more.
+    Stated,
 }
+
+/// What a frequency may be off where gaps were timed, as a share of it.
+pub const FREQUENCY: f64 = 1e-6;
+/// Beyond this share of it another frequency is meant, whatever uncertainty is stated.
+const SAME_FREQUENCY: f64 = 1e-4;
+/// Deviations that a stated 95 % interval reaches to either side.
+pub const Z95: f64 = 1.96;
 
 impl Expected {
     /// A kind of which only its presence is judged.
@@ -67,6 +111,8 @@ impl Expected {
             word: None,
             decidable: false,
             needs_two_rates: false,
+            at_most: Certainty::Certain,
+            clock_is_right: true,
         }
     }
 
@@ -99,14 +145,20 @@ impl Expected {
     }
 
     /// With a word of its evidence.
-    pub fn saying(mut self, key: &'static str, word: &'static str) -> Expected {
-        self.word = Some((key, word));
+    pub fn saying(mut self, key: &'static str, word: impl Into<String>) -> Expected {
+        self.word = Some((key, word.into()));
         self
     }
 
     /// That this recording decides it, if so.
     pub fn decided(mut self, decidable: bool) -> Expected {
         self.decidable = decidable;
+        self
+    }
+
+    /// As one of several explanations that the data do not decide between.
+    pub fn only_possible(mut self) -> Expected {
+        self.at_most = Certainty::Possible;
         self
     }
 
@@ -122,19 +174,30 @@ impl Expected {
             match &mut value.tolerance {
                 Tolerance::Relative(most) => *most += 1.1 * share,
                 Tolerance::Absolute(most) => *most += 1.1 * share * value.truth.abs(),
+                Tolerance::Stated => {}
             }
         }
+        self.clock_is_right &= share == 0.0;
         self
+    }
+
+    /// What tells it from others of its kind.
+    pub fn about(&self) -> String {
+        let first = self.values.first();
+        first.map_or_else(String::new, |value| {
+            format!("{}={}", value.key, value.truth)
+        })
     }
 
     /// Whether `finding` is this one and right.
     pub fn is_met_by(&self, finding: &Finding) -> bool {
         finding.kind == self.kind
+            && finding.certainty <= self.at_most
             && self
                 .values
                 .iter()
-                .all(|value| value.error(finding).is_some_and(|error| value.holds(error)))
-            && self.word.is_none_or(|(key, word)| {
+                .all(|value| value.error(finding).is_some_and(|error| value.holds(error, finding)))
+            && self.word.as_ref().is_none_or(|(key, word)| {
                 matches!(finding.evidence.get(key), Some(Evidence::Text(said)) if said == word)
             })
     }
@@ -149,14 +212,50 @@ impl Value {
             _ => return None,
         };
         Some(match self.tolerance {
-            Tolerance::Relative(_) => said / self.truth - 1.0,
+            Tolerance::Relative(_) | Tolerance::Stated => said / self.truth - 1.0,
             Tolerance::Absolute(_) => said - self.truth,
         })
     }
 
-    fn holds(&self, error: f64) -> bool {
-        let (Tolerance::Relative(most) | Tolerance::Absolute(most)) = self.tolerance;
+    fn holds(&self, error: f64, finding: &Finding) -> bool {
+        let most = match self.tolerance {
+            Tolerance::Relative(most) | Tolerance::Absolute(most) => most,
+            Tolerance::Stated => {
+                let stated = self.uncertainty(finding).unwrap_or(0.0) / self.truth;
+                (3.0 * stated).clamp(FREQUENCY, SAME_FREQUENCY)
+            }
+        };
         error.abs() <= most
+    }
+
+    /// The standard deviation that a finding states beside this number, if it states one.
+    fn uncertainty(&self, finding: &Finding) -> Option<f64> {
+        let key = match self.key {
+            "frequency_hz" => "uncertainty_hz",
+            "period_s" | "duration_s" => "uncertainty_s",
+            "drift_ppm" => "uncertainty_ppm",
+            "slope" => "slope_uncertainty",
+            _ => return None,
+        };
+        match finding.evidence.get(key)? {
+            Evidence::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Whether the truth lies in the 95 % interval that the finding states, where it is about this truth and states one.
+    pub fn is_covered(&self, finding: &Finding) -> Option<bool> {
+        let uncertainty = self.uncertainty(finding)?;
+        let error = self.error(finding)?;
+        let (relative, size) = match self.tolerance {
+            Tolerance::Absolute(_) => (error / self.truth, error.abs()),
+            Tolerance::Relative(_) | Tolerance::Stated => (error, (error * self.truth).abs()),
+        };
+        // A frequency that is off by more is another one; one that is off by less counts even if it is not right.
+        if self.key == "frequency_hz" && relative.abs() > SAME_FREQUENCY {
+            return None;
+        }
+        Some(size <= Z95 * uncertainty)
     }
 }
 
@@ -178,21 +277,63 @@ impl Scene {
             ordered_reads: false,
             buffered: false,
             counters: Choice::Off,
-            trace: Choice::Off,
+            trace: match self.medium {
+                Medium::Events => Choice::On,
+                Medium::Recording | Medium::Counts => Choice::Off,
+            },
             store_bypass: Default::default(),
             self_test: true,
         }
     }
 
+    /// How it is made as FTQ files: a run for each rate, the second on the same machine some time later.
+    pub fn requests_of_files(&self) -> Vec<Request> {
+        let apart_s = self.seconds + PAUSE_S;
+        let requests = self.rates_hz.iter().enumerate().map(|(n, &rate)| Request {
+            rates_hz: vec![rate],
+            start_delay_s: n as f64 * apart_s,
+            ..self.request()
+        });
+        requests.collect()
+    }
+
     /// The command that makes the same recording.
     pub fn command(&self) -> String {
         let rates: Vec<String> = self.rates_hz.iter().map(f64::to_string).collect();
-        format!(
-            "bandscope synth '{}' --rate {} --kernel {} --duration {}s --start-delay 0s",
-            self.scenario,
-            rates.join(","),
+        let run = format!(
+            "--kernel {} --duration {}s",
             self.kernels.join(","),
             self.seconds
-        )
+        );
+        let scenario = &self.scenario;
+        match self.medium {
+            Medium::Recording => format!(
+                "bandscope synth '{scenario}' --rate {} {run} --start-delay 0s",
+                rates.join(",")
+            ),
+            Medium::Events => format!(
+                "bandscope record --machine 'simulated:{scenario}' --rate {} {run} --start-delay 0s --trace on",
+                rates.join(",")
+            ),
+            Medium::Counts => {
+                let files = self.requests_of_files().into_iter().zip(&rates);
+                let files = files.map(|(request, rate)| {
+                    format!(
+                        "bandscope synth '{scenario}' --rate {rate} {run} --start-delay {}s --output {rate}.dat",
+                        request.start_delay_s
+                    )
+                });
+                let names: Vec<String> = rates.iter().map(|rate| format!("{rate}.dat")).collect();
+                let commands: Vec<String> = files.collect();
+                format!(
+                    "{} && bandscope report {}",
+                    commands.join(" && "),
+                    names.join(" ")
+                )
+            }
+        }
     }
 }
+
+/// Time between the runs of two FTQ files, in seconds: no multiple of any period that is drawn.
+const PAUSE_S: f64 = 1.3717;

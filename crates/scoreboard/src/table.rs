@@ -1,7 +1,9 @@
 //! The scoreboard as Markdown.
 
-use crate::tally::{Share, Tally, median_and_95};
-use std::collections::BTreeMap;
+use crate::failures::Fault;
+use crate::judge::Verdict;
+use crate::tally::{Share, Tally, median_and_95, share};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// Kinds that say the CPU was slow, and those that say it was away. What interrupts do to the pace is both, and stands in
@@ -25,6 +27,61 @@ pub struct Said {
     pub kinds: BTreeMap<&'static str, u64>,
     /// The same, counting only what is not true of the scene.
     pub wrong: BTreeMap<&'static str, u64>,
+    /// Scenes by kind of which something untrue was said as `possible`.
+    pub untrue_possible: BTreeMap<&'static str, u64>,
+    /// Scenes by fault.
+    pub faults: BTreeMap<Fault, u64>,
+    /// Scenes in which anything failed.
+    pub failed: u64,
+}
+
+/// Counts by family, where crowds are judged, and kind.
+pub type Tallies = BTreeMap<(&'static str, &'static str), Tally>;
+
+/// The name of a row.
+fn name((family, kind): &(&str, &str)) -> String {
+    if family.is_empty() {
+        format!("`{kind}`")
+    } else {
+        format!("`{kind}` in {family}")
+    }
+}
+
+impl Said {
+    /// Adds what one scene came to.
+    pub fn add(&mut self, verdict: &Verdict) {
+        self.scenes += 1;
+        let count = |kinds: &mut BTreeMap<&'static str, u64>, of: &BTreeSet<&'static str>| {
+            for kind in of {
+                *kinds.entry(kind).or_default() += 1;
+            }
+        };
+        count(&mut self.kinds, &verdict.said);
+        count(&mut self.untrue_possible, &verdict.untrue_possible);
+        for (kind, tally) in &verdict.tallies {
+            *self.wrong.entry(kind).or_default() += u64::from(tally.wrong > 0);
+        }
+        self.wrong.retain(|_, number| *number > 0);
+        let faults: BTreeSet<Fault> = verdict.failures.iter().map(|failure| failure.2).collect();
+        self.failed += u64::from(!faults.is_empty());
+        for fault in faults {
+            *self.faults.entry(fault).or_default() += 1;
+        }
+    }
+
+    fn fault(&self, fault: Fault) -> u64 {
+        self.faults.get(&fault).copied().unwrap_or(0)
+    }
+}
+
+/// `count` scenes of `all`. Of what never happened in N independent scenes the share is below 3/N with 95 % confidence (Hanley and
+/// Lippman-Hand 1983), and that is all that N scenes say.
+pub fn of(count: u64, all: u64) -> String {
+    match (count, all) {
+        (_, 0) => "-".to_owned(),
+        (0, all) => format!("< 3/{all}"),
+        (count, all) => format!("{count} of {all}"),
+    }
 }
 
 fn percent(share: Option<Share>) -> String {
@@ -34,12 +91,12 @@ fn percent(share: Option<Share>) -> String {
 }
 
 /// Precision and recall by kind.
-pub fn scores(out: &mut dyn Write, tallies: &BTreeMap<&'static str, Tally>) -> io::Result<()> {
+pub fn scores(out: &mut dyn Write, tallies: &Tallies) -> io::Result<()> {
     writeln!(
         out,
         "| kind | scenes | precision | recall | F1 | certain, of what the data decide | wrongly certain |\n|---|---|---|---|---|---|---|"
     )?;
-    for (kind, tally) in tallies {
+    for (label, tally) in tallies {
         let certain = if tally.decidable > 0 {
             format!("{} of {}", tally.certain, tally.decidable)
         } else {
@@ -47,32 +104,53 @@ pub fn scores(out: &mut dyn Write, tallies: &BTreeMap<&'static str, Tally>) -> i
         };
         writeln!(
             out,
-            "| `{kind}` | {} | {} | {} | {} | {certain} | {} |",
+            "| {} | {} | {} | {} | {} | {certain} | {} |",
+            name(label),
             tally.expected,
             percent(tally.precision()),
             percent(tally.recall()),
             percent(tally.f1()),
-            tally.wrong_certain
+            of(tally.wrong_certain, tally.right + tally.wrong)
         )?;
     }
     Ok(())
 }
 
 /// Errors of the evidence by kind.
-pub fn errors(out: &mut dyn Write, tallies: &BTreeMap<&'static str, Tally>) -> io::Result<()> {
+pub fn errors(out: &mut dyn Write, tallies: &Tallies) -> io::Result<()> {
     writeln!(
         out,
         "| kind | evidence | findings | median error | 95 % |\n|---|---|---|---|---|"
     )?;
-    for (kind, tally) in tallies {
+    for (label, tally) in tallies {
         for (key, errors) in &tally.errors {
             if let Some((median, most)) = median_and_95(errors) {
                 writeln!(
                     out,
-                    "| `{kind}` | `{key}` | {} | {median:.2e} | {most:.2e} |",
+                    "| {} | `{key}` | {} | {median:.2e} | {most:.2e} |",
+                    name(label),
                     errors.len()
                 )?;
             }
+        }
+    }
+    Ok(())
+}
+
+/// How often the truth lies in the 95 % interval that a finding states.
+pub fn coverage(out: &mut dyn Write, tallies: &Tallies) -> io::Result<()> {
+    writeln!(
+        out,
+        "| kind | evidence | findings | truth within 1.96 stated standard deviations |\n|---|---|---|---|"
+    )?;
+    for (label, tally) in tallies {
+        for (key, &(covered, all)) in &tally.coverage {
+            writeln!(
+                out,
+                "| {} | `{key}` | {all} | {} |",
+                name(label),
+                percent(share(covered, all))
+            )?;
         }
     }
     Ok(())
@@ -82,20 +160,57 @@ pub fn errors(out: &mut dyn Write, tallies: &BTreeMap<&'static str, Tally>) -> i
 pub fn confusion(out: &mut dyn Write, families: &BTreeMap<&'static str, Said>) -> io::Result<()> {
     writeln!(
         out,
-        "| scenes of | number | said at `likely` or better that is not true of them |\n|---|---|---|"
+        "| scenes of | number | said at `likely` or better that is not true of them | scenes with an untrue `possible` | of which kinds |\n|---|---|---|---|---|"
     )?;
-    for (family, said) in families {
-        let wrong: Vec<String> = said
-            .wrong
+    let list = |kinds: &BTreeMap<&'static str, u64>| {
+        let kinds: Vec<String> = kinds
             .iter()
             .map(|(kind, number)| format!("`{kind}` {number}"))
             .collect();
-        let wrong = if wrong.is_empty() {
+        if kinds.is_empty() {
             "nothing".to_owned()
         } else {
-            wrong.join(", ")
-        };
-        writeln!(out, "| {family} | {} | {wrong} |", said.scenes)?;
+            kinds.join(", ")
+        }
+    };
+    for (family, said) in families {
+        writeln!(
+            out,
+            "| {family} | {} | {} | {} | {} |",
+            said.scenes,
+            list(&said.wrong),
+            of(said.fault(Fault::UntruePossible), said.scenes),
+            list(&said.untrue_possible)
+        )?;
+    }
+    Ok(())
+}
+
+/// What failed, in scenes of each family.
+pub fn faults(out: &mut dyn Write, families: &BTreeMap<&'static str, Said>) -> io::Result<()> {
+    const COLUMNS: [(&str, Fault); 6] = [
+        ("untrue `certain`", Fault::UntrueCertain),
+        ("untrue `likely`", Fault::UntrueLikely),
+        ("untrue `possible`", Fault::UntruePossible),
+        ("something missed", Fault::Missed),
+        ("one event said twice", Fault::Twice),
+        ("more said than lost", Fault::TooMuch),
+    ];
+    let heads = COLUMNS.map(|(head, _)| head).join(" | ");
+    writeln!(
+        out,
+        "| scenes of | {heads} | nothing failed |\n|{}",
+        "---|".repeat(COLUMNS.len() + 2)
+    )?;
+    for (family, said) in families {
+        let counts = COLUMNS.map(|(_, fault)| of(said.fault(fault), said.scenes));
+        let good = said.scenes - said.failed;
+        writeln!(
+            out,
+            "| {family} | {} | {} |",
+            counts.join(" | "),
+            of(good, said.scenes)
+        )?;
     }
     Ok(())
 }
@@ -112,4 +227,16 @@ pub fn matters(families: &BTreeMap<&'static str, Said>) -> (u64, u64) {
             .sum()
     };
     (count(PACE, INTERFERENCE), count(INTERFERENCE, PACE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_happened_is_bounded_by_the_rule_of_three() {
+        assert_eq!(of(0, 200), "< 3/200");
+        assert_eq!(of(2, 200), "2 of 200");
+        assert_eq!(of(0, 0), "-");
+    }
 }

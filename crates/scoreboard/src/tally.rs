@@ -1,9 +1,7 @@
 //! Sums over scenes, and what they are worth: shares with their bounds, errors with their quantiles.
 
+use crate::scene::Z95;
 use std::collections::BTreeMap;
-
-/// Normal quantile of a two-sided 95 % interval.
-const Z95: f64 = 1.96;
 
 /// What was counted of one kind of finding.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +24,8 @@ pub struct Tally {
     pub certain: u64,
     /// Errors of the right findings, by key of the evidence.
     pub errors: BTreeMap<&'static str, Vec<f64>>,
+    /// Findings whose stated 95 % interval holds the truth, and findings that state one, by key of the evidence.
+    pub coverage: BTreeMap<&'static str, (u64, u64)>,
 }
 
 /// A share with the lower bound of its 95 % interval.
@@ -89,6 +89,11 @@ impl Tally {
         self.wrong_certain += other.wrong_certain;
         self.decidable += other.decidable;
         self.certain += other.certain;
+        for (key, (covered, all)) in other.coverage {
+            let ours = self.coverage.entry(key).or_default();
+            ours.0 += covered;
+            ours.1 += all;
+        }
         for (key, errors) in other.errors {
             self.errors.entry(key).or_default().extend(errors);
         }

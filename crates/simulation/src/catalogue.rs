@@ -3,6 +3,7 @@
 //!
 //! What they do is in [`crate::disturbances`]; the phenomena are those of METHOD.md, section 2.
 
+mod crowds;
 mod several_cpus;
 
 use crate::disturbances::Disturbance;
@@ -53,6 +54,10 @@ pub(crate) enum By {
     Device,
     /// Other tasks.
     Task,
+    /// A program of its own, whose name tells it from others.
+    OwnTask,
+    /// A device of its own, likewise.
+    OwnDevice,
     /// Whatever runs beneath this kernel, which knows nothing of it.
     Host,
     /// A thread on the core's other hardware thread, which the machine then says that there is: what fills the core feels it.
@@ -65,16 +70,22 @@ impl By {
         let part = part as u32;
         let (kind, number, name) = match self {
             // The vector of Linux on x86.
-            By::Timer => (EventKind::Vector, 236, "local_timer"),
-            By::Device => (EventKind::Interrupt, 24 + part, "device"),
-            By::Task => (EventKind::Task, 1000 + part, "other"),
+            By::Timer => (EventKind::Vector, 236, "local_timer".into()),
+            By::Device => (EventKind::Interrupt, 24 + part, "device".into()),
+            By::OwnDevice => (
+                EventKind::Interrupt,
+                24 + part,
+                format!("device-{part}").into(),
+            ),
+            By::Task => (EventKind::Task, 1000 + part, "other".into()),
+            By::OwnTask => (
+                EventKind::Task,
+                1000 + part,
+                format!("program-{part}").into(),
+            ),
             By::Core | By::Host | By::Sibling => return None,
         };
-        Some(Told {
-            kind,
-            number,
-            name: name.into(),
-        })
+        Some(Told { kind, number, name })
     }
 }
 
@@ -179,7 +190,13 @@ pub const CATALOGUE: &[Entry] = &[
         }),
         by: By::Task,
     },
+    crowds::TIMED_TASK,
+    crowds::TIMED_DEVICE,
+    crowds::HEAVY_TAIL,
+    crowds::BURSTS,
+    crowds::SLICES,
     several_cpus::HOST_STEAL,
+    crowds::HOST_LINE,
     several_cpus::CORE_COUPLING,
     Entry {
         name: "flips",

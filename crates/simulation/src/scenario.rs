@@ -258,7 +258,9 @@ fn frequency_hz(part: &Part) -> Option<f64> {
     let value = |name| part.values.get(name).copied();
     match part.entry.name {
         "flips" => value("period").map(|period| 1.0 / period),
-        _ => value("hz").filter(|_| part.entry.name != "tasks" && !is_on(&part.values, "poisson")),
+        // Random times, or times of a grid of which many stay empty.
+        "tasks" | "heavy-tail" | "bursts" | "slices" => None,
+        _ => value("hz").filter(|_| !is_on(&part.values, "poisson")),
     }
 }
 

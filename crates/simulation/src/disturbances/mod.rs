@@ -2,6 +2,7 @@
 //! parameters, [`crate::world`] performs it.
 
 pub mod artefacts;
+pub mod crowds;
 pub mod interrupts;
 pub mod jumps;
 pub mod paces;
