@@ -47,8 +47,9 @@ class Scene:
     disturbers: tuple = ()
     root: bool = True
     cpus: int = 1
-    # The measured CPU; the other one is recorded, too, so that both add up.
+    # The CPU that is judged, and whether all are recorded.
     measured: int = 0
+    record_all: bool = False
     boot_line: str = ""
     # Share of the CPU that a quota of a control group leaves, and the real-time priority of the measured thread.
     quota: float | None = None
@@ -65,13 +66,13 @@ class Scene:
             lines.append(f"{disturber.command(f'/tmp/out/{disturber.name}.tsv')} &")
         if self.disturbers:
             lines.append("sleep 2")
-        cpus = ",".join(map(str, range(self.cpus)))
+        cpus = ",".join(map(str, range(self.cpus))) if self.record_all else self.measured
         record = f"bandscope record --cpus {cpus} --duration {self.seconds}s --output /tmp/out/it.bandscope"
         if self.rtla:
             # The kernel's own tool in place of bandscope, beside the same disturbance.
             record = f"rtla {self.rtla} >/tmp/out/rtla.txt"
         if self.priority:
-            record = f"chrt -f {self.priority} {record}"
+            record = f"disturb become fifo={self.priority} {record}"
         if not self.root:
             record = f"su -s /bin/sh nobody -c '{record}'"
         if self.quota:
@@ -131,6 +132,7 @@ def six(cpus=1, boot_line="", suffix=""):
               Scene("slices", (hog,)), Scene("quota-60", quota=0.6)]
     if cpus == 2:
         # A storm of interrupts comes from another CPU.
+        scenes[0] = dataclasses.replace(scenes[0], record_all=True)
         scenes[-1] = Scene("ipi", (Disturber("ringer", "ipi", period=2000, count=5, cpu=0, target=1),))
     return tuple(dataclasses.replace(scene, name=scene.name + suffix, cpus=cpus, measured=measured, boot_line=boot_line) for scene in scenes)
 

@@ -112,7 +112,7 @@ def of_scene(scene, kernel, folder, binary):
     spans = quanta(binary, recording, scene.measured)
     manifest = json.loads((recording / "recording.json").read_text())
     truth = Truth(cpu=scene.measured, alone=scene.cpus == 1, constant_pace=True, hz_tolerance=1e-5,
-                  events=manifest["events"]["state"] == "on", turns=scene.cpus > 1)
+                  events=manifest["events"]["state"] == "on", turns=scene.record_all)
     isolated = "nohz_full" in scene.boot_line
     # All of Debian's kernels of `kernels.py` have CONFIG_HZ=250.
     truth.trains.append(Train(250.0, frozenset({"tick", None}), expected=not isolated))
@@ -136,7 +136,7 @@ def of_scene(scene, kernel, folder, binary):
             if disturber.mode in softirqs:
                 own.add(softirqs[disturber.mode])
             truth.trains.append(Train(disturber.hz, frozenset(own)))
-        if log.cpu_ns and disturber.mode in ("spin", "hog"):
+        if log.cpu_ns and disturber.mode in ("spin", "hog") and truth.alone:
             # The kernel books a thread from its wake-up on, early in the timer's interrupt; the events begin at the switch. So what is
             # booked lies between the logged spans and the CPU time.
             low = log.span_ns if disturber.mode == "spin" else log.cpu_ns

@@ -13,6 +13,7 @@
  *   net     every `period` us: sends and receives `count` packets over the loopback interface
  *   block   every `period` us: reads `count` blocks of `file` without the page cache
  *   ipi     every `period` us: reads `count` times a software event of CPU `target`, which interrupts that CPU each time
+ *   become  nothing itself: takes the priority `fifo` and becomes the command after the keys
  *
  * Keys: period, length (us), count, cpu, fifo (real-time priority; 0: an ordinary task), threads, name, log, seconds, delay, file, target.
  * Several threads start `period / threads` apart. It ends after `seconds`, or by SIGTERM, with its log complete.
@@ -122,6 +123,13 @@ static void disturb_once(int fd, const struct sockaddr_in *here, void *buffer)
 	}
 }
 
+static void take_priority(void)
+{
+	struct sched_param priority = { .sched_priority = (int)fifo };
+	if (fifo && sched_setscheduler(0, SCHED_FIFO, &priority))
+		die("sched_setscheduler");
+}
+
 static void *run(void *argument)
 {
 	struct thread *self = argument;
@@ -141,11 +149,7 @@ static void *run(void *argument)
 		if (sched_setaffinity(0, sizeof set, &set))
 			die("sched_setaffinity");
 	}
-	if (fifo) {
-		struct sched_param priority = { .sched_priority = (int)fifo };
-		if (sched_setscheduler(0, SCHED_FIFO, &priority))
-			die("sched_setscheduler");
-	}
+	take_priority();
 	if (!strcmp(mode, "hog")) {
 		struct row *row = &self->row[self->rows++];
 		struct timespec delay = { .tv_sec = delay_ms / 1000, .tv_nsec = delay_ms % 1000 * 1000000 };
@@ -206,12 +210,18 @@ int main(int arguments, char **argument)
 	struct sigaction action = { .sa_handler = end };
 
 	if (arguments < 2) {
-		fprintf(stderr, "usage: disturb spin|timer|hog|net|block|ipi [key=value ...]\n");
+		fprintf(stderr, "usage: disturb spin|timer|hog|net|block|ipi|become [key=value ...] [COMMAND]\n");
 		return 2;
 	}
 	mode = argument[1];
-	for (int n = 2; n < arguments; n++)
+	for (int n = 2; n < arguments; n++) {
+		if (!strcmp(mode, "become") && !strchr(argument[n], '=')) {
+			take_priority();
+			execvp(argument[n], argument + n);
+			die(argument[n]);
+		}
 		take(argument[n]);
+	}
 	if (threads < 1 || threads > MAX_THREADS || period_us < 1)
 		die("threads or period");
 	sigaction(SIGTERM, &action, NULL);
