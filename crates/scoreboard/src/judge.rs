@@ -44,7 +44,7 @@ fn compare(scene: &Scene, report: &Report, truth: &Truth) -> Verdict {
     }
     hold_against_truths(&mut verdict, scene, findings);
     if !scene.trains.is_empty() {
-        losses::hold(&mut verdict, scene, findings, truth);
+        losses::check(&mut verdict, scene, findings, truth);
     }
     if let Some(most) = scene.most_pace_loss {
         hold_pace(&mut verdict, scene, report, most);

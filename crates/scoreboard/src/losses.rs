@@ -15,7 +15,7 @@ const SAME_FREQUENCY: f64 = 1e-4;
 pub const PERIODIC: &str = "periodic-interference";
 
 /// Whether rate times cost of what was said exceeds what was lost: to each cause where kernel events name it, else to everything.
-pub fn hold(verdict: &mut Verdict, scene: &Scene, findings: &[Finding], truth: &Truth) {
+pub fn check(verdict: &mut Verdict, scene: &Scene, findings: &[Finding], truth: &Truth) {
     let number = |finding: &Finding, key: &str| match finding.evidence.get(key) {
         Some(Evidence::Number(number)) => *number,
         _ => 0.0,

@@ -76,7 +76,7 @@ impl Said {
 
 /// `count` scenes of `all`. Of what never happened in N independent scenes the share is below 3/N with 95 % confidence (Hanley and
 /// Lippman-Hand 1983), and that is all that N scenes say.
-pub fn of(count: u64, all: u64) -> String {
+pub fn count_of(count: u64, all: u64) -> String {
     match (count, all) {
         (_, 0) => "-".to_owned(),
         (0, all) => format!("< 3/{all}"),
@@ -110,7 +110,7 @@ pub fn scores(out: &mut dyn Write, tallies: &Tallies) -> io::Result<()> {
             percent(tally.precision()),
             percent(tally.recall()),
             percent(tally.f1()),
-            of(tally.wrong_certain, tally.right + tally.wrong)
+            count_of(tally.wrong_certain, tally.right + tally.wrong)
         )?;
     }
     Ok(())
@@ -179,7 +179,7 @@ pub fn confusion(out: &mut dyn Write, families: &BTreeMap<&'static str, Said>) -
             "| {family} | {} | {} | {} | {} |",
             said.scenes,
             list(&said.wrong),
-            of(said.fault(Fault::UntruePossible), said.scenes),
+            count_of(said.fault(Fault::UntruePossible), said.scenes),
             list(&said.untrue_possible)
         )?;
     }
@@ -203,13 +203,13 @@ pub fn faults(out: &mut dyn Write, families: &BTreeMap<&'static str, Said>) -> i
         "---|".repeat(COLUMNS.len() + 2)
     )?;
     for (family, said) in families {
-        let counts = COLUMNS.map(|(_, fault)| of(said.fault(fault), said.scenes));
+        let counts = COLUMNS.map(|(_, fault)| count_of(said.fault(fault), said.scenes));
         let good = said.scenes - said.failed;
         writeln!(
             out,
             "| {family} | {} | {} |",
             counts.join(" | "),
-            of(good, said.scenes)
+            count_of(good, said.scenes)
         )?;
     }
     Ok(())
@@ -235,8 +235,8 @@ mod tests {
 
     #[test]
     fn what_never_happened_is_bounded_by_the_rule_of_three() {
-        assert_eq!(of(0, 200), "< 3/200");
-        assert_eq!(of(2, 200), "2 of 200");
-        assert_eq!(of(0, 0), "-");
+        assert_eq!(count_of(0, 200), "< 3/200");
+        assert_eq!(count_of(2, 200), "2 of 200");
+        assert_eq!(count_of(0, 0), "-");
     }
 }
