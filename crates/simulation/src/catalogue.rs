@@ -53,6 +53,10 @@ pub(crate) enum By {
     Device,
     /// Other tasks.
     Task,
+    /// The timer that wakes another task.
+    Sleeper,
+    /// A CPU quota.
+    Quota,
     /// Whatever runs beneath this kernel, which knows nothing of it.
     Host,
     /// A thread on the core's other hardware thread, which the machine then says that there is: what fills the core feels it.
@@ -68,6 +72,9 @@ impl By {
             By::Timer => (EventKind::Vector, 236, "local_timer"),
             By::Device => (EventKind::Interrupt, 24 + part, "device"),
             By::Task => (EventKind::Task, 1000 + part, "other"),
+            By::Sleeper => (EventKind::Timer, 1000 + part, "sleeper"),
+            // The idle task runs meanwhile.
+            By::Quota => (EventKind::Held, 0, "throttled:quota"),
             By::Core | By::Host | By::Sibling => return None,
         };
         Some(Told {
@@ -178,6 +185,36 @@ pub const CATALOGUE: &[Entry] = &[
             })
         }),
         by: By::Task,
+    },
+    Entry {
+        name: "sleeper",
+        description: "the timer of another program, which it sleeps on",
+        kinds: &["periodic-interference"],
+        parameters: &[hz(1000.0), time("cost", 3e-6), time("phase", 0.0)],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            Box::new(Tick {
+                times: regular(setup.scale / v["hz"], v["phase"] * setup.scale, setup),
+                cost: v["cost"] * setup.scale,
+            })
+        }),
+        by: By::Sleeper,
+    },
+    Entry {
+        name: "quota",
+        description: "a CPU quota: the thread stands still for the rest of each period",
+        kinds: &["throttled"],
+        parameters: &[span("period", 0.1), share("share", 0.6)],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            let period = v["period"] * setup.scale;
+            let cost = period * (1.0 - v["share"]);
+            Box::new(Tick {
+                times: regular(period, -cost, setup),
+                cost,
+            })
+        }),
+        by: By::Quota,
     },
     several_cpus::HOST_STEAL,
     several_cpus::CORE_COUPLING,
@@ -459,6 +496,11 @@ pub const CATALOGUE: &[Entry] = &[
         by: By::Core,
     },
 ];
+
+/// Times without a scatter; `period` and `phase` in ticks.
+fn regular(period: f64, phase: f64, setup: &Setup) -> Times {
+    Times::new(period, phase, 0.0, false, setup.random.clone())
+}
 
 fn times(v: &Values, setup: &Setup, phase: f64) -> Times {
     Times::new(
