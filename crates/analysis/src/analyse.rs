@@ -158,7 +158,7 @@ fn gap_pass(source: &dyn Source, index: usize, context: &Context) -> Result<Stat
         if let Some(error) = failed {
             return Err(error.into());
         }
-        statistics.finish();
+        statistics.finish(&namer);
     }
     Ok(statistics)
 }

@@ -25,6 +25,9 @@ const PERCENTS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0];
 /// Causes that the report lists.
 const CAUSES: usize = 64;
 
+/// Threads of a process that the report lists.
+const THREADS: usize = 64;
+
 /// Tasks that have a line of their own in the ledger, the costliest. A machine that starts thousands of short-lived tasks of unlike names
 /// has as many causes, none of which matters; they have one line together.
 const TASKS: usize = 48;
@@ -82,6 +85,8 @@ pub struct Event {
 pub struct Statistics {
     causes: Vec<Cause>,
     names: Vec<Arc<str>>,
+    /// Names and ticks of the threads of each cause that is a process, the costliest first.
+    threads: BTreeMap<String, Vec<(Arc<str>, u64)>>,
     preemption_known: bool,
     preempted: u64,
     durations: Distribution,
@@ -98,6 +103,7 @@ impl Statistics {
         Statistics {
             causes: Vec::new(),
             names: Vec::new(),
+            threads: BTreeMap::new(),
             preemption_known: false,
             preempted: 0,
             durations: Distribution::new(3),
@@ -146,8 +152,16 @@ impl Statistics {
 
     /// To be called after the last gap. A recording's reader refuses gaps that are out of order; a source in memory can hold such, and
     /// whoever searches among [`Self::events`] by time subtracts what it finds.
-    pub fn finish(&mut self) {
+    pub fn finish(&mut self, namer: &Namer<'_>) {
         self.events.sort_by_key(|event| event.start);
+        for ((key, thread), &ticks) in namer.threads() {
+            let process = namer.name(*key).to_string();
+            let threads = self.threads.entry(process).or_default();
+            threads.push((thread.clone(), ticks));
+        }
+        for threads in self.threads.values_mut() {
+            threads.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        }
     }
 
     /// Books a gap to its causes; the one with the largest part.
@@ -269,6 +283,7 @@ impl Statistics {
                     .ns(booked.get(&name).copied().unwrap_or(0) as f64)
                     .round() as u64,
                 longest_ns: context.ns(cause.longest as f64),
+                tasks: self.tasks(&name, context),
                 cause: name,
             })
             .collect();
@@ -279,6 +294,16 @@ impl Statistics {
         });
         causes.truncate(CAUSES);
         causes
+    }
+
+    /// The costliest threads of a process.
+    fn tasks(&self, cause: &str, context: &Context) -> Vec<report::TaskTime> {
+        let threads = self.threads.get(cause).into_iter().flatten();
+        let time = |(name, ticks): &(Arc<str>, u64)| report::TaskTime {
+            name: name.to_string(),
+            ns: context.ns(*ticks as f64).round() as u64,
+        };
+        threads.take(THREADS).map(time).collect()
     }
 
     fn percentiles(&self, context: &Context) -> Vec<report::Percentile> {

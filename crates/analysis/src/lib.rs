@@ -107,4 +107,7 @@ pub enum Error {
     /// The recording could not be read.
     #[error(transparent)]
     Recording(#[from] bandscope_recording::Error),
+    /// Two recordings have no series of one rate and work kernel.
+    #[error("nothing to compare: {0}")]
+    NothingInCommon(String),
 }

@@ -34,7 +34,7 @@ impl NamedGap<'_> {
 
 /// The key of `gaps_ns` under which the time of a kernel event is booked.
 pub fn cause(event: &KernelEvent) -> Arc<str> {
-    naming::cause(event)
+    naming::cause(event.kind, &event.name)
 }
 
 /// Hands out the gaps of series `index` in order of time, checkpoints left out; none where gaps are not known.
@@ -105,7 +105,7 @@ fn the_task(name: &str, gap: &Gap, namer: &Namer<'_>) -> Option<u32> {
     let end = gap.start.saturating_add(gap.duration);
     let mut ids = namer
         .events()
-        .filter(|event| event.kind == EventKind::Task && *event.name == *name)
+        .filter(|event| event.kind == EventKind::Task && namer.booked_name(event) == name)
         .filter(|event| event.start < end && event.end() > gap.start)
         .map(|event| event.number);
     let first = ids.next()?;

@@ -3,15 +3,16 @@
 //! Gaps are pushed and events pulled, both in order of time, so that a recording of hours needs no memory for them
 //! ([`bandscope_recording::Source::events`]). METHOD's order of certainty: an event that lies in the gap names it; else a
 //! preemption that the kernel reported; else, where events were recorded and none was lost, it was the host, because whatever
-//! this kernel does begins with an event.
+//! this kernel does begins with an event. A thread of a process is named by its process.
 
+use crate::findings::stopped_by;
 use bandscope_recording::events::NoEvents;
 use bandscope_recording::manifest::EventsState;
 use bandscope_recording::{
     Error, EventKind, EventStream, Gap, KernelEvent, Series, Source, manifest,
 };
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// How far the kernel's time may reach beyond its events, in nanoseconds: from the interruption to the first tracepoint, from one event to
@@ -19,6 +20,13 @@ use std::sync::Arc;
 /// machine of docs/figures.md a tick's first event comes 11 us after its gap began at the earliest, which is the way through the
 /// host, and the last one ends 0.2 to 1 us before the gap does, up to some us after a switch of tasks.
 const ENTRY_NS: f64 = 5_000.0;
+
+/// Share of the mean stop by a quota that a preemption takes at least to be one. Stops of several CPUs are counted together, so the mean is too
+/// long by their number at most.
+const STOP_SHARE: f64 = 0.3;
+
+/// Threads whose time is told apart; a recording may hold any number of names.
+const MOST_THREADS: usize = 4096;
 
 /// Number of a cause, in the order in which causes came up.
 pub type Key = u32;
@@ -45,13 +53,19 @@ pub struct Namer<'a> {
     /// Events that may lie in the gap at hand or in a later one.
     window: VecDeque<KernelEvent>,
     keys: Keys,
+    /// A preemption that takes so many ticks, and of which nothing else is known, was a stop by a quota, as long as that many ticks of stops are left.
+    throttled: Option<(u64, u64)>,
     shares: Vec<Share>,
     inside: Vec<Span>,
+    /// Time of threads that are booked to their process.
+    threads: BTreeMap<(Key, Arc<str>), u64>,
 }
 
 /// The causes that came up.
 #[derive(Debug, Default)]
 struct Keys {
+    /// Names of the processes of tasks, by the tasks' ids.
+    processes: HashMap<u32, Arc<str>>,
     names: Vec<Arc<str>>,
     known: HashMap<(EventKind, Arc<str>), Key>,
     plain: HashMap<&'static str, Key>,
@@ -68,11 +82,15 @@ pub struct Thread {
 }
 
 /// An event, cut to a gap.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Span {
     from: u64,
     to: u64,
     key: Key,
+    /// The thread did not run, for a reason that has an event.
+    away: bool,
+    /// The thread's name, where its process has the key.
+    thread: Option<Arc<str>>,
 }
 
 impl<'a> Namer<'a> {
@@ -85,7 +103,13 @@ impl<'a> Namer<'a> {
         let known = Cow::Borrowed(source.events_known(index));
         let ticks_per_ns = source.manifest().clock.ticks_per_ns;
         let events = source.events(index)?;
-        Ok(Namer::over(events, known, series.cpu, ticks_per_ns))
+        let mut namer = Namer::over(events, known, series.cpu, ticks_per_ns);
+        namer.throttled = stopped_by(source.manifest()).map(|quota| {
+            let ticks = quota.throttled_ns as f64 * ticks_per_ns;
+            let shortest = ticks / quota.throttled as f64 * STOP_SHARE;
+            (shortest as u64, ticks as u64)
+        });
+        Ok(namer)
     }
 
     /// For the gaps of a CPU that is being measured: its events are fed as they come, and what is asked for must have had the time to
@@ -120,12 +144,14 @@ impl<'a> Namer<'a> {
             cpu,
             error: known.time_error_ticks.unwrap_or(0.0).max(0.0).ceil() as u64,
             entry: (ENTRY_NS * ticks_per_ns) as u64,
+            keys: Keys::of(&known),
             known,
             batch: VecDeque::new(),
             window: VecDeque::new(),
-            keys: Keys::default(),
+            throttled: None,
             shares: Vec::new(),
             inside: Vec::new(),
+            threads: BTreeMap::new(),
         }
     }
 
@@ -141,6 +167,11 @@ impl<'a> Namer<'a> {
     /// The name of a cause: a key of `gaps_ns`.
     pub fn name(&self, key: Key) -> &Arc<str> {
         &self.keys.names[key as usize]
+    }
+
+    /// Ticks of each thread that was booked to its process, by the process's key and the thread's name.
+    pub fn threads(&self) -> &BTreeMap<(Key, Arc<str>), u64> {
+        &self.threads
     }
 
     /// The names of all causes that came up, by their number.
@@ -174,6 +205,11 @@ impl<'a> Namer<'a> {
         self.window.iter()
     }
 
+    /// The name under which an event is booked: that of a thread's process, or its own.
+    pub fn booked_name<'e>(&'e self, event: &'e KernelEvent) -> &'e str {
+        self.keys.process(event).unwrap_or(&event.name)
+    }
+
     /// Shares of the time from `from` to `to`, whose events are [`Self::inside`].
     fn shares_of(&mut self, gap: &Gap, from: u64, to: u64) -> &[Share] {
         self.shares.clear();
@@ -184,7 +220,7 @@ impl<'a> Namer<'a> {
                 ticks: to - from,
             });
         } else {
-            self.split_over_events(from, to);
+            self.split_over_events(gap, from, to);
         }
         &self.shares
     }
@@ -237,6 +273,9 @@ impl<'a> Namer<'a> {
                 from: start.clamp(from, to),
                 to: end.clamp(from, to),
                 key,
+                away: matches!(event.kind, EventKind::Task | EventKind::Held),
+                thread: (event.kind == EventKind::Task && self.keys.process(event).is_some())
+                    .then(|| event.name.clone()),
             });
         }
         // Moving them may have changed their order; what holds another one comes before it.
@@ -249,6 +288,15 @@ impl<'a> Namer<'a> {
         let known = self
             .cpu
             .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
+        let preempted = gap.preempted == Some(true) && !known;
+        let stopped = self.throttled.as_mut().filter(|(shortest, left)| {
+            let ticks = to - from;
+            preempted && (*shortest..=*left).contains(&ticks)
+        });
+        if let Some((_, left)) = stopped {
+            *left -= to - from;
+            return self.keys.plain("throttled:quota");
+        }
         self.keys.plain(match gap.preempted {
             Some(true) => "preempted",
             _ if known => "host",
@@ -258,7 +306,7 @@ impl<'a> Namer<'a> {
 
     /// Each instant belongs to the innermost event. What none covers belongs to the first, which brought the kernel in, as far as
     /// that can be; longer stretches are the host's.
-    fn split_over_events(&mut self, from: u64, to: u64) {
+    fn split_over_events(&mut self, gap: &Gap, from: u64, to: u64) {
         let spans = std::mem::take(&mut self.inside);
         let first = spans[0].key;
         self.shares.push(Share {
@@ -266,20 +314,17 @@ impl<'a> Namer<'a> {
             ticks: 0,
         });
         let (mut at, mut entry, mut outside) = (from, 0, 0);
-        let mut open: Vec<Span> = Vec::new();
+        let mut open: Vec<&Span> = Vec::new();
         // Events begin in order, and lie within one another.
-        for &span in &spans {
+        for span in &spans {
             while let Some(&innermost) = open.last().filter(|innermost| innermost.to <= span.from) {
-                self.book(innermost.key, innermost.to.saturating_sub(at));
+                self.book_to(innermost, innermost.to.saturating_sub(at));
                 at = at.max(innermost.to);
                 open.pop();
             }
             let before = span.from.saturating_sub(at);
             match open.last() {
-                Some(around) => {
-                    let key = around.key;
-                    self.book(key, before);
-                }
+                Some(around) => self.book_to(around, before),
                 None => {
                     entry += before.min(self.entry);
                     outside += before - before.min(self.entry);
@@ -289,7 +334,7 @@ impl<'a> Namer<'a> {
             open.push(span);
         }
         while let Some(innermost) = open.pop() {
-            self.book(innermost.key, innermost.to.saturating_sub(at));
+            self.book_to(innermost, innermost.to.saturating_sub(at));
             at = at.max(innermost.to);
         }
         let after = to.saturating_sub(at);
@@ -297,13 +342,33 @@ impl<'a> Namer<'a> {
         outside += after - after.min(self.entry);
         self.book(first, entry);
         if outside > 0 {
+            // A thread that was preempted, without an event that says by whom.
+            let unseen = gap.preempted == Some(true) && !spans.iter().any(|span| span.away);
             let known = self
                 .cpu
                 .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
-            let key = self.keys.plain(if known { "host" } else { "unnamed" });
+            let key = self.keys.plain(match (unseen, known) {
+                (true, _) => "preempted",
+                (false, true) => "host",
+                (false, false) => "unnamed",
+            });
             self.book(key, outside);
         }
         self.inside = spans;
+    }
+
+    fn book_to(&mut self, span: &Span, ticks: u64) {
+        self.book(span.key, ticks);
+        if let Some(thread) = span.thread.as_ref().filter(|_| ticks > 0) {
+            let known = self.threads.len();
+            match self.threads.get_mut(&(span.key, thread.clone())) {
+                Some(sum) => *sum += ticks,
+                None if known < MOST_THREADS => {
+                    self.threads.insert((span.key, thread.clone()), ticks);
+                }
+                None => {}
+            }
+        }
     }
 
     fn book(&mut self, key: Key, ticks: u64) {
@@ -318,6 +383,22 @@ impl<'a> Namer<'a> {
 }
 
 impl Keys {
+    fn of(known: &manifest::Events) -> Keys {
+        let processes = known.tasks.iter();
+        Keys {
+            processes: processes
+                .map(|thread| (thread.task, thread.name.as_str().into()))
+                .collect(),
+            ..Keys::default()
+        }
+    }
+
+    /// The process of the task that an event is of, where that has a name of its own.
+    fn process(&self, event: &KernelEvent) -> Option<&Arc<str>> {
+        let of_task = matches!(event.kind, EventKind::Task | EventKind::Timer);
+        self.processes.get(&event.number).filter(|_| of_task)
+    }
+
     fn of_event(&mut self, event: &KernelEvent) -> Key {
         let is_it = |thread: &Thread| thread.id == event.number && *thread.name == *event.name;
         if let Some(&(_, key)) = self
@@ -328,11 +409,12 @@ impl Keys {
             return key;
         }
         // An interrupt may come without its name where tracing began inside of it.
-        let known = (event.kind, event.name.clone());
+        let name = self.process(event).unwrap_or(&event.name);
+        let known = (event.kind, name.clone());
         if let Some(&key) = self.known.get(&known) {
             return key;
         }
-        let key = self.number(cause(event));
+        let key = self.number(cause(event.kind, name));
         self.known.insert(known, key);
         key
     }
@@ -358,17 +440,24 @@ impl Keys {
     }
 }
 
-/// The key of `gaps_ns` under which an event is booked.
-pub fn cause(event: &KernelEvent) -> Arc<str> {
-    let name = &event.name;
-    match event.kind {
+/// What keeps a thread from running and is no other task: keys of `gaps_ns` as recordings name them.
+pub const HELD: [&str; 4] = ["throttled:quota", "throttled:realtime", "stopped", "frozen"];
+
+/// The key of `gaps_ns` under which an event of a kind and name is booked.
+pub fn cause(kind: EventKind, name: &str) -> Arc<str> {
+    match kind {
         // The tick of x86, and of the generic timer, which is a device to the kernel.
-        EventKind::Vector if &**name == "local_timer" => "tick".into(),
-        EventKind::Interrupt if &**name == "arch_timer" => "tick".into(),
+        EventKind::Vector if name == "local_timer" => "tick".into(),
+        EventKind::Interrupt if name == "arch_timer" => "tick".into(),
         EventKind::Vector | EventKind::Interrupt => format!("irq:{name}").into(),
         EventKind::Softirq => format!("softirq:{name}").into(),
         EventKind::Task => format!("task:{name}").into(),
         EventKind::Exception => format!("exception:{name}").into(),
         EventKind::Nmi => "nmi".into(),
+        // The timer's interrupt, in which none of its functions ran.
+        EventKind::Timer if name.is_empty() => "irq:local_timer".into(),
+        EventKind::Timer => format!("timer:{name}").into(),
+        EventKind::Held if HELD.contains(&name) => name.into(),
+        EventKind::Held => format!("held:{name}").into(),
     }
 }

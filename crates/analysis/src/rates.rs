@@ -7,7 +7,7 @@
 
 use crate::report::{Gaps, Series, Signal};
 use bandscope_recording::Manifest;
-use bandscope_recording::manifest::{EventsState, KernelCount, KernelCounts};
+use bandscope_recording::manifest::{Events, EventsState, KernelCount, KernelCounts};
 
 /// Counted per second, over what has the period: an interrupt may come for other reasons, too, a little more often.
 const MATCHES: std::ops::RangeInclusive<f64> = 0.98..=1.1;
@@ -19,6 +19,10 @@ const FEWEST: u64 = 20;
 /// Names the signals in gaps of all series that have no name.
 pub fn name(series: &mut [Series], manifest: &Manifest) {
     if manifest.events.state == EventsState::On {
+        if !manifest.events.tracepoints.is_empty() && !tells_timers(&manifest.events) {
+            let signals = series.iter_mut().flat_map(|series| &mut series.signals);
+            signals.for_each(|signal| doubt_the_tick(signal, manifest.machine.tick_hz));
+        }
         return;
     }
     if !is_one_recording(series) {
@@ -29,6 +33,29 @@ pub fn name(series: &mut [Series], manifest: &Manifest) {
             let preemptions = (series.gaps.as_ref()).and_then(|gaps| preemptions(gaps, series));
             name_signals(&mut series.signals, &Rates::of(counts), preemptions);
         }
+    }
+}
+
+/// A tick comes at the kernel's HZ, or shows at a part of it where each second or third one takes longer, up to this part.
+const MAX_TICK_PART: f64 = 8.0;
+/// Relative tolerance of that: the kernel's clock is some 100 ppm off the recording's at most.
+const TICK_TOLERANCE: f64 = 1e-3;
+
+/// Whether the functions of timers were recorded, and so which interrupt of the timer was the tick.
+fn tells_timers(events: &Events) -> bool {
+    let mut tracepoints = events.tracepoints.iter();
+    tracepoints.any(|tracepoint| tracepoint == "timer:hrtimer_expire_entry")
+}
+
+/// Without their functions an interrupt of the timer is the tick's if it comes as often as that, and otherwise that of some timer.
+fn doubt_the_tick(signal: &mut Signal, tick_hz: Option<f64>) {
+    let is_part = |tick_hz: f64| {
+        let part = tick_hz / signal.frequency_hz;
+        let whole = part.round().clamp(1.0, MAX_TICK_PART);
+        (part / whole - 1.0).abs() <= TICK_TOLERANCE
+    };
+    if signal.cause.as_deref() == Some("tick") && !tick_hz.is_none_or(is_part) {
+        signal.cause = Some("irq:local_timer".to_owned());
     }
 }
 
@@ -208,6 +235,25 @@ mod tests {
         assert_eq!(named(&rates, None, &[250.0, 100.0]), ["tick", ""]);
         // Nothing was counted: that is a hidden /proc.
         assert_eq!(named(&[], Some(0.0), &[100.0]), [""]);
+    }
+
+    #[test]
+    fn the_tick_has_the_kernels_rate() {
+        for (frequency_hz, tick_hz, cause) in [
+            (249.999, Some(250.0), "tick"),
+            (125.001, Some(250.0), "tick"),
+            (999.999, Some(250.0), "irq:local_timer"),
+            (142.857, Some(250.0), "irq:local_timer"),
+            (999.999, None, "tick"),
+        ] {
+            let mut signal = Signal {
+                frequency_hz,
+                cause: Some("tick".to_owned()),
+                ..Signal::default()
+            };
+            doubt_the_tick(&mut signal, tick_hz);
+            assert_eq!(signal.cause.as_deref(), Some(cause), "{frequency_hz}");
+        }
     }
 
     #[test]

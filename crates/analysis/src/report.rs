@@ -226,6 +226,17 @@ pub struct Cause {
     pub lost_ns: u64,
     /// Its longest part of one gap.
     pub longest_ns: f64,
+    /// Threads of the process that the cause is, the costliest first, at most 64; empty where they have the process's name.
+    pub tasks: Vec<TaskTime>,
+}
+
+/// Time that a thread took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TaskTime {
+    /// Its name.
+    pub name: String,
+    /// Its time in gaps, before what the unit inside each took is taken off.
+    pub ns: u64,
 }
 
 /// A percentile of gap durations.

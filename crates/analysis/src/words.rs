@@ -41,10 +41,18 @@ pub(crate) fn cause(key: &str) -> String {
         _ if key == OTHER_TASKS => "Many tasks, each of which took little,".to_owned(),
         Some(("task", name)) => format!("The task {name}"),
         Some(("exception", name)) => format!("Exceptions ({name})"),
+        Some(("timer", name)) => format!("The timer of {name}"),
+        Some(("throttled", "realtime")) => {
+            "The limit on the CPU time of real-time tasks".to_owned()
+        }
+        Some(("throttled", _)) => "The CPU quota".to_owned(),
         _ => match key {
             "tick" => "The timer tick".to_owned(),
             "nmi" => "Non-maskable interrupts".to_owned(),
             "host" => "The host".to_owned(),
+            "preempted" => "Other tasks, which nothing names,".to_owned(),
+            "stopped" => "A signal or a debugger that stopped the thread".to_owned(),
+            "frozen" => "A freeze of the thread's group, or another wait,".to_owned(),
             _ => "Something".to_owned(),
         },
     }

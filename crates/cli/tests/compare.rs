@@ -338,3 +338,19 @@ fn fifteen_quanta_are_too_few_to_call_anything_a_change() {
         "{figures:?}"
     );
 }
+
+#[test]
+fn recordings_without_a_common_series_cannot_be_compared() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, rates) in [("a.bandscope", "10000,7777"), ("b.bandscope", "9000,5000")] {
+        let synth = ["synth", "tick", "--duration", "500ms", "--rate", rates];
+        succeed(
+            directory.path(),
+            &[&synth[..], &["--output", name]].concat(),
+        );
+    }
+    let error = refuse(directory.path(), &["compare", "a.bandscope", "b.bandscope"]);
+    assert!(error.contains("nothing to compare: A's"), "{error}");
+    assert!(error.contains("9000 Hz"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+}

@@ -3,7 +3,7 @@
 
 mod common;
 use bandscope_probe::pin;
-use bandscope_recording::disturbances::{End, Header, Writer};
+use bandscope_recording::disturbances::{Disturbance, End, Header, Writer};
 use bandscope_recording::manifest::{Clock, State};
 use common::{refuse, run, succeed};
 use serde_json::Value;
@@ -97,6 +97,30 @@ fn write_log(directory: &Path, name: &str, change: impl Fn(&mut Header, &mut Opt
     }
 }
 
+/// A log of one disturbance, so many ticks after the recording's origin.
+fn write_log_at(directory: &Path, name: &str, offset: u64) {
+    write_log(directory, "empty", |_, _| {});
+    let log = std::fs::read_to_string(directory.join("empty")).unwrap();
+    let (header, _) = log.split_once('\n').unwrap();
+    let header: Header = serde_json::from_str(header).unwrap();
+    let start = header.clock.origin_ticks + offset;
+    let disturbance = Disturbance {
+        planned: start,
+        start,
+        end: start + 200_000_000,
+        ..Disturbance::default()
+    };
+    let mut writer = Writer::create(&directory.join(name), &header).unwrap();
+    writer.append(&[disturbance]).unwrap();
+    let end = End {
+        state: State::Complete,
+        clock: header.clock,
+        disturbances: 1,
+        ..End::default()
+    };
+    writer.finish(&end).unwrap();
+}
+
 #[test]
 fn a_log_that_is_not_the_truth_of_the_recording_is_refused_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
@@ -168,6 +192,12 @@ fn a_log_that_is_not_the_truth_of_the_recording_is_refused_in_one_line() {
         assert!(error.contains(wanted), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
+    // Half a second at 2 GHz, and a log that begins ten seconds after its start.
+    write_log_at(path, "after", 20_000_000_000);
+    let error = refuse(path, &["report", "a.bandscope", "--truth", "after"]);
+    let wanted = "after: found disturbances that began 9.5 s after the recording had ended, expected a log of the time";
+    assert!(error.contains(wanted), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
     let error = refuse(
         path,
         &["report", "a.bandscope", "a.bandscope", "--truth", "good"],

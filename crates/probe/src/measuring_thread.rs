@@ -2,6 +2,7 @@
 
 use crate::clock::{self, Ordered, Plain};
 use crate::counters::{self, Counters};
+use crate::facts::Statistics;
 use crate::kernels::{self, NativeKernel, Visitor};
 use crate::pin;
 use crate::ring::Writer;
@@ -45,6 +46,8 @@ pub struct Plan<'a> {
     pub counters: counters::Plan,
     /// Whether rseq passed its check.
     pub preemption_known: bool,
+    /// What handling a gap takes at most after somebody else had the CPU.
+    pub cold_handling_ticks: u64,
     /// Counter value at tick 0 of the recording.
     pub origin: u64,
     /// Set to end the run after the quantum under way.
@@ -76,6 +79,7 @@ pub fn run(
     let counters = Counters::open(&plan.counters)
         .map_err(|error| format!("CPU {cpu}: cannot open the counters again: {error}"))?;
     let rseq = Rseq::of_this_thread().ok();
+    let statistics = Statistics::open(cpu);
     let mut sink = RingSink::new(
         cpu,
         quanta,
@@ -85,11 +89,13 @@ pub fn run(
         rseq,
         plan.preemption_known,
     );
+    sink.allow_cold_handling(plan.cold_handling_ticks);
     sink.account().origin = plan.origin;
     ready(rustix::thread::gettid().as_raw_nonzero().get() as u32);
     if let Some(first) = plan.series.first() {
         kernels::dispatch(&first.kernel, WarmUp { plan });
     }
+    let before = statistics.as_ref().and_then(Statistics::read);
     let mut numbers = vec![0; plan.series.len()];
     for (index, quanta) in plan.segments.clone() {
         if plan.ends() {
@@ -112,6 +118,10 @@ pub fn run(
         };
         kernels::dispatch(&series.kernel, visitor);
     }
+    let (statistics, before) = (statistics.as_ref(), before.as_ref());
+    sink.account().schedstat = statistics
+        .zip(before)
+        .and_then(|(now, before)| now.grown(before));
     Ok(std::mem::take(sink.account()))
 }
 

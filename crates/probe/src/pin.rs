@@ -11,6 +11,24 @@ pub fn allowed() -> io::Result<Vec<u32>> {
     Ok(members(&sched_getaffinity(None)?))
 }
 
+/// CPUs that a thread of this process may be put on, ascending: all of its cpuset, which isolated CPUs (isolcpus) are in though no thread
+/// inherits them.
+///
+/// # Errors
+/// As [`allowed`].
+pub fn reachable() -> io::Result<Vec<u32>> {
+    let inherited = allowed()?;
+    // A thread of its own, so that nobody has to be put back. The kernel takes the CPUs of the cpuset out of any set.
+    let widest = std::thread::spawn(|| {
+        let mut all = CpuSet::new();
+        (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
+        sched_setaffinity(None, &all)?;
+        allowed()
+    });
+    // Where nobody may ask, as under seccomp, it is what was inherited.
+    Ok(widest.join().ok().and_then(Result::ok).unwrap_or(inherited))
+}
+
 fn members(set: &CpuSet) -> Vec<u32> {
     (0..CpuSet::MAX_CPU)
         .filter(|&cpu| set.is_set(cpu))

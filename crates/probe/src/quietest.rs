@@ -7,6 +7,7 @@ use crate::clock::{Ordered, Plain};
 use crate::{facts, pin};
 use bandscope_sampler::Clock;
 use rustix::time::{ClockId, clock_gettime};
+use std::time::Duration;
 
 /// All CPUs together are watched for so long, each for no less and no more than...
 const TOTAL_NS: u64 = 400_000_000;
@@ -18,6 +19,40 @@ const GAP_NS: f64 = 1_000.0;
 /// more interrupt makes of such a short look.
 const TIE: f64 = 0.000_5;
 const TIE_RATIO: f64 = 1.25;
+
+/// An isolated CPU is idle if it was for so long.
+const IDLE: Duration = Duration::from_millis(100);
+
+/// The last of the isolated CPUs among `reachable` on which nothing ran for a tenth of a second; `None` without one.
+pub fn idle_and_isolated(reachable: &[u32]) -> Option<u32> {
+    let isolated = facts::isolated();
+    let mut candidates = reachable
+        .iter()
+        .filter(|cpu| isolated.contains(cpu))
+        .peekable();
+    candidates.peek()?;
+    let busy = || std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let before = busy();
+    std::thread::sleep(IDLE);
+    let after = busy();
+    candidates
+        .rfind(
+            |&&cpu| match (busy_ticks(&before, cpu), busy_ticks(&after, cpu)) {
+                (Some(before), Some(after)) => before == after,
+                _ => false,
+            },
+        )
+        .copied()
+}
+
+/// Time that tasks ran on a CPU, nice or not and in the kernel, as /proc/stat counts it (proc_stat(5)).
+fn busy_ticks(stat: &str, cpu: u32) -> Option<u64> {
+    let name = format!("cpu{cpu}");
+    let mut rows = stat.lines().map(str::split_ascii_whitespace);
+    let mut row = rows.find(|row| row.clone().next() == Some(&name))?;
+    row.next();
+    row.take(3).map(|ticks| ticks.parse::<u64>().ok()).sum()
+}
 
 /// The quietest of `allowed`, which must ascend; of several that are alike the last. `None` if it is empty.
 pub fn quietest(allowed: &[u32], ticks_per_ns: f64) -> Option<u32> {
@@ -119,6 +154,15 @@ mod tests {
         assert_eq!(preferred(&[0, 1, 2], &[2, 3], &[]), [2]);
         assert_eq!(preferred(&[0, 1], &[], &[1]), [1]);
         assert_eq!(preferred(&[0, 1], &[7], &[7]), [0, 1]);
+    }
+
+    #[test]
+    fn a_cpu_is_busy_while_tasks_run() {
+        let stat = "cpu  9 9 9 9\ncpu1 4 2 1 700 3 0 5\ncpu10 1 x 0 0\n";
+        assert_eq!(busy_ticks(stat, 1), Some(7));
+        assert_eq!(busy_ticks(stat, 10), None);
+        assert_eq!(busy_ticks(stat, 0), None);
+        assert_eq!(idle_and_isolated(&[]), None);
     }
 
     #[test]

@@ -6,14 +6,14 @@
 use crate::calibration::Calibration;
 use crate::clock;
 use crate::consumer::Consumer;
-use crate::facts::{self, Counts, SystemManagement};
+use crate::facts::{self, Counts, Quotas, SystemManagement};
 use crate::measuring_thread::{self, Plan};
 use crate::memory;
 use crate::pin;
 use crate::ring::{Writer, ring};
 use crate::sink::Account;
 use crate::trace::{self, Catalogue, Trace};
-use bandscope_recording::manifest::{KernelCounts, MeasuringThread};
+use bandscope_recording::manifest::{KernelCounts, MeasuringThread, Quota};
 use bandscope_recording::{KernelEvent, Quanta};
 use bandscope_sampler::machine::Consumed;
 use bandscope_sampler::{Batch, GapRecord, MachineError, QuantumRecord};
@@ -80,6 +80,8 @@ pub struct Summary {
     pub events: Option<Result<trace::Ended, String>>,
     /// What the kernel counted meanwhile on each CPU.
     pub counts: Vec<KernelCounts>,
+    /// How the CPU quotas of this process grew meanwhile.
+    pub quotas: Vec<Quota>,
 }
 
 /// What `consume` says when it fails.
@@ -148,7 +150,7 @@ pub fn run<'p>(
             refused = refused.or_else(|| Some(why.clone()));
             halt.store(true, Ordering::Relaxed);
         }
-        let counts = Counts::read(setup.cpus);
+        let (counts, quotas) = (Counts::read(setup.cpus), Quotas::read());
         let firmware = setup.system_management.map(SystemManagement::read);
         let start = clock::ticks().wrapping_add(setup.delay_ticks);
         // 0 means that it is not known yet.
@@ -168,6 +170,7 @@ pub fn run<'p>(
         }
         let (accounts, died) = join(threads);
         let mut counts = counts.grown(&Counts::read(setup.cpus));
+        let quotas = quotas.grown(Quotas::read());
         if let (Some(before), Some(count)) = (firmware, setup.system_management) {
             facts::book_system_management(&before, &count.read(), &mut counts);
         }
@@ -185,6 +188,7 @@ pub fn run<'p>(
             not_consumed,
             events,
             counts,
+            quotas,
         })
     })
 }

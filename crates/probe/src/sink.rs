@@ -11,7 +11,7 @@ use crate::owned::Owned;
 use crate::ring::Writer;
 use crate::rseq::Rseq;
 use bandscope_recording::gaps::MAX_COUNTERS;
-use bandscope_recording::manifest::{Incident, StoreBypassSet};
+use bandscope_recording::manifest::{Incident, Schedstat, StoreBypassSet};
 use bandscope_sampler::record::Unpacked;
 use bandscope_sampler::{Flow, GapRecord, QuantumRecord, Sink};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,6 +43,7 @@ pub struct RingSink<'a> {
     counters: Option<Counters>,
     rseq: Option<Rseq>,
     preemption_known: bool,
+    cold_handling_ticks: u64,
     account: Account,
 }
 
@@ -63,6 +64,8 @@ pub struct Account {
     pub more_incidents: u64,
     /// Settings of speculative store bypass.
     pub store_bypass: Vec<StoreBypassSet>,
+    /// What the scheduler counted of this thread while it measured.
+    pub schedstat: Option<Schedstat>,
 }
 
 /// Settings that are noted: 18 hours of a segment a second.
@@ -126,11 +129,17 @@ impl<'a> RingSink<'a> {
             counters,
             rseq,
             preemption_known,
+            cold_handling_ticks: 0,
             account: Account {
                 incidents: Vec::with_capacity(MOST_INCIDENTS),
                 ..Account::default()
             },
         }
+    }
+
+    /// Handling a gap takes up to so many ticks after somebody else had the CPU.
+    pub fn allow_cold_handling(&mut self, ticks: u64) {
+        self.cold_handling_ticks = ticks;
     }
 
     /// Starts a segment, with a checkpoint after each `quanta_between_checkpoints` quanta without a gap.
@@ -306,6 +315,15 @@ impl Sink for RingSink<'_> {
         self.read(now, 0);
     }
 
+    /// Whoever had the CPU left caches of his own: the handler's time is still the measurement's.
+    fn handling_limit(&self, warm: u64) -> u64 {
+        let preempted = self.gap.flags & GapRecord::PREEMPTED != 0;
+        match preempted || self.gap.duration > self.cold_handling_ticks {
+            true => warm.max(self.cold_handling_ticks),
+            false => warm,
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn handled(&mut self, ticks: u64) {
@@ -367,6 +385,24 @@ mod tests {
 
     fn quantum(k: u64) -> QuantumRecord {
         QuantumRecord::quantum(100 * (k + 1), 10, 0, 100)
+    }
+
+    #[test]
+    fn handling_may_take_longer_where_caches_are_cold() {
+        let stop = AtomicBool::new(false);
+        let (mut sink, _rig) = Rig::new(128, &stop);
+        sink.cold_handling_ticks = 50_000;
+        let mut limit = |duration, flags| {
+            (sink.gap.duration, sink.gap.flags) = (duration, flags);
+            sink.handling_limit(4_000)
+        };
+        assert_eq!(
+            limit(10_000, GapRecord::PREEMPTION_KNOWN),
+            4_000,
+            "an interrupt"
+        );
+        assert_eq!(limit(10_000, GapRecord::PREEMPTED), 50_000);
+        assert_eq!(limit(60_000, 0), 50_000, "a stolen slice");
     }
 
     #[test]

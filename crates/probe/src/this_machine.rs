@@ -26,6 +26,10 @@ const MOST_SETTINGS: usize = 1 << 14;
 /// counts as interrupted: the price is a median with warm caches, and after a gap they are cold.
 const HANDLING_PRICES: f64 = 4.0;
 
+/// Handling a gap takes up to so long after another task: some 10 us were measured, most of them for reading counters by a
+/// system call whose code and data are in no cache.
+const COLD_HANDLING_NS: f64 = 20e3;
+
 /// The machine that this program runs on.
 #[derive(Debug, Default)]
 pub struct ThisMachine {
@@ -60,15 +64,16 @@ impl Machine for ThisMachine {
         let allowed = pin::allowed().map_err(|error| {
             MachineError::Refused(format!("cannot ask which CPUs may be used: {error}"))
         })?;
-        plan::check(request, &allowed)?;
+        let reachable = pin::reachable().unwrap_or_else(|_| allowed.clone());
+        plan::check(request, &reachable)?;
         if request.store_bypass != StoreBypass::Leave {
             store_bypass::settable().map_err(MachineError::Refused)?;
         }
-        let cpus = choose_cpus(request, &allowed)?;
+        let (cpus, chosen) = choose_cpus(request, &allowed, &reachable)?;
         let findings = preparation::prepare(request, &cpus)?;
         let ticks_per_ns = request.ticks_per_ns.unwrap_or(findings.fit.ticks_per_ns);
         plan::check_rates(request, &findings.kernels, ticks_per_ns)?;
-        if request.counters == Choice::On && findings.counters.plan.is_empty() {
+        if request.counters == Choice::On && !findings.counters.plan.has_hardware() {
             return Err(MachineError::Refused(no_counters(&findings.counters)));
         }
         let events = account::begin(request, &cpus, &findings)?;
@@ -86,6 +91,7 @@ impl Machine for ThisMachine {
             system_management: system_management.ok(),
         };
         let mut manifest = manifest_of(request, &cpus, findings, &prepared);
+        manifest.settings.chosen = chosen;
         manifest.missing.extend(account::missing(&events.1));
         manifest.missing.extend(not_counted);
         manifest.events = events.1;
@@ -127,6 +133,7 @@ impl Machine for ThisMachine {
             ordered_reads: request.ordered_reads,
             counters: prepared.counters.clone(),
             preemption_known: prepared.preemption_known,
+            cold_handling_ticks: (COLD_HANDLING_NS * manifest.clock.ticks_per_ns) as u64,
             origin: prepared.origin,
             // A buffered run has nobody awake who would pass the user's wish on.
             stop: if setup.others.is_empty() { stop } else { &halt },
@@ -140,12 +147,25 @@ impl Machine for ThisMachine {
 }
 
 /// The CPUs asked for, or the quietest.
-fn choose_cpus(request: &Request, allowed: &[u32]) -> Result<Vec<u32>, MachineError> {
+fn choose_cpus(
+    request: &Request,
+    allowed: &[u32],
+    reachable: &[u32],
+) -> Result<(Vec<u32>, String), MachineError> {
     if !request.cpus.is_empty() {
-        return Ok(request.cpus.clone());
+        return Ok((request.cpus.clone(), String::new()));
+    }
+    if let Some(cpu) = quietest::idle_and_isolated(reachable) {
+        let why = "it is isolated (isolcpus), and was idle for 100 ms".to_owned();
+        return Ok((vec![cpu], why));
     }
     quietest::quietest(allowed, preparation::rough_ticks_per_ns())
-        .map(|cpu| vec![cpu])
+        .map(|cpu| {
+            (
+                vec![cpu],
+                "it had the least time away of those that this process may use".to_owned(),
+            )
+        })
         .ok_or_else(|| MachineError::Refused("this process may use no CPU".to_owned()))
 }
 
@@ -164,7 +184,7 @@ fn no_counters(chosen: &Chosen) -> String {
         .iter()
         .map(|missing| format!("{}: {}", missing.what, missing.why))
         .collect();
-    format!("no counter can be used: {}", why.join("; "))
+    format!("no counter of the CPU can be used: {}", why.join("; "))
 }
 
 fn manifest_of(
@@ -198,6 +218,7 @@ fn manifest_of(
             buffered,
             trace: request.trace.name().to_owned(),
             store_bypass: request.store_bypass.name().to_owned(),
+            chosen: String::new(),
         },
         clock: manifest::Clock {
             name: clock::NAME.to_owned(),
@@ -295,6 +316,7 @@ fn conclude(
         manifest.lost.gaps += account.lost_gaps;
         manifest.incidents.extend(account.incidents);
         manifest.store_bypass.extend(account.store_bypass);
+        manifest.schedstat.extend(account.schedstat);
     }
     manifest.lost.quanta += summary.not_consumed.0;
     manifest.lost.gaps += summary.not_consumed.1;
@@ -314,6 +336,7 @@ fn conclude(
         account::conclude(manifest, ended);
     }
     manifest.kernel_counts = summary.counts;
+    manifest.quotas = summary.quotas;
     if more > 0 {
         manifest.incidents.push(Incident {
             kind: "more-incidents".to_owned(),

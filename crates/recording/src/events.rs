@@ -27,17 +27,24 @@ pub enum EventKind {
     Exception,
     /// A non-maskable interrupt.
     Nmi,
+    /// A timer whose function ran in an interrupt or softirq: the id and name of the task that it woke, or 0 and the function's name.
+    Timer,
+    /// The measuring thread was kept from running, and no other task was the reason: `throttled:quota`, `throttled:realtime`, `stopped`, `frozen`. The
+    /// number is that of the task that ran meanwhile (0: idle).
+    Held,
 }
 
 impl EventKind {
     /// All kinds; the index of each is its number in a file.
-    pub const ALL: [EventKind; 6] = [
+    pub const ALL: [EventKind; 8] = [
         EventKind::Vector,
         EventKind::Interrupt,
         EventKind::Softirq,
         EventKind::Task,
         EventKind::Exception,
         EventKind::Nmi,
+        EventKind::Timer,
+        EventKind::Held,
     ];
 
     /// Its name in exports.
@@ -49,6 +56,8 @@ impl EventKind {
             EventKind::Task => "task",
             EventKind::Exception => "exception",
             EventKind::Nmi => "nmi",
+            EventKind::Timer => "timer",
+            EventKind::Held => "held",
         }
     }
 

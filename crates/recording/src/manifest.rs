@@ -6,9 +6,13 @@
 
 mod counts;
 mod events;
+mod scheduling;
 
 pub use counts::{KernelCount, KernelCounts};
-pub use events::{Events, EventsCost, EventsState, GapSample, LostEvents, MeasuringThread};
+pub use events::{
+    Events, EventsCost, EventsState, GapSample, LostEvents, MeasuringThread, TaskThread,
+};
+pub use scheduling::{Quota, Schedstat};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,6 +51,10 @@ pub struct Manifest {
     pub events: Events,
     /// What the kernel counted on each measured CPU; empty where it does not tell, and in recordings that know none.
     pub kernel_counts: Vec<KernelCounts>,
+    /// Scheduler statistics of each measuring thread; empty where the kernel keeps none, and in recordings that know none.
+    pub schedstat: Vec<Schedstat>,
+    /// CPU quotas of the groups that the process was in, the outermost first; those without one that never stopped it are left out.
+    pub quotas: Vec<Quota>,
     /// The machine.
     pub machine: Machine,
     /// What did not fit into memory or was cut off.
@@ -129,6 +137,8 @@ pub struct Settings {
     pub trace: String,
     /// Speculative store bypass of the measuring threads: `leave`, `on`, `off` or `alternate`; empty in recordings that know none.
     pub store_bypass: String,
+    /// Why these CPUs, where nobody named them; empty where somebody did, and in recordings that know none.
+    pub chosen: String,
 }
 
 /// The clock: an affine map from ticks to nanoseconds.
@@ -279,6 +289,9 @@ pub struct Machine {
     pub load: Option<[f64; 3]>,
     /// Other runnable or busy tasks at the start: name and share of a CPU.
     pub other_tasks: Vec<OtherTask>,
+    /// Microseconds that real-time tasks may run in each period, and the period (`sched_rt_runtime_us`, `sched_rt_period_us`); the first is
+    /// negative where there is no limit.
+    pub realtime_limit_us: Option<[i64; 2]>,
     /// Clock source of the kernel.
     pub clocksource: Option<String>,
     /// Memory in bytes.

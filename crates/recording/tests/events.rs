@@ -304,10 +304,10 @@ fn what_another_program_wrote_is_read_with_suspicion() {
         ),
         (
             &[5],
-            6,
+            8,
             1,
             b"a",
-            "found an event of kind 6, expected 0 (vector)",
+            "found an event of kind 8, expected 0 (vector)",
         ),
         (
             &[5],
@@ -357,7 +357,7 @@ fn any_events() -> impl Strategy<Value = Vec<KernelEvent>> {
     let row = (
         prop_oneof![0..10u64, 0..1u64 << 50],
         prop_oneof![0..10u64, 0..1u64 << 50],
-        0..6usize,
+        0..EventKind::ALL.len(),
         0..=i32::MAX as u32,
         proptest::collection::vec(any::<u8>(), 0..20),
     );

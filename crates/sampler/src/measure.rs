@@ -52,6 +52,12 @@ pub trait Sink {
     /// Counters are read here because they were last read long ago.
     fn checkpoint(&mut self, now: u64);
 
+    /// How long handling the last gap or checkpoint may take before it counts as interrupted, in ticks; `warm` is
+    /// [`Segment::handling_limit_ticks`].
+    fn handling_limit(&self, warm: u64) -> u64 {
+        warm
+    }
+
     /// How long the last [`Sink::gap`] or [`Sink::checkpoint`] took, in ticks.
     fn handled(&mut self, ticks: u64);
 }
@@ -169,7 +175,7 @@ fn end_handling<C: Clock, S: Sink>(
 ) -> Result<u64, u64> {
     let handled = clock.now_ordered();
     let took = handled.wrapping_sub(begun);
-    if took <= segment.handling_limit_ticks {
+    if took <= sink.handling_limit(segment.handling_limit_ticks) {
         sink.handled(took);
         return Ok(handled);
     }

@@ -58,6 +58,10 @@ pub(crate) enum By {
     OwnTask,
     /// A device of its own, likewise.
     OwnDevice,
+    /// The timer that wakes another task.
+    Sleeper,
+    /// A CPU quota.
+    Quota,
     /// Whatever runs beneath this kernel, which knows nothing of it.
     Host,
     /// A thread on the core's other hardware thread, which the machine then says that there is: what fills the core feels it.
@@ -83,6 +87,9 @@ impl By {
                 1000 + part,
                 format!("program-{part}").into(),
             ),
+            By::Sleeper => (EventKind::Timer, 1000 + part, "sleeper".into()),
+            // The idle task runs meanwhile.
+            By::Quota => (EventKind::Held, 0, "throttled:quota".into()),
             By::Core | By::Host | By::Sibling => return None,
         };
         Some(Told { kind, number, name })
@@ -195,6 +202,36 @@ pub const CATALOGUE: &[Entry] = &[
     crowds::HEAVY_TAIL,
     crowds::BURSTS,
     crowds::SLICES,
+    Entry {
+        name: "sleeper",
+        description: "the timer of another program, which it sleeps on",
+        kinds: &["periodic-interference"],
+        parameters: &[hz(1000.0), time("cost", 3e-6), time("phase", 0.0)],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            Box::new(Tick {
+                times: regular(setup.scale / v["hz"], v["phase"] * setup.scale, setup),
+                cost: v["cost"] * setup.scale,
+            })
+        }),
+        by: By::Sleeper,
+    },
+    Entry {
+        name: "quota",
+        description: "a CPU quota: the thread stands still for the rest of each period",
+        kinds: &["throttled"],
+        parameters: &[span("period", 0.1), share("share", 0.6)],
+        settings: nothing,
+        disturbance: Some(|v, setup| {
+            let period = v["period"] * setup.scale;
+            let cost = period * (1.0 - v["share"]);
+            Box::new(Tick {
+                times: regular(period, -cost, setup),
+                cost,
+            })
+        }),
+        by: By::Quota,
+    },
     several_cpus::HOST_STEAL,
     crowds::HOST_LINE,
     several_cpus::CORE_COUPLING,
@@ -476,6 +513,11 @@ pub const CATALOGUE: &[Entry] = &[
         by: By::Core,
     },
 ];
+
+/// Times without a scatter; `period` and `phase` in ticks.
+fn regular(period: f64, phase: f64, setup: &Setup) -> Times {
+    Times::new(period, phase, 0.0, false, setup.random.clone())
+}
 
 fn times(v: &Values, setup: &Setup, phase: f64) -> Times {
     Times::new(

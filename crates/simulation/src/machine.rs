@@ -123,6 +123,7 @@ impl Machine for SimulatedMachine {
                 buffered: request.buffered,
                 trace: request.trace.name().into(),
                 store_bypass: request.store_bypass.name().into(),
+                chosen: String::new(),
             },
             events,
             ..Manifest::default()

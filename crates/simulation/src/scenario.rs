@@ -244,7 +244,7 @@ impl Scenario {
                 .iter()
                 .all(|feels| request.kernels.iter().any(|k| kernels::feels(k) == *feels)),
             // Where the kernel tells nothing, nobody knows whose gaps they are.
-            (_, "time-away" | "stolen-time") => request.trace != Choice::Off,
+            (_, "time-away" | "stolen-time" | "throttled") => request.trace != Choice::Off,
             ("host-steal" | "core-coupling", _) => request.cpus.len() > 1,
             ("warmup", _) => request.start_delay_s < values["duration"],
             ("flips" | "states" | "mixture" | "helps" | "interrupted", _) => sensitive,

@@ -22,6 +22,7 @@ mod smt_neighbour;
 mod stolen_time;
 mod sub_loop_mixture;
 mod synchronous_gaps;
+mod throttled;
 mod time_away;
 mod warm_up;
 
@@ -38,6 +39,7 @@ use crate::report::{Evidence, Finding, Series};
 use crate::warm_up::Observed;
 use crate::words;
 use bandscope_recording::Manifest;
+pub(crate) use throttled::stopped_by;
 
 /// What one series shows, beyond what the report says of it.
 #[derive(Clone, Debug, Default)]
@@ -119,6 +121,7 @@ const PHENOMENA: &[Phenomenon] = &[
     migration::PHENOMENON,
     synchronous_gaps::PHENOMENON,
     stolen_time::PHENOMENON,
+    throttled::PHENOMENON,
     time_away::PHENOMENON,
     core_coupling::PHENOMENON,
     edge_pairs::PHENOMENON,

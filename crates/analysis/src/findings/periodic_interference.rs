@@ -6,6 +6,7 @@
 use super::{Case, Everything, Phenomenon, cpu, is_alone, name, name_rate, number};
 use crate::report::{Certainty, Evidence, Finding, Signal};
 use crate::words;
+use bandscope_recording::manifest::EventsState;
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: "periodic-interference",
@@ -29,6 +30,13 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .iter()
         .filter(|signal| !matches!(signal.origin, "sampling" | "alias"))
         .filter(|signal| share(signal) >= SMALLEST)
+        // A quota's period has a finding of its own.
+        .filter(|signal| {
+            !signal
+                .cause
+                .as_deref()
+                .is_some_and(|cause| cause.starts_with("throttled:"))
+        })
         // What is more likely the measurement's own is not interference, too.
         .filter(|signal| {
             super::sampling_artefact::certainty(signal, case.series) < Some(Certainty::Likely)
@@ -44,6 +52,8 @@ fn share(signal: &Signal) -> f64 {
 
 fn finding(case: Case<'_>, signal: &Signal) -> Finding {
     let sampled = signal.seen_in == "residual" && signal.origin != "external";
+    // Where they were recorded already they name no more.
+    let traced = case.everything.manifest.events.state == EventsState::On;
     Finding {
         kind: "periodic-interference",
         series: vec![case.index],
@@ -79,7 +89,7 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
         .into_iter()
         .filter_map(|(key, value)| Some((key, value?)))
         .collect(),
-        next_step: (signal.cause_by != Some("events")).then(|| if sampled {
+        next_step: (signal.cause_by != Some("events") && (sampled || !traced)).then(|| if sampled {
             "bandscope record --rate 10000,7777: an external signal keeps its frequency at both rates".to_owned()
         } else {
             format!(

@@ -5,6 +5,7 @@
 use super::{Case, Phenomenon, cpu, name, number};
 use crate::report::{Cause, Certainty, Evidence, Finding, Signal};
 use crate::words;
+use bandscope_recording::manifest::EventsState;
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: "time-away",
@@ -34,7 +35,9 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     };
     gaps.causes
         .iter()
-        .filter(|cause| !matches!(&*cause.cause, "host" | "unnamed" | "preempted"))
+        // Those have findings of their own, and what has no name at all has none.
+        .filter(|cause| !matches!(&*cause.cause, "host" | "unnamed"))
+        .filter(|cause| !cause.cause.starts_with("throttled:"))
         .filter(|cause| cause.lost_ns as f64 / wall >= NOTICEABLE)
         .filter(|cause| !said(cause))
         .take(MOST)
@@ -46,8 +49,11 @@ fn finding(case: Case<'_>, cause: &Cause, share: f64) -> Finding {
     Finding {
         kind: "time-away",
         series: vec![case.index],
-        // The kernel said so.
-        certainty: Certainty::Certain,
+        // The kernel said so. That a thread was preempted it says of a signal, too.
+        certainty: match &*cause.cause {
+            "preempted" => Certainty::Likely,
+            _ => Certainty::Certain,
+        },
         summary: format!(
             "{} took {} of the time of {}: {:.1} gaps a second, up to {}.",
             words::cause(&cause.cause),
@@ -64,8 +70,22 @@ fn finding(case: Case<'_>, cause: &Cause, share: f64) -> Finding {
             ("longest_ns", Evidence::Number(cause.longest_ns)),
         ]
         .into(),
-        next_step: next_step(case, &cause.cause),
+        next_step: match &*cause.cause {
+            "preempted" => trace(case),
+            named => next_step(case, named),
+        },
     }
+}
+
+/// What names the tasks, where nobody listened to it.
+fn trace(case: Case<'_>) -> Option<String> {
+    let off = case.everything.manifest.events.state != EventsState::On;
+    off.then(|| {
+        format!(
+            "bandscope record --cpus {} --trace on: kernel events name the tasks",
+            cpu(case.series)
+        )
+    })
 }
 
 /// What moves it away.

@@ -129,6 +129,9 @@ fn hold_series(
         .iter()
         .fold(Intervals::default(), |all, track| all.union(&track.spans));
     let counts = Quanta::count(source, index, tracks, &all, &context)?;
+    for track in tracks {
+        check_time(track.log, source, &counts, &context)?;
+    }
     let books = Books::read(source, index, tracks, &all)?;
     let traced = source.events_known(index).state == EventsState::On;
     let together = together(tracks.len(), traced, &counts, &books, &context);
@@ -146,6 +149,43 @@ fn hold_series(
         held
     });
     Ok(held.collect())
+}
+
+/// Refuses a log of another time: one whose disturbances ended before the recording began, or began after it had ended.
+fn check_time(
+    log: &Log,
+    source: &dyn Source,
+    counts: &Counts,
+    context: &Context,
+) -> Result<(), Error> {
+    let origin = i128::from(source.manifest().clock.origin_ticks);
+    let since = |raw: u64| i128::from(raw) - origin;
+    let begin = log.disturbances.iter().map(|one| since(one.start)).min();
+    let end = log.disturbances.iter().map(|one| since(one.end)).max();
+    let first = counts.segments.iter().map(|one| i128::from(one.0)).min();
+    let last = counts.segments.iter().map(|one| i128::from(one.1)).max();
+    let (Some((begin, end)), Some((first, last))) = (begin.zip(end), first.zip(last)) else {
+        return Ok(());
+    };
+    let seconds = |ticks: i128| context.seconds(ticks as f64);
+    let found = if end < first {
+        format!(
+            "disturbances that ended {:.1} s before the recording began",
+            seconds(first - end)
+        )
+    } else if begin > last {
+        format!(
+            "disturbances that began {:.1} s after the recording had ended",
+            seconds(begin - last)
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::Recording(Bad::File {
+        path: log.path.clone(),
+        found,
+        expected: "a log of the time of the recording".into(),
+    }))
 }
 
 /// What the log says of the time in which the series was measured; a disturbance on the edge of a segment counts in part.

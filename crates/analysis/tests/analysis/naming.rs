@@ -3,7 +3,7 @@
 use crate::support::Loop;
 use bandscope_analysis::analyse;
 use bandscope_analysis::report::{Certainty, Evidence, Report};
-use bandscope_recording::manifest::{EventsState, KernelCounts, LostEvents};
+use bandscope_recording::manifest::{EventsState, KernelCounts, LostEvents, Quota, TaskThread};
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, KernelEvent};
 use bandscope_sampler::machine::Choice;
@@ -381,4 +381,161 @@ proptest! {
         let total: f64 = causes.values().sum();
         prop_assert!((total * 1e3 / lost - 1.0).abs() < 1e-6);
     }
+}
+
+#[test]
+fn a_preemption_without_its_switch_is_not_the_hosts() {
+    let lost = Disturbance {
+        preempted: true,
+        ..with(300.0, &[(EventKind::Vector, "local_timer", 1.0, 4.0)])
+    };
+    let (report, booked) = booked(&recorded(&[lost]));
+    // 5 us before and after the tick are its way in and out.
+    assert_booked(
+        &booked,
+        &[("tick", 999.0 * 10.0), ("preempted", 999.0 * 290.0)],
+    );
+    let finding = report
+        .findings
+        .iter()
+        .find(|one| one.evidence.get("cause") == Some(&Evidence::Text("preempted".into())));
+    let finding = finding.unwrap();
+    assert_eq!(
+        (finding.kind, finding.certainty),
+        ("time-away", Certainty::Likely)
+    );
+    assert_eq!(finding.next_step, None, "events were recorded");
+}
+
+#[test]
+fn a_timer_is_its_tasks_and_a_stop_is_the_quotas() {
+    let source = recorded(&[
+        with(
+            12.0,
+            &[
+                (EventKind::Timer, "cyclic", 0.5, 11.0),
+                (EventKind::Vector, "local_timer", 6.0, 3.0),
+            ],
+        ),
+        with(400.0, &[(EventKind::Held, "throttled:quota", 1.0, 398.0)]),
+        with(50.0, &[(EventKind::Held, "stopped", 1.0, 48.0)]),
+        with(9.0, &[(EventKind::Timer, "", 1.0, 7.0)]),
+    ]);
+    let (report, booked) = booked(&source);
+    let causes: Vec<&str> = booked.keys().map(String::as_str).collect();
+    assert_eq!(
+        causes,
+        [
+            "irq:local_timer",
+            "stopped",
+            "throttled:quota",
+            "tick",
+            "timer:cyclic"
+        ]
+    );
+    let throttled: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|one| one.kind == "throttled")
+        .collect();
+    assert_eq!(throttled.len(), 1);
+    assert_eq!(throttled[0].certainty, Certainty::Certain);
+}
+
+#[test]
+fn counts_that_stood_still_contradict_a_quota() {
+    let stop = with(400.0, &[(EventKind::Held, "throttled:quota", 1.0, 398.0)]);
+    let mut source = recorded(&[stop]);
+    let quota = |throttled: u64| Quota {
+        group: "/a".into(),
+        quota_us: Some(60_000),
+        period_us: Some(100_000),
+        periods: 10,
+        throttled,
+        throttled_ns: throttled * 40_000_000,
+    };
+    let mut found = |throttled| {
+        source.manifest.quotas = vec![quota(throttled)];
+        let report = analyse(&source, &[]).unwrap().report;
+        let mut findings = report.findings.into_iter();
+        findings.find(|one| one.kind == "throttled").unwrap()
+    };
+    assert_eq!(found(0).certainty, Certainty::Likely);
+    let finding = found(10);
+    assert_eq!(finding.certainty, Certainty::Certain);
+    assert!(
+        finding.summary.contains("60.0 ms in each 100.0 ms"),
+        "{}",
+        finding.summary
+    );
+    assert!(
+        finding.summary.contains("10 of 10 periods"),
+        "{}",
+        finding.summary
+    );
+}
+
+#[test]
+fn without_events_preemptions_as_long_as_the_stops_are_the_quotas() {
+    let away = |us| Disturbance {
+        preempted: true,
+        ..quiet(us)
+    };
+    let mut source = recorded(&[away(400.0), away(20.0)]);
+    source.manifest.events.state = EventsState::Unavailable;
+    source.manifest.quotas = vec![Quota {
+        throttled: 500,
+        throttled_ns: 500 * 400_000,
+        ..Quota::default()
+    }];
+    let (report, with_counts) = booked(&source);
+    assert_booked(
+        &with_counts,
+        &[
+            ("throttled:quota", 499.0 * 400.0),
+            ("preempted", 500.0 * 20.0),
+        ],
+    );
+    let finding = report.findings.iter().find(|one| one.kind == "throttled");
+    assert_eq!(finding.unwrap().certainty, Certainty::Likely);
+    source.manifest.quotas.clear();
+    let (report, without) = booked(&source);
+    let causes: Vec<&String> = without.keys().collect();
+    assert_eq!(causes, ["preempted"]);
+    assert!(report.findings.iter().all(|one| one.kind != "throttled"));
+    let other = report.findings.iter().find(|one| one.kind == "time-away");
+    assert!(
+        other
+            .unwrap()
+            .next_step
+            .as_ref()
+            .unwrap()
+            .contains("--trace on")
+    );
+}
+
+#[test]
+fn threads_are_booked_to_their_process() {
+    let task = |name, us| with(us, &[(EventKind::Task, name, 1.0, us - 2.0)]);
+    let mut source = recorded(&[task("lto cgu.01", 40.0), task("lto cgu.02", 20.0)]);
+    for event in &mut source.events[0] {
+        event.number = 100 + u32::from(&*event.name == "lto cgu.02");
+    }
+    source.manifest.events.tasks = [100, 101]
+        .map(|task| TaskThread {
+            task,
+            process: 99,
+            name: "rustc".into(),
+        })
+        .to_vec();
+    let (report, booked) = booked(&source);
+    let causes: Vec<&String> = booked.keys().collect();
+    assert_eq!(causes, ["task:rustc"]);
+    let cause = &report.series[0].gaps.as_ref().unwrap().causes[0];
+    let tasks: Vec<&str> = cause.tasks.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(tasks, ["lto cgu.01", "lto cgu.02"]);
+    assert!(
+        cause.tasks[0].ns.abs_diff(500 * 38_000) < 200_000,
+        "{cause:?}"
+    );
 }

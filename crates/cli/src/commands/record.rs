@@ -154,6 +154,13 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
         let _progress = Progress::spinner("looking at the machine");
         machine.prepare(&request)?
     };
+    if !manifest.settings.chosen.is_empty() {
+        output::note(format_args!(
+            "bandscope: measures CPU {}: {}",
+            pin::list(&manifest.settings.cpus),
+            manifest.settings.chosen
+        ));
+    }
     fill_in(&mut manifest, arguments, &request);
     write(&mut *machine, &request, &mut manifest, &path, &interrupt)?;
     Ok(Recorded {

@@ -42,10 +42,15 @@ impl Plan {
         self.hardware.is_empty() && self.software.is_empty()
     }
 
+    /// Whether it has counters of the CPU, and not the kernel's alone.
+    pub fn has_hardware(&self) -> bool {
+        !self.hardware.is_empty()
+    }
+
     /// Whether a quiet stretch holds anything to read: cycles pass without a gap, context switches
     /// and faults do not.
     pub fn needs_checkpoints(&self) -> bool {
-        !self.hardware.is_empty()
+        self.has_hardware()
     }
 }
 

@@ -5,6 +5,8 @@ mod cpu;
 mod files;
 mod frequency;
 mod isolation;
+mod quotas;
+mod schedstat;
 mod security;
 mod system_management;
 mod tasks;
@@ -16,6 +18,8 @@ pub use counts::{Counts, totals};
 pub use cpu::microarchitecture;
 pub use files::{cpu_list, text};
 pub use isolation::{isolated, nohz_full, online};
+pub use quotas::Quotas;
+pub use schedstat::Statistics;
 pub use system_management::{SystemManagement, book as book_system_management};
 pub use tasks::Scan;
 
@@ -31,6 +35,9 @@ pub fn gather(cpus: &[u32]) -> Machine {
     security::gather(&mut machine);
     tasks::gather(&mut machine);
     machine.tick_hz = tick::tick_hz();
+    let number = |name: &str| text(format!("/proc/sys/kernel/{name}"))?.parse().ok();
+    let limit = number("sched_rt_runtime_us").zip(number("sched_rt_period_us"));
+    machine.realtime_limit_us = limit.map(|(runtime, period)| [runtime, period]);
     machine
 }
 

@@ -70,7 +70,10 @@ pub fn run(
     let allowed = pin::allowed().map_err(|error| {
         MachineError::Refused(format!("cannot ask which CPUs may be used: {error}"))
     })?;
-    check(request, &allowed)?;
+    check(
+        request,
+        &pin::reachable().unwrap_or_else(|_| allowed.clone()),
+    )?;
     let mut calibration = Calibration::default();
     calibration.read();
     let ticks_per_ns = preparation::rough_ticks_per_ns();

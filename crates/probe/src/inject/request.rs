@@ -57,7 +57,10 @@ impl Request {
     /// The CPUs that are left for everything else.
     pub(super) fn others(&self) -> Result<Vec<u32>, MachineError> {
         let mut allowed = allowed()?;
-        plan::check_cpu(self.cpu, &allowed)?;
+        plan::check_cpu(
+            self.cpu,
+            &pin::reachable().unwrap_or_else(|_| allowed.clone()),
+        )?;
         allowed.retain(|&cpu| cpu != self.cpu);
         Ok(allowed)
     }

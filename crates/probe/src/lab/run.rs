@@ -84,11 +84,12 @@ pub fn run(
 fn choose(asked: Option<u32>, ticks_per_ns: f64) -> Result<u32, String> {
     let allowed =
         pin::allowed().map_err(|error| format!("cannot ask which CPUs may be used: {error}"))?;
+    let reachable = pin::reachable().unwrap_or_else(|_| allowed.clone());
     match asked {
-        Some(cpu) if allowed.contains(&cpu) => Ok(cpu),
+        Some(cpu) if reachable.contains(&cpu) => Ok(cpu),
         Some(cpu) => Err(format!(
             "CPU {cpu}: expected one of {}, which this process may use",
-            pin::list(&allowed)
+            pin::list(&reachable)
         )),
         None => {
             quietest::quietest(&allowed, ticks_per_ns).ok_or_else(|| "no CPU to measure".to_owned())

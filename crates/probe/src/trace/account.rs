@@ -71,6 +71,7 @@ pub fn conclude(manifest: &mut Manifest, ended: Result<Ended, String>) {
         Ok(ended) => {
             let events = &mut manifest.events;
             events.threads = ended.threads;
+            events.tasks = ended.tasks;
             events.lost = ended.lost;
             events.time_error_ticks = ended.time_error_ticks;
             // Where the recording's clock jumped back, its ticks are no longer those of the fit.

@@ -3,6 +3,7 @@
 //! * `tracefs`, `format`: where the kernel describes its tracepoints, and how;
 //! * `points`: which are recorded, and what their records say;
 //! * `open`, `buffer`, `records`: perf events of tracepoints (perf_event_open(2)), the ring that they share, what is in it;
+//! * `functions`: which timer's function is the tick's; `processes`: which tasks are threads of which process;
 //! * `pairing`: beginnings and ends become intervals;
 //! * `times`, `placed`: the kernel's clock against the recording's;
 //! * `cost`: what all this costs;
@@ -16,21 +17,26 @@ pub mod account;
 mod buffer;
 pub mod cost;
 mod format;
+mod functions;
 mod open;
 mod pairing;
 mod placed;
 mod points;
+mod processes;
 mod records;
 mod times;
 mod tracefs;
 
 use crate::calibration::Reading;
 use bandscope_recording::KernelEvent;
-use bandscope_recording::manifest::{LostEvents, MeasuringThread};
+use bandscope_recording::manifest::{LostEvents, MeasuringThread, TaskThread};
 use buffer::Buffer;
+use functions::Functions;
 use pairing::{Interval, Pairing};
 use placed::Placed;
 pub use points::Catalogue;
+use points::Point;
+use processes::Processes;
 use records::Record;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
@@ -60,7 +66,7 @@ pub fn buffered_ring_bytes(duration_s: f64) -> usize {
 /// # Errors
 /// One line: why it cannot be had.
 pub fn catalogue() -> Result<Catalogue, String> {
-    Catalogue::read(&Tracefs::find()?)
+    Catalogue::read(&Tracefs::find()?, Functions::of_this_kernel())
 }
 
 /// What came of it, once it has ended.
@@ -68,6 +74,8 @@ pub fn catalogue() -> Result<Catalogue, String> {
 pub struct Ended {
     /// The measuring threads.
     pub threads: Vec<MeasuringThread>,
+    /// Other tasks that are threads of a process.
+    pub tasks: Vec<TaskThread>,
     /// Where nothing is known.
     pub lost: Vec<LostEvents>,
     /// Bound of the error of the events' times against the recording's.
@@ -79,6 +87,7 @@ pub struct Ended {
 pub struct Trace {
     cpus: Vec<CpuTrace>,
     times: Times,
+    processes: Processes,
 }
 
 #[derive(Debug)]
@@ -119,7 +128,11 @@ impl Trace {
             .iter()
             .map(|thread| CpuTrace::open(catalogue, thread, ring_bytes))
             .collect::<Result<_, _>>()?;
-        Ok(Trace { cpus, times })
+        Ok(Trace {
+            cpus,
+            times,
+            processes: Processes::default(),
+        })
     }
 
     /// Switches all on, or off.
@@ -140,7 +153,7 @@ impl Trace {
     pub fn drain(&mut self, mut visit: impl FnMut(u32, &[KernelEvent])) {
         // The reading comes after the last event that it is to place.
         for cpu in &mut self.cpus {
-            cpu.take();
+            cpu.take(&mut self.processes);
         }
         self.times.read();
         for cpu in &mut self.cpus {
@@ -158,11 +171,12 @@ impl Trace {
         // Where it fails the descriptors do it in a moment.
         let _ = self.switch(false);
         for cpu in &mut self.cpus {
-            cpu.take();
+            cpu.take(&mut self.processes);
             cpu.look_for_losses();
         }
         self.times.read();
         let mut ended = Ended {
+            tasks: self.processes.threads().collect(),
             time_error_ticks: self.times.error_ticks(),
             ..Ended::default()
         };
@@ -218,6 +232,9 @@ impl CpuTrace {
                 )
             };
             let event = open::open(tracepoint.id, thread.cpu, who).map_err(refused)?;
+            if let Some(filter) = tracepoint.filter() {
+                open::filter(&event, filter).map_err(refused)?;
+            }
             match events.first() {
                 None => {
                     buffer = Some(Buffer::new(&event, ring_bytes).map_err(|error| {
@@ -234,7 +251,7 @@ impl CpuTrace {
             events,
             buffer: buffer.ok_or("there is no tracepoint")?,
             catalogue: catalogue.clone(),
-            pairing: Pairing::new(thread.pid),
+            pairing: Pairing::new(thread.pid, catalogue.tells_timers()),
             intervals: Vec::new(),
             out: Vec::new(),
             placed: Placed::default(),
@@ -244,12 +261,25 @@ impl CpuTrace {
     }
 
     /// Empties the ring.
-    fn take(&mut self) {
+    fn take(&mut self, processes: &mut Processes) {
         let (catalogue, pairing, told_lost) =
             (&mut self.catalogue, &mut self.pairing, &mut self.told_lost);
         let waited = self.buffer.drain(|record| match Record::parse(record) {
-            Some(Record::Sample { thread, time, raw }) => match catalogue.decode(raw) {
-                Some(point) => pairing.push(time, thread, point),
+            Some(Record::Sample {
+                process,
+                thread,
+                time,
+                raw,
+            }) => match catalogue.decode(raw) {
+                Some(point) => {
+                    // Who leaves the CPU, or ends, is who runs.
+                    if let Point::Switch { previous: task, .. } | Point::Ends { number: task } =
+                        point
+                    {
+                        processes.see(task, thread, process);
+                    }
+                    pairing.push(time, thread, point);
+                }
                 None => pairing.lose(1),
             },
             Some(Record::Lost { records }) => {

@@ -7,7 +7,8 @@
 //! A record is written after its time was taken, and an interrupt may come in between. So times may run back by some
 //! microseconds from record to record, and intervals are held back by [`SETTLED_NS`] before they are in their order.
 
-use super::points::Point;
+use super::functions::Function;
+use super::points::{Left, Point};
 use bandscope_recording::EventKind;
 use std::sync::Arc;
 
@@ -56,6 +57,50 @@ struct Frame {
     kind: EventKind,
     number: u32,
     name: Arc<str>,
+    /// Timers whose functions ran in it, in order.
+    timers: Vec<Expiry>,
+}
+
+/// A timer whose function began to run.
+#[derive(Clone, Debug)]
+struct Expiry {
+    start: u64,
+    /// It is the tick.
+    is_tick: bool,
+    /// The task that it woke, or 0.
+    number: u32,
+    /// That task's name, or the function's.
+    name: Arc<str>,
+}
+
+impl Frame {
+    fn new(start: u64, kind: EventKind, number: u32, name: Arc<str>) -> Frame {
+        Frame {
+            start,
+            kind,
+            number,
+            name,
+            timers: Vec::new(),
+        }
+    }
+
+    /// Whether the kernel's tick comes as this interrupt, among other timers.
+    fn may_be_tick(&self) -> bool {
+        matches!(
+            (self.kind, &*self.name),
+            (EventKind::Vector, "local_timer") | (EventKind::Interrupt, "arch_timer")
+        )
+    }
+
+    fn interval(&self, end: u64) -> Interval {
+        Interval {
+            start: self.start,
+            end: end.max(self.start),
+            kind: self.kind,
+            number: self.number,
+            name: self.name.clone(),
+        }
+    }
 }
 
 /// Who has the CPU.
@@ -72,6 +117,10 @@ pub struct Pairing {
     /// The measuring thread as samples name it, and as switches do: in a container the two differ.
     thread: u32,
     own_number: u32,
+    /// How it left the CPU last.
+    own_left: Left,
+    /// Whether the functions of timers are recorded.
+    tells_timers: bool,
     running: Running,
     frames: Vec<Frame>,
     waiting: Vec<Interval>,
@@ -84,11 +133,13 @@ pub struct Pairing {
 }
 
 impl Pairing {
-    /// For the CPU of measuring thread `thread`.
-    pub fn new(thread: u32) -> Pairing {
+    /// For the CPU of measuring thread `thread`; `tells_timers` as the catalogue does.
+    pub fn new(thread: u32, tells_timers: bool) -> Pairing {
         Pairing {
             thread,
             own_number: thread,
+            own_left: Left::Unknown,
+            tells_timers,
             running: Running::Unknown,
             frames: Vec::new(),
             waiting: Vec::new(),
@@ -117,7 +168,17 @@ impl Pairing {
                 previous,
                 next,
                 name,
-            } => self.switch(time, thread, previous, next, name),
+                left,
+            } => {
+                if thread == self.thread {
+                    self.own_number = previous;
+                    self.own_left = left;
+                }
+                self.switch(time, next, name);
+            }
+            Point::Expires(function) => self.expire(time, function),
+            Point::Wakes { number, name } => self.wake(number, name),
+            Point::Ends { .. } => {}
             Point::Over {
                 kind,
                 number,
@@ -180,12 +241,30 @@ impl Pairing {
         if let Some(place) = self.frames.iter().position(same) {
             self.drop_frames(place, time);
         }
-        self.frames.push(Frame {
-            start: time,
-            kind,
-            number,
-            name,
-        });
+        self.frames.push(Frame::new(time, kind, number, name));
+    }
+
+    fn expire(&mut self, time: u64, function: Function) {
+        // Outside of an interrupt, as where tracing began within one, there is nothing to name.
+        if let Some(frame) = self.frames.last_mut() {
+            frame.timers.push(Expiry {
+                start: time.max(frame.start),
+                is_tick: function.is_tick,
+                number: 0,
+                name: function.name,
+            });
+        }
+    }
+
+    fn wake(&mut self, number: u32, name: Arc<str>) {
+        let timer = self
+            .frames
+            .last_mut()
+            .and_then(|frame| frame.timers.last_mut());
+        // The tick wakes tasks for many reasons; of several that another timer wakes the first is its owner.
+        if let Some(timer) = timer.filter(|timer| !timer.is_tick && timer.number == 0) {
+            (timer.number, timer.name) = (number, name);
+        }
     }
 
     fn exit(&mut self, time: u64, kind: EventKind, number: u32) {
@@ -203,34 +282,63 @@ impl Pairing {
         }
     }
 
-    fn switch(&mut self, time: u64, thread: u32, previous: u32, next: u32, name: Arc<str>) {
+    fn switch(&mut self, time: u64, next: u32, name: Arc<str>) {
         self.drop_frames(0, time);
-        if thread == self.thread {
-            self.own_number = previous;
-        }
-        let task = Frame {
-            start: time,
-            kind: EventKind::Task,
-            number: next,
-            name,
-        };
-        let running = match next == self.own_number {
-            true => Running::Own,
-            false => Running::Other(task),
+        let running = match (next == self.own_number, self.held(next)) {
+            (true, _) => Running::Own,
+            (false, Some(why)) => {
+                Running::Other(Frame::new(time, EventKind::Held, next, why.into()))
+            }
+            (false, None) => Running::Other(Frame::new(time, EventKind::Task, next, name)),
         };
         if let Running::Other(task) = std::mem::replace(&mut self.running, running) {
             self.close(task, time);
         }
     }
 
+    /// Why the measuring thread does not run while `next` does, where that is not the reason. A loop that asks the kernel for nothing waits only
+    /// where it is made to; and an idle CPU that keeps a thread that would run from running limits its time.
+    fn held(&self, next: u32) -> Option<&'static str> {
+        match self.own_left {
+            Left::Runnable { realtime: false } if next == 0 => Some("throttled:quota"),
+            Left::Runnable { realtime: true } if next == 0 => Some("throttled:realtime"),
+            Left::Stopped => Some("stopped"),
+            Left::Waits => Some("frozen"),
+            Left::Runnable { .. } | Left::Unknown => None,
+        }
+    }
+
+    /// Hands out a frame, and what lies within it: an interrupt of the timer is that of the timers that expired in it, each until the next.
     fn close(&mut self, frame: Frame, end: u64) {
-        self.waiting.push(Interval {
-            start: frame.start,
-            end: end.max(frame.start),
-            kind: frame.kind,
-            number: frame.number,
-            name: frame.name,
-        });
+        let mut whole = frame.interval(end);
+        let named = |timer: &Expiry, end: u64| match timer.is_tick {
+            true => Interval {
+                start: timer.start,
+                ..frame.interval(end)
+            },
+            false => Interval {
+                start: timer.start,
+                end: end.max(timer.start),
+                kind: EventKind::Timer,
+                number: timer.number,
+                name: timer.name.clone(),
+            },
+        };
+        if let Some(first) = frame.timers.first() {
+            whole = Interval {
+                start: whole.start,
+                ..named(first, whole.end)
+            };
+        } else if self.tells_timers && frame.may_be_tick() {
+            // It came for nothing, or for a softirq.
+            (whole.kind, whole.name) = (EventKind::Timer, "".into());
+        }
+        let end = whole.end;
+        self.waiting.push(whole);
+        for (place, timer) in frame.timers.iter().enumerate().skip(1) {
+            let next = frame.timers.get(place + 1).map_or(end, |next| next.start);
+            self.waiting.push(named(timer, next.min(end)));
+        }
     }
 
     /// Gives up what began and did not end.

@@ -2,13 +2,15 @@
 //!
 //! All beginnings and ends of what takes a CPU away: interrupts of the CPU itself (x86 irq_vectors; elsewhere what CPUs
 //! send each other), interrupts of devices, softirqs, other tasks, page faults of the measuring thread, non-maskable
-//! interrupts. Linux, Documentation/trace/events.rst, include/trace/events/ and arch/x86/include/asm/trace/.
+//! interrupts. Which timer an interrupt was for, the function of the timer and the task that it wakes tell (`functions`). Linux, Documentation/trace/events.rst, include/trace/events/ and arch/x86/include/asm/trace/.
 
 use super::format::{Field, Format};
+use super::functions::{Function, Functions};
 use super::open::Who;
 use super::tracefs::Tracefs;
 use bandscope_recording::events::{EventKind, escaped};
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::sync::Arc;
 
 /// Softirqs by number, as /proc/softirqs names them (include/linux/interrupt.h).
@@ -51,6 +53,22 @@ pub enum Point {
         next: u32,
         /// Its name.
         name: Arc<str>,
+        /// How the one that ran left.
+        left: Left,
+    },
+    /// A timer's function begins to run.
+    Expires(Function),
+    /// An interrupt wakes a task.
+    Wakes {
+        /// Its id.
+        number: u32,
+        /// Its name.
+        name: Arc<str>,
+    },
+    /// The task that runs ends.
+    Ends {
+        /// Its id.
+        number: u32,
     },
     /// It happened, took so many nanoseconds until now, and is over.
     Over {
@@ -65,6 +83,40 @@ pub enum Point {
     },
 }
 
+/// How a task left the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// It would go on running; whether its priority is a real-time one.
+    Runnable {
+        /// Its time is limited by `sched_rt_runtime_us` and not by a quota.
+        realtime: bool,
+    },
+    /// A signal or a debugger stopped it.
+    Stopped,
+    /// It waits for something.
+    Waits,
+    /// This kernel does not say.
+    Unknown,
+}
+
+impl Left {
+    /// By `prev_state`, as the kernel has shown it since 4.14 (include/trace/events/sched.h; what is above the low byte says
+    /// that it was preempted), and by `prev_prio`.
+    fn of(state: i64, priority: i64) -> Left {
+        /// Stopped by a signal, or traced.
+        const STOPPED: i64 = 4 | 8;
+        /// Priorities below this are real-time ones (include/linux/sched/prio.h, MAX_RT_PRIO).
+        const MAX_REALTIME: i64 = 100;
+        match state & 0xff {
+            0 => Left::Runnable {
+                realtime: priority < MAX_REALTIME,
+            },
+            state if state & STOPPED != 0 => Left::Stopped,
+            _ => Left::Waits,
+        }
+    }
+}
+
 /// How a tracepoint's records are read.
 #[derive(Clone, Debug)]
 enum Shape {
@@ -74,7 +126,12 @@ enum Shape {
         previous: Field,
         next: Field,
         name: Field,
+        /// State and priority of the previous one.
+        left: Option<(Field, Field)>,
     },
+    Expires(Field),
+    Wakes(Field, Field),
+    Ends(Field),
     Begins(EventKind, Field, Arc<str>),
     Fault(Arc<str>),
     Nmi(Arc<str>, Field),
@@ -106,6 +163,13 @@ impl Tracepoint {
             _ => Who::Everybody,
         }
     }
+
+    /// Which records the kernel is to keep; `None` for all. Whoever but an interrupt or a softirq wakes a task is of no interest, and there
+    /// may be very many.
+    pub fn filter(&self) -> Option<&'static CStr> {
+        // TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ (include/linux/trace_events.h).
+        matches!(self.shape, Shape::Wakes(..)).then_some(c"common_flags & 24")
+    }
 }
 
 /// All tracepoints that are recorded.
@@ -113,6 +177,7 @@ impl Tracepoint {
 pub struct Catalogue {
     tracepoints: Vec<Tracepoint>,
     names: HashMap<Vec<u8>, Arc<str>>,
+    functions: Functions,
 }
 
 impl Catalogue {
@@ -120,9 +185,9 @@ impl Catalogue {
     ///
     /// # Errors
     /// One line: which tracepoint without which silence would say nothing is not there.
-    pub fn read(tracefs: &Tracefs) -> Result<Catalogue, String> {
+    pub fn read(tracefs: &Tracefs, functions: Functions) -> Result<Catalogue, String> {
         let mut tracepoints = Vec::new();
-        for (subsystem, tracepoint) in wanted(tracefs) {
+        for (subsystem, tracepoint) in wanted(tracefs, &functions) {
             let Ok(text) = tracefs.read(&format!("events/{subsystem}/{tracepoint}/format")) else {
                 continue;
             };
@@ -143,12 +208,19 @@ impl Catalogue {
         Ok(Catalogue {
             tracepoints,
             names: HashMap::new(),
+            functions,
         })
     }
 
     /// What is recorded.
     pub fn tracepoints(&self) -> &[Tracepoint] {
         &self.tracepoints
+    }
+
+    /// Whether the functions of timers are recorded, so that an interrupt of the timer without the tick's is not the tick.
+    pub fn tells_timers(&self) -> bool {
+        let is_it = |tracepoint: &Tracepoint| matches!(tracepoint.shape, Shape::Expires(_));
+        self.tracepoints.iter().any(is_it)
     }
 
     /// What a tracepoint's record says; `None` if it is of no tracepoint in the catalogue, or cut short.
@@ -180,10 +252,25 @@ impl Catalogue {
                 previous,
                 next,
                 name,
+                left,
             } => Point::Switch {
                 previous: number(previous)?,
                 next: number(next)?,
                 name: known(&mut self.names, name.text(raw)?),
+                left: match left {
+                    Some((state, priority)) => Left::of(state.number(raw)?, priority.number(raw)?),
+                    None => Left::Unknown,
+                },
+            },
+            Shape::Expires(function) => {
+                Point::Expires(self.functions.at(function.number(raw)? as u64))
+            }
+            Shape::Wakes(field, name) => Point::Wakes {
+                number: number(field)?,
+                name: known(&mut self.names, name.text(raw)?),
+            },
+            Shape::Ends(field) => Point::Ends {
+                number: number(field)?,
             },
             Shape::Begins(kind, field, name) => Point::Over {
                 kind: *kind,
@@ -225,13 +312,14 @@ fn known(names: &mut HashMap<Vec<u8>, Arc<str>>, bytes: &[u8]) -> Arc<str> {
 }
 
 /// Subsystem and name of what is recorded where it is there.
-fn wanted(tracefs: &Tracefs) -> Vec<(String, String)> {
+fn wanted(tracefs: &Tracefs, functions: &Functions) -> Vec<(String, String)> {
     let mut wanted: Vec<(String, String)> = [
         ("irq", "irq_handler_entry"),
         ("irq", "irq_handler_exit"),
         ("irq", "softirq_entry"),
         ("irq", "softirq_exit"),
         ("sched", "sched_switch"),
+        ("sched", "sched_process_exit"),
         ("exceptions", "page_fault_user"),
         ("exceptions", "page_fault_kernel"),
         ("nmi", "nmi_handler"),
@@ -249,6 +337,10 @@ fn wanted(tracefs: &Tracefs) -> Vec<(String, String)> {
                 wanted.push(("irq_vectors".to_owned(), exit));
             }
         }
+    }
+    if functions.tell_the_tick() {
+        let timers = [("timer", "hrtimer_expire_entry"), ("sched", "sched_waking")];
+        wanted.extend(timers.map(|(subsystem, name)| (subsystem.to_owned(), name.to_owned())));
     }
     wanted
 }
@@ -284,7 +376,11 @@ fn shape(subsystem: &str, tracepoint: &str, format: &Format) -> Option<Shape> {
             previous: field("prev_pid")?,
             next: field("next_pid")?,
             name: field("next_comm")?,
+            left: field("prev_state").zip(field("prev_prio")),
         },
+        ("sched", "sched_process_exit") => Shape::Ends(field("pid")?),
+        ("sched", "sched_waking") => Shape::Wakes(field("pid")?, field("comm")?),
+        ("timer", "hrtimer_expire_entry") => Shape::Expires(field("function")?),
         ("exceptions", name) => Shape::Fault(name.into()),
         ("nmi", "nmi_handler") => Shape::Nmi("nmi".into(), field("delta_ns")?),
         ("irq_vectors", name) => match name.strip_suffix("_entry") {

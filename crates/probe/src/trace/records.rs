@@ -13,6 +13,8 @@ pub const HEADER: usize = 8;
 pub enum Record<'a> {
     /// A tracepoint was passed.
     Sample {
+        /// Process of the thread that was running, as this process counts them; `u32::MAX` where it is gone.
+        process: u32,
         /// Thread that was running, as this process counts threads.
         thread: u32,
         /// Nanoseconds of the clock that was asked for.
@@ -49,6 +51,7 @@ impl<'a> Record<'a> {
         }
         let length = u32::from_ne_bytes(body.get(16..20)?.try_into().ok()?) as usize;
         Some(Record::Sample {
+            process: u32::from_ne_bytes(body.get(..4)?.try_into().ok()?),
             thread: u32::from_ne_bytes(body.get(4..8)?.try_into().ok()?),
             time: word(body, 8)?,
             raw: body.get(20..20usize.checked_add(length)?)?,
@@ -87,6 +90,7 @@ pub mod tests {
         assert_eq!(
             Record::parse(&bytes),
             Some(Record::Sample {
+                process: 7,
                 thread: 8,
                 time: 123,
                 raw: b"abcd"

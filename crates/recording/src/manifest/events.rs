@@ -20,6 +20,8 @@ pub struct Events {
     pub time_error_ticks: Option<f64>,
     /// The measuring thread of each CPU: what ran when no other task did.
     pub threads: Vec<MeasuringThread>,
+    /// Tasks that are threads of a process of another name, in order of their ids; empty in recordings that know none.
+    pub tasks: Vec<TaskThread>,
     /// Spans in which events were lost: there, silence says nothing.
     pub lost: Vec<LostEvents>,
     /// What recording them costs, measured before the run.
@@ -47,6 +49,18 @@ pub struct MeasuringThread {
     pub cpu: u32,
     /// Its thread id, as the kernel's events have it.
     pub pid: u32,
+}
+
+/// A task that is a thread of a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TaskThread {
+    /// Its id, as the number of its events.
+    pub task: u32,
+    /// Id of the process.
+    pub process: u32,
+    /// Name of the process. Untrusted, escaped as the names of events are.
+    pub name: String,
 }
 
 /// A span in which events of a CPU were lost.

@@ -103,12 +103,16 @@ const MANY: f64 = 1.8;
 /// Compares recordings; also what could not be compared, in sentences.
 ///
 /// # Errors
-/// If one cannot be read.
+/// If one cannot be read, or no series of one has its like in the other.
 pub fn compare(a: &dyn Source, b: &dyn Source) -> Result<(Recordings, Vec<String>), Error> {
     let reports = [analyse(a, &[])?.report, analyse(b, &[])?.report];
     let mut notes = Vec::new();
     let mut series = Vec::new();
-    for (of_a, of_b) in pairs(&reports, &mut notes) {
+    let pairs = pairs(&reports, &mut notes);
+    if pairs.is_empty() {
+        return Err(Error::NothingInCommon(notes.join(" ")));
+    }
+    for (of_a, of_b) in pairs {
         let (one, other) = (&reports[0].series[of_a], &reports[1].series[of_b]);
         let blocks = [Blocks::new(a, of_a, one)?, Blocks::new(b, of_b, other)?];
         series.push(pair([one, other], &blocks));

@@ -30,12 +30,13 @@ fn switch(previous: u32, next: u32) -> Point {
         previous,
         next,
         name: format!("task{next}").into(),
+        left: Left::Unknown,
     }
 }
 
 /// Start, end and number of all that comes of these records.
 fn pair(records: &[(u64, u32, Point)]) -> (Intervals, Spans) {
-    let mut pairing = Pairing::new(OWN);
+    let mut pairing = Pairing::new(OWN, false);
     for (time, thread, point) in records {
         pairing.push(*time, *thread, point.clone());
     }
@@ -78,7 +79,7 @@ fn intervals_lie_within_one_another() {
 
 #[test]
 fn what_is_settled_comes_in_order_and_at_once() {
-    let mut pairing = Pairing::new(OWN);
+    let mut pairing = Pairing::new(OWN, false);
     let (mut some, mut starts) = (Vec::new(), Vec::new());
     for k in 1..1000u64 {
         let time = k * MS;
@@ -125,7 +126,7 @@ fn a_beginning_without_its_end_holds_nothing() {
 
 #[test]
 fn what_a_loss_covers_is_undecided_from_what_was_open_on() {
-    let mut pairing = Pairing::new(OWN);
+    let mut pairing = Pairing::new(OWN, false);
     pairing.push(10, OWN, enter(1));
     pairing.push(12, OWN, exit(1));
     pairing.push(20, OWN, switch(OWN, 7));
@@ -142,7 +143,7 @@ fn what_a_loss_covers_is_undecided_from_what_was_open_on() {
 
 #[test]
 fn after_a_loss_another_task_is_unknown_until_it_goes() {
-    let mut pairing = Pairing::new(OWN);
+    let mut pairing = Pairing::new(OWN, false);
     pairing.push(10, OWN, enter(1));
     pairing.lose(1);
     pairing.push(50, 7, enter(2));
@@ -158,7 +159,7 @@ fn after_a_loss_another_task_is_unknown_until_it_goes() {
 
 #[test]
 fn a_loss_at_the_end_has_no_end() {
-    let mut pairing = Pairing::new(OWN);
+    let mut pairing = Pairing::new(OWN, false);
     pairing.push(10, OWN, enter(1));
     pairing.push(20, OWN, exit(1));
     pairing.lose(3);
@@ -183,7 +184,7 @@ fn in_a_container_the_measuring_thread_has_two_numbers() {
 
 #[test]
 fn a_task_that_stays_is_cut_so_that_nothing_waits_for_ever() {
-    let mut pairing = Pairing::new(OWN);
+    let mut pairing = Pairing::new(OWN, false);
     pairing.push(MS, OWN, switch(OWN, 7));
     let (mut all, mut most) = (Vec::new(), 0);
     // 20 s, 4,000 interrupts a second.
@@ -213,7 +214,7 @@ fn a_task_that_stays_is_cut_so_that_nothing_waits_for_ever() {
 
 #[test]
 fn nothing_is_kept_for_ever_whatever_comes() {
-    let mut pairing = Pairing::new(OWN);
+    let mut pairing = Pairing::new(OWN, false);
     let mut all = Vec::new();
     for k in 0..1_000_000u64 {
         // Beginnings only.
@@ -240,4 +241,125 @@ fn an_instant_lies_where_it_was_told_and_no_earlier_than_what_holds_it() {
     ]);
     assert_eq!(intervals, [(6, 10, 2), (20, 40, 1), (20, 30, 2)]);
     assert_eq!(spans, []);
+}
+
+/// Kind, name, start and end of all that comes of these records on a kernel that tells of timers.
+fn named(records: &[(u64, u32, Point)]) -> Vec<(EventKind, String, u64, u64)> {
+    let mut pairing = Pairing::new(OWN, true);
+    for (time, thread, point) in records {
+        pairing.push(*time, *thread, point.clone());
+    }
+    let mut all = Vec::new();
+    pairing.finish(&mut all);
+    all.into_iter()
+        .map(|one| (one.kind, one.name.to_string(), one.start, one.end))
+        .collect()
+}
+
+fn timer(enters: bool) -> Point {
+    let (kind, number) = (EventKind::Vector, 236);
+    match enters {
+        true => Point::Enter {
+            kind,
+            number,
+            name: "local_timer".into(),
+        },
+        false => Point::Exit { kind, number },
+    }
+}
+
+fn expires(name: &str) -> Point {
+    Point::Expires(Function {
+        is_tick: name == "tick_nohz_handler",
+        name: name.into(),
+    })
+}
+
+fn wakes(number: u32, name: &str) -> Point {
+    Point::Wakes {
+        number,
+        name: name.into(),
+    }
+}
+
+#[test]
+fn an_interrupt_of_the_timer_is_that_of_the_timers_in_it() {
+    use EventKind::{Timer, Vector};
+    let found = named(&[
+        // The tick alone; whom it wakes does not matter.
+        (10, OWN, timer(true)),
+        (12, OWN, expires("tick_nohz_handler")),
+        (13, OWN, wakes(5, "rcu")),
+        (19, OWN, timer(false)),
+        // A sleeper's.
+        (20, OWN, timer(true)),
+        (22, OWN, expires("hrtimer_wakeup")),
+        (23, OWN, wakes(77, "cyclic")),
+        (24, OWN, wakes(78, "other")),
+        (29, OWN, timer(false)),
+        // Both, one after the other, and one that wakes nobody.
+        (30, OWN, timer(true)),
+        (32, OWN, expires("hrtimer_wakeup")),
+        (33, OWN, wakes(77, "cyclic")),
+        (35, OWN, expires("tick_nohz_handler")),
+        (37, OWN, expires("perf_mux_hrtimer_handler")),
+        (39, OWN, timer(false)),
+        // None at all.
+        (40, OWN, timer(true)),
+        (49, OWN, timer(false)),
+        // Outside of an interrupt there is nothing to name.
+        (50, OWN, expires("hrtimer_wakeup")),
+        (51, OWN, wakes(77, "cyclic")),
+    ]);
+    let wanted = [
+        (Vector, "local_timer", 10, 19),
+        (Timer, "cyclic", 20, 29),
+        (Timer, "cyclic", 30, 39),
+        (Vector, "local_timer", 35, 37),
+        (Timer, "perf_mux_hrtimer_handler", 37, 39),
+        (Timer, "", 40, 49),
+    ];
+    let wanted = wanted.map(|(kind, name, start, end)| (kind, name.to_owned(), start, end));
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn a_thread_that_is_held_says_why() {
+    use EventKind::{Held, Task};
+    let leave = |next: u32, left: Left| Point::Switch {
+        previous: OWN,
+        next,
+        name: format!("task{next}").into(),
+        left,
+    };
+    let runnable = |realtime| Left::Runnable { realtime };
+    let found = named(&[
+        (10, OWN, leave(0, runnable(false))),
+        // Somebody else has the CPU meanwhile: that is his.
+        (20, 0, switch(0, 8)),
+        (30, 8, switch(8, 0)),
+        (40, 0, switch(0, OWN)),
+        (50, OWN, leave(0, runnable(true))),
+        (60, 0, switch(0, OWN)),
+        (70, OWN, leave(8, Left::Stopped)),
+        (80, 8, switch(8, OWN)),
+        (90, OWN, leave(0, Left::Waits)),
+        (100, 0, switch(0, OWN)),
+        (110, OWN, leave(8, runnable(false))),
+        (120, 8, switch(8, OWN)),
+        (130, OWN, leave(0, Left::Unknown)),
+        (140, 0, switch(0, OWN)),
+    ]);
+    let wanted = [
+        (Held, "throttled:quota", 10, 20),
+        (Task, "task8", 20, 30),
+        (Held, "throttled:quota", 30, 40),
+        (Held, "throttled:realtime", 50, 60),
+        (Held, "stopped", 70, 80),
+        (Held, "frozen", 90, 100),
+        (Task, "task8", 110, 120),
+        (Task, "task0", 130, 140),
+    ];
+    let wanted = wanted.map(|(kind, name, start, end)| (kind, name.to_owned(), start, end));
+    assert_eq!(found, wanted);
 }

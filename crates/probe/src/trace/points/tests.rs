@@ -41,7 +41,7 @@ fn machine(root: &Path) {
 }
 
 fn catalogue(root: &Path) -> Result<Catalogue, String> {
-    Catalogue::read(&Tracefs::at(root).unwrap())
+    Catalogue::read(&Tracefs::at(root).unwrap(), Functions::default())
 }
 
 fn raw(id: u16, fields: &[(usize, &[u8])]) -> Vec<u8> {
@@ -96,7 +96,8 @@ fn records_say_what_happened() {
         Some(Point::Switch {
             previous: 7,
             next: 9,
-            name: r"a\x1b\xff\\".into()
+            name: r"a\x1b\xff\\".into(),
+            left: Left::Unknown,
         })
     );
     assert_eq!(
@@ -131,4 +132,67 @@ fn a_kernel_that_lacks_something_says_what() {
         catalogue(root.path()).unwrap_err(),
         "this kernel has no tracepoint irq:softirq_exit"
     );
+}
+
+#[test]
+fn a_switch_says_how_the_task_left() {
+    for (state, priority, left) in [
+        (0, 120, Left::Runnable { realtime: false }),
+        (0x100, 120, Left::Runnable { realtime: false }),
+        (0x100, 49, Left::Runnable { realtime: true }),
+        (1, 120, Left::Waits),
+        (2, 120, Left::Waits),
+        (4, 120, Left::Stopped),
+        (8, 49, Left::Stopped),
+    ] {
+        assert_eq!(Left::of(state, priority), left, "{state:#x} {priority}");
+    }
+}
+
+#[test]
+fn timers_are_recorded_where_the_ticks_function_is_known() {
+    let root = tempfile::tempdir().unwrap();
+    machine(root.path());
+    let function = "\tfield:void * function;\toffset:16;\tsize:8;\tsigned:0;\n";
+    let waking = "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
+        \tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n";
+    describe(root.path(), "timer", "hrtimer_expire_entry", 20, function);
+    describe(root.path(), "sched", "sched_waking", 21, waking);
+    assert!(!catalogue(root.path()).unwrap().tells_timers());
+    let symbols = "ffff000000001000 t tick_nohz_handler\nffff000000002000 t hrtimer_wakeup\n";
+    let functions = Functions::read(symbols.as_bytes());
+    let mut catalogue = Catalogue::read(&Tracefs::at(root.path()).unwrap(), functions).unwrap();
+    assert!(catalogue.tells_timers());
+    let mut expires = |address: u64| {
+        let raw = raw(20, &[(16, &address.to_ne_bytes())]);
+        catalogue.decode(&raw)
+    };
+    let point = |is_tick, name: &str| {
+        Some(Point::Expires(Function {
+            is_tick,
+            name: name.into(),
+        }))
+    };
+    assert_eq!(
+        expires(0xffff_0000_0000_1000),
+        point(true, "tick_nohz_handler")
+    );
+    assert_eq!(
+        expires(0xffff_0000_0000_2000),
+        point(false, "hrtimer_wakeup")
+    );
+    assert_eq!(expires(7), point(false, "unknown"));
+    let woken = raw(21, &[(8, b"cyclic\0"), (24, &77u32.to_ne_bytes())]);
+    assert_eq!(
+        catalogue.decode(&woken),
+        Some(Point::Wakes {
+            number: 77,
+            name: "cyclic".into()
+        })
+    );
+    let filtered: Vec<&str> = (catalogue.tracepoints().iter())
+        .filter(|tracepoint| tracepoint.filter().is_some())
+        .map(|tracepoint| tracepoint.name.as_str())
+        .collect();
+    assert_eq!(filtered, ["sched:sched_waking"]);
 }

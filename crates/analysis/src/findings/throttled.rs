@@ -1,0 +1,162 @@
+//! `throttled`: the kernel kept the thread from running because its CPU time is limited: by a quota, or as a real-time task.
+//!
+//! A limit that is used up leaves the CPU to the idle task while the thread would run, and the switch of tasks says both. Without kernel events
+//! the control group's own counts tell of it: preemptions as long as its stops are on average are booked to them.
+
+use super::{Case, Phenomenon, name, number};
+use crate::rates;
+use crate::report::{Cause, Certainty, Evidence, Finding};
+use crate::words;
+use bandscope_recording::manifest::{EventsState, Manifest, Quota};
+use std::collections::BTreeMap;
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: "throttled",
+    recognise,
+    same: &[("cause", 0.0)],
+    settle: |_, _| true,
+    consequence: |finding, _| number(finding, "share"),
+};
+
+/// Share of the time from which on it is worth a sentence, as for any cause that is named.
+const MIN_SHARE: f64 = 1e-4;
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let wall = (case.series.ledger.wall_ns as f64).max(1.0);
+    let causes = (case.series.gaps.iter()).flat_map(|gaps| &gaps.causes);
+    let findings: Vec<Finding> = causes
+        .filter(|cause| cause.cause.starts_with("throttled:"))
+        .filter(|cause| cause.lost_ns as f64 / wall >= MIN_SHARE)
+        .map(|cause| finding(case, cause, cause.lost_ns as f64 / wall))
+        .collect();
+    match findings.is_empty() {
+        true => counted_only(case).into_iter().collect(),
+        false => findings,
+    }
+}
+
+/// A group that the kernel counted to be stopped, though none of the gaps tells: other tasks had the CPU meanwhile.
+fn counted_only(case: Case<'_>) -> Option<Finding> {
+    let manifest = case.everything.manifest;
+    let group = stopped_by(manifest).filter(|_| rates::is_one_recording(case.everything.series))?;
+    let run_ns = manifest.settings.duration_s * 1e9;
+    let share = (group.throttled_ns as f64 / run_ns).min(1.0);
+    if run_ns <= 0.0 || share < MIN_SHARE || case.series.gaps.is_none() {
+        return None;
+    }
+    let mut evidence = BTreeMap::from([
+        ("cause", Evidence::Text("throttled:quota".to_owned())),
+        ("share", Evidence::Number(share)),
+    ]);
+    let limit = limit_of(group, &mut evidence);
+    Some(Finding {
+        kind: "throttled",
+        series: vec![case.index],
+        certainty: Certainty::Likely,
+        summary: format!(
+            "The CPU quota{limit} stopped this program while other tasks had {}.{}",
+            name(case.series),
+            counts_of(group, &mut evidence),
+        ),
+        evidence,
+        next_step: Some(next_step(group)),
+    })
+}
+
+fn next_step(group: &Quota) -> String {
+    format!(
+        "a higher quota for {} (cpu.max, or cpu.cfs_quota_us in version 1), or a group without one",
+        group.group
+    )
+}
+
+/// The limit in words, and as evidence.
+fn limit_of(group: &Quota, evidence: &mut BTreeMap<&'static str, Evidence>) -> String {
+    match (group.quota_us, group.period_us) {
+        (Some(quota), Some(period)) => limit(quota as f64, period as f64, evidence),
+        _ => String::new(),
+    }
+}
+
+fn limit(quota_us: f64, period_us: f64, evidence: &mut BTreeMap<&'static str, Evidence>) -> String {
+    evidence.insert("quota_us", Evidence::Number(quota_us));
+    evidence.insert("period_us", Evidence::Number(period_us));
+    let [quota, period] = [quota_us, period_us].map(|us| words::duration(us * 1e3));
+    format!(" ({quota} in each {period})")
+}
+
+/// What the kernel counted, in words, and as evidence.
+fn counts_of(group: &Quota, evidence: &mut BTreeMap<&'static str, Evidence>) -> String {
+    evidence.insert("group", Evidence::Text(group.group.clone()));
+    for (key, number) in [
+        ("periods", group.periods),
+        ("throttled_periods", group.throttled),
+        ("throttled_ns", group.throttled_ns),
+    ] {
+        evidence.insert(key, Evidence::Number(number as f64));
+    }
+    format!(
+        " The kernel counted {} of {} periods in which {} was stopped, for {} in all.",
+        group.throttled,
+        group.periods,
+        group.group,
+        words::duration(group.throttled_ns as f64),
+    )
+}
+
+/// The group that stopped its threads for longest; `None` where no group did.
+pub(crate) fn stopped_by(manifest: &Manifest) -> Option<&Quota> {
+    let stopping = manifest.quotas.iter().filter(|quota| quota.throttled > 0);
+    stopping.max_by_key(|quota| quota.throttled_ns)
+}
+
+fn finding(case: Case<'_>, cause: &Cause, share: f64) -> Finding {
+    let manifest = case.everything.manifest;
+    // With several recordings the manifest is that of one.
+    let alone = rates::is_one_recording(case.everything.series);
+    let realtime = cause.cause == "throttled:realtime";
+    let group = stopped_by(manifest).filter(|_| alone && !realtime);
+    let limit_us = manifest.machine.realtime_limit_us.filter(|_| realtime);
+    let traced = manifest.events.state == EventsState::On;
+    // Counts that stood still contradict the events.
+    let counted = match realtime {
+        true => limit_us.is_none_or(|limit| limit[0] >= 0),
+        false => group.is_some() || manifest.quotas.is_empty(),
+    };
+    let mut evidence = BTreeMap::from([
+        ("cause", Evidence::Text(cause.cause.clone())),
+        ("share", Evidence::Number(share)),
+        ("lost_ns", Evidence::Number(cause.lost_ns as f64)),
+        ("per_second", Evidence::Number(cause.per_second)),
+        ("longest_ns", Evidence::Number(cause.longest_ns)),
+    ]);
+    let limit = match (limit_us, group) {
+        (Some([runtime, period]), _) => limit(runtime as f64, period as f64, &mut evidence),
+        (None, Some(group)) => limit_of(group, &mut evidence),
+        (None, None) => String::new(),
+    };
+    let counts = group.map_or(String::new(), |group| counts_of(group, &mut evidence));
+    Finding {
+        kind: "throttled",
+        series: vec![case.index],
+        certainty: match traced && counted {
+            true => Certainty::Certain,
+            false => Certainty::Likely,
+        },
+        summary: format!(
+            "{}{limit} stopped the measuring thread of {} for {} of the time: {:.1} times a second, up to {}.{counts}",
+            words::cause(&cause.cause),
+            name(case.series),
+            words::percent(share),
+            cause.per_second,
+            words::duration(cause.longest_ns),
+        ),
+        evidence,
+        next_step: Some(match (realtime, group) {
+            (true, _) => "sysctl kernel.sched_rt_runtime_us=-1 lifts the limit for real-time tasks"
+                .to_owned(),
+            (false, Some(group)) => next_step(group),
+            (false, None) => "a higher quota for the container, or none".to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,166 @@
+//! CPU quotas of the control groups that this process is in, and how often they stopped it.
+//!
+//! Linux, Documentation/admin-guide/cgroup-v2.rst ("CPU Interface Files") and scheduler/sched-bwc.rst for version 1. Every
+//! ancestor can have a quota; those that a container hides cannot be read.
+
+use bandscope_recording::events::escaped;
+use bandscope_recording::manifest::Quota;
+use std::path::{Path, PathBuf};
+
+/// The quotas as they stand.
+#[derive(Debug)]
+pub struct Quotas(Vec<Quota>);
+
+impl Quotas {
+    /// Reads those of this process, the outermost first.
+    pub fn read() -> Quotas {
+        let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let (groups, mounts) = (text("/proc/self/cgroup"), text("/proc/self/mountinfo"));
+        let directories = directories(&groups, &mounts).into_iter();
+        Quotas(directories.filter_map(|path| quota(&path)).collect())
+    }
+
+    /// What they grew by; a group without a quota that never stopped it is left out.
+    pub fn grown(&self, later: Quotas) -> Vec<Quota> {
+        let grown = later.0.into_iter().filter_map(|now| {
+            let before = self.0.iter().find(|before| before.group == now.group)?;
+            let quota = Quota {
+                periods: now.periods.saturating_sub(before.periods),
+                throttled: now.throttled.saturating_sub(before.throttled),
+                throttled_ns: now.throttled_ns.saturating_sub(before.throttled_ns),
+                ..now
+            };
+            (quota.quota_us.is_some() || quota.throttled > 0).then_some(quota)
+        });
+        grown.collect()
+    }
+}
+
+/// Directories of the groups that this process is in, outermost first, wherever they are mounted.
+fn directories(groups: &str, mounts: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        let is_cpu = |names: &str| names.split(',').any(|name| name == "cpu");
+        if !controllers.is_empty() && !is_cpu(controllers) {
+            continue;
+        }
+        let mount = mounts.lines().find_map(|line| {
+            // ID parent device ROOT POINT options [fields] - TYPE source OPTIONS (proc_pid_mountinfo(5)).
+            let (left, right) = line.split_once(" - ")?;
+            let mut left = left.split(' ').skip(3);
+            let (root, point) = (left.next()?, left.next()?);
+            let mut right = right.split(' ');
+            let kind = right.next()?;
+            let fits = match controllers {
+                "" => kind == "cgroup2",
+                _ => kind == "cgroup" && is_cpu(right.nth(1)?),
+            };
+            fits.then_some((root, point))
+        });
+        let Some((root, point)) = mount else { continue };
+        let below = path.strip_prefix(root.trim_end_matches('/')).unwrap_or("");
+        let below = Path::new(below.trim_start_matches('/'));
+        // Never above the mount: a path that leads out of a container's part of the tree is not below it.
+        let inside = !path.contains("..");
+        let mut directories: Vec<PathBuf> = below
+            .ancestors()
+            .filter(|part| inside || part.as_os_str().is_empty())
+            .map(|part| Path::new(point).join(part))
+            .collect();
+        directories.reverse();
+        found.extend(directories);
+    }
+    found
+}
+
+/// The quota of a group; `None` where it has no such file, as the root of version 2.
+fn quota(group: &Path) -> Option<Quota> {
+    let text = |name: &str| std::fs::read_to_string(group.join(name)).ok();
+    let stat = text("cpu.stat")?;
+    let count = |key: &str| -> Option<u64> {
+        let mut lines = stat.lines().filter_map(|line| line.split_once(' '));
+        lines.find(|line| line.0 == key)?.1.trim().parse().ok()
+    };
+    let throttled_ns =
+        count("throttled_time").or_else(|| Some(count("throttled_usec")?.saturating_mul(1000)))?;
+    let (quota_us, period_us) = match text("cpu.max") {
+        Some(both) => {
+            let (quota, period) = both.trim().split_once(' ')?;
+            (quota.parse().ok(), period.parse().ok())
+        }
+        // Version 1: -1 without one.
+        None => {
+            let number = |name| text(name)?.trim().parse().ok();
+            (number("cpu.cfs_quota_us"), number("cpu.cfs_period_us"))
+        }
+    };
+    Some(Quota {
+        group: escaped(group.as_os_str().as_encoded_bytes()),
+        quota_us,
+        period_us,
+        periods: count("nr_periods")?,
+        throttled: count("nr_throttled")?,
+        throttled_ns,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+        30 20 0:25 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n\
+        31 20 0:26 /box /sys/fs/cgroup/unified rw shared:1 - cgroup2 cgroup2 rw\n\
+        32 20 0:27 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n";
+
+    #[test]
+    fn all_ancestors_below_the_mount_are_looked_at() {
+        let groups = "4:cpuset:/a\n3:cpu,cpuacct:/user/shell\n0::/box/unit\nnonsense\n";
+        let wanted = [
+            "/sys/fs/cgroup/cpu/",
+            "/sys/fs/cgroup/cpu/user",
+            "/sys/fs/cgroup/cpu/user/shell",
+            "/sys/fs/cgroup/unified/",
+            "/sys/fs/cgroup/unified/unit",
+        ];
+        assert_eq!(directories(groups, MOUNTS), wanted.map(PathBuf::from));
+        assert_eq!(
+            directories("0::/../../other\n", MOUNTS),
+            [PathBuf::from("/sys/fs/cgroup/unified/")]
+        );
+        assert!(directories("", "").is_empty());
+    }
+
+    #[test]
+    fn both_versions_are_read() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(group.path().join(name), text).unwrap();
+        assert_eq!(quota(group.path()), None);
+        write(
+            "cpu.stat",
+            "nr_periods 7\nnr_throttled 3\nthrottled_time 900\n",
+        );
+        write("cpu.cfs_quota_us", "-1\n");
+        write("cpu.cfs_period_us", "100000\n");
+        let first = quota(group.path()).unwrap();
+        assert_eq!((first.quota_us, first.throttled_ns), (None, 900));
+        write("cpu.max", "20000 50000\n");
+        write(
+            "cpu.stat",
+            "usage_usec 5\nnr_periods 17\nnr_throttled 8\nthrottled_usec 2\n",
+        );
+        let second = quota(group.path()).unwrap();
+        assert_eq!(
+            (second.quota_us, second.period_us),
+            (Some(20_000), Some(50_000))
+        );
+        let grown = Quotas(vec![first]).grown(Quotas(vec![second]));
+        assert_eq!((grown[0].periods, grown[0].throttled), (10, 5));
+        assert_eq!(grown[0].throttled_ns, 1_100);
+    }
+}

@@ -1,0 +1,130 @@
+//! The functions of high-resolution timers, by address: which of them is the tick's.
+//!
+//! The kernel's records hold an address; /proc/kallsyms has the names, where the kernel does not hide them (kptr_restrict,
+//! CAP_SYSLOG). Without high-resolution timers the tick is not one of them, and every interrupt of the timer is the tick.
+
+use rustix::time::{ClockId, clock_getres};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::Arc;
+
+/// Functions of the tick in Linux 6.9 and later, in 6.6 to 6.8 and before, one of which each kernel has (kernel/time/tick-sched.c).
+const TICK: [&str; 3] = [
+    "tick_nohz_handler",
+    "tick_nohz_highres_handler",
+    "tick_sched_timer",
+];
+/// A timer's function has one of these in its name, of those of Linux 6.18; others are nameless.
+const TIMERS: [&str; 12] = [
+    "timer",
+    "tick",
+    "watchdog",
+    "timeout",
+    "alarm",
+    "tmrproc",
+    "it_real_fn",
+    "_kick",
+    "hrtick",
+    "_poll",
+    "_expire",
+    "_cb",
+];
+/// Name of a function that has none of them.
+const NAMELESS: &str = "unknown";
+
+/// A timer's function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Whether it is the tick's.
+    pub is_tick: bool,
+    /// Its name.
+    pub name: Arc<str>,
+}
+
+/// Functions of timers by address.
+#[derive(Clone, Debug, Default)]
+pub struct Functions {
+    by_address: HashMap<u64, Function>,
+}
+
+impl Functions {
+    /// Those of the running kernel; none where it hides them, or has no high-resolution timers.
+    pub fn of_this_kernel() -> Functions {
+        // The clock's resolution is that of the timers.
+        let resolution = clock_getres(ClockId::Monotonic);
+        if resolution.tv_sec > 0 || resolution.tv_nsec > 1 {
+            return Functions::default();
+        }
+        std::fs::File::open("/proc/kallsyms").map_or_else(|_| Functions::default(), Functions::read)
+    }
+
+    /// From lines of an address, a kind and a name.
+    pub fn read(symbols: impl Read) -> Functions {
+        let mut by_address = HashMap::new();
+        let mut lines = BufReader::with_capacity(1 << 16, symbols);
+        let mut line = Vec::new();
+        while let Ok(1..) = lines.read_until(b'\n', &mut line) {
+            if let Some((address, function)) = std::str::from_utf8(&line).ok().and_then(symbol) {
+                by_address.insert(address, function);
+            }
+            line.clear();
+        }
+        Functions { by_address }
+    }
+
+    /// Whether the tick's function is known.
+    pub fn tell_the_tick(&self) -> bool {
+        self.by_address.values().any(|function| function.is_tick)
+    }
+
+    /// The function at an address.
+    pub fn at(&self, address: u64) -> Function {
+        let known = self.by_address.get(&address).cloned();
+        known.unwrap_or_else(|| Function {
+            is_tick: false,
+            name: NAMELESS.into(),
+        })
+    }
+}
+
+/// The timer's function in a line; `None` where it is something else, or its address is hidden.
+fn symbol(line: &str) -> Option<(u64, Function)> {
+    let mut words = line.split_ascii_whitespace();
+    let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
+    if !matches!(kind, "t" | "T") || !TIMERS.iter().any(|part| name.contains(part)) {
+        return None;
+    }
+    let address = u64::from_str_radix(address, 16).ok()?;
+    let function = Function {
+        is_tick: TICK.contains(&name),
+        name: name.into(),
+    };
+    (address != 0).then_some((address, function))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ticks_function_is_found_by_name() {
+        let functions = Functions::read(
+            "ffffffff814204b0 t hrtimer_wakeup\nffffffff814352e0 t tick_nohz_handler\n\
+             ffffffff8f000000 D hrtimer_bases\nffffffffc0000010 t foo_timer\t[foo]\nnonsense\n"
+                .as_bytes(),
+        );
+        assert!(functions.tell_the_tick());
+        let at = |address| functions.at(address);
+        assert!(at(0xffff_ffff_8143_52e0).is_tick);
+        assert_eq!(&*at(0xffff_ffff_8142_04b0).name, "hrtimer_wakeup");
+        assert_eq!(&*at(0xffff_ffff_c000_0010).name, "foo_timer");
+        assert_eq!(&*at(0xffff_ffff_8f00_0000).name, NAMELESS, "data");
+        assert!(!at(1).is_tick);
+    }
+
+    #[test]
+    fn hidden_addresses_tell_nothing() {
+        let hidden = "0000000000000000 t tick_nohz_handler\n0000000000000000 t hrtimer_wakeup\n";
+        assert!(!Functions::read(hidden.as_bytes()).tell_the_tick());
+    }
+}

@@ -1,0 +1,35 @@
+//! What the scheduler itself counted during a run; anybody may read it.
+
+use serde::{Deserialize, Serialize};
+
+/// Scheduler statistics of a CPU's measuring thread: what they grew by from its first quantum to its last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Schedstat {
+    /// The CPU.
+    pub cpu: u32,
+    /// Time that the thread ran, in nanoseconds: interrupts and stolen time included, and short of it by up to a tick.
+    pub run_ns: u64,
+    /// Time that the thread could have run and waited for the CPU, in nanoseconds.
+    pub wait_ns: u64,
+    /// Times that the thread got the CPU.
+    pub slices: u64,
+}
+
+/// The CPU quota of a control group that the measuring process was in, and how often it stopped its threads during the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Quota {
+    /// Directory of the group. Untrusted, control characters escaped.
+    pub group: String,
+    /// CPU time in each period, in microseconds; `None` where there is no limit.
+    pub quota_us: Option<u64>,
+    /// Length of a period, in microseconds.
+    pub period_us: Option<u64>,
+    /// Periods in which the group wanted CPU time (`nr_periods`).
+    pub periods: u64,
+    /// Periods in which it was stopped (`nr_throttled`).
+    pub throttled: u64,
+    /// Time that its CPUs were stopped, all together, in nanoseconds (`throttled_time` or `throttled_usec`).
+    pub throttled_ns: u64,
+}
