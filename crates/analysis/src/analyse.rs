@@ -3,6 +3,7 @@
 //!
 //! The first pass runs over all series before the second begins, because pictures share one time axis.
 
+use crate::best_pace::{Candidate, choose};
 use crate::context::Context;
 use crate::cpus::{Across, Track};
 use crate::derive::Deriver;
@@ -48,6 +49,7 @@ pub fn analyse(source: &dyn Source, inputs: &[String]) -> Result<Analysis, Error
         .enumerate()
         .map(|(index, context)| first_pass(source, index, context))
         .collect::<Result<Vec<Survey>, Error>>()?;
+    let surveys = referred(surveys, source.series());
     let extent = extent(&surveys);
     let mut results = Vec::new();
     for (index, (survey, context)) in surveys.iter().zip(&contexts).enumerate() {
@@ -94,6 +96,28 @@ pub fn analyse_against(
     Ok(analysis)
 }
 
+/// With one reference pace for all series of a CPU and work kernel of one recording.
+fn referred(mut surveys: Vec<Survey>, series: &[bandscope_recording::Series]) -> Vec<Survey> {
+    let key = |index: usize| {
+        let one: &bandscope_recording::Series = &series[index];
+        (one.cpu, &one.kernel, &one.origin)
+    };
+    for index in 0..surveys.len() {
+        let same: Vec<usize> = (0..surveys.len())
+            .filter(|&other| key(other) == key(index))
+            .collect();
+        if same[0] == index {
+            let candidates: Vec<&Candidate> =
+                same.iter().map(|&one| &surveys[one].candidate).collect();
+            for (&one, best) in same.iter().zip(choose(&candidates).unwrap_or_default()) {
+                surveys[one].best = Some(best).filter(|_| surveys[one].totals.units > 0);
+                surveys[one].candidate = Candidate::default();
+            }
+        }
+    }
+    surveys
+}
+
 /// First and last tick of the recording.
 fn extent(surveys: &[Survey]) -> (u64, u64) {
     let extents = || surveys.iter().filter_map(|survey| survey.totals.extent);
@@ -111,7 +135,7 @@ pub(crate) fn replay(
     detector: &mut impl Detector,
     context: &Context,
 ) -> Result<(), Error> {
-    let mut deriver = Deriver::new();
+    let mut deriver = Deriver::new(context);
     source.replay_quanta(index, &mut |chunk| {
         deriver.feed(chunk, levels, context.gaps_known, |derived| {
             detector.push(derived)
@@ -188,7 +212,11 @@ fn conclude(
     };
     pass.dwell.finish();
     pass.edges.finish(&gaps.events);
-    let best = survey.best.map(|best| best.0);
+    let best = survey.best.map(|best| best.ticks);
+    let books = Books {
+        bonus: pass.stretch.bonus(),
+        ..books
+    };
     let account = Account::close(&totals.measures(), books, &gaps.causes(), best, context);
     let seen = Seen {
         stays: (0..survey.modes.len())

@@ -1,231 +1,294 @@
-//! The best pace u0, against which everything is booked.
+//! The reference pace u0, against which everything is booked: that of the fastest band that lasts.
 //!
-//! u0 is the lower envelope of pace: the self-test's own best where that is lower (an absolute baseline that a noisy
-//! machine cannot flatter), otherwise the fastest 0.1 % of paces pooled over four adjacent quanta, so that the noise of one
-//! quantum does not set it (adjacent pairs in a series of a few rows). Over four and not more, because a pace that lasts one millisecond at 10 kHz must
-//! show, and a file of counts holds an interrupt every tenth quantum.
+//! It is one for all rates of a CPU and work kernel, because the core has one: the fastest band that holds 5 % of the time in
+//! quanta without a gap. A thousandth of turbo is not what this CPU can be held to, so it sets no scale: what is faster than the
+//! reference is a bonus, booked apart ([`crate::ledger`]).
 //!
-//! Where there are enough of them, only quanta without a gap are asked, pooled as they follow each other. A core reads the clock ahead of the work that is
-//! still in flight, and does so again only some units after whatever drained it: each gap seems longer and the work beside it shorter, by 50 to 110 ns of the
-//! default work kernel on Zen 4. Nine gaps that leave 33 us of work make that look 2.4 % faster than the core can be. What is faster by more
-//! than [`REACH`] is not that: a core whose fast quanta all have gaps.
+//! Quanta without a gap decide, because what a gap takes from the work beside it is known to some ns only. All quanta are asked
+//! where too few are without a gap, or where a band that is faster by more than [`GAPS_FEIGN`] has gaps in each of its quanta.
+//!
+//! Storing a quantum makes it longer by some ns ([`Context::boundary_ticks`]), which is 1 % of a quantum of 1 us: it is taken off, so that
+//! rates compare.
 
+use crate::bands::Mode;
 use crate::context::Context;
 use crate::derive::Derived;
 use crate::detector::Detector;
-use crate::histogram::{BINS, bin_of};
+use crate::histogram::{BINS, pace_of};
 use crate::report::BestPace;
 
-/// Adjacent quanta pooled.
-const POOL: u32 = 4;
-/// A series shorter than this is pooled by two: in fifteen rows a pace may stand twice.
-const SHORT: u64 = 64;
-/// Quanta without a gap set the envelope if they are at least this many pools, and this share of all.
-const QUIET: u64 = SHORT / POOL as u64;
-const QUIET_SHARE: f64 = 0.05;
-/// By so much gaps make work look faster at most.
-const REACH: f64 = 0.04;
-/// Share of the pools that lies below the envelope.
-const ENVELOPE: f64 = 0.001;
+/// Share of the time that a band must hold to set the reference.
+const MIN_BAND_SHARE: f64 = 0.05;
+/// Quanta without a gap decide if they hold this share of the time.
+const MIN_QUIET_SHARE: f64 = 0.05;
+/// By so much gaps make the work beside them look faster at most: nine gaps that leave 33 us of work make it 2.4 %.
+const GAPS_FEIGN: f64 = 0.04;
+/// The reference is the mean between these shares of its band's time, so that tails do not move it.
+const MIDDLE: (f64, f64) = (0.25, 0.75);
+/// A quantum is faster than the reference's band if it is by this much faster than the middle of that band's first bin: half a bin and rounding.
+const HALF_BIN: f64 = 5e-4;
 /// A stretch is undisturbed if its quanta are all within 1 % of u0.
 const UNDISTURBED: f64 = 0.01;
-/// Quanta of such a stretch, and in a series too short for that.
+/// A series shorter than this is short.
+const SHORT: u64 = 64;
+/// Quanta of an undisturbed stretch, and in a short series.
 const STRETCH: u64 = 10;
 const SHORT_STRETCH: u64 = 3;
 
-/// First pass: paces pooled over two and over four quanta.
+/// Time in ticks, and units done in it.
+type Done = (f64, f64);
+
+/// First pass: time and units by the bin of their pace.
 #[derive(Clone, Debug)]
-pub struct Envelope {
-    quanta: u64,
-    /// Fastest single quantum and fastest pair of a short series, ticks per unit.
-    single: f64,
-    pair: f64,
-    before: Option<(f64, f64)>,
-    /// Of all quanta, and of those without a gap.
-    all: Pools,
-    quiet: Pools,
+pub struct Paces {
+    boundary_ticks: f64,
+    /// Of quanta without a gap, and of those with one.
+    quiet: Vec<Done>,
+    beside_gaps: Vec<Done>,
 }
 
-/// Paces pooled over adjacent quanta: number and sum by bin.
-#[derive(Clone, Debug)]
-struct Pools {
-    bins: Vec<(u64, f64)>,
-    /// Time, units and number of the quanta in the pool under way.
-    open: (f64, f64, u32),
-}
-
-impl Pools {
-    fn new() -> Pools {
-        Pools {
-            bins: vec![(0, 0.0); BINS],
-            open: (0.0, 0.0, 0),
-        }
-    }
-
-    /// Adds a quantum to the pool `open`, which the caller keeps in registers meanwhile.
-    #[inline]
-    fn push(&mut self, open: &mut (f64, f64, u32), present: f64, units: f64) {
-        *open = (open.0 + present, open.1 + units, open.2 + 1);
-        if open.2 == POOL {
-            let pace = open.0 / open.1;
-            let bin = &mut self.bins[bin_of(pace)];
-            bin.0 += 1;
-            bin.1 += pace;
-            *open = (0.0, 0.0, 0);
-        }
-    }
-
-    /// Mean of the lowest pools, to a bin, and how many pools there are.
-    fn best(&self) -> (f64, u64) {
-        let number: u64 = self.bins.iter().map(|bin| bin.0).sum();
-        let wanted = (number as f64 * ENVELOPE).ceil() as u64;
-        let (mut seen, mut sum) = (0, 0.0);
-        for &(pools, paces) in &self.bins {
-            seen += pools;
-            sum += paces;
-            if seen >= wanted.max(1) {
-                break;
-            }
-        }
-        (sum / seen.max(1) as f64, number)
-    }
-
-    fn merge(&mut self, later: &Pools) {
-        for (bin, other) in self.bins.iter_mut().zip(&later.bins) {
-            bin.0 += other.0;
-            bin.1 += other.1;
-        }
-    }
-}
-
-impl Envelope {
+impl Paces {
     /// Nothing seen yet.
-    pub fn new() -> Envelope {
-        Envelope {
-            quanta: 0,
-            single: f64::INFINITY,
-            pair: f64::INFINITY,
-            before: None,
-            all: Pools::new(),
-            quiet: Pools::new(),
+    pub fn new(context: &Context) -> Paces {
+        Paces {
+            boundary_ticks: context.boundary_ticks(),
+            quiet: vec![(0.0, 0.0); BINS],
+            beside_gaps: vec![(0.0, 0.0); BINS],
         }
     }
 
     /// Nothing seen yet, in memory that was written to: see [`crate::histogram::PaceHistogram::in_memory`].
-    pub fn in_memory() -> Envelope {
-        let mut envelope = Envelope::new();
-        for pools in [&mut envelope.all, &mut envelope.quiet] {
-            pools.bins.fill(std::hint::black_box((0, 0.0)));
+    pub fn in_memory(context: &Context) -> Paces {
+        let mut paces = Paces::new(context);
+        for bins in [&mut paces.quiet, &mut paces.beside_gaps] {
+            bins.fill(std::hint::black_box((0.0, 0.0)));
         }
-        envelope
+        paces
     }
 
-    /// Best pace of the series in ticks per unit; `None` if no unit completed.
-    pub fn best(&self) -> Option<f64> {
-        let (all, quiet) = (self.all.best(), self.quiet.best());
-        let best = if self.quanta < SHORT || all.1 == 0 {
-            self.pair.min(self.single_if_alone())
-        } else if quiet.1 >= QUIET
-            && quiet.1 as f64 >= QUIET_SHARE * all.1 as f64
-            && quiet.0 <= all.0 * (1.0 + REACH)
-        {
-            quiet.0
-        } else {
-            all.0
-        };
-        Some(best).filter(|best| best.is_finite() && *best > 0.0)
-    }
-
-    fn end_segment(&mut self) {
-        self.before = None;
-        self.all.open = (0.0, 0.0, 0);
-        self.quiet.open = (0.0, 0.0, 0);
-    }
-
-    fn single_if_alone(&self) -> f64 {
-        if self.pair.is_finite() {
-            f64::INFINITY
-        } else {
-            self.single
+    /// What choosing needs of a series whose bands are `modes`.
+    pub fn candidate(&self, modes: &[Mode], context: &Context) -> Candidate {
+        // The bins of modes are of paces that hold the storing of quanta.
+        let storing = 1.0 - self.boundary_ticks / context.quantum_ticks;
+        let edge = |bin: usize| pace_of(bin) * storing.max(0.5);
+        let quanta: u64 = modes.iter().map(|mode| mode.quanta).sum();
+        let lasting = |mode: &&Mode| mode.quanta as f64 >= MIN_BAND_SHARE * quanta as f64;
+        Candidate {
+            storing: storing.max(0.5),
+            tested: context.self_test(),
+            quiet: occupied(&self.quiet),
+            beside_gaps: occupied(&self.beside_gaps),
+            bands: modes
+                .iter()
+                .filter(lasting)
+                .map(|mode| (edge(mode.bins.0), edge(mode.bins.1)))
+                .collect(),
         }
     }
 }
 
-impl Detector for Envelope {
+/// The bins in which there is something.
+fn occupied(bins: &[Done]) -> Vec<Done> {
+    bins.iter().copied().filter(|bin| bin.1 > 0.0).collect()
+}
+
+impl Detector for Paces {
     fn push(&mut self, chunk: &Derived<'_>) {
-        if chunk.opens_segment {
-            self.end_segment();
-        }
-        let (mut all, mut quiet, mut quanta) = (self.all.open, self.quiet.open, self.quanta);
-        let columns = chunk.present.iter().zip(chunk.units);
-        for ((&present, &units), &gap) in columns.zip(chunk.chunk.gap_ticks) {
-            if units <= 0.0 || present <= 0.0 {
-                continue;
+        let n = chunk.len();
+        let (present, units) = (&chunk.present[..n], &chunk.units[..n]);
+        let (bins, gap_ticks) = (&chunk.bin[..n], &chunk.chunk.gap_ticks[..n]);
+        let paces = &chunk.pace[..n];
+        for k in 0..n {
+            if paces[k] > 0.0 {
+                let of = if gap_ticks[k] == 0 {
+                    &mut self.quiet
+                } else {
+                    &mut self.beside_gaps
+                };
+                let bin = &mut of[usize::from(bins[k]).min(BINS - 1)];
+                bin.0 += (present[k] - self.boundary_ticks).max(0.0);
+                bin.1 += units[k];
             }
-            quanta += 1;
-            if quanta < SHORT {
-                self.single = self.single.min(present / units);
-                if let Some(before) = self.before.replace((present, units)) {
-                    self.pair = self.pair.min((before.0 + present) / (before.1 + units));
+        }
+    }
+
+    fn merge(&mut self, later: Paces) {
+        let pairs = [
+            (&mut self.quiet, later.quiet),
+            (&mut self.beside_gaps, later.beside_gaps),
+        ];
+        for (bins, others) in pairs {
+            for (bin, other) in bins.iter_mut().zip(others) {
+                bin.0 += other.0;
+                bin.1 += other.1;
+            }
+        }
+    }
+}
+
+/// What one series says of the reference pace.
+#[derive(Clone, Debug, Default)]
+pub struct Candidate {
+    /// Pace without the storing of quanta over pace.
+    storing: f64,
+    /// The self-test's best pace, ticks per unit.
+    tested: Option<f64>,
+    quiet: Vec<Done>,
+    beside_gaps: Vec<Done>,
+    /// Fastest and slowest pace of each band that lasts.
+    bands: Vec<(f64, f64)>,
+}
+
+/// The pace that counts as no loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reference {
+    /// Ticks per unit.
+    pub ticks: f64,
+    /// What is faster than this, in ticks per unit of this series, is faster than the band.
+    pub fastest: f64,
+    /// Share of the time that its band holds.
+    pub share: f64,
+}
+
+/// The reference of series of one CPU and work kernel, one for each; `None` if no unit completed.
+pub fn choose(series: &[&Candidate]) -> Option<Vec<Reference>> {
+    let bands = || series.iter().flat_map(|one| one.bands.iter().copied());
+    let quiet = Spread::new(series.iter().flat_map(|one| &one.quiet));
+    let everything = series
+        .iter()
+        .flat_map(|one| one.quiet.iter().chain(&one.beside_gaps));
+    let all = Spread::new(everything);
+    let of_all = all.reference(bands())?;
+    // Faster than the self-test and never without a gap: no pace that the work kernel has.
+    let tested = series.iter().filter_map(|one| one.tested);
+    let possible = tested.fold(0.0, |_, tested| tested * (1.0 - GAPS_FEIGN));
+    let chosen = quiet
+        .reference(bands())
+        .filter(|of_quiet| {
+            let feigned = of_all.ticks >= of_quiet.ticks * (1.0 - GAPS_FEIGN);
+            quiet.ticks >= MIN_QUIET_SHARE * all.ticks && (feigned || of_all.ticks < possible)
+        })
+        .unwrap_or(of_all);
+    let of_each = |one: &&Candidate| Reference {
+        fastest: chosen.fastest / one.storing,
+        ..chosen
+    };
+    Some(series.iter().map(of_each).collect())
+}
+
+/// Time and units in order of pace.
+struct Spread {
+    by_pace: Vec<(f64, Done)>,
+    ticks: f64,
+}
+
+impl Spread {
+    fn new<'a>(done: impl Iterator<Item = &'a Done>) -> Spread {
+        let paced = done.map(|&(ticks, units)| (ticks / units, (ticks, units)));
+        let mut by_pace: Vec<(f64, Done)> = paced
+            .filter(|(pace, _)| pace.is_finite() && *pace > 0.0)
+            .collect();
+        by_pace.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Spread {
+            ticks: by_pace.iter().map(|one| one.1.0).sum(),
+            by_pace,
+        }
+    }
+
+    /// The fastest of `bands` that lasts; without one, what is reached for so much of the time.
+    fn reference(&self, bands: impl Iterator<Item = (f64, f64)>) -> Option<Reference> {
+        let mut bands: Vec<(f64, f64)> = bands.collect();
+        bands.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let lasting = bands.into_iter().find_map(|(fastest, slowest)| {
+            let fastest = fastest * (1.0 - HALF_BIN);
+            let within = self.between(fastest, slowest * (1.0 + HALF_BIN));
+            let ticks: f64 = within.iter().map(|one| one.1.0).sum();
+            let share = ticks / self.ticks;
+            (share >= MIN_BAND_SHARE).then(|| Reference {
+                ticks: middle(within, ticks, MIDDLE),
+                fastest,
+                share,
+            })
+        });
+        lasting.or_else(|| {
+            (self.ticks > 0.0).then(|| {
+                let ticks = middle(&self.by_pace, self.ticks, (0.0, MIN_BAND_SHARE));
+                Reference {
+                    ticks,
+                    fastest: ticks,
+                    share: MIN_BAND_SHARE,
                 }
-            }
-            self.all.push(&mut all, present, units);
-            if gap == 0 {
-                self.quiet.push(&mut quiet, present, units);
-            }
+            })
+        })
+    }
+
+    fn between(&self, fastest: f64, slowest: f64) -> &[(f64, Done)] {
+        let from = self.by_pace.partition_point(|one| one.0 < fastest);
+        let to = self.by_pace.partition_point(|one| one.0 <= slowest);
+        &self.by_pace[from..to.max(from)]
+    }
+}
+
+/// Mean pace of the part of `by_pace`, which lasts `ticks`, between two shares of that.
+fn middle(by_pace: &[(f64, Done)], ticks: f64, (from, to): (f64, f64)) -> f64 {
+    let (mut before, mut time, mut units) = (0.0, 0.0, 0.0);
+    for &(_, done) in by_pace {
+        let end = before + done.0;
+        let inside = end.min(to * ticks) - before.max(from * ticks);
+        if inside > 0.0 {
+            time += inside;
+            units += done.1 * inside / done.0;
         }
-        (self.all.open, self.quiet.open, self.quanta) = (all, quiet, quanta);
+        before = end;
     }
-
-    fn merge(&mut self, later: Envelope) {
-        self.end_segment();
-        self.quanta += later.quanta;
-        self.single = self.single.min(later.single);
-        self.pair = self.pair.min(later.pair);
-        self.all.merge(&later.all);
-        self.quiet.merge(&later.quiet);
-    }
+    time / units
 }
 
-/// Best pace in ticks per unit, and whether the self-test set it.
-pub fn choose(envelope: &Envelope, context: &Context) -> Option<(f64, bool)> {
-    match (envelope.best(), context.self_test()) {
-        (Some(seen), Some(tested)) if tested <= seen => Some((tested, true)),
-        (Some(seen), _) => Some((seen, false)),
-        // Nothing completed: the self-test says nothing of this series.
-        (None, _) => None,
-    }
-}
-
-/// Second pass: the longest stretch of quanta at the best pace.
+/// Second pass: the longest stretch of quanta at the reference pace, and what was gained where it was faster.
 #[derive(Clone, Debug)]
 pub struct Stretch {
+    best: f64,
     limit: f64,
+    fastest: f64,
     run: u64,
     longest: u64,
+    bonus: f64,
 }
 
 impl Stretch {
-    /// A stretch at `best` ticks per unit.
-    pub fn new(best: f64) -> Stretch {
+    /// Against a reference; without one nothing is at it.
+    pub fn new(reference: Option<Reference>) -> Stretch {
+        let best = reference.map_or(0.0, |reference| reference.ticks);
         Stretch {
+            best,
             limit: best * (1.0 + UNDISTURBED),
+            fastest: reference.map_or(0.0, |reference| reference.fastest),
             run: 0,
             longest: 0,
+            bonus: 0.0,
         }
     }
 
-    /// What the report says of the best pace.
-    pub fn report(&self, best: (f64, bool), quanta: u64, context: &Context) -> BestPace {
+    /// Ticks by which quanta that were faster than the reference's band did more than units of the reference pace.
+    pub fn bonus(&self) -> f64 {
+        self.bonus
+    }
+
+    /// What the report says of the reference.
+    pub fn report(&self, reference: Reference, quanta: u64, context: &Context) -> BestPace {
         let needed = if quanta < SHORT {
             SHORT_STRETCH
         } else {
             STRETCH
         };
+        let tested = context.self_test();
         BestPace {
-            ns_per_unit: context.ns(best.0),
-            origin: if best.1 { "self-test" } else { "series" },
-            undisturbed: context.self_test().is_some() || self.longest >= needed,
+            ns_per_unit: context.ns(reference.ticks),
+            origin: "series",
+            undisturbed: self.longest >= needed
+                || tested.is_some_and(|tested| (tested / self.best - 1.0).abs() <= UNDISTURBED),
+            share: reference.share,
+            self_test_ns_per_unit: tested.map(|tested| context.ns(tested)),
         }
     }
 }
@@ -235,7 +298,20 @@ impl Detector for Stretch {
         if chunk.opens_segment {
             self.run = 0;
         }
-        for &pace in chunk.pace {
+        let n = chunk.len();
+        let (paces, present) = (&chunk.pace[..n], &chunk.present[..n]);
+        let units = &chunk.units[..n];
+        let mut bonus = 0.0;
+        for k in 0..n {
+            let gained = units[k] * self.best - present[k];
+            bonus += if paces[k] > 0.0 && paces[k] < self.fastest {
+                gained.max(0.0)
+            } else {
+                0.0
+            };
+        }
+        self.bonus += bonus;
+        for &pace in paces {
             self.run = if pace > 0.0 && pace <= self.limit {
                 self.run + 1
             } else {
@@ -247,6 +323,7 @@ impl Detector for Stretch {
 
     fn merge(&mut self, later: Stretch) {
         self.longest = self.longest.max(later.longest);
+        self.bonus += later.bonus;
         self.run = 0;
     }
 }

@@ -82,6 +82,18 @@ impl Context {
             .filter(|pace| pace.is_finite() && *pace > 0.0)
     }
 
+    /// What each gap took from the units before it, in ticks; 0 where it was not measured. What is measured with one gap cannot exceed it.
+    pub fn read_ahead_ticks(&self) -> f64 {
+        let kernel = self.kernel.as_ref();
+        let ticks = kernel.and_then(|kernel| {
+            let threshold = kernel.gap_threshold_ticks as f64;
+            Some(kernel.read_ahead_ticks?.min(threshold))
+        });
+        ticks
+            .filter(|ticks| ticks.is_finite() && *ticks > 0.0)
+            .unwrap_or(0.0)
+    }
+
     /// The cost of storing a quantum, in ticks per quantum; 0 where it was not measured.
     pub fn boundary_ticks(&self) -> f64 {
         self.kernel

@@ -4,12 +4,17 @@
 //! loss against the local band is additive over interruptions. Data comes from
 //! [`bandscope_recording::Source::replay_quanta`] and goes to the detectors of [`crate::passes`].
 
+use crate::context::Context;
 use crate::histogram::bin_of;
 use crate::levels::{Levels, NO_BAND};
 use bandscope_recording::Chunk;
 
 /// Quanta handed to the detectors at a time: eight columns of it fit into a second-level cache.
 pub const BLOCK: usize = 4096;
+
+/// Share of the nominal quantum that gaps must leave for what remains to have a pace: what they take from the work beside them is known to some
+/// ns each, 0.1 % of a quarter of 100 us.
+const MIN_PRESENT: f64 = 0.25;
 
 /// Ticks as a float. An instruction where the plain conversion of an unsigned number takes ten; beyond 2^63 ticks (a century) it
 /// stays at that.
@@ -29,15 +34,15 @@ pub struct Derived<'a> {
     pub index: u64,
     /// Wall time, ticks.
     pub length: &'a [f64],
-    /// Ticks of the units without a gap.
+    /// Ticks of the units without a gap, with what gaps took from them ([`Context::read_ahead_ticks`]).
     pub present: &'a [f64],
     /// Units without a gap.
     pub units: &'a [f64],
-    /// Pace in ticks per unit; 0 where no unit completed without a gap.
+    /// Pace in ticks per unit; 0 where no unit completed without a gap, and where gaps left too few of them ([`MIN_PRESENT`]).
     pub pace: &'a [f64],
     /// Bin of the pace in the tables that are kept by pace (`histogram::bin_of`); 0 where there is no pace.
     pub bin: &'a [u16],
-    /// Ticks lost to gaps: their duration less a unit each at the pace around them.
+    /// Ticks lost to gaps: their duration less what they took from the units before them, and less a unit each at the pace around them.
     pub gap_loss: &'a [f64],
     /// Band of each quantum, [`NO_BAND`] where it lies in none; in the first pass all are.
     pub band: &'a [u8],
@@ -78,14 +83,20 @@ pub struct Deriver {
     residual: Vec<f64>,
     segment: Option<u32>,
     index: u64,
+    /// Ticks that each gap gives back to the units before it.
+    read_ahead: f64,
+    /// Ticks of the shortest rest of a quantum with a gap that has a pace.
+    min_present: f64,
     last_pace: f64,
     last_band: u8,
 }
 
 impl Deriver {
     /// A deriver at the start of a series.
-    pub fn new() -> Deriver {
+    pub fn new(context: &Context) -> Deriver {
         Deriver {
+            read_ahead: context.read_ahead_ticks(),
+            min_present: MIN_PRESENT * context.quantum_ticks,
             last_band: NO_BAND,
             ..Deriver::default()
         }
@@ -173,11 +184,25 @@ impl Deriver {
             }
         }
         for k in 0..n {
-            let done = positive(f64::from(count[k]) - f64::from(gaps[k]));
+            units[k] = positive(f64::from(count[k]) - f64::from(gaps[k]));
+        }
+        // A clock read inside a quantum does not wait for the work before it, but the one after a gap does: the gap seems longer by the
+        // rest of that work. Where no unit was done in the quantum the read at its start has waited already.
+        let read_ahead = self.read_ahead;
+        let given_back = |k: usize, done: f64| match done > 0.0 {
+            true => (f64::from(gaps[k]) * read_ahead).min(as_float(gap_ticks[k])),
+            false => 0.0,
+        };
+        if read_ahead > 0.0 {
+            for k in 0..n {
+                presents[k] = (presents[k] + given_back(k, units[k])).min(lengths[k]);
+            }
+        }
+        for k in 0..n {
             // Divided where nothing was done, too, so that there is no branch.
-            let pace = presents[k] / done;
-            units[k] = done;
-            paces[k] = if done > 0.0 { pace } else { 0.0 };
+            let pace = presents[k] / units[k];
+            let few = gap_ticks[k] > 0 && presents[k] < self.min_present;
+            paces[k] = if units[k] > 0.0 && !few { pace } else { 0.0 };
         }
         for (bin, &pace) in bins.iter_mut().zip(&*paces) {
             *bin = bin_of(pace) as u16;
@@ -191,7 +216,7 @@ impl Deriver {
                 self.last_pace = latest(&paces[looked_at..=k]).unwrap_or(self.last_pace);
                 looked_at = k + 1;
                 // Not the number of gaps: an interruption while counters were read is time away in which no unit was done.
-                let away = as_float(gap_ticks[k]).min(lengths[k]);
+                let away = (as_float(gap_ticks[k]) - given_back(k, units[k])).min(lengths[k]);
                 losses[k] = (away - f64::from(gaps[k]) * self.last_pace).max(0.0);
             }
         }

@@ -271,7 +271,7 @@ impl Detector for PaceHistogram {
         }
         // The noise of a block is known before its first quantum is judged.
         self.note_steps(chunk.pace);
-        self.quanta += chunk.units.iter().filter(|&&units| units > 0.0).count() as u64;
+        self.quanta += chunk.pace.iter().filter(|&&pace| pace > 0.0).count() as u64;
         let common = self.tolerance();
         let mut waiting = self.waiting;
         for ((&pace, &bin), &units) in chunk.pace.iter().zip(chunk.bin).zip(chunk.units) {

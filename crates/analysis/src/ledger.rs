@@ -1,9 +1,9 @@
-//! The ledger: wall time = work + pace + gaps + measurement + unexplained, in whole ticks.
+//! The ledger: wall time = work + pace + gaps + measurement + unexplained, in whole ticks, and no term below 0.
 //!
-//! With u0 the best pace and tau the pace of a quantum, a unit costs u0 of work and tau - u0 of pace, the unit inside a gap
-//! included; a gap costs its duration less a unit at the pace around it. So the lines add up to every quantum
-//! that has a pace, and what they do not cover stands in `unexplained`, which may be negative. Sums run over
-//! the quanta ([`Measured`], or [`crate::inferred`] for files of counts) and are rounded to ticks once, here.
+//! With u0 the reference pace and tau the pace of a quantum, a unit costs u0 of work and tau - u0 of pace, the unit inside a gap
+//! included; a gap costs its duration less a unit at the pace around it. Where tau is below u0 a unit costs tau of work, and u0 - tau is a
+//! bonus, which is no part of the sum. Inside the band of the reference both signs are noise, and only their sum counts. So the lines add up
+//! to every quantum that has a pace, and what they do not cover stands in `unexplained`. Sums run over the quanta ([`Measured`], or [`crate::inferred`] for files of counts) and are rounded to ticks once, here.
 
 use crate::context::Context;
 use crate::derive::{Derived, as_float};
@@ -17,8 +17,10 @@ use std::collections::BTreeMap;
 pub struct Books {
     /// To gaps.
     pub gaps: f64,
-    /// To pace; the cost of storing a quantum is still in it.
+    /// To pace, less what was gained; the cost of storing a quantum is still in it.
     pub pace: f64,
+    /// Gained in quanta that were faster than the reference's band.
+    pub bonus: f64,
 }
 
 /// What an account is closed from besides: sums of the measured columns, in ticks and numbers.
@@ -67,12 +69,14 @@ impl Detector for Measured {
         let (units, present) = (&chunk.units[..n], &chunk.present[..n]);
         let (length, gap_loss) = (&chunk.length[..n], &chunk.gap_loss[..n]);
         let (in_quantum, gap_ticks) = (&chunk.chunk.gaps[..n], &chunk.chunk.gap_ticks[..n]);
+        let own = &chunk.chunk.measurement_ticks[..n];
         for k in 0..n {
             if units[k] > 0.0 {
                 pace += present[k] - units[k] * self.best;
             }
             if gap_ticks[k] > 0 {
-                let away = as_float(gap_ticks[k]).min(length[k]);
+                // With what it gave back to the work beside it taken off.
+                let away = (length[k] - present[k] - as_float(own[k])).max(0.0);
                 gaps += gap_loss[k];
                 // The unit inside each gap ran at the pace around it.
                 pace += away - gap_loss[k] - f64::from(in_quantum[k]) * self.best;
@@ -93,8 +97,10 @@ impl Detector for Measured {
 pub struct Account {
     /// Wall time.
     pub wall: i128,
-    /// Units times the best pace.
+    /// Units times the reference pace, less the bonus.
     pub work: i128,
+    /// What was gained at a faster pace; not in the sum.
+    pub bonus: i128,
     /// Slower pace, never negative.
     pub pace: i128,
     /// Gaps by cause, never negative.
@@ -116,21 +122,28 @@ impl Account {
         context: &Context,
     ) -> Account {
         let wall = totals.wall as i128;
-        let work = best.map_or(0, |best| whole(totals.units as f64 * best));
+        let units = best.map_or(0, |best| whole(totals.units as f64 * best));
+        // A damaged recording may hold more than there was time for: each line gets what those before it leave.
         let lost = whole(books.gaps).clamp(0, wall);
-        let pace = whole(books.pace).clamp(0, wall);
+        // Within the band of the reference, what a series gained as a whole is a bonus, too.
+        let (net, faster) = (whole(books.pace), whole(books.bonus.max(0.0)));
+        let bonus = faster.max(-net).clamp(0, units);
+        let pace = (net + bonus).clamp(0, wall - lost);
         // Storing a quantum makes its first unit longer, and so its pace slower.
         let storing = whole(totals.quanta as f64 * context.boundary_ticks()).min(pace);
-        // A damaged recording may hold more than there was time for.
-        let measurement = (totals.measurement as i128 + storing).min(wall);
         let pace = pace - storing;
+        let measurement = (totals.measurement as i128 + storing).min(wall - lost - pace);
+        let rest = wall - lost - pace - measurement;
+        // At whatever pace they were done, units are work up to the time that there was.
+        let work = (units - bonus).min(rest);
         Account {
             wall,
             work,
+            bonus: units - work,
             pace,
             gaps: by_cause(lost, totals, causes),
             measurement,
-            unexplained: wall - work - pace - lost - measurement,
+            unexplained: rest - work,
         }
     }
 
@@ -166,6 +179,7 @@ impl Account {
                 .zip(whole[4..].iter().map(|&ns| ns as u64))
                 .collect(),
             measurement_ns: whole[2] as u64,
+            bonus_ns: ns(self.bonus).round() as u64,
             unexplained_ns: whole[3] as i64,
             basis: if context.gaps_known {
                 "measured"

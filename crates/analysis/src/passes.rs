@@ -6,7 +6,7 @@
 use crate::alternation::Sample;
 use crate::availability::Windows;
 use crate::bands::{self, Mode};
-use crate::best_pace::{Envelope, Stretch};
+use crate::best_pace::{Paces, Stretch};
 use crate::context::Context;
 use crate::derive::Derived;
 use crate::detector::Detector;
@@ -55,8 +55,8 @@ pass! {
         totals: Totals,
         /// Paces and their company.
         paces: PaceHistogram,
-        /// The lower envelope of pace.
-        envelope: Envelope,
+        /// Time by pace.
+        pace_times: Paces,
         /// The quanta against the nominal grid.
         drift: Drift,
         /// The start of the run in blocks.
@@ -67,7 +67,7 @@ pass! {
 pass! {
     /// The second pass over a series.
     Second {
-        /// Undisturbed stretches.
+        /// Undisturbed stretches, and what is faster than the reference pace.
         stretch: Stretch,
         /// Worst availability.
         windows: Windows,
@@ -104,7 +104,7 @@ impl First {
         First {
             totals: Totals::new(),
             paces: PaceHistogram::new(context),
-            envelope: Envelope::new(),
+            pace_times: Paces::new(context),
             drift: Drift::new(context),
             start: Start::new(context),
         }
@@ -120,13 +120,13 @@ impl First {
 impl Second {
     /// Nothing seen yet; `extent` is the first and last tick of the whole recording, `gaps` are in order of time.
     pub fn new(survey: &Survey, extent: (u64, u64), gaps: &[Event], context: &Context) -> Second {
-        let best = survey.best.map_or(0.0, |best| best.0);
+        let best = survey.best.map_or(0.0, |best| best.ticks);
         let levels = &survey.levels;
         // Where no unit completed there is no pace to book losses against.
         let bookable = survey.best.is_some();
         let main = survey.modes.get(usize::from(survey.main_band()));
         Second {
-            stretch: Stretch::new(best),
+            stretch: Stretch::new(survey.best),
             windows: Windows::new(context),
             dwell: Dwell::new(levels),
             edges: Edges::new(&survey.modes, context),
@@ -148,6 +148,7 @@ impl Second {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::best_pace::choose;
     use crate::derive::Deriver;
     use crate::ledger::Account;
     use bandscope_recording::source::Series;
@@ -196,7 +197,7 @@ mod tests {
         segments: std::ops::Range<u32>,
         levels: Option<&crate::levels::Levels>,
     ) -> D {
-        let mut deriver = Deriver::new();
+        let mut deriver = Deriver::new(&context(true));
         quanta(segments).for_each_chunk(&mut |chunk| {
             deriver.feed(chunk, levels, true, |derived| detector.push(derived));
         });
@@ -205,7 +206,9 @@ mod tests {
 
     fn survey(mut pass: First, context: &Context) -> Survey {
         let modes = pass.modes(context);
-        Survey::new(pass, modes, context)
+        let mut survey = Survey::new(pass, modes, context);
+        survey.best = choose(&[&survey.candidate]).map(|best| best[0]);
+        survey
     }
 
     #[test]
@@ -221,7 +224,7 @@ mod tests {
                 assert_eq!((a.bins, a.quanta), (b.bins, b.quanta));
                 assert!((a.centre / b.centre - 1.0).abs() < 1e-12);
             }
-            let best = |survey: &Survey| survey.best.map_or(0.0, |best| best.0);
+            let best = |survey: &Survey| survey.best.map_or(0.0, |best| best.ticks);
             assert!((best(&merged) / best(&whole) - 1.0).abs() < 1e-12);
             assert_eq!(merged.totals.wall, whole.totals.wall);
             assert_eq!(merged.totals.max_count(), whole.totals.max_count());
@@ -257,7 +260,7 @@ mod tests {
                 (None, Some(inferred)) => inferred.finish(),
                 (None, None) => panic!("one of them keeps the books"),
             };
-            let best = survey.best.map(|best| best.0);
+            let best = survey.best.map(|best| best.ticks);
             Account::close(
                 &survey.totals.measures(),
                 books,

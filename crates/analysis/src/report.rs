@@ -132,16 +132,19 @@ pub struct Availability {
     pub at_s: f64,
 }
 
-/// The pace that counts as no loss.
+/// The pace that counts as no loss: one for all rates of a CPU and work kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BestPace {
     /// Nanoseconds per unit.
     pub ns_per_unit: f64,
-    /// `self-test` (absolute: the work kernel's own best on this CPU), `series` (the lower envelope of
-    /// what this series saw).
+    /// `series`: the fastest band that lasts, over all rates. Earlier versions also wrote `self-test`.
     pub origin: &'static str,
     /// Whether an undisturbed stretch was seen at all; if not, losses are lower bounds.
     pub undisturbed: bool,
+    /// Share of the time (in quanta without a gap, where there are enough) that its band holds.
+    pub share: f64,
+    /// The best pace of the self-test before the run, where there was one.
+    pub self_test_ns_per_unit: Option<f64>,
 }
 
 /// A pace that recurs.
@@ -297,13 +300,13 @@ pub struct BandLimit {
     pub lasting_s: f64,
 }
 
-/// The account in which wall time = work + every loss. Kept in ticks, where it adds up exactly; in
+/// The account in which wall time = work + every loss; `bonus_ns` is in no sum. Kept in ticks, where it adds up exactly; in
 /// nanoseconds it is rounded so that it adds up too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Ledger {
     /// Wall time of all segments of the series.
     pub wall_ns: u64,
-    /// Units times the best pace.
+    /// Units times the best pace, those that were faster at their own.
     pub work_ns: u64,
     /// Lost to a slower pace while the CPU was here.
     pub pace_ns: PaceLoss,
@@ -311,8 +314,10 @@ pub struct Ledger {
     pub gaps_ns: BTreeMap<String, u64>,
     /// Spent by bandscope on itself.
     pub measurement_ns: u64,
-    /// What no other line accounts for; negative if the other lines claim too much.
+    /// What no other line accounts for; never negative in reports of this version.
     pub unexplained_ns: i64,
+    /// Gained where the pace was faster than the best one: units at the best pace take so much longer. In no sum.
+    pub bonus_ns: u64,
     /// `measured`, or `inferred` where counts were all there was.
     pub basis: &'static str,
 }

@@ -1,7 +1,7 @@
 //! What the first pass over a series found: small, so that a machine of many CPUs fits.
 
 use crate::bands::{self, Mode};
-use crate::best_pace;
+use crate::best_pace::{Candidate, Reference};
 use crate::context::Context;
 use crate::drift::Slope;
 use crate::histogram::{Bin, PaceHistogram, pace_of};
@@ -26,8 +26,10 @@ pub struct Survey {
     pub modes: Vec<Mode>,
     /// The same as a table.
     pub levels: Levels,
-    /// Best pace in ticks per unit, and whether the self-test set it; `None` if no unit completed.
-    pub best: Option<(f64, bool)>,
+    /// What the reference pace is chosen from; empty once it was.
+    pub candidate: Candidate,
+    /// The reference pace, which is common to all rates; `None` if no unit completed.
+    pub best: Option<Reference>,
     /// Drift of the quanta against the nominal grid.
     pub drift: Option<Slope>,
     /// The start of the series in blocks.
@@ -44,7 +46,8 @@ impl Survey {
         let slowest = modes.last().map_or(0.0, |mode| mode.centre);
         Survey {
             levels: bands::levels(&modes),
-            best: best_pace::choose(&first.envelope, context),
+            candidate: first.pace_times.candidate(&modes, context),
+            best: None,
             drift: first.drift.finish(slowest),
             start: first.start.finish(),
             pace_range: pace_range(&first.paces, &modes),

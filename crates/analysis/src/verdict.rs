@@ -16,6 +16,8 @@ struct Sums {
     work: f64,
     gaps: f64,
     pace: f64,
+    unsplit: f64,
+    bonus: f64,
     measurement: f64,
     seconds: f64,
     number: f64,
@@ -61,8 +63,13 @@ pub fn sentence(series: &[Series]) -> String {
             losses.join(", ").replacen(" % to ", " % went to ", 1)
         )
     };
+    // Work beyond what it could at the best pace that lasts is no part of the account.
+    let bonus = match sums.bonus / sums.wall {
+        bonus if bonus >= SMALLEST => format!(" A faster pace at times gained {}.", percent(bonus)),
+        _ => String::new(),
+    };
     format!(
-        "{} did{best} {} of the work it could{reasons}.",
+        "{} did{best} {} of the work it could{reasons}.{bonus}",
         subject(cpu, cpus.len()),
         percent(share)
     )
@@ -85,6 +92,8 @@ fn sums(series: &[Series], cpu: Option<u32>) -> Sums {
         sums.work += ledger.work_ns as f64;
         sums.gaps += ledger.gaps_ns.values().sum::<u64>() as f64;
         sums.pace += pace.total() as f64;
+        sums.unsplit += pace.unsplit as f64;
+        sums.bonus += ledger.bonus_ns as f64;
         sums.measurement += ledger.measurement_ns as f64;
         sums.seconds += series.duration_s;
         sums.number += series.gaps.as_ref().map_or(0.0, |gaps| gaps.number as f64);
@@ -95,7 +104,7 @@ fn sums(series: &[Series], cpu: Option<u32>) -> Sums {
 fn losses(sums: &Sums, series: &[&Series]) -> Vec<String> {
     let mut losses = vec![
         (sums.gaps, format!("to gaps{}", gaps(sums, series))),
-        (sums.pace, format!("to slower pace{}", paces(series))),
+        (sums.pace, format!("to slower pace{}", paces(sums, series))),
         (sums.measurement, "to the measurement itself".to_owned()),
     ];
     losses.retain(|loss| loss.0 / sums.wall >= SMALLEST);
@@ -121,19 +130,33 @@ fn gaps(sums: &Sums, series: &[&Series]) -> String {
     }
 }
 
-fn paces(series: &[&Series]) -> String {
+/// How far the bands lie apart, and how much of the pace has no known cause.
+fn paces(sums: &Sums, series: &[&Series]) -> String {
     let bands = series
         .iter()
         .map(|series| &series.bands)
         .max_by_key(|bands| bands.len());
-    match bands.map(Vec::as_slice) {
-        Some([first, .., last]) if last.ns_per_unit > first.ns_per_unit * 1.05 => format!(
-            " (bands from {:.2} to {:.2} ns per unit, a ratio of {:.2})",
+    let apart = match bands.map(Vec::as_slice) {
+        Some([first, .., last]) if last.ns_per_unit > first.ns_per_unit * 1.05 => Some(format!(
+            "bands from {:.2} to {:.2} ns per unit, a ratio of {:.2}",
             first.ns_per_unit,
             last.ns_per_unit,
             last.ns_per_unit / first.ns_per_unit
-        ),
-        _ => String::new(),
+        )),
+        _ => None,
+    };
+    let cause = match sums.unsplit {
+        unsplit if unsplit == sums.pace => Some("cause not known".to_owned()),
+        unsplit if unsplit / sums.wall >= SMALLEST => Some(format!(
+            "{} of it for no known cause",
+            percent(unsplit / sums.pace)
+        )),
+        _ => None,
+    };
+    let said: Vec<String> = apart.into_iter().chain(cause).collect();
+    match said.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", said.join("; ")),
     }
 }
 
@@ -164,7 +187,7 @@ mod tests {
         };
         assert_eq!(
             sentence(&[series]),
-            "CPU 1 did 97.7 % of the work it could: 1.9 % went to gaps, 0.40 % to slower pace."
+            "CPU 1 did 97.7 % of the work it could: 1.9 % went to gaps, 0.40 % to slower pace (cause not known)."
         );
         assert_eq!(sentence(&[]), "Nothing was measured.");
     }

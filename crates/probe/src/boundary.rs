@@ -34,6 +34,12 @@ impl Costs {
     pub fn both(&self) -> f64 {
         self.first + self.last
     }
+
+    /// How much earlier than its work a plain read comes: what the first unit after an ordered read is short by. The store, some 15 ticks,
+    /// lengthens that unit, so it is that much more.
+    pub fn read_ahead(&self) -> f64 {
+        (-self.first).max(0.0)
+    }
 }
 
 /// Writes down every reading of another clock. A read at a boundary replaces the one before it.
@@ -200,6 +206,17 @@ mod tests {
                 unit: 10.0
             })
         );
+    }
+
+    #[test]
+    fn reads_that_come_early_shorten_the_first_unit() {
+        let costs = |first| Costs {
+            first,
+            last: 25.0,
+            unit: 100.0,
+        };
+        assert_eq!(costs(-20.0).read_ahead(), 20.0);
+        assert_eq!(costs(7.0).read_ahead(), 0.0, "ordered reads wait");
     }
 
     #[test]

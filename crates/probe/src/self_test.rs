@@ -70,6 +70,7 @@ impl SelfTest {
             placement_spread: spread,
             invariant: spread.map(|spread| spread < INVARIANT),
             boundary_ticks: boundary.map(|costs| costs.both()),
+            read_ahead_ticks: boundary.map(|costs| costs.read_ahead()),
             fractions: info.fractions.to_vec(),
             registers_only: info.role == Role::Probe,
             throughput: info.role == Role::Throughput,

@@ -221,6 +221,9 @@ pub struct Kernel {
     /// Cost of a quantum's boundary in ticks (median): the excess over the pace around it of the first
     /// unit, which holds the store, and of the last, which ends with an ordered read.
     pub boundary_ticks: Option<f64>,
+    /// How much earlier than its work a clock read inside a quantum comes, in ticks (median): reading the clock in order, as after each gap,
+    /// waits for that work, so each gap takes so much of the time of the units before it. `None` if not measured.
+    pub read_ahead_ticks: Option<f64>,
     /// Fractions of a unit that its structure declares, for `sub-loop-mixture`; empty for most.
     pub fractions: Vec<f64>,
     /// Whether a unit is a chain of operations between registers and nothing else: then its pace is the clock frequency's, and

@@ -44,6 +44,7 @@ struct Drift {
     ppm: f64,
     error_ppm: f64,
     cause: &'static str,
+    /// Of the cause; of the drift alone where the cause is undecided.
     certainty: Certainty,
 }
 
@@ -117,7 +118,8 @@ fn of_a_recording(case: Case<'_>, slope: Slope) -> Drift {
         _ if agrees && chance <= CHANCE => ("truncation", Certainty::Certain),
         _ if agrees => ("truncation", Certainty::Likely),
         ppm if ppm.abs() > FAR_TICKS * tick_ppm => ("calibration", Certainty::Likely),
-        _ => ("undecided", Certainty::Possible),
+        // The slope is one beyond doubt; what made it is not said.
+        _ => ("undecided", Certainty::Certain),
     };
     Drift {
         ppm: slope.ppm,
@@ -134,7 +136,8 @@ fn of_a_file(case: Case<'_>, slope: Slope) -> Drift {
     let (cause, certainty) = match short_ns {
         short if (0.0..=FAST_TICK_NS).contains(&short) => ("truncation", Certainty::Likely),
         short if short.abs() > SLOW_TICK_NS => ("calibration", Certainty::Likely),
-        _ => ("undecided", Certainty::Possible),
+        // The slope is one beyond doubt; what made it is not said.
+        _ => ("undecided", Certainty::Certain),
     };
     Drift {
         ppm: slope.ppm,
@@ -147,9 +150,9 @@ fn of_a_file(case: Case<'_>, slope: Slope) -> Drift {
 fn finding(case: Case<'_>, drift: &Drift) -> Finding {
     let sense = if drift.ppm < 0.0 { "shorter" } else { "longer" };
     let because = match drift.cause {
-        "truncation" => "they were truncated to whole ticks",
-        "calibration" => "the ticks per nanosecond that made them are wrong",
-        _ => "their grid or the clock is off",
+        "truncation" => ", because they were truncated to whole ticks",
+        "calibration" => ", because the ticks per nanosecond that made them are wrong",
+        _ => ". Whether their grid or the clock is off is undecided",
     };
     let evidence = BTreeMap::from([
         ("drift_ppm", Evidence::Number(drift.ppm)),
@@ -157,7 +160,7 @@ fn finding(case: Case<'_>, drift: &Drift) -> Finding {
         ("cause", Evidence::Text(drift.cause.to_owned())),
     ]);
     let next_step = match drift.cause {
-        _ if drift.certainty == Certainty::Certain => None,
+        "truncation" | "calibration" if drift.certainty == Certainty::Certain => None,
         "truncation" => {
             Some("bandscope record: its grid is not truncated, so such a drift does not show")
         }
@@ -170,7 +173,7 @@ fn finding(case: Case<'_>, drift: &Drift) -> Finding {
         series: vec![case.index],
         certainty: drift.certainty,
         summary: format!(
-            "Quanta on {} are {} parts per million {sense} than they say, because {because}.",
+            "Quanta on {} are {} parts per million {sense} than they say{because}.",
             name(case.series),
             digits(drift.ppm.abs(), drift.error_ppm),
         ),

@@ -78,7 +78,7 @@ impl Lane {
         Lane {
             cpu,
             meter_of,
-            derivers: meters.iter().map(|_| Deriver::new()).collect(),
+            derivers: meters.iter().map(Meter::deriver).collect(),
             meters,
             namer: Namer::online(cpu, &manifest.events, context.ticks_per_ns),
             events_known: manifest.events.state == EventsState::On,
@@ -282,5 +282,6 @@ fn add(sum: &mut Ledger, more: Ledger) {
     }
     sum.measurement_ns += more.measurement_ns;
     sum.unexplained_ns += more.unexplained_ns;
+    sum.bonus_ns += more.bonus_ns;
     sum.basis = more.basis;
 }

@@ -5,9 +5,9 @@
 
 use super::{Band, Pace};
 use crate::bands;
-use crate::best_pace::{self, Envelope};
+use crate::best_pace::{self, Paces, Reference};
 use crate::context::Context;
-use crate::derive::Derived;
+use crate::derive::{Derived, Deriver};
 use crate::detector::Detector;
 use crate::gaps::{Cause, Causes};
 use crate::histogram::PaceHistogram;
@@ -24,9 +24,9 @@ const FEW: u64 = 32;
 pub struct Meter {
     context: Context,
     name: String,
-    envelope: Envelope,
+    times: Paces,
     /// Best pace when a second ended last.
-    best: Option<f64>,
+    best: Option<Reference>,
     now: Part,
     whole: Part,
 }
@@ -42,6 +42,8 @@ struct Part {
     /// Time of the units without a gap, and their number.
     present: f64,
     paced: f64,
+    /// The same of quanta that were faster than the band of the best pace, as it was known when the second before theirs ended.
+    faster: (f64, f64),
     paces: PaceHistogram,
     /// By number of the cause.
     causes: Vec<Cause>,
@@ -55,12 +57,14 @@ impl Part {
             units: 0.0,
             present: 0.0,
             paced: 0.0,
+            faster: (0.0, 0.0),
             paces: PaceHistogram::in_memory(context),
             causes: Vec::new(),
         }
     }
 
-    fn push(&mut self, derived: &Derived<'_>) {
+    fn push(&mut self, derived: &Derived<'_>, best: Option<Reference>) {
+        let fastest = best.map_or(0.0, |best| best.fastest);
         let sums = totals::sums(&derived.chunk);
         let numbers = |column: &[u32]| column.iter().map(|&n| u64::from(n)).sum::<u64>();
         self.measures.quanta += derived.len() as u64;
@@ -79,6 +83,10 @@ impl Part {
             if derived.units[k] > 0.0 {
                 self.present += derived.present[k];
                 self.paced += derived.units[k];
+                if derived.pace[k] > 0.0 && derived.pace[k] < fastest {
+                    self.faster.0 += derived.present[k];
+                    self.faster.1 += derived.units[k];
+                }
             }
         }
         self.paces.push(derived);
@@ -98,7 +106,7 @@ impl Part {
         }
     }
 
-    /// Takes over what another part holds of a later time, and leaves that empty.
+    /// Takes over what another part holds of a later time, but for its paces, and leaves that empty.
     fn take(&mut self, later: &mut Part) {
         let (sums, more) = (&mut self.measures, std::mem::take(&mut later.measures));
         sums.quanta += more.quanta;
@@ -112,8 +120,9 @@ impl Part {
         self.units += std::mem::take(&mut later.units);
         self.present += std::mem::take(&mut later.present);
         self.paced += std::mem::take(&mut later.paced);
+        let faster = std::mem::take(&mut later.faster);
+        self.faster = (self.faster.0 + faster.0, self.faster.1 + faster.1);
         // Its table stays where it is: a new one each second would disturb what is measured (`PaceHistogram::in_memory`).
-        self.paces.add(&later.paces);
         later.paces.clear();
         self.causes
             .resize(self.causes.len().max(later.causes.len()), Cause::default());
@@ -128,11 +137,15 @@ impl Part {
         let books = Books {
             gaps: books.gaps,
             pace: books.pace - self.units * best.unwrap_or(0.0),
+            bonus: self.faster.1 * best.unwrap_or(0.0) - self.faster.0,
         };
         let books = match best {
             Some(_) => books,
             // Nothing to book against: gaps alone.
-            None => Books { pace: 0.0, ..books },
+            None => Books {
+                gaps: books.gaps,
+                ..Books::default()
+            },
         };
         let causes: Causes = (0..)
             .zip(&self.causes)
@@ -148,7 +161,7 @@ impl Meter {
     pub fn new(name: &str, context: Context) -> Meter {
         Meter {
             name: name.to_owned(),
-            envelope: Envelope::in_memory(),
+            times: Paces::in_memory(&context),
             best: None,
             now: Part::new(&context),
             whole: Part::new(&context),
@@ -156,10 +169,15 @@ impl Meter {
         }
     }
 
+    /// What derives the columns that it takes.
+    pub fn deriver(&self) -> Deriver {
+        Deriver::new(&self.context)
+    }
+
     /// Takes some quanta.
     pub fn push(&mut self, derived: &Derived<'_>) {
-        self.envelope.push(derived);
-        self.now.push(derived);
+        self.times.push(derived);
+        self.now.push(derived, self.best);
     }
 
     /// Takes what a gap within those quanta was.
@@ -167,29 +185,33 @@ impl Meter {
         self.now.book(shares);
     }
 
-    /// Best pace as it was known when the last second ended, in ticks per unit; before that what the self-test and the quanta so far say.
+    /// Best pace as it was known when the last second ended, in ticks per unit; before that what is reached for 5 % of the time.
     pub fn best(&self) -> f64 {
-        self.best
-            .or_else(|| best_pace::choose(&self.envelope, &self.context).map(|best| best.0))
-            .unwrap_or(0.0)
+        let so_far = || best_pace::choose(&[&self.times.candidate(&[], &self.context)]);
+        let best = self.best.or_else(|| so_far().map(|best| best[0]));
+        best.map_or(0.0, |best| best.ticks)
     }
 
     /// Ends the second under way: its account, that since the start, and its paces. `None` if nothing was measured in it.
     pub fn close(&mut self, name: &dyn Fn(Key) -> String) -> (Option<(Ledger, Pace)>, Ledger) {
-        let best = best_pace::choose(&self.envelope, &self.context).map(|best| best.0);
-        self.best = best;
         if self.now.measures.quanta == 0 {
+            let best = self.best.map(|best| best.ticks);
             return (None, self.whole.ledger(best, name, &self.context));
         }
         let now = &mut self.now;
         now.paces.finish();
+        self.whole.paces.add(&now.paces);
+        let all_modes = bands::find(&self.whole.paces, &self.context);
+        let candidate = self.times.candidate(&all_modes, &self.context);
+        self.best = best_pace::choose(&[&candidate]).map(|best| best[0]);
+        let best = self.best.map(|best| best.ticks);
         let ledger = now.ledger(best, name, &self.context);
         let (quanta, pace) = (now.paces.quanta(), now.present / now.paced);
         let few = quanta < FEW;
         let modes = (!few).then(|| bands::find(&now.paces, &self.context));
         self.whole.take(now);
         let whole = self.whole.ledger(best, name, &self.context);
-        let modes = modes.unwrap_or_else(|| bands::find(&self.whole.paces, &self.context));
+        let modes = modes.unwrap_or(all_modes);
         let all = self.whole.paces.quanta().max(1) as f64;
         let band = |mode: &bands::Mode| {
             let bins = &self.whole.paces.bins()[mode.bins.0..=mode.bins.1];

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 /// at keys that may be `null`.
 fn assert_finite(report: &Report) {
     fn walk(path: &str, value: &serde_json::Value) {
-        const NULLABLE: [&str; 20] = [
+        const NULLABLE: [&str; 21] = [
             "cause",
             "cause_by",
             "band",
@@ -34,6 +34,7 @@ fn assert_finite(report: &Report) {
             "placement_spread",
             "invariant",
             "boundary_ticks",
+            "self_test_ns_per_unit",
         ];
         match value {
             serde_json::Value::Null => {

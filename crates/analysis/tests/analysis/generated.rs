@@ -38,18 +38,15 @@ fn a_flat_series_loses_nothing() {
 }
 
 #[test]
-fn a_self_test_sets_the_best_pace_where_it_is_lower() {
+fn a_self_test_says_what_it_saw_and_sets_nothing() {
     let mut source = Loop::new(10_000.0, 5_000).run(flat, none);
     source.manifest.kernels[0].best_ticks_per_unit = Some(300.0);
     let series = only(&source);
     let best = series.best_pace.unwrap();
-    assert_eq!(best.origin, "self-test");
-    assert_near(best.ns_per_unit, 300.0 / 2.3, 1e-9);
-    assert_near(
-        series.ledger.pace_ns.unsplit as f64 / series.ledger.wall_ns as f64,
-        24.3 / 324.3,
-        1e-3,
-    );
+    assert_eq!(best.origin, "series");
+    assert_near(best.ns_per_unit, 141.0, 1e-5);
+    assert_near(best.self_test_ns_per_unit.unwrap(), 300.0 / 2.3, 1e-9);
+    assert!(series.ledger.pace_ns.total() < series.ledger.wall_ns / 100_000);
 }
 
 /// A core reads the clock ahead of the work in flight, so a gap takes some of the time of the units beside it: 3 % of a quantum here.
@@ -79,7 +76,7 @@ fn quanta_with_gaps_do_not_set_the_best_pace_unless_all_have_them() {
     });
     assert_near(only(&source).best_pace.unwrap().ns_per_unit, 141.0, 0.002);
     // Every quantum has a gap: there is nothing else to go by.
-    assert_near(best(11_000.0), 141.0 * (1.0 - 0.03 / 0.975), 0.01);
+    assert_near(best(10_000.0), 141.0 * (1.0 - 0.03 / 0.975), 0.01);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod limits;
 mod naming;
 mod pace;
 mod published;
+mod reference_pace;
 mod several;
 mod signals;
 mod support;

@@ -230,6 +230,20 @@ fn wrong_ticks_are_told_from_truncated_ones() {
 }
 
 #[test]
+fn that_a_file_drifts_is_certain_where_the_cause_is_undecided() {
+    let (recording, _) = simulated("drift:ppm=750,printed=1", &[10_000.0], &["mulss80"], 1.0);
+    let file = analysis(&as_counts_of(recording, 2.0)).report;
+    let found = only(&file, "clock-drift");
+    assert_eq!(
+        (text(found, "cause"), found.certainty),
+        ("undecided", Certainty::Certain),
+        "{found:?}"
+    );
+    assert!((number(found, "drift_ppm") - 750.0).abs() < 0.2);
+    assert!(found.summary.contains("undecided") && found.next_step.is_some());
+}
+
+#[test]
 fn a_warm_up_is_found_with_its_length() {
     for (duration, ratio, rates) in [
         (0.18, 1.2, &[10_000.0][..]),

@@ -52,6 +52,7 @@ impl Converter {
             gap_threshold_ticks: self.ticks(kernel.gap_threshold_ticks),
             best_ticks_per_unit: kernel.best_ticks_per_unit.map(|ticks| ticks * self.factor),
             boundary_ticks: kernel.boundary_ticks.map(|ticks| ticks * self.factor),
+            read_ahead_ticks: kernel.read_ahead_ticks.map(|ticks| ticks * self.factor),
             ..kernel.clone()
         }
     }

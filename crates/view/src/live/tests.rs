@@ -30,6 +30,7 @@ fn ledger(seconds: u64, hostile: bool) -> Ledger {
         gaps_ns,
         measurement_ns: 1000,
         unexplained_ns: 0,
+        bonus_ns: 0,
         basis: "measured",
     }
 }

@@ -14,6 +14,11 @@ const SERIES_WIDTH: usize = 2 + 8 + 2 + 8 + 2 + 7;
 /// The least that is left for the names of causes.
 const NAMES: usize = 16;
 
+/// A self-test that was faster by this share is named.
+const NOTABLE: f64 = 0.02;
+/// A bonus of this share of the wall time is named.
+const WORTH_SAYING: f64 = 5e-5;
+
 /// One line of the account.
 pub(crate) struct Line {
     pub name: String,
@@ -198,7 +203,7 @@ fn basis(view: &View<'_>, page: &mut Page<'_>) {
     };
     let origin = match best.origin {
         "self-test" => "the best of the self-test on this CPU",
-        "series" => "the best that this series saw itself",
+        "series" => "the pace of the fastest band that lasts",
         other => other,
     };
     let caution = if view
@@ -216,10 +221,26 @@ fn basis(view: &View<'_>, page: &mut Page<'_>) {
     } else {
         "; gaps were not recorded, so losses are inferred from counts"
     };
+    let tested = match best.self_test_ns_per_unit {
+        Some(tested) if tested < best.ns_per_unit * (1.0 - NOTABLE) => {
+            format!(" The self-test reached {} ns.", numbers::pace(tested))
+        }
+        _ => String::new(),
+    };
+    let sum = |of: fn(&Ledger) -> u64| view.series.iter().map(|s| of(&s.ledger)).sum::<u64>();
+    let (bonus, wall) = (sum(|l| l.bonus_ns), sum(|l| l.wall_ns));
+    let faster = match part_of(bonus.into(), wall) >= WORTH_SAYING {
+        true => format!(
+            " Where the pace was faster it gained {} ({}), which is in no line.",
+            numbers::duration_fine(bonus.into()),
+            numbers::percent(part_of(bonus.into(), wall))
+        ),
+        false => String::new(),
+    };
     page.wrapped(
         ("  ", Paint::Plain),
         &format!(
-            "Work: units x {} ns, {origin}{caution}{inferred}.",
+            "Work: units x {} ns, {origin}{caution}{inferred}.{tested}{faster}",
             numbers::pace(best.ns_per_unit)
         ),
         Paint::Dim,

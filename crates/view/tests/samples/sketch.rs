@@ -140,6 +140,7 @@ impl Sketch<'_> {
                 ns_per_unit: self.best_ns,
                 origin: "self-test",
                 undisturbed: true,
+                ..BestPace::default()
             }),
             gaps: self.gaps.as_ref().map(|_| gap_statistics(gaps, wall)),
             ledger,

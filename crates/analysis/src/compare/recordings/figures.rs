@@ -129,7 +129,8 @@ pub(super) fn ledger(series: [&Series; 2], of: &[Blocks; 2]) -> Vec<Delta> {
         units * best[side] * of[side].ticks_per_ns * 1e9 / block.wall.max(1.0)
     };
     let work = [0, 1].map(|side| of[side].each(|block| Some(of_units(block, side, block.units))));
-    // Of the time without gaps, what units at the best pace do not take.
+    // Of the time without gaps, what units at the best pace do not take. Where the pace was faster it is less than nothing, as in no ledger:
+    // blocks do not know which of their quanta were.
     let pace = [0, 1].map(|side| {
         of[side].each(|block| {
             Some(
@@ -142,14 +143,14 @@ pub(super) fn ledger(series: [&Series; 2], of: &[Blocks; 2]) -> Vec<Delta> {
         delta(
             "work",
             "ns/s",
-            of_ledgers(|ledger| ledger.work_ns as f64),
+            of_ledgers(|ledger| (ledger.work_ns + ledger.bonus_ns) as f64),
             work,
             SMALL_LOSS,
         ),
         delta(
             "pace",
             "ns/s",
-            of_ledgers(|ledger| ledger.pace_ns.total() as f64),
+            of_ledgers(|ledger| ledger.pace_ns.total() as f64 - ledger.bonus_ns as f64),
             pace,
             SMALL_LOSS,
         ),

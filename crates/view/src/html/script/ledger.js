@@ -99,13 +99,13 @@ function accountOf(series) {
     return isOpen ? [row, element("tr", { class: "evidence" }, element("td", { colSpan: 4 }, evidenceOf(series, part)))] : [row];
   });
   rows.push(element("tr", { class: "sum" }, element("td", {}, "wall time"), element("td", { class: "figure" }, durationFine(ledger.wall_ns)), element("td", { class: "figure" }, "100.00 %"), element("td", {})));
-  const origin = best && (best.origin === "self-test" ? "the best of the self-test on this CPU" : "the best that this series saw itself");
+  const origin = best && (best.origin === "self-test" ? "the best of the self-test on this CPU" : "the pace of the fastest band that lasts");
   return element("div", { class: "wide" },
     element("p", { class: "note" }, `${series.label}: ${ledger.basis === "inferred" ? "inferred from counts, as no gaps were recorded" : "measured"}. Choose a line to see what it rests on.`),
     element("table", { class: "ledger" },
       element("thead", {}, element("tr", {}, ["part", "time", "of wall", "of loss"].map((head, k) => element("th", { scope: "col", class: k ? "figure" : null }, head)))),
       element("tbody", {}, rows)),
-    best ? element("p", { class: "note" }, `Work: units × ${pace(best.ns_per_unit)} ns, ${origin}${best.undisturbed ? "" : "; no undisturbed stretch was seen, so losses are lower bounds"}.`) : null);
+    best ? element("p", { class: "note" }, `Work: units × ${pace(best.ns_per_unit)} ns, ${origin}${best.undisturbed ? "" : "; no undisturbed stretch was seen, so losses are lower bounds"}.${ledger.bonus_ns > 5e-5 * ledger.wall_ns ? ` Where the pace was faster it gained ${durationFine(ledger.bonus_ns)}, which is in no line.` : ""}`) : null);
 }
 
 /** A button that jumps to a place of the time axis. */
