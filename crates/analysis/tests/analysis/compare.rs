@@ -160,25 +160,16 @@ fn a_new_band_is_told_from_a_changed_one() {
 }
 
 #[test]
-fn what_is_too_short_or_of_another_kind_is_no_change() {
+fn what_is_too_short_is_no_change_and_what_is_of_another_kind_no_pair() {
     let short = |quanta| Loop::new(10_000.0, quanta).run(|_, _| 2_300.0, |_, _| 0.0);
     let comparison = of(&short(3), &short(4));
     assert!(only(&comparison).figures.iter().all(|delta| !delta.changed));
     let nothing = InMemory::default();
-    let comparison = of(&nothing, &short(100));
-    assert!(comparison.recordings.as_ref().unwrap().series.is_empty());
+    let error = compare::recordings(&nothing, &short(100), ["a".into(), "b".into()]).unwrap_err();
+    let error = error.to_string();
     assert!(
-        comparison.verdict.contains("no series"),
-        "{}",
-        comparison.verdict
-    );
-    assert!(
-        comparison
-            .notes
-            .iter()
-            .any(|note| note.contains("B's CPU 1")),
-        "{:?}",
-        comparison.notes
+        error.starts_with("nothing to compare: B's CPU 1"),
+        "{error}"
     );
 }
 

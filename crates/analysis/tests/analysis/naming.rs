@@ -485,14 +485,14 @@ fn without_events_preemptions_as_long_as_the_stops_are_the_quotas() {
     source.manifest.events.state = EventsState::Unavailable;
     source.manifest.quotas = vec![Quota {
         throttled: 500,
-        throttled_ns: 500 * 400_000,
+        throttled_ns: 500 * 401_000,
         ..Quota::default()
     }];
     let (report, with_counts) = booked(&source);
     assert_booked(
         &with_counts,
         &[
-            ("throttled:quota", 499.0 * 400.0),
+            ("throttled:quota", 499.5 * 400.0),
             ("preempted", 500.0 * 20.0),
         ],
     );
