@@ -3,7 +3,8 @@
 //! With u0 the reference pace and tau the pace of a quantum, a unit costs u0 of work and tau - u0 of pace, the unit inside a gap
 //! included; a gap costs its duration less a unit at the pace around it. Where tau is below u0 a unit costs tau of work, and u0 - tau is a
 //! bonus, which is no part of the sum. Inside the band of the reference both signs are noise, and only their sum counts. So the lines add up
-//! to every quantum that has a pace, and what they do not cover stands in `unexplained`. Sums run over the quanta ([`Measured`], or [`crate::inferred`] for files of counts) and are rounded to ticks once, here.
+//! to every quantum that has a pace, and what they do not cover stands in `unexplained`. Sums run over the quanta ([`Measured`], or
+//! [`crate::inferred`] for files of counts) and are rounded to ticks once, here.
 
 use crate::context::Context;
 use crate::derive::{Derived, as_float};
