@@ -109,24 +109,21 @@ pub(crate) fn replay(
     index: usize,
     levels: Option<&Levels>,
     detector: &mut impl Detector,
-    context: &Context,
 ) -> Result<(), Error> {
     let mut deriver = Deriver::new();
     source.replay_quanta(index, &mut |chunk| {
-        deriver.feed(chunk, levels, context.gaps_known, |derived| {
-            detector.push(derived)
-        });
+        deriver.feed(chunk, levels, |derived| detector.push(derived));
     })?;
     Ok(())
 }
 
 fn first_pass(source: &dyn Source, index: usize, context: &Context) -> Result<Survey, Error> {
     let mut pass = First::new(context);
-    replay(source, index, None, &mut pass, context)?;
+    replay(source, index, None, &mut pass)?;
     let mut modes = pass.modes(context);
     if let Some(mut turns) = Turns::new(&modes, context) {
         let levels = bands::levels(&modes);
-        replay(source, index, Some(&levels), &mut turns, context)?;
+        replay(source, index, Some(&levels), &mut turns)?;
         modes = turns.join(modes, &pass.paces, context);
     }
     Ok(Survey::new(pass, modes, context))
@@ -141,7 +138,7 @@ fn second_pass(
     context: &Context,
 ) -> Result<Second, Error> {
     let mut pass = Second::new(survey, extent, &gaps.events, context);
-    replay(source, index, Some(&survey.levels), &mut pass, context)?;
+    replay(source, index, Some(&survey.levels), &mut pass)?;
     Ok(pass)
 }
 

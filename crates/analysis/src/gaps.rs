@@ -75,6 +75,8 @@ pub struct Event {
     pub duration: u64,
     /// The cause with the largest part of it, among [`Statistics::names`].
     pub cause: Key,
+    /// Ticks since its gap began. The gap's own unit of work is in what began with it.
+    pub after: u64,
 }
 
 /// Statistics of the gaps of one series.
@@ -90,6 +92,8 @@ pub struct Statistics {
     longest: BinaryHeap<Reverse<(u64, u64, Key)>>,
     /// The first [`EVENTS`] gaps.
     pub events: Vec<Event>,
+    /// What each of their causes took of them, from when it began; a unit of work is off the first.
+    pub shares: Vec<Event>,
 }
 
 impl Statistics {
@@ -104,6 +108,7 @@ impl Statistics {
             by_size: [Sum::default(); 64],
             longest: BinaryHeap::with_capacity(MARKS + 1),
             events: Vec::new(),
+            shares: Vec::new(),
         }
     }
 
@@ -138,6 +143,7 @@ impl Statistics {
                     start: gap.start,
                     duration: gap.duration,
                     cause,
+                    after: 0,
                 });
             }
         }
@@ -148,6 +154,7 @@ impl Statistics {
     /// whoever searches among [`Self::events`] by time subtracts what it finds.
     pub fn finish(&mut self) {
         self.events.sort_by_key(|event| event.start);
+        self.shares.sort_by_key(|share| share.start);
     }
 
     /// Books a gap to its causes; the one with the largest part.
@@ -155,7 +162,16 @@ impl Statistics {
         let shares = namer.split(gap)?;
         let main = shares.iter().max_by_key(|share| share.ticks);
         let main = main.map_or(0, |share| share.key);
+        let keep = self.events.len() < EVENTS;
         for (place, share) in shares.iter().enumerate() {
+            if keep {
+                self.shares.push(Event {
+                    start: share.from,
+                    duration: share.ticks,
+                    cause: share.key,
+                    after: share.from.saturating_sub(gap.start),
+                });
+            }
             let index = share.key as usize;
             if index >= self.causes.len() {
                 self.causes.resize(index + 1, Cause::default());

@@ -30,6 +30,8 @@ pub struct Share {
     pub key: Key,
     /// Ticks.
     pub ticks: u64,
+    /// When the first of them began.
+    pub from: u64,
 }
 
 /// Names gaps, in order of time.
@@ -182,6 +184,7 @@ impl<'a> Namer<'a> {
             self.shares.push(Share {
                 key,
                 ticks: to - from,
+                from,
             });
         } else {
             self.split_over_events(from, to);
@@ -264,13 +267,14 @@ impl<'a> Namer<'a> {
         self.shares.push(Share {
             key: first,
             ticks: 0,
+            from,
         });
         let (mut at, mut entry, mut outside) = (from, 0, 0);
         let mut open: Vec<Span> = Vec::new();
         // Events begin in order, and lie within one another.
         for &span in &spans {
             while let Some(&innermost) = open.last().filter(|innermost| innermost.to <= span.from) {
-                self.book(innermost.key, innermost.to.saturating_sub(at));
+                self.book(innermost.key, at, innermost.to.saturating_sub(at));
                 at = at.max(innermost.to);
                 open.pop();
             }
@@ -278,7 +282,7 @@ impl<'a> Namer<'a> {
             match open.last() {
                 Some(around) => {
                     let key = around.key;
-                    self.book(key, before);
+                    self.book(key, at, before);
                 }
                 None => {
                     entry += before.min(self.entry);
@@ -289,30 +293,30 @@ impl<'a> Namer<'a> {
             open.push(span);
         }
         while let Some(innermost) = open.pop() {
-            self.book(innermost.key, innermost.to.saturating_sub(at));
+            self.book(innermost.key, at, innermost.to.saturating_sub(at));
             at = at.max(innermost.to);
         }
         let after = to.saturating_sub(at);
         entry += after.min(self.entry);
         outside += after - after.min(self.entry);
-        self.book(first, entry);
+        self.book(first, from, entry);
         if outside > 0 {
             let known = self
                 .cpu
                 .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
             let key = self.keys.plain(if known { "host" } else { "unnamed" });
-            self.book(key, outside);
+            self.book(key, at, outside);
         }
         self.inside = spans;
     }
 
-    fn book(&mut self, key: Key, ticks: u64) {
+    fn book(&mut self, key: Key, from: u64, ticks: u64) {
         if ticks == 0 {
             return;
         }
         match self.shares.iter_mut().find(|share| share.key == key) {
             Some(share) => share.ticks += ticks,
-            None => self.shares.push(Share { key, ticks }),
+            None => self.shares.push(Share { key, ticks, from }),
         }
     }
 }

@@ -198,7 +198,7 @@ mod tests {
     ) -> D {
         let mut deriver = Deriver::new();
         quanta(segments).for_each_chunk(&mut |chunk| {
-            deriver.feed(chunk, levels, true, |derived| detector.push(derived));
+            deriver.feed(chunk, levels, |derived| detector.push(derived));
         });
         detector
     }

@@ -13,6 +13,7 @@ mod published;
 mod several;
 mod signals;
 mod support;
+mod trains;
 mod trends;
 mod tripwire;
 mod truth;

@@ -84,7 +84,7 @@ impl Blocks {
             number_of_bands: series.bands.len().min(MAX_BANDS),
         };
         let levels = levels(series, &context);
-        replay(source, index, Some(&levels), &mut blocks, &context)?;
+        replay(source, index, Some(&levels), &mut blocks)?;
         if context.gaps_known {
             blocks.gaps(source, index)?;
         }
