@@ -57,7 +57,12 @@ pub fn in_gaps(
             .map(|&(from, to)| (seconds(from), seconds(to)))
             .collect(),
         away: (gaps.events.iter())
-            .map(|gap| (seconds(gap.start), seconds(gap.start + gap.duration)))
+            .map(|gap| {
+                (
+                    seconds(gap.start),
+                    seconds(gap.start.saturating_add(gap.duration)),
+                )
+            })
             .collect(),
         tick_hz: context.tick_hz,
         ..Train::default()
