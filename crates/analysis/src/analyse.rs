@@ -137,9 +137,7 @@ pub(crate) fn replay(
 ) -> Result<(), Error> {
     let mut deriver = Deriver::new(context);
     source.replay_quanta(index, &mut |chunk| {
-        deriver.feed(chunk, levels, context.gaps_known, |derived| {
-            detector.push(derived)
-        });
+        deriver.feed(chunk, levels, |derived| detector.push(derived));
     })?;
     Ok(())
 }

@@ -107,7 +107,6 @@ impl Deriver {
         &mut self,
         chunk: Chunk<'_>,
         levels: Option<&Levels>,
-        gaps_known: bool,
         mut visit: impl FnMut(&Derived<'_>),
     ) {
         let mut from = 0;
@@ -121,7 +120,7 @@ impl Deriver {
                 self.last_band = NO_BAND;
             }
             self.columns(&block);
-            self.bands(levels, gaps_known);
+            self.bands(levels);
             visit(&Derived {
                 chunk: block,
                 opens_segment,
@@ -224,7 +223,7 @@ impl Deriver {
     }
 
     /// Bands, and what was lost against them.
-    fn bands(&mut self, levels: Option<&Levels>, gaps_known: bool) {
+    fn bands(&mut self, levels: Option<&Levels>) {
         let n = self.pace.len();
         self.band.resize(n, NO_BAND);
         self.residual.resize(n, 0.0);
@@ -267,9 +266,10 @@ impl Deriver {
                 let level_of_last = level.filter(|_| next == NO_BAND || next == last);
                 for k in from..to {
                     let level = if k + 1 < to { level } else { level_of_last };
-                    // A unit-less quantum is an absence: of its own in a file of counts, else its gap holds it.
+                    // A unit-less quantum is an absence, and says nothing of what else was lost in it: bursts of them would drown
+                    // whatever is shorter.
                     residuals[k] = match level {
-                        Some(_) if units[k] == 0.0 && gaps_known => 0.0,
+                        Some(_) if units[k] == 0.0 => 0.0,
                         Some(centre) => (present[k] - units[k] * centre).max(0.0),
                         None => 0.0,
                     };

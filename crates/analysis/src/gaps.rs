@@ -78,6 +78,8 @@ pub struct Event {
     pub duration: u64,
     /// The cause with the largest part of it, among [`Statistics::names`].
     pub cause: Key,
+    /// Ticks since its gap began. The gap's own unit of work is in what began with it.
+    pub after: u64,
 }
 
 /// Statistics of the gaps of one series.
@@ -95,6 +97,8 @@ pub struct Statistics {
     longest: BinaryHeap<Reverse<(u64, u64, Key)>>,
     /// The first [`EVENTS`] gaps.
     pub events: Vec<Event>,
+    /// What each of their causes took of them, from when it began; a unit of work is off the first.
+    pub shares: Vec<Event>,
 }
 
 impl Statistics {
@@ -110,6 +114,7 @@ impl Statistics {
             by_size: [Sum::default(); 64],
             longest: BinaryHeap::with_capacity(MARKS + 1),
             events: Vec::new(),
+            shares: Vec::new(),
         }
     }
 
@@ -144,6 +149,7 @@ impl Statistics {
                     start: gap.start,
                     duration: gap.duration,
                     cause,
+                    after: 0,
                 });
             }
         }
@@ -154,6 +160,7 @@ impl Statistics {
     /// whoever searches among [`Self::events`] by time subtracts what it finds.
     pub fn finish(&mut self, namer: &Namer<'_>) {
         self.events.sort_by_key(|event| event.start);
+        self.shares.sort_by_key(|share| share.start);
         for ((key, thread), &ticks) in namer.threads() {
             let process = namer.name(*key).to_string();
             let threads = self.threads.entry(process).or_default();
@@ -169,7 +176,16 @@ impl Statistics {
         let shares = namer.split(gap)?;
         let main = shares.iter().max_by_key(|share| share.ticks);
         let main = main.map_or(0, |share| share.key);
+        let keep = self.events.len() < EVENTS;
         for (place, share) in shares.iter().enumerate() {
+            if keep {
+                self.shares.push(Event {
+                    start: share.from,
+                    duration: share.ticks,
+                    cause: share.key,
+                    after: share.from.saturating_sub(gap.start),
+                });
+            }
             let index = share.key as usize;
             if index >= self.causes.len() {
                 self.causes.resize(index + 1, Cause::default());

@@ -208,6 +208,7 @@ mod tests {
     /// take 3 times as long; each seventh has lost 20,000 ticks more for another reason.
     fn line(left: impl Fn(u32) -> f32) -> Line {
         let event = Event {
+            after: 0,
             cause: 0,
             start: 0,
             duration: 8224,

@@ -20,6 +20,9 @@ const CLIP: f32 = 20.0;
 const FEWEST_EDGES: usize = 8;
 const EDGE_HARMONICS: usize = 4;
 const SURPRISE: f64 = 7.0;
+/// Quanta on each side of a change of band that it may spoil, and the share of a line's power that a loss keeps without them.
+const BESIDE: usize = 1;
+const APART: f64 = 0.25;
 
 /// The residual of the first quanta of a series, ticks.
 #[derive(Clone, Debug, Default)]
@@ -104,10 +107,38 @@ impl Kept {
             }
         }
         // A sum of `segments` exponential variables of mean 1, and Chernoff's bound of it, as in `comb`.
-        power.iter().any(|power| {
+        let recurs = power.iter().any(|power| {
             let mean = power / f64::max(segments, 1.0);
             mean > 1.0 && segments * (mean - 1.0 - mean.ln()) > SURPRISE
-        })
+        });
+        recurs && self.apart_from_edges(turns) < APART
+    }
+
+    /// Share of a line's power that is left without the quanta next to changes of band: a loss that comes with changes of pace, as an
+    /// interrupt does, keeps most of it.
+    fn apart_from_edges(&self, turns: f64) -> f64 {
+        let (mut all, mut apart) = (0.0, 0.0);
+        for (from, to) in self.extents() {
+            for h in 1..=EDGE_HARMONICS {
+                let (mut whole, mut without) = ((0.0, 0.0), (0.0, 0.0));
+                let mut edges = self.edges[self.edges.partition_point(|&e| (e as usize) < from)..]
+                    .iter()
+                    .map(|&edge| edge as usize)
+                    .peekable();
+                for (k, &loss) in (from..to).zip(&self.samples[from..to]) {
+                    while edges.next_if(|edge| edge + BESIDE < k).is_some() {}
+                    let (cos, sin) = phase(((k - from) as f64 * turns * h as f64).fract());
+                    let part = (f64::from(loss) * cos, f64::from(loss) * sin);
+                    whole = (whole.0 + part.0, whole.1 + part.1);
+                    if edges.peek().is_none_or(|edge| k + BESIDE < *edge) {
+                        without = (without.0 + part.0, without.1 + part.1);
+                    }
+                }
+                all += norm(whole);
+                apart += norm(without);
+            }
+        }
+        apart / f64::max(all, f64::MIN_POSITIVE)
     }
 
     /// A segment less its mean, and without single samples that outweigh all others and are no disturbance that gaps leave to the residual.

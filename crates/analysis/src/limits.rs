@@ -65,6 +65,8 @@ const PRECISION: f64 = 1.1;
 /// By how much a loss that the weights call visible and the search itself does not find is raised, and how often.
 const RAISE: f64 = 1.3;
 const RAISES: usize = 16;
+/// How far beside a frequency that is there already its limit is asked for.
+const FURTHEST_BINS: u32 = 16;
 /// A comb further than this from the loss that was added is another one.
 const SAME_BINS: f64 = 1.0;
 /// Largest fraction of the frequency that the search may take for it.
@@ -97,11 +99,16 @@ fn smallest_loss(
     resolution_ns: f64,
     context: &Context,
 ) -> Option<f64> {
-    let bin = hz / spectrum.step_hz;
     let search = residual_search(spectrum);
-    if spectrum.windows == 0 || bin < search.first as f64 {
+    if spectrum.windows == 0 || hz / spectrum.step_hz < search.first as f64 {
         return None;
     }
+    // Where such a loss is already, less of it would stand out only beside it.
+    let hz = (0..=FURTHEST_BINS)
+        .flat_map(|beside| [1.0, -1.0].map(|side| hz + side * f64::from(beside) * spectrum.step_hz))
+        .filter(|hz| *hz >= search.first as f64 * spectrum.step_hz)
+        .find(|hz| search.weigh(hz / spectrum.step_hz) >= SIGNIFICANT.ln())?;
+    let bin = hz / spectrum.step_hz;
     let weighty = |ns: f64| {
         let with = with_loss(spectrum, hz, ns, context);
         residual_search(&with).weigh(bin) < SIGNIFICANT.ln()

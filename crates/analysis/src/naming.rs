@@ -38,6 +38,8 @@ pub struct Share {
     pub key: Key,
     /// Ticks.
     pub ticks: u64,
+    /// When the first of them began.
+    pub from: u64,
 }
 
 /// Names gaps, in order of time.
@@ -218,6 +220,7 @@ impl<'a> Namer<'a> {
             self.shares.push(Share {
                 key,
                 ticks: to - from,
+                from,
             });
         } else {
             self.split_over_events(gap, from, to);
@@ -312,19 +315,20 @@ impl<'a> Namer<'a> {
         self.shares.push(Share {
             key: first,
             ticks: 0,
+            from,
         });
         let (mut at, mut entry, mut outside) = (from, 0, 0);
         let mut open: Vec<&Span> = Vec::new();
         // Events begin in order, and lie within one another.
         for span in &spans {
             while let Some(&innermost) = open.last().filter(|innermost| innermost.to <= span.from) {
-                self.book_to(innermost, innermost.to.saturating_sub(at));
+                self.book_to(innermost, at, innermost.to.saturating_sub(at));
                 at = at.max(innermost.to);
                 open.pop();
             }
             let before = span.from.saturating_sub(at);
             match open.last() {
-                Some(around) => self.book_to(around, before),
+                Some(around) => self.book_to(around, at, before),
                 None => {
                     entry += before.min(self.entry);
                     outside += before - before.min(self.entry);
@@ -334,13 +338,13 @@ impl<'a> Namer<'a> {
             open.push(span);
         }
         while let Some(innermost) = open.pop() {
-            self.book_to(innermost, innermost.to.saturating_sub(at));
+            self.book_to(innermost, at, innermost.to.saturating_sub(at));
             at = at.max(innermost.to);
         }
         let after = to.saturating_sub(at);
         entry += after.min(self.entry);
         outside += after - after.min(self.entry);
-        self.book(first, entry);
+        self.book(first, from, entry);
         if outside > 0 {
             // A thread that was preempted, without an event that says by whom.
             let unseen = gap.preempted == Some(true) && !spans.iter().any(|span| span.away);
@@ -352,13 +356,13 @@ impl<'a> Namer<'a> {
                 (false, true) => "host",
                 (false, false) => "unnamed",
             });
-            self.book(key, outside);
+            self.book(key, at, outside);
         }
         self.inside = spans;
     }
 
-    fn book_to(&mut self, span: &Span, ticks: u64) {
-        self.book(span.key, ticks);
+    fn book_to(&mut self, span: &Span, from: u64, ticks: u64) {
+        self.book(span.key, from, ticks);
         if let Some(thread) = span.thread.as_ref().filter(|_| ticks > 0) {
             let known = self.threads.len();
             match self.threads.get_mut(&(span.key, thread.clone())) {
@@ -371,13 +375,13 @@ impl<'a> Namer<'a> {
         }
     }
 
-    fn book(&mut self, key: Key, ticks: u64) {
+    fn book(&mut self, key: Key, from: u64, ticks: u64) {
         if ticks == 0 {
             return;
         }
         match self.shares.iter_mut().find(|share| share.key == key) {
             Some(share) => share.ticks += ticks,
-            None => self.shares.push(Share { key, ticks }),
+            None => self.shares.push(Share { key, ticks, from }),
         }
     }
 }

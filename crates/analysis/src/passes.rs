@@ -199,7 +199,7 @@ mod tests {
     ) -> D {
         let mut deriver = Deriver::new(&context(true));
         quanta(segments).for_each_chunk(&mut |chunk| {
-            deriver.feed(chunk, levels, true, |derived| detector.push(derived));
+            deriver.feed(chunk, levels, |derived| detector.push(derived));
         });
         detector
     }

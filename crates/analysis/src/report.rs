@@ -181,6 +181,8 @@ pub struct Signal {
     pub p_value: f64,
     /// Harmonics that stand out, the fundamental included.
     pub harmonics: u32,
+    /// Share of the periods that have an event at the same phase, for a train of gaps with one event each.
+    pub occupied: Option<f64>,
     /// `gaps` or `residual`: in which signal it was found.
     pub seen_in: &'static str,
     /// Key of `gaps_ns` of what has this period, where that is known.

@@ -7,7 +7,7 @@
 
 use crate::comb::{SIGNIFICANT, Search};
 use crate::context::Context;
-use crate::events::{self, Train};
+use crate::events::{self, Periodic, Train};
 use crate::fold::Folded;
 use crate::follow::Lines;
 use crate::gaps::{Event, Statistics};
@@ -28,45 +28,129 @@ const BEAT: f64 = 1e-6;
 const BEATS: u32 = 4;
 /// Uncertainties on each side within which a line's frequency is looked for again.
 const REACH: f64 = 5.0;
-/// Causes whose gaps are searched by themselves, gaps that it takes, and harmonics of what is found there that are nothing new among all
-/// gaps.
-const CAUSES: usize = 4;
+/// Causes whose gaps are searched by themselves, and gaps that it takes.
+const CAUSES: usize = 8;
 const FEWEST_OF_A_CAUSE: usize = 64;
-const HARMONICS_OF_A_CAUSE: u32 = 8;
+/// How far a kernel's tick may be from its name: its clock is disciplined to some hundred ppm.
+const AS_NAMED: f64 = 1e-3;
+/// Share of a tick's period from which on a task that runs may have a time slice, and parts of it after the tick, or before it, at which a slice
+/// begins.
+const SLICE: f64 = 0.4;
+const TICK_TO_TASK: std::ops::Range<f64> = -0.01..0.05;
 /// Lines of a series that are followed.
 const FOLLOWED: usize = 8;
 
-/// Signals in the times of gaps: of those of each frequent cause, where kernel events name them, and of all together.
+/// Signals in the times of gaps: of those of each frequent cause, where kernel events name them, and of all others together.
 pub fn in_gaps(
     gaps: &Statistics,
     segments: &[(u64, u64)],
     unit: f64,
     context: &Context,
 ) -> Vec<Signal> {
+    let Some(&(origin, _)) = segments.first() else {
+        return Vec::new();
+    };
+    let seconds = |ticks: u64| context.seconds(ticks.saturating_sub(origin) as f64);
+    let everything = Train {
+        segments: segments
+            .iter()
+            .map(|&(from, to)| (seconds(from), seconds(to)))
+            .collect(),
+        away: (gaps.events.iter())
+            .map(|gap| {
+                (
+                    seconds(gap.start),
+                    seconds(gap.start.saturating_add(gap.duration)),
+                )
+            })
+            .collect(),
+        tick_hz: context.tick_hz,
+        ..Train::default()
+    };
+    let of = |events: Vec<&Event>, is_mixture: bool| {
+        let own = |event: &Event| if event.after == 0 { unit } else { 0.0 };
+        let loss = |event: &Event| event.duration as f64 - own(event);
+        Train {
+            times: events.iter().map(|event| seconds(event.start)).collect(),
+            losses: events
+                .iter()
+                .map(|event| context.ns(loss(event).max(0.0)))
+                .collect(),
+            early: events
+                .iter()
+                .map(|event| context.seconds(event.after as f64))
+                .collect(),
+            is_mixture,
+            ..everything.clone()
+        }
+    };
+    let causes = frequent_causes(gaps);
+    let mut tick: Option<Periodic> = None;
     let mut signals: Vec<Signal> = Vec::new();
-    for cause in frequent_causes(gaps) {
-        let mine = |event: &&Event| event.cause == cause;
+    for &cause in &causes {
+        let mine = gaps.shares.iter().filter(|share| share.cause == cause);
         let name = gaps.names()[cause as usize].to_string();
-        let found = periods(gaps.events.iter().filter(mine), segments, unit, context);
-        signals.extend(found.into_iter().map(|signal| Signal {
+        let mine = of(mine.collect(), false);
+        let mut found = events::trains(&mine);
+        tick = tick.or(the_tick(&found, context));
+        found.retain(|one| !is_time_slice(one, tick, context));
+        within_books(&mut found, &mine);
+        signals.extend(found.iter().map(|one| Signal {
             cause: Some(name.clone()),
             cause_by: Some("events"),
-            ..signal
+            ..in_gap_times(one, context)
         }));
     }
-    // What one cause does by itself it does among all.
-    let found = periods(gaps.events.iter(), segments, unit, context);
-    let known = signals.clone();
-    signals.extend(found.into_iter().filter(|signal| {
-        !known.iter().any(|known| {
-            let tolerance = SAME * signal.uncertainty_hz.hypot(known.uncertainty_hz);
-            let tolerance = tolerance.max(1e-4 * known.frequency_hz);
-            (1..=HARMONICS_OF_A_CAUSE)
-                .map(f64::from)
-                .any(|h| (signal.frequency_hz - h * known.frequency_hz).abs() <= h * tolerance)
-        })
-    }));
+    let others = (gaps.events.iter()).filter(|event| !causes.contains(&event.cause));
+    let mut found = events::trains(&of(others.collect(), true));
+    tick = tick.or(the_tick(&found, context));
+    found.retain(|one| !is_time_slice(one, tick, context));
+    signals.extend(found.iter().map(|one| in_gap_times(one, context)));
     signals
+}
+
+/// The train that has the frequency of the kernel's tick.
+fn the_tick(found: &[Periodic], context: &Context) -> Option<Periodic> {
+    let hz = context.tick_hz?;
+    let is_it = |one: &&Periodic| (one.frequency / hz - 1.0).abs() < AS_NAMED;
+    found.iter().find(is_it).copied()
+}
+
+/// Whether it is the scheduler that takes turns: it lets another task run for whole ticks, from one of them to another one, and as often as tasks
+/// and ticks happen to make it. Their frequency is the tick's, or a part of it.
+fn is_time_slice(found: &Periodic, tick: Option<Periodic>, context: &Context) -> bool {
+    let Some(hz) = tick.map(|tick| tick.frequency).or(context.tick_hz) else {
+        return false;
+    };
+    let ticks = hz / found.frequency;
+    let whole = ticks.round().max(1.0);
+    let on_ticks = match (found.begins, tick.and_then(|tick| tick.begins)) {
+        (Some(at), Some(tick_at)) => {
+            let turns = (at - tick_at) * hz;
+            TICK_TO_TASK.contains(&(turns - turns.round()))
+        }
+        _ => true,
+    };
+    on_ticks && found.ns_per_event * hz / 1e9 >= SLICE && (ticks / whole - 1.0).abs() < AS_NAMED
+}
+
+/// What trains of one cause take is no more than all of its events took.
+fn within_books(found: &mut [Periodic], train: &Train) {
+    let last = train.times.last().copied().unwrap_or(0.0);
+    let segments = train.segments.iter();
+    let seconds: f64 = segments
+        .map(|segment| (segment.1.min(last) - segment.0).max(0.0))
+        .sum();
+    let booked: f64 = train.losses.iter().sum::<f64>() / seconds;
+    let said: f64 = found
+        .iter()
+        .map(|one| one.ns_per_event * one.frequency)
+        .sum();
+    if said > booked {
+        for one in found {
+            one.ns_per_event *= booked / said;
+        }
+    }
 }
 
 /// The causes with the most gaps, where kernel events name any.
@@ -80,47 +164,27 @@ fn frequent_causes(gaps: &Statistics) -> Vec<Key> {
     keys.retain(|&key| numbers[key] >= FEWEST_OF_A_CAUSE);
     keys.sort_by_key(|&key| std::cmp::Reverse(numbers[key]));
     keys.truncate(CAUSES);
+    // Time slices are told by it.
+    keys.sort_by_key(|&key| &*gaps.names()[key] != "tick");
     keys.into_iter().map(|key| key as Key).collect()
 }
 
-/// Periods in some gaps.
-fn periods<'a>(
-    events: impl Iterator<Item = &'a Event> + Clone,
-    segments: &[(u64, u64)],
-    unit: f64,
-    context: &Context,
-) -> Vec<Signal> {
-    let Some(&(origin, _)) = segments.first() else {
-        return Vec::new();
-    };
-    let seconds = |ticks: u64| context.seconds(ticks.saturating_sub(origin) as f64);
-    let train = Train {
-        times: events.clone().map(|event| seconds(event.start)).collect(),
-        losses: events
-            .map(|event| context.ns((event.duration as f64 - unit).max(0.0)))
-            .collect(),
-        segments: segments
-            .iter()
-            .map(|&(from, to)| (seconds(from), seconds(to)))
-            .collect(),
-        tick_hz: context.tick_hz,
-    };
-    events::search(&train)
-        .into_iter()
-        .map(|found| Signal {
-            frequency_hz: found.frequency,
-            uncertainty_hz: found
-                .uncertainty
-                .hypot(clock_error(found.frequency, context)),
-            origin: "unresolved",
-            ns_per_event: found.ns_per_event,
-            p_value: p_value(found.log_p),
-            harmonics: found.harmonics,
-            seen_in: "gaps",
-            cause: None,
-            cause_by: None,
-        })
-        .collect()
+/// A train of gaps as a signal.
+fn in_gap_times(found: &Periodic, context: &Context) -> Signal {
+    Signal {
+        frequency_hz: found.frequency,
+        uncertainty_hz: found
+            .uncertainty
+            .hypot(clock_error(found.frequency, context)),
+        origin: "unresolved",
+        ns_per_event: found.ns_per_event,
+        p_value: p_value(found.log_p),
+        harmonics: found.harmonics,
+        occupied: found.occupied,
+        seen_in: "gaps",
+        cause: None,
+        cause_by: None,
+    }
 }
 
 /// Signals in the residual.
@@ -144,6 +208,7 @@ pub fn in_residual(
             ns_per_event: context.ns(folded.ticks_per_event),
             p_value: p_value(folded.log_p),
             harmonics: 1,
+            occupied: None,
             seen_in: "residual",
             cause: None,
             cause_by: None,
@@ -166,6 +231,7 @@ pub fn in_residual(
             ns_per_event: amplitude(spectrum, &comb, rate),
             p_value: p_value(comb.log_p),
             harmonics: comb.harmonics,
+            occupied: None,
             seen_in: "residual",
             cause: None,
             cause_by: None,

@@ -108,6 +108,7 @@ fn periods(interrupted: &[&Candidate], segments: &[(u64, u64)], context: &Contex
             .map(|&(from, to)| (seconds(from), seconds(to)))
             .collect(),
         tick_hz: context.tick_hz,
+        ..Train::default()
     });
     let period = |found: &Periodic| Period {
         frequency_hz: found.frequency,

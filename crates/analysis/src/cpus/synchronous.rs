@@ -270,6 +270,7 @@ impl<'a> Set<'a> {
                 .collect(),
             // What is synchronous is no single CPU's tick beside another one.
             tick_hz: None,
+            ..Train::default()
         };
         let found = events::search(&train).into_iter().next()?;
         let share = self.occasions.len() as f64 / (found.frequency * seconds);

@@ -6,12 +6,14 @@
 
 mod pulse;
 mod strength;
+mod trains;
 
 use crate::comb::{Comb, SIGNIFICANT, Search};
 use crate::order::median;
 use bandscope_transform::Planner;
-use pulse::{by_pulse, loss_per_period, periods, pulse_events};
+use pulse::{Pulse, by_pulse, loss_per_period, periods, pulse_events};
 use strength::{HARMONICS, bunching, controls, h_test, maximum, z_squared};
+pub use trains::trains;
 
 /// Bins per second; combs are looked for below half of it.
 const BINS_PER_SECOND: f64 = 8192.0;
@@ -56,8 +58,16 @@ pub struct Train {
     pub times: Vec<f64>,
     /// Nanoseconds lost to each.
     pub losses: Vec<f64>,
+    /// Seconds by which each may have been due later: when what was taken out of it ended; and earlier: when its gap began. Empty where none is.
+    pub late: Vec<f64>,
+    /// See `late`.
+    pub early: Vec<f64>,
     /// Segments in which events could be seen: start and end.
     pub segments: Vec<(f64, f64)>,
+    /// When the CPU was away, for whatever reason, in order: no event can begin then.
+    pub away: Vec<(f64, f64)>,
+    /// Whether events of several causes are in it, two of which may fall together.
+    pub is_mixture: bool,
     /// Frequency of the kernel's tick, where that is known: it is looked for by itself, because with another regular train, such as a
     /// host's tick of 100 Hz beside one of 250, it has a common divisor that has the lines of both.
     pub tick_hz: Option<f64>,
@@ -76,6 +86,10 @@ pub struct Periodic {
     pub log_p: f64,
     /// Harmonics that stand out.
     pub harmonics: u32,
+    /// A time at which a period begins, and the share of the periods with an event, of a train of one event each.
+    pub begins: Option<f64>,
+    /// See `begins`.
+    pub occupied: Option<f64>,
 }
 
 /// Periods of the train, most significant first.
@@ -107,27 +121,12 @@ pub fn search(train: &Train) -> Vec<Periodic> {
 
 /// The kernel's tick of `hz`, if the train has it: one event a period, whatever else there is.
 fn ticking(train: &Train, hz: f64) -> Option<Periodic> {
-    let (first, last) = (*train.times.first()?, *train.times.last()?);
-    if train.times.len() < FEWEST || last <= first || !(last - first).is_finite() {
-        return None;
-    }
-    // Its clock may be off by more than a long run resolves: from a few seconds to all of it.
-    let (mut start, mut span) = (hz, SHORT);
-    loop {
-        let until = train.times.partition_point(|&time| time < first + span);
-        let beginning = Train {
-            times: train.times[..until].to_vec(),
-            ..Train::default()
-        };
-        if until > 0 {
-            start = maximum(&beginning, start, span, 8);
-        }
-        if until == train.times.len() {
-            break;
-        }
-        span *= 4.0;
-    }
-    let (frequency, uncertainty) = by_pulse(train, start)?;
+    let start = trains::near_name(train, hz)?;
+    let Pulse {
+        frequency,
+        uncertainty,
+        ..
+    } = by_pulse(train, start)?;
     let one = ONE.contains(&(pulse_events(train, frequency) / periods(train, frequency)));
     if !one || (frequency / hz - 1.0).abs() > AS_NAMED {
         return None;
@@ -139,15 +138,44 @@ fn ticking(train: &Train, hz: f64) -> Option<Periodic> {
         ns_per_event: loss_per_period(train, frequency),
         log_p: (-0.4 * h + AROUND.ln()).min(0.0),
         harmonics: HARMONICS as u32,
+        begins: None,
+        occupied: None,
     };
     (period.log_p < SIGNIFICANT.ln() && period.ns_per_event > 0.0).then_some(period)
 }
 
 /// The most significant period of the train that is none of `known`.
 fn strongest(train: &Train, known: &[Periodic], planner: &mut Planner) -> Option<Periodic> {
-    let (first, last) = (*train.times.first()?, *train.times.last()?);
+    let known: Vec<f64> = known.iter().map(|period| period.frequency).collect();
+    candidates(train, &known, planner)
+        .iter()
+        .map(|hint| periodic(train, &hint.comb, hint.span, hint.trials))
+        .find(|period| period.log_p < SIGNIFICANT.ln() && period.ns_per_event > 0.0)
+}
+
+/// A comb in the transform of a train.
+struct Hint {
+    comb: Comb,
+    /// Seconds of the transform, and its bins.
+    span: f64,
+    trials: usize,
+}
+
+impl Hint {
+    /// As the times themselves have it.
+    fn frequency(&self, train: &Train) -> f64 {
+        let about = self.comb.fundamental / self.span;
+        maximum(train, about, self.span, self.comb.teeth.min(8))
+    }
+}
+
+/// The most significant combs in the transform of a train, but those of `known` frequencies.
+fn candidates(train: &Train, known: &[f64], planner: &mut Planner) -> Vec<Hint> {
+    let (Some(&first), Some(&last)) = (train.times.first(), train.times.last()) else {
+        return Vec::new();
+    };
     if train.times.len() < FEWEST || last - first <= 0.0 {
-        return None;
+        return Vec::new();
     }
     let bins = (((last * BINS_PER_SECOND) as usize + 1).next_power_of_two()).clamp(1024, LONGEST);
     let span = bins as f64 / BINS_PER_SECOND;
@@ -160,7 +188,7 @@ fn strongest(train: &Train, known: &[Periodic], planner: &mut Planner) -> Option
         .max(8.0 / BINS_PER_SECOND);
     // A segment's own length is a window: its side lobes surround every line, and the train's own.
     let windows = (span / shortest.min(span)).ceil() as usize;
-    let known: Vec<f64> = known.iter().map(|period| period.frequency * span).collect();
+    let known: Vec<f64> = known.iter().map(|hz| hz * span).collect();
     Search {
         power: &power,
         averages: 1.0,
@@ -171,9 +199,13 @@ fn strongest(train: &Train, known: &[Periodic], planner: &mut Planner) -> Option
         folds: false,
     }
     .run_without(&known, CANDIDATES)
-    .iter()
-    .map(|comb| periodic(train, comb, span, power.len()))
-    .find(|period| period.log_p < SIGNIFICANT.ln() && period.ns_per_event > 0.0)
+    .into_iter()
+    .map(|comb| Hint {
+        comb,
+        span,
+        trials: power.len(),
+    })
+    .collect()
 }
 
 fn periodogram(train: &Train, bins: usize, planner: &mut Planner) -> Vec<f64> {
@@ -203,7 +235,8 @@ fn periodogram(train: &Train, bins: usize, planner: &mut Planner) -> Vec<f64> {
 fn periodic(train: &Train, comb: &Comb, span: f64, trials: usize) -> Periodic {
     let frequency = maximum(train, comb.fundamental / span, span, comb.teeth.min(8));
     let frequency = fundamental(train, frequency);
-    let (frequency, uncertainty) = by_pulse(train, frequency).unwrap_or_else(|| {
+    let pulse = by_pulse(train, frequency).map(|pulse| (pulse.frequency, pulse.uncertainty));
+    let (frequency, uncertainty) = pulse.unwrap_or_else(|| {
         let strength = z_squared(&train.times, frequency, 1)[0].max(1.0);
         let span = train.times[train.times.len() - 1] - train.times[0];
         // Of a sinusoid: Bretthorst's sqrt(6)/(pi T) over the root of the power.
@@ -221,6 +254,8 @@ fn periodic(train: &Train, comb: &Comb, span: f64, trials: usize) -> Periodic {
         ns_per_event: loss_per_period(train, frequency),
         log_p: (-0.4 * h + trials.ln()).min(0.0),
         harmonics: comb.harmonics,
+        begins: None,
+        occupied: None,
     }
 }
 
@@ -330,6 +365,7 @@ mod tests {
             losses: events.iter().map(|event| event.1).collect(),
             segments: vec![(0.0, 10.0)],
             tick_hz,
+            ..Train::default()
         };
         let found = search(&train(Some(250.0)));
         assert!(

@@ -6,8 +6,54 @@ use super::strength::part_of_turn;
 /// Phases of a folded profile.
 pub(super) const PHASES: usize = 64;
 
+/// Where events crowd at one phase.
+pub(super) struct Pulse {
+    /// Hertz.
+    pub(super) frequency: f64,
+    /// Its standard deviation.
+    pub(super) uncertainty: f64,
+    /// Turns on each side within which most of its events lie.
+    pub(super) reach: f64,
+    /// A time at which a turn begins.
+    pub(super) origin: f64,
+}
+
+impl Pulse {
+    /// A frequency of which a turn begins at a time.
+    pub(super) fn new(frequency: f64, origin: f64) -> Pulse {
+        Pulse {
+            frequency,
+            uncertainty: 0.0,
+            reach: 0.0,
+            origin,
+        }
+    }
+
+    /// Turns since the origin.
+    pub(super) fn turns(&self, time: f64) -> f64 {
+        (time - self.origin) * self.frequency
+    }
+
+    /// Periods in which an event could begin: those inside of segments whose time does not come while the CPU is away, `reach` turns
+    /// after it left. `and_own`: away because of an event of this very train, too, such as a tick that let another task run.
+    pub(super) fn periods(&self, train: &Train, last: f64, reach: f64, and_own: bool) -> f64 {
+        let number = |from: f64, to: f64| (self.turns(to).floor() - from.floor()).max(0.0);
+        let inside = |segment: &(f64, f64)| number(self.turns(segment.0), segment.1.min(last));
+        let away = train.away.iter().take_while(|away| away.0 <= last);
+        let covered = |away: &(f64, f64)| {
+            let turns = self.turns(away.0);
+            if and_own || (turns - turns.round()).abs() > reach {
+                number(turns + reach, away.1)
+            } else {
+                0.0
+            }
+        };
+        train.segments.iter().map(inside).sum::<f64>() - away.map(covered).sum::<f64>()
+    }
+}
+
 /// Where the events form a pulse: the frequency by regression of their phase on time, with its standard deviation.
-pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<(f64, f64)> {
+pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
     let mut profile = [0u32; PHASES];
     let phase = |time: f64| part_of_turn(time * frequency);
     for &time in &train.times {
@@ -40,13 +86,21 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<(f64, f64)> {
             .filter(|&point| line.distance(point).abs() < reach)
             .collect();
         if near.len() < FEWEST || beyond_chance(near.len(), reach) < HELD * whole {
+            reach *= 2.0;
             break;
         }
         line = Line::through(&near);
     }
     let (slope, uncertainty) = (line.slope, line.uncertainty);
     // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
-    (slope.is_finite() && uncertainty.is_finite()).then_some((frequency - slope, uncertainty))
+    let frequency_of_pulse = frequency - slope;
+    let turns = phase(line.time) - part_of_turn(centre + line.phase);
+    (slope.is_finite() && uncertainty.is_finite()).then(|| Pulse {
+        frequency: frequency_of_pulse,
+        uncertainty,
+        reach,
+        origin: line.time - turns / frequency_of_pulse,
+    })
 }
 
 /// Turns on each side of a pulse that are looked at; how close, how much of it a closer look must hold, and the fewest events.
@@ -139,10 +193,17 @@ impl Train {
             .iter()
             .map(|&time| profile[phase_of(time, frequency)] <= limit)
             .collect();
-        let mut kept = keep.iter();
-        self.times.retain(|_| *kept.next().unwrap_or(&true));
-        let mut kept = keep.iter();
-        self.losses.retain(|_| *kept.next().unwrap_or(&true));
+        self.retain(|event| keep[event]);
+    }
+
+    /// Keeps some of the events, by their number.
+    pub(super) fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        let mut event = 0..self.times.len();
+        self.times.retain(|_| event.next().is_none_or(&keep));
+        for column in [&mut self.losses, &mut self.late, &mut self.early] {
+            let mut event = 0..column.len();
+            column.retain(|_| event.next().is_none_or(&keep));
+        }
     }
 }
 

@@ -33,7 +33,7 @@ use crate::dwell::Stays;
 use crate::edges;
 use crate::helps::Changes;
 use crate::interrupted::Line;
-use crate::origins::Alias;
+use crate::origins::{self, Alias};
 use crate::quantisation::Quantisation;
 use crate::report::{Evidence, Finding, Series};
 use crate::warm_up::Observed;
@@ -132,6 +132,9 @@ const PHENOMENA: &[Phenomenon] = &[
     quantisation::PHENOMENON,
 ];
 
+/// What happens whatever work kernel runs. Two files, each of another rate, tell of it as well.
+const OF_THE_MACHINE: [&str; 3] = ["periodic-interference", "alias", "sampling-artefact"];
+
 /// All findings, most consequential first.
 pub fn all(series: &[Series], seen: &[Seen], across: &Across, manifest: &Manifest) -> Vec<Finding> {
     let everything = Everything {
@@ -167,6 +170,7 @@ fn of_kind(phenomenon: &Phenomenon, everything: Everything<'_>) -> Vec<(f64, Fin
             match same {
                 Some(known) => {
                     known.series.push(index);
+                    known.series.dedup();
                     known.certainty = known.certainty.max(finding.certainty);
                 }
                 None => findings.push(finding),
@@ -185,11 +189,16 @@ fn of_kind(phenomenon: &Phenomenon, everything: Everything<'_>) -> Vec<(f64, Fin
         .collect()
 }
 
-/// Whether two series of one CPU and work kernel show the same phenomenon, so that one sentence does for both.
+/// Whether two series of one CPU, and of one work kernel where it matters, show the same phenomenon, so that one sentence does for both.
 fn is_same(phenomenon: &Phenomenon, known: &Finding, new: &Finding, series: &[Series]) -> bool {
     let (a, b) = (&series[known.series[0]], &series[new.series[0]]);
-    !known.series.contains(&new.series[0])
-        && (a.cpu, &a.kernel, &a.origin) == (b.cpu, &b.kernel, &b.origin)
+    let alike_measured = if OF_THE_MACHINE.contains(&phenomenon.kind) {
+        a.cpu == b.cpu && (a.origin == b.origin || origins::are_files_of_two_rates(a, b))
+    } else {
+        !known.series.contains(&new.series[0])
+            && (a.cpu, &a.kernel, &a.origin) == (b.cpu, &b.kernel, &b.origin)
+    };
+    alike_measured
         && phenomenon
             .same
             .iter()
@@ -208,7 +217,8 @@ fn alike(a: &Finding, b: &Finding, key: &str, tolerance: f64) -> bool {
         }
         (Some(Evidence::Text(a)), Some(Evidence::Text(b))) => a == b,
         (None, None) => true,
-        _ => false,
+        // What one series alone can say is no contradiction.
+        _ => tolerance.is_infinite(),
     }
 }
 

@@ -12,24 +12,27 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: "periodic-interference",
     recognise,
     // A few uncertainties of a run of seconds.
-    same: &[("frequency_hz", 1e-4)],
+    same: &[("frequency_hz", 1e-4), ("cause", f64::INFINITY)],
     settle,
     consequence: |finding, _| {
         number(finding, "frequency_hz") * number(finding, "ns_per_event") / 1e9
     },
 };
 
-/// An interrupt costs a CPU hundreds of cycles. What takes less each time is rather a beat between things that are no losses.
+/// An interrupt costs a CPU hundreds of cycles. What takes less each time is a beat between things that are no losses.
 pub(super) const SHORTEST_NS: f64 = 10.0;
 /// A part per million of the time is nobody's problem; the list of signals still holds it.
 const SMALLEST: f64 = 1e-6;
+
+/// Share of the periods with an event, in which a train that the kernel names is certain.
+const EACH_TIME: f64 = 0.9;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     case.series
         .signals
         .iter()
         .filter(|signal| !matches!(signal.origin, "sampling" | "alias"))
-        .filter(|signal| share(signal) >= SMALLEST)
+        .filter(|signal| share(signal) >= SMALLEST && signal.ns_per_event >= SHORTEST_NS)
         // A quota's period has a finding of its own.
         .filter(|signal| {
             !signal
@@ -57,10 +60,10 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
     Finding {
         kind: "periodic-interference",
         series: vec![case.index],
-        // Which interrupt it is only kernel events decide.
-        certainty: if signal.cause_by == Some("events") {
+        // Which interrupt it is only kernel events decide, and that it comes each time only a period with nearly no exception.
+        certainty: if signal.cause_by == Some("events") && signal.occupied >= Some(EACH_TIME) {
             Certainty::Certain
-        } else if sampled || signal.ns_per_event < SHORTEST_NS {
+        } else if sampled {
             Certainty::Possible
         } else {
             Certainty::Likely

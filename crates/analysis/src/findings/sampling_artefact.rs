@@ -45,6 +45,8 @@ pub(super) fn certainty(signal: &Signal, series: &Series) -> Option<Certainty> {
     let sigma = period * signal.uncertainty_hz / signal.frequency_hz;
     let off = (period - period.round()).abs();
     match signal.origin {
+        // Two files of counts are of different times.
+        "sampling" if series.cpu.is_none() => Some(Certainty::Likely),
         "sampling" => Some(Certainty::Certain),
         "unresolved" if off <= (3.0 * sigma).min(WHOLE) => {
             // Only what was folded is a whole number to the last digit: a line of noise may lie near one.

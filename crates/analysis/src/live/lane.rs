@@ -199,7 +199,7 @@ impl Lane {
         let meter = &mut self.meters[index];
         let history = &mut self.history;
         let cell_ticks = self.context.ticks(super::history::WIDTHS_S[0]);
-        self.derivers[index].feed(chunk, None, true, |derived| {
+        self.derivers[index].feed(chunk, None, |derived| {
             meter.push(derived);
             let best = meter.best();
             for k in 0..derived.len() {

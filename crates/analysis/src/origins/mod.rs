@@ -25,6 +25,8 @@ const STRENGTH: f64 = 1.6;
 const CHANCE: f64 = 0.01;
 /// Share of the spectrum that the harmonics of a frequency may cover before one of them is no evidence.
 const COVERED: f64 = 0.05;
+/// Multiples of two frequencies that are mixed.
+const MIXED: u32 = 4;
 /// By how much, as a factor, a harmonic may seem stronger than its fundamental.
 const OVERTONE: f64 = 1.3;
 /// Smallest p-value that is stated.
@@ -78,9 +80,9 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
     }
     for &(a, b) in pairs.iter().filter(|(a, b)| a < b) {
         own_periods::find(series, (a, b), residuals);
-        for one in [a, b] {
-            leave_out_harmonics(&mut series[one], &[]);
-        }
+    }
+    for one in series.iter_mut() {
+        leave_out_harmonics(one, &[]);
     }
     let mut asked: Vec<(usize, usize, u64)> = Vec::new();
     // The strongest line first: what it explains is then no line of its own.
@@ -130,8 +132,18 @@ fn leave_out_overtones(series: &mut Series) {
 }
 
 fn comparable(a: &Series, b: &Series) -> bool {
-    (a.cpu, &a.kernel, &a.origin) == (b.cpu, &b.kernel, &b.origin)
-        && (b.rate_hz / a.rate_hz - 1.0).abs() > 1e-3
+    let one_run = (a.cpu, &a.kernel, &a.origin) == (b.cpu, &b.kernel, &b.origin);
+    (one_run && is_other_rate(a, b)) || are_files_of_two_rates(a, b)
+}
+
+fn is_other_rate(a: &Series, b: &Series) -> bool {
+    (b.rate_hz / a.rate_hz - 1.0).abs() > 1e-3
+}
+
+/// Whether they are two files of counts, which say neither CPU nor time, at two rates: whoever names them together means one machine.
+pub fn are_files_of_two_rates(a: &Series, b: &Series) -> bool {
+    let counts = |series: &Series| series.cpu.is_none() && !series.gaps_known;
+    counts(a) && counts(b) && a.kernel == b.kernel && a.origin != b.origin && is_other_rate(a, b)
 }
 
 /// Times of gaps are not sampled: the same frequency in both is external, and nothing else is to be thought of.
@@ -280,15 +292,51 @@ fn leave_out_harmonics(series: &mut Series, aliases: &[Alias]) {
     let known: Vec<(f64, f64)> = series
         .signals
         .iter()
-        .filter(|signal| signal.origin == "external" || signal.origin == "sampling")
+        .filter(|signal| {
+            matches!(signal.origin, "external" | "sampling") || signal.seen_in == "gaps"
+        })
         .map(|signal| (signal.frequency_hz, signal.uncertainty_hz))
         .chain(aliases.iter().map(|alias| (alias.hz, alias.sigma_hz)))
         .collect();
     let rate = series.rate_hz;
+    let mixed = mixed(&known);
     series.signals.retain(|signal| {
-        let explained = known.iter().any(|&known| is_harmonic(signal, known, rate));
+        let explained = known.iter().any(|&known| is_harmonic(signal, known, rate))
+            || is_mixed(signal, &mixed, rate);
         signal.seen_in != "residual" || signal.origin != "unresolved" || !explained
     });
+}
+
+/// Sums and differences of multiples of two known frequencies: a gap takes its quantum out of the residual, with all that others lose in it.
+fn mixed(known: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let multiples =
+        |(hz, sigma): (f64, f64)| (1..=MIXED).map(f64::from).map(move |h| (h * hz, h * sigma));
+    let pairs = known.iter().enumerate();
+    let pairs = pairs.flat_map(|(k, &one)| known[k + 1..].iter().map(move |&other| (one, other)));
+    pairs
+        .flat_map(|(one, other)| {
+            multiples(one).flat_map(move |a| multiples(other).map(move |b| (a, b)))
+        })
+        .flat_map(|(a, b)| {
+            [
+                (a.0 + b.0, a.1.hypot(b.1)),
+                ((a.0 - b.0).abs(), a.1.hypot(b.1)),
+            ]
+        })
+        .collect()
+}
+
+/// Whether a line is one of these, folded at the rate, where they are not so many that one would fit by accident.
+fn is_mixed(line: &Signal, mixed: &[(f64, f64)], rate: f64) -> bool {
+    let tolerance = |sigma: f64| SAME * sigma.hypot(line.uncertainty_hz);
+    let covered: f64 = mixed
+        .iter()
+        .map(|one| 2.0 * tolerance(one.1) / (0.5 * rate))
+        .sum();
+    covered < COVERED
+        && mixed.iter().any(|&(hz, sigma)| {
+            (apparent(hz, rate).0 - line.frequency_hz).abs() <= tolerance(sigma)
+        })
 }
 
 /// Whether a line is a harmonic of a known frequency, folded at the rate: of as many as may be tried without one fitting by accident.

@@ -114,6 +114,7 @@ fn own_period(series: &mut Series, period: usize, ns_per_event: f64, log_p: f64)
         ns_per_event,
         p_value: log_p.exp().max(SMALLEST_P),
         harmonics: 1,
+        occupied: None,
         seen_in: "residual",
         cause: None,
         cause_by: None,

@@ -295,6 +295,7 @@ fn on_grid(times: &[Time], segments: &[(f64, f64)], quantum: f64) -> Option<Recu
         losses: vec![1.0; times.len()],
         segments: segments.to_vec(),
         tick_hz: None,
+        ..Train::default()
     };
     let found = events::search(&train).into_iter().next()?;
     let guess = 1.0 / found.frequency;

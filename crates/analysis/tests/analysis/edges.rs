@@ -124,7 +124,7 @@ fn placed(source: &InMemory) -> Vec<(f64, bool)> {
     let context = Context::new(&source.manifest, &source.series[0]);
     let (mut first, mut deriver) = (First::new(&context), Deriver::new(&context));
     source.quanta[0].for_each_chunk(&mut |chunk| {
-        deriver.feed(chunk, None, true, |derived| first.push(derived));
+        deriver.feed(chunk, None, |derived| first.push(derived));
     });
     let modes = first.modes(&context);
     let survey = Survey::new(first, modes, &context);
@@ -134,9 +134,7 @@ fn placed(source: &InMemory) -> Vec<(f64, bool)> {
         Deriver::new(&context),
     );
     source.quanta[0].for_each_chunk(&mut |chunk| {
-        deriver.feed(chunk, Some(&survey.levels), true, |derived| {
-            second.push(derived)
-        });
+        deriver.feed(chunk, Some(&survey.levels), |derived| second.push(derived));
     });
     second.edges.finish(&[]);
     let kept = second.edges.kept().iter();

@@ -14,6 +14,7 @@ mod reference_pace;
 mod several;
 mod signals;
 mod support;
+mod trains;
 mod trends;
 mod tripwire;
 mod truth;

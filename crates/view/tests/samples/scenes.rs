@@ -72,6 +72,7 @@ fn tick_signal(ns_per_event: f64) -> Signal {
         ns_per_event,
         p_value: 1e-40,
         harmonics: 12,
+        occupied: Some(1.0),
         seen_in: "gaps",
         cause: None,
         cause_by: None,

@@ -1,0 +1,388 @@
+//! Trains of gaps: one event each period, taken out one train after another.
+//!
+//! Timers of one machine have common multiples and divisors: 200 and 250 Hz are both trains of 1,000 Hz and of 50 Hz, and every search for
+//! one frequency finds one of those. So what a search finds is no more than a hint. Of all ratios of small numbers to it, the train is the frequency
+//! with the most periods that have an event at one phase, of which each period without an event takes two off. Its events are
+//! then taken out; where an event lost more than its train takes, because two fell together, the rest stays for the others.
+
+use super::pulse::{Pulse, by_pulse, loss_per_period, periods, pulse_events};
+use super::strength::{maximum, part_of_turn};
+use super::{AROUND, COUNTED, FEWEST, Periodic, SHORT, Train, candidates, periodic};
+use crate::comb::SIGNIFICANT;
+use crate::order::median;
+use bandscope_transform::Planner;
+
+/// Trains that are looked for.
+const MAX_TRAINS: usize = 8;
+/// Numbers whose ratios to a hint are tried.
+const MAX_RATIO: u32 = 12;
+/// Frequencies that are tried, hertz: above it a gap is too much of a period, below it a run holds too few.
+const MIN_HZ: f64 = 2.0;
+const MAX_HZ: f64 = 4096.0;
+/// Share of all periods that have an event, those whose time came while the CPU was away included.
+const MIN_SEEN: f64 = 0.45;
+/// Share of the periods that have an event, and of those that a quick look over coarse phases must show.
+const MIN_OCCUPIED: f64 = 0.75;
+const MIN_OCCUPIED_COARSELY: f64 = 0.6;
+/// Coarse phases of a turn.
+const COARSE: usize = 32;
+/// Phases at which chance is measured: the train's own and nine others.
+const WINDOWS: usize = 10;
+/// Share of the periods that hold an event by chance, above which an occupied phase says nothing.
+const MAX_CHANCE: f64 = 0.25;
+/// Times the reach of a pulse that still belongs to it, as most of it lies within the reach; in turns at least and at most.
+const TAILS: f64 = 4.0;
+const MIN_REACH: f64 = 1e-4;
+const MAX_REACH: f64 = 0.05;
+/// How far a ratio of frequencies of which one is known by a broad pulse only may be from a whole number.
+const NEARLY_WHOLE: f64 = 1e-3;
+/// Periods after which losses may recur: every second event of a train is longer where a train of half the frequency falls together with it.
+const MAX_CLASSES: usize = 12;
+/// Events of a class that have a median.
+const MIN_IN_CLASS: usize = 8;
+/// Losses this much beyond the median, in medians and in distances of the quartiles, are of another cause as well.
+const BEYOND_MEDIANS: f64 = 0.25;
+const BEYOND_QUARTILES: f64 = 6.0;
+/// Share of a train's loss that must be left of an event to stay an event.
+const MIN_LEFT: f64 = 0.5;
+/// Share of a period of the tick, in nanoseconds a second, from which on what begins with it is more than a tick.
+const SLICE_NS: f64 = 0.4e9;
+/// Events a period that a train whose events scatter must have, and share of the time that the CPU may be away for whatever reason: what
+/// scatters and is away for long has every frequency a little.
+const MIN_EVENTS_A_PERIOD: f64 = 0.5;
+const MAX_AWAY: f64 = 0.5;
+
+/// The trains, in the order in which they were found.
+pub fn trains(train: &Train) -> Vec<Periodic> {
+    let mut rest = train.clone();
+    let mut found: Vec<Periodic> = Vec::new();
+    let mut hidden: Vec<f64> = Vec::new();
+    let mut planner = Planner::new();
+    let tick = train.tick_hz.and_then(|hz| near_name(&rest, hz));
+    if let Some(regular) = tick.and_then(|hz| Regular::at(&rest, hz, true)) {
+        found.push(regular.take_out(&mut rest));
+    }
+    while found.len() + hidden.len() < MAX_TRAINS {
+        let hints = candidates(&rest, &hidden, &mut planner);
+        let Some(hint) = hints.first() else { break };
+        let mut broad = periodic(&rest, &hint.comb, hint.span, hint.trials);
+        let regular = hints
+            .iter()
+            .find_map(|hint| Regular::best(&rest, hint.frequency(&rest)))
+            .filter(|regular| !regular.is_part_of(&broad, &rest));
+        match regular {
+            Some(regular) => found.push(regular.take_out(&mut rest)),
+            None => {
+                hidden.push(broad.frequency);
+                let events = rest.times.len();
+                if is_broad_train(&rest, &broad) {
+                    broad.ns_per_event = usual_loss(&rest, broad.frequency);
+                    rest.remove_pulse(broad.frequency);
+                    found.push(broad);
+                }
+                if rest.times.len() < events {
+                    hidden.pop();
+                }
+            }
+        }
+    }
+    one_each(found)
+}
+
+/// Whether the events of a period crowd at some phases, one in every second period at least.
+fn is_broad_train(train: &Train, period: &Periodic) -> bool {
+    let events = pulse_events(train, period.frequency);
+    let away: f64 = train.away.iter().map(|away| away.1 - away.0).sum();
+    away < MAX_AWAY * periods(train, 1.0)
+        && period.log_p < SIGNIFICANT.ln()
+        && period.ns_per_event > 0.0
+        && events >= MIN_EVENTS_A_PERIOD * periods(train, period.frequency)
+}
+
+/// Nanoseconds lost per period, where what a mixture lost at once with something else is cut to what is usual.
+fn usual_loss(train: &Train, frequency: f64) -> f64 {
+    let [lower, middle, upper] = quartiles(&train.losses);
+    let most = if train.is_mixture {
+        middle + BEYOND_QUARTILES * (upper - lower).max(middle)
+    } else {
+        f64::INFINITY
+    };
+    let cut = Train {
+        losses: train.losses.iter().map(|loss| loss.min(most)).collect(),
+        ..train.clone()
+    };
+    loss_per_period(&cut, frequency)
+}
+
+/// Trains of one frequency are one: several events a period.
+fn one_each(found: Vec<Periodic>) -> Vec<Periodic> {
+    let mut trains: Vec<Periodic> = Vec::new();
+    for one in found {
+        let same = trains.iter_mut().find(|known| {
+            let tolerance = 4.0 * known.uncertainty.hypot(one.uncertainty);
+            (known.frequency - one.frequency).abs() <= tolerance
+        });
+        match same {
+            Some(known) => known.ns_per_event += one.ns_per_event,
+            None => trains.push(one),
+        }
+    }
+    trains
+}
+
+/// The frequency that a clock with this name has here: it may be off by more than a long run resolves, so it is followed from a few seconds to
+/// all of it.
+pub(super) fn near_name(train: &Train, hz: f64) -> Option<f64> {
+    let (first, last) = (*train.times.first()?, *train.times.last()?);
+    if train.times.len() < FEWEST || last <= first || !(last - first).is_finite() {
+        return None;
+    }
+    let (mut start, mut span) = (hz, SHORT);
+    loop {
+        let until = train.times.partition_point(|&time| time < first + span);
+        let beginning = Train {
+            times: train.times[..until].to_vec(),
+            ..Train::default()
+        };
+        if until > 0 {
+            start = maximum(&beginning, start, span, 8);
+        }
+        if until == train.times.len() {
+            return Some(start);
+        }
+        span *= 4.0;
+    }
+}
+
+/// A train of one event a period, and which events are its own.
+struct Regular {
+    pulse: Pulse,
+    /// Share of the periods that have an event, chance left out.
+    occupied: f64,
+    /// Number of the period, and the event of it.
+    hits: Vec<(i64, usize)>,
+    /// Turns within which they lie.
+    reach: f64,
+    /// Nanoseconds that an event of it may take: what began with a tick and lasts nearly as long as one is what the tick let run.
+    most: f64,
+    log_p: f64,
+}
+
+impl Regular {
+    /// The train among all ratios of small numbers to a hint, if there is one.
+    fn best(train: &Train, hint: f64) -> Option<Regular> {
+        let hint = by_pulse(train, hint).map_or(hint, |pulse| pulse.frequency);
+        let ratios = (1..=MAX_RATIO).flat_map(|up| (1..=MAX_RATIO).map(move |down| (up, down)));
+        let coprime =
+            ratios.filter(|&(up, down)| (2..=up.min(down)).all(|d| up % d + down % d > 0));
+        coprime
+            .map(|(up, down)| hint * f64::from(up) / f64::from(down))
+            .filter(|hz| (MIN_HZ..MAX_HZ).contains(hz))
+            .filter(|&hz| is_occupied_coarsely(train, hz))
+            .filter_map(|hz| Regular::at(train, hz, false))
+            .max_by(|a, b| a.score().total_cmp(&b.score()))
+    }
+
+    /// Whether it is every other event, or so, of a train that scatters too much to be one at its own frequency.
+    fn is_part_of(&self, broad: &Periodic, train: &Train) -> bool {
+        let times = broad.frequency / self.pulse.frequency;
+        times > 1.5
+            && (times - times.round()).abs() < NEARLY_WHOLE * times
+            && pulse_events(train, broad.frequency)
+                >= MIN_OCCUPIED * periods(train, broad.frequency)
+    }
+
+    /// What a frequency gains: the periods a second that it explains, less two for each that it claims.
+    fn score(&self) -> f64 {
+        self.pulse.frequency * (3.0 * self.occupied - 2.0)
+    }
+
+    /// The train at this frequency, if most of its periods have an event; `is_known` if something else says that there is such a one.
+    fn at(train: &Train, hz: f64, is_known: bool) -> Option<Regular> {
+        let pulse = by_pulse(train, hz)?;
+        let reach = (TAILS * pulse.reach).max(MIN_REACH);
+        if reach > MAX_REACH {
+            return None;
+        }
+        let mut in_window = [0usize; WINDOWS];
+        let mut last = [i64::MIN; WINDOWS];
+        let mut hits: Vec<(i64, usize)> = Vec::new();
+        for (event, &time) in train.times.iter().enumerate() {
+            let turns = pulse.turns(time);
+            let turn = turns.round();
+            let off = turns - turn;
+            let more = |seconds: &[f64]| seconds.get(event).map_or(0.0, |s| s * pulse.frequency);
+            if off <= reach + more(&train.early) && off >= -reach - more(&train.late) {
+                let nearer = |other: usize| {
+                    let other = pulse.turns(train.times[other]);
+                    off.abs() < (other - other.round()).abs()
+                };
+                match hits.last_mut() {
+                    Some(hit) if hit.0 == turn as i64 && nearer(hit.1) => hit.1 = event,
+                    Some(hit) if hit.0 == turn as i64 => {}
+                    _ => hits.push((turn as i64, event)),
+                }
+                continue;
+            }
+            let place = (turns * WINDOWS as f64).round();
+            let window = (place as i64).rem_euclid(WINDOWS as i64) as usize;
+            let is_near = (turns - place / WINDOWS as f64).abs() <= reach;
+            if window > 0 && is_near && last[window] != place as i64 {
+                last[window] = place as i64;
+                in_window[window] += 1;
+            }
+        }
+        let possible = pulse.periods(train, *train.times.last()?, reach, is_known);
+        let others = in_window[1..].iter().map(|&number| number as f64);
+        let chance = median(others)? / periods(train, hz).max(1.0);
+        let share = (hits.len() as f64 / possible.max(1.0)).min(1.0);
+        let occupied = (share - chance) / (1.0 - chance);
+        // Of a CPU that was mostly away nothing is known but what was seen.
+        let seen = hits.len() as f64 >= MIN_SEEN * periods(train, hz);
+        if !seen || hits.len() < FEWEST / 2 || chance > MAX_CHANCE || occupied < MIN_OCCUPIED {
+            return None;
+        }
+        let trials = (train.times.len() as f64 * f64::from(MAX_RATIO).powi(2) * AROUND).ln();
+        let log_p = -(possible * surprise(share, chance.max(reach))) + trials;
+        (log_p < SIGNIFICANT.ln()).then_some(Regular {
+            pulse,
+            occupied,
+            hits,
+            reach,
+            most: if is_known {
+                SLICE_NS / hz
+            } else {
+                f64::INFINITY
+            },
+            log_p: log_p.min(0.0),
+        })
+    }
+
+    /// Takes its events out of a train, and says what they were.
+    fn take_out(self, train: &mut Train) -> Periodic {
+        let losses: Vec<(i64, f64)> = (self.hits.iter())
+            .map(|&(turn, event)| (turn, train.losses[event]))
+            .collect();
+        let short: Vec<(i64, f64)> = (losses.iter().copied())
+            .filter(|one| one.1 < self.most)
+            .collect();
+        let (cost, most) = match (train.is_mixture, short.len() >= MIN_IN_CLASS) {
+            (true, true) => cost(&short),
+            (true, false) => cost(&losses),
+            (false, _) => {
+                let sum: f64 = losses.iter().map(|one| one.1).sum();
+                (sum / losses.len() as f64, f64::INFINITY)
+            }
+        };
+        let mut gone = vec![false; train.times.len()];
+        train.late.resize(train.times.len(), 0.0);
+        for &(_, event) in &self.hits {
+            let left = train.losses[event] - cost;
+            gone[event] = train.losses[event] <= most || left < MIN_LEFT * cost;
+            train.losses[event] = left;
+            train.late[event] += cost * 1e-9;
+        }
+        if train.is_mixture {
+            self.take_out_of_longer(cost, train);
+        }
+        train.retain(|event| !gone[event]);
+        Periodic {
+            frequency: self.pulse.frequency,
+            uncertainty: self.pulse.uncertainty,
+            ns_per_event: cost,
+            log_p: self.log_p,
+            harmonics: super::HARMONICS as u32,
+            begins: Some(self.pulse.origin),
+            occupied: Some(self.occupied),
+        }
+    }
+}
+
+impl Regular {
+    /// Where its time comes while something else has the CPU, that lasts as much longer, and what was lost before stays.
+    fn take_out_of_longer(&self, cost: f64, train: &mut Train) {
+        for (&time, loss) in train.times.iter().zip(&mut train.losses) {
+            let turns = self.pulse.turns(time);
+            let within = self.pulse.turns(time + *loss * 1e-9) - self.reach;
+            let is_hit = (turns - turns.round()).abs() <= self.reach;
+            if !is_hit && within.floor() > turns.floor() && *loss > (1.0 + BEYOND_MEDIANS) * cost {
+                *loss -= cost;
+            }
+        }
+    }
+}
+
+/// Whether most periods have an event within a thirty-second part or its neighbours, by the first events.
+fn is_occupied_coarsely(train: &Train, hz: f64) -> bool {
+    let times = &train.times[..train.times.len().min(COUNTED)];
+    let mut profile = [0u32; COARSE];
+    for &time in times {
+        profile[(part_of_turn(time * hz) * COARSE as f64) as usize % COARSE] += 1;
+    }
+    let three =
+        |bin: usize| profile[bin] + profile[(bin + 1) % COARSE] + profile[(bin + 2) % COARSE];
+    let highest = (0..COARSE).map(three).max().unwrap_or(0);
+    let last = times.last().copied().unwrap_or(0.0);
+    let periods = Pulse::new(hz, 0.0).periods(train, last, 0.5, true);
+    f64::from(highest) >= MIN_OCCUPIED_COARSELY * periods
+}
+
+/// What an event of the train costs: the mean of those that nothing else fell together with; and what it may cost at most before something did.
+fn cost(losses: &[(i64, f64)]) -> (f64, f64) {
+    let all: Vec<f64> = losses.iter().map(|one| one.1).collect();
+    let mut alone = all.clone();
+    for classes in 2..=MAX_CLASSES {
+        let mut by_class = vec![Vec::new(); classes];
+        for &(turn, loss) in losses {
+            by_class[turn.rem_euclid(classes as i64) as usize].push(loss);
+        }
+        if by_class.iter().any(|class| class.len() < MIN_IN_CLASS) {
+            break;
+        }
+        let quartiles: Vec<[f64; 3]> = by_class.iter().map(|class| quartiles(class)).collect();
+        let by_median = |a: &&[f64; 3], b: &&[f64; 3]| a[1].total_cmp(&b[1]);
+        let (Some(low), Some(high)) = (
+            quartiles.iter().min_by(by_median),
+            quartiles.iter().max_by(by_median),
+        ) else {
+            break;
+        };
+        if low[2] < high[0] && (1.0 + BEYOND_MEDIANS) * low[1] < high[1] {
+            let low = *low;
+            let classes = by_class.into_iter().zip(&quartiles);
+            alone = classes
+                .filter(|(_, one)| one[1] <= (1.0 + BEYOND_MEDIANS) * low[1])
+                .flat_map(|(class, _)| class)
+                .collect();
+            break;
+        }
+    }
+    let [lower, middle, upper] = quartiles(&alone);
+    let most = middle + (BEYOND_MEDIANS * middle).max(BEYOND_QUARTILES * (upper - lower));
+    let sum: f64 = alone.iter().map(|loss| loss.min(most)).sum();
+    (sum / alone.len().max(1) as f64, most)
+}
+
+fn quartiles(values: &[f64]) -> [f64; 3] {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    [1, 2, 3].map(|quarter| {
+        sorted
+            .get(sorted.len() * quarter / 4)
+            .copied()
+            .unwrap_or(0.0)
+    })
+}
+
+/// By Chernoff's bound, -ln of the chance that a share of the periods is so high, a period.
+fn surprise(share: f64, chance: f64) -> f64 {
+    if share <= chance {
+        return 0.0;
+    }
+    let none = if share < 1.0 {
+        (1.0 - share) * ((1.0 - share) / (1.0 - chance)).ln()
+    } else {
+        0.0
+    };
+    share * (share / chance).ln() + none
+}
