@@ -47,9 +47,8 @@ class Scene:
     disturbers: tuple = ()
     root: bool = True
     cpus: int = 1
-    # The CPU that is judged, and whether all are recorded.
+    # The CPU that is measured.
     measured: int = 0
-    record_all: bool = False
     boot_line: str = ""
     # Share of the CPU that a quota of a control group leaves, and the real-time priority of the measured thread.
     quota: float | None = None
@@ -66,8 +65,7 @@ class Scene:
             lines.append(f"{disturber.command(f'/tmp/out/{disturber.name}.tsv')} &")
         if self.disturbers:
             lines.append("sleep 2")
-        cpus = ",".join(map(str, range(self.cpus))) if self.record_all else self.measured
-        record = f"bandscope record --cpus {cpus} --duration {self.seconds}s --output /tmp/out/it.bandscope"
+        record = f"bandscope record --cpus {self.measured} --duration {self.seconds}s --output /tmp/out/it.bandscope"
         if self.rtla:
             # The kernel's own tool in place of bandscope, beside the same disturbance.
             record = f"rtla {self.rtla} >/tmp/out/rtla.txt"
@@ -132,7 +130,6 @@ def six(cpus=1, boot_line="", suffix=""):
               Scene("slices", (hog,)), Scene("quota-60", quota=0.6)]
     if cpus == 2:
         # A storm of interrupts comes from another CPU.
-        scenes[0] = dataclasses.replace(scenes[0], record_all=True)
         scenes[-1] = Scene("ipi", (Disturber("ringer", "ipi", period=2000, count=5, cpu=0, target=1),))
     return tuple(dataclasses.replace(scene, name=scene.name + suffix, cpus=cpus, measured=measured, boot_line=boot_line) for scene in scenes)
 

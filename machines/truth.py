@@ -47,8 +47,6 @@ class Truth:
     # Cause by which the measured thread was kept from running though nobody else wanted the CPU, and for which share of the time.
     throttled: tuple | None = None
     events: bool = True
-    # Whether several CPUs take turns, so that what is not the host's on all of them adds up to the wall time.
-    turns: bool = False
     # The tasks of a program, and the least and the most nanoseconds that they had together.
     load: tuple | None = None
     # What the measured thread spent runnable and not running, by its own schedstat, and what /proc/stat calls steal; nanoseconds.
@@ -112,7 +110,7 @@ def of_scene(scene, kernel, folder, binary):
     spans = quanta(binary, recording, scene.measured)
     manifest = json.loads((recording / "recording.json").read_text())
     truth = Truth(cpu=scene.measured, alone=scene.cpus == 1, constant_pace=True, hz_tolerance=1e-5,
-                  events=manifest["events"]["state"] == "on", turns=scene.record_all)
+                  events=manifest["events"]["state"] == "on")
     isolated = "nohz_full" in scene.boot_line
     # All of Debian's kernels of `kernels.py` have CONFIG_HZ=250.
     truth.trains.append(Train(250.0, frozenset({"tick", None}), expected=not isolated))

@@ -104,6 +104,8 @@ pub fn hold(source: &dyn Source, logs: &[Log]) -> Result<Vec<Truth>, Error> {
         })
         .collect();
     let mut truths: Vec<Truth> = logs.iter().map(Truth::of).collect();
+    // First and last tick in which the CPU of each log was measured, at any rate.
+    let mut measured: Vec<Option<(i128, i128)>> = vec![None; logs.len()];
     for (index, series) in source.series().iter().enumerate() {
         let places: Vec<usize> = (0..logs.len())
             .filter(|&log| series.cpu == Some(logs[log].header.cpu))
@@ -112,8 +114,20 @@ pub fn hold(source: &dyn Source, logs: &[Log]) -> Result<Vec<Truth>, Error> {
             continue;
         }
         let of_cpu: Vec<&Track<'_>> = places.iter().map(|&log| &tracks[log]).collect();
-        for (log, held) in places.iter().zip(hold_series(source, index, &of_cpu)?) {
-            truths[*log].series.push(held);
+        let (held, segments) = hold_series(source, index, &of_cpu)?;
+        for (&log, held) in places.iter().zip(held) {
+            truths[log].series.push(held);
+            for &(from, to) in &segments {
+                let (first, last) = measured[log].unwrap_or((i128::MAX, i128::MIN));
+                measured[log] = Some((first.min(from.into()), last.max(to.into())));
+            }
+        }
+    }
+    for (log, measured) in logs.iter().zip(measured) {
+        let series = (source.series().iter()).find(|one| one.cpu == Some(log.header.cpu));
+        if let (Some(measured), Some(series)) = (measured, series) {
+            let context = Context::new(source.manifest(), series);
+            check_time(log, origin, measured, &context)?;
         }
     }
     Ok(truths)
@@ -123,15 +137,12 @@ fn hold_series(
     source: &dyn Source,
     index: usize,
     tracks: &[&Track<'_>],
-) -> Result<Vec<Held>, Error> {
+) -> Result<(Vec<Held>, Vec<(u64, u64)>), Error> {
     let context = Context::new(source.manifest(), &source.series()[index]);
     let all = tracks
         .iter()
         .fold(Intervals::default(), |all, track| all.union(&track.spans));
     let counts = Quanta::count(source, index, tracks, &all, &context)?;
-    for track in tracks {
-        check_time(track.log, source, &counts, &context)?;
-    }
     let books = Books::read(source, index, tracks, &all)?;
     let traced = source.events_known(index).state == EventsState::On;
     let together = together(tracks.len(), traced, &counts, &books, &context);
@@ -148,23 +159,21 @@ fn hold_series(
         held.together = together.clone();
         held
     });
-    Ok(held.collect())
+    let held = held.collect();
+    Ok((held, counts.segments))
 }
 
 /// Refuses a log of another time: one whose disturbances ended before the recording began, or began after it had ended.
 fn check_time(
     log: &Log,
-    source: &dyn Source,
-    counts: &Counts,
+    origin: u64,
+    (first, last): (i128, i128),
     context: &Context,
 ) -> Result<(), Error> {
-    let origin = i128::from(source.manifest().clock.origin_ticks);
-    let since = |raw: u64| i128::from(raw) - origin;
+    let since = |raw: u64| i128::from(raw) - i128::from(origin);
     let begin = log.disturbances.iter().map(|one| since(one.start)).min();
     let end = log.disturbances.iter().map(|one| since(one.end)).max();
-    let first = counts.segments.iter().map(|one| i128::from(one.0)).min();
-    let last = counts.segments.iter().map(|one| i128::from(one.1)).max();
-    let (Some((begin, end)), Some((first, last))) = (begin.zip(end), first.zip(last)) else {
+    let Some((begin, end)) = begin.zip(end) else {
         return Ok(());
     };
     let seconds = |ticks: i128| context.seconds(ticks as f64);

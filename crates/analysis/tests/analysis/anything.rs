@@ -13,7 +13,7 @@ use proptest::prelude::*;
 /// at keys that may be `null`.
 fn assert_finite(report: &Report) {
     fn walk(path: &str, value: &serde_json::Value) {
-        const NULLABLE: [&str; 21] = [
+        const NULLABLE: [&str; 22] = [
             "cause",
             "cause_by",
             "band",
@@ -27,6 +27,7 @@ fn assert_finite(report: &Report) {
             "longest_gap_ns",
             "synchronous",
             "preempted",
+            "occupied",
             "recording",
             "next_step",
             "advice",

@@ -225,7 +225,14 @@ impl Pairing {
     fn see(&mut self, time: u64, thread: u32) {
         if thread == self.thread {
             // Also where a switch named it by another number: then it was no other task.
-            self.running = Running::Own;
+            let running = std::mem::replace(&mut self.running, Running::Own);
+            // Where RCU does not watch the idle task, its records are missing, the switch back among them: what held the thread ended by now.
+            if let Running::Other(held) = running
+                && held.kind == EventKind::Held
+                && self.frames.is_empty()
+            {
+                self.close(held, time);
+            }
         } else if matches!(self.running, Running::Unknown) {
             self.doubt(time);
         }

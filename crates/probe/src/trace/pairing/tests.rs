@@ -325,7 +325,7 @@ fn an_interrupt_of_the_timer_is_that_of_the_timers_in_it() {
 
 #[test]
 fn a_thread_that_is_held_says_why() {
-    use EventKind::{Held, Task};
+    use EventKind::{Held, Task, Timer};
     let leave = |next: u32, left: Left| Point::Switch {
         previous: OWN,
         next,
@@ -349,6 +349,10 @@ fn a_thread_that_is_held_says_why() {
         (120, 8, switch(8, OWN)),
         (130, OWN, leave(0, Left::Unknown)),
         (140, 0, switch(0, OWN)),
+        // Records of the idle task may be missing.
+        (150, OWN, leave(0, runnable(false))),
+        (165, OWN, timer(true)),
+        (169, OWN, timer(false)),
     ]);
     let wanted = [
         (Held, "throttled:quota", 10, 20),
@@ -359,6 +363,8 @@ fn a_thread_that_is_held_says_why() {
         (Held, "frozen", 90, 100),
         (Task, "task8", 110, 120),
         (Task, "task0", 130, 140),
+        (Held, "throttled:quota", 150, 165),
+        (Timer, "", 165, 169),
     ];
     let wanted = wanted.map(|(kind, name, start, end)| (kind, name.to_owned(), start, end));
     assert_eq!(found, wanted);
