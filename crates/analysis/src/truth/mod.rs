@@ -133,11 +133,14 @@ pub fn hold(source: &dyn Source, logs: &[Log]) -> Result<Vec<Truth>, Error> {
     Ok(truths)
 }
 
+/// First and last tick of each segment.
+type Segments = Vec<(u64, u64)>;
+
 fn hold_series(
     source: &dyn Source,
     index: usize,
     tracks: &[&Track<'_>],
-) -> Result<(Vec<Held>, Vec<(u64, u64)>), Error> {
+) -> Result<(Vec<Held>, Segments), Error> {
     let context = Context::new(source.manifest(), &source.series()[index]);
     let all = tracks
         .iter()
