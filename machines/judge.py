@@ -23,7 +23,9 @@ class Verdict:
 
     @property
     def failure(self):
-        """The name under which a failure is known, without figures; None if it is none."""
+        """The name under which a failure is known, without figures; None if it is none. What is only `possible` is counted in the tables."""
+        if self.outcome == "wrong" and self.certainty == "possible":
+            return None
         if self.outcome in ("wrong", "missed"):
             return f"{self.outcome} {self.certainty} {self.what}".replace("  ", " ")
         return "undecidable certain " + self.what if self.outcome == "undecidable" and self.certainty == "certain" else None
@@ -129,7 +131,7 @@ def missed(findings, report, truth):
 
 def train_is(train, evidence, truth):
     """Whether it is this train: by its frequency, and where kernel events can name it, by its culprit."""
-    named = evidence.get("cause") in train.causes - {None, "unnamed", "preempted"}
+    named = evidence.get("cause") in train.causes - {None, "unnamed", "preempted", "irq:local_timer"}
     return abs(evidence["frequency_hz"] / train.hz - 1.0) <= truth.hz_tolerance and (named or not truth.events)
 
 

@@ -118,7 +118,7 @@ def of_scene(scene, kernel, folder, binary):
     for disturber in scene.disturbers:
         task = f"task:{disturber.name}"
         log = account(folder / f"{disturber.name}.tsv", recording, spans)
-        own = {task, f"timer:{disturber.name}", None, "unnamed", "preempted"}
+        own = {task, f"timer:{disturber.name}", None, "unnamed", "preempted", "irq:local_timer"}
         if disturber.mode == "hog":
             aperiodic.add(task)
             truth.named.append(task)
