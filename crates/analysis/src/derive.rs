@@ -38,7 +38,7 @@ pub struct Derived<'a> {
     pub present: &'a [f64],
     /// Units without a gap.
     pub units: &'a [f64],
-    /// Pace in ticks per unit; 0 where no unit completed without a gap, and where gaps left too few of them ([`MIN_PRESENT`]).
+    /// Pace in ticks per unit; 0 where no unit completed without a gap, and where gaps left too few of them (`MIN_PRESENT`).
     pub pace: &'a [f64],
     /// Bin of the pace in the tables that are kept by pace (`histogram::bin_of`); 0 where there is no pace.
     pub bin: &'a [u16],
