@@ -106,7 +106,8 @@ def look_at(browser, report):
     for found, series in zip(sums, report["series"]):
         assert (found["quanta"], found["units"]) == (series["quanta"], series["units"]), (found, series["quanta"])
         near(found["wallNs"], series["ledger"]["wall_ns"], 1e-6)
-        near(found["lostNs"], series["ledger"]["wall_ns"] - series["ledger"]["work_ns"], 1e-4)
+        ledger = series["ledger"]
+        near(found["lostNs"], ledger["wall_ns"] - ledger["work_ns"] - ledger["bonus_ns"], 1e-4)
     plot = browser.driver.find_element(By.CSS_SELECTOR, ".plot")
     whole = browser.picture()
     plot.send_keys("+")
