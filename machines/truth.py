@@ -74,6 +74,8 @@ class Account:
     span_ns: float = 0.0
     cpu_ns: float = 0.0
     hz: float | None = None
+    # Whether `cpu_ns` is that of the measured time.
+    whole: bool = True
 
 
 def account(log, recording, spans):
@@ -93,6 +95,8 @@ def account(log, recording, spans):
             shared = sum(max(0.0, min(end, to) - max(start, begin)) for begin, to in spans)
             if shared > 0:
                 share = shared / max(end - start, 1.0)
+                # What computes all the time has one row, and no account of when in it it had the CPU.
+                result.whole &= share > 0.999 or len(rows) > 1
                 result.rows += 1
                 result.span_ns += shared
                 result.cpu_ns += (row["cpu_ns"] - before) * min(share, 1.0)
@@ -134,12 +138,14 @@ def of_scene(scene, kernel, folder, binary):
             if disturber.mode in softirqs:
                 own.add(softirqs[disturber.mode])
             truth.trains.append(Train(disturber.hz, frozenset(own)))
-        if log.cpu_ns and disturber.mode in ("spin", "hog") and truth.alone:
+        if log.cpu_ns and disturber.mode in ("spin", "hog") and truth.alone and log.whole:
             # The kernel books a thread from its wake-up on, early in the timer's interrupt; the events begin at the switch. So what is
             # booked lies between the logged spans and the CPU time.
             low = log.span_ns if disturber.mode == "spin" else log.cpu_ns
             truth.booked.append(Booked(task, 0.97 * low, 1.03 * log.cpu_ns))
     truth.aperiodic = frozenset(aperiodic)
+    if truth.alone:
+        truth.waited_ns = next((one["wait_ns"] for one in manifest.get("schedstat", []) if one["cpu"] == scene.measured), None)
     if scene.quota:
         truth.throttled = ("throttled:quota", 1.0 - scene.quota)
     if scene.stopped:
