@@ -266,8 +266,9 @@ fn failures_that_are_ignored_are_counted_and_left_out() {
 #[test]
 fn megabytes_and_daemons_do_not_hold_it_up() {
     let directory = tempfile::tempdir().unwrap();
-    // The daemon ends as soon as the test's directory says so.
-    let script = "(while [ ! -e done ]; do sleep 0.1; done) & head -c 5000000 /dev/zero; echo; echo last: 42";
+    // The daemon ends with the test's directory, however the test ends.
+    std::fs::write(directory.path().join("going"), "").unwrap();
+    let script = "(while [ -e going ]; do sleep 0.1; done) & head -c 5000000 /dev/zero; echo; echo last: 42";
     let text = succeed(
         directory.path(),
         &[
@@ -284,7 +285,6 @@ fn megabytes_and_daemons_do_not_hold_it_up() {
             script,
         ],
     );
-    std::fs::write(directory.path().join("done"), "").unwrap();
     let result: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(result["values"], serde_json::json!([42.0, 42.0]));
 }
