@@ -10,6 +10,7 @@ import platform
 import shutil
 import subprocess
 import tarfile
+import threading
 
 from kernels import ROOT, WORK, Skipped, get, module
 
@@ -21,7 +22,8 @@ QEMU = {
 }
 COMPILERS = {"amd64": "gcc", "arm64": "aarch64-linux-gnu-gcc"}
 TARGETS = {"amd64": "x86_64-unknown-linux-musl", "arm64": "aarch64-unknown-linux-musl"}
-BUSYBOX = {"amd64": "/bin/busybox", "arm64": None}
+# What all scenes need is fetched and built once, also where several start together.
+PREPARING = threading.Lock()
 
 
 def cpio(entries):
@@ -104,7 +106,8 @@ def boot(scene, kernel, binary, folder):
     qemu = QEMU[kernel.architecture]
     if not shutil.which(qemu[0]):
         raise Skipped(f"no {qemu[0]}")
-    vmlinuz, version, initramfs = image(scene, kernel, binary, static_busybox(kernel.architecture))
+    with PREPARING:
+        vmlinuz, version, initramfs = image(scene, kernel, binary, static_busybox(kernel.architecture))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "initramfs").write_bytes(initramfs)
