@@ -8,6 +8,8 @@ import dataclasses
 import json
 import subprocess
 
+from kernels import OLD
+
 @dataclasses.dataclass(frozen=True)
 class Train:
     """Something that comes with a period. `causes`: the keys of the ledger that may have it."""
@@ -150,7 +152,7 @@ def of_scene(scene, kernel, folder, binary):
         truth.throttled = ("throttled:quota", 1.0 - scene.quota)
     if scene.stopped:
         truth.throttled = ("stopped", None)
-    if scene.priority and kernel.name.startswith("6.1"[:3]) and not kernel.name.startswith("6.12"):
+    if scene.priority and kernel == OLD:
         # Before 6.12 the real-time limit (950 ms of each second) idles the CPU; from 6.12 on the fair server gives the rest to ordinary tasks.
         truth.throttled = ("throttled:realtime", 0.05)
     return truth
