@@ -177,6 +177,8 @@ impl Sink for Paces {
     }
     fn gap(&mut self, _start: u64, _duration: u64) {}
     fn checkpoint(&mut self, _now: u64) {}
+
+    fn caught_up(&mut self, _now: u64) {}
     fn handled(&mut self, _ticks: u64) {}
 }
 

@@ -315,6 +315,15 @@ impl Sink for RingSink<'_> {
         self.read(now, 0);
     }
 
+    #[cold]
+    #[inline(never)]
+    fn caught_up(&mut self, now: u64) {
+        // The counters as they were read last, so that they grew by nothing.
+        self.gap.start = now;
+        self.gap.duration = 0;
+        self.gap.flags &= !GapRecord::PREEMPTED;
+    }
+
     /// Whoever had the CPU left caches of his own: the handler's time is still the measurement's.
     fn handling_limit(&self, warm: u64) -> u64 {
         let preempted = self.gap.flags & GapRecord::PREEMPTED != 0;

@@ -52,13 +52,17 @@ pub trait Sink {
     /// Counters are read here because they were last read long ago.
     fn checkpoint(&mut self, now: u64);
 
+    /// Quanta without a unit were stored until `now`, because the grid ran ahead during an absence. No counters are read: what the stores
+    /// took is the measurement's own, and [`Sink::handled`] tells it.
+    fn caught_up(&mut self, now: u64);
+
     /// How long handling the last gap or checkpoint may take before it counts as interrupted, in ticks; `warm` is
     /// [`Segment::handling_limit_ticks`].
     fn handling_limit(&self, warm: u64) -> u64 {
         warm
     }
 
-    /// How long the last [`Sink::gap`] or [`Sink::checkpoint`] took, in ticks.
+    /// How long the last [`Sink::gap`], [`Sink::checkpoint`] or [`Sink::caught_up`] took, in ticks.
     fn handled(&mut self, ticks: u64);
 }
 
@@ -77,6 +81,10 @@ pub struct Segment {
     /// Value of the clock at the recording's tick 0.
     pub origin: u64,
 }
+
+/// Storing so many quanta without a unit may take as long as one handling may: a store takes some 10 ns where the ring has left the
+/// caches, and reading the counters a microsecond.
+const STORES_PER_HANDLING: u64 = 16;
 
 /// Why a segment ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,8 +114,20 @@ pub fn measure<C: Clock, K: WorkKernel, S: Sink>(
     let mut now = start;
     // Time of a checkpoint, which lies between two quanta and belongs to the later one.
     let mut checkpoint: u64 = 0;
+    // Quanta without a unit since the last one with any.
+    let mut empty: u64 = 0;
     for _ in 0..segment.quanta {
         let deadline = grid.next_deadline();
+        if empty > 0 && (now.wrapping_sub(deadline) as i64) < 0 {
+            sink.caught_up(now.wrapping_sub(segment.origin));
+            let handled = match end_handling(clock, sink, segment, now, empty) {
+                Ok(handled) => handled,
+                Err(back) => return Outcome::ClockWentBack(back),
+            };
+            checkpoint += handled.wrapping_sub(now);
+            now = handled;
+            empty = 0;
+        }
         let quantum_start = now.wrapping_sub(checkpoint);
         let mut count: u32 = 0;
         let mut gaps: u32 = 0;
@@ -128,7 +148,7 @@ pub fn measure<C: Clock, K: WorkKernel, S: Sink>(
                     return Outcome::ClockWentBack(duration.wrapping_neg());
                 }
                 sink.gap(now.wrapping_sub(segment.origin), duration);
-                let handled = match end_handling(clock, sink, segment, end) {
+                let handled = match end_handling(clock, sink, segment, end, 0) {
                     Ok(handled) => handled,
                     Err(back) => return Outcome::ClockWentBack(back),
                 };
@@ -139,13 +159,14 @@ pub fn measure<C: Clock, K: WorkKernel, S: Sink>(
                 now = end;
             }
         }
+        empty = if count == 0 { empty + 1 } else { 0 };
         let present = now.wrapping_sub(quantum_start) - away;
         let end = now.wrapping_sub(segment.origin);
         match sink.quantum(QuantumRecord::quantum(end, count, gaps, present)) {
             Flow::Continue => {}
             Flow::Checkpoint => {
                 sink.checkpoint(end);
-                let handled = match end_handling(clock, sink, segment, now) {
+                let handled = match end_handling(clock, sink, segment, now, 0) {
                     Ok(handled) => handled,
                     Err(back) => return Outcome::ClockWentBack(back),
                 };
@@ -158,7 +179,7 @@ pub fn measure<C: Clock, K: WorkKernel, S: Sink>(
     Outcome::Complete
 }
 
-/// Ends the handling of a gap or checkpoint that began at `begun`; returns the time after it, or by
+/// Ends the handling of a gap or checkpoint that began at `begun`, or the storing of `stored` quanta; returns the time after it, or by
 /// how much the clock ran backwards meanwhile.
 ///
 /// If the CPU was taken away during the handling, that is a gap too, and not the measurement's own
@@ -172,10 +193,16 @@ fn end_handling<C: Clock, S: Sink>(
     sink: &mut S,
     segment: &Segment,
     begun: u64,
+    stored: u64,
 ) -> Result<u64, u64> {
     let handled = clock.now_ordered();
     let took = handled.wrapping_sub(begun);
-    if took <= sink.handling_limit(segment.handling_limit_ticks) {
+    let handlings = 1 + stored / STORES_PER_HANDLING;
+    if took
+        <= sink
+            .handling_limit(segment.handling_limit_ticks)
+            .saturating_mul(handlings)
+    {
         sink.handled(took);
         return Ok(handled);
     }
@@ -245,7 +272,10 @@ mod tests {
         clock: Option<Shared>,
         quanta: Vec<(u64, u32, u16, u32)>,
         gaps: Vec<(u64, u64)>,
+        caught_up: Vec<u64>,
         handled: Vec<u64>,
+        /// What storing a quantum without a unit costs.
+        storing: u64,
         /// What each gap's or checkpoint's handling costs.
         handling: u64,
         /// What the first ones cost, in order, in place of `handling`.
@@ -291,6 +321,18 @@ mod tests {
         fn checkpoint(&mut self, now: u64) {
             self.gaps.push((now, 0));
             self.spend();
+        }
+        fn caught_up(&mut self, now: u64) {
+            self.caught_up.push(now);
+            if let Some(clock) = &self.clock {
+                let stored = self
+                    .quanta
+                    .iter()
+                    .rev()
+                    .take_while(|one| one.1 == 0)
+                    .count() as u64;
+                clock.0.borrow_mut().now += self.storing * stored;
+            }
         }
         fn handled(&mut self, ticks: u64) {
             self.handled.push(ticks);
@@ -347,6 +389,22 @@ mod tests {
                 (505, 10, 0, 100)
             ]
         );
+    }
+
+    #[test]
+    fn storing_what_an_absence_left_empty_is_no_unit_and_no_gap() {
+        let mut log = Log {
+            storing: 6,
+            ..Log::default()
+        };
+        // An absence until 1035: nine quanta are empty, and storing them takes 54 of the tenth after it.
+        run(&[10, 10, 1015], 12, &mut log);
+        assert_eq!(log.gaps, [(20, 1015)]);
+        assert_eq!(log.caught_up, [1035]);
+        assert_eq!(log.handled, [0, 54]);
+        assert_eq!(log.quanta[0], (1035, 3, 1, 20));
+        assert!(log.quanta[1..10].iter().all(|one| *one == (1035, 0, 0, 0)));
+        assert_eq!(log.quanta[10..], [(1109, 2, 0, 20), (1209, 10, 0, 100)]);
     }
 
     #[test]

@@ -171,5 +171,7 @@ impl Sink for SimulatedSink<'_> {
 
     fn checkpoint(&mut self, _now: u64) {}
 
+    fn caught_up(&mut self, _now: u64) {}
+
     fn handled(&mut self, _ticks: u64) {}
 }
