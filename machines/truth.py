@@ -51,9 +51,8 @@ class Truth:
     events: bool = True
     # The tasks of a program, and the least and the most nanoseconds that they had together.
     load: tuple | None = None
-    # What the measured thread spent runnable and not running, by its own schedstat, and what /proc/stat calls steal; nanoseconds.
+    # Nanoseconds that the measured thread spent runnable and not running, by its own schedstat.
     waited_ns: float | None = None
-    steal_ns: float | None = None
 
 
 def quanta(binary, recording, cpu):
