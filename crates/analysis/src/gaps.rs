@@ -19,6 +19,8 @@ pub const MARKS: usize = 64;
 const LONGEST: usize = 16;
 /// Gaps whose times are kept: 160 s of a busy machine's 400 a second, 1 MiB.
 pub const EVENTS: usize = 65_536;
+/// Kernel events in them whose times are kept.
+pub const PIECES: usize = 4 * EVENTS;
 /// Percentiles that the report states.
 const PERCENTS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0];
 
@@ -78,8 +80,10 @@ pub struct Event {
     pub duration: u64,
     /// The cause with the largest part of it, among [`Statistics::names`].
     pub cause: Key,
-    /// Ticks since its gap began. The gap's own unit of work is in what began with it.
+    /// Ticks by which it may have been due earlier ([`crate::naming::Piece`]).
     pub after: u64,
+    /// Whether the gap's own unit of work is in it.
+    pub holds_unit: bool,
 }
 
 /// Statistics of the gaps of one series.
@@ -97,8 +101,8 @@ pub struct Statistics {
     longest: BinaryHeap<Reverse<(u64, u64, Key)>>,
     /// The first [`EVENTS`] gaps.
     pub events: Vec<Event>,
-    /// What each of their causes took of them, from when it began; a unit of work is off the first.
-    pub shares: Vec<Event>,
+    /// What each kernel event took of them, from when it began; a unit of work is off the first. At most [`PIECES`].
+    pub pieces: Vec<Event>,
 }
 
 impl Statistics {
@@ -114,7 +118,7 @@ impl Statistics {
             by_size: [Sum::default(); 64],
             longest: BinaryHeap::with_capacity(MARKS + 1),
             events: Vec::new(),
-            shares: Vec::new(),
+            pieces: Vec::new(),
         }
     }
 
@@ -150,6 +154,7 @@ impl Statistics {
                     duration: gap.duration,
                     cause,
                     after: 0,
+                    holds_unit: true,
                 });
             }
         }
@@ -160,7 +165,7 @@ impl Statistics {
     /// whoever searches among [`Self::events`] by time subtracts what it finds.
     pub fn finish(&mut self, namer: &Namer<'_>) {
         self.events.sort_by_key(|event| event.start);
-        self.shares.sort_by_key(|share| share.start);
+        self.pieces.sort_by_key(|piece| piece.start);
         for ((key, thread), &ticks) in namer.threads() {
             let process = namer.name(*key).to_string();
             let threads = self.threads.entry(process).or_default();
@@ -176,16 +181,7 @@ impl Statistics {
         let shares = namer.split(gap)?;
         let main = shares.iter().max_by_key(|share| share.ticks);
         let main = main.map_or(0, |share| share.key);
-        let keep = self.events.len() < EVENTS;
         for (place, share) in shares.iter().enumerate() {
-            if keep {
-                self.shares.push(Event {
-                    start: share.from,
-                    duration: share.ticks,
-                    cause: share.key,
-                    after: share.from.saturating_sub(gap.start),
-                });
-            }
             let index = share.key as usize;
             if index >= self.causes.len() {
                 self.causes.resize(index + 1, Cause::default());
@@ -195,6 +191,16 @@ impl Statistics {
             cause.units += u64::from(place == 0);
             cause.ticks += u128::from(share.ticks);
             cause.longest = cause.longest.max(share.ticks);
+        }
+        if self.events.len() < EVENTS && self.pieces.len() < PIECES {
+            let pieces = namer.pieces().iter().enumerate();
+            self.pieces.extend(pieces.map(|(place, piece)| Event {
+                start: piece.share.from,
+                duration: piece.share.ticks,
+                cause: piece.share.key,
+                after: piece.after,
+                holds_unit: place == 0,
+            }));
         }
         // Names are few, and come up one by one.
         for key in self.names.len()..self.causes.len() {

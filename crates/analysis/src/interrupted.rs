@@ -209,6 +209,7 @@ mod tests {
     fn line(left: impl Fn(u32) -> f32) -> Line {
         let event = Event {
             after: 0,
+            holds_unit: true,
             cause: 0,
             start: 0,
             duration: 8224,

@@ -21,6 +21,9 @@ use std::sync::Arc;
 /// host, and the last one ends 0.2 to 1 us before the gap does, up to some us after a switch of tasks.
 const ENTRY_NS: f64 = 5_000.0;
 
+/// How long after its interrupt a timer expires in a softirq at most: that takes 8 us at an instruction a nanosecond (`machines/run timer-1khz`).
+const EXPIRY_NS: f64 = 100_000.0;
+
 /// Share of the mean stop by a quota that a preemption takes at least to be one. Stops of several CPUs are counted together, so the mean is too
 /// long by their number at most.
 const STOP_SHARE: f64 = 0.3;
@@ -42,6 +45,15 @@ pub struct Share {
     pub from: u64,
 }
 
+/// What one kernel event took of a gap, less the events within it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its cause and time.
+    pub share: Share,
+    /// Ticks by which it may have been due earlier: since the gap began, but 0 for what came while a task ran, for which it had not to wait.
+    pub after: u64,
+}
+
 /// Names gaps, in order of time.
 pub struct Namer<'a> {
     events: Box<dyn EventStream + 'a>,
@@ -50,6 +62,8 @@ pub struct Namer<'a> {
     /// Error of the events' times, and [`ENTRY_NS`], in ticks.
     error: u64,
     entry: u64,
+    /// [`EXPIRY_NS`] in ticks.
+    expiry: u64,
     /// Events that were pulled, or fed, and not yet handed on.
     batch: VecDeque<KernelEvent>,
     /// Events that may lie in the gap at hand or in a later one.
@@ -58,6 +72,7 @@ pub struct Namer<'a> {
     /// A preemption that takes so many ticks, and of which nothing else is known, was a stop by a quota, as long as that many ticks of stops are left.
     throttled: Option<(u64, u64)>,
     shares: Vec<Share>,
+    pieces: Vec<Piece>,
     inside: Vec<Span>,
     /// Time of threads that are booked to their process.
     threads: BTreeMap<(Key, Arc<str>), u64>,
@@ -91,6 +106,9 @@ struct Span {
     key: Key,
     /// The thread did not run, for a reason that has an event.
     away: bool,
+    /// An interrupt of the timer in which no function of a timer ran; a task's timer that expired.
+    is_bare_timer: bool,
+    is_expiry: bool,
     /// The thread's name, where its process has the key.
     thread: Option<Arc<str>>,
 }
@@ -146,12 +164,14 @@ impl<'a> Namer<'a> {
             cpu,
             error: known.time_error_ticks.unwrap_or(0.0).max(0.0).ceil() as u64,
             entry: (ENTRY_NS * ticks_per_ns) as u64,
+            expiry: (EXPIRY_NS * ticks_per_ns) as u64,
             keys: Keys::of(&known),
             known,
             batch: VecDeque::new(),
             window: VecDeque::new(),
             throttled: None,
             shares: Vec::new(),
+            pieces: Vec::new(),
             inside: Vec::new(),
             threads: BTreeMap::new(),
         }
@@ -202,6 +222,11 @@ impl<'a> Namer<'a> {
         self.shares_of(gap, from, to)
     }
 
+    /// The gap that was split last, event by event.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
     /// The events that may lie in the gap that was split last, in order.
     pub fn events(&self) -> impl Iterator<Item = &KernelEvent> {
         self.window.iter()
@@ -214,17 +239,32 @@ impl<'a> Namer<'a> {
 
     /// Shares of the time from `from` to `to`, whose events are [`Self::inside`].
     fn shares_of(&mut self, gap: &Gap, from: u64, to: u64) -> &[Share] {
-        self.shares.clear();
+        self.pieces.clear();
         if self.inside.is_empty() {
             let key = self.silent(gap, from, to);
-            self.shares.push(Share {
-                key,
-                ticks: to - from,
-                from,
+            self.pieces.push(Piece {
+                share: Share {
+                    key,
+                    ticks: to - from,
+                    from,
+                },
+                after: 0,
             });
         } else {
             self.split_over_events(gap, from, to);
         }
+        self.shares.clear();
+        for piece in &self.pieces {
+            let mut known = self.shares.iter_mut();
+            match known.find(|share| share.key == piece.share.key) {
+                Some(share) => share.ticks += piece.share.ticks,
+                None => self.shares.push(piece.share),
+            }
+        }
+        // The first holds the unit of work, whatever its time.
+        let mut first = true;
+        self.shares
+            .retain(|share| std::mem::take(&mut first) || share.ticks > 0);
         &self.shares
     }
 
@@ -277,6 +317,8 @@ impl<'a> Namer<'a> {
                 to: end.clamp(from, to),
                 key,
                 away: matches!(event.kind, EventKind::Task | EventKind::Held),
+                is_bare_timer: event.kind == EventKind::Timer && event.name.is_empty(),
+                is_expiry: event.kind == EventKind::Timer && !event.name.is_empty(),
                 thread: (event.kind == EventKind::Task && self.keys.process(event).is_some())
                     .then(|| event.name.clone()),
             });
@@ -284,6 +326,18 @@ impl<'a> Namer<'a> {
         // Moving them may have changed their order; what holds another one comes before it.
         self.inside
             .sort_by_key(|span| (span.from, std::cmp::Reverse(span.to)));
+        // A real-time kernel's interrupt hands the timers of ordinary tasks to a softirq: it came for the one that expires next.
+        let mut next: Option<(Key, u64)> = None;
+        for span in self.inside.iter_mut().rev() {
+            if span.is_expiry {
+                next = Some((span.key, span.from));
+            } else if span.is_bare_timer
+                && let Some((key, from)) = next.take()
+                && from.saturating_sub(span.to) <= self.expiry
+            {
+                span.key = key;
+            }
+        }
     }
 
     /// Nothing of the kernel's happened.
@@ -311,43 +365,46 @@ impl<'a> Namer<'a> {
     /// that can be; longer stretches are the host's.
     fn split_over_events(&mut self, gap: &Gap, from: u64, to: u64) {
         let spans = std::mem::take(&mut self.inside);
-        let first = spans[0].key;
-        self.shares.push(Share {
-            key: first,
-            ticks: 0,
-            from,
-        });
-        let (mut at, mut entry, mut outside) = (from, 0, 0);
-        let mut open: Vec<&Span> = Vec::new();
+        self.pieces.extend(spans.iter().map(|span| Piece {
+            share: Share {
+                key: span.key,
+                ticks: 0,
+                from: span.from,
+            },
+            after: 0,
+        }));
+        // The first reaches back to where the gap began.
+        self.pieces[0].share.from = from;
+        let (mut at, mut outside, mut any_away) = (from, 0, false);
+        let mut open: Vec<usize> = Vec::new();
         // Events begin in order, and lie within one another.
-        for span in &spans {
-            while let Some(&innermost) = open.last().filter(|innermost| innermost.to <= span.from) {
-                self.book_to(innermost, at, innermost.to.saturating_sub(at));
-                at = at.max(innermost.to);
+        for (index, span) in spans.iter().enumerate() {
+            while let Some(&innermost) = (open.last()).filter(|&&open| spans[open].to <= span.from)
+            {
+                self.book(innermost, &spans, spans[innermost].to.saturating_sub(at));
+                at = at.max(spans[innermost].to);
                 open.pop();
             }
             let before = span.from.saturating_sub(at);
             match open.last() {
-                Some(around) => self.book_to(around, at, before),
-                None => {
-                    entry += before.min(self.entry);
-                    outside += before - before.min(self.entry);
-                }
+                Some(&around) => self.book(around, &spans, before),
+                None => outside += self.book_entry(before),
             }
             at = at.max(span.from);
-            open.push(span);
+            let is_inside =
+                (open.iter()).any(|&around| spans[around].away && spans[around].to >= span.to);
+            self.pieces[index].after = if is_inside { 0 } else { span.from - from };
+            any_away |= span.away;
+            open.push(index);
         }
         while let Some(innermost) = open.pop() {
-            self.book_to(innermost, at, innermost.to.saturating_sub(at));
-            at = at.max(innermost.to);
+            self.book(innermost, &spans, spans[innermost].to.saturating_sub(at));
+            at = at.max(spans[innermost].to);
         }
-        let after = to.saturating_sub(at);
-        entry += after.min(self.entry);
-        outside += after - after.min(self.entry);
-        self.book(first, from, entry);
+        outside += self.book_entry(to.saturating_sub(at));
         if outside > 0 {
             // A thread that was preempted, without an event that says by whom.
-            let unseen = gap.preempted == Some(true) && !spans.iter().any(|span| span.away);
+            let unseen = gap.preempted == Some(true) && !any_away;
             let known = self
                 .cpu
                 .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
@@ -356,13 +413,29 @@ impl<'a> Namer<'a> {
                 (false, true) => "host",
                 (false, false) => "unnamed",
             });
-            self.book(key, at, outside);
+            self.pieces.push(Piece {
+                share: Share {
+                    key,
+                    ticks: outside,
+                    from: at,
+                },
+                after: at - from,
+            });
         }
         self.inside = spans;
     }
 
-    fn book_to(&mut self, span: &Span, from: u64, ticks: u64) {
-        self.book(span.key, from, ticks);
+    /// Books the kernel's way in and out to the first event, as far as it can be that; what is left of it.
+    fn book_entry(&mut self, ticks: u64) -> u64 {
+        let entry = ticks.min(self.entry);
+        self.pieces[0].share.ticks += entry;
+        ticks - entry
+    }
+
+    /// Books time to an event of [`Self::inside`].
+    fn book(&mut self, index: usize, spans: &[Span], ticks: u64) {
+        self.pieces[index].share.ticks += ticks;
+        let span = &spans[index];
         if let Some(thread) = span.thread.as_ref().filter(|_| ticks > 0) {
             let known = self.threads.len();
             match self.threads.get_mut(&(span.key, thread.clone())) {
@@ -372,16 +445,6 @@ impl<'a> Namer<'a> {
                 }
                 None => {}
             }
-        }
-    }
-
-    fn book(&mut self, key: Key, from: u64, ticks: u64) {
-        if ticks == 0 {
-            return;
-        }
-        match self.shares.iter_mut().find(|share| share.key == key) {
-            Some(share) => share.ticks += ticks,
-            None => self.shares.push(Share { key, ticks, from }),
         }
     }
 }

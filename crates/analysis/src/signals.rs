@@ -12,7 +12,7 @@ use crate::fold::Folded;
 use crate::follow::Lines;
 use crate::gaps::{Event, Statistics};
 use crate::kept::Kept;
-use crate::naming::Key;
+use crate::naming::{HELD, Key};
 use crate::origins::apparent;
 use crate::pyramid::Spectrum;
 use crate::report::Signal;
@@ -51,24 +51,15 @@ pub fn in_gaps(
         return Vec::new();
     };
     let seconds = |ticks: u64| context.seconds(ticks.saturating_sub(origin) as f64);
-    let everything = Train {
-        segments: segments
-            .iter()
-            .map(|&(from, to)| (seconds(from), seconds(to)))
-            .collect(),
-        away: (gaps.events.iter())
-            .map(|gap| {
-                (
-                    seconds(gap.start),
-                    seconds(gap.start.saturating_add(gap.duration)),
-                )
-            })
-            .collect(),
-        tick_hz: context.tick_hz,
-        ..Train::default()
+    let span = |event: &Event| {
+        let end = event.start.saturating_add(event.duration);
+        (seconds(event.start), seconds(end))
     };
-    let of = |events: Vec<&Event>, is_mixture: bool| {
-        let own = |event: &Event| if event.after == 0 { unit } else { 0.0 };
+    let segments: Vec<(f64, f64)> = (segments.iter())
+        .map(|&(from, to)| (seconds(from), seconds(to)))
+        .collect();
+    let of = |events: Vec<&Event>, away: Vec<(f64, f64)>, has_tick: bool, is_mixture: bool| {
+        let own = |event: &Event| if event.holds_unit { unit } else { 0.0 };
         let loss = |event: &Event| event.duration as f64 - own(event);
         Train {
             times: events.iter().map(|event| seconds(event.start)).collect(),
@@ -80,17 +71,28 @@ pub fn in_gaps(
                 .iter()
                 .map(|event| context.seconds(event.after as f64))
                 .collect(),
+            late: Vec::new(),
+            segments: segments.clone(),
+            away,
             is_mixture,
-            ..everything.clone()
+            tick_hz: context.tick_hz.filter(|_| has_tick),
         }
     };
+    let away: Vec<(f64, f64)> = gaps.events.iter().map(span).collect();
     let causes = frequent_causes(gaps);
     let mut tick: Option<Periodic> = None;
     let mut signals: Vec<Signal> = Vec::new();
     for &cause in &causes {
-        let mine = gaps.shares.iter().filter(|share| share.cause == cause);
+        let mine = gaps.pieces.iter().filter(|piece| piece.cause == cause);
         let name = gaps.names()[cause as usize].to_string();
-        let mine = of(mine.collect(), false);
+        // An interrupt comes while tasks run, too, and is then seen as well.
+        let away = if is_interrupt(&name) {
+            let hidden = |piece: &&Event| hides_interrupts(&gaps.names()[piece.cause as usize]);
+            gaps.pieces.iter().filter(hidden).map(span).collect()
+        } else {
+            away.clone()
+        };
+        let mine = of(mine.collect(), away, name == "tick", false);
         let mut found = events::trains(&mine);
         tick = tick.or(the_tick(&found, context));
         found.retain(|one| !is_time_slice(one, tick, context));
@@ -102,11 +104,21 @@ pub fn in_gaps(
         }));
     }
     let others = (gaps.events.iter()).filter(|event| !causes.contains(&event.cause));
-    let mut found = events::trains(&of(others.collect(), true));
+    let mut found = events::trains(&of(others.collect(), away, true, true));
     tick = tick.or(the_tick(&found, context));
     found.retain(|one| !is_time_slice(one, tick, context));
     signals.extend(found.iter().map(|one| in_gap_times(one, context)));
     signals
+}
+
+/// Whether tasks do not hold it up.
+fn is_interrupt(cause: &str) -> bool {
+    cause == "tick" || cause.starts_with("irq:") || cause.starts_with("timer:")
+}
+
+/// Whether interrupts do not come, or cannot be seen, while this has the CPU: an idle CPU stops its tick.
+fn hides_interrupts(cause: &str) -> bool {
+    HELD.contains(&cause) || matches!(cause, "host" | "unnamed" | "preempted")
 }
 
 /// The train that has the frequency of the kernel's tick.
@@ -153,11 +165,19 @@ fn within_books(found: &mut [Periodic], train: &Train) {
     }
 }
 
-/// The causes with the most gaps, where kernel events name any.
+/// The causes with the most gaps, where kernel events name any; and the tick, which often comes with what it lets run.
 fn frequent_causes(gaps: &Statistics) -> Vec<Key> {
     let mut numbers = vec![0usize; gaps.names().len()];
     for event in &gaps.events {
         numbers[event.cause as usize] += 1;
+    }
+    let is_tick = |key: usize| &*gaps.names()[key] == "tick";
+    for piece in gaps
+        .pieces
+        .iter()
+        .filter(|piece| is_tick(piece.cause as usize))
+    {
+        numbers[piece.cause as usize] += 1;
     }
     let named = |key: &usize| !matches!(&*gaps.names()[*key], "unnamed" | "preempted");
     let mut keys: Vec<usize> = (0..numbers.len()).filter(named).collect();
@@ -165,7 +185,7 @@ fn frequent_causes(gaps: &Statistics) -> Vec<Key> {
     keys.sort_by_key(|&key| std::cmp::Reverse(numbers[key]));
     keys.truncate(CAUSES);
     // Time slices are told by it.
-    keys.sort_by_key(|&key| &*gaps.names()[key] != "tick");
+    keys.sort_by_key(|&key| !is_tick(key));
     keys.into_iter().map(|key| key as Key).collect()
 }
 

@@ -30,6 +30,9 @@ const HALF_WIDTH: f64 = 1.645;
 const ROUNDING: f64 = 0.41;
 /// A quantum is an edge quantum if this share of it lies on either side.
 const EITHER_SIDE: f64 = 0.01;
+/// Half-widths of both bands that lie between their centres: a pace that wanders has bands as well, and is between them all the time. On a real
+/// machine such bands lie 1.4 to 9 of them apart, those of a core that flips hundreds (docs/scoreboard.md).
+const APART: f64 = 10.0;
 /// A stay of less than a quantum must take this share of it, and so many standard deviations, to be told from noise.
 const SHORT: f64 = 0.05;
 const SHORT_DEVIATIONS: f64 = 6.0;
@@ -149,7 +152,11 @@ impl Edges {
 
     fn note_pair(&mut self, edge: &Edge, quantum: &Quantum) {
         let share = edge.offset / quantum.present;
-        if !(EITHER_SIDE..=1.0 - EITHER_SIDE).contains(&share) {
+        let [from, to] = [edge.from, edge.to].map(|band| self.rates[usize::from(band)]);
+        let apart = (from.0 - to.0).abs() > APART * HALF_WIDTH * (from.1 * from.0 + to.1 * to.0);
+        // What gaps left of a quantum has few units, and a pace of its own.
+        let is_whole = quantum.away == 0.0;
+        if !apart || !is_whole || !(EITHER_SIDE..=1.0 - EITHER_SIDE).contains(&share) {
             return;
         }
         self.pairs.number += 1;

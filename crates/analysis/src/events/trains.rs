@@ -24,6 +24,9 @@ const MIN_SEEN: f64 = 0.45;
 /// Share of the periods that have an event, and of those that a quick look over coarse phases must show.
 const MIN_OCCUPIED: f64 = 0.75;
 const MIN_OCCUPIED_COARSELY: f64 = 0.6;
+/// The same of a train that comes at a multiple of the tick's frequency, up to this one: with the tick a train of half of it has three quarters.
+const EACH_TIME: f64 = 0.9;
+const MAX_TICK_MULTIPLE: u32 = 8;
 /// Coarse phases of a turn.
 const COARSE: usize = 32;
 /// Phases at which chance is measured: the train's own and nine others.
@@ -34,6 +37,8 @@ const MAX_CHANCE: f64 = 0.25;
 const TAILS: f64 = 4.0;
 const MIN_REACH: f64 = 1e-4;
 const MAX_REACH: f64 = 0.05;
+/// Turns by which an event may have been put off at most: more of them, and it would be due at any phase.
+const MAX_PUT_OFF: f64 = 0.25;
 /// How far a ratio of frequencies of which one is known by a broad pulse only may be from a whole number.
 const NEARLY_WHOLE: f64 = 1e-3;
 /// Periods after which losses may recur: every second event of a train is longer where a train of half the frequency falls together with it.
@@ -59,6 +64,15 @@ pub fn trains(train: &Train) -> Vec<Periodic> {
     let mut hidden: Vec<f64> = Vec::new();
     let mut planner = Planner::new();
     let tick = train.tick_hz.and_then(|hz| near_name(&rest, hz));
+    if let Some(hz) = tick {
+        // What comes as often as the tick, and between, is not the tick.
+        let mut faster = (2..=MAX_TICK_MULTIPLE)
+            .rev()
+            .filter_map(|times| Regular::at(&rest, f64::from(times) * hz, false));
+        if let Some(faster) = faster.find(|faster| faster.occupied >= EACH_TIME) {
+            found.push(faster.take_out(&mut rest));
+        }
+    }
     if let Some(regular) = tick.and_then(|hz| Regular::at(&rest, hz, true)) {
         found.push(regular.take_out(&mut rest));
     }
@@ -211,7 +225,10 @@ impl Regular {
             let turns = pulse.turns(time);
             let turn = turns.round();
             let off = turns - turn;
-            let more = |seconds: &[f64]| seconds.get(event).map_or(0.0, |s| s * pulse.frequency);
+            let more = |seconds: &[f64]| {
+                let turns = seconds.get(event).map_or(0.0, |s| s * pulse.frequency);
+                turns.min(MAX_PUT_OFF)
+            };
             if off <= reach + more(&train.early) && off >= -reach - more(&train.late) {
                 let nearer = |other: usize| {
                     let other = pulse.turns(train.times[other]);
@@ -237,8 +254,8 @@ impl Regular {
         let chance = median(others)? / periods(train, hz).max(1.0);
         let share = (hits.len() as f64 / possible.max(1.0)).min(1.0);
         let occupied = (share - chance) / (1.0 - chance);
-        // Of a CPU that was mostly away nothing is known but what was seen.
-        let seen = hits.len() as f64 >= MIN_SEEN * periods(train, hz);
+        // Of a CPU that was mostly away nothing is known but what was seen, unless something else says that there is a train.
+        let seen = is_known || hits.len() as f64 >= MIN_SEEN * periods(train, hz);
         if !seen || hits.len() < FEWEST / 2 || chance > MAX_CHANCE || occupied < MIN_OCCUPIED {
             return None;
         }

@@ -171,7 +171,11 @@ fn of_kind(phenomenon: &Phenomenon, everything: Everything<'_>) -> Vec<(f64, Fin
                 Some(known) => {
                     known.series.push(index);
                     known.series.dedup();
-                    known.certainty = known.certainty.max(finding.certainty);
+                    // Who knows more speaks for both.
+                    if finding.certainty > known.certainty {
+                        let series = std::mem::take(&mut known.series);
+                        *known = Finding { series, ..finding };
+                    }
                 }
                 None => findings.push(finding),
             }

@@ -3,8 +3,9 @@
 //! Gaps show it directly. In the residual of one rate alone it might be the measurement's own or an alias, which a second
 //! rate tells apart; what is known to be either is not interference.
 
+use super::throttled::stopped_by;
 use super::{Case, Everything, Phenomenon, cpu, is_alone, name, name_rate, number};
-use crate::report::{Certainty, Evidence, Finding, Signal};
+use crate::report::{Certainty, Evidence, Finding, Series, Signal};
 use crate::words;
 use bandscope_recording::manifest::EventsState;
 
@@ -12,18 +13,24 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: "periodic-interference",
     recognise,
     // A few uncertainties of a run of seconds.
-    same: &[("frequency_hz", 1e-4), ("cause", f64::INFINITY)],
+    same: &[("frequency_hz", SAME_HZ), ("cause", f64::INFINITY)],
     settle,
     consequence: |finding, _| {
         number(finding, "frequency_hz") * number(finding, "ns_per_event") / 1e9
     },
 };
 
+/// Relative tolerance within which two series have one frequency.
+const SAME_HZ: f64 = 1e-4;
 /// An interrupt costs a CPU hundreds of cycles. What takes less each time is a beat between things that are no losses.
 pub(super) const SHORTEST_NS: f64 = 10.0;
 /// A part per million of the time is nobody's problem; the list of signals still holds it.
 const SMALLEST: f64 = 1e-6;
 
+/// How far a period of the kernel's may be from its name: its clock is disciplined to some hundred ppm.
+const AS_NAMED: f64 = 1e-3;
+/// Standard deviations within which two frequencies are the same.
+const SAME: f64 = 4.0;
 /// Share of the periods with an event, in which a train that the kernel names is certain.
 const EACH_TIME: f64 = 0.9;
 
@@ -33,19 +40,40 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .iter()
         .filter(|signal| !matches!(signal.origin, "sampling" | "alias"))
         .filter(|signal| share(signal) >= SMALLEST && signal.ns_per_event >= SHORTEST_NS)
-        // A quota's period has a finding of its own.
-        .filter(|signal| {
-            !signal
-                .cause
-                .as_deref()
-                .is_some_and(|cause| cause.starts_with("throttled:"))
-        })
+        .filter(|signal| !is_of_a_quota(signal, case))
+        .filter(|signal| !is_way_to_an_interrupt(signal, case.series))
         // What is more likely the measurement's own is not interference, too.
         .filter(|signal| {
             super::sampling_artefact::certainty(signal, case.series) < Some(Certainty::Likely)
         })
         .map(|signal| finding(case, signal))
         .collect()
+}
+
+/// Whether it is a quota that stops the thread each period, which has a finding of its own; or what comes with that: the interrupts and
+/// tasks that were put off for it.
+fn is_of_a_quota(signal: &Signal, case: Case<'_>) -> bool {
+    let is_stop = |cause: &str| cause.starts_with("throttled:");
+    let has_stops =
+        (case.series.gaps.iter()).any(|gaps| gaps.causes.iter().any(|cause| is_stop(&cause.cause)));
+    let period_us = stopped_by(case.everything.manifest).and_then(|quota| quota.period_us);
+    let is_its_period = period_us.is_some_and(|us| {
+        let turns = signal.frequency_hz * us as f64 / 1e6;
+        (turns - 1.0).abs() < AS_NAMED
+    });
+    signal.cause.as_deref().is_some_and(is_stop) || (has_stops && is_its_period)
+}
+
+/// Whether it is the host's part of an interrupt that has a period: the way through the host to this kernel and back.
+fn is_way_to_an_interrupt(signal: &Signal, series: &Series) -> bool {
+    let is_host = |signal: &Signal| signal.cause.as_deref() == Some("host");
+    let mut named =
+        (series.signals.iter()).filter(|other| other.cause_by == Some("events") && !is_host(other));
+    is_host(signal)
+        && named.any(|other| {
+            let apart = (signal.frequency_hz - other.frequency_hz).abs();
+            apart <= SAME * signal.uncertainty_hz.hypot(other.uncertainty_hz)
+        })
 }
 
 /// Share of the time that a signal takes.
@@ -60,28 +88,19 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
     Finding {
         kind: "periodic-interference",
         series: vec![case.index],
-        // Which interrupt it is only kernel events decide, and that it comes each time only a period with nearly no exception.
-        certainty: if signal.cause_by == Some("events") && signal.occupied >= Some(EACH_TIME) {
+        // Which interrupt it is only kernel events decide, and that it comes each time only a period with nearly no exception. Of the host
+        // they only know that it was nobody else.
+        certainty: if signal.cause_by == Some("events")
+            && signal.cause.as_deref() != Some("host")
+            && signal.occupied >= Some(EACH_TIME)
+        {
             Certainty::Certain
         } else if sampled {
             Certainty::Possible
         } else {
             Certainty::Likely
         },
-        summary: format!(
-            "{} takes {} from {} at {}, {} of its time{}.",
-            words::cause(signal.cause.as_deref().unwrap_or_default()),
-            words::duration(signal.ns_per_event),
-            name(case.series),
-            words::frequency(signal.frequency_hz, signal.uncertainty_hz),
-            words::percent(share(signal)),
-            match (signal.cause_by, signal.cause.as_deref()) {
-                (Some("rate"), Some("host")) =>
-                    ": the kernel counted nothing that came so often",
-                (Some("rate"), _) => ": the kernel counted as many",
-                _ => "",
-            },
-        ),
+        summary: sentence(signal, &name(case.series)),
         evidence: [
             ("cause", signal.cause.clone().map(Evidence::Text)),
             ("cause_by", signal.cause_by.map(|by| Evidence::Text(by.to_owned()))),
@@ -103,17 +122,69 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
     }
 }
 
-/// Whether an interrupt came as often; of the host's periods there is no count.
-fn is_counted(finding: &Finding) -> bool {
-    let text = |key: &str| match finding.evidence.get(key) {
+fn sentence(signal: &Signal, cpu: &str) -> String {
+    format!(
+        "{} takes {} from {cpu} at {}, {} of its time{}.",
+        words::cause(signal.cause.as_deref().unwrap_or_default()),
+        words::duration(signal.ns_per_event),
+        words::frequency(signal.frequency_hz, signal.uncertainty_hz),
+        words::percent(share(signal)),
+        match (signal.cause_by, signal.cause.as_deref()) {
+            (Some("rate"), Some("host")) => ": the kernel counted nothing that came so often",
+            (Some("rate"), _) => ": the kernel counted as many",
+            _ => "",
+        },
+    )
+}
+
+/// Says of several series what each period cost in all of them, by the time of each, and the frequency that is known best.
+fn speak_for_all(finding: &mut Finding, everything: Everything<'_>) {
+    let (hz, cause) = (number(finding, "frequency_hz"), text(finding, "cause"));
+    let is_same = |signal: &&Signal| {
+        (signal.frequency_hz / hz - 1.0).abs() <= SAME_HZ && signal.cause.as_deref() == cause
+    };
+    let mine: Vec<(&Series, &Signal)> = (finding.series.iter())
+        .map(|&index| &everything.series[index])
+        .filter_map(|series| Some((series, series.signals.iter().find(is_same)?)))
+        .collect();
+    let sharpest = (mine.iter()).min_by(|a, b| a.1.uncertainty_hz.total_cmp(&b.1.uncertainty_hz));
+    let Some(&(series, sharpest)) = sharpest.filter(|_| mine.len() > 1) else {
+        return;
+    };
+    let wall = |series: &Series| series.ledger.wall_ns as f64;
+    let all: f64 = mine.iter().map(|one| wall(one.0)).sum();
+    let mean = mine
+        .iter()
+        .map(|one| one.1.ns_per_event * wall(one.0))
+        .sum::<f64>()
+        / all;
+    let signal = Signal {
+        ns_per_event: mean,
+        ..sharpest.clone()
+    };
+    finding.summary = sentence(&signal, &name(series));
+    finding.evidence.extend([
+        ("frequency_hz", Evidence::Number(signal.frequency_hz)),
+        ("uncertainty_hz", Evidence::Number(signal.uncertainty_hz)),
+        ("ns_per_event", Evidence::Number(signal.ns_per_event)),
+    ]);
+}
+
+fn text<'f>(finding: &'f Finding, key: &str) -> Option<&'f str> {
+    match finding.evidence.get(key) {
         Some(Evidence::Text(text)) => Some(text.as_str()),
         _ => None,
-    };
-    text("cause_by") == Some("rate") && text("cause") != Some("host")
+    }
+}
+
+/// Whether an interrupt came as often; of the host's periods there is no count.
+fn is_counted(finding: &Finding) -> bool {
+    text(finding, "cause_by") == Some("rate") && text(finding, "cause") != Some("host")
 }
 
 /// Something periodic in the machine shows at every rate; what does not is no more than possible.
 fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
+    speak_for_all(finding, everything);
     if is_alone(finding, everything) {
         // The other rates were asked for it in particular.
         if finding.certainty == Certainty::Possible {

@@ -1,7 +1,6 @@
 //! `stolen-time`: gaps in which this kernel did nothing: the hypervisor ran something else, or firmware did.
 //!
-//! Evidence is silence: kernel events were recorded, none lies in the gap, none was lost there, and nothing preempted the thread. The
-//! kernel's own count of stolen time may read 0 all the same. Where no events were recorded there may be more gaps than all
+//! Evidence is silence: kernel events were recorded, none lies in the gap, none was lost there, and nothing preempted the thread. Where no events were recorded there may be more gaps than all
 //! interrupts that the kernel counted, and all preemptions, can have made: each makes one. A tripwire tells of those that leave no
 //! gap (`unseen.rs`).
 
@@ -65,7 +64,13 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     vec![Finding {
         kind: "stolen-time",
         series: vec![case.index],
-        certainty: Certainty::Certain,
+        // Silence says that it was not this kernel. Only a count says who it was, and this kernel's count of stolen time may read 0 whatever
+        // the host takes.
+        certainty: if firmware.0 > Some(0) {
+            Certainty::Certain
+        } else {
+            Certainty::Likely
+        },
         summary: format!(
             "{} of the time of {} went to {who} while this kernel did nothing: {:.1} gaps a second, up to {}{regular}.{}",
             words::percent(share),

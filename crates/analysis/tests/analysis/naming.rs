@@ -140,7 +140,8 @@ fn silence_is_the_host_unless_something_preempted() {
         ],
     );
     let stolen = report.findings.iter().find(|one| one.kind == "stolen-time");
-    assert_eq!(stolen.unwrap().certainty, Certainty::Certain);
+    // That it was not this kernel is sure, and no count says who it was.
+    assert_eq!(stolen.unwrap().certainty, Certainty::Likely);
     // A period of the host's, and one of the tick.
     for cause in ["host", "tick"] {
         let signals = &report.series[0].signals;
