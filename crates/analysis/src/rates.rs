@@ -32,6 +32,8 @@ pub fn name(series: &mut [Series], manifest: &Manifest) {
         if let Some(counts) = of(series, manifest) {
             let preemptions = (series.gaps.as_ref()).and_then(|gaps| preemptions(gaps, series));
             name_signals(&mut series.signals, &Rates::of(counts), preemptions);
+            let signals = series.signals.iter_mut();
+            signals.for_each(|signal| doubt_the_tick(signal, manifest.machine.tick_hz));
         }
     }
 }

@@ -79,7 +79,8 @@ pub fn in_gaps(
         }
     };
     let away: Vec<(f64, f64)> = gaps.events.iter().map(span).collect();
-    let causes = frequent_causes(gaps);
+    let (causes, main) = frequent_causes(gaps);
+    let is_main = |cause: Key| causes[..main].contains(&cause);
     let mut tick: Option<Periodic> = None;
     let mut signals: Vec<Signal> = Vec::new();
     for &cause in &causes {
@@ -96,6 +97,11 @@ pub fn in_gaps(
         let mut found = events::trains(&mine);
         tick = tick.or(the_tick(&found, context));
         found.retain(|one| !is_time_slice(one, tick, context));
+        if !is_main(cause) {
+            // What comes as often as something that takes longer was brought in by that, or brought it in.
+            let is_said = |one: &Periodic| signals.iter().any(|said| is_same(one, said));
+            found.retain(|one| !is_said(one));
+        }
         within_books(&mut found, &mine);
         signals.extend(found.iter().map(|one| Signal {
             cause: Some(name.clone()),
@@ -165,28 +171,43 @@ fn within_books(found: &mut [Periodic], train: &Train) {
     }
 }
 
-/// The causes with the most gaps, where kernel events name any; and the tick, which often comes with what it lets run.
-fn frequent_causes(gaps: &Statistics) -> Vec<Key> {
-    let mut numbers = vec![0usize; gaps.names().len()];
+/// The causes with the most gaps, where kernel events name any, and how many of them are the largest part of enough gaps, or the tick, which
+/// often comes with what it lets run. The others come with something longer, most of the time. Softirqs are the work of an interrupt.
+fn frequent_causes(gaps: &Statistics) -> (Vec<Key>, usize) {
+    let mut mains = vec![0usize; gaps.names().len()];
+    let mut pieces = mains.clone();
     for event in &gaps.events {
-        numbers[event.cause as usize] += 1;
+        mains[event.cause as usize] += 1;
     }
-    let is_tick = |key: usize| &*gaps.names()[key] == "tick";
-    for piece in gaps
-        .pieces
-        .iter()
-        .filter(|piece| is_tick(piece.cause as usize))
-    {
-        numbers[piece.cause as usize] += 1;
+    for piece in &gaps.pieces {
+        pieces[piece.cause as usize] += 1;
     }
-    let named = |key: &usize| !matches!(&*gaps.names()[*key], "unnamed" | "preempted");
-    let mut keys: Vec<usize> = (0..numbers.len()).filter(named).collect();
-    keys.retain(|&key| numbers[key] >= FEWEST_OF_A_CAUSE);
-    keys.sort_by_key(|&key| std::cmp::Reverse(numbers[key]));
+    let name = |key: usize| &*gaps.names()[key];
+    let is_named = |key: &usize| !matches!(name(*key), "unnamed" | "preempted");
+    let enough = |numbers: &[usize]| {
+        let mut keys: Vec<usize> = (0..numbers.len()).filter(is_named).collect();
+        keys.retain(|&key| numbers[key] >= FEWEST_OF_A_CAUSE);
+        keys.sort_by_key(|&key| std::cmp::Reverse(numbers[key]));
+        keys
+    };
+    let mut keys = enough(&mains);
     keys.truncate(CAUSES);
+    let others = enough(&pieces);
+    let tick = others.iter().copied().find(|&key| name(key) == "tick");
     // Time slices are told by it.
-    keys.sort_by_key(|&key| !is_tick(key));
-    keys.into_iter().map(|key| key as Key).collect()
+    keys.retain(|&key| Some(key) != tick);
+    keys.splice(0..0, tick);
+    let main = keys.len();
+    let is_new = |key: &usize| !keys.contains(key) && !name(*key).starts_with("softirq:");
+    let new: Vec<usize> = others.into_iter().filter(is_new).take(CAUSES).collect();
+    keys.extend(new);
+    (keys.into_iter().map(|key| key as Key).collect(), main)
+}
+
+/// Whether a train has the frequency of a signal.
+fn is_same(found: &Periodic, signal: &Signal) -> bool {
+    let apart = (found.frequency - signal.frequency_hz).abs();
+    apart <= SAME * found.uncertainty.hypot(signal.uncertainty_hz)
 }
 
 /// A train of gaps as a signal.

@@ -104,6 +104,7 @@ impl Machine for SimulatedMachine {
             machine: manifest::Machine {
                 cpu_model: Some(format!("simulated ({})", self.scenario.text())),
                 architecture: Some("simulated".into()),
+                tick_hz: self.scenario.tick_hz(),
                 // The other thread of each core is beyond the CPUs that can be measured.
                 smt_siblings: (cpus.iter())
                     .filter(|_| self.scenario.has_siblings())

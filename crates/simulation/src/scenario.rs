@@ -32,6 +32,9 @@ struct Part {
     values: Values,
 }
 
+/// The fastest tick that a kernel is built with.
+const MAX_TICK_HZ: f64 = 1000.0;
+
 /// What is wrong with a scenario.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum ScenarioError {
@@ -165,6 +168,13 @@ impl Scenario {
         });
         let stream = (u64::from(cpu) << 32).wrapping_add(n as u64) ^ hash;
         Rng::with_seed(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ stream)
+    }
+
+    /// What a kernel with this tick says of itself: a whole number, as its HZ is one.
+    pub fn tick_hz(&self) -> Option<f64> {
+        let ticking = |part: &&Part| matches!(part.entry.name, "tick" | "slices");
+        let hz = self.parts.iter().find(ticking)?.values.get("hz")?;
+        (hz.fract() == 0.0 && *hz <= MAX_TICK_HZ).then_some(*hz)
     }
 
     /// Whether something happens on the other hardware thread of each core.

@@ -43,15 +43,18 @@ const MAX_PUT_OFF: f64 = 0.25;
 const NEARLY_WHOLE: f64 = 1e-3;
 /// Periods after which losses may recur: every second event of a train is longer where a train of half the frequency falls together with it.
 const MAX_CLASSES: usize = 12;
+/// Times the cost of a train that an absence takes at least in whose middle its time comes, to be the longer by it.
+const MIN_TIMES: f64 = 1.25;
 /// Events of a class that have a median.
 const MIN_IN_CLASS: usize = 8;
-/// Losses this much beyond the median, in medians and in distances of the quartiles, are of another cause as well.
-const BEYOND_MEDIANS: f64 = 0.25;
+/// Losses beyond the median by this share of it, by so many nanoseconds and by so many distances of the quartiles are of another cause as well.
+const BEYOND_MEDIANS: f64 = 0.02;
+const BEYOND_NS: f64 = 30.0;
 const BEYOND_QUARTILES: f64 = 6.0;
-/// Share of a train's loss that must be left of an event to stay an event.
-const MIN_LEFT: f64 = 0.5;
-/// Share of a period of the tick, in nanoseconds a second, from which on what begins with it is more than a tick.
+/// Share of a period of the tick, in nanoseconds a second, from which on what begins with it is more than a tick; and so many times the loss that
+/// most of its events have.
 const SLICE_NS: f64 = 0.4e9;
+const SLICE_TIMES: f64 = 16.0;
 /// Events a period that a train whose events scatter must have, and share of the time that the CPU may be away for whatever reason: what
 /// scatters and is away for long has every frequency a little.
 const MIN_EVENTS_A_PERIOD: f64 = 0.5;
@@ -280,8 +283,9 @@ impl Regular {
         let losses: Vec<(i64, f64)> = (self.hits.iter())
             .map(|&(turn, event)| (turn, train.losses[event]))
             .collect();
+        let most = self.most.min(SLICE_TIMES * densest(&losses));
         let short: Vec<(i64, f64)> = (losses.iter().copied())
-            .filter(|one| one.1 < self.most)
+            .filter(|one| one.1 < most)
             .collect();
         let (cost, most) = match (train.is_mixture, short.len() >= MIN_IN_CLASS) {
             (true, true) => cost(&short),
@@ -294,9 +298,9 @@ impl Regular {
         let mut gone = vec![false; train.times.len()];
         train.late.resize(train.times.len(), 0.0);
         for &(_, event) in &self.hits {
-            let left = train.losses[event] - cost;
-            gone[event] = train.losses[event] <= most || left < MIN_LEFT * cost;
-            train.losses[event] = left;
+            let loss = train.losses[event];
+            gone[event] = loss <= most;
+            train.losses[event] = loss - cost;
             train.late[event] += cost * 1e-9;
         }
         if train.is_mixture {
@@ -322,7 +326,7 @@ impl Regular {
             let turns = self.pulse.turns(time);
             let within = self.pulse.turns(time + *loss * 1e-9) - self.reach;
             let is_hit = (turns - turns.round()).abs() <= self.reach;
-            if !is_hit && within.floor() > turns.floor() && *loss > (1.0 + BEYOND_MEDIANS) * cost {
+            if !is_hit && within.floor() > turns.floor() && *loss > MIN_TIMES * cost {
                 *loss -= cost;
             }
         }
@@ -364,20 +368,40 @@ fn cost(losses: &[(i64, f64)]) -> (f64, f64) {
         ) else {
             break;
         };
-        if low[2] < high[0] && (1.0 + BEYOND_MEDIANS) * low[1] < high[1] {
+        if low[2] < high[0] && low[1] + beyond(low) < high[1] {
             let low = *low;
             let classes = by_class.into_iter().zip(&quartiles);
             alone = classes
-                .filter(|(_, one)| one[1] <= (1.0 + BEYOND_MEDIANS) * low[1])
+                .filter(|(_, one)| one[1] <= low[1] + beyond(&low))
                 .flat_map(|(class, _)| class)
                 .collect();
             break;
         }
     }
-    let [lower, middle, upper] = quartiles(&alone);
-    let most = middle + (BEYOND_MEDIANS * middle).max(BEYOND_QUARTILES * (upper - lower));
-    let sum: f64 = alone.iter().map(|loss| loss.min(most)).sum();
+    let usual = quartiles(&alone);
+    let most = usual[1] + beyond(&usual);
+    alone.retain(|loss| *loss <= most);
+    let sum: f64 = alone.iter().sum();
     (sum / alone.len().max(1) as f64, most)
+}
+
+/// How far beyond the median of losses with these quartiles a loss has another cause as well.
+fn beyond([lower, middle, upper]: &[f64; 3]) -> f64 {
+    (BEYOND_MEDIANS * middle)
+        .max(BEYOND_NS)
+        .max(BEYOND_QUARTILES * (upper - lower))
+}
+
+/// The loss about which a quarter of them lies closest.
+fn densest(losses: &[(i64, f64)]) -> f64 {
+    let mut sorted: Vec<f64> = losses.iter().map(|one| one.1.max(1.0)).collect();
+    sorted.sort_by(f64::total_cmp);
+    let quarter = sorted.len() / 4;
+    let closest = (0..sorted.len() - quarter).min_by(|&a, &b| {
+        let ratio = |from: usize| sorted[from + quarter] / sorted[from];
+        ratio(a).total_cmp(&ratio(b))
+    });
+    closest.map_or(f64::INFINITY, |from| sorted[from + quarter / 2])
 }
 
 fn quartiles(values: &[f64]) -> [f64; 3] {
