@@ -79,6 +79,8 @@ def periodic(finding, cause, hz, report, truth):
     if not near:
         if cause in truth.aperiodic:
             return "wrong", "has no period"
+        if cause is None and not truth.events and any(is_part(hz, train.hz, truth) for train in truth.trains):
+            return "undecidable", "each so-many-th event of a train"
         scene = cause is None or cause in ("tick", "host", "unnamed") or any(cause in train.causes for train in truth.trains)
         if scene and (truth.alone or cause in ("tick",)):
             return "wrong", "frequency"
@@ -97,6 +99,12 @@ def periodic(finding, cause, hz, report, truth):
         if said > MAX_OVER_BOOKED * taken:
             return "wrong", "cost"
     return "right", "frequency and culprit"
+
+
+def is_part(hz, of_hz, truth):
+    """Whether a frequency is a whole part of another."""
+    times = of_hz / hz
+    return round(times) > 1 and abs(times / round(times) - 1.0) <= truth.hz_tolerance
 
 
 def away(cause, truth):

@@ -112,7 +112,7 @@ ONE_CPU = (
     # It begins while the measurement runs: what takes 95 % of a CPU would keep the program from getting ready.
     Scene("task-at-its-limit", (Disturber("greedy", "hog", fifo=1, seconds=2, delay=5500),)),
     Scene("realtime-self", (Disturber("waiting", "hog", fifo=0),), priority=10),
-    Scene("stopped", stopped=(5, 1)),
+    Scene("stopped", stopped=(3, 1)),
     Scene("threads-50", (Disturber("crowd", "spin", period=50000, length=20, threads=50),)),
     Scene(*NET),
     Scene("block", (Disturber("reader", "block", period=3000, count=4),), modules=("configfs", "null_blk")),

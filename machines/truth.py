@@ -118,12 +118,17 @@ def of_scene(scene, kernel, folder, binary):
                   events=manifest["events"]["state"] == "on")
     isolated = "nohz_full" in scene.boot_line
     # All of Debian's kernels of `kernels.py` have CONFIG_HZ=250.
-    truth.trains.append(Train(250.0, frozenset({"tick", None}), expected=not isolated))
+    # Without kernel events a tick at which tasks are switched is the begin or the end of their slices.
+    hidden = isolated or (not truth.events and any(disturber.mode == "hog" for disturber in scene.disturbers))
+    truth.trains.append(Train(250.0, frozenset({"tick", None}), expected=not hidden))
     aperiodic = set()
     for disturber in scene.disturbers:
         task = f"task:{disturber.name}"
         log = account(folder / f"{disturber.name}.tsv", recording, spans)
         own = {task, f"timer:{disturber.name}", None, "unnamed", "preempted", "irq:local_timer"}
+        if disturber.mode == "timer":
+            # A real-time kernel expires an ordinary task's timer there.
+            own.add("softirq:HRTIMER")
         if disturber.mode == "hog":
             aperiodic.add(task)
             truth.named.append(task)

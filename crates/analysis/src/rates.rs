@@ -13,6 +13,8 @@ use bandscope_recording::manifest::{Events, EventsState, KernelCount, KernelCoun
 const MATCHES: std::ops::RangeInclusive<f64> = 0.98..=1.1;
 /// What came this share of the time at most, cannot be what comes each time.
 const TOO_RARE: f64 = 0.5;
+/// Share of the time beyond which counts a second say nothing of how often something came while the thread was there.
+const MAX_AWAY: f64 = 0.25;
 /// Fewer counts say nothing about a rate.
 const FEWEST: u64 = 20;
 
@@ -30,7 +32,9 @@ pub fn name(series: &mut [Series], manifest: &Manifest) {
     }
     for series in series {
         if let Some(counts) = of(series, manifest) {
-            let preemptions = (series.gaps.as_ref()).and_then(|gaps| preemptions(gaps, series));
+            let preemptions = (series.gaps.as_ref())
+                .filter(|gaps| gaps.lost_ns as f64 <= MAX_AWAY * series.ledger.wall_ns as f64)
+                .and_then(|gaps| preemptions(gaps, series));
             name_signals(&mut series.signals, &Rates::of(counts), preemptions);
             let signals = series.signals.iter_mut();
             signals.for_each(|signal| doubt_the_tick(signal, manifest.machine.tick_hz));

@@ -20,6 +20,9 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 
 /// Share of the time from which on it is worth a sentence, as for any cause that is named.
 const MIN_SHARE: f64 = 1e-4;
+/// Time off the run queue that is more than an error of the scheduler's statistics, which are short by up to a tick, and more than signals take,
+/// which rseq does not tell from a preemption.
+const MIN_STOPPED_NS: f64 = 20e6;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let wall = (case.series.ledger.wall_ns as f64).max(1.0);
@@ -30,9 +33,51 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .map(|cause| finding(case, cause, cause.lost_ns as f64 / wall))
         .collect();
     match findings.is_empty() {
-        true => counted_only(case).into_iter().collect(),
+        true => (counted_only(case).into_iter())
+            .chain(off_the_run_queue(case))
+            .collect(),
         false => findings,
     }
+}
+
+/// Without kernel events: the thread was away for longer than it waited for the CPU, by its own statistics. So something had taken it
+/// off the run queue.
+fn off_the_run_queue(case: Case<'_>) -> Option<Finding> {
+    let Case {
+        series, everything, ..
+    } = case;
+    let manifest = everything.manifest;
+    let known =
+        manifest.events.state != EventsState::On && rates::is_one_recording(everything.series);
+    let mut schedstat = manifest.schedstat.iter().filter(|_| known);
+    let waited = schedstat.find(|one| Some(one.cpu) == series.cpu)?.wait_ns;
+    // Those statistics are of all series together.
+    let mine = everything.series.iter().filter(|one| one.cpu == series.cpu);
+    let (mut away, mut wall) = (0, 0);
+    for ledger in mine.map(|one| &one.ledger) {
+        away += ledger.gaps_ns.get("preempted").copied().unwrap_or(0);
+        wall += ledger.wall_ns;
+    }
+    let stopped = away.saturating_sub(waited) as f64;
+    let share = stopped / (wall as f64).max(1.0);
+    (stopped >= MIN_STOPPED_NS && share >= MIN_SHARE).then(|| Finding {
+        kind: "throttled",
+        series: vec![case.index],
+        certainty: Certainty::Likely,
+        summary: format!(
+            "The measuring thread of {} was away for {}, {} of the time, in which it did not wait for the CPU: a signal or the freezer of a control group stopped it.",
+            name(series),
+            words::duration(stopped),
+            words::percent(share),
+        ),
+        evidence: [
+            ("cause", Evidence::Text("stopped".to_owned())),
+            ("share", Evidence::Number(share)),
+            ("lost_ns", Evidence::Number(stopped)),
+        ]
+        .into(),
+        next_step: None,
+    })
 }
 
 /// A group that the kernel counted to be stopped, though none of the gaps tells: other tasks had the CPU meanwhile.

@@ -3,7 +3,9 @@
 use crate::support::Loop;
 use bandscope_analysis::analyse;
 use bandscope_analysis::report::{Certainty, Evidence, Report};
-use bandscope_recording::manifest::{EventsState, KernelCounts, LostEvents, Quota, TaskThread};
+use bandscope_recording::manifest::{
+    EventsState, KernelCounts, LostEvents, Quota, Schedstat, TaskThread,
+};
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, KernelEvent};
 use bandscope_sampler::machine::Choice;
@@ -513,6 +515,34 @@ fn without_events_preemptions_as_long_as_the_stops_are_the_quotas() {
             .unwrap()
             .contains("--trace on")
     );
+}
+
+#[test]
+fn without_events_a_thread_that_did_not_wait_for_the_cpu_was_stopped() {
+    let mut source = recorded(&[Disturbance {
+        preempted: true,
+        ..quiet(100.0)
+    }]);
+    source.manifest.events.state = EventsState::Unavailable;
+    let mut stopped = |wait_ns| {
+        source.manifest.schedstat = vec![Schedstat {
+            cpu: 1,
+            wait_ns,
+            ..Schedstat::default()
+        }];
+        let findings = analyse(&source, &[]).unwrap().report.findings;
+        findings.into_iter().find(|one| one.kind == "throttled")
+    };
+    // 999 times 100 us.
+    let finding = stopped(40_000_000).unwrap();
+    assert_eq!(finding.certainty, Certainty::Likely);
+    assert_eq!(finding.evidence["cause"], Evidence::Text("stopped".into()));
+    let Evidence::Number(ns) = finding.evidence["lost_ns"] else {
+        panic!("{finding:?}")
+    };
+    assert!((ns / 59.9e6 - 1.0).abs() < 0.01, "{ns}");
+    assert_eq!(stopped(90_000_000), None);
+    assert_eq!(stopped(200_000_000), None);
 }
 
 #[test]
