@@ -57,11 +57,12 @@ impl Derived<'_> {
         self.pace.len()
     }
 
-    /// The residual of the quanta without a gap, 0 in the others: what a gap does to the quantum that it is in belongs to the gap, and
-    /// has its period.
+    /// The residual of the quanta without a gap and without reading of counters, 0 in the others: what these do to the quantum that they are
+    /// in belongs to them, and has their period.
     pub fn undisturbed_residual(&self) -> impl Iterator<Item = f64> {
-        let quanta = self.residual.iter().zip(self.chunk.gap_ticks);
-        quanta.map(|(&residual, &gap)| if gap > 0 { 0.0 } else { residual })
+        let disturbed = (self.chunk.gap_ticks.iter()).zip(self.chunk.measurement_ticks);
+        let quanta = self.residual.iter().zip(disturbed);
+        quanta.map(|(&residual, (gap, own))| if gap | own > 0 { 0.0 } else { residual })
     }
 
     /// Whether there is none; a block that is handed out never is.
