@@ -27,6 +27,8 @@ const MIN_OCCUPIED_COARSELY: f64 = 0.6;
 /// The same of a train that comes at a multiple of the tick's frequency, up to this one: with the tick a train of half of it has three quarters.
 const EACH_TIME: f64 = 0.9;
 const MAX_TICK_MULTIPLE: u32 = 8;
+/// Multiples of its frequency at which a train of one cause may be a part of a faster one.
+const MAX_PARTS: u32 = 4;
 /// Coarse phases of a turn.
 const COARSE: usize = 32;
 /// Phases at which chance is measured: the train's own and nine others.
@@ -86,7 +88,8 @@ pub fn trains(train: &Train) -> Vec<Periodic> {
         let regular = hints
             .iter()
             .find_map(|hint| Regular::best(&rest, hint.frequency(&rest)))
-            .filter(|regular| !regular.is_part_of(&broad, &rest));
+            .filter(|regular| !regular.is_part_of(&broad, &rest))
+            .filter(|regular| rest.is_mixture || !regular.is_of_a_faster_one(&rest));
         match regular {
             Some(regular) => found.push(regular.take_out(&mut rest)),
             None => {
@@ -195,7 +198,7 @@ impl Regular {
         coprime
             .map(|(up, down)| hint * f64::from(up) / f64::from(down))
             .filter(|hz| (MIN_HZ..MAX_HZ).contains(hz))
-            .filter(|&hz| is_occupied_coarsely(train, hz))
+            .filter(|&hz| occupied_coarsely(train, hz) >= MIN_OCCUPIED_COARSELY)
             .filter_map(|hz| Regular::at(train, hz, false))
             .max_by(|a, b| a.score().total_cmp(&b.score()))
     }
@@ -207,6 +210,14 @@ impl Regular {
             && (times - times.round()).abs() < NEARLY_WHOLE * times
             && pulse_events(train, broad.frequency)
                 >= MIN_OCCUPIED * periods(train, broad.frequency)
+    }
+
+    /// The same of the events of one cause at a small multiple: a kernel may run a timer early by its slack, with the tick, and late otherwise.
+    fn is_of_a_faster_one(&self, train: &Train) -> bool {
+        let multiples = (2..=MAX_PARTS).map(|times| f64::from(times) * self.pulse.frequency);
+        multiples
+            .into_iter()
+            .any(|hz| hz < MAX_HZ && occupied_coarsely(train, hz) >= EACH_TIME)
     }
 
     /// What a frequency gains: the periods a second that it explains, less two for each that it claims.
@@ -333,8 +344,8 @@ impl Regular {
     }
 }
 
-/// Whether most periods have an event within a thirty-second part or its neighbours, by the first events.
-fn is_occupied_coarsely(train: &Train, hz: f64) -> bool {
+/// Share of the periods that have an event within a thirty-second part or its neighbours, by the first events.
+fn occupied_coarsely(train: &Train, hz: f64) -> f64 {
     let times = &train.times[..train.times.len().min(COUNTED)];
     let mut profile = [0u32; COARSE];
     for &time in times {
@@ -345,7 +356,7 @@ fn is_occupied_coarsely(train: &Train, hz: f64) -> bool {
     let highest = (0..COARSE).map(three).max().unwrap_or(0);
     let last = times.last().copied().unwrap_or(0.0);
     let periods = Pulse::new(hz, 0.0).periods(train, last, 0.5, true);
-    f64::from(highest) >= MIN_OCCUPIED_COARSELY * periods
+    f64::from(highest) / periods.max(1.0)
 }
 
 /// What an event of the train costs: the mean of those that nothing else fell together with; and what it may cost at most before something did.
