@@ -25,8 +25,8 @@ use crate::report::{self, Report};
 use crate::survey::Survey;
 use crate::turns::Turns;
 use crate::{
-    Analysis, Error, bands, fraction, limits, mixture, origins, pace_split, rates, signals, truth,
-    verdict, warnings,
+    Analysis, Error, bands, counted, fraction, limits, mixture, origins, pace_split, rates,
+    signals, spectrum, truth, verdict, warnings,
 };
 use bandscope_recording::disturbances::Log;
 use bandscope_recording::{Source, Window};
@@ -236,9 +236,15 @@ fn conclude(
         changes: pass.helps.as_ref().map(Helps::changes),
         interrupted: pass.interrupted.take().and_then(Interrupted::finish),
     };
-    let (total, residual) = pass.spectra.report(context);
+    let (total, mut residual) = pass.spectra.report(context);
     let tripwire = pass.tripwire.take();
+    let mut counted = Vec::new();
+    if !context.gaps_known {
+        counted = counted::take_trains(&mut pass.kept, context);
+        residual = spectrum::of_segments(pass.kept.segments(), context);
+    }
     let mut signals = all_signals(survey, &pass, gaps, &residual, &account, context);
+    signals.extend(counted);
     let resolution = resolution_ns(survey, &seen, context);
     signals::rank(&mut signals, resolution);
     let gap_ns = context

@@ -28,6 +28,9 @@ const APART: f64 = 0.25;
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
     samples: Vec<f32>,
+    /// Ticks at which they start, in a file of counts; empty where gaps are known.
+    starts: Vec<u64>,
+    gaps_known: bool,
     /// First sample of each segment.
     segments: Vec<usize>,
     /// Samples at which the band changes.
@@ -45,6 +48,7 @@ impl Kept {
             .as_ref()
             .map_or(0, |kernel| kernel.gap_threshold_ticks);
         Kept {
+            gaps_known: context.gaps_known,
             whole: if context.gaps_known {
                 threshold as f32
             } else {
@@ -59,8 +63,21 @@ impl Kept {
         self.extents().map(|(from, to)| &self.samples[from..to])
     }
 
+    /// The samples and, in a file of counts, the ticks at which each starts.
+    pub fn timed(&mut self) -> (&mut [f32], &[u64]) {
+        (&mut self.samples, &self.starts)
+    }
+
+    /// Keeps the first samples only.
+    pub fn truncate(&mut self, samples: usize) {
+        self.samples.truncate(samples);
+        self.starts.truncate(samples);
+        self.segments.retain(|&from| from < samples);
+        self.edges.retain(|&edge| (edge as usize) < samples);
+    }
+
     /// First sample of each segment, and of what comes after it.
-    fn extents(&self) -> impl Iterator<Item = (usize, usize)> + Clone {
+    pub fn extents(&self) -> impl Iterator<Item = (usize, usize)> + Clone {
         let ends = self.segments.iter().skip(1).copied();
         let ends = ends.chain([self.samples.len()]);
         self.segments.iter().copied().zip(ends)
@@ -170,6 +187,9 @@ impl Detector for Kept {
                 self.band = Some(band);
             }
         }
+        if !self.gaps_known {
+            self.starts.extend(chunk.chunk.start.iter().take(room));
+        }
         let samples = chunk.undisturbed_residual().take(room);
         self.samples.extend(samples.map(|loss| loss as f32));
     }
@@ -178,6 +198,7 @@ impl Detector for Kept {
         let before = self.samples.len();
         let room = MOST - before.min(MOST);
         self.samples.extend(later.samples.into_iter().take(room));
+        self.starts.extend(later.starts.into_iter().take(room));
         let segments = later.segments.into_iter().map(|from| from + before);
         let end = self.samples.len();
         let edges = later.edges.into_iter().map(|edge| edge + before as u32);

@@ -28,6 +28,7 @@ mod best_pace;
 mod comb;
 pub mod compare;
 pub mod context;
+mod counted;
 pub mod counters;
 pub mod cpus;
 pub mod derive;

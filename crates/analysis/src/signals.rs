@@ -72,6 +72,7 @@ pub fn in_gaps(
                 .map(|event| context.seconds(event.after as f64))
                 .collect(),
             late: Vec::new(),
+            jitter: 0.0,
             segments: segments.clone(),
             away,
             is_mixture,
@@ -153,7 +154,7 @@ fn is_time_slice(found: &Periodic, tick: Option<Periodic>, context: &Context) ->
 }
 
 /// What trains of one cause take is no more than all of its events took.
-fn within_books(found: &mut [Periodic], train: &Train) {
+pub fn within_books(found: &mut [Periodic], train: &Train) {
     let last = train.times.last().copied().unwrap_or(0.0);
     let segments = train.segments.iter();
     let seconds: f64 = segments
@@ -211,7 +212,7 @@ fn is_same(found: &Periodic, signal: &Signal) -> bool {
 }
 
 /// A train of gaps as a signal.
-fn in_gap_times(found: &Periodic, context: &Context) -> Signal {
+pub fn in_gap_times(found: &Periodic, context: &Context) -> Signal {
     Signal {
         frequency_hz: found.frequency,
         uncertainty_hz: found
@@ -367,13 +368,12 @@ pub fn follow(
         })
     };
     let shadow = |signal: &Signal| {
-        signal.seen_in == "residual"
-            && (beats(signal) || kept.is_of_edges(signal.frequency_hz, context))
+        is_line(signal) && (beats(signal) || kept.is_of_edges(signal.frequency_hz, context))
     };
     signals.retain(|signal| !shadow(signal));
     let lines = signals
         .iter_mut()
-        .filter(|signal| signal.seen_in == "residual" && !is_folded(signal, rate));
+        .filter(|signal| is_line(signal) && !is_folded(signal, rate));
     let mut teeth: Vec<Signal> = Vec::new();
     for signal in lines.take(FOLLOWED) {
         let reach = REACH * signal.uncertainty_hz;
@@ -398,6 +398,11 @@ pub fn follow(
         }
     }
     signals.extend(teeth);
+}
+
+/// Whether it is a line of the residual, and not a train of events.
+pub fn is_line(signal: &Signal) -> bool {
+    signal.seen_in == "residual" && signal.occupied.is_none()
 }
 
 /// What was folded over a power of two has its period to the last digit.

@@ -6,7 +6,7 @@
 //! none across a segment (Welch 1967).
 
 use crate::context::Context;
-use crate::derive::Derived;
+use crate::derive::{BLOCK, Derived};
 use crate::detector::Detector;
 use crate::pyramid::Spectrum;
 use bandscope_transform::{Complex, Planner, RealToComplex};
@@ -68,6 +68,12 @@ impl std::fmt::Debug for Welch {
 }
 
 impl Welch {
+    /// With windows that suit the longest segment; `None` if it is too short for one.
+    fn suiting(longest_segment: u64) -> Option<Welch> {
+        let most = (longest_segment / WINDOWS).min(LONGEST);
+        (most >= SHORTEST).then(|| Welch::new(1 << most.ilog2()))
+    }
+
     fn new(length: usize) -> Welch {
         let transform = Planner::new().plan(length);
         let hann = |k: usize| {
@@ -161,6 +167,25 @@ impl Welch {
     }
 }
 
+/// Of segments of a residual, in ticks, with windows that suit the longest of them.
+pub fn of_segments<'a>(
+    segments: impl Iterator<Item = &'a [f32]> + Clone,
+    context: &Context,
+) -> Spectrum {
+    let longest = segments.clone().map(<[f32]>::len).max().unwrap_or(0);
+    let Some(mut welch) = Welch::suiting(longest as u64) else {
+        return Spectrum::default();
+    };
+    for segment in segments {
+        welch.samples.clear();
+        for block in segment.chunks(BLOCK) {
+            let losses: Vec<f64> = block.iter().map(|&loss| f64::from(loss)).collect();
+            welch.push(&losses);
+        }
+    }
+    welch.report(context)
+}
+
 /// Spectra of a series.
 #[derive(Clone, Debug)]
 pub struct Spectra {
@@ -176,8 +201,7 @@ pub struct Spectra {
 impl Spectra {
     /// With windows that suit the longest segment.
     pub fn new(longest_segment: u64, context: &Context) -> Spectra {
-        let most = (longest_segment / WINDOWS).min(LONGEST);
-        let residual = (most >= SHORTEST).then(|| Welch::new(1 << most.ilog2()));
+        let residual = Welch::suiting(longest_segment);
         Spectra {
             total: residual.clone().filter(|_| context.gaps_known),
             residual,

@@ -4,6 +4,7 @@
 //! each is refined and tested on the event times themselves by the H-test (de Jager, Raubenheimer and Swanepoel 1989), whose false-alarm
 //! probability is exp(-0.4 H) (de Jager and Buesching 2010), times the number of frequencies tried.
 
+mod cost;
 mod pulse;
 mod strength;
 mod trains;
@@ -13,7 +14,7 @@ use crate::order::median;
 use bandscope_transform::Planner;
 use pulse::{Pulse, by_pulse, loss_per_period, periods, pulse_events};
 use strength::{HARMONICS, bunching, controls, h_test, maximum, z_squared};
-pub use trains::trains;
+pub use trains::{trains, trains_and_rest};
 
 /// Bins per second; combs are looked for below half of it.
 const BINS_PER_SECOND: f64 = 8192.0;
@@ -62,6 +63,8 @@ pub struct Train {
     pub late: Vec<f64>,
     /// See `late`.
     pub early: Vec<f64>,
+    /// Seconds by which every time may be off to either side: a count says in which quantum an event was, not when. 0 of what was timed.
+    pub jitter: f64,
     /// Segments in which events could be seen: start and end.
     pub segments: Vec<(f64, f64)>,
     /// When the CPU was away, for whatever reason, in order: no event can begin then.

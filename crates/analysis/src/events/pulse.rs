@@ -12,7 +12,7 @@ pub(super) struct Pulse {
     pub(super) frequency: f64,
     /// Its standard deviation.
     pub(super) uncertainty: f64,
-    /// Turns on each side within which most of its events lie.
+    /// Turns on each side within which most of its events lie, beyond what their times may be off by.
     pub(super) reach: f64,
     /// A time at which a turn begins.
     pub(super) origin: f64,
@@ -61,35 +61,54 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
     }
     let peak = (0..PHASES).max_by_key(|&bin| profile[bin])?;
     let centre = (peak as f64 + 0.5) / PHASES as f64;
-    // Within 1/20 of a period of the peak.
+    // Within 1/20 of a period of the peak, and what its time may be off by.
+    let jitter = train.jitter * frequency;
     let offset = |time: f64| part_of_turn(phase(time) - centre + 0.5) - 0.5;
     let inside: Vec<(f64, f64)> = train
         .times
         .iter()
         .map(|&time| (time, offset(time)))
-        .filter(|(_, offset)| offset.abs() < REACH)
+        .filter(|(_, offset)| offset.abs() < REACH + jitter)
         .collect();
-    let expected = 2.0 * REACH * train.times.len() as f64;
+    let expected = 2.0 * (REACH + jitter) * train.times.len() as f64;
     if (inside.len() as f64) < expected + 5.0 * expected.sqrt().max(2.0) {
         return None;
     }
     let mut line = Line::through(&inside);
     // Whatever else happened within a twentieth of a period draws the line to itself: closer looks, as long as they hold the pulse,
-    // leave most of it out.
-    let beyond_chance =
-        |near: usize, reach: f64| near as f64 - 2.0 * reach * train.times.len() as f64;
-    let whole = beyond_chance(inside.len(), REACH);
+    // leave most of it out. What is held are turns with an event, beyond those that have one by chance: of two trains that are always as far
+    // apart one has an event in every turn.
+    let all_turns = periods(train, frequency).max(1.0);
+    let held = |near: &[(f64, f64)], reach: f64| {
+        let turn = |point: &(f64, f64)| (point.0 * frequency - centre - point.1).round() as i64;
+        let turns = near.chunk_by(|a, b| turn(a) == turn(b)).count() as f64;
+        let by_chance = 2.0 * (reach + jitter) * train.times.len() as f64 / all_turns;
+        // The share that has an event is 1 - (1 - share by the train) * exp(-by chance).
+        1.0 - (1.0 - turns / all_turns).max(0.0) * by_chance.exp()
+    };
+    let whole = held(&inside, REACH);
     let mut reach = REACH;
     while reach > NARROWEST {
         reach /= 2.0;
-        let near: Vec<(f64, f64)> = (inside.iter().copied())
-            .filter(|&point| line.distance(point).abs() < reach)
-            .collect();
-        if near.len() < FEWEST || beyond_chance(near.len(), reach) < HELD * whole {
-            reach *= 2.0;
-            break;
+        let look = |shift: f64| {
+            let near: Vec<(f64, f64)> = (inside.iter().copied())
+                .filter(|&point| (line.distance(point) - shift).abs() < reach + jitter)
+                .collect();
+            (held(&near, reach), near)
+        };
+        let looks = [0.0, -reach / 2.0, reach / 2.0].map(look);
+        let best = looks
+            .into_iter()
+            .reduce(|a, b| if b.0 > a.0 { b } else { a });
+        match best {
+            Some((share, near)) if near.len() >= FEWEST && share >= HELD * whole => {
+                line = Line::through(&near);
+            }
+            _ => {
+                reach *= 2.0;
+                break;
+            }
         }
-        line = Line::through(&near);
     }
     let (slope, uncertainty) = (line.slope, line.uncertainty);
     // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
@@ -249,6 +268,26 @@ pub(super) fn pulse_events(train: &Train, frequency: f64) -> f64 {
     let (base, limit) = random_level(&profile);
     let pulse = profile.iter().filter(|events| **events > limit);
     pulse.map(|events| events - base).sum()
+}
+
+/// Turns with an event at the phases of the pulse, a quarter of a turn about its highest: another train has more of them in a turn, or has them
+/// elsewhere.
+pub(super) fn pulse_turns(train: &Train, frequency: f64) -> f64 {
+    let mut profile = [0.0; PHASES];
+    for &time in &train.times {
+        profile[phase_of(time, frequency)] += 1.0;
+    }
+    let (_, limit) = random_level(&profile);
+    let peak = (0..PHASES).max_by(|&a, &b| profile[a].total_cmp(&profile[b]));
+    let centre = (peak.unwrap_or(0) as f64 + 0.5) / PHASES as f64;
+    let turns = |time: &f64| time * frequency - centre;
+    let turn = |time: &f64| turns(time).round() as i64;
+    let mut times = train.times.clone();
+    times.retain(|time| {
+        let off = turns(time) - turns(time).round();
+        profile[phase_of(*time, frequency)] > limit && off.abs() < 0.25
+    });
+    times.chunk_by(|a, b| turn(a) == turn(b)).count() as f64
 }
 
 /// Periods in which events could be seen.

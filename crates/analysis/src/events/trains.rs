@@ -5,7 +5,10 @@
 //! with the most periods that have an event at one phase, of which each period without an event takes two off. Its events are
 //! then taken out; where an event lost more than its train takes, because two fell together, the rest stays for the others.
 
-use super::pulse::{Pulse, by_pulse, loss_per_period, periods, pulse_events};
+use super::cost::{
+    BEYOND_QUARTILES, BEYOND_THE_LEAST, Cost, MIN_IN_CLASS, cost, densest, quartiles,
+};
+use super::pulse::{Pulse, by_pulse, loss_per_period, periods, pulse_events, pulse_turns};
 use super::strength::{maximum, part_of_turn};
 use super::{AROUND, COUNTED, FEWEST, Periodic, SHORT, Train, candidates, periodic};
 use crate::comb::SIGNIFICANT;
@@ -43,16 +46,8 @@ const MAX_REACH: f64 = 0.05;
 const MAX_PUT_OFF: f64 = 0.25;
 /// How far a ratio of frequencies of which one is known by a broad pulse only may be from a whole number.
 const NEARLY_WHOLE: f64 = 1e-3;
-/// Periods after which losses may recur: every second event of a train is longer where a train of half the frequency falls together with it.
-const MAX_CLASSES: usize = 12;
 /// Times the cost of a train that an absence takes at least in whose middle its time comes, to be the longer by it.
 const MIN_TIMES: f64 = 1.25;
-/// Events of a class that have a median.
-const MIN_IN_CLASS: usize = 8;
-/// Losses beyond the median by this share of it, by so many nanoseconds and by so many distances of the quartiles are of another cause as well.
-const BEYOND_MEDIANS: f64 = 0.02;
-const BEYOND_NS: f64 = 30.0;
-const BEYOND_QUARTILES: f64 = 6.0;
 /// Share of a period of the tick, in nanoseconds a second, from which on what begins with it is more than a tick; and so many times the loss that
 /// most of its events have.
 const SLICE_NS: f64 = 0.4e9;
@@ -64,6 +59,11 @@ const MAX_AWAY: f64 = 0.5;
 
 /// The trains, in the order in which they were found.
 pub fn trains(train: &Train) -> Vec<Periodic> {
+    trains_and_rest(train).0
+}
+
+/// The trains, in the order in which they were found, and the events without what the trains took.
+pub fn trains_and_rest(train: &Train) -> (Vec<Periodic>, Train) {
     let mut rest = train.clone();
     let mut found: Vec<Periodic> = Vec::new();
     let mut hidden: Vec<f64> = Vec::new();
@@ -106,7 +106,7 @@ pub fn trains(train: &Train) -> Vec<Periodic> {
             }
         }
     }
-    one_each(found)
+    (one_each(found), rest)
 }
 
 /// Whether the events of a period crowd at some phases, one in every second period at least.
@@ -208,8 +208,7 @@ impl Regular {
         let times = broad.frequency / self.pulse.frequency;
         times > 1.5
             && (times - times.round()).abs() < NEARLY_WHOLE * times
-            && pulse_events(train, broad.frequency)
-                >= MIN_OCCUPIED * periods(train, broad.frequency)
+            && pulse_turns(train, broad.frequency) >= MIN_OCCUPIED * periods(train, broad.frequency)
     }
 
     /// The same of the events of one cause at a small multiple: a kernel may run a timer early by its slack, with the tick, and late otherwise.
@@ -232,6 +231,9 @@ impl Regular {
         if reach > MAX_REACH {
             return None;
         }
+        // What is within the reach of a quantum may be within that of several windows.
+        let near = reach + train.jitter * hz;
+        let beside = (near * WINDOWS as f64 - 0.5).ceil().max(0.0) as i64;
         let mut in_window = [0usize; WINDOWS];
         let mut last = [i64::MIN; WINDOWS];
         let mut hits: Vec<(i64, usize)> = Vec::new();
@@ -243,7 +245,7 @@ impl Regular {
                 let turns = seconds.get(event).map_or(0.0, |s| s * pulse.frequency);
                 turns.min(MAX_PUT_OFF)
             };
-            if off <= reach + more(&train.early) && off >= -reach - more(&train.late) {
+            if off <= near + more(&train.early) && off >= -near - more(&train.late) {
                 let nearer = |other: usize| {
                     let other = pulse.turns(train.times[other]);
                     off.abs() < (other - other.round()).abs()
@@ -255,12 +257,14 @@ impl Regular {
                 }
                 continue;
             }
-            let place = (turns * WINDOWS as f64).round();
-            let window = (place as i64).rem_euclid(WINDOWS as i64) as usize;
-            let is_near = (turns - place / WINDOWS as f64).abs() <= reach;
-            if window > 0 && is_near && last[window] != place as i64 {
-                last[window] = place as i64;
-                in_window[window] += 1;
+            let place = (turns * WINDOWS as f64).round() as i64;
+            for place in place - beside..=place + beside {
+                let window = place.rem_euclid(WINDOWS as i64) as usize;
+                let is_near = (turns - place as f64 / WINDOWS as f64).abs() <= near;
+                if window > 0 && is_near && last[window] != place {
+                    last[window] = place;
+                    in_window[window] += 1;
+                }
             }
         }
         let possible = pulse.periods(train, *train.times.last()?, reach, is_known);
@@ -274,12 +278,12 @@ impl Regular {
             return None;
         }
         let trials = (train.times.len() as f64 * f64::from(MAX_RATIO).powi(2) * AROUND).ln();
-        let log_p = -(possible * surprise(share, chance.max(reach))) + trials;
+        let log_p = -(possible * surprise(share, chance.max(near))) + trials;
         (log_p < SIGNIFICANT.ln()).then_some(Regular {
             pulse,
             occupied,
             hits,
-            reach,
+            reach: near,
             most: if is_known {
                 SLICE_NS / hz
             } else {
@@ -298,20 +302,26 @@ impl Regular {
         let short: Vec<(i64, f64)> = (losses.iter().copied())
             .filter(|one| one.1 < most)
             .collect();
-        let (cost, most) = match (train.is_mixture, short.len() >= MIN_IN_CLASS) {
+        let Cost {
+            ns: cost,
+            most,
+            least_left,
+        } = match (train.is_mixture, short.len() >= MIN_IN_CLASS) {
             (true, true) => cost(&short),
             (true, false) => cost(&losses),
-            (false, _) => {
-                let sum: f64 = losses.iter().map(|one| one.1).sum();
-                (sum / losses.len() as f64, f64::INFINITY)
-            }
+            (false, _) => Cost {
+                ns: losses.iter().map(|one| one.1).sum::<f64>() / losses.len() as f64,
+                most: f64::INFINITY,
+                least_left: 0.0,
+            },
         };
         let mut gone = vec![false; train.times.len()];
         train.late.resize(train.times.len(), 0.0);
         for &(_, event) in &self.hits {
-            let loss = train.losses[event];
-            gone[event] = loss <= most;
-            train.losses[event] = loss - cost;
+            let left = train.losses[event] - cost;
+            let is_error = left < BEYOND_THE_LEAST * train.losses[event];
+            gone[event] = train.losses[event] <= most || left < least_left || is_error;
+            train.losses[event] = left;
             train.late[event] += cost * 1e-9;
         }
         if train.is_mixture {
@@ -351,79 +361,12 @@ fn occupied_coarsely(train: &Train, hz: f64) -> f64 {
     for &time in times {
         profile[(part_of_turn(time * hz) * COARSE as f64) as usize % COARSE] += 1;
     }
-    let three =
-        |bin: usize| profile[bin] + profile[(bin + 1) % COARSE] + profile[(bin + 2) % COARSE];
-    let highest = (0..COARSE).map(three).max().unwrap_or(0);
+    let bins = 3 + (2.0 * train.jitter * hz * COARSE as f64).ceil() as usize;
+    let of_several = |bin: usize| (bin..bin + bins).map(|bin| profile[bin % COARSE]).sum();
+    let highest: u32 = (0..COARSE).map(of_several).max().unwrap_or(0);
     let last = times.last().copied().unwrap_or(0.0);
     let periods = Pulse::new(hz, 0.0).periods(train, last, 0.5, true);
     f64::from(highest) / periods.max(1.0)
-}
-
-/// What an event of the train costs: the mean of those that nothing else fell together with; and what it may cost at most before something did.
-fn cost(losses: &[(i64, f64)]) -> (f64, f64) {
-    let all: Vec<f64> = losses.iter().map(|one| one.1).collect();
-    let mut alone = all.clone();
-    for classes in 2..=MAX_CLASSES {
-        let mut by_class = vec![Vec::new(); classes];
-        for &(turn, loss) in losses {
-            by_class[turn.rem_euclid(classes as i64) as usize].push(loss);
-        }
-        if by_class.iter().any(|class| class.len() < MIN_IN_CLASS) {
-            break;
-        }
-        let quartiles: Vec<[f64; 3]> = by_class.iter().map(|class| quartiles(class)).collect();
-        let by_median = |a: &&[f64; 3], b: &&[f64; 3]| a[1].total_cmp(&b[1]);
-        let (Some(low), Some(high)) = (
-            quartiles.iter().min_by(by_median),
-            quartiles.iter().max_by(by_median),
-        ) else {
-            break;
-        };
-        if low[2] < high[0] && low[1] + beyond(low) < high[1] {
-            let low = *low;
-            let classes = by_class.into_iter().zip(&quartiles);
-            alone = classes
-                .filter(|(_, one)| one[1] <= low[1] + beyond(&low))
-                .flat_map(|(class, _)| class)
-                .collect();
-            break;
-        }
-    }
-    let usual = quartiles(&alone);
-    let most = usual[1] + beyond(&usual);
-    alone.retain(|loss| *loss <= most);
-    let sum: f64 = alone.iter().sum();
-    (sum / alone.len().max(1) as f64, most)
-}
-
-/// How far beyond the median of losses with these quartiles a loss has another cause as well.
-fn beyond([lower, middle, upper]: &[f64; 3]) -> f64 {
-    (BEYOND_MEDIANS * middle)
-        .max(BEYOND_NS)
-        .max(BEYOND_QUARTILES * (upper - lower))
-}
-
-/// The loss about which a quarter of them lies closest.
-fn densest(losses: &[(i64, f64)]) -> f64 {
-    let mut sorted: Vec<f64> = losses.iter().map(|one| one.1.max(1.0)).collect();
-    sorted.sort_by(f64::total_cmp);
-    let quarter = sorted.len() / 4;
-    let closest = (0..sorted.len() - quarter).min_by(|&a, &b| {
-        let ratio = |from: usize| sorted[from + quarter] / sorted[from];
-        ratio(a).total_cmp(&ratio(b))
-    });
-    closest.map_or(f64::INFINITY, |from| sorted[from + quarter / 2])
-}
-
-fn quartiles(values: &[f64]) -> [f64; 3] {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    [1, 2, 3].map(|quarter| {
-        sorted
-            .get(sorted.len() * quarter / 4)
-            .copied()
-            .unwrap_or(0.0)
-    })
 }
 
 /// By Chernoff's bound, -ln of the chance that a share of the periods is so high, a period.

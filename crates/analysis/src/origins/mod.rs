@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::follow::{Lines, TRUNCATED, Track};
 use crate::kept::Kept;
 use crate::report::{Series, Signal};
+use crate::signals::is_line;
 use explain::{Hypothesis, Origin, explain};
 
 /// Highest true frequency that is looked for, hertz: METHOD's figure.
@@ -76,7 +77,7 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
         .filter(|&(a, b)| a != b && comparable(&series[a], &series[b]))
         .collect();
     for &(a, b) in &pairs {
-        same_gaps(series, a, b);
+        same_trains(series, a, b);
     }
     for &(a, b) in pairs.iter().filter(|(a, b)| a < b) {
         own_periods::find(series, (a, b), residuals);
@@ -127,7 +128,7 @@ fn leave_out_overtones(series: &mut Series) {
                 && line(signal) <= OVERTONE * line(lower)
                 && is_harmonic(signal, (lower.frequency_hz, lower.uncertainty_hz), rate)
         });
-        signal.seen_in != "residual" || signal.origin != "external" || !overtone
+        !is_line(signal) || signal.origin != "external" || !overtone
     });
 }
 
@@ -146,21 +147,39 @@ pub fn are_files_of_two_rates(a: &Series, b: &Series) -> bool {
     counts(a) && counts(b) && a.kernel == b.kernel && a.origin != b.origin && is_other_rate(a, b)
 }
 
-/// Times of gaps are not sampled: the same frequency in both is external, and nothing else is to be thought of.
-fn same_gaps(series: &mut [Series], a: usize, b: usize) {
+/// Whether single events have the frequency: gaps, or quanta of a file of counts.
+fn is_train(signal: &Signal) -> bool {
+    signal.seen_in == "gaps" || signal.occupied.is_some()
+}
+
+/// Times of gaps are not sampled, and no frequency above half the rate makes single quanta of two rates lose alike: the same frequency in both is
+/// external, the same number of quanta the measurement's own.
+fn same_trains(series: &mut [Series], a: usize, b: usize) {
     let others: Vec<(f64, f64)> = series[b]
         .signals
         .iter()
-        .filter(|signal| signal.seen_in == "gaps")
+        .filter(|signal| is_train(signal))
         .map(|signal| (signal.frequency_hz, signal.uncertainty_hz))
         .collect();
+    let rates = [a, b].map(|index| series[index].rate_hz);
     for signal in &mut series[a].signals {
-        let known = others.iter().any(|&(hz, sigma)| {
-            let tolerance = (SAME * signal.uncertainty_hz.hypot(sigma)).max(TRUNCATED * hz);
-            (signal.frequency_hz - hz).abs() <= tolerance
-        });
-        if signal.seen_in == "gaps" && known {
+        let (mine, sigma) = (signal.frequency_hz, signal.uncertainty_hz);
+        let is_same = |(hz, its_sigma): (f64, f64), ratio: f64| {
+            let tolerance = (SAME * sigma.hypot(ratio * its_sigma)).max(TRUNCATED * mine);
+            (mine - ratio * hz).abs() <= tolerance
+        };
+        if !is_train(signal) {
+            continue;
+        }
+        if others.iter().any(|&other| is_same(other, 1.0)) {
             signal.origin = "external";
+        } else if signal.seen_in == "residual"
+            && others
+                .iter()
+                .any(|&other| is_same(other, rates[0] / rates[1]))
+        {
+            // As many quanta in both.
+            signal.origin = "sampling";
         }
     }
 }
@@ -176,9 +195,7 @@ fn strongest(
         signals
             .filter(move |(_, signal)| {
                 let key = (a, b, signal.frequency_hz.to_bits());
-                signal.seen_in == "residual"
-                    && signal.origin == "unresolved"
-                    && !asked.contains(&key)
+                is_line(signal) && signal.origin == "unresolved" && !asked.contains(&key)
             })
             .map(move |(number, signal)| {
                 (signal.ns_per_event * signal.frequency_hz, (a, b, number))
@@ -292,9 +309,7 @@ fn leave_out_harmonics(series: &mut Series, aliases: &[Alias]) {
     let known: Vec<(f64, f64)> = series
         .signals
         .iter()
-        .filter(|signal| {
-            matches!(signal.origin, "external" | "sampling") || signal.seen_in == "gaps"
-        })
+        .filter(|signal| matches!(signal.origin, "external" | "sampling") || is_train(signal))
         .map(|signal| (signal.frequency_hz, signal.uncertainty_hz))
         .chain(aliases.iter().map(|alias| (alias.hz, alias.sigma_hz)))
         .collect();
@@ -303,7 +318,7 @@ fn leave_out_harmonics(series: &mut Series, aliases: &[Alias]) {
     series.signals.retain(|signal| {
         let explained = known.iter().any(|&known| is_harmonic(signal, known, rate))
             || is_mixed(signal, &mixed, rate);
-        signal.seen_in != "residual" || signal.origin != "unresolved" || !explained
+        !is_line(signal) || signal.origin != "unresolved" || !explained
     });
 }
 
