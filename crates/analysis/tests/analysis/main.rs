@@ -2,6 +2,7 @@
 
 mod anything;
 mod compare;
+mod counts;
 mod cpus;
 mod edges;
 mod evidence;

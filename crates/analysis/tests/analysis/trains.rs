@@ -28,12 +28,12 @@ fn report_of(source: &InMemory) -> Report {
 }
 
 /// Periodic interference that costs a hundred-thousandth of the time or more.
-fn periods(report: &Report) -> Vec<&Finding> {
+pub fn periods(report: &Report) -> Vec<&Finding> {
     of_kind(report, "periodic-interference")
 }
 
 #[track_caller]
-fn assert_trains(report: &Report, expected: &[(f64, f64)]) {
+pub fn assert_trains(report: &Report, expected: &[(f64, f64)]) {
     let found = periods(report);
     let told: Vec<&String> = found.iter().map(|finding| &finding.summary).collect();
     assert_eq!(found.len(), expected.len(), "{told:#?}");
