@@ -111,7 +111,6 @@ ONE_CPU = (
     Scene("quota-20", quota=0.2),
     # It begins while the measurement runs: what takes 95 % of a CPU would keep the program from getting ready.
     Scene("task-at-its-limit", (Disturber("greedy", "hog", fifo=1, seconds=2, delay=5500),)),
-    Scene("realtime-self", (Disturber("waiting", "hog", fifo=0),), priority=10),
     Scene("stopped", stopped=(3, 1)),
     Scene("threads-50", (Disturber("crowd", "spin", period=50000, length=20, threads=50),)),
     Scene(*NET),
@@ -134,11 +133,14 @@ def six(cpus=1, boot_line="", suffix=""):
     return tuple(dataclasses.replace(scene, name=scene.name + suffix, cpus=cpus, measured=measured, boot_line=boot_line) for scene in scenes)
 
 
+# A measuring thread that is itself real-time: the guest does not end within 20 minutes, so it is no part of ALL. Before 6.12 the limit idles the
+# CPU (`throttled:realtime`), from 6.12 on the fair server gives the rest to ordinary tasks.
+UNDONE = tuple((kernel, Scene("realtime-self", (Disturber("waiting", "hog", fifo=0),), priority=10)) for kernel in (RT, OLD))
 ISOLATED = "isolcpus=1 nohz_full=1 rcu_nocbs=1 irqaffinity=0"
 ALL = (
     *((RT, scene) for scene in (*ONE_CPU, *WITHOUT_ROOT)),
     *((STANDARD, scene) for scene in six()),
-    *((OLD, scene) for scene in (*six(), Scene("realtime-self", (Disturber("waiting", "hog", fifo=0),), priority=10))),
+    *((OLD, scene) for scene in six()),
     *((STANDARD, scene) for scene in six(2, suffix="-two-cpus")),
     *((STANDARD, scene) for scene in six(2, ISOLATED, "-isolated")),
     *((ARM, scene) for scene in six()),
