@@ -95,7 +95,7 @@ def periodic(finding, cause, hz, report, truth):
         said = hz * finding["evidence"]["ns_per_event"] * ledger(report, truth, series=series) / 1e9
         # Without kernel events the ledger has no causes, but what all gaps took.
         taken = ledger(report, truth, cause, series) if truth.events else sum(
-            sum(report["series"][index]["ledger"]["gaps_ns"].values()) for index in series)
+            sum(report["series"][index]["ledger"]["gaps_ns"].values()) for index in series if report["series"][index]["cpu"] == truth.cpu)
         if said > MAX_OVER_BOOKED * taken:
             return "wrong", "cost"
     return "right", "frequency and culprit"

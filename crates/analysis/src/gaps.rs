@@ -192,8 +192,9 @@ impl Statistics {
             cause.ticks += u128::from(share.ticks);
             cause.longest = cause.longest.max(share.ticks);
         }
-        if self.events.len() < EVENTS && self.pieces.len() < PIECES {
-            let pieces = namer.pieces().iter().enumerate();
+        if self.events.len() < EVENTS {
+            let room = PIECES - self.pieces.len();
+            let pieces = namer.pieces().iter().enumerate().take(room);
             self.pieces.extend(pieces.map(|(place, piece)| Event {
                 start: piece.share.from,
                 duration: piece.share.ticks,
@@ -202,10 +203,9 @@ impl Statistics {
                 holds_unit: place == 0,
             }));
         }
-        // Names are few, and come up one by one.
-        for key in self.names.len()..self.causes.len() {
-            self.names.push(namer.name(key as Key).clone());
-        }
+        // Names are few, and come up one by one. A piece of no length has one, and no share.
+        let new = &namer.names()[self.names.len()..];
+        self.names.extend(new.iter().cloned());
         Ok(main)
     }
 

@@ -111,8 +111,9 @@ struct Span {
     key: Key,
     /// The thread did not run, for a reason that has an event.
     away: bool,
-    /// An interrupt of the timer in which no function of a timer ran; a task's timer that expired.
+    /// An interrupt of the timer in which no function of a timer ran.
     is_bare_timer: bool,
+    /// A timer that expired, by the name of the task that it woke.
     is_expiry: bool,
     /// The thread's name, where its process has the key.
     thread: Option<Arc<str>>,
@@ -381,7 +382,9 @@ impl<'a> Namer<'a> {
         }));
         // The first reaches back to where the gap began.
         self.pieces[0].share.from = from;
-        let (mut at, mut outside, mut any_away) = (from, 0, false);
+        let (mut at, mut outside) = (from, 0);
+        // Where the first stretch begins that no event covers, and how far tasks go that have begun.
+        let (mut silent_from, mut away_until) = (None, 0);
         let mut open: Vec<usize> = Vec::new();
         // Events begin in order, and lie within one another.
         for (index, span) in spans.iter().enumerate() {
@@ -394,13 +397,23 @@ impl<'a> Namer<'a> {
             let before = span.from.saturating_sub(at);
             match open.last() {
                 Some(&around) => self.book(around, &spans, before),
-                None => outside += self.book_entry(before, self.entry),
+                None => {
+                    let silent = self.book_entry(before, self.entry);
+                    outside += silent;
+                    silent_from = silent_from.or((silent > 0).then_some(at));
+                }
             }
             at = at.max(span.from);
-            let is_inside =
-                (open.iter()).any(|&around| spans[around].away && spans[around].to >= span.to);
-            self.pieces[index].after = if is_inside { 0 } else { span.from - from };
-            any_away |= span.away;
+            let is_inside = span.from < away_until && span.to <= away_until;
+            let piece = &mut self.pieces[index];
+            piece.after = if is_inside {
+                0
+            } else {
+                piece.share.from - from
+            };
+            if span.away {
+                away_until = away_until.max(span.to);
+            }
             open.push(index);
         }
         while let Some(innermost) = open.pop() {
@@ -409,10 +422,12 @@ impl<'a> Namer<'a> {
         }
         let is_back = spans.iter().any(|span| span.away && span.to == at);
         let most = if is_back { self.way_back } else { self.entry };
-        outside += self.book_entry(to.saturating_sub(at), most);
+        let silent = self.book_entry(to.saturating_sub(at), most);
+        outside += silent;
+        silent_from = silent_from.or((silent > 0).then_some(at));
         if outside > 0 {
             // A thread that was preempted, without an event that says by whom.
-            let unseen = gap.preempted == Some(true) && !any_away;
+            let unseen = gap.preempted == Some(true) && !spans.iter().any(|span| span.away);
             let known = self
                 .cpu
                 .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
@@ -421,13 +436,14 @@ impl<'a> Namer<'a> {
                 (false, true) => "host",
                 (false, false) => "unnamed",
             });
+            let begins = silent_from.unwrap_or(at);
             self.pieces.push(Piece {
                 share: Share {
                     key,
                     ticks: outside,
-                    from: at,
+                    from: begins,
                 },
-                after: at - from,
+                after: begins - from,
             });
         }
         self.inside = spans;

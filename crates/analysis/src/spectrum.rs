@@ -229,11 +229,8 @@ impl Detector for Spectra {
         let quantum = self.quantum_ticks;
         self.losses.resize(chunk.len(), 0.0);
         if let Some(welch) = &mut self.residual {
-            let columns = chunk.residual.iter().zip(chunk.chunk.gap_ticks);
-            for (loss, (&residual, &gap)) in self.losses.iter_mut().zip(columns) {
-                // As `Derived::undisturbed_residual`.
-                let undisturbed = if gap > 0 { 0.0 } else { residual };
-                *loss = within(undisturbed, quantum);
+            for (loss, residual) in self.losses.iter_mut().zip(chunk.undisturbed_residual()) {
+                *loss = within(residual, quantum);
             }
             welch.push(&self.losses);
         }

@@ -82,7 +82,7 @@ pub struct Segment {
     pub origin: u64,
 }
 
-/// Storing so many quanta without a unit may take as long as one handling may: a store takes some 10 ns where the ring has left the
+/// Storing so many quanta without a unit may take as long as one handling may: a store takes some 35 ns where the ring has left the
 /// caches, and reading the counters a microsecond.
 const STORES_PER_HANDLING: u64 = 16;
 
@@ -166,12 +166,13 @@ pub fn measure<C: Clock, K: WorkKernel, S: Sink>(
             Flow::Continue => {}
             Flow::Checkpoint => {
                 sink.checkpoint(end);
-                let handled = match end_handling(clock, sink, segment, now, 0) {
+                let handled = match end_handling(clock, sink, segment, now, empty) {
                     Ok(handled) => handled,
                     Err(back) => return Outcome::ClockWentBack(back),
                 };
                 checkpoint = handled.wrapping_sub(now);
                 now = handled;
+                empty = 0;
             }
             Flow::Stop => return Outcome::Stopped,
         }

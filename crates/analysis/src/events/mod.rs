@@ -180,7 +180,9 @@ fn candidates(train: &Train, known: &[f64], planner: &mut Planner) -> Vec<Hint> 
     if train.times.len() < FEWEST || last - first <= 0.0 {
         return Vec::new();
     }
-    let bins = (((last * BINS_PER_SECOND) as usize + 1).next_power_of_two()).clamp(1024, LONGEST);
+    let bins = (last * BINS_PER_SECOND) as usize;
+    let bins = bins.clamp(1023, LONGEST - 1) + 1;
+    let bins = bins.next_power_of_two();
     let span = bins as f64 / BINS_PER_SECOND;
     let power = periodogram(train, bins, planner);
     let shortest = train
@@ -221,7 +223,8 @@ fn periodogram(train: &Train, bins: usize, planner: &mut Planner) -> Vec<f64> {
         }
     }
     for segment in &train.segments {
-        let (from, to) = (bin_of(segment.0).min(bins), bin_of(segment.1).min(bins));
+        let from = bin_of(segment.0).min(bins);
+        let to = bin_of(segment.1).clamp(from, bins);
         let mean = signal[from..to].iter().sum::<f32>() / (to - from).max(1) as f32;
         signal[from..to].iter_mut().for_each(|value| *value -= mean);
     }

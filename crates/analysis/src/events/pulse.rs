@@ -101,7 +101,7 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
             .into_iter()
             .reduce(|a, b| if b.0 > a.0 { b } else { a });
         match best {
-            Some((share, near)) if near.len() >= FEWEST && share >= HELD * whole => {
+            Some((share, near)) if whole > 0.0 && near.len() >= FEWEST && share >= HELD * whole => {
                 line = Line::through(&near);
             }
             _ => {

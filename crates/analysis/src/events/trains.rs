@@ -49,7 +49,7 @@ const NEARLY_WHOLE: f64 = 1e-3;
 /// Times the cost of a train that an absence takes at least in whose middle its time comes, to be the longer by it.
 const MIN_TIMES: f64 = 1.25;
 /// Share of a period of the tick, in nanoseconds a second, from which on what begins with it is more than a tick; and so many times the loss that
-/// most of its events have.
+/// most events of a train have, in a mixture.
 const SLICE_NS: f64 = 0.4e9;
 const SLICE_TIMES: f64 = 16.0;
 /// Events a period that a train whose events scatter must have, and share of the time that the CPU may be away for whatever reason: what
@@ -361,7 +361,8 @@ fn occupied_coarsely(train: &Train, hz: f64) -> f64 {
     for &time in times {
         profile[(part_of_turn(time * hz) * COARSE as f64) as usize % COARSE] += 1;
     }
-    let bins = 3 + (2.0 * train.jitter * hz * COARSE as f64).ceil() as usize;
+    let blurred = (2.0 * train.jitter * hz * COARSE as f64).ceil() as usize;
+    let bins = blurred.saturating_add(3).min(COARSE);
     let of_several = |bin: usize| (bin..bin + bins).map(|bin| profile[bin % COARSE]).sum();
     let highest: u32 = (0..COARSE).map(of_several).max().unwrap_or(0);
     let last = times.last().copied().unwrap_or(0.0);

@@ -47,6 +47,12 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let period = case.series.signals.iter().find(is_its);
     let who = who(case);
     let firmware = Firmware::of(case);
+    let has_hypervisor = case
+        .everything
+        .manifest
+        .machine
+        .known_hypervisor()
+        .is_some();
     let regular = period.map_or(String::new(), |signal| {
         let frequency = words::frequency(signal.frequency_hz, signal.uncertainty_hz);
         format!(", in part regularly at {frequency}")
@@ -66,7 +72,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         series: vec![case.index],
         // Silence says that it was not this kernel. Only a count says who it was, and this kernel's count of stolen time may read 0 whatever
         // the host takes.
-        certainty: if firmware.0 > Some(0) {
+        certainty: if firmware.0 > Some(0) && !has_hypervisor {
             Certainty::Certain
         } else {
             Certainty::Likely

@@ -23,6 +23,8 @@ const MIN_SHARE: f64 = 1e-4;
 /// Time off the run queue that is more than an error of the scheduler's statistics, which are short by up to a tick, and more than signals take,
 /// which rseq does not tell from a preemption.
 const MIN_STOPPED_NS: f64 = 20e6;
+/// And this share of all absences: what interrupts and the host take of them is up to 3 % beside a compiler.
+const MIN_STOPPED: f64 = 0.1;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let wall = (case.series.ledger.wall_ns as f64).max(1.0);
@@ -33,8 +35,8 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .map(|cause| finding(case, cause, cause.lost_ns as f64 / wall))
         .collect();
     match findings.is_empty() {
-        true => (counted_only(case).into_iter())
-            .chain(off_the_run_queue(case))
+        true => (counted_only(case).or_else(|| off_the_run_queue(case)))
+            .into_iter()
             .collect(),
         false => findings,
     }
@@ -53,19 +55,19 @@ fn off_the_run_queue(case: Case<'_>) -> Option<Finding> {
     let waited = schedstat.find(|one| Some(one.cpu) == series.cpu)?.wait_ns;
     // Those statistics are of all series together.
     let mine = everything.series.iter().filter(|one| one.cpu == series.cpu);
-    let (mut away, mut wall) = (0, 0);
+    let (mut away, mut wall) = (0.0, 0.0);
     for ledger in mine.map(|one| &one.ledger) {
-        away += ledger.gaps_ns.get("preempted").copied().unwrap_or(0);
-        wall += ledger.wall_ns;
+        away += ledger.gaps_ns.get("preempted").copied().unwrap_or(0) as f64;
+        wall += ledger.wall_ns as f64;
     }
-    let stopped = away.saturating_sub(waited) as f64;
-    let share = stopped / (wall as f64).max(1.0);
-    (stopped >= MIN_STOPPED_NS && share >= MIN_SHARE).then(|| Finding {
+    let stopped = away - waited as f64;
+    let share = stopped / wall.max(1.0);
+    (stopped >= MIN_STOPPED_NS.max(MIN_STOPPED * away) && share >= MIN_SHARE).then(|| Finding {
         kind: "throttled",
         series: vec![case.index],
         certainty: Certainty::Likely,
         summary: format!(
-            "The measuring thread of {} was away for {}, {} of the time, in which it did not wait for the CPU: a signal or the freezer of a control group stopped it.",
+            "The measuring thread of {} was away for {} ({}) more than it waited for the CPU: a signal or the freezer of a control group stopped it.",
             name(series),
             words::duration(stopped),
             words::percent(share),

@@ -570,3 +570,17 @@ fn threads_are_booked_to_their_process() {
         "{cause:?}"
     );
 }
+
+/// A name that only an event of no length has, in gaps enough to be looked at.
+#[test]
+fn an_event_of_no_length_has_a_name_and_no_time() {
+    let empty = with(
+        20.0,
+        &[
+            (EventKind::Vector, "local_timer", 0.5, 10.0),
+            (EventKind::Task, "brief", 12.0, 0.0),
+        ],
+    );
+    let (_, booked) = booked(&recorded(&[empty]));
+    assert_eq!(booked.get("task:brief").copied().unwrap_or(0.0), 0.0);
+}
