@@ -521,7 +521,7 @@ fn without_events_preemptions_as_long_as_the_stops_are_the_quotas() {
 fn without_events_a_thread_that_did_not_wait_for_the_cpu_was_stopped() {
     let mut source = recorded(&[Disturbance {
         preempted: true,
-        ..quiet(100.0)
+        ..quiet(300.0)
     }]);
     source.manifest.events.state = EventsState::Unavailable;
     let mut stopped = |wait_ns| {
@@ -533,16 +533,16 @@ fn without_events_a_thread_that_did_not_wait_for_the_cpu_was_stopped() {
         let findings = analyse(&source, &[]).unwrap().report.findings;
         findings.into_iter().find(|one| one.kind == "throttled")
     };
-    // 999 times 100 us.
-    let finding = stopped(40_000_000).unwrap();
+    // 999 times 300 us, 50 of which may be what else was done.
+    let finding = stopped(100_000_000).unwrap();
     assert_eq!(finding.certainty, Certainty::Likely);
     assert_eq!(finding.evidence["cause"], Evidence::Text("stopped".into()));
     let Evidence::Number(ns) = finding.evidence["lost_ns"] else {
         panic!("{finding:?}")
     };
-    assert!((ns / 59.9e6 - 1.0).abs() < 0.01, "{ns}");
-    assert_eq!(stopped(90_000_000), None);
-    assert_eq!(stopped(200_000_000), None);
+    assert!((ns / 149.7e6 - 1.0).abs() < 0.01, "{ns}");
+    assert_eq!(stopped(240_000_000), None);
+    assert_eq!(stopped(400_000_000), None);
 }
 
 #[test]
