@@ -330,6 +330,10 @@ impl Search<'_> {
     }
 
     fn mask(&self, white: &mut [f64], fundamental: f64) {
+        // What was measured of a few events may be no frequency at all, and its multiples would never end.
+        if fundamental.is_nan() || fundamental < 1.0 {
+            return;
+        }
         self.mask_folded(white, fundamental);
         let mut h = 1.0;
         while h * fundamental < (white.len() + self.guard) as f64 {

@@ -351,6 +351,40 @@ mod tests {
         );
     }
 
+    /// Bursts have every frequency a little, and a pulse through one has any slope: whatever they are, the search ends.
+    #[test]
+    fn bursts_shorter_than_every_period_end_the_search() {
+        let mut state = 3u64;
+        let mut random = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        for case in 0..3000 {
+            let run = 0.1 + 2.0 * random();
+            let bursts = 1 + case % 4;
+            let mut times: Vec<f64> = Vec::new();
+            for _ in 0..bursts {
+                let (start, length) = (run * random(), 10f64.powf(-6.0 + 5.0 * random()));
+                let number = 33 + (100.0 * random()) as usize;
+                times.extend((0..number).map(|_| (start + length * random()).min(run)));
+            }
+            times.sort_by(f64::total_cmp);
+            let train = Train {
+                losses: times.iter().map(|_| 1000.0 + 9000.0 * random()).collect(),
+                times,
+                segments: vec![(0.0, run)],
+                is_mixture: case % 2 == 0,
+                tick_hz: (case % 3 == 0).then_some(250.0),
+                ..Train::default()
+            };
+            for found in trains(&train) {
+                assert!(found.frequency > 0.0, "{found:?}");
+            }
+        }
+    }
+
     /// A tick of 250 Hz, a host's of 100, and others at random: 50 Hz has the lines of both.
     #[test]
     fn the_kernels_tick_is_told_from_another_that_it_shares_a_divisor_with() {

@@ -114,7 +114,8 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
     // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
     let frequency_of_pulse = frequency - slope;
     let turns = phase(line.time) - part_of_turn(centre + line.phase);
-    (slope.is_finite() && uncertainty.is_finite()).then(|| Pulse {
+    let is_near = slope.abs() < MOST_SLOPE * frequency;
+    (is_near && uncertainty.is_finite()).then(|| Pulse {
         frequency: frequency_of_pulse,
         uncertainty,
         reach,
@@ -127,6 +128,9 @@ const REACH: f64 = 0.05;
 const NARROWEST: f64 = 1e-5;
 const HELD: f64 = 0.8;
 const FEWEST: usize = 16;
+/// Share of the frequency by which its pulse may differ from it: the fewest events, one a period, know theirs to 1/16. A burst that is shorter
+/// than a period has a pulse of any frequency, negative ones included.
+const MOST_SLOPE: f64 = 0.1;
 /// Blocks of a run that are held against its line.
 const BLOCKS: usize = 8;
 
