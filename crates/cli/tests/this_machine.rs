@@ -1,7 +1,8 @@
 //! Whole-program runs on this machine, whatever it is: only what holds on any is asserted.
 
 mod common;
-use common::{assert_ledger_closes, report, run, succeed};
+use common::{assert_ledger_closes, bandscope, report, run, succeed};
+use std::process::Command;
 
 #[test]
 fn a_short_run_is_accounted_for_to_the_nanosecond() {
@@ -141,4 +142,36 @@ fn speculative_store_bypass_alternates_by_segment_or_is_refused_in_words() {
     let set = recording["store_bypass"].as_array().unwrap().iter();
     let allowed: Vec<_> = set.map(|set| set["allowed"].as_bool().unwrap()).collect();
     assert_eq!(allowed, [true, false, true, false]);
+}
+
+/// A real-time thread keeps its CPU until it gives it away, and there the other thread waits for its turn.
+#[test]
+fn a_real_time_run_on_the_only_cpu_ends() {
+    let cpu = bandscope_probe::pin::allowed().unwrap()[0].to_string();
+    let directory = tempfile::tempdir().unwrap();
+    // Should it not end, the kernel leaves other tasks a twentieth of the CPU meanwhile.
+    let alone = |words: &[&str]| {
+        let mut command = Command::new("timeout");
+        command.args(["-s", "KILL", "120", "taskset", "-c", &cpu]);
+        command.args(["chrt", "-f", "1"]).args(words);
+        command.current_dir(directory.path()).output()
+    };
+    match alone(&["true"]) {
+        Ok(output) if output.status.success() => {}
+        other => {
+            println!("SKIPPED: a real-time run on the only CPU: {other:?}");
+            return;
+        }
+    }
+    let inner = bandscope(directory.path());
+    let mut words = vec![inner.get_program().to_str().unwrap()];
+    words.extend(inner.get_args().map(|word| word.to_str().unwrap()));
+    let arguments = "record --duration 300ms --rate 1000 --output it.bandscope";
+    words.extend(arguments.split(' '));
+    let output = alone(&words).unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {error}", output.status);
+    let report = report(directory.path(), &["it.bandscope"]);
+    assert_eq!(report["recording"]["state"], "complete");
+    assert_ledger_closes(&report["series"][0]);
 }

@@ -12,6 +12,7 @@ use crate::store_bypass;
 use bandscope_sampler::machine::StoreBypass;
 use bandscope_sampler::{Clock, GapRecord, Outcome, QuantumRecord, Segment, Segments, measure};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 
 /// How often the clock may run backwards in a segment before the segment is given up.
 const MOST_JUMPS: u32 = 16;
@@ -140,6 +141,10 @@ impl Visitor for WarmUp<'_> {
             let waited = go != 0 && clock::ticks().wrapping_sub(go) as i64 >= 0;
             if waited || self.plan.ends() {
                 return;
+            }
+            if go == 0 {
+                // Whoever says when may have to run on this CPU, and a real-time thread keeps it until it gives it away.
+                thread::yield_now();
             }
             (0..64).for_each(|_| kernel.execute());
         }
