@@ -13,7 +13,10 @@ use bandscope_sampler::machine::StoreBypass;
 use bandscope_sampler::{Clock, GapRecord, Outcome, QuantumRecord, Segment, Segments, measure};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
+/// How long it sleeps until it looks again whether the start is known.
+const NAP: Duration = Duration::from_millis(1);
 /// How often the clock may run backwards in a segment before the segment is given up.
 const MOST_JUMPS: u32 = 16;
 
@@ -143,8 +146,10 @@ impl Visitor for WarmUp<'_> {
                 return;
             }
             if go == 0 {
-                // Whoever says when may have to run on this CPU, and a real-time thread keeps it until it gives it away.
-                thread::yield_now();
+                // A real-time thread that span here would keep the CPU from all that whoever says when still waits for: his own turn, where
+                // there is no other CPU, and kernel threads that end a grace period of RCU.
+                thread::sleep(NAP);
+                continue;
             }
             (0..64).for_each(|_| kernel.execute());
         }
