@@ -81,6 +81,8 @@ def periodic(finding, cause, hz, report, truth):
             return "wrong", "has no period"
         if cause is None and not truth.events and any(is_part(hz, train.hz, truth) for train in truth.trains):
             return "undecidable", "each so-many-th event of a train"
+        if any(cause in train.causes and not train.kept for train in truth.trains):
+            return "undecidable", "of what did not keep its period"
         scene = cause is None or cause in ("tick", "host", "unnamed") or any(cause in train.causes for train in truth.trains)
         if scene and (truth.alone or cause in ("tick",)):
             return "wrong", "frequency"

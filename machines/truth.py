@@ -10,6 +10,10 @@ import subprocess
 
 from kernels import OLD
 
+# Share of its periods that a disturber has to keep, by its own log, for a period to be asked for.
+KEPT = 0.9
+
+
 @dataclasses.dataclass(frozen=True)
 class Train:
     """Something that comes with a period. `causes`: the keys of the ledger that may have it."""
@@ -18,6 +22,8 @@ class Train:
     causes: frozenset
     # Whether a report has to find it: what is shorter than the gap threshold, or rarer than can be folded, may be said and need not.
     expected: bool = True
+    # Whether it kept its period: where it did not, another frequency of it is neither right nor wrong.
+    kept: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,12 +81,14 @@ class Account:
     span_ns: float = 0.0
     cpu_ns: float = 0.0
     hz: float | None = None
+    # Share of the periods with a start within a tenth of a period of the grid.
+    kept: float = 1.0
     # Whether `cpu_ns` is that of the measured time.
     whole: bool = True
 
 
-def account(log, recording, spans):
-    """Holds a log against the measured spans, by raw ticks of the clock that both read."""
+def account(log, recording, spans, hz=None):
+    """Holds a log against the measured spans, by raw ticks of the clock that both read; `hz`: of the grid of its starts."""
     clock = json.loads((recording / "recording.json").read_text())["clock"]
     threads = {}
     with open(log) as file:
@@ -88,7 +96,7 @@ def account(log, recording, spans):
             threads.setdefault(row["thread"], []).append({key: int(value) for key, value in row.items()})
     result = Account()
     first = last = None
-    starts = 0
+    starts = kept = 0
     for rows in threads.values():
         before = 0
         for row in rows:
@@ -102,10 +110,13 @@ def account(log, recording, spans):
                 result.span_ns += shared
                 result.cpu_ns += (row["cpu_ns"] - before) * min(share, 1.0)
                 first, last, starts = min(first or row["ns_from"], row["ns_from"]), max(last or 0, row["ns_from"]), starts + 1
+                # The first start is the first of a whole second.
+                kept += bool(hz) and abs(((row["ns_from"] - rows[0]["ns_from"] // 10**9 * 10**9) * 1e-9 * hz + 0.5) % 1.0 - 0.5) < 0.1
             before = row["cpu_ns"]
     if starts > 2 * len(threads) and last > first:
         # Starts follow a fixed grid; those that were skipped are in the time, not in the number.
         result.hz = (starts - len(threads)) / (last - first) * 1e9
+        result.kept = kept / ((last - first) * 1e-9 * hz + 1) if hz else 1.0
     return result
 
 
@@ -120,11 +131,13 @@ def of_scene(scene, kernel, folder, binary):
     # All of Debian's kernels of `kernels.py` have CONFIG_HZ=250.
     # Without kernel events a tick at which tasks are switched is the begin or the end of their slices.
     hidden = isolated or (not truth.events and any(disturber.mode == "hog" for disturber in scene.disturbers))
-    truth.trains.append(Train(250.0, frozenset({"tick", None}), expected=not hidden))
+    truth.trains.append(Train(250.0, frozenset({"tick", None}), expected=not hidden and truth.alone))
     aperiodic = set()
     for disturber in scene.disturbers:
         task = f"task:{disturber.name}"
-        log = account(folder / f"{disturber.name}.tsv", recording, spans)
+        log = account(folder / f"{disturber.name}.tsv", recording, spans, disturber.hz if disturber.period else None)
+        # Where two CPUs run in turn a timer waits for its CPU's turn.
+        kept = truth.alone or log.kept >= KEPT
         own = {task, f"timer:{disturber.name}", None, "unnamed", "preempted", "irq:local_timer"}
         if disturber.mode == "timer":
             # A real-time kernel expires an ordinary task's timer there.
@@ -143,7 +156,7 @@ def of_scene(scene, kernel, folder, binary):
             softirqs = {"net": "softirq:NET_RX", "block": "softirq:BLOCK"}
             if disturber.mode in softirqs:
                 own.add(softirqs[disturber.mode])
-            truth.trains.append(Train(disturber.hz, frozenset(own)))
+            truth.trains.append(Train(disturber.hz, frozenset(own), expected=kept, kept=kept))
         if log.cpu_ns and disturber.mode in ("spin", "hog") and truth.alone and log.whole:
             # The kernel books a thread from its wake-up on, early in the timer's interrupt; the events begin at the switch. So what is
             # booked lies between the logged spans and the CPU time.

@@ -1,12 +1,17 @@
-//! What recordings of one machine lose besides gaps, and what the report makes of a loss of 1 % that is added to them.
+//! What the report makes of losses that are added to real recordings and files of counts.
 //!
 //!     cargo run --release -p bandscope-analysis --example added_loss -- RECORDING...
 //!
-//! 11 % of the quanta, in stretches, do a tenth less: 1 % of the time in quanta without a gap. Shares are of the time that gaps leave, so that runs compare
-//! whatever else the machine does.
+//! What recordings of one machine lose besides gaps, and what the report makes of a loss of 1 %: 11 % of the quanta, in stretches, do a tenth less. Shares are of
+//! the time that gaps leave, so that runs compare whatever else the machine does.
+//!
+//!     cargo run --release -p bandscope-analysis --example added_loss -- --limits RECORDING...
+//!
+//! Whether the limits that the report states of each input hold: periodic losses at 1.1 times the limit and at a quarter of it are added to that very
+//! input, at ten phases, and the report is asked for their frequency.
 
 use bandscope_analysis::analyse;
-use bandscope_analysis::report::Report;
+use bandscope_analysis::report::{LossLimit, Report, Series};
 use bandscope_recording::source::{InMemory, Source};
 use bandscope_recording::{Quanta, inputs::Inputs};
 use std::path::PathBuf;
@@ -15,9 +20,105 @@ use std::path::PathBuf;
 const SLOWED: std::ops::Range<usize> = 50..61;
 const OF: usize = 100;
 const RATIO: f64 = 1.1;
+/// Phases at which a periodic loss is added.
+const PHASES: usize = 10;
+/// A search may show a loss by a multiple or a fraction of its frequency.
+const MOST_TIMES: u32 = 8;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let paths: Vec<PathBuf> = std::env::args().skip(1).map(PathBuf::from).collect();
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Outcome<()> {
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let limits = words.first().is_some_and(|word| word == "--limits");
+    let paths: Vec<PathBuf> = words
+        .drain(usize::from(limits)..)
+        .map(PathBuf::from)
+        .collect();
+    match limits {
+        true => do_limits_hold(paths),
+        false => one_percent(paths),
+    }
+}
+
+fn do_limits_hold(paths: Vec<PathBuf>) -> Outcome<()> {
+    println!(
+        "series  frequency  limit, ns  shown at 1.1 times  by its own frequency  at a quarter  of"
+    );
+    for path in paths {
+        let recording = in_memory(&Inputs::open(std::slice::from_ref(&path))?)?;
+        let report = analyse(&recording, &[])?.report;
+        for (index, series) in report.series.iter().enumerate() {
+            for limit in &series.limits.losses {
+                if has(series, limit.frequency_hz) {
+                    println!("{index}  {}  there already", limit.frequency_hz);
+                    continue;
+                }
+                let (mut shown, mut named, mut hidden) = (0, 0, 0);
+                for phase in 0..PHASES {
+                    let with = |times: f64| -> Outcome<Series> {
+                        let mut with = recording.clone();
+                        lose(&mut with, index, series, limit, times, phase);
+                        Ok(analyse(&with, &[])?.report.series.remove(index))
+                    };
+                    let (at, below) = (with(1.1)?, with(0.25)?);
+                    shown += usize::from(names(&at, series, limit.frequency_hz, MOST_TIMES));
+                    named += usize::from(names(&at, series, limit.frequency_hz, 1));
+                    hidden += usize::from(names(&below, series, limit.frequency_hz, 1));
+                }
+                println!(
+                    "{index}  {}  {:.1}  {shown}  {named}  {hidden}  {PHASES}  {}",
+                    limit.frequency_hz,
+                    limit.ns_per_event,
+                    path.display()
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a report names a frequency.
+fn has(series: &Series, hz: f64) -> bool {
+    let mut signals = series.signals.iter();
+    signals.any(|signal| (signal.frequency_hz / hz - 1.0).abs() < 1e-3)
+}
+
+/// Whether it names one that it did not before: this one, or with `most` above 1 one that it is so many times of, or that is so many times it.
+fn names(series: &Series, before: &Series, hz: f64, most: u32) -> bool {
+    let ratios = (1..=most).flat_map(|times| [f64::from(times), f64::from(times).recip()]);
+    let mut related = ratios.map(|ratio| hz * ratio);
+    related.any(|hz| has(series, hz) && !has(before, hz))
+}
+
+/// Takes a periodic loss out of the counts: the loop does not make up for it, so by the end of a quantum as many units are missing as all losses
+/// until then are long.
+fn lose(
+    recording: &mut InMemory,
+    index: usize,
+    series: &Series,
+    limit: &LossLimit,
+    times: f64,
+    phase: usize,
+) {
+    let ticks_per_s = recording.manifest.clock.ticks_per_ns * 1e9;
+    let pace = series
+        .bands
+        .first()
+        .map_or(f64::INFINITY, |band| band.ns_per_unit);
+    let units = times * limit.ns_per_event / pace;
+    let share = phase as f64 / PHASES as f64;
+    let quanta = &mut recording.quanta[index];
+    let missing = |tick: u64| {
+        let events = (tick as f64 / ticks_per_s * limit.frequency_hz + share).floor();
+        (events * units + share).floor() as u32
+    };
+    for k in 0..quanta.len() {
+        let fewer = missing(quanta.end[k]).saturating_sub(missing(quanta.start[k]));
+        quanta.count[k] = quanta.count[k].saturating_sub(fewer);
+    }
+}
+
+fn one_percent(paths: Vec<PathBuf>) -> Outcome<()> {
     println!("lost, %  with the loss, %  added, %  reference, ns");
     let mut all = Vec::new();
     for path in paths {
@@ -78,7 +179,7 @@ fn slow_down(quanta: &mut Quanta) -> (f64, f64) {
     (slowed, all)
 }
 
-fn in_memory(source: &dyn Source) -> Result<InMemory, Box<dyn std::error::Error>> {
+fn in_memory(source: &dyn Source) -> Outcome<InMemory> {
     let mut recording = InMemory {
         manifest: source.manifest().clone(),
         series: source.series().to_vec(),

@@ -95,6 +95,9 @@ impl Edges {
         match self.stay {
             Some(stay) if stay.band != run.band => self.change(stay, &between, &run),
             Some(mut stay) => {
+                let is_held = stay.quanta >= HELD && run.quanta >= HELD;
+                let is_dip = is_held && between.quanta == 1 && between.first[0].away == 0.0;
+                self.pairs.dips += u64::from(is_dip);
                 self.short_stay(&mut stay, &between);
                 stay.quanta += run.quanta;
                 stay.last = run.last;
@@ -322,6 +325,7 @@ impl Detector for Edges {
             *time += other;
         }
         self.pairs.number += later.pairs.number;
+        self.pairs.dips += later.pairs.dips;
         self.pairs.falling = self.pairs.falling.or(later.pairs.falling);
         self.pairs.rising = self.pairs.rising.or(later.pairs.rising);
     }

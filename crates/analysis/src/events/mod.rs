@@ -351,6 +351,40 @@ mod tests {
         );
     }
 
+    /// Each event a Gaussian's scatter beside its time, and as many others at random: the stated deviation is that of the estimate.
+    #[test]
+    fn the_frequency_of_a_pulse_is_as_uncertain_as_it_says() {
+        let mut state = 11u64;
+        let mut random = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        for scatter_s in [1e-6, 20e-6, 100e-6] {
+            let held = (0..200).filter(|_| {
+                let mut times: Vec<f64> = (1..1000)
+                    .map(|k| {
+                        let normal = (0..12).map(|_| random()).sum::<f64>() - 6.0;
+                        f64::from(k) / 250.0 + scatter_s * normal
+                    })
+                    .collect();
+                times.extend((0..1000).map(|_| 4.0 * random()));
+                times.sort_by(f64::total_cmp);
+                let train = Train {
+                    times,
+                    segments: vec![(0.0, 4.0)],
+                    ..Train::default()
+                };
+                let pulse = by_pulse(&train, 250.0).unwrap();
+                (pulse.frequency - 250.0).abs() <= 1.96 * pulse.uncertainty
+            });
+            let held = held.count();
+            // 95 % of 200 are 190, with a deviation of 3. Without the correction the first holds 170.
+            assert!((180..=200).contains(&held), "{scatter_s}: {held}");
+        }
+    }
+
     /// Bursts have every frequency a little, and a pulse through one has any slope: whatever they are, the search ends.
     #[test]
     fn bursts_shorter_than_every_period_end_the_search() {

@@ -23,7 +23,7 @@ const MAX_RATIO: u32 = 12;
 const MIN_HZ: f64 = 2.0;
 const MAX_HZ: f64 = 4096.0;
 /// Share of all periods that have an event, those whose time came while the CPU was away included.
-const MIN_SEEN: f64 = 0.45;
+const MIN_SEEN: f64 = 0.6;
 /// Share of the periods that have an event, and of those that a quick look over coarse phases must show.
 const MIN_OCCUPIED: f64 = 0.75;
 const MIN_OCCUPIED_COARSELY: f64 = 0.6;
@@ -42,6 +42,8 @@ const MAX_CHANCE: f64 = 0.25;
 const TAILS: f64 = 4.0;
 const MIN_REACH: f64 = 1e-4;
 const MAX_REACH: f64 = 0.05;
+/// Seconds by which the kernel may run an ordinary task's timer early, with another interrupt: its slack, prctl(2), PR_SET_TIMERSLACK.
+const SLACK_S: f64 = 50e-6;
 /// Turns by which an event may have been put off at most: more of them, and it would be due at any phase.
 const MAX_PUT_OFF: f64 = 0.25;
 /// How far a ratio of frequencies of which one is known by a broad pulse only may be from a whole number.
@@ -73,7 +75,7 @@ pub fn trains_and_rest(train: &Train) -> (Vec<Periodic>, Train) {
         // What comes as often as the tick, and between, is not the tick.
         let mut faster = (2..=MAX_TICK_MULTIPLE)
             .rev()
-            .filter_map(|times| Regular::at(&rest, f64::from(times) * hz, false));
+            .filter_map(|times| Regular::of_a_timer(&rest, f64::from(times) * hz));
         if let Some(faster) = faster.find(|faster| faster.occupied >= EACH_TIME) {
             found.push(faster.take_out(&mut rest));
         }
@@ -199,8 +201,18 @@ impl Regular {
             .map(|(up, down)| hint * f64::from(up) / f64::from(down))
             .filter(|hz| (MIN_HZ..MAX_HZ).contains(hz))
             .filter(|&hz| occupied_coarsely(train, hz) >= MIN_OCCUPIED_COARSELY)
-            .filter_map(|hz| Regular::at(train, hz, false))
-            .max_by(|a, b| a.score().total_cmp(&b.score()))
+            .filter_map(|hz| Regular::of_a_timer(train, hz))
+            .max_by(by_score)
+    }
+
+    /// The train at this frequency, whose events may come early if that makes it clearer, and nobody knows of what it is.
+    fn of_a_timer(train: &Train, hz: f64) -> Option<Regular> {
+        let exact = Regular::at(train, hz, false);
+        let is_clear = exact.as_ref().is_some_and(|one| one.occupied >= EACH_TIME);
+        let early = (train.is_mixture && !is_clear)
+            .then(|| Regular::with_slack(train, hz, false, SLACK_S))
+            .flatten();
+        exact.into_iter().chain(early).max_by(by_score)
     }
 
     /// Whether it is every other event, or so, of a train that scatters too much to be one at its own frequency.
@@ -226,6 +238,11 @@ impl Regular {
 
     /// The train at this frequency, if most of its periods have an event; `is_known` if something else says that there is such a one.
     fn at(train: &Train, hz: f64, is_known: bool) -> Option<Regular> {
+        Regular::with_slack(train, hz, is_known, 0.0)
+    }
+
+    /// The same of events of which any may come so many seconds early.
+    fn with_slack(train: &Train, hz: f64, is_known: bool, slack_s: f64) -> Option<Regular> {
         let pulse = by_pulse(train, hz)?;
         let reach = (TAILS * pulse.reach).max(MIN_REACH);
         if reach > MAX_REACH {
@@ -233,7 +250,11 @@ impl Regular {
         }
         // What is within the reach of a quantum may be within that of several windows.
         let near = reach + train.jitter * hz;
-        let beside = (near * WINDOWS as f64 - 0.5).ceil().max(0.0) as i64;
+        let before = near + slack_s * hz;
+        if slack_s > 0.0 && before + near > 1.0 / WINDOWS as f64 {
+            return None;
+        }
+        let beside = (before * WINDOWS as f64 - 0.5).ceil().max(0.0) as i64;
         let mut in_window = [0usize; WINDOWS];
         let mut last = [i64::MIN; WINDOWS];
         let mut hits: Vec<(i64, usize)> = Vec::new();
@@ -245,7 +266,7 @@ impl Regular {
                 let turns = seconds.get(event).map_or(0.0, |s| s * pulse.frequency);
                 turns.min(MAX_PUT_OFF)
             };
-            if off <= near + more(&train.early) && off >= -near - more(&train.late) {
+            if off <= near + more(&train.early) && off >= -before - more(&train.late) {
                 let nearer = |other: usize| {
                     let other = pulse.turns(train.times[other]);
                     off.abs() < (other - other.round()).abs()
@@ -260,14 +281,15 @@ impl Regular {
             let place = (turns * WINDOWS as f64).round() as i64;
             for place in place - beside..=place + beside {
                 let window = place.rem_euclid(WINDOWS as i64) as usize;
-                let is_near = (turns - place as f64 / WINDOWS as f64).abs() <= near;
+                let off = turns - place as f64 / WINDOWS as f64;
+                let is_near = (-before..=near).contains(&off);
                 if window > 0 && is_near && last[window] != place {
                     last[window] = place;
                     in_window[window] += 1;
                 }
             }
         }
-        let possible = pulse.periods(train, *train.times.last()?, reach, is_known);
+        let possible = pulse.periods(train, *train.times.last()?, reach + slack_s * hz, is_known);
         let others = in_window[1..].iter().map(|&number| number as f64);
         let chance = median(others)? / periods(train, hz).max(1.0);
         let share = (hits.len() as f64 / possible.max(1.0)).min(1.0);
@@ -278,7 +300,7 @@ impl Regular {
             return None;
         }
         let trials = (train.times.len() as f64 * f64::from(MAX_RATIO).powi(2) * AROUND).ln();
-        let log_p = -(possible * surprise(share, chance.max(near))) + trials;
+        let log_p = -(possible * surprise(share, chance.max(before))) + trials;
         (log_p < SIGNIFICANT.ln()).then_some(Regular {
             pulse,
             occupied,
@@ -368,6 +390,10 @@ fn occupied_coarsely(train: &Train, hz: f64) -> f64 {
     let last = times.last().copied().unwrap_or(0.0);
     let periods = Pulse::new(hz, 0.0).periods(train, last, 0.5, true);
     f64::from(highest) / periods.max(1.0)
+}
+
+fn by_score(a: &Regular, b: &Regular) -> std::cmp::Ordering {
+    a.score().total_cmp(&b.score())
 }
 
 /// By Chernoff's bound, -ln of the chance that a share of the periods is so high, a period.

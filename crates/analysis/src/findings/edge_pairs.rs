@@ -1,7 +1,7 @@
 //! `edge-pairs`: {2830, 2000}, the quanta in which the pace changed: counts that belong to no band.
 //!
 //! Isolated, strictly between the levels held on either side, by [`crate::edges`]. A loss of time makes a dip and no such
-//! quantum, so a number of them needs nothing more.
+//! quantum, so a number of them needs nothing more, unless there are as many dips: then some may lie between two levels by accident.
 
 use super::{Case, Phenomenon, name, name_rate, none};
 use crate::report::{Certainty, Evidence, Finding};
@@ -35,7 +35,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     };
     let certainty = match pairs.number {
         1 => Certainty::Possible,
-        number if number < DECISIVE => Certainty::Likely,
+        number if number < DECISIVE || number < pairs.dips => Certainty::Likely,
         _ => Certainty::Certain,
     };
     vec![Finding {

@@ -21,8 +21,10 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     consequence: |finding, _| number(finding, "share"),
 };
 
-/// A part per million of the time is nobody's problem.
+/// A part per million of the time is nobody's problem; nor are ten of them, unless a gap is long.
 const SMALLEST: f64 = 1e-6;
+const SMALLEST_OF_SHORT: f64 = 1e-5;
+const LONG_NS: f64 = 20_000.0;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(gaps) = &case.series.gaps else {
@@ -40,7 +42,11 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         return counted.into_iter().collect();
     };
     let share = host.lost_ns as f64 / (case.series.ledger.wall_ns as f64).max(1.0);
-    if share < SMALLEST {
+    let smallest = match host.longest_ns < LONG_NS {
+        true => SMALLEST_OF_SHORT,
+        false => SMALLEST,
+    };
+    if share < smallest {
         return Vec::new();
     }
     let is_its = |signal: &&Signal| signal.cause.as_deref() == Some("host");
