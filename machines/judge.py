@@ -81,7 +81,8 @@ def periodic(finding, cause, hz, report, truth):
             return "wrong", "has no period"
         if cause is None and not truth.events and any(is_part(hz, train.hz, truth) for train in truth.trains):
             return "undecidable", "each so-many-th event of a train"
-        if any(cause in train.causes and not train.kept for train in truth.trains):
+        own = cause is not None and cause.startswith(("task:", "timer:"))
+        if own and any(cause in train.causes and not train.kept for train in truth.trains):
             return "undecidable", "of what did not keep its period"
         scene = cause is None or cause in ("tick", "host", "unnamed") or any(cause in train.causes for train in truth.trains)
         if scene and (truth.alone or cause in ("tick",)):
@@ -123,9 +124,9 @@ def away(cause, truth):
 
 def missed(findings, report, truth):
     """What the recording shows and no finding says at `likely` or better."""
-    def said(test, name):
+    def said(test, name, least="likely"):
         best = max((finding["certainty"] for finding in findings if test(finding["evidence"], finding)), key=RANK.get, default=None)
-        if best is None or RANK[best] < RANK["likely"]:
+        if best is None or RANK[best] < RANK[least]:
             return [Verdict(name, "recall", "missed", best or "", f"{name}: {best or 'not said'}")]
         return [Verdict(name, "recall", "right", best, "")]
 
@@ -134,7 +135,7 @@ def missed(findings, report, truth):
         if train.expected:
             cause = max(filter(None, train.causes), key=lambda cause: (cause.startswith("task:"), cause))
             verdicts += said(lambda evidence, finding: finding["kind"] == "periodic-interference" and train_is(train, evidence, truth),
-                             f"period of {cause} ({train.hz:.6g} Hz)")
+                             f"period of {cause} ({train.hz:.6g} Hz)", train.least)
     for cause in truth.named if truth.events else []:
         verdicts += said(lambda evidence, finding: evidence.get("cause") == cause, f"cause {cause}")
     if truth.throttled:
@@ -177,7 +178,7 @@ def booked(report, truth):
         tasks, softirqs, edges = sums("task:", "throttled:", "preempted"), sums("softirq:", "timer:"), 0.001 * wall
         check("ledger of all tasks", 0.97 * tasks - edges <= truth.waited_ns <= 1.03 * (tasks + softirqs) + edges,
               f"{tasks / 1e6:.3f} ms and {softirqs / 1e6:.3f} ms of softirqs and timers, its time on the run queue {truth.waited_ns / 1e6:.3f} ms")
-    if truth.throttled and truth.throttled[1] and truth.events:
+    if truth.throttled and truth.throttled[1] is not None and truth.events:
         cause, share = truth.throttled
         ns, edges = ledger(report, truth, cause), 0.03 * max(share, 0.4)
         others = sum(ns for one in report["series"] if one["cpu"] == truth.cpu for key, ns in one["ledger"]["gaps_ns"].items() if key.startswith("task:"))

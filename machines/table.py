@@ -60,7 +60,7 @@ def numbers(text):
     return [float(word) for word in re.findall(r"[\d.]+", lines[-1])] if lines else []
 
 
-def beside_rtla(results, seconds, report_of):
+def beside_rtla(results, report_of):
     """What each tool says of the same scene. `report_of` gives bandscope's own report of a scene by its name, or None."""
     print("\n| scene | `rtla osnoise` | `rtla timerlat` | bandscope |\n|---|---|---|---|")
     cells = {}
@@ -68,8 +68,10 @@ def beside_rtla(results, seconds, report_of):
         name, tool = scene.name.split("-rtla-")
         said = numbers(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text))
         if tool == "osnoise" and len(said) >= 12:
-            # CPU, number, period, runtime, noise, available, longest noise, longest single, hardware, NMI, IRQ, softirq, thread.
+            # CPU, number of periods, runtime, noise, available, longest noise, longest single, hardware, NMI, IRQ, softirq, thread.
             _, _, runtime, noise, _, longest, single, hardware, nmi, irq, softirq, thread = said[:12]
+            # Of the periods that it printed: the last one is not over when it ends.
+            seconds = runtime / 1e6
             cells.setdefault(name, {})[tool] = (f"{noise / runtime:.2%} noise, at most {longest:.0f} µs in a period and {single:.0f} µs at once; "
                                                 f"a second: {irq / seconds:.0f} IRQ, {softirq / seconds:.0f} softirq, {thread / seconds:.0f} thread, "
                                                 f"{nmi / seconds:.0f} NMI, {hardware / seconds:.0f} hardware")

@@ -22,6 +22,8 @@ class Train:
     causes: frozenset
     # Whether a report has to find it: what is shorter than the gap threshold, or rarer than can be folded, may be said and need not.
     expected: bool = True
+    # How sure of it a report has to be.
+    least: str = "likely"
     # Whether it kept its period: where it did not, another frequency of it is neither right nor wrong.
     kept: bool = True
 
@@ -128,10 +130,11 @@ def of_scene(scene, kernel, folder, binary):
     truth = Truth(cpu=scene.measured, alone=scene.cpus == 1, constant_pace=True, hz_tolerance=1e-5,
                   events=manifest["events"]["state"] == "on")
     isolated = "nohz_full" in scene.boot_line
+    # On two CPUs the tick, too, waits for its CPU's turn.
     # All of Debian's kernels of `kernels.py` have CONFIG_HZ=250.
     # Without kernel events a tick at which tasks are switched is the begin or the end of their slices.
     hidden = isolated or (not truth.events and any(disturber.mode == "hog" for disturber in scene.disturbers))
-    truth.trains.append(Train(250.0, frozenset({"tick", None}), expected=not hidden and truth.alone))
+    truth.trains.append(Train(250.0, frozenset({"tick", None}), expected=not hidden, least="likely" if truth.alone else "possible"))
     aperiodic = set()
     for disturber in scene.disturbers:
         task = f"task:{disturber.name}"

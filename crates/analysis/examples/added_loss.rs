@@ -53,7 +53,7 @@ fn do_limits_hold(paths: Vec<PathBuf>) -> Outcome<()> {
                     println!("{index}  {}  there already", limit.frequency_hz);
                     continue;
                 }
-                let (mut shown, mut named, mut hidden) = (0, 0, 0);
+                let (mut shown, mut named, mut below_it) = (0, 0, 0);
                 for phase in 0..PHASES {
                     let with = |times: f64| -> Outcome<Series> {
                         let mut with = recording.clone();
@@ -63,10 +63,10 @@ fn do_limits_hold(paths: Vec<PathBuf>) -> Outcome<()> {
                     let (at, below) = (with(1.1)?, with(0.25)?);
                     shown += usize::from(names(&at, series, limit.frequency_hz, MOST_TIMES));
                     named += usize::from(names(&at, series, limit.frequency_hz, 1));
-                    hidden += usize::from(names(&below, series, limit.frequency_hz, 1));
+                    below_it += usize::from(names(&below, series, limit.frequency_hz, MOST_TIMES));
                 }
                 println!(
-                    "{index}  {}  {:.1}  {shown}  {named}  {hidden}  {PHASES}  {}",
+                    "{index}  {}  {:.1}  {shown}  {named}  {below_it}  {PHASES}  {}",
                     limit.frequency_hz,
                     limit.ns_per_event,
                     path.display()

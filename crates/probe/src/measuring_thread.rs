@@ -68,7 +68,7 @@ impl Plan<'_> {
     }
 }
 
-/// Measures: sets the thread up, calls `ready` with the thread's id, runs the first work kernel until `go`, then all segments.
+/// Measures: sets the thread up, calls `ready` with the thread's id, runs the first work kernel from when `go` is known until then, then all segments.
 ///
 /// # Errors
 /// If the thread cannot be pinned or its counters cannot be opened; `ready` is not called then.
@@ -129,7 +129,7 @@ pub fn run(
     Ok(std::mem::take(sink.account()))
 }
 
-/// Runs the work kernel until `go`: by time, not by samples, so that frequency and caches are where
+/// Runs the work kernel until `go`, once that is known: by time, not by samples, so that frequency and caches are where
 /// they will be (METHOD.md, "warm-up").
 struct WarmUp<'a> {
     plan: &'a Plan<'a>,

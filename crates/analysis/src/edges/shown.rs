@@ -10,7 +10,7 @@ use crate::recurrence::{self, Recurrence};
 pub struct Pairs {
     /// Their number.
     pub number: u64,
-    /// As isolated, but with the same level on either side: what makes those is no change of pace.
+    /// As isolated, but with the same level on either side.
     pub dips: u64,
     /// The count of the first in which the pace fell, and of the first in which it rose.
     pub falling: Option<u32>,

@@ -76,6 +76,21 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
         return None;
     }
     let mut line = Line::through(&inside);
+    // Were the pulse a little later, events would leave the reach at one end and others enter at the other: the middle of those within moves by
+    // less than the pulse does (Huber 1964, of estimators that leave out what is far off).
+    let moves = |line: &Line, reach: f64| {
+        let number = |shell: Range<f64>| {
+            let distances = inside.iter().map(|&point| line.distance(point).abs());
+            let shares = distances.map(|distance| distance / (reach + jitter));
+            shares.filter(|share| shell.contains(share)).count() as f64
+        };
+        let edge = match reach < REACH {
+            true => number(1.0 - EDGE..1.0 + EDGE),
+            false => 2.0 * number(1.0 - EDGE..1.0),
+        };
+        (1.0 - edge / (2.0 * EDGE) / number(0.0..1.0).max(1.0)).clamp(0.0, 1.0)
+    };
+    let mut uncertainty = line.uncertainty / moves(&line, REACH).max(LEAST_MOVES);
     // Whatever else happened within a twentieth of a period draws the line to itself: closer looks, as long as they hold the pulse,
     // leave most of it out. What is held are turns with an event, beyond those that have one by chance: of two trains that are always as far
     // apart one has an event in every turn.
@@ -104,6 +119,8 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
         match best {
             Some((share, near)) if whole > 0.0 && near.len() >= FEWEST && share >= HELD * whole => {
                 line = Line::through(&near);
+                // The rest of the way it stays where the look before left it.
+                uncertainty = line.uncertainty + (1.0 - moves(&line, reach)) * uncertainty;
             }
             _ => {
                 reach *= 2.0;
@@ -111,24 +128,7 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
             }
         }
     }
-    let number = |shell: Range<f64>| {
-        let width = reach + jitter;
-        let distances = inside
-            .iter()
-            .map(|&point| line.distance(point).abs() / width);
-        distances
-            .filter(|distance| shell.contains(distance))
-            .count() as f64
-    };
-    // Were the pulse a little later, events would leave the reach at one end and others enter at the other: the middle of those within moves by
-    // less than the pulse does, and its error is as much smaller than that of the pulse (Huber 1964, of estimators that leave out what is far off).
-    let edge = match reach < REACH {
-        true => number(1.0 - EDGE..1.0 + EDGE),
-        false => 2.0 * number(1.0 - EDGE..1.0),
-    };
-    let moves = 1.0 - edge / (2.0 * EDGE) / number(0.0..1.0).max(1.0);
     let slope = line.slope;
-    let uncertainty = line.uncertainty / moves.max(LEAST_MOVES);
     // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
     let frequency_of_pulse = frequency - slope;
     let turns = phase(line.time) - part_of_turn(centre + line.phase);
@@ -149,8 +149,8 @@ const FEWEST: usize = 16;
 /// Share of the frequency by which its pulse may differ from it: the fewest events, one a period, know theirs to 1/16. A burst that is shorter
 /// than a period has a pulse of any frequency, negative ones included.
 const MOST_SLOPE: f64 = 0.1;
-/// Share of the reach on each side of its end in which events are counted to know how many there are at its end; and how little the middle may
-/// move with the pulse: of a Gaussian whose closest look holds [`HELD`] of it, 0.44.
+/// Share of the reach on each side of its end in which events are counted to know how many there are at its end; and how little the middle of the
+/// widest look may move with the pulse.
 const EDGE: f64 = 0.25;
 const LEAST_MOVES: f64 = 0.25;
 /// Blocks of a run that are held against its line.

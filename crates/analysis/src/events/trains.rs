@@ -183,8 +183,9 @@ struct Regular {
     occupied: f64,
     /// Number of the period, and the event of it.
     hits: Vec<(i64, usize)>,
-    /// Turns within which they lie.
+    /// Turns within which they lie, after their time and before it.
     reach: f64,
+    before: f64,
     /// Nanoseconds that an event of it may take: what began with a tick and lasts nearly as long as one is what the tick let run.
     most: f64,
     log_p: f64,
@@ -306,6 +307,7 @@ impl Regular {
             occupied,
             hits,
             reach: near,
+            before,
             most: if is_known {
                 SLICE_NS / hz
             } else {
@@ -368,7 +370,7 @@ impl Regular {
         for (&time, loss) in train.times.iter().zip(&mut train.losses) {
             let turns = self.pulse.turns(time);
             let within = self.pulse.turns(time + *loss * 1e-9) - self.reach;
-            let is_hit = (turns - turns.round()).abs() <= self.reach;
+            let is_hit = (-self.before..=self.reach).contains(&(turns - turns.round()));
             if !is_hit && within.floor() > turns.floor() && *loss > MIN_TIMES * cost {
                 *loss -= cost;
             }

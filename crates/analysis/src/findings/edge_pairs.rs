@@ -1,7 +1,7 @@
 //! `edge-pairs`: {2830, 2000}, the quanta in which the pace changed: counts that belong to no band.
 //!
 //! Isolated, strictly between the levels held on either side, by [`crate::edges`]. A loss of time makes a dip and no such
-//! quantum, so a number of them needs nothing more, unless there are as many dips: then some may lie between two levels by accident.
+//! quantum, so a number of them needs nothing more than to be more than by accident: what makes dips makes some at a change of pace, too.
 
 use super::{Case, Phenomenon, name, name_rate, none};
 use crate::report::{Certainty, Evidence, Finding};
@@ -16,7 +16,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 };
 
 /// So many lie between two levels by more than accident.
-const DECISIVE: u64 = 8;
+const DECISIVE: f64 = 8.0;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let pairs = case.seen.edges.pairs;
@@ -33,9 +33,11 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     } else {
         "quanta"
     };
+    let dips = pairs.dips as f64 / (case.series.quanta as f64).max(1.0);
+    let by_accident = case.seen.edges.number as f64 * dips;
     let certainty = match pairs.number {
         1 => Certainty::Possible,
-        number if number < DECISIVE || number < pairs.dips => Certainty::Likely,
+        number if (number as f64) < DECISIVE + 4.0 * by_accident => Certainty::Likely,
         _ => Certainty::Certain,
     };
     vec![Finding {

@@ -58,7 +58,8 @@ fn is_of_a_quota(signal: &Signal, case: Case<'_>) -> bool {
         (case.series.gaps.iter()).any(|gaps| gaps.causes.iter().any(|cause| is_stop(&cause.cause)));
     let period_us = stopped_by(case.everything.manifest).and_then(|quota| quota.period_us);
     // Each period has its stop and its end; without kernel events both look alike.
-    let most = if signal.cause.is_none() { 2.0 } else { 1.0 };
+    let is_known = case.everything.manifest.events.state == EventsState::On;
+    let most = if is_known { 1.0 } else { 2.0 };
     let is_its_period = period_us.is_some_and(|us| {
         let turns = signal.frequency_hz * us as f64 / 1e6;
         let whole = turns.round().clamp(1.0, most);

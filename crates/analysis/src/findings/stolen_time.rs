@@ -21,7 +21,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     consequence: |finding, _| number(finding, "share"),
 };
 
-/// A part per million of the time is nobody's problem; nor are ten of them, unless a gap is long.
+/// A part per million of the time is nobody's problem; nor are ten of them, unless a gap is long or firmware counted.
 const SMALLEST: f64 = 1e-6;
 const SMALLEST_OF_SHORT: f64 = 1e-5;
 const LONG_NS: f64 = 20_000.0;
@@ -42,7 +42,9 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         return counted.into_iter().collect();
     };
     let share = host.lost_ns as f64 / (case.series.ledger.wall_ns as f64).max(1.0);
-    let smallest = match host.longest_ns < LONG_NS {
+    let firmware = Firmware::of(case);
+    let is_counted = firmware.0.is_some_and(|interrupts| interrupts > 0);
+    let smallest = match host.longest_ns < LONG_NS && !is_counted {
         true => SMALLEST_OF_SHORT,
         false => SMALLEST,
     };
@@ -52,7 +54,6 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let is_its = |signal: &&Signal| signal.cause.as_deref() == Some("host");
     let period = case.series.signals.iter().find(is_its);
     let who = who(case);
-    let firmware = Firmware::of(case);
     let has_hypervisor = case
         .everything
         .manifest
