@@ -13,7 +13,7 @@
 use bandscope_analysis::analyse;
 use bandscope_analysis::report::{LossLimit, Report, Series};
 use bandscope_recording::source::{InMemory, Source};
-use bandscope_recording::{Quanta, inputs::Inputs};
+use bandscope_recording::{Gap, Quanta, inputs::Inputs};
 use std::path::PathBuf;
 
 /// Quanta that are slowed, of each so many.
@@ -91,7 +91,7 @@ fn names(series: &Series, before: &Series, hz: f64, most: u32) -> bool {
 }
 
 /// Takes a periodic loss out of the counts: the loop does not make up for it, so by the end of a quantum as many units are missing as all losses
-/// until then are long.
+/// until then are long. Where gaps are known and it is long enough for one, each is a gap.
 fn lose(
     recording: &mut InMemory,
     index: usize,
@@ -100,21 +100,49 @@ fn lose(
     times: f64,
     phase: usize,
 ) {
-    let ticks_per_s = recording.manifest.clock.ticks_per_ns * 1e9;
+    let ticks_per_ns = recording.manifest.clock.ticks_per_ns;
     let pace = series
         .bands
         .first()
         .map_or(f64::INFINITY, |band| band.ns_per_unit);
-    let units = times * limit.ns_per_event / pace;
+    let ns = times * limit.ns_per_event;
+    let units = ns / pace;
     let share = phase as f64 / PHASES as f64;
-    let quanta = &mut recording.quanta[index];
-    let missing = |tick: u64| {
-        let events = (tick as f64 / ticks_per_s * limit.frequency_hz + share).floor();
-        (events * units + share).floor() as u32
-    };
+    let turns = |tick: u64| tick as f64 / ticks_per_ns / 1e9 * limit.frequency_hz + share;
+    let missing = |tick: u64| (turns(tick).floor() * units + share).floor() as u32;
+    let kernel = recording.series[index].kernel.as_str();
+    let mut kernels = recording.manifest.kernels.iter();
+    let threshold = kernels.find(|one| one.name == kernel);
+    let duration = ((ns + pace) * ticks_per_ns) as u64;
+    let is_gap = threshold.is_some_and(|one| {
+        one.gap_threshold_ticks > 0 && duration > one.gap_threshold_ticks && series.gaps_known
+    });
+    let (quanta, gaps) = (&mut recording.quanta[index], &mut recording.gaps[index]);
     for k in 0..quanta.len() {
-        let fewer = missing(quanta.end[k]).saturating_sub(missing(quanta.start[k]));
+        let (start, end) = (quanta.start[k], quanta.end[k]);
+        let fewer = missing(end).saturating_sub(missing(start));
         quanta.count[k] = quanta.count[k].saturating_sub(fewer);
+        let first = turns(start).floor() as u64 + 1;
+        for turn in first..=turns(end).floor() as u64 {
+            if is_gap {
+                let at = (turn as f64 - share) / limit.frequency_hz * 1e9 * ticks_per_ns;
+                quanta.gaps[k] += 1;
+                quanta.gap_ticks[k] += duration;
+                gaps.push(Gap {
+                    start: (at as u64).clamp(start, end.saturating_sub(duration)),
+                    duration,
+                    segment: quanta.segment[k],
+                    ..Gap::default()
+                });
+            }
+        }
+    }
+    gaps.sort_by_key(|gap| gap.start);
+    // What falls into another one makes that one longer.
+    let mut end = 0;
+    for gap in gaps {
+        gap.start = gap.start.max(end);
+        end = gap.start + gap.duration;
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::best_pace::{Candidate, choose};
 use crate::context::Context;
+use crate::counted::Rest;
 use crate::cpus::{Across, Track};
 use crate::derive::Deriver;
 use crate::detector::Detector;
@@ -25,7 +26,7 @@ use crate::report::{self, Report};
 use crate::survey::Survey;
 use crate::turns::Turns;
 use crate::{
-    Analysis, Error, bands, counted, fraction, limits, mixture, origins, pace_split, rates,
+    Analysis, Error, bands, counted, events, fraction, limits, mixture, origins, pace_split, rates,
     signals, spectrum, truth, verdict, warnings,
 };
 use bandscope_recording::disturbances::Log;
@@ -238,9 +239,9 @@ fn conclude(
     };
     let (total, mut residual) = pass.spectra.report(context);
     let tripwire = pass.tripwire.take();
-    let mut counted = Vec::new();
+    let (mut counted, mut rest) = (Vec::new(), Rest::default());
     if !context.gaps_known {
-        counted = counted::take_trains(&mut pass.kept, context);
+        (counted, rest) = counted::take_trains(&mut pass.kept, context);
         residual = spectrum::of_segments(pass.kept.segments(), context);
     }
     let mut signals = all_signals(survey, &pass, gaps, &residual, &account, context);
@@ -252,10 +253,31 @@ fn conclude(
         .as_ref()
         .filter(|kernel| context.gaps_known && kernel.gap_threshold_ticks > 0)
         .map(|kernel| context.ns(kernel.gap_threshold_ticks as f64));
+    let centres = || survey.modes.iter().map(|mode| mode.centre);
+    let edge_ns = centres().fold(0.0, f64::max) / centres().fold(f64::INFINITY, f64::min) - 1.0;
+    let edge_ns = context.ns(edge_ns * context.quantum_ticks);
+    let seen_share = pass.kept.seen();
+    let event_ns = |hz: f64| match context.gaps_known {
+        // Of a CPU that is mostly away no train is said.
+        true => gap_ns
+            .filter(|_| (account.lost_to_gaps() as f64) < events::MAX_UNSEEN * totals.wall as f64),
+        false => rest.least_of_events(hz, edge_ns, context),
+    };
     let main = survey.modes.get(usize::from(survey.main_band()));
     let unit = main.map(|mode| mode.centre);
     let lines = Lines::new(&pass.kept, context);
     signals::follow(&mut signals, &pass.kept, &lines, unit, context);
+    let limits = report::Limits {
+        band: survey.band_limit,
+        losses: limits::losses(
+            (&residual, seen_share),
+            resolution,
+            gap_ns,
+            event_ns,
+            &signals,
+            context,
+        ),
+    };
     let report = report::Series {
         cpu: series.cpu,
         rate_hz: context.rate_hz,
@@ -283,10 +305,7 @@ fn conclude(
             .then(|| gaps.report(totals, account.lost_to_gaps(), origin, context)),
         tripwire: tripwire.map(|tripwire| tripwire.finish(&totals.extents, context)),
         ledger: account.report(context),
-        limits: report::Limits {
-            band: survey.band_limit,
-            losses: limits::losses(&residual, resolution, gap_ns, context),
-        },
+        limits,
     };
     let track = Track::new(
         gaps,

@@ -6,7 +6,7 @@
 //! multiples, and they mix with those of others wherever losses are cut.
 
 use crate::context::Context;
-use crate::events::{Train, trains_and_rest};
+use crate::events::{Train, is_train, trains_and_rest};
 use crate::kept::Kept;
 use crate::order::median;
 use crate::report::Signal;
@@ -16,6 +16,13 @@ use crate::signals;
 const BASELINE_QUANTA: usize = 64;
 /// Standard deviations of the noise beyond which a loss is an event: one quantum in 10^15 of Gaussian noise.
 const MIN_DEVIATIONS: f64 = 8.0;
+/// By how much more than that the events of a train must take, so that noise hides few of them.
+const BEYOND: f64 = 1.17;
+/// Quanta that are looked at for that, parts of a period at which trains are added to them, and by how much and how often their loss is raised.
+const LOOKED_AT: usize = 1 << 16;
+const PHASES: [f64; 3] = [0.1, 0.4, 0.8];
+const RAISE: f64 = 1.4;
+const RAISES: usize = 12;
 /// Smallest loss of an event, nanoseconds: what `periodic-interference` says at all.
 const MIN_LOSS_NS: f64 = 10.0;
 /// Standard deviation of a Gaussian over the median size of its values.
@@ -28,12 +35,12 @@ const MIN_AWAY_QUANTA: f64 = 4.0;
 const MAX_EVENTS: usize = 65_536;
 
 /// Takes the trains of events out of what was kept of a series: leaves what is too small to be an event, and of events that belong to none
-/// as much as that.
-pub fn take_trains(kept: &mut Kept, context: &Context) -> Vec<Signal> {
+/// as much as that. Also says what is left.
+pub fn take_trains(kept: &mut Kept, context: &Context) -> (Vec<Signal>, Rest) {
     let extents: Vec<(usize, usize)> = kept.extents().collect();
     let (samples, starts) = kept.timed();
     let Some(&origin) = starts.first() else {
-        return Vec::new();
+        return (Vec::new(), Rest::default());
     };
     // What is left keeps its baseline: without it, noise would have a spectrum with a step.
     let mut losses = samples.to_vec();
@@ -41,6 +48,8 @@ pub fn take_trains(kept: &mut Kept, context: &Context) -> Vec<Signal> {
         let blocks = losses[from..to].chunks_mut(BASELINE_QUANTA);
         blocks.for_each(centre);
     }
+    let looked_at = samples.len().min(LOOKED_AT);
+    let first = samples[..looked_at].to_vec();
     let threshold = threshold(&losses, context);
     let seconds = |tick: u64| context.seconds(tick.saturating_sub(origin) as f64);
     let quantum_s = context.rate_hz.recip();
@@ -79,6 +88,7 @@ pub fn take_trains(kept: &mut Kept, context: &Context) -> Vec<Signal> {
         let loss = left.next_if(|one| one.0 == time).map_or(0.0, |one| *one.1);
         samples[k] += context.ticks(loss * 1e-9).clamp(0.0, threshold) as f32 - losses[k];
     }
+    let starts: Vec<f64> = starts[..looked_at].iter().map(|&k| seconds(k)).collect();
     if let Some(&last) = quanta.get(MAX_EVENTS - 1) {
         kept.truncate(last + 1);
     }
@@ -89,7 +99,82 @@ pub fn take_trains(kept: &mut Kept, context: &Context) -> Vec<Signal> {
         seen_in: "residual",
         ..signals::in_gap_times(one, context)
     });
-    signals.collect()
+    let until = starts.last().copied().unwrap_or(0.0);
+    let mut events = rest;
+    let within = events.times.partition_point(|&time| time < until);
+    events.times.truncate(within);
+    events.losses.truncate(within);
+    events.segments.retain(|segment| segment.0 < until);
+    let rest = Rest {
+        losses: first,
+        starts,
+        events,
+        threshold_ns: context.ns(threshold),
+    };
+    (signals.collect(), rest)
+}
+
+/// What is left of the first quanta of a file of counts when trains are taken out, to say what other trains would have been found.
+#[derive(Clone, Debug, Default)]
+pub struct Rest {
+    /// Ticks lost, and seconds at which they start.
+    losses: Vec<f32>,
+    starts: Vec<f64>,
+    events: Train,
+    threshold_ns: f64,
+}
+
+impl Rest {
+    /// Nanoseconds that the events of a frequency must take to be found. Less than `edge_ns` is not seen where the band changes.
+    pub fn least_of_events(&self, hz: f64, edge_ns: f64, context: &Context) -> Option<f64> {
+        let mut ns = BEYOND * self.threshold_ns;
+        for _ in 0..RAISES {
+            if PHASES
+                .iter()
+                .all(|&phase| self.shows(hz, phase, ns, edge_ns, context))
+            {
+                return Some(ns);
+            }
+            ns *= RAISE;
+        }
+        None
+    }
+
+    /// Whether the search for trains finds events of so many nanoseconds that begin at such a part of a period.
+    fn shows(&self, hz: f64, phase: f64, ns: f64, edge_ns: f64, context: &Context) -> bool {
+        let last = self.starts.last().copied().unwrap_or(0.0);
+        let times = (0..).map(|event| (f64::from(event) + phase) / hz);
+        let quanta = times.take_while(|&time| time < last);
+        let quanta = quanta.map(|time| self.starts.partition_point(|&start| start <= time));
+        let mut losses = self.losses.clone();
+        let mut hit = Vec::new();
+        for k in quanta.filter_map(|after| after.checked_sub(1)) {
+            if losses[k] != 0.0 || ns > edge_ns {
+                losses[k] += context.ticks(ns * 1e-9) as f32;
+                hit.push(k);
+            }
+        }
+        losses.chunks_mut(BASELINE_QUANTA).for_each(centre);
+        let threshold = threshold(&losses, context);
+        hit.retain(|&k| f64::from(losses[k]) > threshold);
+        let quantum_s = context.rate_hz.recip();
+        let added = hit
+            .into_iter()
+            .map(|k| (self.starts[k] + 0.5 * quantum_s, ns));
+        let left = self.events.times.iter().copied();
+        let mut all: Vec<(f64, f64)> = left.zip(self.events.losses.iter().copied()).collect();
+        all.extend(added);
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (times, losses) = all.into_iter().unzip();
+        is_train(
+            &Train {
+                times,
+                losses,
+                ..self.events.clone()
+            },
+            hz,
+        )
+    }
 }
 
 /// Takes the median off.

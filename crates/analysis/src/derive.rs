@@ -261,10 +261,10 @@ impl Deriver {
                 self.last_band = bands[from];
             } else {
                 // Of several quanta in no band the last alone is followed by another. The block after this one is not known yet: its
-                // first quantum counts as more of the same.
-                let next = bands.get(to).copied().unwrap_or(NO_BAND);
+                // first quantum counts as more of the same. What the slower of two bands does not explain is no edge.
+                let next = bands.get(to).and_then(|&next| levels.centre(next));
                 let level = levels.centre(last);
-                let level_of_last = level.filter(|_| next == NO_BAND || next == last);
+                let level_of_last = level.map(|level| level.max(next.unwrap_or(0.0)));
                 for k in from..to {
                     let level = if k + 1 < to { level } else { level_of_last };
                     // A unit-less quantum is an absence, and says nothing of what else was lost in it: bursts of them would drown

@@ -76,6 +76,12 @@ impl Kept {
         self.edges.retain(|&edge| (edge as usize) < samples);
     }
 
+    /// Share of the quanta whose residual is known: not of those with a gap, or where the band changes.
+    pub fn seen(&self) -> f64 {
+        let seen = self.samples.iter().filter(|&&loss| loss != 0.0).count();
+        seen as f64 / self.samples.len().max(1) as f64
+    }
+
     /// First sample of each segment, and of what comes after it.
     pub fn extents(&self) -> impl Iterator<Item = (usize, usize)> + Clone {
         let ends = self.segments.iter().skip(1).copied();

@@ -9,9 +9,10 @@ use crate::bands::{self, Mode};
 use crate::comb::SIGNIFICANT;
 use crate::context::Context;
 use crate::histogram::{PaceHistogram, bin_of};
+use crate::origins::Known;
 use crate::pyramid::Spectrum;
-use crate::report::{BandLimit, LossLimit};
-use crate::signals::residual_search;
+use crate::report::{BandLimit, LossLimit, Signal};
+use crate::signals::{self, residual_search};
 
 /// Distances that are tried, as a ratio of pace less 1: six to a decade, from 0.01 % to 100 %.
 const DISTANCES: u32 = 24;
@@ -72,29 +73,48 @@ const SAME_BINS: f64 = 1.0;
 /// Largest fraction of the frequency that the search may take for it.
 const MOST_DIVIDED: f64 = 8.0;
 
-/// The smallest periodic losses that would have been seen in the residual. A loss of `gap_ns` or more would be a gap, where gaps are
-/// known; one of less than `resolution_ns` would pass for rounding.
+/// The smallest periodic losses that would have been seen: as a line of the residual, or, where the report would leave that out as one of what it
+/// knows, as events, each of which must take what `event_ns` says of a frequency. A loss of `gap_ns` or more would be a gap, where gaps are
+/// known; a line of less than `resolution_ns` would pass for rounding. Of its losses a line has what falls into the share of the quanta that
+/// are `seen`. None at a frequency that is there already.
 pub fn losses(
-    spectrum: &Spectrum,
+    (spectrum, seen): (&Spectrum, f64),
     resolution_ns: f64,
     gap_ns: Option<f64>,
+    event_ns: impl Fn(f64) -> Option<f64>,
+    signals: &[Signal],
     context: &Context,
 ) -> Vec<LossLimit> {
+    let known = Known::new(signals, &[], context.rate_hz);
+    let reach = f64::from(FURTHEST_BINS) * spectrum.step_hz;
+    let is_there = |hz: f64| {
+        let mut there = signals.iter();
+        there.any(|signal| (signal.frequency_hz - hz).abs() <= reach)
+    };
+    let limit = |hz: f64| {
+        let line = Signal {
+            frequency_hz: hz,
+            uncertainty_hz: signals::of_a_comb(spectrum, 1),
+            ..Signal::default()
+        };
+        let as_line = (!known.explain(&line))
+            .then(|| smallest_loss((spectrum, seen), hz, resolution_ns, context))
+            .flatten()
+            .filter(|&ns| gap_ns.is_none_or(|gap| ns < gap));
+        Some(LossLimit {
+            frequency_hz: hz,
+            ns_per_event: as_line.or_else(|| event_ns(hz))?,
+        })
+    };
     TICKS_HZ
         .into_iter()
-        .filter(|hz| hz * QUANTA_PER_PERIOD <= context.rate_hz)
-        .filter_map(|hz| {
-            let ns = smallest_loss(spectrum, hz, resolution_ns, context)?;
-            Some(LossLimit {
-                frequency_hz: hz,
-                ns_per_event: gap_ns.map_or(ns, |gap| ns.min(gap)),
-            })
-        })
+        .filter(|hz| hz * QUANTA_PER_PERIOD <= context.rate_hz && !is_there(*hz))
+        .filter_map(limit)
         .collect()
 }
 
 fn smallest_loss(
-    spectrum: &Spectrum,
+    (spectrum, seen): (&Spectrum, f64),
     hz: f64,
     resolution_ns: f64,
     context: &Context,
@@ -110,7 +130,7 @@ fn smallest_loss(
         .find(|hz| search.weigh(hz / spectrum.step_hz) >= SIGNIFICANT.ln())?;
     let bin = hz / spectrum.step_hz;
     let weighty = |ns: f64| {
-        let with = with_loss(spectrum, hz, ns, context);
+        let with = with_loss(spectrum, hz, ns * seen, context);
         residual_search(&with).weigh(bin) < SIGNIFICANT.ln()
     };
     let (mut low, mut high) = (SMALLEST_NS.max(ESTIMATE * resolution_ns), LARGEST_NS);
@@ -130,7 +150,7 @@ fn smallest_loss(
     }
     // The weight is that of one comb; whether the search finds this one and no other, the search must say.
     let found = |ns: f64| {
-        let with = with_loss(spectrum, hz, ns, context);
+        let with = with_loss(spectrum, hz, ns * seen, context);
         residual_search(&with).run().iter().any(|comb| {
             // The search may take a fraction of it first; following the line mends that.
             let times = (bin / comb.fundamental).round();

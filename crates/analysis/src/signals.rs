@@ -265,7 +265,7 @@ pub fn in_residual(
         {
             continue;
         }
-        let uncertainty = 0.3 * spectrum.step_hz / f64::from(comb.harmonics.min(32));
+        let uncertainty = of_a_comb(spectrum, comb.harmonics);
         signals.push(Signal {
             frequency_hz: frequency,
             uncertainty_hz: uncertainty.hypot(clock_error(frequency, context)),
@@ -280,6 +280,11 @@ pub fn in_residual(
         });
     }
     signals
+}
+
+/// Standard deviation of the frequency of a comb with so many harmonics, hertz.
+pub fn of_a_comb(spectrum: &Spectrum, harmonics: u32) -> f64 {
+    0.3 * spectrum.step_hz / f64::from(harmonics.min(32))
 }
 
 /// The search for combs in the periodogram of a residual.

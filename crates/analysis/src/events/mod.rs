@@ -14,7 +14,7 @@ use crate::order::median;
 use bandscope_transform::Planner;
 use pulse::{Pulse, by_pulse, loss_per_period, periods, pulse_events};
 use strength::{HARMONICS, bunching, controls, h_test, maximum, z_squared};
-pub use trains::{trains, trains_and_rest};
+pub use trains::{MAX_UNSEEN, is_train, trains, trains_and_rest};
 
 /// Bins per second; combs are looked for below half of it.
 const BINS_PER_SECOND: f64 = 8192.0;

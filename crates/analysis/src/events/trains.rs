@@ -24,6 +24,8 @@ const MIN_HZ: f64 = 2.0;
 const MAX_HZ: f64 = 4096.0;
 /// Share of all periods that have an event, those whose time came while the CPU was away included.
 const MIN_SEEN: f64 = 0.6;
+/// Share of the time that the CPU may be away for that.
+pub const MAX_UNSEEN: f64 = 1.0 - MIN_SEEN;
 /// Share of the periods that have an event, and of those that a quick look over coarse phases must show.
 const MIN_OCCUPIED: f64 = 0.75;
 const MIN_OCCUPIED_COARSELY: f64 = 0.6;
@@ -109,6 +111,12 @@ pub fn trains_and_rest(train: &Train) -> (Vec<Periodic>, Train) {
         }
     }
     (one_each(found), rest)
+}
+
+/// Whether the events have a train of this frequency, once something hints at it.
+pub fn is_train(train: &Train, hz: f64) -> bool {
+    let best = Regular::best(train, hz);
+    best.is_some_and(|best| (best.pulse.frequency / hz - 1.0).abs() < NEARLY_WHOLE)
 }
 
 /// Whether the events of a period crowd at some phases, one in every second period at least.

@@ -90,9 +90,22 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
     while let Some((a, b, number)) = strongest(series, &pairs, &asked) {
         let signal = series[a].signals[number].clone();
         asked.push((a, b, signal.frequency_hz.to_bits()));
-        if let Some((found, divisor, mut track)) =
+        if let Some((mut found, divisor, mut track)) =
             explain(&signal, &residuals[a].lines, &residuals[b].lines)
         {
+            let rates = [a, b].map(|index| series[index].rate_hz);
+            if found.origin == Origin::Alias && found.hz < 0.5 * rates[0].min(rates[1]) {
+                // A harmonic, folded, of what both rates show as it is.
+                found.origin = Origin::External;
+                if names(&series[a], &signal, found.hz) {
+                    series[a].signals.remove(number);
+                    continue;
+                }
+                let line = &mut series[a].signals[number];
+                line.ns_per_event = loss(&signal, found.hz * divisor, rates[0]);
+                line.frequency_hz = found.hz * divisor;
+                track.hz = line.frequency_hz;
+            }
             if found.origin != Origin::Alias {
                 // The fundamental stands for its harmonic in both series.
                 let signal = &mut series[a].signals[number];
@@ -103,7 +116,7 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
                 track.sigma_hz /= divisor;
             }
             let place = (a, number);
-            apply(series, place, b, found, &track, &mut aliases);
+            apply(series, place, b, (found, divisor), &track, &mut aliases);
             for one in [a, b] {
                 leave_out_harmonics(&mut series[one], &aliases[one]);
             }
@@ -113,6 +126,15 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
         leave_out_overtones(one);
     }
     aliases
+}
+
+/// Whether another signal than a line has this frequency, as well as the line's is known.
+fn names(series: &Series, line: &Signal, hz: f64) -> bool {
+    let mut others = series.signals.iter().filter(|other| *other != line);
+    others.any(|other| {
+        let tolerance = SAME * other.uncertainty_hz.hypot(line.uncertainty_hz);
+        (other.frequency_hz - hz).abs() <= tolerance
+    })
 }
 
 /// Leaves out external lines of the residual that are no stronger than another one of which they are harmonics: they were asked for before it
@@ -209,7 +231,7 @@ fn apply(
     series: &mut [Series],
     (a, number): (usize, usize),
     b: usize,
-    found: Hypothesis,
+    (found, divisor): (Hypothesis, f64),
     track: &Track,
     aliases: &mut [Vec<Alias>],
 ) {
@@ -244,7 +266,8 @@ fn apply(
                 sigma_hz,
                 chance,
                 apparent_hz: [apparent(found.hz, one).0, apparent(found.hz, two).0],
-                ns_per_event: loss(signal, found.hz, one),
+                // Each harmonic of a train of short events is that much of a loss that comes less often.
+                ns_per_event: divisor * loss(signal, found.hz * divisor, one),
             };
             aliases[a].push(alias);
             aliases[b].push(alias);
@@ -306,20 +329,42 @@ fn loss(signal: &Signal, hz: f64, rate: f64) -> f64 {
 /// Leaves out unresolved lines that are harmonics, folded at the rate, of a frequency that is known: one train of events is one
 /// signal.
 fn leave_out_harmonics(series: &mut Series, aliases: &[Alias]) {
-    let known: Vec<(f64, f64)> = series
-        .signals
-        .iter()
-        .filter(|signal| matches!(signal.origin, "external" | "sampling") || is_train(signal))
-        .map(|signal| (signal.frequency_hz, signal.uncertainty_hz))
-        .chain(aliases.iter().map(|alias| (alias.hz, alias.sigma_hz)))
-        .collect();
-    let rate = series.rate_hz;
-    let mixed = mixed(&known);
+    let known = Known::new(&series.signals, aliases, series.rate_hz);
     series.signals.retain(|signal| {
-        let explained = known.iter().any(|&known| is_harmonic(signal, known, rate))
-            || is_mixed(signal, &mixed, rate);
-        !is_line(signal) || signal.origin != "unresolved" || !explained
+        !is_line(signal) || signal.origin != "unresolved" || !known.explain(signal)
     });
+}
+
+/// Frequencies that are known, and what mixes of them.
+pub struct Known {
+    frequencies: Vec<(f64, f64)>,
+    mixed: Vec<(f64, f64)>,
+    rate_hz: f64,
+}
+
+impl Known {
+    /// Of signals and aliases.
+    pub fn new(signals: &[Signal], aliases: &[Alias], rate_hz: f64) -> Known {
+        let is_known =
+            |one: &&Signal| matches!(one.origin, "external" | "sampling") || is_train(one);
+        let signals = signals.iter().filter(is_known);
+        let frequencies: Vec<(f64, f64)> = signals
+            .map(|signal| (signal.frequency_hz, signal.uncertainty_hz))
+            .chain(aliases.iter().map(|alias| (alias.hz, alias.sigma_hz)))
+            .collect();
+        Known {
+            mixed: mixed(&frequencies),
+            frequencies,
+            rate_hz,
+        }
+    }
+
+    /// Whether a line is a harmonic or a mixture of these.
+    pub fn explain(&self, line: &Signal) -> bool {
+        let mut known = self.frequencies.iter();
+        known.any(|&known| is_harmonic(line, known, self.rate_hz))
+            || is_mixed(line, &self.mixed, self.rate_hz)
+    }
 }
 
 /// Sums and differences of multiples of two known frequencies: a gap takes its quantum out of the residual, with all that others lose in it.
