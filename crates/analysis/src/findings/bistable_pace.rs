@@ -8,7 +8,7 @@
 //! for both sides.
 
 use super::frequency_steps::is_frequency;
-use super::{Case, Everything, Phenomenon, is_alone, name, name_rate, smt_neighbour};
+use super::{Case, Everything, Phenomenon, is_alone, name, name_rate, smt_neighbour, warm_up};
 use crate::report::{Band, Certainty, Evidence, Finding, Series};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -60,6 +60,7 @@ struct Pace {
     ns_per_unit: f64,
     share: f64,
     median_dwell_s: f64,
+    stays: u64,
     held: bool,
 }
 
@@ -71,6 +72,12 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let apart = paces.len() >= 2 && paces.iter().all(|pace| pace.held);
     if !apart || case.seen.sharp_share < SHARP || smt_neighbour::explains(case) {
         return Vec::new();
+    }
+    if paces[1..].iter().all(|pace| pace.stays <= 1) {
+        let share: f64 = paces[1..].iter().map(|pace| pace.share).sum();
+        if warm_up::explains(case, share * case.series.duration_s) {
+            return Vec::new();
+        }
     }
     let numbers = |of: fn(&Pace) -> f64| Evidence::Numbers(paces.iter().map(of).collect());
     let (fastest, slowest) = (&paces[0], &paces[paces.len() - 1]);
@@ -134,6 +141,7 @@ fn paces(case: Case<'_>) -> Vec<Pace> {
                 ns_per_unit: band.ns_per_unit,
                 share: band.share,
                 median_dwell_s: band.median_dwell_s,
+                stays: band.stays,
                 held,
             }),
         }
@@ -147,6 +155,7 @@ fn join(pace: &mut Pace, band: &Band, held: bool) {
     pace.ns_per_unit =
         (pace.ns_per_unit * pace.share + band.ns_per_unit * band.share) / share.max(1e-12);
     pace.median_dwell_s = pace.median_dwell_s.max(band.median_dwell_s);
+    pace.stays += band.stays;
     pace.share = share;
     pace.held |= held;
 }

@@ -15,12 +15,14 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     consequence: none,
 };
 
+/// One is where a warm-up ends, or an accident.
+const FEWEST: u64 = 2;
 /// So many lie between two levels by more than accident.
 const DECISIVE: f64 = 8.0;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let pairs = case.seen.edges.pairs;
-    if pairs.number == 0 {
+    if pairs.number < FEWEST {
         return Vec::new();
     }
     let counts: Vec<u32> = [pairs.falling, pairs.rising]
@@ -28,15 +30,9 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .flatten()
         .collect();
     let listed: Vec<String> = counts.iter().map(u32::to_string).collect();
-    let quanta = if pairs.number == 1 {
-        "quantum"
-    } else {
-        "quanta"
-    };
     let dips = pairs.dips as f64 / (case.series.quanta as f64).max(1.0);
     let by_accident = case.seen.edges.number as f64 * dips;
     let certainty = match pairs.number {
-        1 => Certainty::Possible,
         number if (number as f64) < DECISIVE + 4.0 * by_accident => Certainty::Likely,
         _ => Certainty::Certain,
     };
@@ -45,7 +41,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         series: vec![case.index],
         certainty,
         summary: format!(
-            "The pace changed inside {} {quanta} on {}: counts such as {} are no band of their own.",
+            "The pace changed inside {} quanta on {}: counts such as {} are no band of their own.",
             pairs.number,
             name(case.series),
             listed.join(" and "),

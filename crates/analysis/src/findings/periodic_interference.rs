@@ -42,6 +42,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .filter(|signal| share(signal) >= SMALLEST && signal.ns_per_event >= SHORTEST_NS)
         .filter(|signal| !is_of_a_quota(signal, case))
         .filter(|signal| !is_way_to_an_interrupt(signal, case.series))
+        .filter(|signal| !is_of_a_pattern(signal, case))
         // What is more likely the measurement's own is not interference, too.
         .filter(|signal| {
             super::sampling_artefact::certainty(signal, case.series) < Some(Certainty::Likely)
@@ -78,6 +79,18 @@ fn is_way_to_an_interrupt(signal: &Signal, series: &Series) -> bool {
             let apart = (signal.frequency_hz - other.frequency_hz).abs();
             apart <= SAME * signal.uncertainty_hz.hypot(other.uncertainty_hz)
         })
+}
+
+/// Whether it is a line of a short pattern of quanta, which has a finding of its own.
+fn is_of_a_pattern(signal: &Signal, case: Case<'_>) -> bool {
+    let Some(pattern) = &case.seen.pattern else {
+        return false;
+    };
+    let tooth = case.series.rate_hz / pattern.quanta as f64;
+    let nearest = (signal.frequency_hz / tooth).round() * tooth;
+    signal.seen_in == "residual"
+        && signal.origin == "unresolved"
+        && (signal.frequency_hz - nearest).abs() <= SAME * signal.uncertainty_hz
 }
 
 /// Share of the time that a signal takes.

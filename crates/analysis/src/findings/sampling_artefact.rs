@@ -5,7 +5,7 @@
 //! as pages of records are.
 
 use super::periodic_interference::SHORTEST_NS;
-use super::{Case, Everything, Phenomenon, is_alone, name, name_rate, number};
+use super::{Case, Everything, Phenomenon, is_alone, name, number};
 use crate::report::{Certainty, Evidence, Finding, Series, Signal};
 use crate::words;
 
@@ -94,11 +94,7 @@ fn finding(case: Case<'_>, signal: &Signal, certainty: Certainty) -> Finding {
     }
 }
 
-/// The measurement does at every rate what it does at one; what only one shows is no more than possible.
+/// The measurement does at every rate what it does at one, and each was asked for the periods of the others: what only one shows is not its own.
 fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
-    if is_alone(finding, everything) {
-        finding.certainty = finding.certainty.min(Certainty::Possible);
-        return name_rate(finding, everything);
-    }
-    true
+    !is_alone(finding, everything)
 }

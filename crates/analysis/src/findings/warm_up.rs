@@ -24,30 +24,43 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 const CHANCE: f64 = 0.01;
 /// Times its own length that the run must go on without it.
 const SETTLED: f64 = 3.0;
+/// Seconds by which the end of a warm-up may be misplaced, as its error is no more than that in the scoreboard.
+const BLOCK_S: f64 = 0.02;
 /// A pace that changes by more than this, and alone, is rather a state of the core.
 const STATE: f64 = 1.5;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
-    let everything = case.everything;
-    let mine = |other: usize| {
-        let other = &everything.series[other];
-        (other.cpu, &other.origin) == (case.series.cpu, &case.series.origin)
-    };
-    let relatives: Vec<usize> = (0..everything.series.len())
-        .filter(|&other| mine(other))
-        .collect();
+    let relatives = relatives(case);
     // What all series of a CPU show together is said once.
     if relatives.first() != Some(&case.index) {
         return Vec::new();
     }
-    let blocks: Vec<&[Observed]> = relatives
-        .iter()
-        .map(|&other| everything.seen[other].start.as_slice())
-        .collect();
-    let Some(found) = warm_up::find(&blocks) else {
-        return Vec::new();
+    find(case, &relatives)
+        .map(|found| finding(case, relatives, found))
+        .into_iter()
+        .collect()
+}
+
+/// Series of the same CPU and run.
+fn relatives(case: Case<'_>) -> Vec<usize> {
+    let everything = case.everything;
+    let mine = |other: &usize| {
+        let other = &everything.series[*other];
+        (other.cpu, &other.origin) == (case.series.cpu, &case.series.origin)
     };
-    vec![finding(case, relatives, found)]
+    (0..everything.series.len()).filter(mine).collect()
+}
+
+fn find(case: Case<'_>, relatives: &[usize]) -> Option<WarmUp> {
+    let seen = relatives.iter().map(|&one| &case.everything.seen[one]);
+    let blocks: Vec<&[Observed]> = seen.map(|seen| seen.start.as_slice()).collect();
+    warm_up::find(&blocks)
+}
+
+/// Whether a stay in slower bands of so many seconds was a warm-up: one event is one finding.
+pub(super) fn explains(case: Case<'_>, seconds: f64) -> bool {
+    find(case, &relatives(case))
+        .is_some_and(|found| seconds <= found.duration_s + found.uncertainty_s + BLOCK_S)
 }
 
 fn finding(case: Case<'_>, series: Vec<usize>, found: WarmUp) -> Finding {
