@@ -37,8 +37,6 @@ const AS_NAMED: f64 = 1e-3;
 /// begins.
 const SLICE: f64 = 0.4;
 const TICK_TO_TASK: std::ops::Range<f64> = -0.01..0.05;
-/// Lines of a series that are followed.
-const FOLLOWED: usize = 8;
 
 /// Signals in the times of gaps: of those of each frequent cause, where kernel events name them, and of all others together.
 pub fn in_gaps(
@@ -376,32 +374,34 @@ pub fn follow(
         is_line(signal) && (beats(signal) || kept.is_of_edges(signal.frequency_hz, context))
     };
     signals.retain(|signal| !shadow(signal));
-    let lines = signals
-        .iter_mut()
-        .filter(|signal| is_line(signal) && !is_folded(signal, rate));
     let mut teeth: Vec<Signal> = Vec::new();
-    for signal in lines.take(FOLLOWED) {
+    // A line without harmonics that cannot be followed is a hump of noise, or of a pace that wanders.
+    signals.retain_mut(|signal| {
+        if !is_line(signal) || is_folded(signal, rate) {
+            return true;
+        }
         let reach = REACH * signal.uncertainty_hz;
         let (hz, sigma_hz) = (signal.frequency_hz, signal.uncertainty_hz);
-        if let Some(tooth) = followed.strongest(hz, sigma_hz, signal.harmonics) {
-            teeth.push(Signal {
-                frequency_hz: tooth.hz,
-                uncertainty_hz: tooth.sigma_hz.hypot(clock_error(tooth.hz, context)),
-                // A train of short losses has a line of twice their mean.
-                ns_per_event: context.ns(tooth.amplitude) * rate / (2.0 * tooth.hz),
-                harmonics: 1,
-                ..signal.clone()
-            });
-        }
-        if let Some(track) = followed.follow(hz, reach, signal.harmonics) {
-            let line = track.hz;
-            let track = followed.fundamental(track);
-            // The same line is that much more of a loss that comes less often.
-            signal.ns_per_event *= (line / track.hz).round().max(1.0);
-            signal.frequency_hz = track.hz;
-            signal.uncertainty_hz = track.sigma_hz.hypot(clock_error(track.hz, context));
-        }
-    }
+        let tooth = followed.strongest(hz, sigma_hz, signal.harmonics);
+        teeth.extend(tooth.map(|tooth| Signal {
+            frequency_hz: tooth.hz,
+            uncertainty_hz: tooth.sigma_hz.hypot(clock_error(tooth.hz, context)),
+            // A train of short losses has a line of twice their mean.
+            ns_per_event: context.ns(tooth.amplitude) * rate / (2.0 * tooth.hz),
+            harmonics: 1,
+            ..signal.clone()
+        }));
+        let Some(track) = followed.follow(hz, reach, signal.harmonics) else {
+            return signal.harmonics > 1;
+        };
+        let line = track.hz;
+        let track = followed.fundamental(track);
+        // The same line is that much more of a loss that comes less often.
+        signal.ns_per_event *= (line / track.hz).round().max(1.0);
+        signal.frequency_hz = track.hz;
+        signal.uncertainty_hz = track.sigma_hz.hypot(clock_error(track.hz, context));
+        true
+    });
     signals.extend(teeth);
 }
 
