@@ -56,7 +56,8 @@ fn while_recording(
     wait_for_parts(directory, &mut child, 1);
     let possible = deed(&child);
     if possible {
-        let number = finished_parts(directory) + 1;
+        // The part under way may end before the run notices: where the kernel does not keep the CPU's number in memory it asks once a segment.
+        let number = finished_parts(directory) + 2;
         wait_for_parts(directory, &mut child, number);
     }
     signal(&child, "INT");
