@@ -94,15 +94,17 @@ impl Interrupted {
         let spread = median(pairs().map(|(a, b)| f64::from(b.0 - a.0)))?;
         let place = f64::from(self.points[half].0);
         let in_step = spread < IN_STEP * place;
-        let (slope, span) = if in_step {
+        let (mut slopes, span): (Vec<f64>, f64) = if in_step {
             let after = self.points.iter().filter(|point| point.0 > 0.0);
             let through_0 = after.map(|(time, lost)| f64::from(*lost) / f64::from(*time));
-            (median(through_0)?, place)
+            (through_0.collect(), place)
         } else {
             let apart = pairs().filter(|(a, b)| b.0 > a.0);
             let slopes = apart.map(|(a, b)| f64::from(b.1 - a.1) / f64::from(b.0 - a.0));
-            (median(slopes)?, spread)
+            (slopes.collect(), spread)
         };
+        slopes.sort_by(f64::total_cmp);
+        let slope = median(slopes.iter().copied())?;
         let flat = || {
             self.points
                 .iter()
@@ -120,7 +122,7 @@ impl Interrupted {
         Some(Line {
             slope,
             in_step,
-            error: (std::f64::consts::PI / half as f64).sqrt() * deviation / span.max(1.0),
+            error: error_of_median(&slopes),
             intercept: cost + level,
             scatter: deviation / (slope.abs() * span).max(1e-9),
             slow: self.with_gap[1] - self.with_gap[0],
@@ -154,6 +156,19 @@ impl Interrupted {
             self.costs
                 .push((event.duration as f64 - self.usual).max(0.0) as f32);
         }
+    }
+}
+
+/// Standard deviation of the median of sorted values, whatever their distribution: the number of those below the true one is binomial.
+fn error_of_median(sorted: &[f64]) -> f64 {
+    let (n, last) = (sorted.len() as f64, sorted.len().saturating_sub(1));
+    let at = |number: f64| sorted.get((number.max(0.0) as usize).min(last));
+    match (
+        at(0.5 * (n - n.sqrt()) - 0.5),
+        at(0.5 * (n + n.sqrt()) + 0.5),
+    ) {
+        (Some(below), Some(above)) => 0.5 * (above - below),
+        _ => f64::INFINITY,
     }
 }
 

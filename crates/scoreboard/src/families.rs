@@ -152,7 +152,7 @@ fn flips(draw: &mut Draw) -> Flips {
     let phase = draw.uniform(0.0, period);
     Flips {
         scenario: format!(
-            "flips:ratio={ratio:.4},period={period:.9},dwell={dwell:.9},phase={phase:.9},memory={memory}"
+            "flips:ratio={ratio:.4},period={period},dwell={dwell},phase={phase:.9},memory={memory}"
         ),
         period,
         dwell,
@@ -303,7 +303,7 @@ fn ticking(draw: &mut Draw) -> (String, f64, f64) {
     let cost = draw.log_uniform(150e-9, 12e-6);
     let phase = draw.uniform(0.0, 1.0 / hz);
     (
-        format!("tick:hz={hz:.6},cost={cost:.10},phase={phase:.9}"),
+        format!("tick:hz={hz},cost={cost:.10},phase={phase:.9}"),
         hz,
         cost,
     )
@@ -348,7 +348,7 @@ fn alias(draw: &mut Draw) -> Scene {
         hz = draw.log_uniform(6e3, 150e3);
     }
     let cost = draw.log_uniform(30e-9, 300e-9).min(0.2 / hz);
-    let mut scene = draw.scene(&format!("tick:hz={hz:.6},cost={cost:.10}"), noise);
+    let mut scene = draw.scene(&format!("tick:hz={hz},cost={cost:.10}"), noise);
     scene.rates_hz = vec![10_000.0, 7_777.0];
     scene.seconds = 20.0;
     scene.expecting(
@@ -425,7 +425,7 @@ pub(crate) fn interrupted(draw: &mut Draw) -> Scene {
     let factor = draw.log_uniform(1.5, 6.0);
     let cost = draw.log_uniform(1e-6, 10e-6);
     draw.scene(
-        &format!("interrupted:hz={hz:.4},factor={factor:.4},cost={cost:.9}"),
+        &format!("interrupted:hz={hz},factor={factor},cost={cost}"),
         noise,
     )
     .expecting(

@@ -65,6 +65,9 @@ impl Shown {
     }
 }
 
+/// Error of the usual pace, as a share: what the slope is off by where nothing scatters.
+const PACE: f64 = 1e-7;
+
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(line) = case.seen.interrupted else {
         return Vec::new();
@@ -82,7 +85,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let ns = |ticks: f64| ticks / case.series.clock.ticks_per_ns;
     let shown = Shown {
         slope: slower,
-        slope_uncertainty: line.error * slower * slower,
+        slope_uncertainty: (line.error * slower * slower).hypot(PACE * slower),
         intercept_us: ns(line.intercept) / 1e3,
         slow_samples: line.slow as f64,
         ticks: line.gaps as f64,
