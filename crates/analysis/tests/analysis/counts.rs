@@ -75,3 +75,19 @@ fn what_has_no_period_has_none_in_counts() {
     let found = periods(&report);
     assert!(found.is_empty(), "{found:#?}");
 }
+
+/// A pace that flips at random between two bands leaves few events that do not lie between them.
+#[test]
+fn an_event_between_two_bands_is_one() {
+    let scene = "tick:hz=250,cost=29us,phase=310us+states:ratio=1.05,dwell=300us";
+    let report = report(scene, &[10_000.0]);
+    assert!(
+        report.series[0].bands.len() > 1,
+        "{:?}",
+        report.series[0].bands
+    );
+    let mut trains = report.series[0].signals.iter();
+    let train = trains.find(|signal| (signal.frequency_hz - 250.0).abs() < 1e-3);
+    let occupied = train.and_then(|train| train.occupied);
+    assert!(occupied >= Some(0.95), "{:?}", report.series[0].signals);
+}

@@ -265,6 +265,10 @@ fn a_short_pattern_alternates_and_long_ones_and_interrupts_do_not() {
                 && of_kind(&report, "bistable-pace").is_empty()
         );
     }
+    // Nor are the lines of a pattern losses of something else.
+    let (pattern, _) = report("alternate:ratio=1.0167", &[7777.0], &["mulss80"], 4.0);
+    only(&pattern, "alternating-bands");
+    assert!(of_kind(&pattern, "periodic-interference").is_empty());
     // As a file of counts a slow quantum in four could be an interruption, but not at two rates.
     for (rates, certainty) in [
         (&[1e4][..], Certainty::Possible),

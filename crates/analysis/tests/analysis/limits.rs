@@ -183,3 +183,32 @@ fn how_often_limits_hold() {
         println!("deviation {deviation}: {:?}", outcome(deviation, 1..13));
     }
 }
+
+/// A busy machine's file: lines at multiples of what is there are left out, so that the limit is that of events.
+#[test]
+fn beside_a_train_the_limit_is_that_of_events() {
+    let counts = |ns: f64| {
+        let (mut pace, mut lost) = (wander(3e-4, 5), crate::support::tick(1000.0, ns));
+        let run = Loop::new(10_000.0, 60_000).run(
+            |now, number| {
+                let pace = pace(number);
+                pace + lost(now, now + pace)
+            },
+            crate::support::tick(250.0, 40_000.0),
+        );
+        first(&as_counts(run))
+    };
+    let before = counts(0.0);
+    assert!(names(&before, 250.0, &ITSELF), "{:?}", before.signals);
+    let limits = &before.limits.losses;
+    assert!(
+        limits.iter().all(|limit| limit.frequency_hz != 250.0),
+        "{limits:?}"
+    );
+    let limit = limits.iter().find(|limit| limit.frequency_hz == 1000.0);
+    let ns = limit
+        .expect("a train of events would be found")
+        .ns_per_event;
+    assert!(names(&counts(1.1 * ns), 1000.0, &ITSELF), "{ns}");
+    assert!(!names(&counts(0.25 * ns), 1000.0, &ITSELF), "{ns}");
+}

@@ -38,6 +38,29 @@ fn two_rates_find_a_frequency_above_them() {
     }
 }
 
+/// What folds back to near a whole number of quanta at one rate does not do so at the other one.
+#[test]
+fn what_one_of_two_rates_folds_is_no_page() {
+    let report = report("tick:hz=67654.506769,cost=105.3ns", 331_005, &BOTH, 20.0);
+    assert_eq!(of_kind(&report, "alias").len(), 1, "{:?}", report.findings);
+    assert_eq!(of_kind(&report, "sampling-artefact"), [] as [&Finding; 0]);
+}
+
+/// At each rate another harmonic of a train below half of both stands out.
+#[test]
+fn a_folded_harmonic_is_no_alias() {
+    let scene = "pages:quanta=64,cost=53ns+tick:hz=2305.503133,cost=236ns,phase=167.187us+noise:sigma=0.02%+reads:sigma=5ns+tasks:hz=2";
+    let report = report(scene, 766_158, &BOTH, 7.0);
+    assert_eq!(of_kind(&report, "alias"), [] as [&Finding; 0]);
+    let found = of_kind(&report, "periodic-interference");
+    let likely = found.iter().find(|one| one.certainty == Certainty::Likely);
+    let hz = likely.map(|one| number(one, "frequency_hz"));
+    assert!(
+        hz.is_some_and(|hz| (hz - 2305.503133).abs() < 0.05),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn a_page_keeps_its_period_in_quanta() {
     for (seed, quanta) in [(1, 256.0), (2, 64.0)] {

@@ -3,7 +3,7 @@
 
 use crate::evidence::{number, numbers, only, text};
 use crate::support::{analysis, as_counts, counts_only, published};
-use bandscope_analysis::report::{Certainty, Report};
+use bandscope_analysis::report::{Certainty, Finding, Report};
 use bandscope_recording::source::InMemory;
 use bandscope_simulation::{Scenario, Truth, request, synthesise};
 
@@ -249,6 +249,7 @@ fn a_warm_up_is_found_with_its_length() {
         (0.18, 1.2, &[10_000.0][..]),
         (0.333, 1.02, &[10_000.0, 7_777.0]),
         (0.104, 1.0, &[7_777.0]),
+        (0.4, 1.1, &[7_777.0]),
     ] {
         let scenario = format!("warmup:duration={duration},ratio={ratio}+tick+noise:sigma=0.0005");
         let report = report(&scenario, rates, &["mulss80"], 2.0);
@@ -258,6 +259,10 @@ fn a_warm_up_is_found_with_its_length() {
         assert!(error <= 0.01, "{duration}: {found:?}");
         // All series of the CPU together.
         assert_eq!(found.series.len(), rates.len());
+        // One event, one finding: its slower pace and its end are no others.
+        let others = ["bistable-pace", "edge-pairs"];
+        let is_other = |finding: &Finding| others.contains(&finding.kind);
+        assert!(!report.findings.iter().any(is_other), "{report:?}");
     }
 }
 
