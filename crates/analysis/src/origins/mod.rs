@@ -95,7 +95,10 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
         {
             let rates = [a, b].map(|index| series[index].rate_hz);
             if found.origin == Origin::Alias && found.hz < 0.5 * rates[0].min(rates[1]) {
-                // A harmonic, folded, of what both rates show as it is.
+                // A harmonic, folded, of what both rates show as it is, unless the two agree by accident.
+                if chance(series, (a, number), &track, b) > CHANCE {
+                    continue;
+                }
                 found.origin = Origin::External;
                 if names(&series[a], &signal, found.hz) {
                     series[a].signals.remove(number);
