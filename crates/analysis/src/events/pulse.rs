@@ -8,6 +8,7 @@ use std::ops::Range;
 pub(super) const PHASES: usize = 64;
 
 /// Where events crowd at one phase.
+#[derive(Clone, Copy)]
 pub(super) struct Pulse {
     /// Hertz.
     pub(super) frequency: f64,
@@ -95,38 +96,41 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
     // leave most of it out. What is held are turns with an event, beyond those that have one by chance: of two trains that are always as far
     // apart one has an event in every turn.
     let all_turns = periods(train, frequency).max(1.0);
-    let held = |near: &[(f64, f64)], reach: f64| {
-        let turn = |point: &(f64, f64)| (point.0 * frequency - centre - point.1).round() as i64;
-        let turns = near.chunk_by(|a, b| turn(a) == turn(b)).count() as f64;
+    let turn = |point: &(f64, f64)| (point.0 * frequency - centre - point.1).round() as i64;
+    let turns: Vec<i64> = inside.iter().map(turn).collect();
+    let held = |near: &mut dyn Iterator<Item = usize>, reach: f64| {
+        let (mut held, mut last) = (0.0, None);
+        for k in near {
+            held += f64::from(u8::from(last != Some(turns[k])));
+            last = Some(turns[k]);
+        }
         let by_chance = 2.0 * (reach + jitter) * train.times.len() as f64 / all_turns;
         // The share that has an event is 1 - (1 - share by the train) * exp(-by chance).
-        1.0 - (1.0 - turns / all_turns).max(0.0) * by_chance.exp()
+        1.0 - (1.0 - held / all_turns).max(0.0) * by_chance.exp()
     };
-    let whole = held(&inside, REACH);
+    let whole = held(&mut (0..inside.len()), REACH);
     let mut reach = REACH;
     while reach > NARROWEST {
         reach /= 2.0;
-        let look = |shift: f64| {
-            let near: Vec<(f64, f64)> = (inside.iter().copied())
-                .filter(|&point| (line.distance(point) - shift).abs() < reach + jitter)
-                .collect();
-            (held(&near, reach), near)
+        let distances: Vec<f64> = inside.iter().map(|&point| line.distance(point)).collect();
+        let near = |shift: f64| {
+            let is_near = move |distance: &f64| (distance - shift).abs() < reach + jitter;
+            (distances.iter().enumerate()).filter_map(move |(k, one)| is_near(one).then_some(k))
         };
-        let looks = [0.0, -reach / 2.0, reach / 2.0].map(look);
+        let looks = [0.0, -reach / 2.0, reach / 2.0].map(|by| (held(&mut near(by), reach), by));
         let best = looks
             .into_iter()
             .reduce(|a, b| if b.0 > a.0 { b } else { a });
-        match best {
-            Some((share, near)) if whole > 0.0 && near.len() >= FEWEST && share >= HELD * whole => {
-                line = Line::through(&near);
-                // The rest of the way it stays where the look before left it.
-                uncertainty = line.uncertainty + (1.0 - moves(&line, reach)) * uncertainty;
-            }
-            _ => {
-                reach *= 2.0;
-                break;
-            }
+        let best = best.filter(|best| whole > 0.0 && best.0 >= HELD * whole);
+        let near = best.map(|(_, shift)| near(shift).map(|k| inside[k]));
+        let near: Vec<(f64, f64)> = near.into_iter().flatten().collect();
+        if near.len() < FEWEST {
+            reach *= 2.0;
+            break;
         }
+        line = Line::through(&near);
+        // The rest of the way it stays where the look before left it.
+        uncertainty = line.uncertainty + (1.0 - moves(&line, reach)) * uncertainty;
     }
     let slope = line.slope;
     // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
@@ -148,7 +152,7 @@ const HELD: f64 = 0.8;
 const FEWEST: usize = 16;
 /// Share of the frequency by which its pulse may differ from it: the fewest events, one a period, know theirs to 1/16. A burst that is shorter
 /// than a period has a pulse of any frequency, negative ones included.
-const MOST_SLOPE: f64 = 0.1;
+pub(super) const MOST_SLOPE: f64 = 0.1;
 /// Share of the reach on each side of its end in which events are counted to know how many there are at its end; and how little the middle of the
 /// widest look may move with the pulse.
 const EDGE: f64 = 0.25;

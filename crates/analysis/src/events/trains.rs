@@ -8,7 +8,9 @@
 use super::cost::{
     BEYOND_QUARTILES, BEYOND_THE_LEAST, Cost, MIN_IN_CLASS, cost, densest, quartiles,
 };
-use super::pulse::{Pulse, by_pulse, loss_per_period, periods, pulse_events, pulse_turns};
+use super::pulse::{
+    MOST_SLOPE, Pulse, by_pulse, loss_per_period, periods, pulse_events, pulse_turns,
+};
 use super::strength::{maximum, part_of_turn};
 use super::{AROUND, COUNTED, FEWEST, Periodic, SHORT, Train, candidates, periodic};
 use crate::comb::SIGNIFICANT;
@@ -206,20 +208,37 @@ impl Regular {
         let ratios = (1..=MAX_RATIO).flat_map(|up| (1..=MAX_RATIO).map(move |down| (up, down)));
         let coprime =
             ratios.filter(|&(up, down)| (2..=up.min(down)).all(|d| up % d + down % d > 0));
-        coprime
+        let mut tried: Vec<f64> = coprime
             .map(|(up, down)| hint * f64::from(up) / f64::from(down))
             .filter(|hz| (MIN_HZ..MAX_HZ).contains(hz))
-            .filter(|&hz| occupied_coarsely(train, hz) >= MIN_OCCUPIED_COARSELY)
-            .filter_map(|hz| Regular::of_a_timer(train, hz))
-            .max_by(by_score)
+            .collect();
+        tried.sort_by(|a, b| b.total_cmp(a));
+        let mut best: Option<Regular> = None;
+        for hz in tried {
+            // From here on none can gain more than the best, had it an event in every period.
+            if best
+                .as_ref()
+                .is_some_and(|best| best.score() > hz * (1.0 + MOST_SLOPE))
+            {
+                break;
+            }
+            if occupied_coarsely(train, hz) >= MIN_OCCUPIED_COARSELY {
+                best = best
+                    .into_iter()
+                    .chain(Regular::of_a_timer(train, hz))
+                    .max_by(by_score);
+            }
+        }
+        best
     }
 
     /// The train at this frequency, whose events may come early if that makes it clearer, and nobody knows of what it is.
     fn of_a_timer(train: &Train, hz: f64) -> Option<Regular> {
-        let exact = Regular::at(train, hz, false);
+        let pulse = by_pulse(train, hz)?;
+        let exact = Regular::of_pulse(train, pulse, false, 0.0);
         let is_clear = exact.as_ref().is_some_and(|one| one.occupied >= EACH_TIME);
         let early = (train.is_mixture && !is_clear)
-            .then(|| Regular::with_slack(train, hz, false, SLACK_S))
+            .then(|| Regular::of_pulse(train, pulse, false, SLACK_S))
             .flatten();
         exact.into_iter().chain(early).max_by(by_score)
     }
@@ -247,12 +266,12 @@ impl Regular {
 
     /// The train at this frequency, if most of its periods have an event; `is_known` if something else says that there is such a one.
     fn at(train: &Train, hz: f64, is_known: bool) -> Option<Regular> {
-        Regular::with_slack(train, hz, is_known, 0.0)
+        Regular::of_pulse(train, by_pulse(train, hz)?, is_known, 0.0)
     }
 
-    /// The same of events of which any may come so many seconds early.
-    fn with_slack(train: &Train, hz: f64, is_known: bool, slack_s: f64) -> Option<Regular> {
-        let pulse = by_pulse(train, hz)?;
+    /// The same of a pulse, of events of which any may come so many seconds early.
+    fn of_pulse(train: &Train, pulse: Pulse, is_known: bool, slack_s: f64) -> Option<Regular> {
+        let hz = pulse.frequency;
         let reach = (TAILS * pulse.reach).max(MIN_REACH);
         if reach > MAX_REACH {
             return None;

@@ -41,14 +41,18 @@ pub(super) fn find(series: &mut [Series], (a, b): (usize, usize), residuals: &[R
         if known.iter().any(|known| known.is_multiple_of(period)) {
             continue;
         }
-        let folded = [a, b].map(|one| residuals[one].kept.folded_at(period));
-        let [Some(one), Some(two)] = folded else {
+        // What the first does not show is not looked for in the second.
+        let stands_out = |one: usize| {
+            let folded = residuals[one].kept.folded_at(period);
+            folded.filter(|folded| folded.log_p < significant)
+        };
+        let Some((one, two)) = stands_out(a).and_then(|one| Some((one, stands_out(b)?))) else {
             continue;
         };
         let ns = |index: usize, ticks: f64| residuals[index].context.ns(ticks);
         let losses = [ns(a, one.ticks_per_event), ns(b, two.ticks_per_event)];
         let alike = (losses[0] / losses[1]).ln().abs() <= STRENGTH.ln();
-        if alike && one.log_p < significant && two.log_p < significant {
+        if alike {
             known.push(period);
             for (index, loss, folded) in [(a, losses[0], one), (b, losses[1], two)] {
                 own_period(&mut series[index], period, loss, folded.log_p);
