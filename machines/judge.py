@@ -81,6 +81,8 @@ def periodic(finding, cause, hz, report, truth):
             return "wrong", "has no period"
         if cause is None and not truth.events and any(is_part(hz, train.hz, truth) for train in truth.trains):
             return "undecidable", "each so-many-th event of a train"
+        if cause is None and any(abs(hz - own) <= 3 * finding["evidence"]["uncertainty_hz"] for own in truth.kernel_hz):
+            return "undecidable", "of the kernel's own work"
         own = cause is not None and cause.startswith(("task:", "timer:"))
         if own and any(cause in train.causes and not train.kept for train in truth.trains):
             return "undecidable", "of what did not keep its period"

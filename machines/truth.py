@@ -3,8 +3,10 @@
 docs/truth.md says what counts as right, wrong and undecidable; `judge.py` applies it.
 """
 
+import collections
 import csv
 import dataclasses
+import itertools
 import json
 import subprocess
 
@@ -57,6 +59,8 @@ class Truth:
     # Cause by which the measured thread was kept from running though nobody else wanted the CPU, and for which share of the time.
     throttled: tuple | None = None
     events: bool = True
+    # Where the recording has no kernel events: frequencies of the kernel's own work, by the events of the same scene recorded as root.
+    kernel_hz: tuple = ()
     # The tasks of a program, and the least and the most nanoseconds that they had together.
     load: tuple | None = None
     # Nanoseconds that the measured thread spent runnable and not running, by its own schedstat.
@@ -122,6 +126,21 @@ def account(log, recording, spans, hz=None):
     return result
 
 
+def kernel_hz(binary, recording):
+    """Frequencies of whatever is in the events of a recording: intervals of one name that fill a quarter of the time."""
+    text = subprocess.run([binary, "export", recording, "--format", "csv", "--what", "events"], check=True, text=True, stdout=subprocess.PIPE).stdout
+    starts = collections.defaultdict(list)
+    for row in csv.DictReader(text.splitlines()):
+        starts[row["kind"], row["name"]].append(int(row["start_ns"]))
+    found = set()
+    for times in starts.values():
+        # To a tenth of a millisecond: no worker is more punctual. Eight of them, as single long intervals are no period.
+        intervals = collections.Counter(round((later - time) / 1e5) for time, later in itertools.pairwise(times))
+        span = (times[-1] - times[0]) / 1e5
+        found |= {1e4 / interval for interval, number in intervals.items() if number >= 8 and interval * number >= 0.25 * span}
+    return tuple(sorted(found))
+
+
 def of_scene(scene, kernel, folder, binary):
     """The truth of a scene of `scenes.py`, from its data and its logs."""
     recording = folder / "it.bandscope"
@@ -129,6 +148,9 @@ def of_scene(scene, kernel, folder, binary):
     manifest = json.loads((recording / "recording.json").read_text())
     truth = Truth(cpu=scene.measured, alone=scene.cpus == 1, constant_pace=True, hz_tolerance=1e-5,
                   events=manifest["events"]["state"] == "on")
+    twin = folder.with_name(folder.name.removesuffix("-unprivileged")) / "it.bandscope"
+    if not truth.events and twin.is_dir():
+        truth.kernel_hz = kernel_hz(binary, twin)
     isolated = "nohz_full" in scene.boot_line
     # On two CPUs the tick, too, waits for its CPU's turn.
     # All of Debian's kernels of `kernels.py` have CONFIG_HZ=250.
