@@ -47,7 +47,7 @@ TABLE
     echo "docs/phenomena/images/$kind.png"
 done
 
-# A fifth of 40 runs at 190 instead of 320 MB/s, as published (METHOD.md, section 8); 2 % of scatter from a generator of its own.
+# A fifth of 40 runs at 190 instead of 320 MB/s, as published (docs/method.md, section 10.1); 2 % of scatter from a generator of its own.
 runs() {
     awk 'BEGIN {
         printf "{\"schema\":\"bandscope.runs/1\",\"tool\":\"docs/phenomena/pictures.sh\",\"started\":\"2026-01-01T00:00:00Z\",\"command\":[\"./benchmark\"],"

@@ -1,6 +1,6 @@
 //! Chunks with the columns that detectors share, computed once and in blocks that stay in the cache.
 //!
-//! Counts are not analysed (METHOD: "do not analyse counts"): pace is additive over bands and free of quantisation, and the
+//! Counts are not analysed (docs/method.md, section 1.1): pace is additive over bands and free of quantisation, and the
 //! loss against the local band is additive over interruptions. Data comes from
 //! [`bandscope_recording::Source::replay_quanta`] and goes to the detectors of [`crate::passes`].
 

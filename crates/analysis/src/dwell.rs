@@ -1,8 +1,8 @@
 //! Second pass: how often and for how long a series stays in each band.
 //!
-//! Where one edge quantum lies between two stays, the instant of the change inside it follows from its pace (METHOD,
-//! "Edges"): with rates r = 1/pace before (A) and after (B), the share f = (c/dt - rB) / (rA - rB) of it belongs to A. So a
-//! dwell is known to well under a microsecond: 1003.6 us in the published fifteen rows.
+//! Where one edge quantum lies between two stays, the instant of the change inside it follows from its pace
+//! (docs/method.md, section 5.1): with rates r = 1/pace before (A) and after (B), the share f = (c/dt - rB) / (rA - rB)
+//! of it belongs to A. So a dwell is known to well under a microsecond: 1003.6 us in the published fifteen rows.
 //!
 //! One or two quanta that leave a band and return to it are an interruption and end no stay. Stays cut off by the start or
 //! end of a segment count in the median only where there are no others.

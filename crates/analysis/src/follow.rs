@@ -1,9 +1,9 @@
 //! Lines of the residual, followed over its segments.
 //!
-//! A periodogram over windows knows a frequency to a fraction of a bin, hertz. What two rates say of a line (METHOD, section 4) needs
-//! hundredths of that: here the line is followed over every segment, one sum of phasors each, and its frequency is where
-//! their powers add up highest (maximum likelihood; Bretthorst 1988). Where nothing stands out in the transform of the
-//! segments ([`crate::power`]) there is nothing to follow.
+//! A periodogram over windows knows a frequency to a fraction of a bin, hertz. What two rates say of a line
+//! (docs/method.md, section 6.7) needs hundredths of that: here the line is followed over every segment, one sum of
+//! phasors each, and its frequency is where their powers add up highest (maximum likelihood; Bretthorst 1988). Where
+//! nothing stands out in the transform of the segments ([`crate::power`]) there is nothing to follow.
 
 use crate::context::Context;
 use crate::kept::{Kept, SHORTEST};

@@ -1,11 +1,12 @@
 //! Second pass: whether a loop that was interrupted runs slower until it is left, at the end of the quantum.
 //!
-//! A gap costs its own length, in whatever part of the quantum it falls. Where the loop runs k times slower after it, a quantum
-//! also loses (1 - 1/k) of the time from the gap's end to its own end. So what quanta with one gap lose beyond the gap
-//! is regressed on that time: the slope gives k, the level at time 0 what an interrupt costs by itself. The line is
-//! Theil's (1950, incomplete: the median over pairs half a sample apart), so gaps of another kind do not bend it; then that of least squares
-//! through what lies near, because the ticks of a clock are whole: of a train that is regular most pairs are equally far apart and off by the
-//! same part of a tick, which their median keeps. Published for fixed work: slope 3.17 and 13 us (METHOD, "Findings").
+//! A gap costs its own length, in whatever part of the quantum it falls. Where the loop runs k times slower after it, a
+//! quantum also loses (1 - 1/k) of the time from the gap's end to its own end. So what quanta with one gap lose beyond
+//! the gap is regressed on that time: the slope gives k, the level at time 0 what an interrupt costs by itself. The
+//! line is Theil's (1950, incomplete: the median over pairs half a sample apart), so gaps of another kind do not bend
+//! it; then that of least squares through what lies near, because the ticks of a clock are whole: of a train that is
+//! regular most pairs are equally far apart and off by the same part of a tick, which their median keeps. Published for
+//! fixed work: slope 3.17 and 13 us (docs/method.md, section 8.10).
 
 use crate::derive::Derived;
 use crate::detector::Detector;

@@ -1,9 +1,9 @@
 //! Detection limits: what this very recording would have shown.
 //!
-//! Silence proves nothing by itself. So known losses are added to what was recorded, and the detectors that the report uses
-//! are asked again (METHOD, "Detection limits"): a second band is added to the histogram of pace, ever closer
-//! to the main one, until [`crate::bands`] no longer tells them apart; the lines of a periodic loss are added to the residual's
-//! periodogram, ever weaker, until the search for combs no longer finds them.
+//! Silence proves nothing by itself. So known losses are added to what was recorded, and the detectors that the report
+//! uses are asked again (docs/method.md, section 6.9): a second band is added to the histogram of pace, ever closer to
+//! the main one, until [`crate::bands`] no longer tells them apart; the lines of a periodic loss are added to the
+//! residual's periodogram, ever weaker, until the search for combs no longer finds them.
 
 use crate::bands::{self, Mode};
 use crate::comb::SIGNIFICANT;
@@ -18,7 +18,7 @@ use crate::signals::{self, residual_search};
 const DISTANCES: u32 = 24;
 const PER_DECADE: f64 = 6.0;
 const CLOSEST: f64 = 1e-4;
-/// How long the added band lasts altogether: METHOD's 10 ms.
+/// How long the added band lasts altogether (docs/method.md, section 6.9).
 const LASTING_S: f64 = 10e-3;
 
 /// The closest slower band that would have been seen beside the main one, if it lasted for a time that the answer names.

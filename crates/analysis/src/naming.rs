@@ -1,9 +1,10 @@
 //! What a gap was: its time, split over the kernel events that lie in it.
 //!
 //! Gaps are pushed and events pulled, both in order of time, so that a recording of hours needs no memory for them
-//! ([`bandscope_recording::Source::events`]). METHOD's order of certainty: an event that lies in the gap names it; else a
-//! preemption that the kernel reported; else, where events were recorded and none was lost, it was the host, because whatever
-//! this kernel does begins with an event. A thread of a process is named by its process.
+//! ([`bandscope_recording::Source::events`]). The order of certainty (docs/method.md, section 4.2): an event that
+//! lies in the gap names it; else a preemption that the kernel reported; else, where events were recorded and none was
+//! lost, it was the host, because whatever this kernel does begins with an event. A thread of a process is named by its
+//! process.
 
 use crate::findings::stopped_by;
 use bandscope_recording::events::NoEvents;

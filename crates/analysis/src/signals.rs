@@ -1,9 +1,10 @@
 //! Periodic signals: what was found in gaps and in the residual, and what two rates say of its origin.
 //!
-//! Three searches feed it: event times ([`crate::events`]), combs in the residual's periodogram ([`crate::comb`]) and periods in
-//! quanta ([`crate::fold`]). Two rates decide the origin (METHOD, "Periodic signals and aliases"): the same frequency in both
-//! is `external`, the same number of quanta is `sampling`, and a pair that one true frequency above half the rates
-//! explains is `alias` ([`crate::origins`]). One rate decides nothing but what gaps show, whose times are not sampled.
+//! Three searches feed it: event times ([`crate::events`]), combs in the residual's periodogram ([`crate::comb`]) and
+//! periods in quanta ([`crate::fold`]). Two rates decide the origin (docs/method.md, section 6.7): the same frequency
+//! in both is `external`, the same number of quanta is `sampling`, and a pair that one true frequency above half the
+//! rates explains is `alias` ([`crate::origins`]). One rate decides nothing but what gaps show, whose times are not
+//! sampled.
 
 use crate::comb::{SIGNIFICANT, Search};
 use crate::context::Context;

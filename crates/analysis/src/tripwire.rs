@@ -1,9 +1,10 @@
 //! Second pass, of a tripwire's series alone: interruptions that left no gap.
 //!
-//! A tripwire's unit is long, and what is left of one that something interrupted goes at another pace (METHOD.md, section 5). So a quantum
-//! beside whose neighbours the pace lies to that side held an interruption, however short that was, and whoever it was for: the host's
-//! tick, firmware. Quanta with a gap are left out, because they are known to have been interrupted. When in its quantum an interruption came
-//! is not known, so its time is drawn at random within it: the middle would give all of them the quanta's own period.
+//! A tripwire's unit is long, and what is left of one that something interrupted goes at another pace (docs/method.md,
+//! sections 4.6 and 9.4). So a quantum beside whose neighbours the pace lies to that side held an interruption, however
+//! short that was, and whoever it was for: the host's tick, firmware. Quanta with a gap are left out, because they are
+//! known to have been interrupted. When in its quantum an interruption came is not known, so its time is drawn at
+//! random within it: the middle would give all of them the quanta's own period.
 
 use crate::context::Context;
 use crate::derive::Derived;

@@ -130,7 +130,7 @@ pub fn run(
 }
 
 /// Runs the work kernel until `go`, once that is known: by time, not by samples, so that frequency and caches are where
-/// they will be (METHOD.md, "warm-up").
+/// they will be (docs/method.md, section 8.23).
 struct WarmUp<'a> {
     plan: &'a Plan<'a>,
 }

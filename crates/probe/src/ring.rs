@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How far ahead of the writer lines are fetched, in bytes: a page's worth is fetched before its first
-/// record is due, so that no page border can be seen in the counts (METHOD.md, section 7).
+/// record is due, so that no page border can be seen in the counts (docs/method.md, section 9.8).
 const PREFETCH_BYTES: usize = 512;
 
 /// A position on its own pair of cache lines (adjacent lines are fetched together).

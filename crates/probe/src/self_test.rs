@@ -16,7 +16,7 @@ const PACE_ROUNDS: usize = 4;
 /// A best pace must be seen this many times within 0.1 %, so that no single odd reading makes it.
 const SEEN_TIMES: usize = 5;
 const SEEN_WITHIN: f64 = 0.001;
-/// Spread over placements below which a kernel is invariant (METHOD.md, section 5).
+/// Spread over placements below which a kernel is invariant (docs/method.md, section 9.1).
 const INVARIANT: f64 = 0.005;
 /// Length of one timing of a placed copy.
 const PLACEMENT_NS: f64 = 6_000.0;

@@ -56,7 +56,7 @@ pub struct Experiments {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pair {
-    /// As in METHOD's list: `base-register`, `store-bypass`, `placement`, ...
+    /// One of the pairs of docs/method.md, section 9.6: `base-register`, `store-bypass`, `placement`, ...
     pub name: String,
     /// The control, then the others.
     pub levels: Vec<Level>,

@@ -1,7 +1,7 @@
 //! The deadlines of the quanta: `start + round(k * quantum)`, in fixed point.
 //!
 //! A step truncated to whole ticks, as FTQ takes it, is up to one tick short in every quantum: 5 ppm at
-//! 100 us and 2 GHz, which is the whole drift of the published X (METHOD.md, section 3). With 64 bits
+//! 100 us and 2 GHz, which is the whole drift of the published X (docs/method.md, section 5.4). With 64 bits
 //! of fraction the grid is one tick off after 10^19 quanta.
 
 /// One tick in the grid's fixed point.

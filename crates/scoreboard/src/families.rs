@@ -1,8 +1,8 @@
 //! The parameter space: one family of scenes a kind of finding, the quiet machine, pairs, and scenes made to be confused.
 //!
-//! Ranges are those in which the data can show the phenomenon by the formulas of METHOD.md, not those in which the detectors
-//! happen to succeed: a pace must differ by more than the noise, a stay must last three quanta, a loss must be
-//! worth more than a tick of the clock. Each range says what bounds it.
+//! Ranges are those in which the data can show the phenomenon by the formulas of docs/method.md, not those in which the
+//! detectors happen to succeed: a pace must differ by more than the noise, a stay must last three quanta, a loss must
+//! be worth more than a tick of the clock. Each range says what bounds it.
 
 use crate::draw::{Draw, Noise};
 use crate::scene::{Expected, Scene, Tolerance};

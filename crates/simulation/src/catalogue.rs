@@ -1,7 +1,7 @@
 //! The named scenarios, one entry each in [`CATALOGUE`]: parameters, the findings that they are examples
 //! of, and what they do to a machine.
 //!
-//! What they do is in [`crate::disturbances`]; the phenomena are those of METHOD.md, section 2.
+//! What they do is in [`crate::disturbances`]; the phenomena are those of docs/method.md, section 8.
 
 mod crowds;
 mod several_cpus;

@@ -1,7 +1,7 @@
 //! Published scenes by name: a scenario, and the run that shows it. A preset's name stands for its scenario
 //! wherever a scenario is written.
 //!
-//! The scenes are those of METHOD.md, sections 2 and 3.
+//! The scenes are those of docs/method.md, sections 5 and 8.
 
 /// A scenario and a run.
 #[derive(Debug)]

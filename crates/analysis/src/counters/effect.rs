@@ -7,7 +7,7 @@
 use crate::statistics::distributions::{student, student_beyond, welch};
 use serde::Serialize;
 
-/// Single runs must differ by this: METHOD's distance of two modes.
+/// Single runs must differ by this, as two modes do (docs/method.md, section 10.1).
 const SINGLE: f64 = 0.05;
 /// With fewer runs than this the scatter is no better known than without.
 const RUNS: usize = 3;

@@ -1,8 +1,10 @@
 //! Two sets of counters against each other: which changed, and which of them can pay for the lost cycles.
 //!
-//! [`compare`] takes what `recording::counter_files` read, or what `repeat` counted itself, and ranks it per unit of work, per second and per instruction
-//! (`effect.rs`). Then it demands budget closure (METHOD, section 8): the events that B has more of, times what one costs (`costs.rs`), must pay for the cycles
-//! that B took more than A (`budget.rs`); what goes with the loss and cannot pay is a lead, and the next step is an intervention. `sentence.rs` words it.
+//! [`compare`] takes what `recording::counter_files` read, or what `repeat` counted itself, and ranks it per unit of
+//! work, per second and per instruction (`effect.rs`). Then it demands budget closure (docs/method.md, section 10.2):
+//! the events that B has more of, times what one costs (`costs.rs`), must pay for the cycles that B took more than A
+//! (`budget.rs`); what goes with the loss and cannot pay is a lead, and the next step is an intervention. `sentence.rs`
+//! words it.
 
 mod budget;
 mod costs;

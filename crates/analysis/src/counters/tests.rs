@@ -27,7 +27,7 @@ fn counter(name: &str, runs: &[f64]) -> Counter {
     }
 }
 
-/// 15,360 ticks of 5.5 us of mean loss at 900 MHz (METHOD, section 8).
+/// 15,360 ticks of 5.5 us of mean loss at 900 MHz (docs/method.md, section 10.2).
 const LOST_ON_ITANIUM: f64 = 15_360.0 * 5.5e-6 * 900e6;
 
 #[test]

@@ -4,9 +4,10 @@
 //! * `synchronous`: which gaps hit several CPUs at once, and what that costs;
 //! * `coupling`: whose pace changes when another CPU's changes, or when that one is away.
 //!
-//! All are functions of what is kept of each series (`Track`: the first thousands of gaps and edges, so memory does not depend on the
-//! length of the run), joined to one `Lane` a CPU. All CPUs of a recording have one clock; CPUs of different recordings have not, and are
-//! never held against each other. Names and thresholds are explained in docs/method.md, "Several CPUs".
+//! All are functions of what is kept of each series (`Track`: the first thousands of gaps and edges, so memory does not
+//! depend on the length of the run), joined to one `Lane` a CPU. All CPUs of a recording have one clock; CPUs of
+//! different recordings have not, and are never held against each other. Names and thresholds are explained in
+//! docs/method.md, section 7.
 
 #[cfg(test)]
 mod anything;

@@ -1,10 +1,10 @@
 //! Second pass: edges, the instants at which the pace changes.
 //!
 //! In a quantum between pace A before and pace B after, of rates rA and rB, the units c and the present time dt give
-//! `f = (c/dt - rB) / (rA - rB)` and the edge lies `f * dt` after its start (METHOD, "Edges"): to a fraction of a microsecond, where counts show a
-//! hundred. Time in gaps is left out of c and dt, and put back once the times of the gaps are known
-//! ([`Edges::finish`]). With no quantum between the two stays the last of one and the first of the other are pooled: then the edge
-//! lies at their boundary, as closely as their paces are known.
+//! `f = (c/dt - rB) / (rA - rB)` and the edge lies `f * dt` after its start (docs/method.md, section 5.1): to a
+//! fraction of a microsecond, where counts show a hundred. Time in gaps is left out of c and dt, and put back once the
+//! times of the gaps are known ([`Edges::finish`]). With no quantum between the two stays the last of one and the first
+//! of the other are pooled: then the edge lies at their boundary, as closely as their paces are known.
 //!
 //! Bands come from [`crate::levels`]; what edges say of periods is [`crate::recurrence`]'s. Work is done where the band changes only. The first 2^16
 //! edges of a series are kept (65 s of a 1 kHz flip, 3 MB); of the others the number, and the time spent in each band, which is summed without them.

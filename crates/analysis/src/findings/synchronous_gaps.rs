@@ -1,7 +1,8 @@
 //! `synchronous-gaps`: gaps that hit several CPUs at once, far more often than chance would.
 //!
-//! A program whose CPUs wait for one another loses time whenever any of them is away: what hits all at once it loses once, what comes at unlike times
-//! up to once for each CPU (METHOD, "Scale"; Petrini, Kerbyson and Pakin 2003). What coincides is found by [`crate::cpus`]; who did it, kernel events say.
+//! A program whose CPUs wait for one another loses time whenever any of them is away: what hits all at once it loses
+//! once, what comes at unlike times up to once for each CPU (docs/method.md, section 7.4; Petrini, Kerbyson and Pakin
+//! 2003). What coincides is found by [`crate::cpus`]; who did it, kernel events say.
 
 use super::{Case, Phenomenon, number};
 use crate::cpus::{self, Synchronous};

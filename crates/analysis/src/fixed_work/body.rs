@@ -8,7 +8,8 @@ use bandscope_recording::histogram::{Bin, Histogram};
 const CELL_SHARE: f64 = 0.005;
 /// ...of at least so many nanoseconds, a tenth of the least cost of an interrupt on bare metal (about 1 us)...
 const LEAST_CELL_NS: f64 = 100.0;
-/// ...and not beyond so many times the best: paces of one loop were seen up to 8 times apart (METHOD, section 5).
+/// ...and not beyond so many times the best: paces of one loop were seen up to 8 times apart (docs/method.md,
+/// section 9.4).
 const FARTHEST: f64 = 8.0;
 /// Stretches of this share of the best sample that hold this share of the fullest one are part of the body: of interrupts no
 /// stretch has that many.

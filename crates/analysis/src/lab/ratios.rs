@@ -13,7 +13,7 @@ use serde::Serialize;
 /// A pair's result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
-    /// As in METHOD's list.
+    /// One of the pairs of docs/method.md, section 9.6.
     pub name: String,
     /// Time of an operation at `level` over that at its control; `None` where nothing was measured.
     pub ratio: Option<f64>,

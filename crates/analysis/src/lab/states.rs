@@ -13,7 +13,7 @@ pub struct State {
 
 /// Width of a bin, as a ratio: a fifth of what tells two states apart.
 const BIN: f64 = 0.01;
-/// States are at least this far apart, as bands are (METHOD.md, section 2).
+/// States are at least this far apart, as bands are (docs/method.md, section 8.4).
 const APART: f64 = 0.05;
 /// Between two states there are fewer pieces than this share of what the rarer has at its peak.
 const VALLEY: f64 = 0.5;

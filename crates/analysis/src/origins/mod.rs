@@ -1,9 +1,11 @@
-//! What a second rate says of a line in the residual: its origin, and its true frequency (METHOD, section 4).
+//! What a second rate says of a line in the residual: its origin, and its true frequency
+//! (docs/method.md, section 6.7).
 //!
-//! A line at `a` in quanta of rate f1 may be an external frequency `a`, a period of f1/a quanta of the measurement's own, or any
-//! of m f1 +- a. Each of these says where it must show at the second rate, to millihertz; so the second rate is not searched for
-//! lines but asked at those places, which is far more sensitive, and the answer counts if one place alone has the line.
-//! Below Fmax, 8 Fmax d / (f1 f2) true frequencies agree with two lines by accident within a tolerance d: METHOD's formula.
+//! A line at `a` in quanta of rate f1 may be an external frequency `a`, a period of f1/a quanta of the measurement's
+//! own, or any of m f1 +- a. Each of these says where it must show at the second rate, to millihertz; so the second
+//! rate is not searched for lines but asked at those places, which is far more sensitive, and the answer counts if one
+//! place alone has the line. Below Fmax, 8 Fmax d / (f1 f2) true frequencies agree with two lines by accident within a
+//! tolerance d (docs/method.md, section 6.7).
 
 mod explain;
 mod own_periods;
@@ -15,7 +17,7 @@ use crate::report::{Series, Signal};
 use crate::signals::is_line;
 use explain::{Hypothesis, Origin, explain};
 
-/// Highest true frequency that is looked for, hertz: METHOD's figure.
+/// Highest true frequency that is looked for, hertz (docs/method.md, section 11).
 const HIGHEST_HZ: f64 = 200_000.0;
 /// Standard deviations within which two frequencies are the same.
 const SAME: f64 = 4.0;
@@ -290,7 +292,8 @@ fn apply(
     }
 }
 
-/// Accidental agreements to be expected between a line and those of the other rate: METHOD's formula, for all lines.
+/// Accidental agreements to be expected between a line and those of the other rate, for all lines (docs/method.md,
+/// section 6.7).
 fn chance(series: &[Series], (a, number): (usize, usize), track: &Track, b: usize) -> f64 {
     let tolerance = SAME
         * series[a].signals[number]

@@ -1,10 +1,11 @@
 //! What edges recur on: the period of the change of state, and the grid that edges sit on.
 //!
-//! Two periods are involved and both are evidence (METHOD, "Edges"): a state may change at each tick of 1 ms (`grid`), and come back every two of them
-//! (`period`). A period is followed from edge to edge with a line of phase on time, the error of which falls with the third power of the
-//! time followed, so that turns are never miscounted over a segment at another rate: its guess comes from the intervals between edges
-//! themselves. A grid without a period is looked for as a frequency of all edge times ([`crate::events`], H-test). A phase that steps starts a
-//! new piece of the line ([`Follower`]).
+//! Two periods are involved and both are evidence (docs/method.md, section 5.4): a state may change at each tick of
+//! 1 ms (`grid`), and come back every two of them (`period`). A period is followed from edge to edge with a line of
+//! phase on time, the error of which falls with the third power of the time followed, so that turns are never
+//! miscounted over a segment at another rate: its guess comes from the intervals between edges themselves. A grid
+//! without a period is looked for as a frequency of all edge times ([`crate::events`], H-test). A phase that steps
+//! starts a new piece of the line ([`Follower`]).
 
 mod follower;
 mod handful;
@@ -26,7 +27,8 @@ const ORDERS: usize = 4;
 const DEVIATIONS: f64 = 5.0;
 /// What the cost of a tick at the edge may add, seconds: 2.5 us in the published rows, up to (h + l)/(h - l) of it.
 const TICK_COST: f64 = 4e-6;
-/// What is left of it where gaps are known, seconds: METHOD's figure for a dwell. A pace changes between units, of up to 0.12 us.
+/// What is left of it where gaps are known, seconds: the error of a dwell (docs/method.md, section 11). A pace changes
+/// between units, of up to 0.12 us.
 const RESOLVED: f64 = 0.2e-6;
 /// Largest share of a period within which an edge keeps its phase.
 const NARROW: f64 = 0.02;

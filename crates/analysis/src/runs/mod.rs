@@ -26,7 +26,7 @@ pub use slow::Slow;
 /// Version of the object.
 pub const SCHEMA: &str = "bandscope.repeat/1";
 
-/// A mode of this share should not be missed; METHOD.md, section 8.
+/// A mode of this share should not be missed (docs/method.md, section 10.1).
 const SHARE: f64 = 0.2;
 
 /// The result of `bandscope repeat`.

@@ -23,7 +23,7 @@ const BOTH: [f64; 2] = [10_000.0, 7777.0];
 
 #[test]
 fn two_rates_find_a_frequency_above_them() {
-    // Twenty seconds, because METHOD's figure (0.02 Hz) is of so many.
+    // Twenty seconds, as for the figure to reach (0.02 Hz; docs/method.md, section 11).
     for (seed, hz) in [(1, 15_821.37), (6, 133_331.7)] {
         let scene = format!("tick:hz={hz},cost=60ns+reads:sigma=5ns");
         let report = report(&scene, seed, &BOTH, 20.0);

@@ -1,4 +1,5 @@
-//! Interruptions too short for a gap, noticed by a work kernel whose units go on at another pace after one (METHOD.md, section 5).
+//! Interruptions too short for a gap, noticed by a work kernel whose units go on at another pace after one
+//! (docs/method.md, section 4.6).
 
 use crate::support::{Loop, Random, analysis, assert_near, manifest, none, series};
 use bandscope_analysis::report::{Evidence, Report};

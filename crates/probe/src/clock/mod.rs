@@ -2,8 +2,7 @@
 //!
 //! Two readings are offered. [`Plain`] may be executed before older work has finished, and costs least.
 //! [`Ordered`] waits for all older work. Quantum boundaries are always read in order
-//! (METHOD.md, section 5, "how the clock is read matters"); which one is used inside a quantum is the
-//! user's choice, and recorded.
+//! (docs/method.md, section 9.5). The user chooses which one is used inside a quantum, and the recording states it.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

@@ -21,7 +21,7 @@ use software::Software;
 use std::io;
 
 /// What reading all counters after a gap may cost, in nanoseconds: 4000 gaps a second then cost
-/// 2.8 %, and 300 cost 0.2 % (METHOD.md, section 10, allows 3 % and 1 %).
+/// 2.8 %, and 300 cost 0.2 % (docs/method.md, section 11, allows 3 % and 1 %).
 const BUDGET_NS: f64 = 7_000.0;
 /// Reads timed for a price.
 const PRICE_READS: usize = 101;

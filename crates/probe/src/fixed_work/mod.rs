@@ -22,7 +22,7 @@ pub use work::names;
 
 /// Length of a slice: short against what changes on a machine, long against the samples.
 const SLICE_NS: f64 = 50e6;
-/// How long the first work runs before it counts, as of `record` (METHOD, "warm-up").
+/// How long the first work runs before it counts, as of `record` (docs/method.md, section 8.23).
 const WARM_UP_NS: f64 = 200e6;
 /// How often the calling thread looks, where it has a CPU of its own.
 const NAP: Duration = Duration::from_millis(100);

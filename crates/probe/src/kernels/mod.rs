@@ -1,6 +1,6 @@
 //! The work kernels: the fixed instruction sequence of a unit, in assembly, the same bytes in every build.
 //!
-//! # Rules for a noise probe (METHOD.md, section 5)
+//! # Rules for a noise probe (docs/method.md, section 9.1)
 //! Registers only; one serial dependency chain of an operation of 3 to 5 cycles on operands that are no
 //! constants; values that stay normal; scalar; no inner loop; unit start aligned to 64; hashed into the
 //! recording; one backward branch per unit. FTQ's published loops break these rules on purpose: they
@@ -112,7 +112,7 @@ impl Info {
     /// `max(slowest_pace * best, best + 500 ns)`. A pace change must never be booked as a gap, so the
     /// first term lies beyond every pace that a unit can take: register chains follow the clock
     /// frequency alone, of which cores offer less than 5 to 1 under load (0.8 to 3.8 GHz); chains
-    /// through memory were seen up to 7.4 times slower (METHOD.md, section 5), so they get 10.
+    /// through memory were seen up to 7.4 times slower (docs/method.md, section 9.3), so they get 10.
     pub fn gap_threshold(&self, best_ticks: f64, ticks_per_ns: f64) -> u64 {
         let slow = self.slowest_pace * best_ticks;
         let excess = best_ticks + GAP_EXCESS_NS * ticks_per_ns;

@@ -3,7 +3,8 @@
 //! `work_kernel!` assembles the text of a unit a second time, outside any loop: once between two labels,
 //! which gives the bytes to hash, and in 64 copies that start 0, 1, ... 63 steps past an aligned address
 //! (a step is one byte, or one instruction where these have a fixed length). The self-test calls the
-//! copies to see whether the pace depends on the address (1.9x for FTQ's loop on Zen 3, METHOD.md).
+//! copies to see whether the pace depends on the address (1.9x for FTQ's loop on Zen 3; docs/method.md,
+//! section 9.2).
 
 /// Number of placed copies.
 pub const PLACEMENTS: usize = 64;

@@ -1,6 +1,6 @@
 //! Work kernels of x86-64.
 //!
-//! FTQ's loops are written anew from what is published of them (METHOD.md, sections 2 and 5): a unit of
+//! FTQ's loops are written anew from what is published of them (docs/method.md, sections 8.19 and 9.2): a unit of
 //! the old benchmark increments a counter in an inner loop of 32 turns and decrements it in one of 31;
 //! today's does 20 multiplications of floats. They differ by what a compiler at various settings makes
 //! of that. Compilers address the frame through `rbp` set once, before the loop; a unit here sets it at
@@ -225,8 +225,8 @@ work_kernel! {
 }
 
 work_kernel! {
-    /// The interrupted loop of 2003: after one `mov rbp, rsp` a chain through the frame is fast on Zen 3 until something interrupts it,
-    /// then up to 8 times as slow until the loop is left (METHOD.md, section 5).
+    /// The interrupted loop of 2003: after one `mov rbp, rsp` a chain through the frame is fast on Zen 3 until
+    /// something interrupts it, then up to 8 times as slow until the loop is left (docs/method.md, section 9.4).
     TripwireFrame, symbol: tripwire_frame,
     info: Info {
         name: "tripwire-frame",
@@ -234,7 +234,7 @@ work_kernel! {
         operations: 49_152,
         slowest_pace: 10.0,
         fractions: &[],
-        // METHOD.md, section 5: 0.8 ticks an operation, then 6.5.
+        // docs/method.md, section 9.4: 0.8 ticks an operation, then 6.5.
         role: Role::Tripwire { rest: 6.5 / 0.8 },
     },
     needs: ALWAYS,

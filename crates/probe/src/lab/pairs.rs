@@ -1,4 +1,4 @@
-//! What is held against what: the pairs of METHOD.md, section 5, as a table for each architecture.
+//! What is held against what: the pairs of docs/method.md, section 9.6, as a table for each architecture.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

@@ -1,8 +1,9 @@
 //! Counters of a command and all that it starts, opened anew for each run and inherited by the process.
 //!
-//! Each run counts cycles and two more, in rotation, so that no counter is shared within a run: what was not counted all of the time
-//! is not told. They are opened disabled on this thread and start with execve(2) in the child alone (`enable_on_exec`), so nothing of
-//! bandscope is in them. `instructions` is among them only on bare metal: under a hypervisor it made every exit dearer (METHOD.md, section 7).
+//! Each run counts cycles and two more, in rotation, so that no counter is shared within a run: what was not counted
+//! all of the time is not told. They are opened disabled on this thread and start with execve(2) in the child alone
+//! (`enable_on_exec`), so nothing of bandscope is in them. `instructions` is among them only on bare metal: under a
+//! hypervisor it made every exit dearer (docs/method.md, section 9.7).
 
 use crate::counters::events::{self, Event};
 use crate::counters::open::open_inherited;

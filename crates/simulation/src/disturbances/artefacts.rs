@@ -1,7 +1,7 @@
 //! What depends on the number of the quantum and not on time: the benchmark's own doing.
 //!
 //! Published: every 256 samples of 16 bytes fill a page (40 Hz at 10 kHz, 27 Hz at 7 kHz), and the
-//! counts {710, 711, 710, 720} (METHOD.md, section 2).
+//! counts {710, 711, 710, 720} (docs/method.md, sections 8.3 and 8.16).
 
 use super::{Action, Boundary, Disturbance, NEVER};
 

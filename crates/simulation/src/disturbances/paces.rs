@@ -2,7 +2,7 @@
 //!
 //! Published: the X (two states, 5.35 apart, on a grid of 1 ms), an isolated core that changes state
 //! after seconds, a third band half way in between, and a clock of 34, 32 or 30 of 38 steps of 100 MHz
-//! (METHOD.md, section 2).
+//! (docs/method.md, sections 8.4, 8.8 and 8.19).
 
 use super::jumps::Jumps;
 use super::random::{exponential, gaussian};

@@ -2,7 +2,7 @@
 //!
 //! Published: a pace that rises after an interrupt, so that the quietest core is the slowest; a loop
 //! that runs at a third of its pace after an interrupt until it is left; a signal of 100 Hz and a low
-//! pace in the first 180 ms (METHOD.md, sections 2 and 5).
+//! pace in the first 180 ms (docs/method.md, sections 8.9, 8.10 and 8.23).
 
 use super::random::{Times, exponential};
 use super::{Action, Boundary, Disturbance, NEVER};
