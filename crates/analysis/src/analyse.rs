@@ -31,10 +31,11 @@ use crate::{
 };
 use bandscope_recording::disturbances::Log;
 use bandscope_recording::{Source, Window};
+use rayon::prelude::*;
 
 /// Analyses every series of `source`; `inputs` is what the user named, for the report.
 ///
-/// Memory does not depend on the number of quanta: some 5 MB at work and 3 MB for the picture of each series.
+/// Memory does not depend on the number of quanta: some 5 MB at work in each thread and 3 MB for the picture of each series.
 ///
 /// # Errors
 /// If the recording cannot be read or is damaged.
@@ -45,28 +46,32 @@ pub fn analyse(source: &dyn Source, inputs: &[String]) -> Result<Analysis, Error
         .iter()
         .map(|series| Context::new(manifest, series))
         .collect();
-    let surveys = contexts
-        .iter()
-        .enumerate()
-        .map(|(index, context)| first_pass(source, index, context))
-        .collect::<Result<Vec<Survey>, Error>>()?;
+    let surveys = each(&contexts, |index, context| {
+        first_pass(source, index, context)
+    })?;
     let surveys = referred(surveys, source.series());
     let extent = extent(&surveys);
-    let mut results = Vec::new();
-    for (index, (survey, context)) in surveys.iter().zip(&contexts).enumerate() {
+    let results = each(&contexts, |index, context| {
         // Before the quanta, which the second pass joins with them.
         let gaps = gap_pass(source, index, context)?;
+        let survey = &surveys[index];
         let passed = second_pass(source, index, survey, extent, &gaps, context)?;
-        results.push(conclude(
-            &source.series()[index],
-            survey,
-            passed,
-            &gaps,
-            extent.0,
-            context,
-        ));
-    }
+        let series = &source.series()[index];
+        Ok(conclude(series, survey, passed, &gaps, extent.0, context))
+    })?;
     Ok(assemble(source, inputs, &surveys, extent.0, results))
+}
+
+/// What each series comes to, all CPUs at work: a thread takes whole series, so nothing depends on how many threads there are. The error of
+/// the first series that has one.
+fn each<T: Send>(
+    contexts: &[Context],
+    of: impl Fn(usize, &Context) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    let results = contexts.par_iter().enumerate();
+    let results: Vec<Result<T, Error>> =
+        results.map(|(index, context)| of(index, context)).collect();
+    results.into_iter().collect()
 }
 
 /// Analyses a stretch of a recording as if it were all of it. Times of the pyramids, from which pictures are drawn, are since the start of the

@@ -26,7 +26,8 @@ pub struct Series {
 }
 
 /// A recording that can be read again and again.
-pub trait Source {
+/// Several threads may replay it at once, each its own series.
+pub trait Source: Sync {
     /// Settings, machine, clock.
     fn manifest(&self) -> &Manifest;
 

@@ -10,6 +10,7 @@ use super::track::{Away, Lane, Step, common, inside, length};
 use super::{SIGNIFICANT, pairs, sets};
 use crate::order::median;
 use crate::statistics::distributions::ln_poisson_at_least;
+use rayon::prelude::*;
 
 /// Widths of a peak, in nanoseconds: what the resolution of edges allows, what power control units take, what frequency governors do.
 const WIDTHS_NS: [f64; 3] = [20_000.0, 200_000.0, 2_000_000.0];
@@ -68,9 +69,8 @@ pub(crate) struct Coupling {
 pub(super) fn find(lanes: &[Lane]) -> Vec<Coupling> {
     let steps: Vec<Vec<Step>> = lanes.iter().map(without_own_gaps).collect();
     // A pair has its paces once, and each CPU's gaps with the other's pace.
-    let trials = (pairs(lanes.len()).count() * 5) as f64;
-    let mut found: Vec<(usize, usize, Coupling)> = Vec::new();
-    for (a, b) in pairs(lanes.len()) {
+    let trials = (pairs(lanes.len()).len() * 5) as f64;
+    let of_pair = |(a, b): (usize, usize)| {
         let one = |follower, leader, source| {
             let coupling = couple(lanes, &steps, follower, leader, source, trials.ln())?;
             Some((a, b, coupling))
@@ -82,8 +82,11 @@ pub(super) fn find(lanes: &[Lane]) -> Vec<Coupling> {
             one(b, a, Source::GapBegins),
             one(b, a, Source::GapEnds),
         ];
-        found.extend(all.into_iter().flatten());
-    }
+        all.into_par_iter().flatten()
+    };
+    let found: Vec<(usize, usize, Coupling)> = (pairs(lanes.len()).into_par_iter())
+        .flat_map(of_pair)
+        .collect();
     let joined = sets(lanes.len(), found.iter().map(|pair| (pair.0, pair.1)));
     let mut all: Vec<Coupling> = joined
         .iter()

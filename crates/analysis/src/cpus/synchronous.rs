@@ -7,6 +7,7 @@ use super::coincidence::{self, Frame, REACHES_NS};
 use super::track::{Away, Lane, common, inside, length};
 use super::{SIGNIFICANT, pairs, sets};
 use crate::events::{self, Train};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// Gaps that begin within this of the first belong to its occasion, as do those that overlap one of it.
@@ -66,8 +67,9 @@ struct Pair {
 
 /// Everything that sets of these CPUs have in common, most CPUs first.
 pub(super) fn find(lanes: &[Lane]) -> Vec<Synchronous> {
-    let trials = (pairs(lanes.len()).count() * REACHES_NS.len()) as f64;
+    let trials = (pairs(lanes.len()).len() * REACHES_NS.len()) as f64;
     let found: Vec<Pair> = pairs(lanes.len())
+        .into_par_iter()
         .filter_map(|pair| coincide(lanes, pair, trials.ln()))
         .collect();
     let joined = sets(lanes.len(), found.iter().map(|pair| pair.lanes));
