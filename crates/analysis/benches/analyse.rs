@@ -6,18 +6,16 @@ use bandscope_analysis::analyse;
 use bandscope_recording::manifest::Clock;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{Gap, Manifest, Quanta, Quantum, Series};
+use bandscope_statistics::random::Random;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::Instant;
 
 fn recording(number: usize, gaps_known: bool) -> InMemory {
     let (mut quanta, mut gaps) = (Quanta::default(), Vec::new());
-    let (mut now, mut state) = (0u64, 1u64);
+    let (mut now, mut random) = (0u64, Random::new(1));
     for k in 0..number {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        let noise = state >> 56;
+        let noise = random.below(256);
         let with_gap = k % 25 == 0;
         let count: u32 = if k / 100 % 5 == 0 { 780 } else { 4174 };
         let end = (k as u64 + 1) * 230_000 + noise;

@@ -11,9 +11,9 @@
 //! input, at ten phases, and the report is asked for their frequency.
 
 use bandscope_analysis::analyse;
-use bandscope_analysis::report::{LossLimit, Report, Series};
 use bandscope_recording::source::{InMemory, Source};
 use bandscope_recording::{Gap, Quanta, inputs::Inputs};
+use bandscope_report::{LossLimit, Report, Series};
 use std::path::PathBuf;
 
 /// Quanta that are slowed, of each so many.

@@ -4,6 +4,7 @@
 //! Prints, for each machine, in how many recordings each of the two kinds was found, and how many were to have it.
 
 use bandscope_analysis::analyse;
+use bandscope_report::Kind;
 use bandscope_sampler::Request;
 use bandscope_simulation::{Scenario, request, synthesise};
 use std::error::Error;
@@ -95,8 +96,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (recording, _) = synthesise(&scenario, &request)?;
             let report = analyse(&recording, &[])?.report;
             let has = |kind| report.findings.iter().any(|finding| finding.kind == kind);
-            found[0] += u64::from(has("synchronous-gaps"));
-            found[1] += u64::from(has("core-coupling"));
+            found[0] += u64::from(has(Kind::SynchronousGaps));
+            found[1] += u64::from(has(Kind::CoreCoupling));
         }
         let word = |expected: bool| if expected { "all" } else { "none" };
         println!(

@@ -1,36 +1,39 @@
 //! The whole analysis: two passes over each series, then what they say together. Where bands lie close the quanta are read once more
-//! between the two ([`crate::turns`]).
+//! between the two ([`crate::pace::turns`]).
 //!
 //! The first pass runs over all series before the second begins, because pictures share one time axis.
 
-use crate::best_pace::{Candidate, choose};
-use crate::context::Context;
-use crate::counted::Rest;
 use crate::cpus::{Across, Track};
-use crate::derive::Deriver;
-use crate::detector::Detector;
-use crate::edges::Edge;
 use crate::findings::{self, Seen};
-use crate::follow::Lines;
-use crate::gaps::Statistics;
-use crate::helps::Helps;
-use crate::interrupted::Interrupted;
-use crate::ledger::{Account, Books};
-use crate::levels::Levels;
-use crate::naming::Namer;
-use crate::origins::Residual;
+use crate::gaps::naming::Namer;
+use crate::gaps::statistics::Statistics;
+use crate::ledger::account::{Account, Books};
+use crate::pace::best_pace::{Candidate, choose};
+use crate::pace::edges::Edge;
+use crate::pace::helps::Helps;
+use crate::pace::interrupted::Interrupted;
+use crate::pace::quantisation::Quantisation;
+use crate::pace::turns::Turns;
+use crate::pace::{bands, fraction, mixture, recurrence, split};
+use crate::passes::survey::Survey;
 use crate::passes::{First, Second};
-use crate::pyramid::{EdgeMark, Pyramid, Spectrum};
-use crate::quantisation::Quantisation;
-use crate::report::{self, Report};
-use crate::survey::Survey;
-use crate::turns::Turns;
-use crate::{
-    Analysis, Error, bands, counted, events, fraction, limits, mixture, origins, pace_split, rates,
-    signals, spectrum, truth, verdict, warnings,
-};
+use crate::periods::counted::Rest;
+use crate::periods::follow::Lines;
+use crate::periods::origins::Residual;
+use crate::periods::spectrum::Spectrum;
+use crate::periods::{counted, events, limits, origins, rates, signals, spectrum};
+use crate::picture::Analysis;
+use crate::picture::pyramid::{EdgeMark, Pyramid};
+use crate::series::context::Context;
+use crate::series::derive::Deriver;
+use crate::series::detector::Detector;
+use crate::series::levels::Levels;
+use crate::summary::{verdict, warnings};
+use crate::truth;
+use bandscope_recording::Error;
 use bandscope_recording::disturbances::Log;
 use bandscope_recording::{Source, Window};
+use bandscope_report::{self as report, Report};
 use rayon::prelude::*;
 
 /// Analyses every series of `source`; `inputs` is what the user named, for the report.
@@ -134,7 +137,7 @@ fn extent(surveys: &[Survey]) -> (u64, u64) {
 }
 
 /// Shows a detector all quanta of a series; `levels` are the bands, where they are known.
-pub(crate) fn replay(
+pub fn replay(
     source: &dyn Source,
     index: usize,
     levels: Option<&Levels>,
@@ -184,7 +187,7 @@ fn gap_pass(source: &dyn Source, index: usize, context: &Context) -> Result<Stat
             }
         })?;
         if let Some(error) = failed {
-            return Err(error.into());
+            return Err(error);
         }
         statistics.finish(&namer);
     }
@@ -209,41 +212,10 @@ fn conclude(
     context: &Context,
 ) -> Concluded {
     let totals = &survey.totals;
-    let books = match (pass.measured.take(), pass.inferred.take()) {
-        (Some(measured), _) => measured.finish(),
-        (None, Some(inferred)) => inferred.finish(),
-        (None, None) => Books::default(),
-    };
-    pass.dwell.finish();
-    pass.edges.finish(&gaps.events);
     let best = survey.best.map(|best| best.ticks);
-    let books = Books {
-        bonus: pass.stretch.bonus(),
-        ..books
-    };
-    let account = Account::close(&totals.measures(), books, &gaps.causes(), best, context);
-    let seen = Seen {
-        stays: (0..survey.modes.len())
-            .map(|band| pass.dwell.stays(band))
-            .collect(),
-        sharp_share: pass.dwell.sharp_share(),
-        pattern: pass.sample.pattern(context),
-        edges: pass.edges.show(origin, &totals.extents),
-        migration_s: totals
-            .first_migration
-            .map(|tick| context.seconds(tick.saturating_sub(origin) as f64)),
-        migrations: totals.migrations,
-        quantisation: pass.counts.clone().finish(context),
-        aliases: Vec::new(),
-        drift: survey.drift,
-        quantum_ticks: context.quantum_ticks,
-        fractions: mixture::fractions(&series.kernel, context),
-        start: survey.start.clone(),
-        changes: pass.helps.as_ref().map(Helps::changes),
-        interrupted: pass.interrupted.take().and_then(Interrupted::finish),
-    };
+    let account = account(survey, &mut pass, gaps, context);
+    let seen = seen(series, survey, &mut pass, gaps, origin, context);
     let (total, mut residual) = pass.spectra.report(context);
-    let tripwire = pass.tripwire.take();
     let (mut counted, mut rest) = (Vec::new(), Rest::default());
     if !context.gaps_known {
         (counted, rest) = counted::take_trains(&mut pass.kept, context);
@@ -253,36 +225,31 @@ fn conclude(
     signals.extend(counted);
     let resolution = resolution_ns(survey, &seen, context);
     signals::rank(&mut signals, resolution);
-    let gap_ns = context
-        .kernel
-        .as_ref()
-        .filter(|kernel| context.gaps_known && kernel.gap_threshold_ticks > 0)
-        .map(|kernel| context.ns(kernel.gap_threshold_ticks as f64));
-    let centres = || survey.modes.iter().map(|mode| mode.centre);
-    let edge_ns = centres().fold(0.0, f64::max) / centres().fold(f64::INFINITY, f64::min) - 1.0;
-    let edge_ns = context.ns(edge_ns * context.quantum_ticks);
-    let seen_share = pass.kept.seen();
+    let main = survey.modes.get(usize::from(survey.main_band()));
+    let lines = Lines::new(&pass.kept, context);
+    signals::follow(
+        &mut signals,
+        &pass.kept,
+        &lines,
+        main.map(|mode| mode.centre),
+        context,
+    );
+    let gap_ns = gap_ns(context);
+    let edge_ns = edge_ns(survey, context);
+    let is_mostly_there = (account.lost_to_gaps() as f64) < events::MAX_UNSEEN * totals.wall as f64;
     let event_ns = |hz: f64| match context.gaps_known {
         // Of a CPU that is mostly away no train is said.
-        true => gap_ns
-            .filter(|_| (account.lost_to_gaps() as f64) < events::MAX_UNSEEN * totals.wall as f64),
+        true => gap_ns.filter(|_| is_mostly_there),
         false => rest.least_of_events(hz, edge_ns, context),
     };
-    let main = survey.modes.get(usize::from(survey.main_band()));
-    let unit = main.map(|mode| mode.centre);
-    let lines = Lines::new(&pass.kept, context);
-    signals::follow(&mut signals, &pass.kept, &lines, unit, context);
-    let limits = report::Limits {
-        band: survey.band_limit,
-        losses: limits::losses(
-            (&residual, seen_share),
-            resolution,
-            gap_ns,
-            event_ns,
-            &signals,
-            context,
-        ),
-    };
+    let losses = limits::losses(
+        (&residual, pass.kept.seen()),
+        resolution,
+        gap_ns,
+        event_ns,
+        &signals,
+        context,
+    );
     let report = report::Series {
         cpu: series.cpu,
         rate_hz: context.rate_hz,
@@ -300,42 +267,104 @@ fn conclude(
         },
         fraction: fraction::report(totals, &survey.modes, context),
         availability: pass.windows.report(best.unwrap_or(0.0), origin, context),
-        best_pace: survey
-            .best
-            .map(|best| pass.stretch.report(best, totals.quanta, context)),
+        best_pace: (survey.best).map(|best| pass.stretch.report(best, totals.quanta, context)),
         bands: bands(survey, &seen, context),
         signals,
-        gaps: context
-            .gaps_known
+        gaps: (context.gaps_known)
             .then(|| gaps.report(totals, account.lost_to_gaps(), origin, context)),
-        tripwire: tripwire.map(|tripwire| tripwire.finish(&totals.extents, context)),
+        tripwire: (pass.tripwire.take()).map(|tripwire| tripwire.finish(&totals.extents, context)),
         ledger: account.report(context),
-        limits,
+        limits: report::Limits {
+            band: survey.band_limit,
+            losses,
+        },
     };
-    let track = Track::new(
-        gaps,
-        pass.edges.kept(),
-        &totals.extents,
-        &report.bands,
-        context,
-    );
-    let pyramid = Pyramid {
-        gaps: gaps.marks(origin, context),
-        edges: edge_marks(pass.edges.kept(), origin, context),
-        spectrum: total,
-        ..pass.raster.finish(context)
-    };
+    let edges = pass.edges.kept();
     Concluded {
+        track: Track::new(gaps, edges, &totals.extents, &report.bands, context),
+        pyramid: Pyramid {
+            gaps: gaps.marks(origin, context),
+            edges: edge_marks(edges, origin, context),
+            spectrum: total,
+            ..pass.raster.finish(context)
+        },
         series: report,
-        pyramid,
         seen,
-        track,
         residual: Residual {
             kept: pass.kept,
             lines,
             context: context.clone(),
         },
     }
+}
+
+/// Where the time of a series went.
+fn account(survey: &Survey, pass: &mut Second, gaps: &Statistics, context: &Context) -> Account {
+    let books = match (pass.measured.take(), pass.inferred.take()) {
+        (Some(measured), _) => measured.finish(),
+        (None, Some(inferred)) => inferred.finish(),
+        (None, None) => Books::default(),
+    };
+    let books = Books {
+        bonus: pass.stretch.bonus(),
+        ..books
+    };
+    let best = survey.best.map(|best| best.ticks);
+    Account::close(
+        &survey.totals.measures(),
+        books,
+        &gaps.causes(),
+        best,
+        context,
+    )
+}
+
+/// What the detectors of pace saw.
+fn seen(
+    series: &bandscope_recording::Series,
+    survey: &Survey,
+    pass: &mut Second,
+    gaps: &Statistics,
+    origin: u64,
+    context: &Context,
+) -> Seen {
+    let totals = &survey.totals;
+    pass.dwell.finish();
+    pass.edges.finish(&gaps.events);
+    let migration = totals.first_migration;
+    Seen {
+        stays: (0..survey.modes.len())
+            .map(|band| pass.dwell.stays(band))
+            .collect(),
+        sharp_share: pass.dwell.sharp_share(),
+        pattern: pass.sample.pattern(context),
+        edges: pass.edges.show(),
+        recurrence: recurrence::find(&pass.edges, origin, &totals.extents, context),
+        migration_s: migration.map(|tick| context.seconds(tick.saturating_sub(origin) as f64)),
+        migrations: totals.migrations,
+        quantisation: pass.counts.clone().finish(context),
+        aliases: Vec::new(),
+        drift: survey.drift,
+        quantum_ticks: context.quantum_ticks,
+        fractions: mixture::fractions(&series.kernel, context),
+        start: survey.start.clone(),
+        changes: pass.helps.as_ref().map(Helps::changes),
+        interrupted: pass.interrupted.take().and_then(Interrupted::finish),
+    }
+}
+
+/// The shortest gap in nanoseconds, where gaps are known.
+fn gap_ns(context: &Context) -> Option<f64> {
+    let kernel = context.kernel.as_ref().filter(|_| context.gaps_known)?;
+    let ticks = kernel.gap_threshold_ticks;
+    (ticks > 0).then(|| context.ns(ticks as f64))
+}
+
+/// What a quantum loses at most by a change of pace, in nanoseconds.
+fn edge_ns(survey: &Survey, context: &Context) -> f64 {
+    let centres = || survey.modes.iter().map(|mode| mode.centre);
+    let ratio = centres().fold(0.0, f64::max) / centres().fold(f64::INFINITY, f64::min);
+    context.ns((ratio - 1.0) * context.quantum_ticks)
 }
 
 /// Edges for a picture.
@@ -384,8 +413,8 @@ fn bands(survey: &Survey, seen: &Seen, context: &Context) -> Vec<report::Band> {
     let alone = survey.modes.len() == 1;
     let nature = |quantisation: &Option<Quantisation>| match quantisation {
         // With other bands beside it, a band is a pace, however its counts alternate.
-        Some(_) if alone => "quantisation",
-        _ => "pace",
+        Some(_) if alone => report::Nature::Quantisation,
+        _ => report::Nature::Pace,
     };
     survey
         .modes
@@ -429,7 +458,7 @@ fn assemble(
     {
         seen.aliases = aliases;
     }
-    pace_split::settle(&mut series, manifest);
+    split::settle(&mut series, manifest);
     rates::name(&mut series, manifest);
     let across = Across::new(&series, tracks);
     let mut report = Report {

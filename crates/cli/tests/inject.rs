@@ -2,7 +2,7 @@
 //! suffices.
 
 mod common;
-use bandscope_probe::inject::{Kind, Neighbour};
+use bandscope_experiments::inject::{Kind, Neighbour};
 use bandscope_probe::pin;
 use bandscope_recording::Source;
 use bandscope_recording::disturbances::{Intervals, Log, read};

@@ -10,6 +10,7 @@
 
 use crate::clock;
 use bandscope_recording::manifest::ClockReading;
+use bandscope_statistics::lines::Line;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Sandwiches tried for one reading: enough for one without an interrupt, and below 50 us.
@@ -112,34 +113,26 @@ impl Calibration {
     /// The line; `None` with fewer than two readings or a counter that stands still.
     pub fn fit(&self) -> Option<Fit> {
         let first = *self.readings.first()?;
-        let points: Vec<(f64, f64, f64)> = self
+        let points: Vec<(f64, f64)> = self
             .readings
             .iter()
             .map(|reading| {
                 (
                     (reading.raw_ns - first.raw_ns) as f64,
                     reading.ticks.wrapping_sub(first.ticks) as i64 as f64,
-                    reading.half_width_ticks as f64,
                 )
             })
             .collect();
-        let number = points.len() as f64;
-        let mean_ns = points.iter().map(|point| point.0).sum::<f64>() / number;
-        let mean_ticks = points.iter().map(|point| point.1).sum::<f64>() / number;
-        let square: f64 = points.iter().map(|point| (point.0 - mean_ns).powi(2)).sum();
-        let product: f64 = points
-            .iter()
-            .map(|point| (point.0 - mean_ns) * (point.1 - mean_ticks))
-            .sum();
-        let slope = product / square;
+        let line = Line::through(&points);
+        let slope = line.slope;
         if !slope.is_finite() || slope <= 0.0 {
             return None;
         }
-        let error: f64 = points
-            .iter()
-            .map(|&(ns, ticks, half_width)| {
-                let distance = (ticks - mean_ticks - slope * (ns - mean_ns)).abs();
-                (ns - mean_ns).abs() / square * half_width.max(distance)
+        let error: f64 = (points.iter().zip(&self.readings))
+            .map(|(&point, reading)| {
+                let distance = line.residual(point).abs();
+                let weight = (point.0 - line.centre.0).abs() / line.x_squares;
+                weight * (reading.half_width_ticks as f64).max(distance)
             })
             .sum();
         Some(Fit {

@@ -3,7 +3,8 @@
 //! [`ThisMachine`] implements [`bandscope_sampler::Machine`]. `prepare` chooses CPUs, calibrates the
 //! [`clock`], tests [`mod@kernels`] and [`counters`], asks for kernel events ([`trace`]) and gathers [`facts`]; `run` starts a measuring thread
 //! for each CPU, whose loop (`bandscope_sampler::measure`) writes into a ring that the calling thread
-//! empties. [`inject`] disturbs a CPU, and logs what it did on the same clock; [`lab`] experiments on it; [`repeat`] runs a command on it. This is the one crate of the workspace that may use `unsafe`.
+//! empties. It only watches; `bandscope-experiments` is what does something to it.
+//! These two crates are the ones of the workspace that may use `unsafe`.
 
 #[cfg(not(all(
     target_os = "linux",
@@ -17,28 +18,24 @@ pub mod clock;
 mod consumer;
 pub mod counters;
 pub mod facts;
-pub mod fixed_work;
-pub mod inject;
 pub mod kernels;
-pub mod lab;
 pub mod measuring_thread;
 pub mod memory;
 mod owned;
 pub mod pin;
-mod plan;
+pub mod plan;
 pub mod preparation;
 pub mod quietest;
-pub mod repeat;
 pub mod ring;
 pub mod rseq;
 mod run;
 pub mod self_test;
 #[cfg(target_arch = "x86_64")]
-mod shift_counts;
+pub mod shift_counts;
 pub mod sink;
 pub mod store_bypass;
 mod this_machine;
 pub mod trace;
 
 pub use kernels::{default_kernel, kernels};
-pub use this_machine::ThisMachine;
+pub use this_machine::{ThisMachine, unix_ns};

@@ -49,7 +49,7 @@ pub fn check(request: &Request, allowed: &[u32]) -> Result<(), MachineError> {
 }
 
 /// Checks that this process may use a CPU.
-pub(crate) fn check_cpu(cpu: u32, allowed: &[u32]) -> Result<(), MachineError> {
+pub fn check_cpu(cpu: u32, allowed: &[u32]) -> Result<(), MachineError> {
     if allowed.contains(&cpu) {
         return Ok(());
     }

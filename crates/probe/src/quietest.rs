@@ -104,7 +104,7 @@ fn time_away(cpu: u32, nanoseconds: u64, ticks_per_ns: f64) -> f64 {
 
 /// What a CPU was like for a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Moment {
+pub struct Moment {
     /// Share of the time in gaps of a microsecond and more.
     pub share: f64,
     /// Gaps in a second.
@@ -112,7 +112,7 @@ pub(crate) struct Moment {
 }
 
 /// Watches `cpu` for so long; `None` where a thread cannot run there.
-pub(crate) fn look(cpu: u32, nanoseconds: u64, ticks_per_ns: f64) -> Option<Moment> {
+pub fn look(cpu: u32, nanoseconds: u64, ticks_per_ns: f64) -> Option<Moment> {
     std::thread::spawn(move || {
         pin::pin(&[cpu]).ok()?;
         Some(watch(nanoseconds, ticks_per_ns))

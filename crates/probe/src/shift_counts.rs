@@ -13,10 +13,9 @@ pub fn bmi2() -> Result<(), &'static str> {
 }
 
 /// Sets rcx, the count, to 1 by a 64-bit immediate. Spelt in bytes: an assembler may take the shorter form.
+#[macro_export]
 macro_rules! count_by_64_bits {
     () => {
         ".byte 0x48, 0xc7, 0xc1, 1, 0, 0, 0"
     };
 }
-
-pub(crate) use count_by_64_bits;

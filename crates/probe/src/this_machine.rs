@@ -246,7 +246,7 @@ fn manifest_of(
 }
 
 /// The wall clock in nanoseconds since 1970.
-pub(crate) fn unix_ns() -> i64 {
+pub fn unix_ns() -> i64 {
     let now = clock_gettime(ClockId::Realtime);
     now.tv_sec * 1_000_000_000 + i64::from(now.tv_nsec as u32)
 }

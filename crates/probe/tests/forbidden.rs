@@ -3,52 +3,20 @@
 //! the probe in a thread of its own. seccomp(2); Documentation/userspace-api/seccomp_filter.rst.
 #![cfg(target_os = "linux")]
 
-use bandscope_probe::{ThisMachine, default_kernel, inject, pin, trace};
+#[path = "support/forbid.rs"]
+mod forbid;
+
+use bandscope_probe::{ThisMachine, default_kernel, pin, trace};
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{EventsState, State};
 use bandscope_sampler::machine::{Choice, Length};
 use bandscope_sampler::{Machine, MachineError, Request};
+use forbid::forbid;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 const QUANTA: u64 = 400;
-
-/// From now on the kernel answers these system calls of the calling thread with `errno`.
-fn forbid(calls: &[i64], errno: i32) -> std::io::Result<()> {
-    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    let compare = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-    let answer = libc::BPF_RET | libc::BPF_K;
-    let step = |code: u32, jf: u8, k: u32| libc::sock_filter {
-        code: code as u16,
-        jt: 0,
-        jf,
-        k,
-    };
-    // The number of the call is the first word of struct seccomp_data.
-    let mut program = vec![step(load, 0, 0)];
-    for &call in calls {
-        program.push(step(compare, 1, call as u32));
-        program.push(step(answer, 0, libc::SECCOMP_RET_ERRNO | errno as u32));
-    }
-    program.push(step(answer, 0, libc::SECCOMP_RET_ALLOW));
-    let filter = libc::sock_fprog {
-        len: program.len() as u16,
-        filter: program.as_mut_ptr(),
-    };
-    let (yes, no): (libc::c_ulong, libc::c_ulong) = (1, 0);
-    // SAFETY: the first call sets a flag. The second reads `filter` and the program behind it, which both live
-    // through it; a program that the kernel's checker does not accept is refused.
-    let set = unsafe {
-        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, yes, no, no, no) == 0
-            && libc::prctl(
-                libc::PR_SET_SECCOMP,
-                libc::SECCOMP_MODE_FILTER,
-                &raw const filter,
-            ) == 0
-    };
-    set.then_some(()).ok_or_else(std::io::Error::last_os_error)
-}
 
 /// A short run in a thread for which `calls` (none of them `rseq`) are forbidden; `cpus` as in a request. `None`, having said so, where this
 /// machine knows no such filters.
@@ -269,38 +237,4 @@ fn with_one_cpu_nothing_need_be_pinned() {
         return;
     };
     assert!(manifest.unwrap().settings.buffered);
-}
-
-#[test]
-fn a_disturber_without_real_time_priority_disturbs_and_says_so() {
-    let cpu = pin::allowed().unwrap()[0];
-    let request = inject::Request {
-        kind: inject::Kind::Task,
-        cpu,
-        period_s: 5e-3,
-        length_s: 1e-4,
-        jitter_s: 0.0,
-        seed: 0,
-        duration_s: Some(0.1),
-    };
-    let thread = std::thread::spawn(move || {
-        if let Err(error) = forbid(&[libc::SYS_sched_setscheduler], libc::EPERM) {
-            println!("SKIPPED: forbidden system calls: no seccomp filter can be set here: {error}");
-            return;
-        }
-        let disturber = inject::Disturber::start(&request).unwrap();
-        let header = disturber.header().clone();
-        assert_eq!(header.task.policy, "other");
-        let missing = &header.missing[0];
-        assert_eq!(missing.what, "real-time priority");
-        assert!(missing.why.contains("not permitted"), "{}", missing.why);
-        while !disturber.ended() {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-        let (rows, end) = disturber.finish();
-        assert_eq!(end.disturbances, rows.len() as u64);
-        assert_eq!(end.state, State::Complete);
-        assert_eq!(end.disturbances + end.skipped, 20);
-    });
-    thread.join().unwrap();
 }

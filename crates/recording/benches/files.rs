@@ -6,6 +6,7 @@
 use bandscope_recording::dat::DatFile;
 use bandscope_recording::manifest::{Clock, State};
 use bandscope_recording::{Manifest, Quanta, Quantum, Source, Writer, read};
+use bandscope_statistics::random::Random;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::fmt::Write;
 use std::path::Path;
@@ -18,12 +19,9 @@ const QUANTUM_TICKS: u64 = 23_000;
 
 /// A quiet series: ends jitter by 250 ticks, counts by one.
 fn quanta() -> Quanta {
-    let (mut quanta, mut random, mut now) = (Quanta::default(), 1u64, 0);
+    let (mut quanta, mut random, mut now) = (Quanta::default(), Random::new(1), 0);
     for k in 1..=QUANTA {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let end = k * QUANTUM_TICKS + random % 250;
+        let end = k * QUANTUM_TICKS + random.below(250);
         quanta.push(Quantum {
             start: now,
             end,

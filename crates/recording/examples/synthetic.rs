@@ -9,6 +9,7 @@
 
 use bandscope_recording::manifest::{Clock, Counter, Kernel, Settings, State};
 use bandscope_recording::{Gap, Manifest, Quanta, Quantum, Source, Writer, read};
+use bandscope_statistics::random::Random;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -81,7 +82,7 @@ fn record(
     let mut manifest = manifest(rates_hz, seconds);
     let mut writer = Writer::create(directory, &manifest)?;
     let (mut quanta, mut gaps) = (Quanta::default(), Vec::new());
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let (mut rows, mut writing) = (0, Duration::ZERO);
     for segment in 0..seconds {
         let rate_hz = rates_hz[segment as usize % 2];
@@ -165,18 +166,6 @@ impl Segment<'_> {
         quantum.count -= (gap.duration / TICKS_PER_UNIT) as u32;
         gaps.push(gap);
         self.next_gap += (TICKS_PER_NS * 4e6) as u64;
-    }
-}
-
-/// Xorshift (Marsaglia 2003): the same numbers everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the lab measured: pieces of loops, timed from outside, in alternation and under interruptions.
 //!
 //! One JSON file, [`SCHEMA`]: all pieces, nothing averaged, so that the recording of another machine can be analysed again by a
-//! program that knows more. `probe::lab` measures it, `analysis::lab` explains it.
+//! program that knows more. `experiments::lab` measures it, `studies::lab` explains it.
 
 use crate::Error;
 use crate::document::{self, Document};

@@ -3,6 +3,7 @@
 mod common;
 
 use bandscope_recording::manifest::State;
+use bandscope_recording::read::ReadWarningKind;
 use bandscope_recording::{Quanta, Source, Writer, read};
 use common::{append_seconds, gaps_of, manifest, quanta_of, read_error, second, write_recording};
 use std::fs;
@@ -38,7 +39,7 @@ fn a_killed_run_keeps_its_finished_parts() {
     let [warning] = recording.warnings() else {
         panic!("{:?}", recording.warnings())
     };
-    assert_eq!(warning.kind, "unfinished");
+    assert_eq!(warning.kind, ReadWarningKind::Unfinished);
     assert!(
         warning
             .message
@@ -73,8 +74,14 @@ fn a_killed_run_gives_no_series_the_gaps_of_another() {
     assert_eq!(recording.series().len(), 1, "only one has a finished part");
     assert_eq!(quanta_of(&recording, 0).len(), 1000);
     assert_eq!(gaps_of(&recording, 0), second(0, 0).1);
-    let kinds: Vec<&str> = recording.warnings().iter().map(|w| w.kind).collect();
-    assert_eq!(kinds, ["unfinished", "gaps-without-quanta"]);
+    let kinds: Vec<ReadWarningKind> = recording.warnings().iter().map(|w| w.kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            ReadWarningKind::Unfinished,
+            ReadWarningKind::GapsWithoutQuanta
+        ]
+    );
     let warning = recording.warnings()[1].to_string();
     assert!(warning.contains("gaps/cpu=1: 200 gaps lie"), "{warning}");
 }
@@ -121,8 +128,8 @@ fn a_run_killed_at_once_opens_empty() {
 #[test]
 fn how_a_run_ended_is_told() {
     for (state, kind) in [
-        (State::Failed, "failed"),
-        (State::Interrupted, "interrupted"),
+        (State::Failed, ReadWarningKind::Failed),
+        (State::Interrupted, ReadWarningKind::Interrupted),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("early");
@@ -145,12 +152,19 @@ fn harmless_strangers_are_warned_of() {
     fs::write(path.join(QUANTA).join("notes\x1b.txt"), b"").unwrap();
     fs::create_dir_all(path.join("quanta/cpu=x/rate=1000/kernel=a")).unwrap();
     let recording = read::open(&path).unwrap();
-    let kinds: Vec<&str> = recording
+    let kinds: Vec<ReadWarningKind> = recording
         .warnings()
         .iter()
         .map(|warning| warning.kind)
         .collect();
-    assert_eq!(kinds, ["unknown-entry", "unknown-entry", "leftover-part"]);
+    assert_eq!(
+        kinds,
+        [
+            ReadWarningKind::UnknownEntry,
+            ReadWarningKind::UnknownEntry,
+            ReadWarningKind::LeftoverPart
+        ]
+    );
     assert!(
         recording
             .warnings()
@@ -326,7 +340,7 @@ fn whatever_bytes_are_changed_it_is_noticed() {
                 "{error}"
             ),
             Ok(recording) => {
-                assert_eq!(recording.warnings()[0].kind, "no-checksum");
+                assert_eq!(recording.warnings()[0].kind, ReadWarningKind::NoChecksum);
                 assert_eq!(quanta_of(&recording, 0), quanta);
             }
         }

@@ -4,7 +4,9 @@
 mod common;
 
 use bandscope_recording::manifest::{EventsState, State};
+use bandscope_recording::read::ReadWarningKind;
 use bandscope_recording::{Error, KernelEvent, Quanta, Quantum, Source, Writer, read};
+use bandscope_statistics::random::Random;
 use common::{manifest, quanta_of};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -34,17 +36,14 @@ impl Drop for SmallDisk<'_> {
 
 /// A second of quanta that do not compress: 12 bytes each or more.
 fn noisy_second(second: u64) -> Quanta {
-    let (mut quanta, mut random) = (Quanta::default(), second + 1);
+    let (mut quanta, mut random) = (Quanta::default(), Random::new(second + 1));
     let mut now = second * 1_000_000_000;
     for _ in 0..10_000 {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        let length = 50_000 + (random >> 48);
+        let length = 50_000 + random.below(1 << 16);
         quanta.push(Quantum {
             start: now,
             end: now + length,
-            count: (random >> 33) as u32,
+            count: (random.bits() >> 33) as u32,
             ..Quantum::default()
         });
         now += length;
@@ -92,7 +91,7 @@ fn a_full_disk_keeps_every_finished_part() {
         State::Failed,
         "rows were lost, whatever the caller says"
     );
-    assert_eq!(recording.warnings()[0].kind, "failed");
+    assert_eq!(recording.warnings()[0].kind, ReadWarningKind::Failed);
     let read = quanta_of(&recording, 0);
     assert!(read.len() >= 30_000, "the parts of 1 and 2 s fit");
     assert_eq!(

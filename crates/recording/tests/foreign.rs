@@ -3,6 +3,7 @@
 
 mod common;
 
+use bandscope_recording::read::ReadWarningKind;
 use bandscope_recording::{Source, Writer, read};
 use common::{manifest, quanta_of, read_error};
 use parquet::basic::{Compression, ZstdLevel};
@@ -88,7 +89,7 @@ fn a_part_of_another_program_reads_with_a_warning() {
         let directory = tempfile::tempdir().unwrap();
         let (path, _) = foreign(directory.path(), &hundred_quanta(), compression);
         let recording = read::open(&path).unwrap();
-        assert_eq!(recording.warnings()[0].kind, "no-checksum");
+        assert_eq!(recording.warnings()[0].kind, ReadWarningKind::NoChecksum);
         let quanta = quanta_of(&recording, 0);
         assert_eq!((quanta.len(), quanta.end[99]), (100, 100_000));
     }

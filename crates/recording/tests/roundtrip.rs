@@ -3,6 +3,7 @@
 mod common;
 
 use bandscope_recording::manifest::State;
+use bandscope_recording::read::ReadWarningKind;
 use bandscope_recording::{Gap, GapKind, Quanta, Quantum, Source, Writer, read};
 use common::{gaps_of, manifest, quanta_of, second, write_recording};
 use proptest::prelude::*;
@@ -235,7 +236,7 @@ proptest! {
         let recording = read::open(&path).unwrap();
         if quanta.is_empty() {
             prop_assert_eq!(recording.series().len(), 0);
-            prop_assert_eq!(recording.warnings()[0].kind, "empty");
+            prop_assert_eq!(recording.warnings()[0].kind, ReadWarningKind::Empty);
         } else {
             prop_assert_eq!(recording.series()[0].rate_hz, rate_hz);
             prop_assert_eq!(quanta_of(&recording, 0), quanta.clone());

@@ -6,9 +6,10 @@
 
 use crate::draw::{Draw, Noise};
 use crate::families::Family;
+use crate::figure::{Figure, Why};
 use crate::scene::{Expected, FREQUENCY, Medium, Scene, Tolerance, Train};
 use Tolerance::{Relative, Stated};
-use bandscope_analysis::report::Certainty;
+use bandscope_report::{Cause, Certainty, Kind};
 
 /// Ticks of Linux (100, 250, 300, 1000 Hz) and periods of 2, 3, 5, 7, 8 and 10 ms and half of 5.
 const ROUND_HZ: [f64; 10] = [
@@ -67,7 +68,7 @@ pub const CROWDS: &[Family] = &[
 struct Drawn {
     /// Its part of the scenario.
     text: String,
-    cause: String,
+    cause: Cause,
     hz: f64,
     cost: f64,
 }
@@ -88,9 +89,9 @@ fn trains(draw: &mut Draw, number: usize) -> Vec<Drawn> {
             draw.uniform(0.0, 1.0 / hz)
         };
         let (name, cause) = match part {
-            0 if draw.chance(0.6) => ("tick", "tick".to_owned()),
-            _ if draw.chance(0.6) => ("timed-task", format!("task:program-{part}")),
-            _ => ("timed-device", format!("irq:device-{part}")),
+            0 if draw.chance(0.6) => ("tick", Cause::Tick),
+            _ if draw.chance(0.6) => ("timed-task", program(part)),
+            _ => ("timed-device", device(part)),
         };
         trains.push(Drawn {
             text: format!("{name}:hz={hz:.9},cost={cost:.10},phase={phase:.9}"),
@@ -122,24 +123,33 @@ fn scene(draw: &mut Draw, trains: &[Drawn], others: &[String], medium: Medium) -
         .collect();
     if medium == Medium::Events {
         for cause in causes(trains, others) {
-            scene = scene.allowing(Expected::new("time-away").saying("cause", cause));
+            scene = scene.allowing(Expected::new(Kind::TimeAway).saying(Why::Cause(cause)));
         }
     }
     scene
 }
 
-/// Keys of the ledger of everything that takes the CPU away; noise has other tasks.
-fn causes(trains: &[Drawn], others: &[String]) -> Vec<String> {
-    let mut causes: Vec<String> = trains.iter().map(|train| train.cause.clone()).collect();
+/// The program and the device that part number `part` of a scenario is.
+pub fn program(part: usize) -> Cause {
+    Cause::Task(format!("program-{part}").into())
+}
+
+pub fn device(part: usize) -> Cause {
+    Cause::Interrupt(format!("device-{part}").into())
+}
+
+/// Everything that takes the CPU away; noise has other tasks.
+fn causes(trains: &[Drawn], others: &[String]) -> Vec<Cause> {
+    let mut causes: Vec<Cause> = trains.iter().map(|train| train.cause.clone()).collect();
     for (number, other) in others.iter().enumerate() {
         let part = trains.len() + number;
         match other.split(':').next() {
-            Some("slices") => causes.push(format!("task:program-{part}")),
-            Some("bursts") => causes.push(format!("irq:device-{part}")),
+            Some("slices") => causes.push(program(part)),
+            Some("bursts") => causes.push(device(part)),
             _ => {}
         }
     }
-    causes.push("task:other".to_owned());
+    causes.push(Cause::Task("other".into()));
     causes
 }
 
@@ -149,17 +159,19 @@ fn expecting(mut scene: Scene, trains: &[Drawn], cost: f64) -> Scene {
         let is_gap = train.cost >= GAP_S.0;
         let timed = is_gap && scene.medium != Medium::Counts;
         let frequency = if timed { Relative(FREQUENCY) } else { Stated };
-        let mut expected = Expected::new("periodic-interference")
-            .with("frequency_hz", train.hz, frequency)
-            .with("ns_per_event", train.cost * 1e9, Relative(cost));
+        let mut expected = Expected::new(Kind::PeriodicInterference)
+            .with(Figure::FrequencyHz, train.hz, frequency)
+            .with(Figure::NsPerEvent, train.cost * 1e9, Relative(cost));
         if scene.medium == Medium::Events && is_gap {
-            expected = expected.saying("cause", &*train.cause).decided(true);
+            expected = expected
+                .saying(Why::Cause(train.cause.clone()))
+                .decided(true);
         }
         if !timed && !scene.two_rates() {
             // In the residual of one rate it might be the measurement's own doing.
             let quanta = scene.rates_hz[0] / train.hz;
-            let artefact = Expected::new("sampling-artefact")
-                .with("period_quanta", quanta, Relative(FREQUENCY))
+            let artefact = Expected::new(Kind::SamplingArtefact)
+                .with(Figure::PeriodQuanta, quanta, Relative(FREQUENCY))
                 .only_possible();
             scene = scene.allowing(artefact);
         }
@@ -217,7 +229,7 @@ fn slices(draw: &mut Draw) -> Scene {
     let cost = draw.log_uniform(1.5e-6, 6e-6);
     let tick = Drawn {
         text: format!("tick:hz=250,cost={cost:.10}"),
-        cause: "tick".to_owned(),
+        cause: Cause::Tick,
         hz: 250.0,
         cost,
     };
@@ -271,7 +283,7 @@ mod tests {
                 assert_eq!(first.command(), again.command());
                 // Each train is to be found, or may be said where it is no gap at one rate.
                 let periodic = first.expected.iter().chain(&first.allowed);
-                let periodic = periodic.filter(|one| one.kind == "periodic-interference");
+                let periodic = periodic.filter(|one| one.kind == Kind::PeriodicInterference);
                 assert_eq!(periodic.count(), first.trains.len(), "{}", first.command());
             }
         }

@@ -1,7 +1,8 @@
 //! The dice with which scenes are drawn: ranges, noise, and how a scene is recorded. Everything follows from a seed.
 
+use crate::figure::Figure;
 use crate::scene::{Expected, Medium, Scene, Tolerance};
-use bandscope_analysis::report::Certainty;
+use bandscope_report::{Certainty, Kind};
 use fastrand::Rng;
 
 /// Draws the parameters of one scene.
@@ -107,7 +108,7 @@ impl Draw {
             seconds: self.uniform(4.0, 8.0).round(),
             expected: Vec::new(),
             // Counts that alternate at one pace do so whatever else happens.
-            allowed: vec![Expected::new("quantisation")],
+            allowed: vec![Expected::new(Kind::Quantisation)],
             name: None,
             medium: Medium::Recording,
             least: Certainty::Likely,
@@ -144,16 +145,16 @@ impl Scene {
     }
 
     /// With kinds that may be said, too.
-    pub fn allowing_kinds(self, kinds: &[&'static str]) -> Scene {
+    pub fn allowing_kinds(self, kinds: &[Kind]) -> Scene {
         kinds
             .iter()
-            .fold(self, |scene, kind| scene.allowing(Expected::new(kind)))
+            .fold(self, |scene, kind| scene.allowing(Expected::new(*kind)))
     }
 
     /// That something takes time with this frequency may be said; where it is short of being a gap it need not be.
     pub fn allowing_tick(self, hz: f64) -> Scene {
-        self.allowing(Expected::new("periodic-interference").with(
-            "frequency_hz",
+        self.allowing(Expected::new(Kind::PeriodicInterference).with(
+            Figure::FrequencyHz,
             hz,
             Tolerance::Relative(1e-3),
         ))

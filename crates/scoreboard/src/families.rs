@@ -5,8 +5,11 @@
 //! be worth more than a tick of the clock. Each range says what bounds it.
 
 use crate::draw::{Draw, Noise};
+use crate::figure::{Figure, Why};
 use crate::scene::{Expected, Scene, Tolerance};
 use Tolerance::{Absolute, Relative};
+use bandscope_report::Kind;
+use bandscope_report::evidence::DriftCause;
 
 /// Scenes that show one kind of finding.
 pub struct Family {
@@ -106,7 +109,7 @@ fn quantisation(draw: &mut Draw) -> Scene {
     let ratio = 1e9 / rate / units / 112.25;
     let mut scene = draw.scene(&format!("unit:ratio={ratio:.7}"), noise);
     scene.rates_hz = vec![rate];
-    scene.expecting(Expected::new("quantisation").decided(true))
+    scene.expecting(Expected::new(Kind::Quantisation).decided(true))
 }
 
 pub(crate) fn alternating(draw: &mut Draw) -> Scene {
@@ -122,7 +125,7 @@ pub(crate) fn alternating(draw: &mut Draw) -> Scene {
         &format!("alternate:period={period},ratio={ratio:.5}"),
         noise,
     );
-    let mut expected = Expected::new("alternating-bands");
+    let mut expected = Expected::new(Kind::AlternatingBands);
     if (ratio - 1.0).abs() * 100e-6 < NO_GAP {
         // At one rate something may take as much from every third quantum.
         scene.rates_hz = vec![10_000.0, 7_777.0];
@@ -176,9 +179,13 @@ fn bistable_of(scene: &Scene, flips: &Flips) -> Expected {
     let slow = flips.dwell / flips.period;
     let unit = if flips.decidable { 23.96 } else { 112.25 };
     let _ = scene;
-    Expected::new("bistable-pace")
-        .with_list("ns_per_unit", &[unit, unit * flips.ratio], Relative(0.02))
-        .with_list("shares", &[1.0 - slow, slow], Absolute(0.05))
+    Expected::new(Kind::BistablePace)
+        .with_list(
+            Figure::NsPerUnit,
+            &[unit, unit * flips.ratio],
+            Relative(0.02),
+        )
+        .with_list(Figure::Shares, &[1.0 - slow, slow], Absolute(0.05))
         .decided(flips.decidable)
 }
 
@@ -191,7 +198,7 @@ pub(crate) fn bistable(draw: &mut Draw) -> Scene {
     let expected = bistable_of(&scene, &flips);
     scene
         .expecting(expected)
-        .allowing_kinds(&["edge-pairs", "moving-edges"])
+        .allowing_kinds(&[Kind::EdgePairs, Kind::MovingEdges])
 }
 
 fn states(draw: &mut Draw) -> Scene {
@@ -213,11 +220,11 @@ fn states(draw: &mut Draw) -> Scene {
     let unit = if decidable { 23.96 } else { 112.25 };
     scene
         .expecting(
-            Expected::new("bistable-pace")
-                .with_list("ns_per_unit", &[unit, unit * ratio], Relative(0.02))
+            Expected::new(Kind::BistablePace)
+                .with_list(Figure::NsPerUnit, &[unit, unit * ratio], Relative(0.02))
                 .decided(decidable),
         )
-        .allowing_kinds(&["edge-pairs"])
+        .allowing_kinds(&[Kind::EdgePairs])
 }
 
 fn mixture(draw: &mut Draw) -> Scene {
@@ -230,8 +237,12 @@ fn mixture(draw: &mut Draw) -> Scene {
     let mut scene = draw.scene(&scenario, noise);
     scene.kernels = vec![draw.one_of(&["ftq-o2", "ftq-unrolled", "ftq-o0"])];
     scene
-        .expecting(Expected::new("sub-loop-mixture").with("fraction", fraction, Absolute(0.01)))
-        .allowing_kinds(&["bistable-pace", "edge-pairs"])
+        .expecting(Expected::new(Kind::SubLoopMixture).with(
+            Figure::Fraction,
+            fraction,
+            Absolute(0.01),
+        ))
+        .allowing_kinds(&[Kind::BistablePace, Kind::EdgePairs])
 }
 
 pub(crate) fn frequency(draw: &mut Draw) -> Scene {
@@ -250,8 +261,8 @@ pub(crate) fn frequency(draw: &mut Draw) -> Scene {
         scene
     };
     scene
-        .expecting(Expected::new("frequency-steps").decided(decidable))
-        .allowing_kinds(&["edge-pairs"])
+        .expecting(Expected::new(Kind::FrequencySteps).decided(decidable))
+        .allowing_kinds(&[Kind::EdgePairs])
 }
 
 fn neighbour(draw: &mut Draw) -> Scene {
@@ -265,28 +276,28 @@ fn neighbour(draw: &mut Draw) -> Scene {
     );
     scene.kernels = vec!["mulss80", "add6x80"];
     scene
-        .expecting(Expected::new("smt-neighbour").with("ratio", ratio, Relative(0.05)))
-        .allowing_kinds(&["edge-pairs"])
+        .expecting(Expected::new(Kind::SmtNeighbour).with(Figure::Ratio, ratio, Relative(0.05)))
+        .allowing_kinds(&[Kind::EdgePairs])
 }
 
 pub(crate) fn moving_edges(draw: &mut Draw) -> Scene {
     let flips = flips(draw);
     let scene = flipping(draw, &flips);
     let decidable = scene.two_rates();
-    let expected = Expected::new("moving-edges")
-        .with("period_s", flips.period, Relative(1e-5))
-        .with("dwell_s", flips.dwell, Absolute(2e-6))
+    let expected = Expected::new(Kind::MovingEdges)
+        .with(Figure::PeriodS, flips.period, Relative(1e-5))
+        .with(Figure::DwellS, flips.dwell, Absolute(2e-6))
         .decided(decidable);
     scene
         .expecting(expected)
-        .allowing_kinds(&["edge-pairs", "bistable-pace"])
+        .allowing_kinds(&[Kind::EdgePairs, Kind::BistablePace])
 }
 
 fn edge_pairs(draw: &mut Draw) -> Scene {
     let flips = flips(draw);
     flipping(draw, &flips)
-        .expecting(Expected::new("edge-pairs").decided(true))
-        .allowing_kinds(&["moving-edges", "bistable-pace"])
+        .expecting(Expected::new(Kind::EdgePairs).decided(true))
+        .allowing_kinds(&[Kind::MovingEdges, Kind::BistablePace])
 }
 
 /// Longest loss that the default work kernel does not call a gap, seconds.
@@ -314,7 +325,7 @@ pub(crate) fn tick(draw: &mut Draw) -> Scene {
     let (scenario, hz, cost) = ticking(draw);
     let mut scene = draw.scene(&scenario, noise);
     let mut expected =
-        Expected::new("periodic-interference").with("frequency_hz", hz, Relative(1e-4));
+        Expected::new(Kind::PeriodicInterference).with(Figure::FrequencyHz, hz, Relative(1e-4));
     if cost < NO_GAP {
         // In the residual of one rate it might be an alias or the measurement's own: no more than possible.
         scene.rates_hz = vec![10_000.0, 7_777.0];
@@ -331,9 +342,9 @@ pub(crate) fn artefact(draw: &mut Draw) -> Scene {
     // One rate cannot tell it from a tick, whatever its period.
     scene.rates_hz = vec![10_000.0, 7_777.0];
     scene.expecting(
-        Expected::new("sampling-artefact")
-            .with("period_quanta", quanta, Relative(1e-3))
-            .with("ns_per_event", cost * 1e9, Relative(0.5))
+        Expected::new(Kind::SamplingArtefact)
+            .with(Figure::PeriodQuanta, quanta, Relative(1e-3))
+            .with(Figure::NsPerEvent, cost * 1e9, Relative(0.5))
             .decided(true)
             .at_two_rates(),
     )
@@ -352,8 +363,8 @@ fn alias(draw: &mut Draw) -> Scene {
     scene.rates_hz = vec![10_000.0, 7_777.0];
     scene.seconds = 20.0;
     scene.expecting(
-        Expected::new("alias")
-            .with("frequency_hz", hz, Absolute(0.5))
+        Expected::new(Kind::Alias)
+            .with(Figure::FrequencyHz, hz, Absolute(0.5))
             .decided(true),
     )
 }
@@ -372,9 +383,9 @@ pub(crate) fn drift(draw: &mut Draw) -> Scene {
             scene.rates_hz = vec![rate];
             let ppm = (ticks.floor() / ticks - 1.0) * 1e6;
             scene.expecting(
-                Expected::new("clock-drift")
-                    .with("drift_ppm", ppm, Absolute(0.1))
-                    .saying("cause", "truncation")
+                Expected::new(Kind::ClockDrift)
+                    .with(Figure::DriftPpm, ppm, Absolute(0.1))
+                    .saying(Why::Drift(DriftCause::Truncation))
                     .decided(true),
             )
         }
@@ -383,10 +394,10 @@ pub(crate) fn drift(draw: &mut Draw) -> Scene {
             let printed = u8::from(known == "unknown");
             draw.scene(&format!("drift:ppm={ppm:.3},printed={printed}"), noise)
                 .expecting(
-                    Expected::new("clock-drift")
+                    Expected::new(Kind::ClockDrift)
                         // Of a drift that calibration knows nobody asks for the third digit.
-                        .with("drift_ppm", ppm, Relative(0.02))
-                        .saying("cause", "calibration")
+                        .with(Figure::DriftPpm, ppm, Relative(0.02))
+                        .saying(Why::Drift(DriftCause::Calibration))
                         .decided(known == "known"),
                 )
         }
@@ -401,7 +412,7 @@ pub(crate) fn warm_up(draw: &mut Draw) -> Scene {
         &format!("warmup:duration={duration:.6},ratio={ratio:.4}"),
         noise,
     )
-    .expecting(Expected::new("warm-up").with("duration_s", duration, Absolute(0.02)))
+    .expecting(Expected::new(Kind::WarmUp).with(Figure::DurationS, duration, Absolute(0.02)))
     .allowing_tick(100.0)
 }
 
@@ -415,8 +426,8 @@ pub(crate) fn helps(draw: &mut Draw) -> Scene {
     let scenario =
         format!("helps:hz={hz:.4},decay={decay:.6},ratio={ratio:.4},up={up:.3},poisson=1");
     draw.scene(&scenario, noise)
-        .expecting(Expected::new("interrupt-helps"))
-        .allowing_kinds(&["bistable-pace", "edge-pairs"])
+        .expecting(Expected::new(Kind::InterruptHelps))
+        .allowing_kinds(&[Kind::BistablePace, Kind::EdgePairs])
 }
 
 pub(crate) fn interrupted(draw: &mut Draw) -> Scene {
@@ -429,9 +440,9 @@ pub(crate) fn interrupted(draw: &mut Draw) -> Scene {
         noise,
     )
     .expecting(
-        Expected::new("interrupted-loop")
-            .with("slope", factor, Relative(0.05))
-            .with("intercept_us", cost * 1e6, Absolute(0.5)),
+        Expected::new(Kind::InterruptedLoop)
+            .with(Figure::Slope, factor, Relative(0.05))
+            .with(Figure::InterceptUs, cost * 1e6, Absolute(0.5)),
     )
     .allowing_tick(hz)
 }
@@ -446,6 +457,6 @@ fn migration(draw: &mut Draw) -> Scene {
         flips.scenario
     );
     draw.scene(&scenario, noise)
-        .expecting(Expected::new("migration").decided(true))
-        .allowing_kinds(&["edge-pairs", "bistable-pace", "moving-edges"])
+        .expecting(Expected::new(Kind::Migration).decided(true))
+        .allowing_kinds(&[Kind::EdgePairs, Kind::BistablePace, Kind::MovingEdges])
 }

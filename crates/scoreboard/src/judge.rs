@@ -1,12 +1,13 @@
 //! One scene: made, analysed, and its findings held against the truth.
 
 use crate::failures::Fault;
+use crate::figure::Figure;
 use crate::losses;
 use crate::make::{Made, make};
 use crate::scene::{Expected, Scene};
 use crate::tally::Tally;
 use anyhow::{Context, Result};
-use bandscope_analysis::report::{Certainty, Finding, Report};
+use bandscope_report::{Certainty, Finding, Kind, Report};
 use bandscope_simulation::Truth;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
     /// Counts by kind.
-    pub tallies: BTreeMap<&'static str, Tally>,
+    pub tallies: BTreeMap<Kind, Tally>,
     /// Kinds that were said at `likely` or better.
-    pub said: BTreeSet<&'static str>,
+    pub said: BTreeSet<Kind>,
     /// Kinds of which something was said as `possible` that is not true.
-    pub untrue_possible: BTreeSet<&'static str>,
+    pub untrue_possible: BTreeSet<Kind>,
     /// What failed: kind of finding, what tells one of a kind from another, fault.
     pub failures: Vec<(String, String, Fault)>,
     /// What went wrong, in words, for whoever mends it.
@@ -83,7 +84,7 @@ fn hold_against_truths(verdict: &mut Verdict, scene: &Scene, findings: &[Finding
         if counts {
             wrong.insert(finding.kind);
         }
-        verdict.fail(finding.kind, "", fault);
+        verdict.fail(finding.kind.name(), "", fault);
         verdict.complaints.push(format!(
             "wrong, {:?}: {} {:?}\n    {}",
             finding.certainty,
@@ -131,7 +132,7 @@ fn expect(verdict: &mut Verdict, scene: &Scene, expected: &Expected, findings: &
     if let Some(finding) = best {
         for value in &expected.values {
             if let Some(error) = value.error(finding) {
-                tally.errors.entry(value.key).or_default().push(error);
+                tally.errors.entry(value.figure).or_default().push(error);
             }
         }
     }
@@ -145,7 +146,11 @@ fn expect(verdict: &mut Verdict, scene: &Scene, expected: &Expected, findings: &
         > 1
         && !scene.trains.is_empty()
     {
-        verdict.fail(expected.kind, &format!("{about} again"), Fault::Twice);
+        verdict.fail(
+            expected.kind.name(),
+            &format!("{about} again"),
+            Fault::Twice,
+        );
         verdict.complaints.push(format!(
             "said twice: {} {about}\n    {}",
             expected.kind,
@@ -159,7 +164,7 @@ fn expect(verdict: &mut Verdict, scene: &Scene, expected: &Expected, findings: &
         Some(Certainty::Possible) => ("only Possible", Fault::OnlyPossible),
         None => ("missed", Fault::Missed),
     };
-    verdict.fail(expected.kind, &about, fault);
+    verdict.fail(expected.kind.name(), &about, fault);
     let same_kind: Vec<String> = findings
         .iter()
         .filter(|finding| finding.kind == expected.kind)
@@ -168,7 +173,7 @@ fn expect(verdict: &mut Verdict, scene: &Scene, expected: &Expected, findings: &
     let values: Vec<String> = expected
         .values
         .iter()
-        .map(|value| format!(" {}={}", value.key, value.truth))
+        .map(|value| format!(" {}={}", value.figure.name(), value.truth))
         .collect();
     verdict.complaints.push(format!(
         "{short}: {}{}{}\n    {}",
@@ -189,12 +194,12 @@ fn cover(tally: &mut Tally, expected: &Expected, best: Option<&Finding>, finding
         let of_kind = findings
             .iter()
             .filter(|finding| finding.kind == expected.kind);
-        let finding = match value.key {
-            "frequency_hz" => of_kind.min_by(|a, b| distance(a).total_cmp(&distance(b))),
+        let finding = match value.figure {
+            Figure::FrequencyHz => of_kind.min_by(|a, b| distance(a).total_cmp(&distance(b))),
             _ => best,
         };
         if let Some(is_covered) = finding.and_then(|finding| value.is_covered(finding)) {
-            let (covered, all) = tally.coverage.entry(value.key).or_default();
+            let (covered, all) = tally.coverage.entry(value.figure).or_default();
             *covered += u64::from(is_covered);
             *all += 1;
         }
@@ -203,7 +208,7 @@ fn cover(tally: &mut Tally, expected: &Expected, best: Option<&Finding>, finding
 
 /// Whether the ledger of any series books more to pace than the scene allows.
 fn hold_pace(verdict: &mut Verdict, scene: &Scene, report: &Report, most: f64) {
-    let share = |series: &bandscope_analysis::report::Series| {
+    let share = |series: &bandscope_report::Series| {
         series.ledger.pace_ns.total() as f64 / series.ledger.wall_ns.max(1) as f64
     };
     let worst = report.series.iter().map(share).fold(0.0, f64::max);
@@ -222,7 +227,7 @@ mod tests {
     use crate::draw::Draw;
     use crate::known::KNOWN;
     use crate::losses::PERIODIC;
-    use bandscope_analysis::report::Evidence;
+    use bandscope_report::evidence::PeriodicInterference;
     use bandscope_simulation::truth::{Absence, Segment};
 
     /// 20 us at 250 Hz and 50 us at 333.333 Hz: 2.17 % of the time.
@@ -251,19 +256,19 @@ mod tests {
     }
 
     fn periodic(certainty: Certainty, hz: f64, ns: f64) -> Finding {
-        let evidence = [
-            ("frequency_hz", hz),
-            ("uncertainty_hz", 1e-5),
-            ("ns_per_event", ns),
-        ];
         Finding {
             kind: PERIODIC,
             series: vec![0],
             certainty,
             summary: String::new(),
-            evidence: evidence
-                .map(|(key, number)| (key, Evidence::Number(number)))
-                .into(),
+            evidence: PeriodicInterference {
+                cause: None,
+                cause_by: None,
+                frequency_hz: hz,
+                ns_per_event: ns,
+                uncertainty_hz: 1e-5,
+            }
+            .into(),
             next_step: None,
         }
     }
@@ -291,10 +296,10 @@ mod tests {
     fn each_train_is_one_finding() {
         let verdict = verdict(both());
         assert_eq!(faults(&verdict), []);
-        let tally = &verdict.tallies[PERIODIC];
+        let tally = &verdict.tallies[&PERIODIC];
         assert_eq!((tally.expected, tally.found), (2, 2));
         assert_eq!((tally.right, tally.wrong), (1, 0));
-        assert_eq!(tally.coverage["frequency_hz"], (2, 2));
+        assert_eq!(tally.coverage[&Figure::FrequencyHz], (2, 2));
     }
 
     #[test]
@@ -315,7 +320,7 @@ mod tests {
                 Fault::TooMuch
             ]
         );
-        assert_eq!(more.tallies[PERIODIC].wrong_certain, 1);
+        assert_eq!(more.tallies[&PERIODIC].wrong_certain, 1);
     }
 
     #[test]
@@ -329,8 +334,8 @@ mod tests {
         let weak = periodic(Certainty::Possible, 3_000.0, 4.0);
         let verdict = verdict([both(), vec![weak]].concat());
         assert_eq!(faults(&verdict), [Fault::UntruePossible]);
-        assert!(verdict.untrue_possible.contains(PERIODIC));
-        assert_eq!(verdict.tallies[PERIODIC].wrong, 0);
+        assert!(verdict.untrue_possible.contains(&PERIODIC));
+        assert_eq!(verdict.tallies[&PERIODIC].wrong, 0);
     }
 
     #[test]
@@ -340,6 +345,9 @@ mod tests {
         findings[0] = periodic(Certainty::Likely, 250.001, 20_000.0);
         let verdict = verdict(findings);
         assert_eq!(faults(&verdict), [Fault::Missed, Fault::UntrueLikely]);
-        assert_eq!(verdict.tallies[PERIODIC].coverage["frequency_hz"], (1, 2));
+        assert_eq!(
+            verdict.tallies[&PERIODIC].coverage[&Figure::FrequencyHz],
+            (1, 2)
+        );
     }
 }

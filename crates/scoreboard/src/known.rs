@@ -1,10 +1,13 @@
 //! Scenes with names: what was seen to go wrong on real machines, as far as the simulated one can show it. They are the same for every
 //! seed.
 
+use crate::crowds::{device, program};
 use crate::families::Family;
+use crate::figure::{Figure, Why};
 use crate::scene::{Expected, FREQUENCY, Medium, Scene, Tolerance, Train};
 use Tolerance::{Absolute, Relative, Stated};
-use bandscope_analysis::report::Certainty;
+use bandscope_report::evidence::DriftCause;
+use bandscope_report::{Cause, Certainty, Kind};
 
 /// The scenes, one a number.
 pub const KNOWN: Family = Family {
@@ -77,7 +80,7 @@ fn bare(name: &'static str, scenario: &str) -> Scene {
         kernels: vec!["mulss80"],
         seconds: 4.0,
         expected: Vec::new(),
-        allowed: vec![Expected::new("quantisation")],
+        allowed: vec![Expected::new(Kind::Quantisation)],
         name: Some(name),
         medium: Medium::Recording,
         least: Certainty::Likely,
@@ -87,16 +90,13 @@ fn bare(name: &'static str, scenario: &str) -> Scene {
 }
 
 fn train(hz: f64, cost_us: f64, frequency: Tolerance) -> Expected {
-    Expected::new("periodic-interference")
-        .with("frequency_hz", hz, frequency)
-        .with("ns_per_event", cost_us * 1e3, Relative(0.05))
+    Expected::new(Kind::PeriodicInterference)
+        .with(Figure::FrequencyHz, hz, frequency)
+        .with(Figure::NsPerEvent, cost_us * 1e3, Relative(0.05))
 }
 
-fn is_train(part: usize, cause: &str) -> Train {
-    Train {
-        part,
-        cause: cause.to_owned(),
-    }
+fn is_train(part: usize, cause: Cause) -> Train {
+    Train { part, cause }
 }
 
 fn two_trains(name: &'static str, hz: f64) -> Scene {
@@ -105,7 +105,7 @@ fn two_trains(name: &'static str, hz: f64) -> Scene {
         &format!("tick:hz=250,cost=20us+tick:hz={hz},cost=50us"),
     );
     Scene {
-        trains: vec![is_train(0, "tick"), is_train(1, "tick")],
+        trains: vec![is_train(0, Cause::Tick), is_train(1, Cause::Tick)],
         ..scene
     }
     .expecting(train(250.0, 20.0, Relative(FREQUENCY)))
@@ -113,23 +113,23 @@ fn two_trains(name: &'static str, hz: f64) -> Scene {
 }
 
 /// With kernel events, which decide what has which period.
-fn traced(mut scene: Scene, causes: &[(&str, f64, f64)], others: &[&str]) -> Scene {
+fn traced(mut scene: Scene, causes: &[(Cause, f64, f64)], others: &[Cause]) -> Scene {
     scene.medium = Medium::Events;
-    for (part, &(cause, hz, cost_us)) in causes.iter().enumerate() {
-        scene.trains.push(is_train(part, cause));
-        let expected = train(hz, cost_us, Relative(FREQUENCY));
-        scene = scene.expecting(expected.saying("cause", cause).decided(true));
+    for (part, (cause, hz, cost_us)) in causes.iter().enumerate() {
+        scene.trains.push(is_train(part, cause.clone()));
+        let expected = train(*hz, *cost_us, Relative(FREQUENCY));
+        scene = scene.expecting(expected.saying(Why::Cause(cause.clone())).decided(true));
     }
     let causes = causes.iter().map(|(cause, ..)| cause);
     for cause in causes.chain(others) {
-        scene = scene.allowing(Expected::new("time-away").saying("cause", *cause));
+        scene = scene.allowing(Expected::new(Kind::TimeAway).saying(Why::Cause(cause.clone())));
     }
     scene
 }
 
 fn task_beside_tick(name: &'static str, hz: f64) -> Scene {
     let scenario = format!("tick:hz=250,cost=4us+timed-task:hz={hz},cost=50us+{WEAK}");
-    let causes = [("tick", 250.0, 4.0), ("task:program-1", hz, 50.0)];
+    let causes = [(Cause::Tick, 250.0, 4.0), (program(1), hz, 50.0)];
     traced(bare(name, &scenario), &causes, &[])
 }
 
@@ -138,9 +138,9 @@ fn two_timers() -> Scene {
         "tick:hz=250,cost=4us+timed-task:hz=1000,cost=40us,phase=0.3ms+timed-device:hz=100,cost=6us,phase=1ms+{WEAK}"
     );
     let causes = [
-        ("tick", 250.0, 4.0),
-        ("task:program-1", 1000.0, 40.0),
-        ("irq:device-2", 100.0, 6.0),
+        (Cause::Tick, 250.0, 4.0),
+        (program(1), 1000.0, 40.0),
+        (device(2), 100.0, 6.0),
     ];
     let name = "a task each 1 ms and a device beside the tick, with events";
     traced(bare(name, &scenario), &causes, &[])
@@ -151,14 +151,14 @@ fn time_slices() -> Scene {
     let mut scene = traced(
         bare("two programs share the CPU, with events", &scenario),
         &[],
-        &["tick", "task:program-1"],
+        &[Cause::Tick, program(1)],
     );
-    scene.trains.push(is_train(0, "tick"));
+    scene.trains.push(is_train(0, Cause::Tick));
     // Half of the ticks fall into the other program's slices.
-    let tick = Expected::new("periodic-interference")
-        .with("frequency_hz", 250.0, Relative(FREQUENCY))
-        .with("ns_per_event", 4e3, Relative(0.6));
-    scene.expecting(tick.saying("cause", "tick").decided(true))
+    let tick = Expected::new(Kind::PeriodicInterference)
+        .with(Figure::FrequencyHz, 250.0, Relative(FREQUENCY))
+        .with(Figure::NsPerEvent, 4e3, Relative(0.6));
+    scene.expecting(tick.saying(Why::Cause(Cause::Tick)).decided(true))
 }
 
 fn counts(name: &'static str, rates_hz: &[f64]) -> Scene {
@@ -169,11 +169,11 @@ fn counts(name: &'static str, rates_hz: &[f64]) -> Scene {
     );
     if let [rate] = rates_hz {
         // It might be the measurement's own doing.
-        let artefact = Expected::new("sampling-artefact");
+        let artefact = Expected::new(Kind::SamplingArtefact);
         let quanta = Relative(FREQUENCY);
         scene = scene.allowing(
             artefact
-                .with("period_quanta", rate / 250.0, quanta)
+                .with(Figure::PeriodQuanta, rate / 250.0, quanta)
                 .only_possible(),
         );
     }
@@ -187,7 +187,7 @@ fn counts(name: &'static str, rates_hz: &[f64]) -> Scene {
         } else {
             Certainty::Possible
         },
-        trains: vec![is_train(0, "tick")],
+        trains: vec![is_train(0, Cause::Tick)],
         ..scene
     }
     .expecting(train(250.0, 29.0, Stated))
@@ -206,9 +206,9 @@ fn long_file() -> Scene {
         ..scene
     }
     .expecting(
-        Expected::new("clock-drift")
-            .with("drift_ppm", 750.0, Relative(0.02))
-            .saying("cause", "undecided")
+        Expected::new(Kind::ClockDrift)
+            .with(Figure::DriftPpm, 750.0, Relative(0.02))
+            .saying(Why::Drift(DriftCause::Undecided))
             .decided(true),
     )
 }
@@ -224,10 +224,10 @@ fn short_turbo() -> Scene {
         ..scene
     }
     .allowing_kinds(&[
-        "edge-pairs",
-        "bistable-pace",
-        "frequency-steps",
-        "moving-edges",
+        Kind::EdgePairs,
+        Kind::BistablePace,
+        Kind::FrequencySteps,
+        Kind::MovingEdges,
     ])
 }
 

@@ -3,7 +3,8 @@
 use crate::failures::Fault;
 use crate::judge::Verdict;
 use crate::scene::{Medium, Scene};
-use bandscope_analysis::report::{Evidence, Finding};
+use bandscope_report::evidence::{OfKind, PeriodicInterference};
+use bandscope_report::{Cause, Finding, Kind};
 use bandscope_simulation::Truth;
 use std::collections::BTreeMap;
 
@@ -12,26 +13,20 @@ const SAID_BEYOND_LOST: f64 = 0.05;
 /// Frequencies that are nearer than this share of them are one.
 const SAME_FREQUENCY: f64 = 1e-4;
 /// Kind of finding that says what recurs, and costs.
-pub const PERIODIC: &str = "periodic-interference";
+pub const PERIODIC: Kind = Kind::PeriodicInterference;
 
 /// Whether rate times cost of what was said exceeds what was lost: to each cause where kernel events name it, else to everything.
 pub fn check(verdict: &mut Verdict, scene: &Scene, findings: &[Finding], truth: &Truth) {
-    let number = |finding: &Finding, key: &str| match finding.evidence.get(key) {
-        Some(Evidence::Number(number)) => *number,
-        _ => 0.0,
-    };
     // What two findings say of one frequency is counted once: that it is said twice is another fault.
-    let mut said: BTreeMap<Option<&str>, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut said: BTreeMap<Option<&Cause>, Vec<(f64, f64)>> = BTreeMap::new();
     let periodic = findings.iter().filter(|finding| finding.kind == PERIODIC);
     for finding in periodic.filter(|finding| finding.certainty >= scene.least) {
-        let cause = match finding.evidence.get("cause") {
-            Some(Evidence::Text(cause)) if scene.medium == Medium::Events => Some(&**cause),
-            _ => None,
+        let Some(periodic) = PeriodicInterference::of(&finding.evidence) else {
+            continue;
         };
-        let (hz, ns) = (
-            number(finding, "frequency_hz"),
-            number(finding, "ns_per_event"),
-        );
+        let named = scene.medium == Medium::Events;
+        let cause = periodic.cause.as_ref().filter(|_| named);
+        let (hz, ns) = (periodic.frequency_hz, periodic.ns_per_event);
         let share = hz * ns / 1e9;
         let of_cause = said.entry(cause).or_default();
         match of_cause
@@ -48,7 +43,7 @@ pub fn check(verdict: &mut Verdict, scene: &Scene, findings: &[Finding], truth: 
         .map_or(f64::INFINITY, |segment| segment.end);
     for (cause, frequencies) in said {
         let of_cause: Vec<usize> = (scene.trains.iter())
-            .filter(|train| Some(&*train.cause) == cause)
+            .filter(|train| Some(&train.cause) == cause)
             .map(|train| train.part)
             .collect();
         // What has no period at all is untrue already.
@@ -62,8 +57,8 @@ pub fn check(verdict: &mut Verdict, scene: &Scene, findings: &[Finding], truth: 
             .sum();
         let said: f64 = frequencies.iter().map(|one| one.1).sum();
         if said > (1.0 + SAID_BEYOND_LOST) * lost / wall {
-            let cause = cause.unwrap_or("everything");
-            verdict.fail(PERIODIC, cause, Fault::TooMuch);
+            let cause = cause.map_or_else(|| "everything".to_owned(), ToString::to_string);
+            verdict.fail(PERIODIC.name(), &cause, Fault::TooMuch);
             verdict.complaints.push(format!(
                 "more said than lost: {cause}: {said:.3e} of the time, truly {:.3e}\n    {}",
                 lost / wall,

@@ -9,6 +9,7 @@ mod crowds;
 mod draw;
 mod failures;
 mod families;
+mod figure;
 mod judge;
 mod known;
 mod losses;

@@ -6,6 +6,7 @@ use crate::families::{
     tick, warm_up,
 };
 use crate::scene::{Expected, Scene};
+use bandscope_report::Kind;
 
 /// Two phenomena at once.
 pub const PAIRS: Family = Family {
@@ -14,12 +15,12 @@ pub const PAIRS: Family = Family {
 };
 
 /// Draws one of a kind of scene.
-type Kind = fn(&mut Draw) -> Scene;
+type DrawKind = fn(&mut Draw) -> Scene;
 
 fn pairs(draw: &mut Draw) -> Scene {
     // Where both would change the pace, or both be periodic in the residual, one hides the other by definition.
     let (first, second) = draw.one_of(&[
-        (tick as Kind, artefact as Kind),
+        (tick as DrawKind, artefact as DrawKind),
         (tick, drift),
         (tick, warm_up),
         (bistable, tick),
@@ -43,7 +44,7 @@ fn join(first: Scene, second: Scene) -> Scene {
             !noise.iter().any(|name| part.starts_with(name))
         })
         .collect();
-    let expects = |scene: &Scene, kind: &str| scene.expected.iter().any(|one| one.kind == kind);
+    let expects = |scene: &Scene, kind: Kind| scene.expected.iter().any(|one| one.kind == kind);
     // What the clock truncates it does at one rate.
     let truncated = second_scenario.contains(&"truncation");
     let rates_hz = if truncated || second.rates_hz.len() > first.rates_hz.len() {
@@ -55,20 +56,20 @@ fn join(first: Scene, second: Scene) -> Scene {
     let off = second
         .expected
         .iter()
-        .filter(|one| one.kind == "clock-drift")
+        .filter(|one| one.kind == Kind::ClockDrift)
         .flat_map(|one| &one.values)
         .map(|value| value.truth.abs() * 1e-6)
         .fold(0.0, f64::max);
     // A machine that warms up while it changes its pace has twice as many of them.
-    let more_paces = expects(&second, "warm-up") && expects(&first, "bistable-pace");
+    let more_paces = expects(&second, Kind::WarmUp) && expects(&first, Kind::BistablePace);
     let told = |expected: Expected| {
-        let mut expected = if expected.kind == "clock-drift" {
+        let mut expected = if expected.kind == Kind::ClockDrift {
             expected
         } else {
             expected.by_a_clock_off_by(off)
         };
         expected.decidable &= two;
-        if expected.kind == "bistable-pace" && more_paces {
+        if expected.kind == Kind::BistablePace && more_paces {
             expected.values.clear();
         }
         expected

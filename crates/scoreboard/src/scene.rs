@@ -1,6 +1,7 @@
 //! What a scene is: a scenario, how it is recorded, and what a right report of it says.
 
-use bandscope_analysis::report::{Certainty, Evidence, Finding};
+use crate::figure::{Figure, Why};
+use bandscope_report::{Cause, Certainty, Finding, Kind};
 use bandscope_sampler::Request;
 use bandscope_sampler::machine::{Choice, Length};
 
@@ -48,19 +49,19 @@ pub enum Medium {
 pub struct Train {
     /// Its place in the scenario.
     pub part: usize,
-    /// Key of the ledger under which kernel events book it.
-    pub cause: String,
+    /// What kernel events book it to.
+    pub cause: Cause,
 }
 
 /// A finding that is true of a scene.
 #[derive(Clone, Debug)]
 pub struct Expected {
     /// Its kind.
-    pub kind: &'static str,
-    /// Its evidence: key, true value, error beyond which the finding is another one.
+    pub kind: Kind,
+    /// Its evidence: figure, true value, error beyond which the finding is another one.
     pub values: Vec<Value>,
-    /// Word of its evidence, where it has one: key and right answer.
-    pub word: Option<(&'static str, String)>,
+    /// Why it is so, where its evidence says that.
+    pub why: Option<Why>,
     /// Whether this recording decides it, so that `certain` should be said.
     pub decidable: bool,
     /// Whether only two rates can say it with confidence.
@@ -74,8 +75,8 @@ pub struct Expected {
 /// A number of the evidence.
 #[derive(Clone, Copy, Debug)]
 pub struct Value {
-    /// Key of the evidence.
-    pub key: &'static str,
+    /// Which.
+    pub figure: Figure,
     /// Number in a list, 0 for a single number.
     pub place: usize,
     /// The truth.
@@ -104,11 +105,11 @@ pub const Z95: f64 = 1.96;
 
 impl Expected {
     /// A kind of which only its presence is judged.
-    pub fn new(kind: &'static str) -> Expected {
+    pub fn new(kind: Kind) -> Expected {
         Expected {
             kind,
             values: Vec::new(),
-            word: None,
+            why: None,
             decidable: false,
             needs_two_rates: false,
             at_most: Certainty::Certain,
@@ -117,9 +118,9 @@ impl Expected {
     }
 
     /// With a number of its evidence.
-    pub fn with(mut self, key: &'static str, truth: f64, tolerance: Tolerance) -> Expected {
+    pub fn with(mut self, figure: Figure, truth: f64, tolerance: Tolerance) -> Expected {
         self.values.push(Value {
-            key,
+            figure,
             place: 0,
             truth,
             tolerance,
@@ -128,15 +129,10 @@ impl Expected {
     }
 
     /// With a list of its evidence.
-    pub fn with_list(
-        mut self,
-        key: &'static str,
-        truths: &[f64],
-        tolerance: Tolerance,
-    ) -> Expected {
+    pub fn with_list(mut self, figure: Figure, truths: &[f64], tolerance: Tolerance) -> Expected {
         self.values
             .extend(truths.iter().enumerate().map(|(place, &truth)| Value {
-                key,
+                figure,
                 place,
                 truth,
                 tolerance,
@@ -144,9 +140,9 @@ impl Expected {
         self
     }
 
-    /// With a word of its evidence.
-    pub fn saying(mut self, key: &'static str, word: impl Into<String>) -> Expected {
-        self.word = Some((key, word.into()));
+    /// With what its evidence says of why it is so.
+    pub fn saying(mut self, why: Why) -> Expected {
+        self.why = Some(why);
         self
     }
 
@@ -185,7 +181,7 @@ impl Expected {
     pub fn about(&self) -> String {
         let first = self.values.first();
         first.map_or_else(String::new, |value| {
-            format!("{}={}", value.key, value.truth)
+            format!("{}={}", value.figure.name(), value.truth)
         })
     }
 
@@ -193,24 +189,19 @@ impl Expected {
     pub fn is_met_by(&self, finding: &Finding) -> bool {
         finding.kind == self.kind
             && finding.certainty <= self.at_most
-            && self
-                .values
-                .iter()
-                .all(|value| value.error(finding).is_some_and(|error| value.holds(error, finding)))
-            && self.word.as_ref().is_none_or(|(key, word)| {
-                matches!(finding.evidence.get(key), Some(Evidence::Text(said)) if said == word)
+            && self.values.iter().all(|value| {
+                value
+                    .error(finding)
+                    .is_some_and(|error| value.holds(error, finding))
             })
+            && (self.why.is_none() || self.why == Why::of(&finding.evidence))
     }
 }
 
 impl Value {
     /// Signed error of the finding, in the measure of the tolerance; `None` without such evidence.
     pub fn error(&self, finding: &Finding) -> Option<f64> {
-        let said = match finding.evidence.get(self.key)? {
-            Evidence::Number(number) if self.place == 0 => *number,
-            Evidence::Numbers(numbers) => *numbers.get(self.place)?,
-            _ => return None,
-        };
+        let said = self.figure.said(&finding.evidence, self.place)?;
         Some(match self.tolerance {
             Tolerance::Relative(_) | Tolerance::Stated => said / self.truth - 1.0,
             Tolerance::Absolute(_) => said - self.truth,
@@ -221,38 +212,23 @@ impl Value {
         let most = match self.tolerance {
             Tolerance::Relative(most) | Tolerance::Absolute(most) => most,
             Tolerance::Stated => {
-                let stated = self.uncertainty(finding).unwrap_or(0.0) / self.truth;
+                let stated = self.figure.uncertainty(&finding.evidence).unwrap_or(0.0) / self.truth;
                 (3.0 * stated).clamp(FREQUENCY, SAME_FREQUENCY)
             }
         };
         error.abs() <= most
     }
 
-    /// The standard deviation that a finding states beside this number, if it states one.
-    fn uncertainty(&self, finding: &Finding) -> Option<f64> {
-        let key = match self.key {
-            "frequency_hz" => "uncertainty_hz",
-            "period_s" | "duration_s" => "uncertainty_s",
-            "drift_ppm" => "uncertainty_ppm",
-            "slope" => "slope_uncertainty",
-            _ => return None,
-        };
-        match finding.evidence.get(key)? {
-            Evidence::Number(number) => Some(*number),
-            _ => None,
-        }
-    }
-
     /// Whether the truth lies in the 95 % interval that the finding states, where it is about this truth and states one.
     pub fn is_covered(&self, finding: &Finding) -> Option<bool> {
-        let uncertainty = self.uncertainty(finding)?;
+        let uncertainty = self.figure.uncertainty(&finding.evidence)?;
         let error = self.error(finding)?;
         let (relative, size) = match self.tolerance {
             Tolerance::Absolute(_) => (error / self.truth, error.abs()),
             Tolerance::Relative(_) | Tolerance::Stated => (error, (error * self.truth).abs()),
         };
         // A frequency that is off by more is another one; one that is off by less counts even if it is not right.
-        if self.key == "frequency_hz" && relative.abs() > SAME_FREQUENCY {
+        if self.figure == Figure::FrequencyHz && relative.abs() > SAME_FREQUENCY {
             return None;
         }
         Some(size <= Z95 * uncertainty)

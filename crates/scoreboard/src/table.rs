@@ -3,20 +3,21 @@
 use crate::failures::Fault;
 use crate::judge::Verdict;
 use crate::tally::{Share, Tally, median_and_95, share};
+use bandscope_report::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// Kinds that say the CPU was slow, and those that say it was away. What interrupts do to the pace is both, and stands in
 /// neither.
-const PACE: &[&str] = &[
-    "bistable-pace",
-    "alternating-bands",
-    "sub-loop-mixture",
-    "frequency-steps",
-    "moving-edges",
-    "edge-pairs",
+const PACE: &[Kind] = &[
+    Kind::BistablePace,
+    Kind::AlternatingBands,
+    Kind::SubLoopMixture,
+    Kind::FrequencySteps,
+    Kind::MovingEdges,
+    Kind::EdgePairs,
 ];
-const INTERFERENCE: &[&str] = &["periodic-interference", "alias"];
+const INTERFERENCE: &[Kind] = &[Kind::PeriodicInterference, Kind::Alias];
 
 /// Scenes of one family, and in how many of them each kind was said at `likely` or better.
 #[derive(Clone, Debug, Default)]
@@ -24,11 +25,11 @@ pub struct Said {
     /// Scenes.
     pub scenes: u64,
     /// Scenes by kind said.
-    pub kinds: BTreeMap<&'static str, u64>,
+    pub kinds: BTreeMap<Kind, u64>,
     /// The same, counting only what is not true of the scene.
-    pub wrong: BTreeMap<&'static str, u64>,
+    pub wrong: BTreeMap<Kind, u64>,
     /// Scenes by kind of which something untrue was said as `possible`.
-    pub untrue_possible: BTreeMap<&'static str, u64>,
+    pub untrue_possible: BTreeMap<Kind, u64>,
     /// Scenes by fault.
     pub faults: BTreeMap<Fault, u64>,
     /// Scenes in which anything failed.
@@ -36,10 +37,10 @@ pub struct Said {
 }
 
 /// Counts by family, where crowds are judged, and kind.
-pub type Tallies = BTreeMap<(&'static str, &'static str), Tally>;
+pub type Tallies = BTreeMap<(&'static str, Kind), Tally>;
 
 /// The name of a row.
-fn name((family, kind): &(&str, &str)) -> String {
+fn name((family, kind): &(&str, Kind)) -> String {
     if family.is_empty() {
         format!("`{kind}`")
     } else {
@@ -51,15 +52,15 @@ impl Said {
     /// Adds what one scene came to.
     pub fn add(&mut self, verdict: &Verdict) {
         self.scenes += 1;
-        let count = |kinds: &mut BTreeMap<&'static str, u64>, of: &BTreeSet<&'static str>| {
+        let count = |kinds: &mut BTreeMap<Kind, u64>, of: &BTreeSet<Kind>| {
             for kind in of {
-                *kinds.entry(kind).or_default() += 1;
+                *kinds.entry(*kind).or_default() += 1;
             }
         };
         count(&mut self.kinds, &verdict.said);
         count(&mut self.untrue_possible, &verdict.untrue_possible);
         for (kind, tally) in &verdict.tallies {
-            *self.wrong.entry(kind).or_default() += u64::from(tally.wrong > 0);
+            *self.wrong.entry(*kind).or_default() += u64::from(tally.wrong > 0);
         }
         self.wrong.retain(|_, number| *number > 0);
         let faults: BTreeSet<Fault> = verdict.failures.iter().map(|failure| failure.2).collect();
@@ -123,7 +124,8 @@ pub fn errors(out: &mut dyn Write, tallies: &Tallies) -> io::Result<()> {
         "| kind | evidence | findings | median error | 95 % |\n|---|---|---|---|---|"
     )?;
     for (label, tally) in tallies {
-        for (key, errors) in &tally.errors {
+        for (figure, errors) in &tally.errors {
+            let key = figure.name();
             if let Some((median, most)) = median_and_95(errors) {
                 writeln!(
                     out,
@@ -144,7 +146,8 @@ pub fn coverage(out: &mut dyn Write, tallies: &Tallies) -> io::Result<()> {
         "| kind | evidence | findings | truth within 1.96 stated standard deviations |\n|---|---|---|---|"
     )?;
     for (label, tally) in tallies {
-        for (key, &(covered, all)) in &tally.coverage {
+        for (figure, &(covered, all)) in &tally.coverage {
+            let key = figure.name();
             writeln!(
                 out,
                 "| {} | `{key}` | {all} | {} |",
@@ -162,7 +165,7 @@ pub fn confusion(out: &mut dyn Write, families: &BTreeMap<&'static str, Said>) -
         out,
         "| scenes of | number | said at `likely` or better that is not true of them | scenes with an untrue `possible` | of which kinds |\n|---|---|---|---|---|"
     )?;
-    let list = |kinds: &BTreeMap<&'static str, u64>| {
+    let list = |kinds: &BTreeMap<Kind, u64>| {
         let kinds: Vec<String> = kinds
             .iter()
             .map(|(kind, number)| format!("`{kind}` {number}"))
@@ -217,10 +220,11 @@ pub fn faults(out: &mut dyn Write, families: &BTreeMap<&'static str, Said>) -> i
 
 /// The confusion that matters: (pace reported as interference, interference reported as pace), in scenes.
 pub fn matters(families: &BTreeMap<&'static str, Said>) -> (u64, u64) {
-    let count = |scenes: &[&str], kinds: &[&str]| -> u64 {
+    let count = |scenes: &[Kind], kinds: &[Kind]| -> u64 {
         families
             .iter()
-            .filter(|(family, _)| scenes.contains(family))
+            // A family bears the name of the kind that it is about.
+            .filter(|(family, _)| scenes.iter().any(|kind| kind.name() == **family))
             .flat_map(|(_, said)| &said.wrong)
             .filter(|(kind, _)| kinds.contains(kind))
             .map(|(_, number)| number)

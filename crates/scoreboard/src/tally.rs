@@ -1,5 +1,6 @@
 //! Sums over scenes, and what they are worth: shares with their bounds, errors with their quantiles.
 
+use crate::figure::Figure;
 use crate::scene::Z95;
 use std::collections::BTreeMap;
 
@@ -22,10 +23,10 @@ pub struct Tally {
     pub decidable: u64,
     /// See `decidable`.
     pub certain: u64,
-    /// Errors of the right findings, by key of the evidence.
-    pub errors: BTreeMap<&'static str, Vec<f64>>,
-    /// Findings whose stated 95 % interval holds the truth, and findings that state one, by key of the evidence.
-    pub coverage: BTreeMap<&'static str, (u64, u64)>,
+    /// Errors of the right findings, by figure.
+    pub errors: BTreeMap<Figure, Vec<f64>>,
+    /// Findings whose stated 95 % interval holds the truth, and findings that state one, by figure.
+    pub coverage: BTreeMap<Figure, (u64, u64)>,
 }
 
 /// A share with the lower bound of its 95 % interval.

@@ -2,19 +2,19 @@
 
 use crate::panels::Grid;
 use bandscope_analysis::detail::Detail;
-use bandscope_analysis::report::{Evidence, Report};
+use bandscope_report::{Evidence, Report};
 
 /// The period in seconds that the report's most consequential finding of one rests on, else that of its strongest signal, and whose it is.
 pub(crate) fn period(report: &Report) -> Option<(f64, &'static str)> {
     let sound = |seconds: &f64| seconds.is_finite() && *seconds > 0.0;
     for finding in &report.findings {
-        for key in ["period_s", "grid_s"] {
-            match finding.evidence.get(key) {
-                Some(Evidence::Number(seconds)) if sound(seconds) => {
-                    return Some((*seconds, finding.kind));
-                }
-                _ => {}
-            }
+        if let Evidence::MovingEdges(edges) = &finding.evidence
+            && let Some(seconds) = [edges.period_s, edges.grid_s]
+                .into_iter()
+                .flatten()
+                .find(sound)
+        {
+            return Some((seconds, finding.kind.name()));
         }
     }
     let signals = report.series.iter().flat_map(|series| &series.signals);

@@ -41,7 +41,7 @@ pub fn write(source: &dyn Source, series: &[usize], out: &mut dyn Write) -> Resu
                 nanoseconds(clock, start),
                 nanoseconds(clock, end),
                 gap.gap.segment,
-                quoted(gap.cause()),
+                quoted(&gap.cause().to_string()),
                 nanoseconds(clock, main),
                 gap.certainty.name(),
                 gap.task.map_or(String::new(), |id| id.to_string()),

@@ -5,9 +5,9 @@ use crate::escape;
 use crate::numbers;
 use crate::text::compare::{named, ratio, value, word};
 use crate::text::recordings;
-use bandscope_analysis::compare::{Checked, Comparison};
-use bandscope_analysis::runs::factors::Level;
-use bandscope_analysis::runs::{Repeat, p_in_words, value_in_words};
+use bandscope_studies::compare::{Checked, Comparison};
+use bandscope_studies::repeat::factors::Level;
+use bandscope_studies::repeat::{Repeat, p_in_words, value_in_words};
 use std::io::Write;
 
 /// Rows of a table; more are folded away by nobody who reads a pull request.

@@ -4,7 +4,7 @@
 use crate::numbers;
 use bandscope_analysis::Pyramid;
 use bandscope_analysis::pyramid::Density;
-use bandscope_analysis::report::{Report, Series};
+use bandscope_report::{Report, Series};
 use std::ops::Range;
 
 /// The pace axis spans at least this ratio, so that a quiet CPU looks like a flat line and not like its

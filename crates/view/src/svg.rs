@@ -264,10 +264,10 @@ mod tests {
             let mut analysis = samples::imported();
             analysis.report.verdict = text.clone();
             analysis.report.series[0].kernel = text.clone();
-            analysis.pyramids[0].gaps = vec![bandscope_analysis::pyramid::GapMark {
+            analysis.pyramids[0].gaps = vec![bandscope_report::LongGap {
                 at_s: 0.0005,
                 ns: 1e4,
-                cause: text.clone(),
+                cause: bandscope_report::Cause::Task((*text).into()),
             }];
             analysis.report.series[0].gaps_known = true;
             let svg = rendered(&analysis);

@@ -6,7 +6,7 @@
 
 use super::track::{Away, Step, Track, recordings};
 use super::{Across, coupling, synchronous};
-use crate::report::Series;
+use bandscope_report::{Cause, Series};
 use proptest::prelude::*;
 
 /// A time: of a run of seconds mostly, or at either end of what a tick can be.
@@ -60,7 +60,7 @@ fn any_track() -> impl Strategy<Value = (u64, Track)> {
         segments.push((0, 20_000_000_000));
         let track = Track {
             gaps,
-            names: vec!["tick".into(), "host".into()],
+            names: vec![Cause::Tick, Cause::Host],
             steps,
             segments,
             ticks_per_ns,

@@ -7,7 +7,7 @@
 //! periods that slowly pass through each other: they are as frequent on one side of it, or their begins differ by more and more.
 
 use super::track::Away;
-use crate::statistics::distributions::ln_poisson_at_least;
+use bandscope_statistics::distributions::ln_poisson_at_least;
 
 /// Begins within this are at the same time, however short the gaps are: interrupts to other CPUs and timers that expire at the same
 /// instant are taken within some microseconds.
@@ -81,107 +81,175 @@ impl Reach {
 
 /// The coincidences of `a` and `b`, each in order of time and within the common time, that begin within `reach_ns`.
 pub(super) fn count(a: &[Away], b: &[Away], reach_ns: f64, frame: Frame) -> Coincidences {
-    let ticks = |ns: f64| (ns * frame.ticks_per_ns) as u64;
-    let reach = Reach {
-        slack: ticks(SLACK_NS),
-        most: ticks(reach_ns),
-    };
-    let far = ticks(FAR_NS).max(1);
-    // Sums of the reaches of the second CPU's gaps.
-    let mut sums = Vec::with_capacity(b.len() + 1);
-    let (mut sum, mut longest) = (0u64, 0);
-    sums.push(0);
-    for gap in b {
-        let mine = reach.of(gap);
-        sum = sum.saturating_add(mine);
-        longest = longest.max(mine);
-        sums.push(sum);
-    }
-    let mut found = Coincidences::default();
-    let (mut after, mut first, mut last) = (0, 0, 0);
-    let (mut before_a, mut after_a, mut around) = (0.0, 0.0, 0.0);
-    let (mut hit, mut hit_before) = (0u64, None);
-    let mut occasion: Option<u64> = None;
+    let mut sweep = Sweep::new(b, reach_ns, frame);
     for (number, gap) in a.iter().enumerate() {
-        let at = gap.start;
-        let mine = reach.of(gap);
-        while b.get(after).is_some_and(|other| other.start < at) {
-            after += 1;
-        }
-        while b
-            .get(first)
-            .is_some_and(|other| other.start < at.saturating_sub(far))
-        {
-            first += 1;
-        }
-        while b
-            .get(last)
-            .is_some_and(|other| other.start <= at.saturating_add(far))
-        {
-            last += 1;
-        }
-        let mut control = (0.0, 0.0);
-        // Width of coincidence with those that coincide: they are no control.
-        let mut mates = 0u64;
-        let mut hits = false;
-        let mut meet = |index: usize, theirs: u64, found: &mut Coincidences| {
-            found.pairs.push((number as u32, index as u32));
-            mates = mates.saturating_add(mine.saturating_add(theirs));
-            hits = true;
-            // One of the other side counts once.
-            if hit_before.is_none_or(|before| index > before) {
-                hit += 1;
-                hit_before = Some(index);
-            }
+        sweep.meet(number, gap);
+    }
+    sweep.finish(a, frame)
+}
+
+/// One pass over the gaps of two CPUs: those of the first are met with those of the second around them.
+struct Sweep<'g> {
+    others: &'g [Away],
+    reach: Reach,
+    /// Half width of the window of the far control, and the distance of two occasions, ticks.
+    far: u64,
+    apart: u64,
+    /// Sums of the others' reaches before each of them, and the longest reach.
+    sums: Vec<u64>,
+    longest: u64,
+    /// The first other one that does not begin before the gap at hand, and those within the far control's window.
+    next: usize,
+    window: std::ops::Range<usize>,
+    /// How many gaps the controls expect to coincide: others shortly before, shortly after, and farther around.
+    before: f64,
+    after: f64,
+    around: f64,
+    /// How many others coincide, and the last of them.
+    hits: u64,
+    last_hit: Option<usize>,
+    last_occasion: Option<u64>,
+    found: Coincidences,
+}
+
+/// A gap of the first CPU while it meets those of the second.
+struct Met {
+    number: usize,
+    start: u64,
+    reach: u64,
+    /// Width of coincidence with those that coincide: they are no control.
+    width: u64,
+    coincides: bool,
+}
+
+impl<'g> Sweep<'g> {
+    fn new(others: &'g [Away], reach_ns: f64, frame: Frame) -> Sweep<'g> {
+        let ticks = |ns: f64| (ns * frame.ticks_per_ns) as u64;
+        let reach = Reach {
+            slack: ticks(SLACK_NS),
+            most: ticks(reach_ns),
         };
-        let begin = after.saturating_sub(NEIGHBOURS);
-        for index in (begin..after).rev() {
-            let theirs = reach.of(&b[index]);
-            let ago = at - b[index].start;
-            if ago > NEAR.saturating_mul(mine.saturating_add(longest)) {
-                break;
-            }
-            if ago <= theirs {
-                meet(index, theirs, &mut found);
-            } else {
-                control.0 += share(mine, theirs, ago, theirs);
-            }
+        let mut sums = Vec::with_capacity(others.len() + 1);
+        let (mut sum, mut longest) = (0u64, 0);
+        sums.push(0);
+        for gap in others {
+            let theirs = reach.of(gap);
+            sum = sum.saturating_add(theirs);
+            longest = longest.max(theirs);
+            sums.push(sum);
         }
-        for (index, other) in b.iter().enumerate().skip(after).take(NEIGHBOURS) {
-            let theirs = reach.of(other);
-            let ahead = other.start - at;
-            if ahead > NEAR.saturating_mul(mine.saturating_add(longest)) {
-                break;
-            }
-            if ahead <= mine {
-                meet(index, theirs, &mut found);
-            } else {
-                control.1 += share(mine, theirs, ahead, mine);
-            }
-        }
-        let near_by = (last - first) as u64;
-        let width = near_by
-            .saturating_mul(mine)
-            .saturating_add(sums[last] - sums[first]);
-        before_a += probability(control.0);
-        after_a += probability(control.1);
-        around += probability(width.saturating_sub(mates) as f64 / (2 * far) as f64);
-        if hits && occasion.is_none_or(|before| at - before >= ticks(APART_NS)) {
-            occasion = Some(at);
-            found.number += 1;
+        Sweep {
+            others,
+            reach,
+            far: ticks(FAR_NS).max(1),
+            apart: ticks(APART_NS),
+            sums,
+            longest,
+            next: 0,
+            window: 0..0,
+            before: 0.0,
+            after: 0.0,
+            around: 0.0,
+            hits: 0,
+            last_hit: None,
+            last_occasion: None,
+            found: Coincidences::default(),
         }
     }
-    found.number = found.number.min(hit);
-    let mean_width: f64 = (a.iter().map(|gap| reach.of(gap) as f64).sum::<f64>()
-        / a.len().max(1) as f64)
-        .mul_add(b.len() as f64, sum as f64);
-    let throughout = a.len() as f64 * probability(mean_width / (frame.ticks as f64).max(1.0));
-    found.trend = correlation(found.pairs.iter().map(|&(one, other)| {
-        let (one, other) = (a[one as usize].start, b[other as usize].start);
-        ((one - a[0].start) as f64, other as f64 - one as f64)
-    }));
-    found.expected = before_a.max(after_a).max(around).max(throughout);
-    found
+
+    /// Takes the next gap of the first CPU.
+    fn meet(&mut self, number: usize, gap: &Away) {
+        let at = gap.start;
+        self.advance(at);
+        let mut met = Met {
+            number,
+            start: at,
+            reach: self.reach.of(gap),
+            width: 0,
+            coincides: false,
+        };
+        let (from, next) = (self.next.saturating_sub(NEIGHBOURS), self.next);
+        let to = (next + NEIGHBOURS).min(self.others.len());
+        // Before it coincidence goes as far as the other one's reach, after it as far as its own.
+        let mine = met.reach;
+        self.before += probability(self.side(&mut met, (from..next).rev(), |theirs| theirs));
+        self.after += probability(self.side(&mut met, next..to, |_| mine));
+        let near_by = self.window.len() as u64;
+        let theirs = self.sums[self.window.end] - self.sums[self.window.start];
+        let width = near_by.saturating_mul(mine).saturating_add(theirs);
+        let width = width.saturating_sub(met.width) as f64;
+        self.around += probability(width / (2 * self.far) as f64);
+        let is_apart = |last: u64| at - last >= self.apart;
+        if met.coincides && self.last_occasion.is_none_or(is_apart) {
+            self.last_occasion = Some(at);
+            self.found.number += 1;
+        }
+    }
+
+    /// Moves on to the others around a time.
+    fn advance(&mut self, at: u64) {
+        let until = |from: usize, is_before: &dyn Fn(u64) -> bool| {
+            let later = &self.others[from..];
+            let number = later.iter().take_while(|other| is_before(other.start));
+            from + number.count()
+        };
+        let (from, to) = (at.saturating_sub(self.far), at.saturating_add(self.far));
+        let next = until(self.next, &|start| start < at);
+        let first = until(self.window.start, &|start| start < from);
+        let last = until(self.window.end, &|start| start <= to);
+        (self.next, self.window) = (next, first..last);
+    }
+
+    /// Meets those on one side, nearest first; `zone` is how far coincidence with one of a reach goes there. Returns how many those that do not
+    /// coincide make one expect.
+    fn side(
+        &mut self,
+        met: &mut Met,
+        side: impl Iterator<Item = usize>,
+        zone: impl Fn(u64) -> u64,
+    ) -> f64 {
+        let mut control = 0.0;
+        let flank = NEAR.saturating_mul(met.reach.saturating_add(self.longest));
+        for index in side {
+            let other = &self.others[index];
+            let theirs = self.reach.of(other);
+            let distance = met.start.abs_diff(other.start);
+            if distance > flank {
+                break;
+            }
+            if distance > zone(theirs) {
+                control += share(met.reach, theirs, distance, zone(theirs));
+                continue;
+            }
+            self.found.pairs.push((met.number as u32, index as u32));
+            met.width = met.width.saturating_add(met.reach.saturating_add(theirs));
+            met.coincides = true;
+            // One of the other side counts once.
+            if self.last_hit.is_none_or(|last| index > last) {
+                self.hits += 1;
+                self.last_hit = Some(index);
+            }
+        }
+        control
+    }
+
+    /// After the last gap of the first CPU, all of which are `a`.
+    fn finish(self, a: &[Away], frame: Frame) -> Coincidences {
+        let mut found = self.found;
+        found.number = found.number.min(self.hits);
+        let reaches: f64 = a.iter().map(|gap| self.reach.of(gap) as f64).sum();
+        let all = self.sums.last().copied().unwrap_or(0) as f64;
+        let mean_width = (reaches / a.len().max(1) as f64).mul_add(self.others.len() as f64, all);
+        let throughout = a.len() as f64 * probability(mean_width / (frame.ticks as f64).max(1.0));
+        found.trend = correlation(found.pairs.iter().map(|&(one, other)| {
+            let (one, other) = (a[one as usize].start, self.others[other as usize].start);
+            ((one - a[0].start) as f64, other as f64 - one as f64)
+        }));
+        found.expected = (self.before.max(self.after))
+            .max(self.around)
+            .max(throughout);
+        found
+    }
 }
 
 /// Of the second number with the first one; 0 where one of them does not vary.
@@ -219,7 +287,7 @@ fn probability(expected: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::random::Random;
+    use bandscope_statistics::random::Random;
 
     const FRAME: Frame = Frame {
         ticks: 60_000_000_000,

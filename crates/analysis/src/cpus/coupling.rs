@@ -8,8 +8,8 @@
 use super::peak::{self, FEWEST};
 use super::track::{Away, Lane, Step, common, inside, length};
 use super::{SIGNIFICANT, pairs, sets};
-use crate::order::median;
-use crate::statistics::distributions::ln_poisson_at_least;
+use bandscope_statistics::distributions::ln_poisson_at_least;
+use bandscope_statistics::order::median;
 use rayon::prelude::*;
 
 /// Widths of a peak, in nanoseconds: what the resolution of edges allows, what power control units take, what frequency governors do.
@@ -222,7 +222,7 @@ fn median_ratio(steps: &[Step]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::random::Random;
+    use bandscope_statistics::random::Random;
 
     /// 30 s of changes of pace, 20 ms apart in the mean; on a grid of `grid` ticks if that is more than one.
     fn lane(cpu: u32, seed: u64, grid: u64, phase: u64) -> Lane {

@@ -19,11 +19,10 @@ mod synchronous;
 mod track;
 
 pub(crate) use coupling::{Coupling, Source};
-pub use ranking::Cpu;
 pub(crate) use synchronous::Synchronous;
 pub(crate) use track::Track;
 
-use crate::report::Series;
+use bandscope_report::{Cpu, Series};
 
 /// A finding over all pairs of CPUs is one that chance makes in one of so many recordings.
 const SIGNIFICANT: f64 = 1e-6;

@@ -1,34 +1,6 @@
 //! Which CPUs are best, and which worst: by what the ledger says that they lost, then by their worst window.
 
-use crate::report::{Availability, Series};
-use serde::Serialize;
-
-/// One CPU of a recording, all of its series together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Cpu {
-    /// Its number.
-    pub cpu: u32,
-    /// The file or directory, as in its series.
-    pub origin: String,
-    /// Indices of its series.
-    pub series: Vec<usize>,
-    /// Share of the wall time lost to gaps and to a slower pace; 1 where no unit completed.
-    pub lost: f64,
-    /// The gaps' part of it.
-    pub gaps: f64,
-    /// The pace's part of it.
-    pub pace: f64,
-    /// The worst of its series in windows of each length, shortest window first.
-    pub availability: Vec<Availability>,
-    /// Bands of the series that has most.
-    pub bands: usize,
-    /// Gaps per second of wall time; `null` where gaps are not known.
-    pub gaps_per_second: Option<f64>,
-    /// `null` where there is none, or where gaps are not known.
-    pub longest_gap_ns: Option<f64>,
-    /// Share of its gap time in gaps that hit other CPUs at the same time; `null` where no other CPU was measured with it.
-    pub synchronous: Option<f64>,
-}
+use bandscope_report::{Availability, Cpu, Series};
 
 /// The CPUs of some series, best first.
 pub(super) fn rank(series: &[Series]) -> Vec<Cpu> {
@@ -105,7 +77,7 @@ fn worst_windows<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<Availabili
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{BestPace, Gaps, Ledger, LongGap, PaceLoss};
+    use bandscope_report::{BestPace, Cause, Gaps, Ledger, LongGap, PaceLoss};
 
     fn series(cpu: u32, gaps_ns: u64, pace_ns: u64, worst: f64) -> Series {
         Series {
@@ -127,7 +99,7 @@ mod tests {
             }),
             ledger: Ledger {
                 wall_ns: 1_000_000,
-                gaps_ns: [("tick".to_owned(), gaps_ns)].into(),
+                gaps_ns: [(Cause::Tick, gaps_ns)].into(),
                 pace_ns: PaceLoss {
                     unsplit: pace_ns,
                     ..PaceLoss::default()

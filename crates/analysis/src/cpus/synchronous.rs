@@ -6,7 +6,8 @@
 use super::coincidence::{self, Frame, REACHES_NS};
 use super::track::{Away, Lane, common, inside, length};
 use super::{SIGNIFICANT, pairs, sets};
-use crate::events::{self, Train};
+use crate::periods::events::{self, Train};
+use bandscope_report::Cause;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -50,8 +51,8 @@ pub(crate) struct Synchronous {
     pub(crate) share: f64,
     /// Frequency and its uncertainty in hertz, where most occasions are regular.
     pub(crate) regular: Option<(f64, f64)>,
-    /// What their gaps were for the most part, most frequent first: key of `gaps_ns`, and share.
-    pub(crate) causes: Vec<(String, f64)>,
+    /// What their gaps were for the most part, most frequent first, and share.
+    pub(crate) causes: Vec<(Cause, f64)>,
     /// Whether kernel events give one cause on each of the CPUs.
     pub(crate) named: bool,
 }
@@ -282,19 +283,18 @@ impl<'a> Set<'a> {
     }
 
     /// The most frequent causes, and whether kernel events name one and the same on each CPU.
-    fn causes(&self) -> (Vec<(String, f64)>, bool) {
-        let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
-        let mut names: Option<std::collections::BTreeSet<&str>> = None;
+    fn causes(&self) -> (Vec<(Cause, f64)>, bool) {
+        let mut by_name: BTreeMap<&Cause, u64> = BTreeMap::new();
+        let mut names: Option<std::collections::BTreeSet<&Cause>> = None;
         for &lane in self.members {
-            let mut mine: BTreeMap<&str, u64> = BTreeMap::new();
+            let mut mine: BTreeMap<&Cause, u64> = BTreeMap::new();
             for mate in self.mates.iter().filter(|mate| mate.lane == lane) {
-                *mine.entry(self.lanes[lane].name(mate.gap)).or_default() += 1;
+                *mine.entry(self.lanes[lane].cause(mate.gap)).or_default() += 1;
             }
             let number: u64 = mine.values().sum();
-            let is_name = |name: &str| !matches!(name, "unnamed" | "preempted");
-            let most: std::collections::BTreeSet<&str> = mine
+            let most: std::collections::BTreeSet<&Cause> = mine
                 .iter()
-                .filter(|(name, times)| is_name(name) && **times as f64 >= NAMED * number as f64)
+                .filter(|(name, times)| name.is_named() && **times as f64 >= NAMED * number as f64)
                 .map(|(name, _)| *name)
                 .collect();
             names = Some(match names {
@@ -306,9 +306,9 @@ impl<'a> Set<'a> {
             }
         }
         let all = self.mates.len().max(1) as f64;
-        let mut causes: Vec<(String, f64)> = by_name
+        let mut causes: Vec<(Cause, f64)> = by_name
             .into_iter()
-            .map(|(name, times)| (name.to_owned(), times as f64 / all))
+            .map(|(name, times)| (name.clone(), times as f64 / all))
             .collect();
         causes.sort_by(|a, b| b.1.total_cmp(&a.1));
         causes.truncate(CAUSES);

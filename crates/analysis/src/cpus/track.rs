@@ -1,10 +1,9 @@
 //! What is kept of each series for questions to several CPUs, and the series of one CPU joined in order of time.
 
-use crate::context::Context;
-use crate::edges::Edge;
-use crate::gaps::{Event, Statistics};
-use crate::report::{Band, Series};
-use std::sync::Arc;
+use crate::gaps::statistics::{Event, Statistics};
+use crate::pace::edges::Edge;
+use crate::series::context::Context;
+use bandscope_report::{Band, Cause, Series};
 
 /// Gaps and edges of a series that are kept: 40 s of a busy machine's 400 gaps a second, 0.6 MB together.
 const GAPS: usize = 1 << 14;
@@ -44,7 +43,7 @@ pub(crate) struct Step {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Track {
     pub(super) gaps: Vec<Away>,
-    pub(super) names: Vec<Arc<str>>,
+    pub(super) names: Vec<Cause>,
     pub(super) steps: Vec<Step>,
     pub(super) segments: Vec<(u64, u64)>,
     pub(super) ticks_per_ns: f64,
@@ -103,7 +102,7 @@ pub(crate) struct Lane {
     /// Gaps, in order of time.
     pub(crate) gaps: Vec<Away>,
     /// Names of their causes.
-    pub(crate) names: Vec<Arc<str>>,
+    pub(crate) names: Vec<Cause>,
     /// Changes of pace, in order of time.
     pub(crate) steps: Vec<Step>,
     /// When it was measured, in order of time.
@@ -206,10 +205,11 @@ impl Lane {
         self.gaps.retain(|gap| gap.start < until);
     }
 
-    /// Its name for the cause of a gap.
-    pub(crate) fn name(&self, gap: &Away) -> &str {
-        let name = self.names.get(gap.cause as usize);
-        name.map_or("unnamed", |name| name)
+    /// The cause of a gap.
+    pub(crate) fn cause(&self, gap: &Away) -> &Cause {
+        self.names
+            .get(gap.cause as usize)
+            .unwrap_or(&Cause::Unnamed)
     }
 }
 
@@ -287,7 +287,7 @@ mod tests {
             origin: origin.to_owned(),
             ..Series::default()
         };
-        let track = |starts: &[u64], name: &str| Track {
+        let track = |starts: &[u64], cause: Cause| Track {
             gaps: starts
                 .iter()
                 .map(|&start| Away {
@@ -296,7 +296,7 @@ mod tests {
                     cause: 0,
                 })
                 .collect(),
-            names: vec![name.into()],
+            names: vec![cause],
             gaps_until: u64::MAX,
             steps_until: u64::MAX,
             ..Track::default()
@@ -310,22 +310,25 @@ mod tests {
                 series(Some(1), "b"),
             ],
             vec![
-                track(&[5, 9], "tick"),
-                track(&[1], "tick"),
-                track(&[7], "host"),
-                track(&[2], "tick"),
-                track(&[3], "tick"),
+                track(&[5, 9], Cause::Tick),
+                track(&[1], Cause::Tick),
+                track(&[7], Cause::Host),
+                track(&[2], Cause::Tick),
+                track(&[3], Cause::Tick),
             ],
         );
         assert_eq!(lanes.len(), 2);
         assert_eq!((lanes[0].len(), lanes[1].len()), (2, 1));
         let one = &lanes[0][1];
         assert_eq!((one.cpu, &one.series[..]), (1, &[0, 2][..]));
-        let named: Vec<(u64, &str)> = one
+        let named: Vec<(u64, Cause)> = one
             .gaps
             .iter()
-            .map(|gap| (gap.start, one.name(gap)))
+            .map(|gap| (gap.start, one.cause(gap).clone()))
             .collect();
-        assert_eq!(named, [(5, "tick"), (7, "host"), (9, "tick")]);
+        assert_eq!(
+            named,
+            [(5, Cause::Tick), (7, Cause::Host), (9, Cause::Tick)]
+        );
     }
 }

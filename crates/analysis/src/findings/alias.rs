@@ -1,21 +1,27 @@
 //! `alias`: a loss whose true frequency is above half the rate, so that quanta show it at another one.
 //!
 //! One rate cannot tell: a line at 3,456 Hz may be that or 13,456 or 6,544. Two rates agree on one true frequency
-//! ([`crate::origins`]).
+//! ([`crate::periods::origins`]).
 
-use super::periodic_interference::SHORTEST_NS;
-use super::{Case, Phenomenon, name, number};
-use crate::report::{Certainty, Evidence, Finding};
-use crate::words;
+use super::{Case, Phenomenon, SHORTEST_NS, agree, figure, is_close, name};
+use bandscope_report::evidence;
+use bandscope_report::format;
+use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "alias",
+    kind: Kind::Alias,
     recognise,
     // One and the same, which both rates were asked for.
-    same: &[("frequency_hz", 1e-9)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::Alias, new| {
+            is_close(known.frequency_hz, new.frequency_hz, 1e-9)
+        })
+    },
     settle: |_, _| true,
     consequence: |finding, _| {
-        number(finding, "frequency_hz") * number(finding, "ns_per_event") / 1e9
+        figure(finding, |alias: &evidence::Alias| {
+            alias.frequency_hz * alias.ns_per_event / 1e9
+        })
     },
 };
 
@@ -32,7 +38,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             let decided = alias.chance <= DECIDED && case.series.cpu.is_some();
             let [a, b] = alias.apparent_hz;
             Finding {
-                kind: "alias",
+                kind: Kind::Alias,
                 series: vec![case.index],
                 certainty: if decided {
                     Certainty::Certain
@@ -41,19 +47,19 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
                 },
                 summary: format!(
                     "What looks like {} and {} at the two rates is one thing at {}: it takes {} from {} each time.",
-                    words::frequency(a, alias.sigma_hz),
-                    words::frequency(b, alias.sigma_hz),
-                    words::frequency(alias.hz, alias.sigma_hz),
-                    words::duration(alias.ns_per_event),
+                    format::frequency(a, alias.sigma_hz),
+                    format::frequency(b, alias.sigma_hz),
+                    format::frequency(alias.hz, alias.sigma_hz),
+                    format::duration(alias.ns_per_event),
                     name(case.series),
                 ),
-                evidence: [
-                    ("frequency_hz", Evidence::Number(alias.hz)),
-                    ("uncertainty_hz", Evidence::Number(alias.sigma_hz)),
-                    ("apparent_hz", Evidence::Numbers(alias.apparent_hz.to_vec())),
-                    ("ns_per_event", Evidence::Number(alias.ns_per_event)),
-                    ("chance_matches", Evidence::Number(alias.chance)),
-                ]
+                evidence: evidence::Alias {
+                    apparent_hz: alias.apparent_hz,
+                    chance_matches: alias.chance,
+                    frequency_hz: alias.hz,
+                    ns_per_event: alias.ns_per_event,
+                    uncertainty_hz: alias.sigma_hz,
+                }
                 .into(),
                 next_step: (!decided).then(|| {
                     "bandscope record --rate 10000,7777 --duration 60s: sharper lines leave fewer true frequencies to choose from".to_owned()

@@ -1,17 +1,23 @@
 //! `alternating-bands`: a short pattern of paces that repeats with the quanta, {710, 711, 710, 720}.
 //!
-//! By [`crate::alternation`]. A pattern of which most quanta are slow is no loss of time. One of which most are fast could be an interruption locked
+//! By [`crate::pace::alternation`]. A pattern of which most quanta are slow is no loss of time. One of which most are fast could be an interruption locked
 //! to the quanta; where gaps are known it would be a gap if it is longer than a gap's threshold, and otherwise this is `possible`, unless two
 //! rates show the same pattern. What costs less
 //! than storing a quantum may cost is the measurement's own.
 
-use super::{Case, Everything, Phenomenon, is_alone, name, name_rate};
-use crate::report::{Certainty, Evidence, Finding};
+use super::{Case, Everything, Phenomenon, agree, is_alone, is_part, name, name_rate};
+use bandscope_report::evidence;
+use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "alternating-bands",
+    kind: Kind::AlternatingBands,
     recognise,
-    same: &[("ns_per_unit", 0.03), ("pattern_quanta", 1e-9)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::AlternatingBands, new| {
+            is_part(&known.ns_per_unit, &new.ns_per_unit, 0.03)
+                && known.pattern_quanta == new.pattern_quanta
+        })
+    },
     settle,
     consequence: |_, series| {
         series.ledger.pace_ns.total() as f64 / (series.ledger.wall_ns as f64).max(1.0)
@@ -40,12 +46,12 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     } else {
         Certainty::Possible
     };
-    let numbers = |of: &dyn Fn(&(f64, f64, f64)) -> f64| {
-        Evidence::Numbers(pattern.levels.iter().map(of).collect())
+    let numbers = |of: &dyn Fn(&(f64, f64, f64)) -> f64| -> Vec<f64> {
+        pattern.levels.iter().map(of).collect()
     };
     let counts: Vec<String> = pattern.counts.iter().map(u32::to_string).collect();
     vec![Finding {
-        kind: "alternating-bands",
+        kind: Kind::AlternatingBands,
         series: vec![case.index],
         certainty,
         summary: format!(
@@ -54,16 +60,13 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             pattern.quanta,
             counts.join(", "),
         ),
-        evidence: [
-            ("ns_per_unit", numbers(&|level| ns(level.0))),
-            ("shares", numbers(&|level| level.1)),
-            ("median_dwells_s", numbers(&|level| level.2 / case.series.rate_hz)),
-            ("pattern_quanta", Evidence::Number(pattern.quanta as f64)),
-            (
-                "counts",
-                Evidence::Numbers(pattern.counts.iter().map(|count| f64::from(*count)).collect()),
-            ),
-        ]
+        evidence: evidence::AlternatingBands {
+            counts: pattern.counts.clone(),
+            median_dwells_s: numbers(&|level| level.2 / case.series.rate_hz),
+            ns_per_unit: numbers(&|level| ns(level.0)),
+            pattern_quanta: pattern.quanta as u64,
+            shares: numbers(&|level| level.1),
+        }
         .into(),
         next_step: Some(
             "bandscope record --rate 10000,7777 --kernel mulss80,imul20: a loop's own pattern keeps its length in quanta, and \

@@ -4,20 +4,28 @@
 //! kernel without counters cannot tell a hidden state of the core from a lower frequency, so alone it is `likely` at best, and
 //! `possible` where a step of frequency would do. A second work kernel whose segments alternate with the first saw the same frequencies: if it does
 //! not change, or changes by another ratio, the state is the core's, and certain. Where both change by one ratio within reach of frequency,
-//! it is a frequency and no finding of this kind. Shares are of the time, from the edges ([`crate::edges`]): quanta with an edge inside count
+//! it is a frequency and no finding of this kind. Shares are of the time, from the edges ([`crate::pace::edges`]): quanta with an edge inside count
 //! for both sides.
 
 use super::frequency_steps::is_frequency;
-use super::{Case, Everything, Phenomenon, is_alone, name, name_rate, smt_neighbour, warm_up};
-use crate::report::{Band, Certainty, Evidence, Finding, Series};
+use super::{
+    Case, Everything, Phenomenon, agree, figure, is_alone, is_part, name, name_rate, smt_neighbour,
+    warm_up,
+};
+use bandscope_report::evidence;
+use bandscope_report::{Band, Certainty, Finding, Kind, Series};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "bistable-pace",
+    kind: Kind::BistablePace,
     recognise,
     // Bands of one machine agree within the spread of its frequency.
-    same: &[("ns_per_unit", 0.03)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::BistablePace, new| {
+            is_part(&known.ns_per_unit, &new.ns_per_unit, 0.03)
+        })
+    },
     settle,
-    consequence: |finding, _| lost(finding),
+    consequence: |finding, _| figure(finding, lost),
 };
 
 /// Bands further apart than this are paces of their own.
@@ -42,12 +50,8 @@ const ABSENT: f64 = 0.3;
 const PLACED: f64 = 0.05;
 
 /// Share of the time that the slower paces cost; other losses of pace, such as noise about one of them, are not theirs.
-fn lost(finding: &Finding) -> f64 {
-    let list = |key| match finding.evidence.get(key) {
-        Some(Evidence::Numbers(numbers)) => numbers.as_slice(),
-        _ => &[],
-    };
-    let (paces, shares) = (list("ns_per_unit"), list("shares"));
+fn lost(evidence: &evidence::BistablePace) -> f64 {
+    let (paces, shares) = (&evidence.ns_per_unit, &evidence.shares);
     let fastest = paces.first().copied().unwrap_or(0.0);
     let parts = paces.iter().zip(shares);
     parts
@@ -79,7 +83,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             return Vec::new();
         }
     }
-    let numbers = |of: fn(&Pace) -> f64| Evidence::Numbers(paces.iter().map(of).collect());
+    let numbers = |of: fn(&Pace) -> f64| paces.iter().map(of).collect::<Vec<f64>>();
     let (fastest, slowest) = (&paces[0], &paces[paces.len() - 1]);
     let ratio = slowest.ns_per_unit / fastest.ns_per_unit;
     let list: Vec<String> = paces
@@ -93,7 +97,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         })
         .collect();
     vec![Finding {
-        kind: "bistable-pace",
+        kind: Kind::BistablePace,
         series: vec![case.index],
         certainty: if ratio > FREQUENCY { Certainty::Likely } else { Certainty::Possible },
         summary: format!(
@@ -102,11 +106,11 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             name(case.series),
             list.join(", "),
         ),
-        evidence: [
-            ("ns_per_unit", numbers(|pace| pace.ns_per_unit)),
-            ("shares", numbers(|pace| pace.share)),
-            ("median_dwells_s", numbers(|pace| pace.median_dwell_s)),
-        ]
+        evidence: evidence::BistablePace {
+            median_dwells_s: numbers(|pace| pace.median_dwell_s),
+            ns_per_unit: numbers(|pace| pace.ns_per_unit),
+            shares: numbers(|pace| pace.share),
+        }
         .into(),
         next_step: Some(
             "bandscope record --kernel mulss80,ftq-float20-stack: a register chain that keeps its pace while the \

@@ -3,18 +3,22 @@
 //! Two causes. FTQ truncates its step to whole ticks, so a quantum of T ticks lasts floor(T): -4.775 ppm in the published
 //! rows, of at most 5 ppm at 2 GHz and 100 us. And ticks per nanosecond may be wrong: 2.4 given for 2.3982 makes quanta
 //! 750 ppm long. FTQ prints times with the factor that it makes quanta with, so the second cancels in its files and the first remains.
-//! The slope is that of [`crate::drift`]; a manifest that holds a calibration beside the factor in use shows the second
+//! The slope is that of [`crate::series::drift`]; a manifest that holds a calibration beside the factor in use shows the second
 //! where the slope cannot.
 
-use super::{Case, Phenomenon, name, name_rate, none};
-use crate::drift::Slope;
-use crate::report::{Certainty, Evidence, Finding};
-use std::collections::BTreeMap;
+use super::{Case, Phenomenon, agree, is_close, name, name_rate, none};
+use crate::series::drift::Slope;
+use bandscope_report::evidence::{self, DriftCause};
+use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "clock-drift",
+    kind: Kind::ClockDrift,
     recognise,
-    same: &[("cause", 0.0), ("drift_ppm", 1e-3)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::ClockDrift, new| {
+            known.cause == new.cause && is_close(known.drift_ppm, new.drift_ppm, 1e-3)
+        })
+    },
     settle: name_rate,
     consequence: none,
 };
@@ -43,7 +47,7 @@ const SMALLEST_MISFIT_PPM: f64 = 1.0;
 struct Drift {
     ppm: f64,
     error_ppm: f64,
-    cause: &'static str,
+    cause: DriftCause,
     /// Of the cause; of the drift alone where the cause is undecided.
     certainty: Certainty,
 }
@@ -98,7 +102,7 @@ fn calibrated(case: Case<'_>, misfit: f64, bound: f64) -> Drift {
             .drift
             .map_or(0.0, |slope| slope.error_ppm)
             .hypot(bound),
-        cause: "calibration",
+        cause: DriftCause::Calibration,
         certainty: if keeps {
             Certainty::Certain
         } else {
@@ -115,11 +119,11 @@ fn of_a_recording(case: Case<'_>, slope: Slope) -> Drift {
     let agrees = (slope.ppm - truncated).abs() <= AGREES * slope.error_ppm + ROUNDING_PPM;
     let chance = (2.0 * AGREES * slope.error_ppm + 2.0 * ROUNDING_PPM) / tick_ppm;
     let (cause, certainty) = match slope.ppm {
-        _ if agrees && chance <= CHANCE => ("truncation", Certainty::Certain),
-        _ if agrees => ("truncation", Certainty::Likely),
-        ppm if ppm.abs() > FAR_TICKS * tick_ppm => ("calibration", Certainty::Likely),
+        _ if agrees && chance <= CHANCE => (DriftCause::Truncation, Certainty::Certain),
+        _ if agrees => (DriftCause::Truncation, Certainty::Likely),
+        ppm if ppm.abs() > FAR_TICKS * tick_ppm => (DriftCause::Calibration, Certainty::Likely),
         // The slope is one beyond doubt; what made it is not said.
-        _ => ("undecided", Certainty::Certain),
+        _ => (DriftCause::Undecided, Certainty::Certain),
     };
     Drift {
         ppm: slope.ppm,
@@ -134,10 +138,12 @@ fn of_a_file(case: Case<'_>, slope: Slope) -> Drift {
     // A tick of such a file is a nanosecond.
     let short_ns = -slope.ppm / 1e6 * case.seen.quantum_ticks;
     let (cause, certainty) = match short_ns {
-        short if (0.0..=FAST_TICK_NS).contains(&short) => ("truncation", Certainty::Likely),
-        short if short.abs() > SLOW_TICK_NS => ("calibration", Certainty::Likely),
+        short if (0.0..=FAST_TICK_NS).contains(&short) => {
+            (DriftCause::Truncation, Certainty::Likely)
+        }
+        short if short.abs() > SLOW_TICK_NS => (DriftCause::Calibration, Certainty::Likely),
         // The slope is one beyond doubt; what made it is not said.
-        _ => ("undecided", Certainty::Certain),
+        _ => (DriftCause::Undecided, Certainty::Certain),
     };
     Drift {
         ppm: slope.ppm,
@@ -150,21 +156,25 @@ fn of_a_file(case: Case<'_>, slope: Slope) -> Drift {
 fn finding(case: Case<'_>, drift: &Drift) -> Finding {
     let sense = if drift.ppm < 0.0 { "shorter" } else { "longer" };
     let because = match drift.cause {
-        "truncation" => ", because they were truncated to whole ticks",
-        "calibration" => ", because the ticks per nanosecond that made them are wrong",
-        _ => ". Whether their grid or the clock is off is undecided",
+        DriftCause::Truncation => ", because they were truncated to whole ticks",
+        DriftCause::Calibration => ", because the ticks per nanosecond that made them are wrong",
+        DriftCause::Undecided => ". Whether their grid or the clock is off is undecided",
     };
-    let evidence = BTreeMap::from([
-        ("drift_ppm", Evidence::Number(drift.ppm)),
-        ("uncertainty_ppm", Evidence::Number(drift.error_ppm)),
-        ("cause", Evidence::Text(drift.cause.to_owned())),
-    ]);
+    let evidence = evidence::ClockDrift {
+        cause: drift.cause,
+        drift_ppm: drift.ppm,
+        uncertainty_ppm: drift.error_ppm,
+    };
     let next_step = match drift.cause {
-        "truncation" | "calibration" if drift.certainty == Certainty::Certain => None,
-        "truncation" => {
+        DriftCause::Truncation | DriftCause::Calibration
+            if drift.certainty == Certainty::Certain =>
+        {
+            None
+        }
+        DriftCause::Truncation => {
             Some("bandscope record: its grid is not truncated, so such a drift does not show")
         }
-        _ => Some(
+        DriftCause::Calibration | DriftCause::Undecided => Some(
             "bandscope record: without --ticks-per-ns it calibrates the clock over the whole run",
         ),
     };
@@ -177,7 +187,7 @@ fn finding(case: Case<'_>, drift: &Drift) -> Finding {
             name(case.series),
             digits(drift.ppm.abs(), drift.error_ppm),
         ),
-        evidence,
+        evidence: evidence.into(),
         next_step: next_step.map(str::to_owned),
     }
 }

@@ -4,15 +4,16 @@
 //! as changes of pace that keep a constant lag ([`crate::cpus`]). A third one that both follow would look the same, so it is `likely` at most;
 //! the frequency of both would decide.
 
-use super::{Case, Phenomenon};
+use super::{Case, Phenomenon, always};
 use crate::cpus::{self, Coupling, Source};
-use crate::report::{Certainty, Evidence, Finding};
-use crate::words;
+use bandscope_report::evidence::{self, FollowedEvent};
+use bandscope_report::format;
+use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "core-coupling",
+    kind: Kind::CoreCoupling,
     recognise,
-    same: &[],
+    same: always,
     settle: |_, _| true,
     // As bistable-pace and frequency-steps, whose cause it is.
     consequence: |_, series| {
@@ -32,37 +33,30 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
 }
 
 fn finding(found: &Coupling) -> Finding {
-    let cpus = found.cpus.iter().map(|cpu| f64::from(*cpu)).collect();
-    let with = match found.source {
-        Source::Pace => "pace",
-        Source::GapBegins => "gap-begins",
-        Source::GapEnds => "gap-ends",
+    let evidence = evidence::CoreCoupling {
+        cpus: found.cpus.clone(),
+        expected: found.expected,
+        follower: found.follower,
+        lag_s: found.lag_s,
+        leader: found.leader,
+        leader_ratio: found.leader_ratio,
+        number: found.number,
+        p_value: found.ln_chance.exp().max(SMALLEST_P),
+        ratio: found.ratio,
+        share: found.share,
+        width_s: found.width_s,
+        with: match found.source {
+            Source::Pace => FollowedEvent::Pace,
+            Source::GapBegins => FollowedEvent::GapBegins,
+            Source::GapEnds => FollowedEvent::GapEnds,
+        },
     };
-    let mut evidence = std::collections::BTreeMap::from([
-        ("cpus", Evidence::Numbers(cpus)),
-        ("follower", Evidence::Number(f64::from(found.follower))),
-        ("leader", Evidence::Number(f64::from(found.leader))),
-        ("with", Evidence::Text(with.to_owned())),
-        ("number", Evidence::Number(found.number as f64)),
-        ("expected", Evidence::Number(found.expected)),
-        (
-            "p_value",
-            Evidence::Number(found.ln_chance.exp().max(SMALLEST_P)),
-        ),
-        ("share", Evidence::Number(found.share)),
-        ("lag_s", Evidence::Number(found.lag_s)),
-        ("width_s", Evidence::Number(found.width_s)),
-        ("ratio", Evidence::Number(found.ratio)),
-    ]);
-    if let Some(ratio) = found.leader_ratio {
-        evidence.insert("leader_ratio", Evidence::Number(ratio));
-    }
     Finding {
         kind: PHENOMENON.kind,
         series: found.series.clone(),
         certainty: Certainty::Likely,
         summary: sentence(found),
-        evidence,
+        evidence: evidence.into(),
         next_step: Some(format!(
             "turbostat --show CPU,Bzy_MHz,Busy% --interval 0.1 beside it: the frequency of CPUs {} and {} decides",
             found.leader, found.follower
@@ -73,10 +67,10 @@ fn finding(found: &Coupling) -> Finding {
 fn sentence(found: &Coupling) -> String {
     let (leader, follower) = (found.leader, found.follower);
     let lag = if found.lag_s.abs() < found.width_s / 2.0 {
-        format!("within {} of", words::duration(found.width_s * 1e9))
+        format!("within {} of", format::duration(found.width_s * 1e9))
     } else {
         let side = if found.lag_s < 0.0 { "before" } else { "after" };
-        format!("{} {side}", words::duration(found.lag_s.abs() * 1e9))
+        format!("{} {side}", format::duration(found.lag_s.abs() * 1e9))
     };
     let event = match found.source {
         Source::Pace => "a change there",

@@ -1,16 +1,17 @@
 //! `edge-pairs`: {2830, 2000}, the quanta in which the pace changed: counts that belong to no band.
 //!
-//! Isolated, strictly between the levels held on either side, by [`crate::edges`]. A loss of time makes a dip and no such
+//! Isolated, strictly between the levels held on either side, by [`crate::pace::edges`]. A loss of time makes a dip and no such
 //! quantum, so a number of them needs nothing more than to be more than by accident: what makes dips makes some at a change of pace, too.
 
-use super::{Case, Phenomenon, name, name_rate, none};
-use crate::report::{Certainty, Evidence, Finding};
+use super::{Case, Phenomenon, always, name, name_rate, none};
+use bandscope_report::evidence;
+use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "edge-pairs",
+    kind: Kind::EdgePairs,
     recognise,
     // The counts of two rates differ, and one sentence does for both.
-    same: &[],
+    same: always,
     settle: name_rate,
     consequence: none,
 };
@@ -37,7 +38,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         _ => Certainty::Certain,
     };
     vec![Finding {
-        kind: "edge-pairs",
+        kind: Kind::EdgePairs,
         series: vec![case.index],
         certainty,
         summary: format!(
@@ -46,13 +47,10 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             name(case.series),
             listed.join(" and "),
         ),
-        evidence: [
-            ("number", Evidence::Number(pairs.number as f64)),
-            (
-                "counts",
-                Evidence::Numbers(counts.into_iter().map(f64::from).collect()),
-            ),
-        ]
+        evidence: evidence::EdgePairs {
+            counts,
+            number: pairs.number,
+        }
         .into(),
         next_step: (certainty < Certainty::Certain)
             .then(|| "bandscope record --duration 60s: more changes of pace".to_owned()),

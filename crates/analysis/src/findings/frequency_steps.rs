@@ -1,26 +1,34 @@
 //! `frequency-steps`: all bands of a work kernel lie on steps of one clock.
 //!
 //! Published: 34, 32 and 30 of 38 steps of 100 MHz. The core's clock moves every pace by the same ratio, so a second work
-//! kernel of the same recording must show the same levels; one work kernel has the lattice alone ([`crate::lattice`]), which a
+//! kernel of the same recording must show the same levels; one work kernel has the lattice alone ([`bandscope_statistics::lattice`]), which a
 //! hidden state of the core could fit by chance. Such a state changes the pace by ratios of its own, mostly larger
 //! than clocks change by.
 
-use super::{Case, Everything, Phenomenon, name, smt_neighbour};
-use crate::dwell::Stays;
-use crate::lattice::{self, Lattice, Ratio};
-use crate::report::{Band, Certainty, Evidence, Finding, Series};
+use super::{Case, Everything, Phenomenon, agree, is_part, name, smt_neighbour};
+use crate::pace::dwell::Stays;
+use bandscope_report::evidence::{self, OfKind};
+use bandscope_report::{Band, Certainty, Finding, Kind, Series};
+use bandscope_statistics::lattice::{self, Lattice, Ratio};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "frequency-steps",
+    kind: Kind::FrequencySteps,
     recognise,
     // As bistable-pace: what was seen in one series and not in the other is said by its own sentence.
-    same: &[("ratios", 1e-3)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::FrequencySteps, new| {
+            is_part(&known.ratios, &new.ratios, 1e-3)
+        })
+    },
     settle,
     consequence: |_, series| {
         series.ledger.pace_ns.total() as f64 / (series.ledger.wall_ns as f64).max(1.0)
     },
 };
 
+/// Steps of 100 MHz that the fastest level may have: 0.8 to 6 GHz, cores in use. Core clocks are made by multiplying a reference of 100 MHz
+/// (Intel; AMD in steps of 25 to 100 MHz).
+const STEPS: std::ops::RangeInclusive<u32> = 8..=60;
 /// Expected accidental matches below which levels are believed to be steps.
 const CHANCE: f64 = 1e-3;
 /// The same for a hint.
@@ -97,7 +105,7 @@ fn levels(series: &Series, stays: &[Stays]) -> Option<Levels> {
         })
         .collect();
     Some(Levels {
-        lattice: lattice::fit(&ratios),
+        lattice: lattice::fit(&ratios, STEPS),
         ratios,
         // Not the median: an edge between two others passes through a level, and few stays are soon outnumbered.
         held: kept
@@ -122,11 +130,11 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let ratios: Vec<f64> = std::iter::once(1.0)
         .chain(levels.ratios.iter().map(|level| level.ratio))
         .collect();
-    let mut evidence = std::collections::BTreeMap::from([("ratios", Evidence::Numbers(ratios))]);
-    if let Some(lattice) = &levels.lattice {
-        evidence.insert("lattice", Evidence::Number(f64::from(lattice.top)));
-        evidence.insert("chance", Evidence::Number(lattice.chance));
-    }
+    let evidence = evidence::FrequencySteps {
+        chance: levels.lattice.as_ref().map(|lattice| lattice.chance),
+        lattice: levels.lattice.as_ref().map(|lattice| lattice.top),
+        ratios,
+    };
     vec![Finding {
         kind: PHENOMENON.kind,
         series: vec![case.index],
@@ -136,7 +144,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             Certainty::Possible
         },
         summary: sentence(case.series, &levels),
-        evidence,
+        evidence: evidence.into(),
         next_step: Some(
             "bandscope record --kernel mulss80,ftq-o2: a lower clock slows both by the same ratio"
                 .to_owned(),
@@ -194,7 +202,7 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     if !agree.is_empty() {
         let believed = fits || levels_here.ratios.len() >= 2;
         // Three levels and more that two work kernels share are a clock's, if a lattice fits at all.
-        let shared = believed && super::number_or(finding, "chance", 1.0) < HINT;
+        let shared = believed && chance(finding) < HINT;
         finding.certainty = match (fits || shared, believed) {
             (true, _) => Certainty::Certain,
             (false, true) => Certainty::Likely,
@@ -218,9 +226,13 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     finding.series.extend(agree);
     finding.series.sort_unstable();
     // A single ratio fits some lattice or other.
-    !said
-        && (finding.certainty > Certainty::Possible
-            || super::number_or(finding, "chance", 1.0) < HINT)
+    !said && (finding.certainty > Certainty::Possible || chance(finding) < HINT)
+}
+
+/// Accidental matches to be expected; without a lattice it may be any.
+fn chance(finding: &Finding) -> f64 {
+    let steps = evidence::FrequencySteps::of(&finding.evidence);
+    steps.and_then(|steps| steps.chance).unwrap_or(1.0)
 }
 
 /// Whether this series has a finding of its own.

@@ -1,17 +1,18 @@
 //! `interrupt-helps`: the pace rises after an interrupt, so the quieter the core the slower it is.
 //!
-//! Found where gaps are known and there are two paces ([`crate::helps`] counts). That interrupts and rises come together does not
+//! Found where gaps are known and there are two paces ([`crate::pace::helps`] counts). That interrupts and rises come together does not
 //! say which brings about which, or what brings about both; interrupts that one sends oneself decide it, so it is
 //! `likely` at best.
 
-use super::{Case, Phenomenon, cpu, name, name_rate};
-use crate::report::{Certainty, Evidence, Finding};
+use super::{Case, Phenomenon, always, cpu, name, name_rate};
+use bandscope_report::evidence;
+use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "interrupt-helps",
+    kind: Kind::InterruptHelps,
     recognise,
     // The odds depend on the quantum; one sentence does for both rates.
-    same: &[],
+    same: always,
     settle: name_rate,
     consequence: |_, series| {
         series.ledger.pace_ns.total() as f64 / (series.ledger.wall_ns as f64).max(1.0)
@@ -40,7 +41,6 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     if p_value > SIGNIFICANT || odds < ODDS || with < FEWEST || explained < EXPLAINED {
         return Vec::new();
     }
-    let numbers = |cells: [u64; 2]| Evidence::Numbers(cells.map(|cell| cell as f64).to_vec());
     vec![Finding {
         kind: PHENOMENON.kind,
         series: vec![case.index],
@@ -57,14 +57,14 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             changes.falls.changes[1],
             changes.falls.changes[0] + changes.falls.changes[1],
         ),
-        evidence: [
-            ("odds_ratio", Evidence::Number(odds)),
-            ("odds_ratio_interval", Evidence::Numbers(interval.to_vec())),
-            ("odds_ratio_down", Evidence::Number(odds_down)),
-            ("p_value", Evidence::Number(p_value.max(1e-300))),
-            ("rises", numbers(changes.rises.changes)),
-            ("falls", numbers(changes.falls.changes)),
-        ]
+        evidence: evidence::InterruptHelps {
+            falls: changes.falls.changes,
+            odds_ratio: odds,
+            odds_ratio_down: odds_down,
+            odds_ratio_interval: interval,
+            p_value: p_value.max(1e-300),
+            rises: changes.rises.changes,
+        }
         .into(),
         next_step: Some(format!(
             "stress-ng --timer 1 --timer-freq 100 --taskset {cpu} & bandscope record --cpus {cpu}: interrupts of one's own \

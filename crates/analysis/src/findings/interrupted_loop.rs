@@ -2,25 +2,27 @@
 //!
 //! Published in 2003: a loop resumed after an interrupt ran at a third of its pace until its end, so that fixed work
 //! smeared from N to 3N. Here a loop lasts a quantum, so quanta with a gap lose in proportion to what is left of them
-//! after it ([`crate::interrupted`]). A plain interrupt has slope 0; a state that an interrupt brings about lasts beyond
+//! after it ([`crate::pace::interrupted`]). A plain interrupt has slope 0; a state that an interrupt brings about lasts beyond
 //! the quantum. Injected interrupts or another placement would decide it: `likely` at best.
 
-use super::{Case, Phenomenon, name, name_rate, number};
-use crate::report::{Certainty, Evidence, Finding};
-use crate::words;
-use std::collections::BTreeMap;
-
-/// Its name; [`crate::fixed_work`] finds it too.
-pub(crate) const KIND: &str = "interrupted-loop";
+use super::{Case, Phenomenon, agree, figure, is_close, name, name_rate};
+use bandscope_report::evidence;
+use bandscope_report::format;
+use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: KIND,
+    kind: Kind::InterruptedLoop,
     recognise,
-    same: &[("slope", 0.05)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::InterruptedLoop, new| {
+            is_close(known.slope, new.slope, 0.05)
+        })
+    },
     settle: name_rate,
     consequence: |finding, series| {
-        number(finding, "ns_per_tick") * number(finding, "ticks")
-            / (series.ledger.wall_ns as f64).max(1.0)
+        figure(finding, |shown: &evidence::InterruptedLoop| {
+            shown.ns_per_tick.unwrap_or(0.0) * shown.ticks.unwrap_or(0.0)
+        }) / (series.ledger.wall_ns as f64).max(1.0)
     },
 };
 
@@ -32,38 +34,6 @@ const SCATTER: f64 = 0.3;
 /// Share of the quanta after a gap, and without one, that must run at the usual pace.
 const USUAL: f64 = 0.9;
 const MOSTLY: f64 = 0.7;
-
-/// What the finding rests on, whatever measured it; what is not known is not a number, `null` in JSON.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown {
-    /// How many times slower the loop goes on.
-    pub(crate) slope: f64,
-    /// Its standard deviation.
-    pub(crate) slope_uncertainty: f64,
-    /// What an interrupt costs by itself.
-    pub(crate) intercept_us: f64,
-    /// Interrupted quanta, or samples of fixed work, that are slow.
-    pub(crate) slow_samples: f64,
-    /// Interrupts that they are counted against.
-    pub(crate) ticks: f64,
-}
-
-impl Shown {
-    /// The keys that every finding of this kind has.
-    pub(crate) fn evidence(&self) -> BTreeMap<&'static str, Evidence> {
-        [
-            ("slope", Evidence::Number(self.slope)),
-            (
-                "slope_uncertainty",
-                Evidence::Number(self.slope_uncertainty),
-            ),
-            ("intercept_us", Evidence::Number(self.intercept_us)),
-            ("slow_samples", Evidence::Number(self.slow_samples)),
-            ("ticks", Evidence::Number(self.ticks)),
-        ]
-        .into()
-    }
-}
 
 /// Error of the usual pace, as a share: what the slope is off by where nothing scatters.
 const PACE: f64 = 1e-7;
@@ -83,17 +53,16 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let ns = |ticks: f64| ticks / case.series.clock.ticks_per_ns;
-    let shown = Shown {
+    let evidence = evidence::InterruptedLoop {
+        intercept_us: Some(ns(line.intercept) / 1e3),
+        ns_per_tick: Some(ns(line.mean_loss)),
         slope: slower,
-        slope_uncertainty: (line.error * slower * slower).hypot(PACE * slower),
-        intercept_us: ns(line.intercept) / 1e3,
-        slow_samples: line.slow as f64,
-        ticks: line.gaps as f64,
+        slope_uncertainty: Some((line.error * slower * slower).hypot(PACE * slower)),
+        slow_samples: Some(line.slow),
+        ticks: Some(line.gaps as f64),
     };
-    let mut evidence = shown.evidence();
-    evidence.insert("ns_per_tick", Evidence::Number(ns(line.mean_loss)));
     vec![Finding {
-        kind: KIND,
+        kind: Kind::InterruptedLoop,
         series: vec![case.index],
         certainty: if line.in_step {
             Certainty::Possible
@@ -106,10 +75,10 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             name(case.series),
             line.slow,
             line.gaps,
-            words::duration(ns(line.mean_loss)),
-            words::duration(ns(line.intercept)),
+            format::duration(ns(line.mean_loss)),
+            format::duration(ns(line.intercept)),
         ),
-        evidence,
+        evidence: evidence.into(),
         next_step: Some(
             if line.in_step {
                 "bandscope record --rate 10000,7777: at one of them the interrupts are not in step with the quanta"

@@ -26,20 +26,21 @@ mod throttled;
 mod time_away;
 mod warm_up;
 
-use crate::alternation::Pattern;
 use crate::cpus::Across;
-use crate::drift::Slope;
-use crate::dwell::Stays;
-use crate::edges;
-use crate::helps::Changes;
-use crate::interrupted::Line;
-use crate::origins::{self, Alias};
-use crate::quantisation::Quantisation;
-use crate::report::{Evidence, Finding, Series};
-use crate::warm_up::Observed;
-use crate::words;
+use crate::pace::alternation::Pattern;
+use crate::pace::dwell::Stays;
+use crate::pace::edges;
+use crate::pace::helps::Changes;
+use crate::pace::interrupted::Line;
+use crate::pace::quantisation::Quantisation;
+use crate::pace::recurrence::Recurrence;
+use crate::pace::warm_up::Observed;
+use crate::periods::origins::{self, Alias};
+use crate::series::drift::Slope;
 use bandscope_recording::Manifest;
-pub(crate) use throttled::stopped_by;
+use bandscope_report::evidence::OfKind;
+use bandscope_report::format;
+use bandscope_report::{Evidence, Finding, Kind, Series};
 
 /// What one series shows, beyond what the report says of it.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +51,8 @@ pub struct Seen {
     pub sharp_share: f64,
     /// What the instants at which the pace changes show.
     pub edges: edges::Shown,
+    /// What those instants recur on.
+    pub recurrence: Option<Recurrence>,
     /// A short pattern of quanta that repeats.
     pub pattern: Option<Pattern>,
     /// Changes of CPU inside a segment, and the time of the first, seconds since the recording began.
@@ -95,12 +98,11 @@ struct Everything<'a> {
 /// A phenomenon: how it is recognised, and what becomes of it when several series are seen together.
 struct Phenomenon {
     /// Its name in the catalogue.
-    kind: &'static str,
+    kind: Kind,
     /// Recognises it in one series.
     recognise: fn(Case<'_>) -> Vec<Finding>,
-    /// Evidence that must agree for two series of one CPU to show the same instance of it: key and relative tolerance.
-    /// Findings that agree become one.
-    same: &'static [(&'static str, f64)],
+    /// Whether what two series of one CPU show, the one that is known first, is the same instance of it. Findings that agree become one.
+    same: fn(&Evidence, &Evidence) -> bool,
     /// What the other series say of it: raises or lowers its certainty, or completes its words. False drops it.
     settle: fn(&mut Finding, Everything<'_>) -> bool,
     /// Share of the wall time that it accounts for, by which findings are ordered.
@@ -133,7 +135,11 @@ const PHENOMENA: &[Phenomenon] = &[
 ];
 
 /// What happens whatever work kernel runs. Two files, each of another rate, tell of it as well.
-const OF_THE_MACHINE: [&str; 3] = ["periodic-interference", "alias", "sampling-artefact"];
+const OF_THE_MACHINE: [Kind; 3] = [
+    Kind::PeriodicInterference,
+    Kind::Alias,
+    Kind::SamplingArtefact,
+];
 
 /// All findings, most consequential first.
 pub fn all(series: &[Series], seen: &[Seen], across: &Across, manifest: &Manifest) -> Vec<Finding> {
@@ -202,34 +208,51 @@ fn is_same(phenomenon: &Phenomenon, known: &Finding, new: &Finding, series: &[Se
         !known.series.contains(&new.series[0])
             && (a.cpu, &a.kernel, &a.origin) == (b.cpu, &b.kernel, &b.origin)
     };
-    alike_measured
-        && phenomenon
-            .same
-            .iter()
-            .all(|&(key, tolerance)| alike(known, new, key, tolerance))
+    alike_measured && (phenomenon.same)(&known.evidence, &new.evidence)
 }
 
-fn alike(a: &Finding, b: &Finding, key: &str, tolerance: f64) -> bool {
-    let close = |a: f64, b: f64| (a - b).abs() <= tolerance * a.abs();
-    match (a.evidence.get(key), b.evidence.get(key)) {
-        (Some(Evidence::Number(a)), Some(Evidence::Number(b))) => close(*a, *b),
-        // One series may show more of them than the other, such as the paces of a warm-up that only the first segment saw.
-        (Some(Evidence::Numbers(a)), Some(Evidence::Numbers(b))) => {
-            let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-            few.iter()
-                .all(|one| many.iter().any(|other| close(*other, *one)))
-        }
-        (Some(Evidence::Text(a)), Some(Evidence::Text(b))) => a == b,
+/// A `same` where whatever two series show is one.
+fn always(_: &Evidence, _: &Evidence) -> bool {
+    true
+}
+
+/// A `same` by the figures of one struct of evidence.
+fn agree<E: OfKind>(known: &Evidence, new: &Evidence, same: impl Fn(&E, &E) -> bool) -> bool {
+    E::of(known)
+        .zip(E::of(new))
+        .is_some_and(|(known, new)| same(known, new))
+}
+
+/// Whether a figure is another one within so much of it, as a share.
+fn is_close(known: f64, new: f64, tolerance: f64) -> bool {
+    (known - new).abs() <= tolerance * known.abs()
+}
+
+/// The same of figures that there may not be: both, or neither.
+fn are_close(known: Option<f64>, new: Option<f64>, tolerance: f64) -> bool {
+    match (known, new) {
+        (Some(known), Some(new)) => is_close(known, new, tolerance),
         (None, None) => true,
-        // What one series alone can say is no contradiction.
-        _ => tolerance.is_infinite(),
+        _ => false,
     }
+}
+
+/// Whether the shorter of two lists is part of the other one. One series may show more than the other, such as the paces of a warm-up
+/// that only the first segment saw.
+fn is_part(known: &[f64], new: &[f64], tolerance: f64) -> bool {
+    let (few, many) = if known.len() <= new.len() {
+        (known, new)
+    } else {
+        (new, known)
+    };
+    few.iter()
+        .all(|one| many.iter().any(|other| is_close(*other, *one, tolerance)))
 }
 
 /// A `settle` for what one series decides: with other rates that do not show it, the sentence says so.
 fn name_rate(finding: &mut Finding, everything: Everything<'_>) -> bool {
     if is_alone(finding, everything) {
-        let rate = words::rate(everything.series[finding.series[0]].rate_hz);
+        let rate = format::rate(everything.series[finding.series[0]].rate_hz);
         finding.summary = format!(
             "{} (at {rate} only).",
             finding.summary.trim_end_matches('.')
@@ -253,21 +276,13 @@ fn none(_: &Finding, _: &Series) -> f64 {
     0.0
 }
 
-/// A number of the evidence; 0 where it is none.
-fn number(finding: &Finding, key: &str) -> f64 {
-    match finding.evidence.get(key) {
-        Some(Evidence::Number(number)) => *number,
-        _ => 0.0,
-    }
+/// A figure made of a finding's evidence; 0 where it has another one.
+fn figure<E: OfKind>(finding: &Finding, of: impl Fn(&E) -> f64) -> f64 {
+    E::of(&finding.evidence).map_or(0.0, of)
 }
 
-/// A number of the evidence, or another one where there is none.
-fn number_or(finding: &Finding, key: &str, otherwise: f64) -> f64 {
-    match finding.evidence.get(key) {
-        Some(Evidence::Number(number)) => *number,
-        _ => otherwise,
-    }
-}
+/// An interrupt costs a CPU hundreds of cycles. What takes less each time is a beat between things that are no losses.
+const SHORTEST_NS: f64 = 10.0;
 
 /// How the CPU of a series is named in a sentence.
 fn name(series: &Series) -> String {
@@ -298,7 +313,7 @@ mod tests {
             read("../../docs/phenomena/README.md"),
             read("../../docs/report.md"),
         );
-        for kind in PHENOMENA.iter().map(|phenomenon| phenomenon.kind) {
+        for kind in PHENOMENA.iter().map(|phenomenon| phenomenon.kind.name()) {
             let page = read(&format!("../../docs/phenomena/{kind}.md"));
             assert!(page.starts_with(&format!("# `{kind}`\n")), "{kind}");
             assert!(contents.contains(&format!("[{kind}]({kind}.md)")), "{kind}");
@@ -306,14 +321,13 @@ mod tests {
                 .lines()
                 .find(|line| line.starts_with(&format!("| `{kind}` |")))
                 .unwrap_or_else(|| panic!("{kind}: no row in docs/report.md"));
-            let home = format!("src/findings/{}", kind.replace('-', "_"));
-            let parts = std::fs::read_dir(&home).into_iter().flatten();
-            let parts = parts.map(|part| part.unwrap().path().display().to_string());
-            let source: String = (std::iter::once(format!("{home}.rs")).chain(parts))
-                .map(|path| read(&path))
-                .collect();
+            let home = kind.replace('-', "_");
+            let source = read(&format!("../report/src/evidence/{home}.rs"))
+                + &read("../report/src/signal.rs");
             for key in row.split('`').skip(3).step_by(2) {
-                assert!(source.contains(&format!("\"{key}\"")), "{kind}: {key}");
+                let is_field = source.contains(&format!("pub {key}: "));
+                let is_word = source.contains(&format!("\"{key}\""));
+                assert!(is_field || is_word, "{kind}: {key}");
             }
         }
     }

@@ -1,18 +1,24 @@
 //! `moving-edges`: the X. The pace changes with a period of its own, on a grid of its own, and since neither is a whole number
 //! of quanta, the edge quanta climb and fall.
 //!
-//! The period, the grid and what they are known to come from [`crate::recurrence`]. One rate decides where the quanta are bandscope's own, on
+//! The period, the grid and what they are known to come from [`crate::pace::recurrence`]. One rate decides where the quanta are bandscope's own, on
 //! a fixed-point grid that has no drift: then the edges' is the machine's. Otherwise a second rate does.
 
-use super::{Case, Everything, Phenomenon, clock_drift, name, name_rate, none};
-use crate::recurrence::{Period, Recurrence};
-use crate::report::{Certainty, Evidence, Finding};
+use super::{Case, Everything, Phenomenon, agree, are_close, clock_drift, name, name_rate, none};
+use crate::pace::recurrence::{Period, Recurrence};
+use bandscope_report::evidence;
+use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "moving-edges",
+    kind: Kind::MovingEdges,
     recognise,
     // A million quanta apart they would be a turn apart.
-    same: &[("period_s", 1e-6), ("grid_s", 1e-4)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::MovingEdges, new| {
+            are_close(known.period_s, new.period_s, 1e-6)
+                && are_close(known.grid_s, new.grid_s, 1e-4)
+        })
+    },
     settle,
     consequence: none,
 };
@@ -29,17 +35,11 @@ const DECISIVE: f64 = -40.0;
 const GOOD: f64 = -13.8;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
-    let Some(found) = &case.seen.edges.recurrence else {
+    let Some(found) = &case.seen.recurrence else {
         return Vec::new();
     };
     let Some(judged) = found.period.or(found.grid) else {
         return Vec::new();
-    };
-    let mut evidence = std::collections::BTreeMap::new();
-    let mut number = |key, value: Option<f64>| {
-        if let Some(value) = value.filter(|value| value.is_finite()) {
-            evidence.insert(key, Evidence::Number(value));
-        }
     };
     let quantum = quantum_s(case);
     let drift = drift(judged.seconds, quantum);
@@ -47,25 +47,25 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .map(|drift| quantum / drift.abs())
         .filter(|turn| *turn < ENDLESS * case.series.duration_s);
     let dwell = dwell_s(case);
-    number("period_s", found.period.map(|period| period.seconds));
-    number("grid_s", found.grid.map(|grid| grid.seconds));
-    number("uncertainty_s", Some(judged.uncertainty));
-    number("dwell_s", dwell);
-    number("drift_ppm", drift.map(|drift| drift * 1e6));
-    number("turn_s", turn);
-    number("edges", Some(case.seen.edges.number as f64));
-    number(
-        "kept",
-        Some(judged.kept as f64 / judged.edges.max(1) as f64),
-    );
-    number("z_squared", Some(judged.z_squared));
-    number("p_value", Some(judged.log_p.exp().max(1e-300)));
+    let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
+    let evidence = evidence::MovingEdges {
+        drift_ppm: finite(drift.map(|drift| drift * 1e6)),
+        dwell_s: finite(dwell),
+        edges: case.seen.edges.number,
+        grid_s: finite(found.grid.map(|grid| grid.seconds)),
+        kept: judged.kept as f64 / judged.edges.max(1) as f64,
+        p_value: judged.log_p.exp().max(1e-300),
+        period_s: finite(found.period.map(|period| period.seconds)),
+        turn_s: finite(turn),
+        uncertainty_s: finite(Some(judged.uncertainty)),
+        z_squared: finite(Some(judged.z_squared)),
+    };
     vec![Finding {
-        kind: "moving-edges",
+        kind: Kind::MovingEdges,
         series: vec![case.index],
         certainty: certainty(case, found, judged),
         summary: summary(case, found, judged, turn),
-        evidence,
+        evidence: evidence.into(),
         next_step: Some(
             "bandscope record --rate 10000,7777: what drives the changes keeps its period in seconds at both rates".to_owned(),
         ),

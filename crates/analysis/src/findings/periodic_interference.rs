@@ -3,27 +3,40 @@
 //! Gaps show it directly. In the residual of one rate alone it might be the measurement's own or an alias, which a second
 //! rate tells apart; what is known to be either is not interference.
 
-use super::throttled::stopped_by;
-use super::{Case, Everything, Phenomenon, cpu, is_alone, name, name_rate, number};
-use crate::report::{Certainty, Evidence, Finding, Series, Signal};
-use crate::words;
+use super::{
+    Case, Everything, Phenomenon, SHORTEST_NS, agree, cpu, figure, is_alone, is_close, name,
+    name_rate,
+};
+use crate::gaps::quota::stopped_by;
 use bandscope_recording::manifest::EventsState;
+use bandscope_report::evidence::{self, OfKind};
+use bandscope_report::format;
+use bandscope_report::{
+    Cause, CauseSource, Certainty, Finding, Kind, Origin, SeenIn, Series, Signal,
+};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "periodic-interference",
+    kind: Kind::PeriodicInterference,
     recognise,
     // A few uncertainties of a run of seconds.
-    same: &[("frequency_hz", SAME_HZ), ("cause", f64::INFINITY)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::PeriodicInterference, new| {
+            // What one series alone can name is no contradiction.
+            let causes = known.cause.as_ref().zip(new.cause.as_ref());
+            is_close(known.frequency_hz, new.frequency_hz, SAME_HZ)
+                && causes.is_none_or(|(known, new)| known == new)
+        })
+    },
     settle,
     consequence: |finding, _| {
-        number(finding, "frequency_hz") * number(finding, "ns_per_event") / 1e9
+        figure(finding, |periodic: &evidence::PeriodicInterference| {
+            periodic.frequency_hz * periodic.ns_per_event / 1e9
+        })
     },
 };
 
 /// Relative tolerance within which two series have one frequency.
 const SAME_HZ: f64 = 1e-4;
-/// An interrupt costs a CPU hundreds of cycles. What takes less each time is a beat between things that are no losses.
-pub(super) const SHORTEST_NS: f64 = 10.0;
 /// A part per million of the time is nobody's problem; the list of signals still holds it.
 const SMALLEST: f64 = 1e-6;
 
@@ -38,7 +51,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     case.series
         .signals
         .iter()
-        .filter(|signal| !matches!(signal.origin, "sampling" | "alias"))
+        .filter(|signal| !matches!(signal.origin, Origin::Sampling | Origin::Alias))
         .filter(|signal| share(signal) >= SMALLEST && signal.ns_per_event >= SHORTEST_NS)
         .filter(|signal| !is_of_a_quota(signal, case))
         .filter(|signal| !is_way_to_an_interrupt(signal, case.series))
@@ -54,9 +67,8 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
 /// Whether it is a quota that stops the thread each period, which has a finding of its own; or what comes with that: the interrupts and
 /// tasks that were put off for it.
 fn is_of_a_quota(signal: &Signal, case: Case<'_>) -> bool {
-    let is_stop = |cause: &str| cause.starts_with("throttled:");
-    let has_stops =
-        (case.series.gaps.iter()).any(|gaps| gaps.causes.iter().any(|cause| is_stop(&cause.cause)));
+    let has_stops = (case.series.gaps.iter())
+        .any(|gaps| gaps.causes.iter().any(|cause| cause.cause.is_throttled()));
     let period_us = stopped_by(case.everything.manifest).and_then(|quota| quota.period_us);
     // Each period has its stop and its end; without kernel events both look alike.
     let is_known = case.everything.manifest.events.state == EventsState::On;
@@ -66,14 +78,14 @@ fn is_of_a_quota(signal: &Signal, case: Case<'_>) -> bool {
         let whole = turns.round().clamp(1.0, most);
         (turns / whole - 1.0).abs() < AS_NAMED
     });
-    signal.cause.as_deref().is_some_and(is_stop) || (has_stops && is_its_period)
+    signal.cause.as_ref().is_some_and(Cause::is_throttled) || (has_stops && is_its_period)
 }
 
 /// Whether it is the host's part of an interrupt that has a period: the way through the host to this kernel and back.
 fn is_way_to_an_interrupt(signal: &Signal, series: &Series) -> bool {
-    let is_host = |signal: &Signal| signal.cause.as_deref() == Some("host");
-    let mut named =
-        (series.signals.iter()).filter(|other| other.cause_by == Some("events") && !is_host(other));
+    let is_host = |signal: &Signal| signal.cause == Some(Cause::Host);
+    let mut named = (series.signals.iter())
+        .filter(|other| other.cause_by == Some(CauseSource::Events) && !is_host(other));
     is_host(signal)
         && named.any(|other| {
             let apart = (signal.frequency_hz - other.frequency_hz).abs();
@@ -88,8 +100,8 @@ fn is_of_a_pattern(signal: &Signal, case: Case<'_>) -> bool {
     };
     let tooth = case.series.rate_hz / pattern.quanta as f64;
     let nearest = (signal.frequency_hz / tooth).round() * tooth;
-    signal.seen_in == "residual"
-        && signal.origin == "unresolved"
+    signal.seen_in == SeenIn::Residual
+        && signal.origin == Origin::Unresolved
         && (signal.frequency_hz - nearest).abs() <= SAME * signal.uncertainty_hz
 }
 
@@ -99,16 +111,16 @@ fn share(signal: &Signal) -> f64 {
 }
 
 fn finding(case: Case<'_>, signal: &Signal) -> Finding {
-    let sampled = signal.seen_in == "residual" && signal.origin != "external";
+    let sampled = signal.seen_in == SeenIn::Residual && signal.origin != Origin::External;
     // Where they were recorded already they name no more.
     let traced = case.everything.manifest.events.state == EventsState::On;
     Finding {
-        kind: "periodic-interference",
+        kind: Kind::PeriodicInterference,
         series: vec![case.index],
         // Which interrupt it is only kernel events decide, and that it comes each time only a period with nearly no exception. Of the host
         // they only know that it was nobody else.
-        certainty: if signal.cause_by == Some("events")
-            && signal.cause.as_deref() != Some("host")
+        certainty: if signal.cause_by == Some(CauseSource::Events)
+            && signal.cause != Some(Cause::Host)
             && signal.occupied >= Some(EACH_TIME)
         {
             Certainty::Certain
@@ -118,17 +130,15 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
             Certainty::Likely
         },
         summary: sentence(signal, &name(case.series)),
-        evidence: [
-            ("cause", signal.cause.clone().map(Evidence::Text)),
-            ("cause_by", signal.cause_by.map(|by| Evidence::Text(by.to_owned()))),
-            ("frequency_hz", Some(Evidence::Number(signal.frequency_hz))),
-            ("uncertainty_hz", Some(Evidence::Number(signal.uncertainty_hz))),
-            ("ns_per_event", Some(Evidence::Number(signal.ns_per_event))),
-        ]
-        .into_iter()
-        .filter_map(|(key, value)| Some((key, value?)))
-        .collect(),
-        next_step: (signal.cause_by != Some("events") && (sampled || !traced)).then(|| if sampled {
+        evidence: evidence::PeriodicInterference {
+            cause: signal.cause.clone(),
+            cause_by: signal.cause_by,
+            frequency_hz: signal.frequency_hz,
+            ns_per_event: signal.ns_per_event,
+            uncertainty_hz: signal.uncertainty_hz,
+        }
+        .into(),
+        next_step: (signal.cause_by != Some(CauseSource::Events) && (sampled || !traced)).then(|| if sampled {
             "bandscope record --rate 10000,7777: an external signal keeps its frequency at both rates".to_owned()
         } else {
             format!(
@@ -142,13 +152,14 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
 fn sentence(signal: &Signal, cpu: &str) -> String {
     format!(
         "{} takes {} from {cpu} at {}, {} of its time{}.",
-        words::cause(signal.cause.as_deref().unwrap_or_default()),
-        words::duration(signal.ns_per_event),
-        words::frequency(signal.frequency_hz, signal.uncertainty_hz),
-        words::percent(share(signal)),
-        match (signal.cause_by, signal.cause.as_deref()) {
-            (Some("rate"), Some("host")) => ": the kernel counted nothing that came so often",
-            (Some("rate"), _) => ": the kernel counted as many",
+        format::cause(signal.cause.as_ref().unwrap_or(&Cause::Unnamed)),
+        format::duration(signal.ns_per_event),
+        format::frequency(signal.frequency_hz, signal.uncertainty_hz),
+        format::percent(share(signal)),
+        match (signal.cause_by, signal.cause.as_ref()) {
+            (Some(CauseSource::Rate), Some(Cause::Host)) =>
+                ": the kernel counted nothing that came so often",
+            (Some(CauseSource::Rate), _) => ": the kernel counted as many",
             _ => "",
         },
     )
@@ -156,9 +167,12 @@ fn sentence(signal: &Signal, cpu: &str) -> String {
 
 /// Says of several series what each period cost in all of them, by the time of each, and the frequency that is known best.
 fn speak_for_all(finding: &mut Finding, everything: Everything<'_>) {
-    let (hz, cause) = (number(finding, "frequency_hz"), text(finding, "cause"));
+    let Some(evidence) = evidence::PeriodicInterference::of_mut(&mut finding.evidence) else {
+        return;
+    };
+    let (hz, cause) = (evidence.frequency_hz, evidence.cause.as_ref());
     let is_same = |signal: &&Signal| {
-        (signal.frequency_hz / hz - 1.0).abs() <= SAME_HZ && signal.cause.as_deref() == cause
+        (signal.frequency_hz / hz - 1.0).abs() <= SAME_HZ && signal.cause.as_ref() == cause
     };
     let mine: Vec<(&Series, &Signal)> = (finding.series.iter())
         .map(|&index| &everything.series[index])
@@ -180,23 +194,16 @@ fn speak_for_all(finding: &mut Finding, everything: Everything<'_>) {
         ..sharpest.clone()
     };
     finding.summary = sentence(&signal, &name(series));
-    finding.evidence.extend([
-        ("frequency_hz", Evidence::Number(signal.frequency_hz)),
-        ("uncertainty_hz", Evidence::Number(signal.uncertainty_hz)),
-        ("ns_per_event", Evidence::Number(signal.ns_per_event)),
-    ]);
-}
-
-fn text<'f>(finding: &'f Finding, key: &str) -> Option<&'f str> {
-    match finding.evidence.get(key) {
-        Some(Evidence::Text(text)) => Some(text.as_str()),
-        _ => None,
-    }
+    evidence.frequency_hz = signal.frequency_hz;
+    evidence.uncertainty_hz = signal.uncertainty_hz;
+    evidence.ns_per_event = signal.ns_per_event;
 }
 
 /// Whether an interrupt came as often; of the host's periods there is no count.
 fn is_counted(finding: &Finding) -> bool {
-    text(finding, "cause_by") == Some("rate") && text(finding, "cause") != Some("host")
+    evidence::PeriodicInterference::of(&finding.evidence).is_some_and(|periodic| {
+        periodic.cause_by == Some(CauseSource::Rate) && periodic.cause != Some(Cause::Host)
+    })
 }
 
 /// Something periodic in the machine shows at every rate; what does not is no more than possible.

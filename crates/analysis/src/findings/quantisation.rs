@@ -1,13 +1,14 @@
 //! `quantisation`: neighbouring counts that alternate at one pace, which is no second band.
 
-use super::{Case, Phenomenon, name, name_rate, none};
-use crate::report::{Certainty, Evidence, Finding};
+use super::{Case, Phenomenon, always, name, name_rate, none};
+use bandscope_report::evidence;
+use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "quantisation",
+    kind: Kind::Quantisation,
     recognise,
     // The counts of two rates differ, and one sentence does for both.
-    same: &[],
+    same: always,
     settle: name_rate,
     consequence: none,
 };
@@ -17,7 +18,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     vec![Finding {
-        kind: "quantisation",
+        kind: Kind::Quantisation,
         series: vec![case.index],
         certainty: if found.times_decide { Certainty::Certain } else { Certainty::Likely },
         summary: format!(
@@ -26,14 +27,11 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             found.count + 1,
             name(case.series),
         ),
-        evidence: [
-            (
-                "counts",
-                Evidence::Numbers(vec![f64::from(found.count), f64::from(found.count) + 1.0]),
-            ),
-            ("shares", Evidence::Numbers(vec![found.share, 1.0 - found.share])),
-            ("pace_difference", Evidence::Number(found.difference)),
-        ]
+        evidence: evidence::Quantisation {
+            counts: [found.count, found.count + 1],
+            pace_difference: found.difference,
+            shares: [found.share, 1.0 - found.share],
+        }
         .into(),
         next_step: (!found.times_decide).then(|| {
             "bandscope record: it measures when each quantum ends, which files of starts on a nominal grid do not say"

@@ -4,18 +4,24 @@
 //! rate a period that is a whole number of quanta may be a coincidence (1,000 Hz at 10 kHz is one), unless it is a power of two,
 //! as pages of records are.
 
-use super::periodic_interference::SHORTEST_NS;
-use super::{Case, Everything, Phenomenon, is_alone, name, number};
-use crate::report::{Certainty, Evidence, Finding, Series, Signal};
-use crate::words;
+use super::{Case, Everything, Phenomenon, SHORTEST_NS, agree, figure, is_alone, is_close, name};
+use bandscope_report::evidence;
+use bandscope_report::format;
+use bandscope_report::{Certainty, Finding, Kind, Origin, SeenIn, Series, Signal};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "sampling-artefact",
+    kind: Kind::SamplingArtefact,
     recognise,
-    same: &[("period_quanta", 1e-3)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::SamplingArtefact, new| {
+            is_close(known.period_quanta, new.period_quanta, 1e-3)
+        })
+    },
     settle,
     consequence: |finding, series| {
-        number(finding, "ns_per_event") / number(finding, "period_quanta") * series.rate_hz / 1e9
+        figure(finding, |artefact: &evidence::SamplingArtefact| {
+            artefact.ns_per_event / artefact.period_quanta * series.rate_hz / 1e9
+        })
     },
 };
 
@@ -39,16 +45,16 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
 /// What one series and the origin that two settled say of a signal; `None` if it is none of the benchmark's own.
 pub(super) fn certainty(signal: &Signal, series: &Series) -> Option<Certainty> {
     let period = series.rate_hz / signal.frequency_hz;
-    if signal.seen_in != "residual" || !PERIODS.contains(&period) {
+    if signal.seen_in != SeenIn::Residual || !PERIODS.contains(&period) {
         return None;
     }
     let sigma = period * signal.uncertainty_hz / signal.frequency_hz;
     let off = (period - period.round()).abs();
     match signal.origin {
         // Two files of counts are of different times.
-        "sampling" if series.cpu.is_none() => Some(Certainty::Likely),
-        "sampling" => Some(Certainty::Certain),
-        "unresolved" if off <= (3.0 * sigma).min(WHOLE) => {
+        Origin::Sampling if series.cpu.is_none() => Some(Certainty::Likely),
+        Origin::Sampling => Some(Certainty::Certain),
+        Origin::Unresolved if off <= (3.0 * sigma).min(WHOLE) => {
             // Only what was folded is a whole number to the last digit: a line of noise may lie near one.
             let folded = period.fract() == 0.0
                 && (period as u64).is_power_of_two()
@@ -73,20 +79,20 @@ fn finding(case: Case<'_>, signal: &Signal, certainty: Certainty) -> Finding {
         period
     };
     Finding {
-        kind: "sampling-artefact",
+        kind: Kind::SamplingArtefact,
         series: vec![case.index],
         certainty,
         summary: format!(
             "Every {exact:.6} quanta the measurement loses {} on {}: that is its own doing, such as a page that is full.",
-            words::duration(signal.ns_per_event),
+            format::duration(signal.ns_per_event),
             name(case.series),
         )
         .replace(".000000", ""),
-        evidence: [
-            ("period_quanta", Evidence::Number(exact)),
-            ("frequency_hz", Evidence::Number(signal.frequency_hz)),
-            ("ns_per_event", Evidence::Number(signal.ns_per_event)),
-        ]
+        evidence: evidence::SamplingArtefact {
+            frequency_hz: signal.frequency_hz,
+            ns_per_event: signal.ns_per_event,
+            period_quanta: exact,
+        }
         .into(),
         next_step: (certainty < Certainty::Certain).then(|| {
             "bandscope record --rate 10000,7777: what the measurement does keeps its period in quanta at both rates".to_owned()

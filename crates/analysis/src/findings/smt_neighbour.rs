@@ -5,18 +5,27 @@
 //! that slows while the chain that alternates with it keeps its pace has company. A lower clock slows both.
 //! What else would do it, a core that takes fewer operations in by itself (its own power limits), no quantum tells.
 
-use super::{Case, Phenomenon, cpu, name, number};
-use crate::pace_split;
-use crate::report::{Certainty, Evidence, Finding, Series};
-use crate::words;
+use super::{Case, Phenomenon, agree, cpu, figure, is_close, name};
+use crate::pace::split;
+use bandscope_report::evidence;
+use bandscope_report::format;
+use bandscope_report::{Certainty, Finding, Kind, Series};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "smt-neighbour",
+    kind: Kind::SmtNeighbour,
     recognise,
     // Company comes and goes: two rates, whose segments alternate, saw about as much of it.
-    same: &[("ratio", 0.1)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::SmtNeighbour, new| {
+            is_close(known.ratio, new.ratio, 0.1)
+        })
+    },
     settle: |_, _| true,
-    consequence: |finding, _| number(finding, "share") * (1.0 - 1.0 / number(finding, "ratio")),
+    consequence: |finding, _| {
+        figure(finding, |shown: &evidence::SmtNeighbour| {
+            shown.share * (1.0 - 1.0 / shown.ratio)
+        })
+    },
 };
 
 /// A pace this much slower than the best is that of a shared core: alternation alone costs a third and more where the other thread
@@ -48,8 +57,8 @@ fn company(case: Case<'_>) -> Option<Company> {
         (other.cpu, &other.origin) == (case.series.cpu, &case.series.origin)
             && kernel(other).is_some_and(|kernel| kernel.registers_only)
     });
-    let chain = chains.filter_map(pace_split::slower).reduce(f64::max)?;
-    let own = pace_split::slower(case.series)?;
+    let chain = chains.filter_map(split::slower).reduce(f64::max)?;
+    let own = split::slower(case.series)?;
     let best = case.series.best_pace.as_ref()?.ns_per_unit;
     let shared = (case.series.bands.iter()).filter(|band| band.ns_per_unit > SHARED * best);
     let (share, sum) = shared.fold((0.0, 0.0), |(share, sum), band| {
@@ -85,24 +94,23 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         ),
     };
     vec![Finding {
-        kind: "smt-neighbour",
+        kind: Kind::SmtNeighbour,
         series: vec![case.index],
         certainty,
         summary: format!(
             "{} shares its core {} of the time ({who}): independent operations run at {:.2} times their best pace then, and lost {} of their work in all, a chain lost {}.",
             name(case.series),
-            words::percent(company.share),
+            format::percent(company.share),
             company.ratio,
-            words::percent(company.lost.0),
-            words::percent(company.lost.1),
+            format::percent(company.lost.0),
+            format::percent(company.lost.1),
         ),
-        evidence: [
-            ("ratio", company.ratio),
-            ("share", company.share),
-            ("lost_throughput", company.lost.0),
-            ("lost_chain", company.lost.1),
-        ]
-        .map(|(key, value)| (key, Evidence::Number(value)))
+        evidence: evidence::SmtNeighbour {
+            lost_chain: company.lost.1,
+            lost_throughput: company.lost.0,
+            ratio: company.ratio,
+            share: company.share,
+        }
         .into(),
         next_step: Some(match siblings {
             Some(list) => format!(

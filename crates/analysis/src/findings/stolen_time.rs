@@ -6,19 +6,23 @@
 
 mod unseen;
 
-use super::{Case, Phenomenon, cpu, name, number};
-use crate::rates;
-use crate::report::{Certainty, Evidence, Finding, Gaps, Signal};
-use crate::words;
+use super::{Case, Phenomenon, always, cpu, figure, name};
+use crate::periods::rates;
 use bandscope_recording::manifest::EventsState;
-use std::collections::BTreeMap;
+use bandscope_report::evidence;
+use bandscope_report::format;
+use bandscope_report::{Cause, Certainty, Finding, Gaps, Kind, Signal};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "stolen-time",
+    kind: Kind::StolenTime,
     recognise,
-    same: &[],
+    same: always,
     settle: |_, _| true,
-    consequence: |finding, _| number(finding, "share"),
+    consequence: |finding, _| {
+        figure(finding, |stolen: &evidence::StolenTime| {
+            stolen.share.unwrap_or(0.0)
+        })
+    },
 };
 
 /// A part per million of the time is nobody's problem; nor are ten of them, unless a gap is long or firmware counted.
@@ -31,7 +35,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     // Only events make gaps the host's; with several recordings the manifest is that of one.
-    let Some(host) = gaps.causes.iter().find(|cause| cause.cause == "host") else {
+    let Some(host) = gaps.causes.iter().find(|cause| cause.cause == Cause::Host) else {
         let silent = case.everything.manifest.events.state == EventsState::On
             || !rates::is_one_recording(case.everything.series);
         let counted = match &case.series.tripwire {
@@ -51,7 +55,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     if share < smallest {
         return Vec::new();
     }
-    let is_its = |signal: &&Signal| signal.cause.as_deref() == Some("host");
+    let is_its = |signal: &&Signal| signal.cause == Some(Cause::Host);
     let period = case.series.signals.iter().find(is_its);
     let who = who(case);
     let has_hypervisor = case
@@ -61,21 +65,20 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .known_hypervisor()
         .is_some();
     let regular = period.map_or(String::new(), |signal| {
-        let frequency = words::frequency(signal.frequency_hz, signal.uncertainty_hz);
+        let frequency = format::frequency(signal.frequency_hz, signal.uncertainty_hz);
         format!(", in part regularly at {frequency}")
     });
-    let mut evidence = BTreeMap::from([
-        ("share", Evidence::Number(share)),
-        ("lost_ns", Evidence::Number(host.lost_ns as f64)),
-        ("per_second", Evidence::Number(host.per_second)),
-        ("longest_ns", Evidence::Number(host.longest_ns)),
-    ]);
-    if let Some(signal) = period {
-        evidence.insert("frequency_hz", Evidence::Number(signal.frequency_hz));
-    }
-    firmware.add_to(&mut evidence);
+    let evidence = evidence::StolenTime {
+        frequency_hz: period.map(|signal| signal.frequency_hz),
+        longest_ns: Some(host.longest_ns),
+        lost_ns: Some(host.lost_ns as f64),
+        per_second: host.per_second,
+        share: Some(share),
+        system_management_interrupts: firmware.0,
+        ..evidence::StolenTime::default()
+    };
     vec![Finding {
-        kind: "stolen-time",
+        kind: Kind::StolenTime,
         series: vec![case.index],
         // Silence says that it was not this kernel. Only a count says who it was, and this kernel's count of stolen time may read 0 whatever
         // the host takes.
@@ -86,13 +89,13 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         },
         summary: format!(
             "{} of the time of {} went to {who} while this kernel did nothing: {:.1} gaps a second, up to {}{regular}.{}",
-            words::percent(share),
+            format::percent(share),
             name(case.series),
             host.per_second,
-            words::duration(host.longest_ns),
+            format::duration(host.longest_ns),
             firmware.words(),
         ),
-        evidence,
+        evidence: evidence.into(),
         next_step: Some(next_step(case)),
     }]
 }
@@ -123,11 +126,6 @@ impl Firmware {
                 .flatten()
                 .and_then(|counts| counts.system_management_interrupts),
         )
-    }
-
-    fn add_to(&self, evidence: &mut BTreeMap<&'static str, Evidence>) {
-        let number = self.0.map(|number| Evidence::Number(number as f64));
-        evidence.extend(number.map(|number| ("system_management_interrupts", number)));
     }
 
     /// A sentence where there were any.
@@ -174,26 +172,27 @@ fn more_than_counted(case: Case<'_>, gaps: &Gaps) -> Option<Finding> {
     let least_ns = least_ns(gaps, more / gaps.per_second);
     let share = least_ns / (case.series.ledger.wall_ns as f64).max(1.0);
     let firmware = Firmware::of(case);
-    let mut evidence = BTreeMap::from([
-        ("share", Evidence::Number(share)),
-        ("lost_ns", Evidence::Number(least_ns)),
-        ("per_second", Evidence::Number(more)),
-        ("counted_per_second", Evidence::Number(counted)),
-    ]);
-    firmware.add_to(&mut evidence);
+    let evidence = evidence::StolenTime {
+        counted_per_second: Some(counted),
+        lost_ns: Some(least_ns),
+        per_second: more,
+        share: Some(share),
+        system_management_interrupts: firmware.0,
+        ..evidence::StolenTime::default()
+    };
     Some(Finding {
-        kind: "stolen-time",
+        kind: Kind::StolenTime,
         series: vec![case.index],
         certainty: Certainty::Likely,
         summary: format!(
             "{more:.0} of the {:.0} gaps a second on {} are not this kernel's, which counted {interrupts:.0} interrupts and {preemptions:.1} preemptions a second: {} of the time at least, rather lost to {}.{}",
             gaps.per_second,
             name(case.series),
-            words::percent(share),
+            format::percent(share),
             who(case),
             firmware.words(),
         ),
-        evidence,
+        evidence: evidence.into(),
         next_step: Some(format!(
             "bandscope record --cpus {} --trace on: gaps in which kernel events are silent are the host's for certain",
             cpu(case.series)
@@ -216,7 +215,7 @@ fn least_ns(gaps: &Gaps, share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::GapBin;
+    use bandscope_report::GapBin;
 
     #[test]
     fn the_shortest_gaps_are_taken_first() {

@@ -1,19 +1,25 @@
 //! `sub-loop-mixture`: a band between two others, where one of the work kernel's inner loops is slow and the other is not.
 //!
 //! Published: 76.3 and 74.4 ns between 23.96 and 128.2 ns, 0.502 and 0.484 of the way; the old unit's loops of 32 and
-//! 31 turns predict 0.508 and 0.492. The match is [`crate::mixture`]'s. Only another work kernel, without inner loops, would
+//! 31 turns predict 0.508 and 0.492. The match is [`crate::pace::mixture`]'s. Only another work kernel, without inner loops, would
 //! decide it, so it is `likely` at best; and where a file does not name its work kernel, whose structure is then
 //! assumed, `possible`.
 
 use super::frequency_steps::is_frequency;
-use super::{Case, Phenomenon, name, name_rate, none};
-use crate::mixture::{self, Mixture};
-use crate::report::{Band, Certainty, Evidence, Finding};
+use super::{Case, Phenomenon, agree, is_close, name, name_rate, none};
+use crate::pace::mixture::{self, Mixture};
+use bandscope_report::evidence;
+use bandscope_report::{Band, Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "sub-loop-mixture",
+    kind: Kind::SubLoopMixture,
     recognise,
-    same: &[("ns_per_unit", 0.02), ("fraction", 0.02)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::SubLoopMixture, new| {
+            is_close(known.ns_per_unit, new.ns_per_unit, 0.02)
+                && is_close(known.fraction, new.fraction, 0.02)
+        })
+    },
     settle: name_rate,
     // The pace that it costs is bistable-pace's.
     consequence: none,
@@ -74,13 +80,13 @@ fn finding(case: Case<'_>, paces: &[f64], found: Mixture) -> Finding {
             found.fraction,
             found.declared,
         ),
-        evidence: [
-            ("ns_per_unit", Evidence::Number(between)),
-            ("fraction", Evidence::Number(found.fraction)),
-            ("of", Evidence::Numbers(vec![fast, slow])),
-            ("declared", Evidence::Number(found.declared)),
-            ("chance", Evidence::Number(found.chance)),
-        ]
+        evidence: evidence::SubLoopMixture {
+            chance: found.chance,
+            declared: found.declared,
+            fraction: found.fraction,
+            ns_per_unit: between,
+            of: [fast, slow],
+        }
         .into(),
         next_step: Some(
             "bandscope record --kernel ftq-o2,ftq-float20-stack: a work kernel without inner loops has no band between"

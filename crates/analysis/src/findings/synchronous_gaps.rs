@@ -4,17 +4,18 @@
 //! once, what comes at unlike times up to once for each CPU (docs/method.md, section 7.4; Petrini, Kerbyson and Pakin
 //! 2003). What coincides is found by [`crate::cpus`]; who did it, kernel events say.
 
-use super::{Case, Phenomenon, number};
+use super::{Case, Phenomenon, always, figure};
 use crate::cpus::{self, Synchronous};
-use crate::report::{Certainty, Evidence, Finding};
-use crate::words;
+use bandscope_report::evidence;
+use bandscope_report::format;
+use bandscope_report::{Cause, Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "synchronous-gaps",
+    kind: Kind::SynchronousGaps,
     recognise,
-    same: &[],
+    same: always,
     settle: |_, _| true,
-    consequence: |finding, _| number(finding, "together"),
+    consequence: |finding, _| figure(finding, |gaps: &evidence::SynchronousGaps| gaps.together),
 };
 
 /// What is not below this is no probability that anybody can check.
@@ -31,32 +32,25 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
 }
 
 fn finding(found: &Synchronous) -> Finding {
-    let causes: Vec<&str> = found.causes.iter().map(|cause| &*cause.0).collect();
-    let shares = found.causes.iter().map(|cause| cause.1).collect();
-    let cpus = found.cpus.iter().map(|cpu| f64::from(*cpu)).collect();
+    let causes: Vec<&Cause> = found.causes.iter().map(|cause| &cause.0).collect();
     let per_second = found.number as f64 / found.seconds.max(f64::MIN_POSITIVE);
-    let mut evidence = std::collections::BTreeMap::from([
-        ("cpus", Evidence::Numbers(cpus)),
-        ("number", Evidence::Number(found.number as f64)),
-        ("expected", Evidence::Number(found.expected)),
-        (
-            "p_value",
-            Evidence::Number(found.ln_chance.exp().max(SMALLEST_P)),
-        ),
-        ("per_second", Evidence::Number(per_second)),
-        ("median_cpus", Evidence::Number(found.median_cpus as f64)),
-        ("most_cpus", Evidence::Number(found.most_cpus as f64)),
-        ("skew_s", Evidence::Number(found.skew_s)),
-        ("share", Evidence::Number(found.share)),
-        ("together", Evidence::Number(found.together)),
-        ("apart", Evidence::Number(found.apart)),
-        ("causes", Evidence::Text(causes.join(", "))),
-        ("cause_shares", Evidence::Numbers(shares)),
-    ]);
-    if let Some((frequency, uncertainty)) = found.regular {
-        evidence.insert("frequency_hz", Evidence::Number(frequency));
-        evidence.insert("uncertainty_hz", Evidence::Number(uncertainty));
-    }
+    let evidence = evidence::SynchronousGaps {
+        apart: found.apart,
+        cause_shares: found.causes.iter().map(|cause| cause.1).collect(),
+        causes: listed(&causes),
+        cpus: found.cpus.clone(),
+        expected: found.expected,
+        frequency_hz: found.regular.map(|(frequency, _)| frequency),
+        median_cpus: found.median_cpus as u64,
+        most_cpus: found.most_cpus as u64,
+        number: found.number,
+        p_value: found.ln_chance.exp().max(SMALLEST_P),
+        per_second,
+        share: found.share,
+        skew_s: found.skew_s,
+        together: found.together,
+        uncertainty_hz: found.regular.map(|(_, uncertainty)| uncertainty),
+    };
     Finding {
         kind: PHENOMENON.kind,
         series: found.series.clone(),
@@ -66,7 +60,7 @@ fn finding(found: &Synchronous) -> Finding {
             Certainty::Likely
         },
         summary: sentence(found, per_second),
-        evidence,
+        evidence: evidence.into(),
         next_step: next_step(found, &causes),
     }
 }
@@ -82,21 +76,24 @@ fn sentence(found: &Synchronous, per_second: f64) -> String {
         .map_or(String::new(), |(frequency, uncertainty)| {
             format!(
                 ", regularly at {}",
-                words::frequency(frequency, uncertainty)
+                format::frequency(frequency, uncertainty)
             )
         });
     let who = match found.causes.first() {
         Some((cause, _)) if found.named => format!(" ({})", cause_phrase(cause)),
-        Some((cause, share)) if is_name(cause) => {
-            format!(" ({} of their gaps there: {cause})", words::percent(*share))
+        Some((cause, share)) if cause.is_named() => {
+            format!(
+                " ({} of their gaps there: {cause})",
+                format::percent(*share)
+            )
         }
         _ => String::new(),
     };
     let cost = if found.together >= NOTICEABLE {
         format!(
             " A program that waits for all of them loses {} of its time to it, and up to {} if the same gaps came at unlike times.",
-            words::percent(found.together),
-            words::percent(found.apart.min(1.0)),
+            format::percent(found.together),
+            format::percent(found.apart.min(1.0)),
         )
     } else {
         String::new()
@@ -106,39 +103,39 @@ fn sentence(found: &Synchronous, per_second: f64) -> String {
         cpus::list(&found.cpus),
         found.number,
         found.expected,
-        words::duration(found.skew_s * 1e9),
-        words::percent(found.share.min(1.0)),
+        format::duration(found.skew_s * 1e9),
+        format::percent(found.share.min(1.0)),
     )
 }
 
-/// Whether kernel events say so.
-fn is_name(cause: &str) -> bool {
-    !matches!(cause, "unnamed" | "preempted")
+/// As one text.
+fn listed(causes: &[&Cause]) -> String {
+    let words: Vec<String> = causes.iter().map(ToString::to_string).collect();
+    words.join(", ")
 }
 
 /// A cause within brackets.
-fn cause_phrase(cause: &str) -> String {
+fn cause_phrase(cause: &Cause) -> String {
     match cause {
-        "host" => "the host takes them".to_owned(),
-        "tick" => "their timer ticks are aligned".to_owned(),
-        other => other.to_owned(),
+        Cause::Host => "the host takes them".to_owned(),
+        Cause::Tick => "their timer ticks are aligned".to_owned(),
+        other => other.to_string(),
     }
 }
 
-fn next_step(found: &Synchronous, causes: &[&str]) -> Option<String> {
-    if !found.named && causes.iter().any(|cause| !is_name(cause)) {
+fn next_step(found: &Synchronous, causes: &[&Cause]) -> Option<String> {
+    if !found.named && causes.iter().any(|cause| !cause.is_named()) {
         return Some(
             "bandscope record --cpus all --trace on: the kernel's events say who does it"
                 .to_owned(),
         );
     }
-    let cause = *causes.first().filter(|_| found.named)?;
-    match cause.split_once(':') {
-        None if cause == "tick" => Some(
+    match causes.first().filter(|_| found.named)? {
+        Cause::Tick => Some(
             "skew_tick=1 at boot moves the ticks of the CPUs apart; nohz_full= stops most of them"
                 .to_owned(),
         ),
-        Some(("irq", name)) if name.starts_with("call_function") => Some(
+        Cause::Interrupt(name) if name.starts_with("call_function") => Some(
             "who unmaps or protects memory, or changes code, interrupts all CPUs that run the same program: trace tlb:tlb_flush and ipi:* to see who"
                 .to_owned(),
         ),

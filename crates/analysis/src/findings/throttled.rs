@@ -3,19 +3,24 @@
 //! A limit that is used up leaves the CPU to the idle task while the thread would run, and the switch of tasks says both. Without kernel events
 //! the control group's own counts tell of it: preemptions as long as its stops are on average are booked to them.
 
-use super::{Case, Phenomenon, name, number};
-use crate::rates;
-use crate::report::{Cause, Certainty, Evidence, Finding};
-use crate::words;
-use bandscope_recording::manifest::{EventsState, Manifest, Quota};
-use std::collections::BTreeMap;
+use super::{Case, Phenomenon, agree, figure, name};
+use crate::gaps::quota::stopped_by;
+use crate::periods::rates;
+use bandscope_recording::manifest::{EventsState, Quota};
+use bandscope_report::evidence;
+use bandscope_report::format;
+use bandscope_report::{Cause, Certainty, Finding, GapCause, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "throttled",
+    kind: Kind::Throttled,
     recognise,
-    same: &[("cause", 0.0)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::Throttled, new| {
+            known.cause == new.cause
+        })
+    },
     settle: |_, _| true,
-    consequence: |finding, _| number(finding, "share"),
+    consequence: |finding, _| figure(finding, |stop: &evidence::Throttled| stop.share),
 };
 
 /// Share of the time from which on it is worth a sentence, as for any cause that is named.
@@ -30,7 +35,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let wall = (case.series.ledger.wall_ns as f64).max(1.0);
     let causes = (case.series.gaps.iter()).flat_map(|gaps| &gaps.causes);
     let findings: Vec<Finding> = causes
-        .filter(|cause| cause.cause.starts_with("throttled:"))
+        .filter(|cause| cause.cause.is_throttled())
         .filter(|cause| cause.lost_ns as f64 / wall >= MIN_SHARE)
         .map(|cause| finding(case, cause, cause.lost_ns as f64 / wall))
         .collect();
@@ -57,7 +62,12 @@ fn off_the_run_queue(case: Case<'_>) -> Option<Finding> {
     let mine = everything.series.iter().filter(|one| one.cpu == series.cpu);
     let (mut away, mut wall, mut times) = (0.0, 0.0, 0.0);
     for one in mine {
-        away += one.ledger.gaps_ns.get("preempted").copied().unwrap_or(0) as f64;
+        away += one
+            .ledger
+            .gaps_ns
+            .get(&Cause::Preempted)
+            .copied()
+            .unwrap_or(0) as f64;
         wall += one.ledger.wall_ns as f64;
         times += one
             .gaps
@@ -68,20 +78,19 @@ fn off_the_run_queue(case: Case<'_>) -> Option<Finding> {
     let stopped = away - waited as f64 - BESIDE_NS * times;
     let share = stopped / wall.max(1.0);
     (stopped >= MIN_STOPPED_NS && share >= MIN_SHARE).then(|| Finding {
-        kind: "throttled",
+        kind: Kind::Throttled,
         series: vec![case.index],
         certainty: Certainty::Likely,
         summary: format!(
             "The measuring thread of {} was away for {} ({}) more than it waited for the CPU: a signal or the freezer of a control group stopped it.",
             name(series),
-            words::duration(stopped),
-            words::percent(share),
+            format::duration(stopped),
+            format::percent(share),
         ),
-        evidence: [
-            ("cause", Evidence::Text("stopped".to_owned())),
-            ("share", Evidence::Number(share)),
-            ("lost_ns", Evidence::Number(stopped)),
-        ]
+        evidence: evidence::Throttled {
+            lost_ns: Some(stopped),
+            ..at_least(Cause::Stopped, share)
+        }
         .into(),
         next_step: None,
     })
@@ -96,13 +105,10 @@ fn counted_only(case: Case<'_>) -> Option<Finding> {
     if run_ns <= 0.0 || share < MIN_SHARE || case.series.gaps.is_none() {
         return None;
     }
-    let mut evidence = BTreeMap::from([
-        ("cause", Evidence::Text("throttled:quota".to_owned())),
-        ("share", Evidence::Number(share)),
-    ]);
+    let mut evidence = at_least(Cause::QuotaThrottled, share);
     let limit = limit_of(group, &mut evidence);
     Some(Finding {
-        kind: "throttled",
+        kind: Kind::Throttled,
         series: vec![case.index],
         certainty: Certainty::Likely,
         summary: format!(
@@ -110,9 +116,23 @@ fn counted_only(case: Case<'_>) -> Option<Finding> {
             name(case.series),
             counts_of(group, &mut evidence),
         ),
-        evidence,
+        evidence: evidence.into(),
         next_step: Some(next_step(group)),
     })
+}
+
+/// What is known of every stop.
+fn at_least(cause: Cause, share: f64) -> evidence::Throttled {
+    evidence::Throttled {
+        cause,
+        share,
+        ..evidence::Throttled::default()
+    }
+}
+
+/// Microseconds as the kernel has them: of a limit that there is, far below the most.
+fn whole(us: u64) -> i64 {
+    i64::try_from(us).unwrap_or(i64::MAX)
 }
 
 fn next_step(group: &Quota) -> String {
@@ -123,50 +143,40 @@ fn next_step(group: &Quota) -> String {
 }
 
 /// The limit in words, and as evidence.
-fn limit_of(group: &Quota, evidence: &mut BTreeMap<&'static str, Evidence>) -> String {
+fn limit_of(group: &Quota, evidence: &mut evidence::Throttled) -> String {
     match (group.quota_us, group.period_us) {
-        (Some(quota), Some(period)) => limit(quota as f64, period as f64, evidence),
+        (Some(quota), Some(period)) => limit(whole(quota), whole(period), evidence),
         _ => String::new(),
     }
 }
 
-fn limit(quota_us: f64, period_us: f64, evidence: &mut BTreeMap<&'static str, Evidence>) -> String {
-    evidence.insert("quota_us", Evidence::Number(quota_us));
-    evidence.insert("period_us", Evidence::Number(period_us));
-    let [quota, period] = [quota_us, period_us].map(|us| words::duration(us * 1e3));
+fn limit(quota_us: i64, period_us: i64, evidence: &mut evidence::Throttled) -> String {
+    evidence.quota_us = Some(quota_us);
+    evidence.period_us = Some(period_us);
+    let [quota, period] = [quota_us, period_us].map(|us| format::duration(us as f64 * 1e3));
     format!(" ({quota} in each {period})")
 }
 
 /// What the kernel counted, in words, and as evidence.
-fn counts_of(group: &Quota, evidence: &mut BTreeMap<&'static str, Evidence>) -> String {
-    evidence.insert("group", Evidence::Text(group.group.clone()));
-    for (key, number) in [
-        ("periods", group.periods),
-        ("throttled_periods", group.throttled),
-        ("throttled_ns", group.throttled_ns),
-    ] {
-        evidence.insert(key, Evidence::Number(number as f64));
-    }
+fn counts_of(group: &Quota, evidence: &mut evidence::Throttled) -> String {
+    evidence.group = Some(group.group.clone());
+    evidence.periods = Some(group.periods);
+    evidence.throttled_periods = Some(group.throttled);
+    evidence.throttled_ns = Some(group.throttled_ns);
     format!(
         " The kernel counted {} of {} periods in which {} was stopped, for {} in all.",
         group.throttled,
         group.periods,
         group.group,
-        words::duration(group.throttled_ns as f64),
+        format::duration(group.throttled_ns as f64),
     )
 }
 
-/// The group that stopped its threads for longest; `None` where no group did.
-pub(crate) fn stopped_by(manifest: &Manifest) -> Option<&Quota> {
-    let stopping = manifest.quotas.iter().filter(|quota| quota.throttled > 0);
-    stopping.max_by_key(|quota| quota.throttled_ns)
-}
-
-fn finding(case: Case<'_>, cause: &Cause, share: f64) -> Finding {
+fn finding(case: Case<'_>, cause: &GapCause, share: f64) -> Finding {
     let manifest = case.everything.manifest;
     // With several recordings the manifest is that of one.
     let alone = rates::is_one_recording(case.everything.series);
-    let realtime = cause.cause == "throttled:realtime";
+    let realtime = cause.cause == Cause::RealTimeThrottled;
     let group = stopped_by(manifest).filter(|_| alone && !realtime);
     let limit_us = manifest.machine.realtime_limit_us.filter(|_| realtime);
     let traced = manifest.events.state == EventsState::On;
@@ -175,21 +185,20 @@ fn finding(case: Case<'_>, cause: &Cause, share: f64) -> Finding {
         true => limit_us.is_none_or(|limit| limit[0] >= 0),
         false => group.is_some() || manifest.quotas.is_empty(),
     };
-    let mut evidence = BTreeMap::from([
-        ("cause", Evidence::Text(cause.cause.clone())),
-        ("share", Evidence::Number(share)),
-        ("lost_ns", Evidence::Number(cause.lost_ns as f64)),
-        ("per_second", Evidence::Number(cause.per_second)),
-        ("longest_ns", Evidence::Number(cause.longest_ns)),
-    ]);
+    let mut evidence = evidence::Throttled {
+        longest_ns: Some(cause.longest_ns),
+        lost_ns: Some(cause.lost_ns as f64),
+        per_second: Some(cause.per_second),
+        ..at_least(cause.cause.clone(), share)
+    };
     let limit = match (limit_us, group) {
-        (Some([runtime, period]), _) => limit(runtime as f64, period as f64, &mut evidence),
+        (Some([runtime, period]), _) => limit(runtime, period, &mut evidence),
         (None, Some(group)) => limit_of(group, &mut evidence),
         (None, None) => String::new(),
     };
     let counts = group.map_or(String::new(), |group| counts_of(group, &mut evidence));
     Finding {
-        kind: "throttled",
+        kind: Kind::Throttled,
         series: vec![case.index],
         certainty: match traced && counted {
             true => Certainty::Certain,
@@ -197,13 +206,13 @@ fn finding(case: Case<'_>, cause: &Cause, share: f64) -> Finding {
         },
         summary: format!(
             "{}{limit} stopped the measuring thread of {} for {} of the time: {:.1} times a second, up to {}.{counts}",
-            words::cause(&cause.cause),
+            format::cause(&cause.cause),
             name(case.series),
-            words::percent(share),
+            format::percent(share),
             cause.per_second,
-            words::duration(cause.longest_ns),
+            format::duration(cause.longest_ns),
         ),
-        evidence,
+        evidence: evidence.into(),
         next_step: Some(match (realtime, group) {
             (true, _) => "sysctl kernel.sched_rt_runtime_us=-1 lifts the limit for real-time tasks"
                 .to_owned(),

@@ -2,17 +2,22 @@
 //!
 //! The ledger has all causes; a finding is one that takes a noticeable share and is not said already.
 
-use super::{Case, Phenomenon, cpu, name, number};
-use crate::report::{Cause, Certainty, Evidence, Finding, Signal};
-use crate::words;
+use super::{Case, Phenomenon, agree, cpu, figure, name};
 use bandscope_recording::manifest::EventsState;
+use bandscope_report::evidence;
+use bandscope_report::format;
+use bandscope_report::{Cause, Certainty, Finding, GapCause, Kind, Signal};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "time-away",
+    kind: Kind::TimeAway,
     recognise,
-    same: &[("cause", 0.0)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::TimeAway, new| {
+            known.cause == new.cause
+        })
+    },
     settle: |_, _| true,
-    consequence: |finding, _| number(finding, "share"),
+    consequence: |finding, _| figure(finding, |away: &evidence::TimeAway| away.share),
 };
 
 /// Share of the time from which on a cause is worth a sentence, and causes that get one.
@@ -25,9 +30,9 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     };
     let wall = (case.series.ledger.wall_ns as f64).max(1.0);
     // A period of a cause says more.
-    let said = |cause: &&Cause| {
+    let said = |cause: &&GapCause| {
         let is_its = |signal: &Signal| {
-            signal.cause.as_deref() == Some(&cause.cause)
+            signal.cause.as_ref() == Some(&cause.cause)
                 && signal.frequency_hz * signal.ns_per_event / 1e9 * wall
                     > 0.5 * cause.lost_ns as f64
         };
@@ -36,8 +41,8 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     gaps.causes
         .iter()
         // Those have findings of their own, and what has no name at all has none.
-        .filter(|cause| !matches!(&*cause.cause, "host" | "unnamed"))
-        .filter(|cause| !cause.cause.starts_with("throttled:"))
+        .filter(|cause| !matches!(cause.cause, Cause::Host | Cause::Unnamed))
+        .filter(|cause| !cause.cause.is_throttled())
         .filter(|cause| cause.lost_ns as f64 / wall >= NOTICEABLE)
         .filter(|cause| !said(cause))
         .take(MOST)
@@ -45,33 +50,33 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .collect()
 }
 
-fn finding(case: Case<'_>, cause: &Cause, share: f64) -> Finding {
+fn finding(case: Case<'_>, cause: &GapCause, share: f64) -> Finding {
     Finding {
-        kind: "time-away",
+        kind: Kind::TimeAway,
         series: vec![case.index],
         // The kernel said so. That a thread was preempted it says of a signal, too.
-        certainty: match &*cause.cause {
-            "preempted" => Certainty::Likely,
+        certainty: match &cause.cause {
+            Cause::Preempted => Certainty::Likely,
             _ => Certainty::Certain,
         },
         summary: format!(
             "{} took {} of the time of {}: {:.1} gaps a second, up to {}.",
-            words::cause(&cause.cause),
-            words::percent(share),
+            format::cause(&cause.cause),
+            format::percent(share),
             name(case.series),
             cause.per_second,
-            words::duration(cause.longest_ns),
+            format::duration(cause.longest_ns),
         ),
-        evidence: [
-            ("cause", Evidence::Text(cause.cause.clone())),
-            ("share", Evidence::Number(share)),
-            ("lost_ns", Evidence::Number(cause.lost_ns as f64)),
-            ("per_second", Evidence::Number(cause.per_second)),
-            ("longest_ns", Evidence::Number(cause.longest_ns)),
-        ]
+        evidence: evidence::TimeAway {
+            cause: cause.cause.clone(),
+            longest_ns: cause.longest_ns,
+            lost_ns: cause.lost_ns,
+            per_second: cause.per_second,
+            share,
+        }
         .into(),
-        next_step: match &*cause.cause {
-            "preempted" => trace(case),
+        next_step: match &cause.cause {
+            Cause::Preempted => trace(case),
             named => next_step(case, named),
         },
     }
@@ -89,14 +94,13 @@ fn trace(case: Case<'_>) -> Option<String> {
 }
 
 /// What moves it away.
-fn next_step(case: Case<'_>, cause: &str) -> Option<String> {
+fn next_step(case: Case<'_>, cause: &Cause) -> Option<String> {
     let cpu = cpu(case.series);
-    let (kind, _) = cause.split_once(':')?;
-    match kind {
-        "task" => Some(format!(
+    match cause {
+        Cause::Task(_) => Some(format!(
             "taskset, or a cpuset without CPU {cpu}, keeps tasks away; isolcpus={cpu} at boot keeps away those that nobody placed"
         )),
-        "irq" => Some(format!(
+        Cause::Interrupt(_) => Some(format!(
             "/proc/irq/*/smp_affinity_list without CPU {cpu} sends interrupts of devices elsewhere"
         )),
         _ => None,

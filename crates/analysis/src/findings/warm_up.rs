@@ -1,22 +1,29 @@
 //! `warm-up`: the run starts with a lower pace or more losses, which end and do not come back.
 //!
-//! Published: a signal of 100 Hz and a low pace for some 180 ms. [`crate::warm_up`] looks over all series of a CPU in order of
+//! Published: a signal of 100 Hz and a low pace for some 180 ms. [`crate::pace::warm_up`] looks over all series of a CPU in order of
 //! time. A core that has two states and happens to start in the slow one looks alike: so the run must go on for several times
 //! as long without it, and where nothing but the pace changes, by as much as states do, it is `possible` only.
 
-use super::{Case, Phenomenon, name, number};
-use crate::report::{Certainty, Evidence, Finding};
-use crate::warm_up::{self, Observed, WarmUp};
-use crate::words;
+use super::{Case, Phenomenon, agree, figure, name};
+use crate::pace::warm_up::{self, Observed, WarmUp};
+use bandscope_report::evidence;
+use bandscope_report::format;
+use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
-    kind: "warm-up",
+    kind: Kind::WarmUp,
     recognise,
-    same: &[("duration_s", 0.0)],
+    same: |known, new| {
+        agree(known, new, |known: &evidence::WarmUp, new| {
+            known.duration_s == new.duration_s
+        })
+    },
     settle: |_, _| true,
     consequence: |finding, series| {
-        let lost = 1.0 - 1.0 / number(finding, "ratio").max(1.0) + number(finding, "away");
-        lost * number(finding, "measured_s") / series.duration_s.max(1e-9)
+        figure(finding, |start: &evidence::WarmUp| {
+            let lost = 1.0 - 1.0 / start.ratio.max(1.0) + start.away;
+            lost * start.measured_s / series.duration_s.max(1e-9)
+        })
     },
 };
 
@@ -73,15 +80,15 @@ fn finding(case: Case<'_>, series: Vec<usize>, found: WarmUp) -> Finding {
     let what = match (found.ratio > 1.002, found.noise) {
         (true, true) => format!(
             "the pace is {} lower and more is lost",
-            words::percent(1.0 - 1.0 / found.ratio)
+            format::percent(1.0 - 1.0 / found.ratio)
         ),
         (true, false) => format!(
             "the pace is {} lower",
-            words::percent(1.0 - 1.0 / found.ratio)
+            format::percent(1.0 - 1.0 / found.ratio)
         ),
         _ => format!(
             "{} more of the time is lost than later",
-            words::percent(found.away.max(0.0))
+            format::percent(found.away.max(0.0))
         ),
     };
     Finding {
@@ -94,17 +101,17 @@ fn finding(case: Case<'_>, series: Vec<usize>, found: WarmUp) -> Finding {
         },
         summary: format!(
             "The first {} on {} are a warm-up: {what}.",
-            words::duration(duration * 1e9),
+            format::duration(duration * 1e9),
             name(case.series),
         ),
-        evidence: [
-            ("duration_s", Evidence::Number(duration)),
-            ("uncertainty_s", Evidence::Number(found.uncertainty_s)),
-            ("measured_s", Evidence::Number(found.duration_s)),
-            ("ratio", Evidence::Number(found.ratio)),
-            ("away", Evidence::Number(found.away.max(0.0))),
-            ("p_value", Evidence::Number(found.p_value)),
-        ]
+        evidence: evidence::WarmUp {
+            away: found.away.max(0.0),
+            duration_s: duration,
+            measured_s: found.duration_s,
+            p_value: found.p_value,
+            ratio: found.ratio,
+            uncertainty_s: found.uncertainty_s,
+        }
         .into(),
         next_step: Some(format!(
             "bandscope record --start-delay {:.0}ms: with a longer start delay a warm-up does not show",

@@ -3,7 +3,7 @@
 //! Each width keeps the same number of cells, so that memory does not grow with the length of the run: the finest reaches back 51
 //! seconds, the coarsest some eight hours. A cell that is complete is shared by all that look at it.
 
-use crate::histogram::{BINS, bin_of, pace_of};
+use crate::series::bins::{BINS, bin_of, pace_of};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const CELLS: usize = 512;
 const FARTHEST: f64 = (1u64 << 52) as f64;
 /// Paces are told apart by 2 %: a row of the picture is wider than that.
 pub const PACE_BINS_PER_OCTAVE: usize = 32;
-/// Bins of [`crate::histogram`] in one of ours.
+/// Bins of [`crate::series::histogram`] in one of ours.
 const FINER: usize = 1024 / PACE_BINS_PER_OCTAVE;
 
 /// A pace in the middle of a bin, in the unit of the paces that were put in.

@@ -3,15 +3,14 @@
 use super::history::History;
 use super::meter::Meter;
 use super::{Cpu, Second};
-use crate::context::Context;
-use crate::derive::{Deriver, as_float, slice};
-use crate::naming::{Key, Namer};
-use crate::report::{Ledger, LongGap};
+use crate::gaps::naming::{Key, Namer};
+use crate::series::context::Context;
+use crate::series::derive::{Deriver, as_float, slice};
 use bandscope_recording::manifest::EventsState;
 use bandscope_recording::{Chunk, Gap, GapKind, KernelEvent, Manifest, Quanta, Series};
+use bandscope_report::{Ledger, LongGap};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::sync::Arc;
 
 /// How long quanta wait for the kernel events that name their gaps, in seconds. The consumer looks at the rings each 25 ms, at those of
 /// the events after those of the quanta, so what happened in a quantum is here with the next look; four of them leave room for a
@@ -230,10 +229,7 @@ impl Lane {
     /// Ends the second under way.
     fn close(&mut self, base: u64, closed: &mut Vec<Second>) {
         let names = self.namer.names();
-        let name = |key: Key| {
-            let known: Option<&Arc<str>> = names.get(key as usize);
-            known.map_or_else(|| "unnamed".to_owned(), |name| name.to_string())
-        };
+        let name = |key: Key| names.get(key as usize).cloned().unwrap_or_default();
         let mut whole = Ledger::default();
         let mut second = Second {
             cpu: self.cpu,

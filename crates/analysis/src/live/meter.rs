@@ -4,17 +4,18 @@
 //! pace of nothing, from which the account against any other follows.
 
 use super::{Band, Pace};
-use crate::bands;
-use crate::best_pace::{self, Paces, Reference};
-use crate::context::Context;
-use crate::derive::{Derived, Deriver};
-use crate::detector::Detector;
-use crate::gaps::{Cause, Causes};
-use crate::histogram::PaceHistogram;
-use crate::ledger::{Account, Books, Measured, Measures};
-use crate::naming::{Key, Share};
-use crate::report::Ledger;
-use crate::totals;
+use crate::gaps::naming::{Key, Share};
+use crate::gaps::statistics::{CauseSum, Causes};
+use crate::ledger::account::{Account, Books, Measured};
+use crate::pace::bands;
+use crate::pace::best_pace::{self, Paces, Reference};
+use crate::series::context::Context;
+use crate::series::derive::{Derived, Deriver};
+use crate::series::detector::Detector;
+use crate::series::histogram::PaceHistogram;
+use crate::series::totals;
+use crate::series::totals::Measures;
+use bandscope_report::{Cause, Ledger};
 
 /// Fewer quanta than this in a second say nothing of bands: those since the start stand in.
 const FEW: u64 = 32;
@@ -46,7 +47,7 @@ struct Part {
     faster: (f64, f64),
     paces: PaceHistogram,
     /// By number of the cause.
-    causes: Vec<Cause>,
+    causes: Vec<CauseSum>,
 }
 
 impl Part {
@@ -96,7 +97,7 @@ impl Part {
         for (place, share) in shares.iter().enumerate() {
             let index = share.key as usize;
             if index >= self.causes.len() {
-                self.causes.resize(index + 1, Cause::default());
+                self.causes.resize(index + 1, CauseSum::default());
             }
             let cause = &mut self.causes[index];
             cause.number += 1;
@@ -115,8 +116,7 @@ impl Part {
         sums.gaps += more.gaps;
         sums.gap_ticks += more.gap_ticks;
         sums.measurement += more.measurement;
-        self.books
-            .merge(std::mem::replace(&mut later.books, Measured::new(0.0)));
+        self.books.take(&mut later.books);
         self.units += std::mem::take(&mut later.units);
         self.present += std::mem::take(&mut later.present);
         self.paced += std::mem::take(&mut later.paced);
@@ -124,15 +124,17 @@ impl Part {
         self.faster = (self.faster.0 + faster.0, self.faster.1 + faster.1);
         // Its table stays where it is: a new one each second would disturb what is measured (`PaceHistogram::in_memory`).
         later.paces.clear();
-        self.causes
-            .resize(self.causes.len().max(later.causes.len()), Cause::default());
+        self.causes.resize(
+            self.causes.len().max(later.causes.len()),
+            CauseSum::default(),
+        );
         for (cause, other) in self.causes.iter_mut().zip(later.causes.drain(..)) {
             cause.add(other);
         }
     }
 
     /// The account against a best pace, gaps by the names of their causes.
-    fn ledger(&self, best: Option<f64>, name: &dyn Fn(Key) -> String, context: &Context) -> Ledger {
+    fn ledger(&self, best: Option<f64>, name: &dyn Fn(Key) -> Cause, context: &Context) -> Ledger {
         let books = self.books.clone().finish();
         let books = Books {
             gaps: books.gaps,
@@ -193,7 +195,7 @@ impl Meter {
     }
 
     /// Ends the second under way: its account, that since the start, and its paces. `None` if nothing was measured in it.
-    pub fn close(&mut self, name: &dyn Fn(Key) -> String) -> (Option<(Ledger, Pace)>, Ledger) {
+    pub fn close(&mut self, name: &dyn Fn(Key) -> Cause) -> (Option<(Ledger, Pace)>, Ledger) {
         if self.now.measures.quanta == 0 {
             let best = self.best.map(|best| best.ticks);
             return (None, self.whole.ledger(best, name, &self.context));

@@ -16,8 +16,8 @@ mod tests;
 
 pub use history::{Cell, History, Level, PACE_BINS_PER_OCTAVE, pace_of_bin};
 
-use crate::report::{Ledger, LongGap};
 use bandscope_recording::{Gap, KernelEvent, Manifest, Quanta};
+use bandscope_report::{Ledger, LongGap};
 use lane::Lane;
 
 /// Closed seconds that wait for [`Monitor::take_seconds`], of each CPU; older ones are forgotten.

@@ -4,6 +4,7 @@ use super::{Monitor, Second};
 use crate::analyse;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{Gap, KernelEvent, Manifest, Quanta, Series};
+use bandscope_report::Cause;
 use bandscope_sampler::machine::Choice;
 use bandscope_sampler::{Machine, Request};
 use bandscope_simulation::{Scenario, SimulatedMachine};
@@ -158,12 +159,12 @@ fn two_rates_are_one_account_of_their_cpu() {
     let (monitor, seconds) = run.watched(250);
     let report = analyse(&run.source(), &[]).unwrap().report;
     let shown = &monitor.snapshot().cpus[0];
-    let sum = |of: fn(&crate::report::Ledger) -> u64| -> u64 {
+    let sum = |of: fn(&bandscope_report::Ledger) -> u64| -> u64 {
         report.series.iter().map(|series| of(&series.ledger)).sum()
     };
     assert!(shown.whole.wall_ns.abs_diff(sum(|l| l.wall_ns)) <= 2);
-    let ticks = |ledger: &crate::report::Ledger| ledger.gaps_ns["tick"];
-    assert!(shown.whole.gaps_ns["tick"].abs_diff(sum(ticks)) <= 2);
+    let ticks = |ledger: &bandscope_report::Ledger| ledger.gaps_ns[&Cause::Tick];
+    assert!(shown.whole.gaps_ns[&Cause::Tick].abs_diff(sum(ticks)) <= 2);
     assert_eq!(
         seconds.len(),
         5,
@@ -225,14 +226,14 @@ fn silence_says_nothing_before_anything_was_heard() {
     let causes = |run: &Run| {
         let (monitor, _) = run.watched(1000);
         let whole = monitor.snapshot().cpus[0].whole.clone();
-        whole.gaps_ns.into_keys().collect::<Vec<String>>()
+        whole.gaps_ns.into_keys().collect::<Vec<Cause>>()
     };
-    assert_eq!(causes(&run), ["unnamed"]);
+    assert_eq!(causes(&run), [Cause::Unnamed]);
     run.pieces[0].events.push(KernelEvent {
         duration: 1,
         ..KernelEvent::default()
     });
-    assert_eq!(causes(&run), ["host"]);
+    assert_eq!(causes(&run), [Cause::Host]);
 }
 
 #[test]

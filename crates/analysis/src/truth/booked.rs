@@ -1,14 +1,13 @@
 //! What the gaps of a series book to disturbers and to others: one pass over the gaps, and the kernel events that name them.
 
-use super::types::{Held, OutsideGaps};
 use super::{Track, whole_ns};
-use crate::context::Context;
-use crate::naming::{Key, Namer, Share, Thread};
+use crate::gaps::naming::{Key, Namer, Share, Thread};
+use crate::series::context::Context;
 use bandscope_recording::disturbances::Intervals;
 use bandscope_recording::{Error, EventKind, Gap, GapKind, KernelEvent, Source};
+use bandscope_report::{Cause, Held, MatchedBy, OutsideGaps};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Ticks by key of the namer.
 #[derive(Debug, Default)]
@@ -41,7 +40,7 @@ struct OfLog {
 /// The sums over all gaps of a series.
 #[derive(Debug, Default)]
 pub(super) struct Books {
-    names: Vec<Arc<str>>,
+    names: Vec<Cause>,
     all: Ticks,
     of_logs: Vec<OfLog>,
     /// By cause: number and ticks of gaps that touch no disturbance.
@@ -143,22 +142,22 @@ impl Books {
     ) -> Held {
         let of_log = &self.of_logs[place];
         let header = &track.log.header;
-        let task = format!("task:{}", header.task.name);
+        let task = Cause::Task((*header.task.name).into());
         let is_task = |key: Key| match of_log.seen {
             true => key == of_log.thread,
-            false => *self.names[key as usize] == *task,
+            false => self.names[key as usize] == task,
         };
         // Without events there is nothing that tells its time from that of others.
         let is_own = |key: Key| {
             !traced || is_task(key) || is_its_work(&header.kind, &self.names[key as usize])
         };
-        let mut others = BTreeMap::<String, u64>::new();
+        let mut others = BTreeMap::<Cause, u64>::new();
         let mut own = 0;
         for (key, &ticks) in of_log.within.0.iter().enumerate() {
             if is_own(key as Key) {
                 own += ticks;
             } else if ticks > 0 {
-                *others.entry(self.names[key].to_string()).or_default() += ticks;
+                *others.entry(self.names[key].clone()).or_default() += ticks;
             }
         }
         let sum = |ticks: &Ticks, wanted: &dyn Fn(Key) -> bool| -> u64 {
@@ -179,9 +178,9 @@ impl Books {
         };
         Held {
             matched_by: match (traced, of_log.seen) {
-                (false, _) => "time",
-                (true, true) => "thread",
-                (true, false) => "name",
+                (false, _) => MatchedBy::Time,
+                (true, true) => MatchedBy::Thread,
+                (true, false) => MatchedBy::Name,
             },
             booked_ns: whole_ns(own + elsewhere, context),
             stay_ns: traced.then(|| whole_ns(stay, context)),
@@ -201,7 +200,7 @@ impl Books {
 
     /// Gaps that touch no disturbance, by cause.
     pub(super) fn outside(&self, context: &Context) -> Vec<OutsideGaps> {
-        let mut causes = BTreeMap::<&str, (u64, u64)>::new();
+        let mut causes = BTreeMap::<&Cause, (u64, u64)>::new();
         for (name, &(number, ticks)) in self.names.iter().zip(&self.outside) {
             if number > 0 {
                 let cause = causes.entry(name).or_default();
@@ -211,7 +210,7 @@ impl Books {
         let mut causes: Vec<OutsideGaps> = causes
             .into_iter()
             .map(|(cause, (number, ticks))| OutsideGaps {
-                cause: cause.to_owned(),
+                cause: cause.clone(),
                 number,
                 ns: whole_ns(ticks, context),
             })
@@ -223,10 +222,10 @@ impl Books {
 
 /// What a disturber of this kind makes the kernel do in its time, which has events of its own: it is the disturber's
 /// work, and the CPU time of its thread.
-fn is_its_work(kind: &str, cause: &str) -> bool {
+fn is_its_work(kind: &str, cause: &Cause) -> bool {
     match kind {
-        "softirq" => cause == "softirq:NET_RX",
-        "faults" => cause.starts_with("exception:"),
+        "softirq" => matches!(cause, Cause::Softirq(name) if **name == *"NET_RX"),
+        "faults" => matches!(cause, Cause::Exception(_)),
         _ => false,
     }
 }

@@ -9,16 +9,15 @@
 
 mod booked;
 mod quanta;
-mod types;
 
 use crate::Error;
-use crate::context::Context;
+use crate::series::context::Context;
 use bandscope_recording::disturbances::{Intervals, Log};
 use bandscope_recording::manifest::EventsState;
 use bandscope_recording::{Error as Bad, Source};
+use bandscope_report::{Held, QuantaOfLog, Together, Truth};
 use booked::Books;
 use quanta::{Counts, Quanta};
-pub use types::{Held, OutsideGaps, QuantaOfLog, Together, Truth};
 
 /// A log on the clock of the recording.
 pub(crate) struct Track<'a> {
@@ -89,6 +88,21 @@ fn check_end(log: &Log) -> Result<(), Bad> {
     })
 }
 
+/// What a log says of itself; no series yet.
+fn of_log(log: &Log) -> Truth {
+    let header = &log.header;
+    Truth {
+        log: log.path.display().to_string(),
+        kind: header.kind.clone(),
+        cpu: header.cpu,
+        task: header.task.name.clone(),
+        thread: header.task.thread,
+        period_s: header.settings.period_s,
+        length_s: header.settings.length_s,
+        series: Vec::new(),
+    }
+}
+
 /// Holds the series of `source` against `logs`, which [`check`] found fit.
 ///
 /// # Errors
@@ -103,7 +117,7 @@ pub fn hold(source: &dyn Source, logs: &[Log]) -> Result<Vec<Truth>, Error> {
             disturbed: log.disturbed().since(origin),
         })
         .collect();
-    let mut truths: Vec<Truth> = logs.iter().map(Truth::of).collect();
+    let mut truths: Vec<Truth> = logs.iter().map(of_log).collect();
     // First and last tick in which the CPU of each log was measured, at any rate.
     let mut measured: Vec<Option<(i128, i128)>> = vec![None; logs.len()];
     for (index, series) in source.series().iter().enumerate() {
@@ -193,11 +207,11 @@ fn check_time(
     } else {
         return Ok(());
     };
-    Err(Error::Recording(Bad::File {
+    Err(Bad::File {
         path: log.path.clone(),
         found,
         expected: "a log of the time of the recording".into(),
-    }))
+    })
 }
 
 /// What the log says of the time in which the series was measured; a disturbance on the edge of a segment counts in part.

@@ -1,7 +1,7 @@
 //! Which quanta were really disturbed, and which have a gap: one pass over the quanta of a series, and its kernel events beside it.
 
 use super::Track;
-use crate::context::Context;
+use crate::series::context::Context;
 use bandscope_recording::disturbances::Intervals;
 use bandscope_recording::{Chunk, Error, EventStream, KernelEvent, Source};
 

@@ -4,9 +4,9 @@ use crate::support::{
     Loop, Random, analysis, assert_near, counts_only, manifest, none, series, tick,
 };
 use bandscope_analysis::Analysis;
-use bandscope_analysis::report::Report;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{Gap, Quanta, Quantum};
+use bandscope_report::{Cause, Report};
 use proptest::prelude::*;
 
 /// serde_json writes a number that is none as `null`, so a report without such is one whose nulls are all
@@ -155,7 +155,7 @@ fn catching_up_after_a_long_absence() {
     );
     let series = check(&source).report.series.remove(0);
     assert_eq!(series.bands.len(), 1);
-    assert_near(series.ledger.gaps_ns["unnamed"] as f64, 1e8, 1e-3);
+    assert_near(series.ledger.gaps_ns[&Cause::Unnamed] as f64, 1e8, 1e-3);
 }
 
 #[test]
@@ -185,7 +185,11 @@ fn preempted_gaps_have_their_line() {
     }
     let series = check(&source).report.series.remove(0);
     let ledger = &series.ledger.gaps_ns;
-    assert_near(ledger["preempted"] as f64, ledger["unnamed"] as f64, 0.05);
+    assert_near(
+        ledger[&Cause::Preempted] as f64,
+        ledger[&Cause::Unnamed] as f64,
+        0.05,
+    );
     assert_eq!(series.gaps.unwrap().preempted, Some(50));
 }
 
@@ -197,7 +201,7 @@ fn details_that_did_not_fit_stay_in_the_ledger() {
     let gaps = series.gaps.unwrap();
     assert_eq!(gaps.detailed, 10);
     assert!(gaps.number >= 99);
-    assert_near(series.ledger.gaps_ns["unnamed"] as f64, 4e5, 0.02);
+    assert_near(series.ledger.gaps_ns[&Cause::Unnamed] as f64, 4e5, 0.02);
 }
 
 #[test]

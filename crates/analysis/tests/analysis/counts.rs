@@ -3,7 +3,7 @@
 use crate::support::as_counts;
 use crate::trains::{assert_trains, periods};
 use bandscope_analysis::analyse;
-use bandscope_analysis::report::{Certainty, Report};
+use bandscope_report::{Certainty, Report};
 use bandscope_simulation::{Scenario, request, synthesise};
 
 /// Files of counts of a scene, one a rate.

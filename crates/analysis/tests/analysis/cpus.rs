@@ -1,11 +1,11 @@
 //! Several CPUs measured at once: their ranking, gaps that hit several of them, and paces that hang together; over simulated machines of known truth.
 
-use crate::evidence::{number, of_kind, only};
+use crate::evidence::{has, number, numbers, of_kind, only, text};
 use crate::support::analysis;
-use bandscope_analysis::report::{Certainty, Evidence, Report};
 use bandscope_recording::manifest::EventsState;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, Gap, KernelEvent};
+use bandscope_report::{Certainty, Kind, Report};
 use bandscope_sampler::Request;
 use bandscope_simulation::{Scenario, request, synthesise};
 
@@ -28,13 +28,10 @@ const STEAL: &str = "host-steal:hz=20,cost=200us,skew=2us+tick:hz=250,cost=3us,s
 #[test]
 fn what_the_host_takes_from_all_at_once_is_found() {
     let report = report(STEAL, 1, 4, 8.0);
-    let found = only(&report, "synchronous-gaps");
+    let found = only(&report, Kind::SynchronousGaps);
     assert_eq!(found.series, [0, 1, 2, 3]);
     assert_eq!(found.certainty, Certainty::Likely, "nothing names it");
-    assert_eq!(
-        found.evidence["cpus"],
-        Evidence::Numbers(vec![0.0, 1.0, 2.0, 3.0])
-    );
+    assert_eq!(numbers(found, "cpus"), [0.0, 1.0, 2.0, 3.0]);
     // 160 steals, which share 4 ms with a tick of 3 us on each CPU now and then.
     let times = number(found, "number");
     assert!((110.0..215.0).contains(&times), "{times}");
@@ -50,7 +47,7 @@ fn what_the_host_takes_from_all_at_once_is_found() {
     // 4 ms of steals to 0.75 ms of ticks.
     let share = number(found, "share");
     assert!((0.75..0.9).contains(&share), "{share}");
-    assert!(!found.evidence.contains_key("frequency_hz"));
+    assert!(!has(found, "frequency_hz"));
     for cpu in &report.cpus {
         let away = cpu.synchronous.unwrap();
         assert!((away - share).abs() < 0.05, "{away}");
@@ -60,7 +57,7 @@ fn what_the_host_takes_from_all_at_once_is_found() {
 #[test]
 fn a_period_of_what_is_synchronous_is_stated() {
     let report = report("host-steal:hz=100,cost=20us,poisson=0", 3, 3, 8.0);
-    let found = only(&report, "synchronous-gaps");
+    let found = only(&report, Kind::SynchronousGaps);
     assert!((number(found, "frequency_hz") - 100.0).abs() < 0.01);
     assert!(
         found.summary.contains("regularly at 100"),
@@ -82,7 +79,7 @@ fn some_cpus_may_be_hit_and_others_not() {
         both.gaps.push(others.gaps[index].clone());
     }
     let report = analysis(&both).report;
-    let found = only(&report, "synchronous-gaps");
+    let found = only(&report, Kind::SynchronousGaps);
     assert_eq!(found.series, [0, 1], "{}", found.summary);
 }
 
@@ -90,11 +87,11 @@ fn some_cpus_may_be_hit_and_others_not() {
 fn ticks_are_synchronous_only_where_their_phases_agree() {
     for skew in ["50us", "500us", "1ms", "1.3ms"] {
         let report = report(&format!("tick:hz=250,cost=3us,skew={skew}"), 1, 4, 4.0);
-        let found = of_kind(&report, "synchronous-gaps");
+        let found = of_kind(&report, Kind::SynchronousGaps);
         assert!(found.is_empty(), "{skew}: {}", found[0].summary);
     }
     let report = report("tick:hz=250,cost=3us,skew=300ns", 1, 4, 4.0);
-    let found = only(&report, "synchronous-gaps");
+    let found = only(&report, Kind::SynchronousGaps);
     assert!((number(found, "frequency_hz") - 250.0).abs() < 0.01);
     assert!((number(found, "skew_s") - 0.9e-6).abs() < 0.3e-6);
     assert!(number(found, "share") > 0.99);
@@ -108,9 +105,9 @@ fn independent_gaps_of_four_cpus_are_never_synchronous() {
             "tick:hz=1000,cost=4us,jitter=1+tasks:hz=5,mean=5ms",
         ] {
             let report = report(scenario, seed, 4, 2.0);
-            let found = of_kind(&report, "synchronous-gaps");
+            let found = of_kind(&report, Kind::SynchronousGaps);
             assert!(found.is_empty(), "{scenario} {seed}: {}", found[0].summary);
-            assert!(of_kind(&report, "core-coupling").is_empty());
+            assert!(of_kind(&report, Kind::CoreCoupling).is_empty());
             assert_eq!(report.cpus[0].synchronous, Some(0.0));
         }
     }
@@ -141,12 +138,9 @@ fn names_on_every_cpu_make_it_certain() {
         "call_function",
     );
     let report = analysis(&source).report;
-    let found = only(&report, "synchronous-gaps");
+    let found = only(&report, Kind::SynchronousGaps);
     assert_eq!(found.certainty, Certainty::Certain);
-    assert_eq!(
-        found.evidence["causes"],
-        Evidence::Text("irq:call_function".to_owned())
-    );
+    assert_eq!(text(found, "causes"), "irq:call_function");
     let step = found.next_step.as_deref().unwrap_or("");
     assert!(step.contains("tlb:tlb_flush"), "{step}");
 }
@@ -164,7 +158,7 @@ fn a_pace_that_follows_another_is_found() {
             4,
             10.0,
         );
-        let found = of_kind(&report, "core-coupling");
+        let found = of_kind(&report, Kind::CoreCoupling);
         assert_eq!(found.len(), 2, "{scenario}: {found:?}");
         for (pair, finding) in found.iter().enumerate() {
             let first = finding.series[0];
@@ -172,9 +166,7 @@ fn a_pace_that_follows_another_is_found() {
             assert_eq!(finding.certainty, Certainty::Likely);
             assert_eq!(number(finding, "leader"), first as f64);
             assert_eq!(number(finding, "follower"), first as f64 + 1.0);
-            assert!(
-                matches!(&finding.evidence["with"], Evidence::Text(word) if word.starts_with(with))
-            );
+            assert!(text(finding, "with").starts_with(with));
             assert!(
                 (number(finding, "lag_s") - lag).abs() < 10e-6,
                 "{}",
@@ -195,7 +187,7 @@ fn paces_of_their_own_are_not_coupled() {
             "helps:hz=100",
         ] {
             let report = report(scenario, seed, 3, 3.0);
-            let found = of_kind(&report, "core-coupling");
+            let found = of_kind(&report, Kind::CoreCoupling);
             // All flips of the simulated machine are in step: constant lags of what is regular say nothing.
             assert!(found.is_empty(), "{scenario} {seed}: {}", found[0].summary);
         }
@@ -240,5 +232,5 @@ fn one_cpu_has_nobody_to_be_compared_with() {
     let report = report(STEAL, 1, 1, 2.0);
     assert_eq!(report.cpus.len(), 1);
     assert_eq!(report.cpus[0].synchronous, None);
-    assert!(of_kind(&report, "synchronous-gaps").is_empty());
+    assert!(of_kind(&report, Kind::SynchronousGaps).is_empty());
 }

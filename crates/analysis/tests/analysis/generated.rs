@@ -1,8 +1,8 @@
 //! Generated recordings, of which the truth is known.
 
 use crate::support::{Loop, Random, analysis, as_counts, assert_near, counts_only, none, tick};
-use bandscope_analysis::report::{Certainty, Series};
 use bandscope_recording::source::InMemory;
+use bandscope_report::{Basis, Cause, Certainty, Kind, Nature, Origin, PaceOrigin, SeenIn, Series};
 
 fn only(source: &InMemory) -> Series {
     analysis(source).report.series.remove(0)
@@ -20,7 +20,7 @@ fn a_flat_series_loses_nothing() {
     assert_near(series.bands[0].ns_per_unit, 141.0, 1e-5);
     assert_near(series.bands[0].share, 1.0, 1e-9);
     let best = series.best_pace.unwrap();
-    assert!(best.undisturbed && best.origin == "series");
+    assert!(best.undisturbed && best.origin == PaceOrigin::Series);
     assert_near(series.ledger.work_ns as f64, 2e9, 1e-5);
     assert!(series.ledger.gaps_ns.is_empty() && series.signals.is_empty());
     for availability in &series.availability {
@@ -43,7 +43,7 @@ fn a_self_test_says_what_it_saw_and_sets_nothing() {
     source.manifest.kernels[0].best_ticks_per_unit = Some(300.0);
     let series = only(&source);
     let best = series.best_pace.unwrap();
-    assert_eq!(best.origin, "series");
+    assert_eq!(best.origin, PaceOrigin::Series);
     assert_near(best.ns_per_unit, 141.0, 1e-5);
     assert_near(best.self_test_ns_per_unit.unwrap(), 300.0 / 2.3, 1e-9);
     assert!(series.ledger.pace_ns.total() < series.ledger.wall_ns / 100_000);
@@ -89,14 +89,14 @@ fn a_tick_is_a_signal_and_its_cost_stands_under_gaps() {
     assert_near(gaps.percentiles[0].ns, 2641.0, 0.002);
     // 2.5 us each, the unit in it is work.
     assert_near(gaps.lost_ns as f64, gaps.number as f64 * 2500.0, 0.001);
-    assert_near(series.ledger.gaps_ns["unnamed"] as f64, 1.25e7, 0.003);
+    assert_near(series.ledger.gaps_ns[&Cause::Unnamed] as f64, 1.25e7, 0.003);
     assert_eq!(series.bands.len(), 1, "{:?}", series.bands);
     let signal = &series.signals[0];
     assert_near(signal.frequency_hz, 1000.0, 1e-6);
     assert_near(signal.ns_per_event, 2500.0, 0.02);
     assert_eq!(
         (signal.seen_in, series.signals.len()),
-        ("gaps", 1),
+        (SeenIn::Gaps, 1),
         "{:?}",
         series.signals
     );
@@ -119,7 +119,7 @@ fn a_tick_among_random_gaps_is_found() {
     let found: Vec<_> = series
         .signals
         .iter()
-        .filter(|signal| signal.seen_in == "gaps")
+        .filter(|signal| signal.seen_in == SeenIn::Gaps)
         .collect();
     assert_eq!(found.len(), 1, "{:?}", series.signals);
     assert_near(found[0].frequency_hz, 250.0, 1e-5);
@@ -150,11 +150,11 @@ fn a_tick_in_a_file_of_counts_is_a_gap_and_no_band() {
     let source = as_counts(Loop::new(10_000.0, 50_000).run(flat, tick(100.0, 2500.0)));
     let series = only(&source);
     assert_eq!(series.bands.len(), 1, "{:?}", series.bands);
-    assert_eq!(series.ledger.basis, "inferred");
-    assert_near(series.ledger.gaps_ns["unnamed"] as f64, 1.25e6, 0.05);
+    assert_eq!(series.ledger.basis, Basis::Inferred);
+    assert_near(series.ledger.gaps_ns[&Cause::Unnamed] as f64, 1.25e6, 0.05);
     let signal = &series.signals[0];
     assert_near(signal.frequency_hz, 100.0, 1e-3);
-    assert_eq!(signal.seen_in, "residual");
+    assert_eq!(signal.seen_in, SeenIn::Residual);
     assert_near(signal.ns_per_event, 2500.0, 0.3);
 }
 
@@ -174,7 +174,7 @@ fn two_paces_are_bands_and_not_interference() {
         assert_near(series.bands[0].ns_per_unit, 24.0, 0.002);
         assert_near(series.bands[1].ns_per_unit, 128.2, 0.002);
         assert_near(series.bands[1].median_dwell_s, 1e-3, 0.02);
-        assert!(series.bands.iter().all(|band| band.nature == "pace"));
+        assert!(series.bands.iter().all(|band| band.nature == Nature::Pace));
         assert_near(series.best_pace.as_ref().unwrap().ns_per_unit, 24.0, 0.002);
         let slow = 0.2 * (1.0 - 24.0 / 128.2);
         assert_near(
@@ -192,7 +192,7 @@ fn two_paces_are_bands_and_not_interference() {
             .report
             .findings
             .iter()
-            .find(|finding| finding.kind == "bistable-pace")
+            .find(|finding| finding.kind == Kind::BistablePace)
             .unwrap();
         assert_eq!(finding.certainty, Certainty::Likely);
         assert!(finding.next_step.is_some());
@@ -228,13 +228,13 @@ fn an_artefact_of_the_page_keeps_its_period_in_quanta() {
         let signal = &series.signals[0];
         assert_near(signal.frequency_hz, rate / 256.0, 1e-3);
         assert_near(signal.ns_per_event, 5.0, 0.4);
-        assert_eq!(signal.origin, "sampling");
+        assert_eq!(signal.origin, Origin::Sampling);
     }
     assert!(
         report
             .findings
             .iter()
-            .all(|finding| finding.kind != "periodic-interference"),
+            .all(|finding| finding.kind != Kind::PeriodicInterference),
         "{:?}",
         report.findings
     );
@@ -252,7 +252,7 @@ fn the_same_frequency_at_two_rates_is_external() {
         report
             .series
             .iter()
-            .all(|series| series.signals[0].origin == "external"),
+            .all(|series| series.signals[0].origin == Origin::External),
         "{:?}",
         report
             .series
@@ -272,14 +272,14 @@ fn neighbouring_counts_of_one_pace_are_quantisation() {
     let bands = &analysis.report.series[0].bands;
     assert_eq!(
         (bands.len(), bands[0].nature),
-        (1, "quantisation"),
+        (1, Nature::Quantisation),
         "{bands:?}"
     );
     assert_near(bands[0].count, 710.5, 1e-5);
     let finding = &analysis.report.findings[0];
     assert_eq!(
         (finding.kind, finding.certainty),
-        ("quantisation", Certainty::Certain)
+        (Kind::Quantisation, Certainty::Certain)
     );
 }
 
@@ -296,7 +296,7 @@ fn starts_on_the_nominal_grid_leave_quantisation_likely() {
     );
     assert_eq!(
         (report.findings[0].kind, report.findings[0].certainty),
-        ("quantisation", Certainty::Likely)
+        (Kind::Quantisation, Certainty::Likely)
     );
 }
 

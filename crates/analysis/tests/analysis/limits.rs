@@ -1,8 +1,8 @@
 //! Detection limits hold: what a report says it would have shown is shown once it is added to the recording.
 
 use crate::support::{Loop, Random, analysis, as_counts, none};
-use bandscope_analysis::report::Series;
 use bandscope_recording::source::InMemory;
+use bandscope_report::Series;
 
 /// A pace that wanders by `deviation` and keeps to a value for ten quanta in the mean: at random, as a fixed time would leave holes in
 /// the noise at its multiples.

@@ -1,7 +1,6 @@
 //! The analysis as a whole: published files, generated recordings of known truth, and input of the worst kind.
 
 mod anything;
-mod compare;
 mod counts;
 mod cpus;
 mod edges;

@@ -1,13 +1,14 @@
 //! Gaps and the kernel events that name them: whatever the mixture, the time of each cause is known.
 
+use crate::evidence::{has, number, text, written};
 use crate::support::Loop;
 use bandscope_analysis::analyse;
-use bandscope_analysis::report::{Certainty, Evidence, Report};
 use bandscope_recording::manifest::{
     EventsState, KernelCounts, LostEvents, Quota, Schedstat, TaskThread,
 };
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, KernelEvent};
+use bandscope_report::{Cause, Certainty, Kind, Report, WarningKind};
 use bandscope_sampler::machine::Choice;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -82,7 +83,7 @@ fn booked(source: &InMemory) -> (Report, BTreeMap<String, f64>) {
     );
     let us = ledger.gaps_ns.iter();
     let us = us
-        .map(|(cause, ns)| (cause.clone(), *ns as f64 / 1e3))
+        .map(|(cause, ns)| (cause.to_string(), *ns as f64 / 1e3))
         .collect();
     (report, us)
 }
@@ -141,15 +142,18 @@ fn silence_is_the_host_unless_something_preempted() {
             ("tick", 333.0 * 7.0),
         ],
     );
-    let stolen = report.findings.iter().find(|one| one.kind == "stolen-time");
+    let stolen = report
+        .findings
+        .iter()
+        .find(|one| one.kind == Kind::StolenTime);
     // That it was not this kernel is sure, and no count says who it was.
     assert_eq!(stolen.unwrap().certainty, Certainty::Likely);
     // A period of the host's, and one of the tick.
-    for cause in ["host", "tick"] {
+    for cause in [Cause::Host, Cause::Tick] {
         let signals = &report.series[0].signals;
         let signal = signals
             .iter()
-            .find(|one| one.cause.as_deref() == Some(cause));
+            .find(|one| one.cause.as_ref() == Some(&cause));
         let hz = signal.unwrap().frequency_hz;
         assert!((hz - 1000.0 / 3.0).abs() < 0.01, "{cause}: {hz}");
     }
@@ -167,23 +171,25 @@ fn stolen_time_says_how_often_firmware_took_the_cpu() {
         }];
         source.manifest.machine.hypervisor = Some(hypervisor.into());
         let findings = analyse(&source, &[]).unwrap().report.findings;
-        let mut stolen = findings.into_iter().filter(|one| one.kind == "stolen-time");
+        let mut stolen = findings
+            .into_iter()
+            .filter(|one| one.kind == Kind::StolenTime);
         stolen.next().unwrap()
     };
     let key = "system_management_interrupts";
     let unknown = stolen(None, "KVM");
-    assert!(!unknown.evidence.contains_key(key));
+    assert!(!has(&unknown, key));
     assert!(unknown.summary.contains("the hypervisor (KVM)"));
     assert!(unknown.next_step.unwrap().contains("on the host"));
     let none = stolen(Some(0), "none");
-    assert_eq!(none.evidence[key], Evidence::Number(0.0));
+    assert_eq!(number(&none, key), 0.0);
     // A hypervisor that hides itself, then: firmware was counted, and did nothing.
     assert!(none.summary.contains(
         "something beneath it (no hypervisor is known, and no system management interrupt"
     ));
     assert!(none.next_step.unwrap().contains("turbostat"));
     let some = stolen(Some(37), "none");
-    assert_eq!(some.evidence[key], Evidence::Number(37.0));
+    assert_eq!(number(&some, key), 37.0);
     assert!(some.summary.contains("firmware (no hypervisor is known)"));
     let said = " Firmware took the CPU 37 times during the run (system management interrupts).";
     assert!(some.summary.ends_with(said), "{}", some.summary);
@@ -224,7 +230,12 @@ fn where_events_were_lost_silence_says_nothing() {
     source.manifest.events.state = EventsState::Off;
     let (report, off) = booked(&source);
     assert_booked(&off, &[("unnamed", 999.0 * 20.0)]);
-    assert!(report.findings.iter().all(|one| one.kind != "stolen-time"));
+    assert!(
+        report
+            .findings
+            .iter()
+            .all(|one| one.kind != Kind::StolenTime)
+    );
 }
 
 #[test]
@@ -257,7 +268,7 @@ fn a_page_fault_has_its_gap_and_a_task_is_a_finding() {
         ],
     );
     let causes = &report.series[0].gaps.as_ref().unwrap().causes;
-    assert_eq!(causes[0].cause, "task:a <b>\\x1b");
+    assert_eq!(causes[0].cause, Cause::Task("a <b>\\x1b".into()));
     assert_eq!(causes[0].number, 125);
     let total: u64 = causes.iter().map(|cause| cause.lost_ns).sum();
     assert!(total.abs_diff(report.series[0].gaps.as_ref().unwrap().lost_ns) <= 2);
@@ -307,13 +318,13 @@ fn a_simulated_machine_names_its_own_disturbances() {
         let off = (causes[name] / us - 1.0).abs();
         assert!(off < 0.06, "{name}: {} of {us}", causes[name]);
     }
-    let kinds: Vec<&str> = report.findings.iter().map(|one| one.kind).collect();
-    for kind in ["time-away", "stolen-time", "periodic-interference"] {
+    let kinds: Vec<Kind> = report.findings.iter().map(|one| one.kind).collect();
+    for kind in [Kind::TimeAway, Kind::StolenTime, Kind::PeriodicInterference] {
         assert!(kinds.contains(&kind), "{kinds:?}");
     }
     let ((report, causes), _) = run(Choice::Off);
     assert_eq!(causes.keys().collect::<Vec<_>>(), ["unnamed"]);
-    assert!(report.findings.iter().all(|one| one.kind != "time-away"));
+    assert!(report.findings.iter().all(|one| one.kind != Kind::TimeAway));
 }
 
 /// A second with a gap each millisecond, each of another task out of `names`, of 20 to 60 us.
@@ -349,11 +360,14 @@ fn a_thousand_tasks_are_no_thousand_lines_and_the_ledger_closes() {
         let total: f64 = causes.values().sum();
         // 333 each of 20, 40 and 60 us.
         assert!((total / 39_960.0 - 1.0).abs() < 0.01, "{total}");
-        let named = gaps.causes.iter().find(|one| one.cause == "task:others");
+        let named = gaps.causes.iter().find(|one| one.cause.is_other_tasks());
         assert_eq!(named.is_some(), names > apart);
         let counted: u64 = gaps.causes.iter().map(|one| one.number).sum();
         assert_eq!(counted, gaps.detailed);
-        let told = report.warnings.iter().find(|one| one.kind == "many-tasks");
+        let told = report
+            .warnings
+            .iter()
+            .find(|one| one.kind == WarningKind::ManyTasks);
         assert_eq!(told.is_some(), names > apart);
         if let (Some(told), Some(named)) = (told, named) {
             let number = format!("{} tasks", names - 48);
@@ -401,11 +415,11 @@ fn a_preemption_without_its_switch_is_not_the_hosts() {
     let finding = report
         .findings
         .iter()
-        .find(|one| one.evidence.get("cause") == Some(&Evidence::Text("preempted".into())));
+        .find(|one| written(one, "cause") == "preempted");
     let finding = finding.unwrap();
     assert_eq!(
         (finding.kind, finding.certainty),
-        ("time-away", Certainty::Likely)
+        (Kind::TimeAway, Certainty::Likely)
     );
     assert_eq!(finding.next_step, None, "events were recorded");
 }
@@ -439,7 +453,7 @@ fn a_timer_is_its_tasks_and_a_stop_is_the_quotas() {
     let throttled: Vec<_> = report
         .findings
         .iter()
-        .filter(|one| one.kind == "throttled")
+        .filter(|one| one.kind == Kind::Throttled)
         .collect();
     assert_eq!(throttled.len(), 1);
     assert_eq!(throttled[0].certainty, Certainty::Certain);
@@ -461,7 +475,7 @@ fn counts_that_stood_still_contradict_a_quota() {
         source.manifest.quotas = vec![quota(throttled)];
         let report = analyse(&source, &[]).unwrap().report;
         let mut findings = report.findings.into_iter();
-        findings.find(|one| one.kind == "throttled").unwrap()
+        findings.find(|one| one.kind == Kind::Throttled).unwrap()
     };
     assert_eq!(found(0).certainty, Certainty::Likely);
     let finding = found(10);
@@ -499,14 +513,25 @@ fn without_events_preemptions_as_long_as_the_stops_are_the_quotas() {
             ("preempted", 500.0 * 20.0),
         ],
     );
-    let finding = report.findings.iter().find(|one| one.kind == "throttled");
+    let finding = report
+        .findings
+        .iter()
+        .find(|one| one.kind == Kind::Throttled);
     assert_eq!(finding.unwrap().certainty, Certainty::Likely);
     source.manifest.quotas.clear();
     let (report, without) = booked(&source);
     let causes: Vec<&String> = without.keys().collect();
     assert_eq!(causes, ["preempted"]);
-    assert!(report.findings.iter().all(|one| one.kind != "throttled"));
-    let other = report.findings.iter().find(|one| one.kind == "time-away");
+    assert!(
+        report
+            .findings
+            .iter()
+            .all(|one| one.kind != Kind::Throttled)
+    );
+    let other = report
+        .findings
+        .iter()
+        .find(|one| one.kind == Kind::TimeAway);
     assert!(
         other
             .unwrap()
@@ -531,15 +556,13 @@ fn without_events_a_thread_that_did_not_wait_for_the_cpu_was_stopped() {
             ..Schedstat::default()
         }];
         let findings = analyse(&source, &[]).unwrap().report.findings;
-        findings.into_iter().find(|one| one.kind == "throttled")
+        findings.into_iter().find(|one| one.kind == Kind::Throttled)
     };
     // 999 times 300 us, 50 of which may be what else was done.
     let finding = stopped(100_000_000).unwrap();
     assert_eq!(finding.certainty, Certainty::Likely);
-    assert_eq!(finding.evidence["cause"], Evidence::Text("stopped".into()));
-    let Evidence::Number(ns) = finding.evidence["lost_ns"] else {
-        panic!("{finding:?}")
-    };
+    assert_eq!(text(&finding, "cause"), "stopped");
+    let ns = number(&finding, "lost_ns");
     assert!((ns / 149.7e6 - 1.0).abs() < 0.01, "{ns}");
     assert_eq!(stopped(240_000_000), None);
     assert_eq!(stopped(400_000_000), None);

@@ -3,9 +3,9 @@
 use crate::edges::report;
 use crate::evidence::{number, of_kind};
 use crate::support::{Loop, analysis, none, series};
-use bandscope_analysis::report::{Certainty, Report};
 use bandscope_recording::Series;
 use bandscope_recording::manifest::{Kernel, Machine};
+use bandscope_report::{Certainty, Kind, Report};
 
 /// Frequency, microarchitecture and unsplit of a work kernel, as shares of its pace.
 fn shares(report: &Report, kernel: &str) -> [f64; 3] {
@@ -105,7 +105,7 @@ fn company_on_the_core_slows_what_fills_it_and_leaves_a_chain() {
         (alone, Certainty::Possible),
     ] {
         let report = two_kernels(1.01, 1.4, machine);
-        let found = of_kind(&report, "smt-neighbour");
+        let found = of_kind(&report, Kind::SmtNeighbour);
         assert_eq!(found.len(), 1, "{:?}", report.findings);
         assert_eq!(
             (found[0].certainty, &*found[0].series),
@@ -115,7 +115,7 @@ fn company_on_the_core_slows_what_fills_it_and_leaves_a_chain() {
         assert!((number("ratio") - 1.4).abs() < 0.01, "{found:?}");
         assert!((number("share") - 0.3).abs() < 0.01, "{found:?}");
         // Its paces are not the core's own states.
-        assert!(of_kind(&report, "bistable-pace").is_empty());
+        assert!(of_kind(&report, Kind::BistablePace).is_empty());
     }
 }
 
@@ -124,7 +124,7 @@ fn what_slows_both_is_no_company() {
     for (chain, additions) in [(1.4, 1.4), (1.2, 1.4), (1.0, 1.05), (1.0, 1.0)] {
         let report = two_kernels(chain, additions, Machine::default());
         assert!(
-            of_kind(&report, "smt-neighbour").is_empty(),
+            of_kind(&report, Kind::SmtNeighbour).is_empty(),
             "{chain} {additions}"
         );
     }

@@ -1,7 +1,7 @@
 //! The figures that cases/README.md states of published files.
 
 use crate::support::{analysis, assert_near, published};
-use bandscope_analysis::report::{Certainty, Report};
+use bandscope_report::{Basis, Certainty, Kind, Report, WarningKind};
 
 fn report(name: &str) -> Report {
     analysis(&published(name)).report
@@ -34,7 +34,7 @@ fn sapphire_rapids_a_has_two_paces_and_a_dwell_of_a_tick() {
     // A change of pace is no interference: nothing is booked to gaps.
     let ledger = &report.series[0].ledger;
     assert!(ledger.gaps_ns.is_empty(), "{ledger:?}");
-    assert_eq!(ledger.basis, "inferred");
+    assert_eq!(ledger.basis, Basis::Inferred);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn twenty_rows_are_likely_at_best() {
         let bistable: Vec<_> = report
             .findings
             .iter()
-            .filter(|finding| finding.kind == "bistable-pace")
+            .filter(|finding| finding.kind == Kind::BistablePace)
             .collect();
         assert_eq!(bistable.len(), 1, "{name}: {:?}", report.findings);
         assert!(
@@ -85,7 +85,7 @@ fn twenty_rows_are_likely_at_best() {
             report
                 .warnings
                 .iter()
-                .any(|warning| warning.kind == "short-series")
+                .any(|warning| warning.kind == WarningKind::ShortSeries)
         );
     }
 }

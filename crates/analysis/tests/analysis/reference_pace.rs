@@ -1,9 +1,9 @@
 //! The reference pace: one for all rates of a CPU, not moved by what does not last; losses against it, and the bonus.
 
 use crate::support::{Loop, analysis, assert_near, none, tick};
-use bandscope_analysis::report::{Report, Series};
 use bandscope_recording::Quanta;
 use bandscope_recording::source::InMemory;
+use bandscope_report::{Kind, Report, Series};
 use bandscope_simulation::{Scenario, request, synthesise};
 
 /// Ticks of a unit of 141 ns.
@@ -134,9 +134,11 @@ fn few_units_beside_gaps_make_no_band() {
         report.series[0].bands
     );
     assert!(
-        report.findings.iter().all(
-            |finding| finding.kind == "quantisation" || finding.kind == "periodic-interference"
-        ),
+        report
+            .findings
+            .iter()
+            .all(|finding| finding.kind == Kind::Quantisation
+                || finding.kind == Kind::PeriodicInterference),
         "{:?}",
         report.findings
     );

@@ -5,6 +5,7 @@ use crate::support::{manifest, series};
 use bandscope_recording::manifest::EventsState;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, Gap, KernelEvent, Quanta, Quantum, Series};
+use bandscope_report::Kind;
 use proptest::prelude::*;
 
 /// A second in which the paces flip together, for what hangs together to be found: 10,000 quanta, every 40th a change.
@@ -175,7 +176,7 @@ fn the_generator_makes_what_is_looked_for() {
     let source = source(&shared, vec![cpu(0), cpu(1_000), cpu(2_000)], false, false);
     let report = check(&source).report;
     let found = report.findings.iter();
-    let kinds: Vec<&str> = found.map(|finding| finding.kind).collect();
-    assert!(kinds.contains(&"synchronous-gaps"), "{kinds:?}");
+    let kinds: Vec<Kind> = found.map(|finding| finding.kind).collect();
+    assert!(kinds.contains(&Kind::SynchronousGaps), "{kinds:?}");
     assert!(report.series.iter().all(|series| series.bands.len() > 1));
 }

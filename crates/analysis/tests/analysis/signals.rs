@@ -2,7 +2,7 @@
 
 use crate::evidence::{number, of_kind};
 use bandscope_analysis::analyse;
-use bandscope_analysis::report::{Certainty, Finding, Report};
+use bandscope_report::{Certainty, Finding, Kind, Report};
 use bandscope_simulation::machine::request;
 use bandscope_simulation::{Scenario, synthesise};
 
@@ -27,12 +27,12 @@ fn two_rates_find_a_frequency_above_them() {
     for (seed, hz) in [(1, 15_821.37), (6, 133_331.7)] {
         let scene = format!("tick:hz={hz},cost=60ns+reads:sigma=5ns");
         let report = report(&scene, seed, &BOTH, 20.0);
-        let aliases = of_kind(&report, "alias");
+        let aliases = of_kind(&report, Kind::Alias);
         assert_eq!(aliases.len(), 1, "{scene}: {:?}", report.findings);
         assert_eq!(aliases[0].certainty, Certainty::Certain, "{aliases:?}");
         let found = number(aliases[0], "frequency_hz");
         assert!((found - hz).abs() < 0.02, "{scene}: {found}");
-        for other in of_kind(&report, "periodic-interference") {
+        for other in of_kind(&report, Kind::PeriodicInterference) {
             assert_eq!(other.certainty, Certainty::Possible, "{scene}: {other:?}");
         }
     }
@@ -42,8 +42,16 @@ fn two_rates_find_a_frequency_above_them() {
 #[test]
 fn what_one_of_two_rates_folds_is_no_page() {
     let report = report("tick:hz=67654.506769,cost=105.3ns", 331_005, &BOTH, 20.0);
-    assert_eq!(of_kind(&report, "alias").len(), 1, "{:?}", report.findings);
-    assert_eq!(of_kind(&report, "sampling-artefact"), [] as [&Finding; 0]);
+    assert_eq!(
+        of_kind(&report, Kind::Alias).len(),
+        1,
+        "{:?}",
+        report.findings
+    );
+    assert_eq!(
+        of_kind(&report, Kind::SamplingArtefact),
+        [] as [&Finding; 0]
+    );
 }
 
 /// At each rate another harmonic of a train below half of both stands out.
@@ -51,8 +59,8 @@ fn what_one_of_two_rates_folds_is_no_page() {
 fn a_folded_harmonic_is_no_alias() {
     let scene = "pages:quanta=64,cost=53ns+tick:hz=2305.503133,cost=236ns,phase=167.187us+noise:sigma=0.02%+reads:sigma=5ns+tasks:hz=2";
     let report = report(scene, 766_158, &BOTH, 7.0);
-    assert_eq!(of_kind(&report, "alias"), [] as [&Finding; 0]);
-    let found = of_kind(&report, "periodic-interference");
+    assert_eq!(of_kind(&report, Kind::Alias), [] as [&Finding; 0]);
+    let found = of_kind(&report, Kind::PeriodicInterference);
     let likely = found.iter().find(|one| one.certainty == Certainty::Likely);
     let hz = likely.map(|one| number(one, "frequency_hz"));
     assert!(
@@ -66,27 +74,27 @@ fn a_page_keeps_its_period_in_quanta() {
     for (seed, quanta) in [(1, 256.0), (2, 64.0)] {
         let scene = format!("pages:quanta={quanta},cost=200ns+reads");
         let report = report(&scene, seed, &BOTH, 2.0);
-        let pages = of_kind(&report, "sampling-artefact");
+        let pages = of_kind(&report, Kind::SamplingArtefact);
         assert_eq!(pages.len(), 1, "{scene}: {:?}", report.findings);
         assert_eq!(pages[0].certainty, Certainty::Certain);
         let period = number(pages[0], "period_quanta");
         assert!((period - quanta).abs() < 1e-3 * quanta, "{scene}: {period}");
         assert_eq!(
-            of_kind(&report, "periodic-interference"),
+            of_kind(&report, Kind::PeriodicInterference),
             [] as [&Finding; 0]
         );
-        assert_eq!(of_kind(&report, "alias"), [] as [&Finding; 0]);
+        assert_eq!(of_kind(&report, Kind::Alias), [] as [&Finding; 0]);
     }
 }
 
 #[test]
 fn a_page_at_one_rate_is_likely() {
     let report = report("pages:quanta=256,cost=200ns+reads", 5, &[10_000.0], 2.0);
-    let pages = of_kind(&report, "sampling-artefact");
+    let pages = of_kind(&report, Kind::SamplingArtefact);
     assert_eq!(pages.len(), 1, "{:?}", report.findings);
     assert_eq!(pages[0].certainty, Certainty::Likely);
     assert_eq!(
-        of_kind(&report, "periodic-interference"),
+        of_kind(&report, Kind::PeriodicInterference),
         [] as [&Finding; 0]
     );
 }
@@ -98,7 +106,7 @@ fn what_a_page_costs_is_stated_whole() {
         let scene = format!("pages:quanta={quanta},cost=200ns");
         // Folding takes 24 periods.
         let report = report(&scene, 3, &[10_000.0], 3.0);
-        let pages = of_kind(&report, "sampling-artefact");
+        let pages = of_kind(&report, Kind::SamplingArtefact);
         assert_eq!(pages.len(), 1, "{scene}: {:?}", report.findings);
         let cost = number(pages[0], "ns_per_event");
         assert!((cost - 200.0).abs() < 20.0, "{scene}: {cost}");
@@ -110,13 +118,20 @@ fn a_tick_below_the_threshold_of_gaps_is_interference() {
     for (seed, hz) in [(1, 1000.0), (2, 250.0)] {
         let scene = format!("tick:hz={hz},cost=200ns+reads");
         let report = report(&scene, seed, &BOTH, 2.0);
-        let mut found = of_kind(&report, "periodic-interference");
+        let mut found = of_kind(&report, Kind::PeriodicInterference);
         found.retain(|finding| finding.certainty >= Certainty::Likely);
         assert_eq!(found.len(), 1, "{scene}: {:?}", report.findings);
         let frequency = number(found[0], "frequency_hz");
         assert!((frequency - hz).abs() < 0.05, "{scene}: {frequency}");
-        assert_eq!(of_kind(&report, "alias"), [] as [&Finding; 0], "{scene}");
-        assert_eq!(of_kind(&report, "sampling-artefact"), [] as [&Finding; 0]);
+        assert_eq!(
+            of_kind(&report, Kind::Alias),
+            [] as [&Finding; 0],
+            "{scene}"
+        );
+        assert_eq!(
+            of_kind(&report, Kind::SamplingArtefact),
+            [] as [&Finding; 0]
+        );
     }
 }
 
@@ -128,7 +143,11 @@ fn paces_that_change_are_no_interference() {
         (3, "states:dwell=20ms,ratio=2+reads"),
     ] {
         let report = report(scene, seed, &BOTH, 2.0);
-        for kind in ["periodic-interference", "sampling-artefact", "alias"] {
+        for kind in [
+            Kind::PeriodicInterference,
+            Kind::SamplingArtefact,
+            Kind::Alias,
+        ] {
             assert_eq!(of_kind(&report, kind), [] as [&Finding; 0], "{scene}");
         }
     }
@@ -143,7 +162,11 @@ fn noise_has_no_likely_period() {
             "reads:sigma=20ns",
         ] {
             let report = report(scene, seed, &BOTH[..1 + (seed % 2) as usize], 1.0);
-            for kind in ["periodic-interference", "sampling-artefact", "alias"] {
+            for kind in [
+                Kind::PeriodicInterference,
+                Kind::SamplingArtefact,
+                Kind::Alias,
+            ] {
                 let likely = of_kind(&report, kind)
                     .into_iter()
                     .filter(|finding| finding.certainty >= Certainty::Likely);
@@ -165,7 +188,7 @@ fn what_splits_the_pace_in_two_is_still_a_frequency() {
     for series in &report.series {
         assert_eq!(series.bands.len(), 1, "{:?}", series.bands);
     }
-    let aliases = of_kind(&report, "alias");
+    let aliases = of_kind(&report, Kind::Alias);
     assert_eq!(aliases.len(), 1, "{:?}", report.findings);
     assert_eq!(aliases[0].certainty, Certainty::Certain, "{aliases:?}");
     let found = number(aliases[0], "frequency_hz");

@@ -1,10 +1,11 @@
 //! Recordings made by small generators, and a reader of `.dat` files of ten lines.
+#![allow(dead_code, reason = "each test file uses its own part")]
 
-pub use bandscope_analysis::statistics::random::Random;
 use bandscope_analysis::{Analysis, analyse};
 use bandscope_recording::manifest::{Clock, Kernel, State};
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{Gap, Manifest, Quanta, Quantum, Series};
+pub use bandscope_statistics::random::Random;
 
 /// A clock of 2.3 ticks per nanosecond, calibrated.
 pub fn manifest() -> Manifest {
@@ -210,7 +211,7 @@ pub fn analysis(source: &InMemory) -> Analysis {
 }
 
 /// The ledger adds up to its wall time.
-pub fn assert_closes(series: &bandscope_analysis::report::Series) {
+pub fn assert_closes(series: &bandscope_report::Series) {
     let ledger = &series.ledger;
     let pace = ledger.pace_ns;
     let lines = i128::from(ledger.work_ns)

@@ -1,12 +1,13 @@
 //! Trains of gaps with common multiples and divisors, which real machines are full of: each is told by its own frequency and cost.
 
-use crate::evidence::{number, of_kind, text};
+use crate::evidence::{number, of_kind};
 use crate::support::{Loop, Random};
 use bandscope_analysis::analyse;
-use bandscope_analysis::report::{Finding, Report};
 use bandscope_recording::manifest::EventsState;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, KernelEvent};
+use bandscope_report::evidence::{OfKind, PeriodicInterference};
+use bandscope_report::{Finding, Kind, Report};
 use bandscope_sampler::machine::Choice;
 use bandscope_simulation::{Scenario, request, synthesise};
 
@@ -29,7 +30,7 @@ fn report_of(source: &InMemory) -> Report {
 
 /// Periodic interference that costs a hundred-thousandth of the time or more.
 pub fn periods(report: &Report) -> Vec<&Finding> {
-    of_kind(report, "periodic-interference")
+    of_kind(report, Kind::PeriodicInterference)
 }
 
 #[track_caller]
@@ -147,7 +148,9 @@ fn a_task_has_its_own_frequency_and_no_more_than_was_booked() {
             assert_trains(&report, &[(250.0, 3e3), (1e6 / period_us, us * 1e3)]);
             let seconds = report.series[0].duration_s;
             for finding in periods(&report).iter().filter(|_| with_events) {
-                let booked = report.series[0].ledger.gaps_ns[text(finding, "cause")] as f64;
+                let periodic = PeriodicInterference::of(&finding.evidence).unwrap();
+                let cause = periodic.cause.as_ref().unwrap();
+                let booked = report.series[0].ledger.gaps_ns[cause] as f64;
                 let said = number(finding, "frequency_hz") * number(finding, "ns_per_event");
                 assert!(
                     said * seconds <= 1.003 * booked,

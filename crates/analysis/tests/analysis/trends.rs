@@ -3,18 +3,18 @@
 
 use crate::evidence::{number, numbers, only, text};
 use crate::support::{analysis, as_counts, counts_only, published};
-use bandscope_analysis::report::{Certainty, Finding, Report};
 use bandscope_recording::source::InMemory;
+use bandscope_report::{Certainty, Finding, Kind, Report};
 use bandscope_simulation::{Scenario, Truth, request, synthesise};
 
 /// The six kinds that are proven here.
-const KINDS: [&str; 6] = [
-    "clock-drift",
-    "frequency-steps",
-    "interrupt-helps",
-    "interrupted-loop",
-    "sub-loop-mixture",
-    "warm-up",
+const KINDS: [Kind; 6] = [
+    Kind::ClockDrift,
+    Kind::FrequencySteps,
+    Kind::InterruptHelps,
+    Kind::InterruptedLoop,
+    Kind::SubLoopMixture,
+    Kind::WarmUp,
 ];
 
 /// A recording of `seconds` in segments of a quarter of a second.
@@ -31,7 +31,7 @@ fn report(scenario: &str, rates: &[f64], kernels: &[&str], seconds: f64) -> Repo
 }
 
 /// What is `likely` or better among the six.
-fn believed(report: &Report) -> Vec<&'static str> {
+fn believed(report: &Report) -> Vec<Kind> {
     let believed = report
         .findings
         .iter()
@@ -45,7 +45,7 @@ fn steps_of_a_clock_are_found_with_their_lattice() {
         let scenario = format!("frequency:top=38,low=33,dwell=10ms+{noise}:seed={seed}")
             .replace("0.0005:", "0.0005,");
         let one = report(&scenario, &[10_000.0], &["mulss80"], 1.5);
-        let found = only(&one, "frequency-steps");
+        let found = only(&one, Kind::FrequencySteps);
         assert_eq!(found.certainty, Certainty::Likely, "{found:?}");
         assert_eq!(number(found, "lattice"), 38.0);
         for (ratio, step) in numbers(found, "ratios")
@@ -58,12 +58,12 @@ fn steps_of_a_clock_are_found_with_their_lattice() {
         assert!(
             one.findings
                 .iter()
-                .all(|finding| finding.kind != "bistable-pace")
+                .all(|finding| finding.kind != Kind::BistablePace)
         );
-        assert_eq!(believed(&one), ["frequency-steps"]);
+        assert_eq!(believed(&one), [Kind::FrequencySteps]);
         // A second work kernel decides it.
         let two = report(&scenario, &[10_000.0], &["mulss80", "ftq-o2"], 2.0);
-        let certain = only(&two, "frequency-steps");
+        let certain = only(&two, Kind::FrequencySteps);
         assert_eq!(certain.certainty, Certainty::Certain, "{certain:?}");
         assert_eq!(
             (&certain.next_step, &certain.series[..]),
@@ -81,7 +81,7 @@ fn states_of_a_core_are_no_steps_of_a_clock() {
             let certain = report
                 .findings
                 .iter()
-                .any(|f| f.kind == "frequency-steps" && f.certainty == Certainty::Certain);
+                .any(|f| f.kind == Kind::FrequencySteps && f.certainty == Certainty::Certain);
             assert!(!certain, "{:?}", report.findings);
         }
         let memory = report(
@@ -90,7 +90,7 @@ fn states_of_a_core_are_no_steps_of_a_clock() {
             &["mulss80", "ftq-o2"],
             1.0,
         );
-        assert_eq!(believed(&memory), [""; 0], "{:?}", memory.findings);
+        assert_eq!(believed(&memory), [] as [Kind; 0], "{:?}", memory.findings);
     }
 }
 
@@ -99,7 +99,7 @@ fn a_band_of_one_inner_loop_is_a_mixture() {
     for (seed, fraction) in [(1, 0.502), (2, 0.484)] {
         let scenario = format!("mixture:fraction={fraction},dwell=5ms,seed={seed}");
         let report = report(&scenario, &[10_000.0], &["ftq-o2"], 0.6);
-        let found = only(&report, "sub-loop-mixture");
+        let found = only(&report, Kind::SubLoopMixture);
         assert_eq!(found.certainty, Certainty::Likely);
         assert!(
             (number(found, "fraction") - fraction).abs() < 0.003,
@@ -110,7 +110,7 @@ fn a_band_of_one_inner_loop_is_a_mixture() {
     for fraction in [0.3, 0.45, 0.6] {
         let scenario = format!("mixture:fraction={fraction},dwell=5ms");
         let other = report(&scenario, &[10_000.0], &["ftq-o2"], 0.6);
-        assert_eq!(believed(&other), [""; 0], "{:?}", other.findings);
+        assert_eq!(believed(&other), [] as [Kind; 0], "{:?}", other.findings);
     }
     // A work kernel without inner loops has no such fractions.
     let other = report(
@@ -119,13 +119,13 @@ fn a_band_of_one_inner_loop_is_a_mixture() {
         &["ftq-float20-stack"],
         0.6,
     );
-    assert_eq!(believed(&other), [""; 0], "{:?}", other.findings);
+    assert_eq!(believed(&other), [] as [Kind; 0], "{:?}", other.findings);
 }
 
 #[test]
 fn the_published_third_pace_is_a_mixture() {
     let report = analysis(&published("spr-10khz-b.dat")).report;
-    let found = only(&report, "sub-loop-mixture");
+    let found = only(&report, Kind::SubLoopMixture);
     // 74.4 and 76.3 ns are one band in twenty rows, 0.484 and 0.502 of the way.
     assert!(
         (0.484..0.502).contains(&number(found, "fraction")),
@@ -138,7 +138,7 @@ fn the_published_third_pace_is_a_mixture() {
         report
             .findings
             .iter()
-            .all(|finding| finding.kind != "sub-loop-mixture")
+            .all(|finding| finding.kind != Kind::SubLoopMixture)
     );
 }
 
@@ -154,9 +154,9 @@ fn truncated_quanta_are_told_by_their_lattice() {
         );
         let expected = truth.drift_ppm(rate);
         let found_in = analysis(&recording).report;
-        let found = only(&found_in, "clock-drift");
+        let found = only(&found_in, Kind::ClockDrift);
         assert_eq!(
-            (text(found, "cause"), found.certainty),
+            (&*text(found, "cause"), found.certainty),
             ("truncation", Certainty::Certain),
             "{found:?}"
         );
@@ -167,9 +167,9 @@ fn truncated_quanta_are_told_by_their_lattice() {
         );
         // A file of counts does not say how long a tick was.
         let file = analysis(&as_counts_of(recording, ghz)).report;
-        let found = only(&file, "clock-drift");
+        let found = only(&file, Kind::ClockDrift);
         assert_eq!(
-            (text(found, "cause"), found.certainty),
+            (&*text(found, "cause"), found.certainty),
             ("truncation", Certainty::Likely)
         );
     }
@@ -177,7 +177,7 @@ fn truncated_quanta_are_told_by_their_lattice() {
     for scenario in ["quiet", "noise:sigma=0.01+reads", "flips", "tasks:hz=200"] {
         let report = report(scenario, &[10_000.0, 7_777.0], &["mulss80"], 1.0);
         assert!(
-            report.findings.iter().all(|f| f.kind != "clock-drift"),
+            report.findings.iter().all(|f| f.kind != Kind::ClockDrift),
             "{scenario}: {:?}",
             report.findings
         );
@@ -206,9 +206,9 @@ fn wrong_ticks_are_told_from_truncated_ones() {
             &["mulss80"],
             1.0,
         );
-        let found = only(&seen, "clock-drift");
+        let found = only(&seen, Kind::ClockDrift);
         assert_eq!(
-            (text(found, "cause"), found.certainty),
+            (&*text(found, "cause"), found.certainty),
             ("calibration", Certainty::Certain)
         );
         assert!((number(found, "drift_ppm") - ppm).abs() < 0.2, "{found:?}");
@@ -220,9 +220,9 @@ fn wrong_ticks_are_told_from_truncated_ones() {
             &["mulss80"],
             1.0,
         );
-        let found = only(&seen, "clock-drift");
+        let found = only(&seen, Kind::ClockDrift);
         assert_eq!(
-            (text(found, "cause"), found.certainty),
+            (&*text(found, "cause"), found.certainty),
             ("calibration", Certainty::Likely)
         );
         assert!((number(found, "drift_ppm") - ppm).abs() < 0.2, "{found:?}");
@@ -233,9 +233,9 @@ fn wrong_ticks_are_told_from_truncated_ones() {
 fn that_a_file_drifts_is_certain_where_the_cause_is_undecided() {
     let (recording, _) = simulated("drift:ppm=750,printed=1", &[10_000.0], &["mulss80"], 1.0);
     let file = analysis(&as_counts_of(recording, 2.0)).report;
-    let found = only(&file, "clock-drift");
+    let found = only(&file, Kind::ClockDrift);
     assert_eq!(
-        (text(found, "cause"), found.certainty),
+        (&*text(found, "cause"), found.certainty),
         ("undecided", Certainty::Certain),
         "{found:?}"
     );
@@ -253,14 +253,14 @@ fn a_warm_up_is_found_with_its_length() {
     ] {
         let scenario = format!("warmup:duration={duration},ratio={ratio}+tick+noise:sigma=0.0005");
         let report = report(&scenario, rates, &["mulss80"], 2.0);
-        let found = only(&report, "warm-up");
+        let found = only(&report, Kind::WarmUp);
         assert_eq!(found.certainty, Certainty::Likely, "{found:?}");
         let error = (number(found, "duration_s") - duration).abs();
         assert!(error <= 0.01, "{duration}: {found:?}");
         // All series of the CPU together.
         assert_eq!(found.series.len(), rates.len());
         // One event, one finding: its slower pace and its end are no others.
-        let others = ["bistable-pace", "edge-pairs"];
+        let others = [Kind::BistablePace, Kind::EdgePairs];
         let is_other = |finding: &Finding| others.contains(&finding.kind);
         assert!(!report.findings.iter().any(is_other), "{report:?}");
     }
@@ -278,7 +278,7 @@ fn a_bad_stretch_elsewhere_is_no_warm_up() {
         for seconds in [1.0, 2.0] {
             let report = report(scenario, &[10_000.0], &["mulss80"], seconds);
             assert!(
-                report.findings.iter().all(|f| f.kind != "warm-up"),
+                report.findings.iter().all(|f| f.kind != Kind::WarmUp),
                 "{scenario}: {:?}",
                 report.findings
             );
@@ -286,7 +286,7 @@ fn a_bad_stretch_elsewhere_is_no_warm_up() {
     }
     // Too short to settle: no more than a hint.
     let short = report("warmup:ratio=1.2", &[10_000.0], &["mulss80"], 0.5);
-    assert_eq!(believed(&short), [""; 0], "{:?}", short.findings);
+    assert_eq!(believed(&short), [] as [Kind; 0], "{:?}", short.findings);
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn interrupts_that_help_are_told_from_those_that_do_nothing() {
         "helps:hz=250,ratio=1.4,up=0.4,decay=10ms,jitter=0.5,seed=3+noise:sigma=0.001",
     ] {
         let seen = report(scenario, &[10_000.0], &["mulss80"], 2.0);
-        let found = only(&seen, "interrupt-helps");
+        let found = only(&seen, Kind::InterruptHelps);
         assert_eq!(found.certainty, Certainty::Likely);
         assert!(
             number(found, "odds_ratio") > 20.0 && number(found, "p_value") < 1e-3,
@@ -309,7 +309,7 @@ fn interrupts_that_help_are_told_from_those_that_do_nothing() {
             "{found:?}"
         );
         assert!(
-            !believed(&seen).contains(&"interrupted-loop"),
+            !believed(&seen).contains(&Kind::InterruptedLoop),
             "{:?}",
             seen.findings
         );
@@ -326,7 +326,7 @@ fn interrupts_that_help_are_told_from_those_that_do_nothing() {
     ] {
         let report = report(scenario, &[10_000.0], &["mulss80"], 1.5);
         assert!(
-            !believed(&report).contains(&"interrupt-helps"),
+            !believed(&report).contains(&Kind::InterruptHelps),
             "{scenario}: {:?}",
             report.findings
         );
@@ -344,7 +344,7 @@ fn a_loop_that_is_slow_after_an_interrupt_is_found_with_its_slope() {
             format!("interrupted:factor={factor},cost={cost}us,{rest}+noise:sigma=0.001");
         let (recording, truth) = simulated(&scenario, &[10_000.0], &["mulss80"], 1.5);
         let seen = analysis(&recording).report;
-        let found = only(&seen, "interrupted-loop");
+        let found = only(&seen, Kind::InterruptedLoop);
         assert_eq!(found.certainty, Certainty::Likely);
         assert!(
             (number(found, "slope") / factor - 1.0).abs() < 0.03,
@@ -364,14 +364,17 @@ fn a_loop_that_is_slow_after_an_interrupt_is_found_with_its_slope() {
             number(found, "slow_samples") > 0.8 * number(found, "ticks"),
             "{found:?}"
         );
-        assert_eq!(believed(&seen), ["interrupted-loop"]);
+        assert_eq!(believed(&seen), [Kind::InterruptedLoop]);
     }
     // Interrupts that come with the ends of the quanta slow nothing down; at another rate they do.
     let scenario = "interrupted:factor=3,hz=250";
     let seen = report(scenario, &[10_000.0], &["mulss80"], 1.0);
-    assert_eq!(believed(&seen), [""; 0]);
+    assert_eq!(believed(&seen), [] as [Kind; 0]);
     let seen = report(scenario, &[10_000.0, 7_777.0], &["mulss80"], 2.0);
-    assert_eq!(only(&seen, "interrupted-loop").certainty, Certainty::Likely);
+    assert_eq!(
+        only(&seen, Kind::InterruptedLoop).certainty,
+        Certainty::Likely
+    );
     for scenario in [
         "tick:hz=250,cost=20us",
         "tick:hz=1000,cost=2us,poisson=1+noise:sigma=0.003",
@@ -382,7 +385,7 @@ fn a_loop_that_is_slow_after_an_interrupt_is_found_with_its_slope() {
     ] {
         let report = report(scenario, &[10_000.0], &["mulss80"], 1.0);
         assert!(
-            !believed(&report).contains(&"interrupted-loop"),
+            !believed(&report).contains(&Kind::InterruptedLoop),
             "{scenario}: {:?}",
             report.findings
         );
@@ -395,7 +398,7 @@ fn little_is_found_in_little() {
         let starts: Vec<u64> = (0..rows as u64).map(|k| k * 100_000).collect();
         for counts in [vec![0; rows], vec![4174; rows], vec![u32::MAX; rows]] {
             let report = analysis(&counts_only(&counts, &starts)).report;
-            assert_eq!(believed(&report), [""; 0], "{:?}", report.findings);
+            assert_eq!(believed(&report), [] as [Kind; 0], "{:?}", report.findings);
         }
     }
 }

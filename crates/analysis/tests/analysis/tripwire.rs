@@ -1,10 +1,11 @@
 //! Interruptions too short for a gap, noticed by a work kernel whose units go on at another pace after one
 //! (docs/method.md, section 4.6).
 
+use crate::evidence::{has, numbers};
 use crate::support::{Loop, Random, analysis, assert_near, manifest, none, series};
-use bandscope_analysis::report::{Evidence, Report};
 use bandscope_recording::manifest::{Kernel, KernelCount, KernelCounts};
 use bandscope_recording::source::InMemory;
+use bandscope_report::{Kind, Report};
 
 /// Ticks of a unit that nothing interrupts: 20.5 us.
 const UNIT: f64 = 47_123.0;
@@ -80,11 +81,8 @@ fn assert_noticed(found: f64, true_per_second: f64) {
 
 fn frequencies(report: &Report) -> Option<Vec<f64>> {
     let mut found = report.findings.iter();
-    let found = found.find(|finding| finding.kind == "stolen-time")?;
-    match &found.evidence["frequencies_hz"] {
-        Evidence::Numbers(numbers) => Some(numbers.clone()),
-        other => panic!("{other:?}"),
-    }
+    let found = found.find(|finding| finding.kind == Kind::StolenTime)?;
+    has(found, "frequencies_hz").then(|| numbers(found, "frequencies_hz"))
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Recordings held against logs of which every tick is known: what is booked, recognised, and refused.
 
 use crate::support::Loop;
-use bandscope_analysis::truth::{Held, OutsideGaps, Truth};
 use bandscope_analysis::{analyse_against, truth};
 use bandscope_recording::disturbances::{Disturbance, End, Header, Log, Task};
 use bandscope_recording::manifest::{Clock, EventsState, State};
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, KernelEvent};
+use bandscope_report::{Cause, Held, MatchedBy, OutsideGaps, Truth};
 
 const US: u64 = 2300;
 /// Tick of the hardware counter at which the recording begins.
@@ -158,7 +158,7 @@ fn each_part_of_a_shared_gap_is_held_against_its_own_truth() {
     };
     assert_eq!(
         (held.series, held.disturbances, held.matched_by),
-        (0, n, "thread")
+        (0, n, MatchedBy::Thread)
     );
     assert_eq!(held.spans_ns, n * 86_000);
     assert_eq!(held.disturbed_ns, n * 78_000);
@@ -170,9 +170,12 @@ fn each_part_of_a_shared_gap_is_held_against_its_own_truth() {
     assert_eq!(held.booked_within_ns, n * 78_000);
     assert_eq!(held.within_over_disturbed, Some(1.0));
     let others: Vec<_> = held.others_within_ns.iter().collect();
-    assert_eq!(others, [(&"irq:virtio0".to_owned(), &(n * 8_000))]);
+    assert_eq!(
+        others,
+        [(&Cause::Interrupt("virtio0".into()), &(n * 8_000))]
+    );
     // The ledger has the same, but for the unit in each gap, which is off its first cause, the tick.
-    let booked = analysis.report.series[0].ledger.gaps_ns["task:inject"];
+    let booked = analysis.report.series[0].ledger.gaps_ns[&Cause::Task("inject".into())];
     assert!(booked.abs_diff(held.booked_ns) <= 1, "{booked} {held:?}");
 }
 
@@ -211,9 +214,12 @@ fn quanta_are_recognised_by_their_gaps_and_what_no_log_knows_is_named() {
     let outside: Vec<_> = together
         .gaps_outside
         .iter()
-        .map(|one| (one.cause.as_str(), one.number))
+        .map(|one| (one.cause.clone(), one.number))
         .collect();
-    assert_eq!(outside, [("host", counts[1]), ("tick", counts[2])]);
+    assert_eq!(
+        outside,
+        [(Cause::Host, counts[1]), (Cause::Tick, counts[2])]
+    );
     let OutsideGaps { ns, .. } = together.gaps_outside[0];
     assert!(ns >= counts[1] * 20_000 && ns < counts[1] * 20_200);
 
@@ -273,11 +279,11 @@ fn tasks_of_one_name_are_told_apart_by_their_threads() {
     let apart = held(&source, &logs);
     assert_eq!(
         (apart[0].matched_by, apart[0].booked_ns),
-        ("thread", n * 82_000)
+        (MatchedBy::Thread, n * 82_000)
     );
     assert_eq!(
         (apart[1].matched_by, apart[1].booked_ns),
-        ("thread", n * 30_000)
+        (MatchedBy::Thread, n * 30_000)
     );
     assert_eq!(apart[1].stay_over_cpu, Some(1.0));
     assert_eq!(
@@ -294,7 +300,7 @@ fn tasks_of_one_name_are_told_apart_by_their_threads() {
     let merged = held(&source, &logs);
     assert_eq!(
         (merged[0].matched_by, merged[0].booked_ns),
-        ("name", n * 112_000)
+        (MatchedBy::Name, n * 112_000)
     );
     assert_eq!(merged[0].stay_ns, Some(n * 120_000));
 }
@@ -315,7 +321,10 @@ fn softirqs_are_the_work_of_a_disturber_that_makes_them() {
     }
     let as_task = held(&source, std::slice::from_ref(&log)).remove(0);
     assert_eq!(as_task.booked_within_ns, n * 78_000);
-    assert_eq!(as_task.others_within_ns["softirq:NET_RX"], n * 8_000);
+    assert_eq!(
+        as_task.others_within_ns[&Cause::Softirq("NET_RX".into())],
+        n * 8_000
+    );
     log.header.kind = "softirq".into();
     let held = held(&source, &[log]).remove(0);
     assert_eq!(
@@ -333,7 +342,7 @@ fn without_kernel_events_time_alone_tells() {
     source.manifest.events.state = EventsState::Off;
     source.events.clear();
     let held = held(&source, &[logged(&source)]).remove(0);
-    assert_eq!((held.matched_by, held.stay_ns), ("time", None));
+    assert_eq!((held.matched_by, held.stay_ns), (MatchedBy::Time, None));
     assert_eq!(
         (held.booked_ns, held.booked_within_ns),
         (n * 86_000, n * 86_000)
@@ -344,7 +353,7 @@ fn without_kernel_events_time_alone_tells() {
         (held.together.gaps_named, held.together.precision_of_names),
         (None, None)
     );
-    assert_eq!(held.together.gaps_outside[0].cause, "unnamed");
+    assert_eq!(held.together.gaps_outside[0].cause, Cause::Unnamed);
     assert_eq!(held.quanta.recall, Some(1.0));
 }
 

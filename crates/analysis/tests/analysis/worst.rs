@@ -1,8 +1,8 @@
 //! Input that says little or the wrong thing: no finding is invented, and a warning says why there is none.
 
 use crate::support::{Loop, analysis, counts_only, none, tick};
-use bandscope_analysis::report::{Certainty, Report};
 use bandscope_recording::source::InMemory;
+use bandscope_report::{Certainty, Kind, Report, WarningKind};
 
 /// Nothing is claimed of this input but what rounding explains, and one of `why` is said.
 #[track_caller]
@@ -10,10 +10,16 @@ fn assert_nothing(name: &str, report: &Report, why: &[&str]) {
     let claimed: Vec<_> = report
         .findings
         .iter()
-        .filter(|finding| finding.kind != "quantisation" && finding.certainty > Certainty::Possible)
+        .filter(|finding| {
+            finding.kind != Kind::Quantisation && finding.certainty > Certainty::Possible
+        })
         .collect();
     assert!(claimed.is_empty(), "{name}: {claimed:?}");
-    let warnings: Vec<&str> = report.warnings.iter().map(|warning| warning.kind).collect();
+    let warnings: Vec<&str> = report
+        .warnings
+        .iter()
+        .map(|warning| warning.kind.name())
+        .collect();
     assert!(
         why.is_empty() || why.iter().any(|kind| warnings.contains(kind)),
         "{name}: expected one of {why:?}, found {warnings:?}"
@@ -43,11 +49,14 @@ fn series_too_short_to_say_anything() {
             .iter()
             .find(|f| f.certainty == Certainty::Certain);
         assert!(
-            certain.is_none_or(|f| f.kind == "edge-pairs"),
+            certain.is_none_or(|f| f.kind == Kind::EdgePairs),
             "{name}: {certain:?}"
         );
         assert!(
-            report.warnings.iter().any(|w| w.kind == "short-series"),
+            report
+                .warnings
+                .iter()
+                .any(|w| w.kind == WarningKind::ShortSeries),
             "{name}"
         );
         if number <= 10 {
@@ -89,7 +98,7 @@ fn counts_near_the_largest_number() {
         report
             .findings
             .iter()
-            .all(|f| f.kind != "periodic-interference"),
+            .all(|f| f.kind != Kind::PeriodicInterference),
         "{:?}",
         report.findings
     );
@@ -130,7 +139,7 @@ fn two_machines_do_not_settle_each_other() {
         report
             .warnings
             .iter()
-            .any(|warning| warning.kind == "several-inputs")
+            .any(|warning| warning.kind == WarningKind::SeveralInputs)
     );
     let certain: Vec<_> = report
         .findings

@@ -1,16 +1,16 @@
 //! `bandscope compare`: A against B, counters of runs that other tools wrote, or recordings.
 //!
-//! The way: `recording::counter_files` or `recording::inputs` reads, `analysis::compare` compares and checks the conditions, `view` prints.
+//! The way: `recording::counter_files` or `recording::inputs` reads, `studies::compare` compares and checks the conditions, `view` prints.
 
 use crate::commands::report::analyse;
 use crate::output;
 use crate::output::terminal_options;
 use anyhow::{Context, Result, bail};
 use bandscope_analysis::Analysis;
-use bandscope_analysis::compare::{self, Checked, Comparison, Condition};
-use bandscope_analysis::counters::Options;
 use bandscope_recording::counter_files::{self, CounterSet};
 use bandscope_recording::inputs::Inputs;
+use bandscope_studies::compare::{self, Checked, Comparison, Condition};
+use bandscope_studies::counters::Options;
 use bandscope_view::{Format as _, html, json, junit, markdown, text};
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal};

@@ -2,6 +2,8 @@
 //! JSON.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+mod contract;
+
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -25,7 +27,7 @@ pub fn run(directory: &Path, arguments: &[&str]) -> Output {
     bandscope(directory).args(arguments).output().unwrap()
 }
 
-/// Runs it and expects success; standard output.
+/// Runs it and expects success; standard output. Of a report as JSON, whether it keeps its contract.
 pub fn succeed(directory: &Path, arguments: &[&str]) -> String {
     let output = run(directory, arguments);
     assert!(
@@ -34,7 +36,9 @@ pub fn succeed(directory: &Path, arguments: &[&str]) -> String {
         output.status,
         String::from_utf8_lossy(&output.stderr)
     );
-    String::from_utf8(output.stdout).unwrap()
+    let written = String::from_utf8(output.stdout).unwrap();
+    contract::check(&written);
+    written
 }
 
 /// Runs it and expects exit status 2, nothing on standard output and one line on standard error, which

@@ -7,7 +7,7 @@
 
 pub mod events;
 mod hardware;
-pub(crate) mod open;
+pub mod open;
 mod proof;
 mod software;
 

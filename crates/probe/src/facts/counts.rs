@@ -90,14 +90,14 @@ fn summed(table: &str) -> impl Iterator<Item = Row<'_>> {
 }
 
 /// A row of such a table: its name without the colon, the count of one CPU, and what stands behind the counts.
-pub(crate) struct Row<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) number: u64,
+pub struct Row<'a> {
+    pub name: &'a str,
+    pub number: u64,
     rest: Vec<&'a str>,
 }
 
 /// The rows of a table whose first line names the CPUs; those that have no count for each CPU are of the whole machine.
-pub(crate) fn rows(table: &str, cpu: u32) -> impl Iterator<Item = Row<'_>> {
+pub fn rows(table: &str, cpu: u32) -> impl Iterator<Item = Row<'_>> {
     let mut lines = table.lines();
     let columns: Vec<&str> = lines
         .next()

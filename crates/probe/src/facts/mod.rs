@@ -13,7 +13,7 @@ mod tasks;
 mod tick;
 
 use bandscope_recording::manifest::Machine;
-pub(crate) use counts::rows;
+pub use counts::rows;
 pub use counts::{Counts, totals};
 pub use cpu::microarchitecture;
 pub use files::{cpu_list, text};

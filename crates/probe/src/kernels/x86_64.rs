@@ -7,7 +7,8 @@
 //! its start, because inlined assembly cannot keep it: that alone renews memory renaming.
 
 use super::{Info, NativeKernel, Role, Visitor};
-use crate::shift_counts::{bmi2, count_by_64_bits};
+use crate::count_by_64_bits;
+use crate::shift_counts::bmi2;
 
 /// A copy may start at any byte.
 macro_rules! placement_step {

@@ -2,7 +2,7 @@
 //!
 //! [`open`] tells from the content what a file is: the output of `perf stat` as people see it, in whatever locale (`perf_text`), for
 //! programs (`-x`, `perf_csv`; `-j`, `perf_json`), a table of counters (`table`), what hyperfine exports (`hyperfine`), or the runs of `bandscope repeat` (`repeat`). Each gives a
-//! [`CounterSet`], or several where one file has several sides. `analysis::counters` ranks them. Formats as perf 6.1 prints them, whose
+//! [`CounterSet`], or several where one file has several sides. `studies::counters` ranks them. Formats as perf 6.1 prints them, whose
 //! output in seven locales is in this directory's tests; docs/compare.md lists them.
 
 mod collect;

@@ -47,10 +47,15 @@ impl<'a> Builder<'a> {
             Item::Row(time, count) => self.row(time - self.first_time, count),
             Item::Comment(comment) => {
                 if let Some(mark) = segment_mark(comment) {
-                    self.next_segment = Some(mark.min(MAX_SEGMENT));
+                    self.mark(mark);
                 }
             }
         }
+    }
+
+    /// This segment begins with the next row.
+    pub fn mark(&mut self, segment: u32) {
+        self.next_segment = Some(segment.min(MAX_SEGMENT));
     }
 
     fn row(&mut self, start: u64, count: u32) {

@@ -16,12 +16,14 @@
 //! * `lines`: lines out of a buffer of fixed size;
 //! * `line`: one line, parsed;
 //! * `scan`: one pass, which stops at the first bad line;
+//! * `kept`: the rows of a file that is read once;
 //! * `rate`: header against times;
 //! * `build`: rows into quanta;
 //! * `export`: a series of any source as `.dat`.
 
 mod build;
 mod export;
+mod kept;
 mod line;
 mod lines;
 mod rate;
@@ -30,16 +32,17 @@ mod scan;
 pub use export::write_dat;
 
 use crate::manifest::{Clock, Settings, State};
-use crate::read::ReadWarning;
+use crate::read::{ReadWarning, ReadWarningKind};
 use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source};
 use build::{Builder, segment_mark};
+use kept::Kept;
 use rate::Rate;
 use scan::{Item, scan};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A `.dat` file. Every replay reads it again, so that a file of any length needs the same memory.
+/// A `.dat` file. Of one with many rows every replay reads it again, so that a file of any length needs the same memory.
 #[derive(Debug)]
 pub struct DatFile {
     path: PathBuf,
@@ -48,6 +51,7 @@ pub struct DatFile {
     warnings: Vec<ReadWarning>,
     /// Time of the first row as printed, in nanoseconds.
     first_time: u64,
+    kept: Kept,
 }
 
 /// What one pass over a file finds.
@@ -55,10 +59,12 @@ pub struct DatFile {
 struct Summary {
     rate: Rate,
     first_time: Option<u64>,
+    kept: Kept,
 }
 
 impl Summary {
     fn take(&mut self, item: Item<'_>) {
+        self.kept.take(item);
         match item {
             Item::Row(time, _) => {
                 self.first_time.get_or_insert(time);
@@ -98,7 +104,7 @@ impl DatFile {
         let mut warnings = Vec::new();
         if !terminated {
             warnings.push(ReadWarning {
-                kind: "no-final-newline",
+                kind: ReadWarningKind::NoFinalNewline,
                 message: format!(
                     "{}: the last row does not end in a line feed",
                     path.display()
@@ -125,6 +131,7 @@ impl DatFile {
             path: path.into(),
             warnings,
             first_time,
+            kept: summary.kept,
         })
     }
 }
@@ -139,7 +146,9 @@ pub fn parse(path: &Path, text: &[u8]) -> Result<(Series, Quanta), Error> {
     let terminated = scan(path, text, |item| summary.take(item))?;
     let file = DatFile::build(path, summary, terminated)?;
     let mut all = Quanta::default();
-    file.replay(text, &mut |quanta| all.extend_from(quanta, 0..quanta.len()))?;
+    file.replay(|| Ok(text), &mut |quanta| {
+        all.extend_from(quanta, 0..quanta.len())
+    })?;
     let [series] = file.series;
     Ok((series, all))
 }
@@ -181,10 +190,18 @@ fn open_regular(path: &Path) -> Result<File, Error> {
 }
 
 impl DatFile {
-    /// Hands out the quanta of `text`, which is the file or the text that it was parsed from.
-    fn replay(&self, text: impl Read, visit: &mut dyn FnMut(&Quanta)) -> Result<(), Error> {
+    /// Hands out the quanta: of the rows that are kept, or of what `open` opens, which is the file or the text that it was parsed from.
+    fn replay<R: Read>(
+        &self,
+        open: impl FnOnce() -> Result<R, Error>,
+        visit: &mut dyn FnMut(&Quanta),
+    ) -> Result<(), Error> {
         let mut builder = Builder::new(self.first_time, self.series[0].rate_hz, visit);
-        scan(&self.path, text, |item| builder.take(item))?;
+        if self.kept.is_whole() {
+            self.kept.replay(&mut builder);
+        } else {
+            scan(&self.path, open()?, |item| builder.take(item))?;
+        }
         builder.finish();
         Ok(())
     }
@@ -205,8 +222,8 @@ impl Source for DatFile {
 
     fn replay_quanta(&self, index: usize, visit: &mut dyn FnMut(Chunk<'_>)) -> Result<(), Error> {
         debug_assert_eq!(index, 0, "a .dat file has one series");
-        let file = open_regular(&self.path)?;
-        self.replay(file, &mut |quanta| quanta.for_each_chunk(visit))
+        let open = || open_regular(&self.path);
+        self.replay(open, &mut |quanta| quanta.for_each_chunk(visit))
     }
 
     fn replay_gaps(&self, _index: usize, _visit: &mut dyn FnMut(&[Gap])) -> Result<(), Error> {
@@ -251,22 +268,40 @@ mod tests {
         assert_eq!(quanta.segment, [7, 8, 8, largest, largest]);
     }
 
+    /// Of rows that are kept, and of one more than that.
     #[test]
     fn a_replay_is_the_same_each_time() {
+        for (rows, is_kept) in [(20_000, true), ((1 << 20) + 1, false)] {
+            let dat = replays(rows);
+            assert_eq!(dat.kept.is_whole(), is_kept);
+        }
+    }
+
+    fn replays(number: u64) -> DatFile {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let text: String = (0..20_000)
-            .map(|k| format!("{} {}\n", 5 + k * 100_000, k % 7))
+        let text: String = (0..number)
+            .map(|k| match k % 500 {
+                0 => format!("# Segment {}\n{} {}\n", k / 500, 5 + k * 100_000, k % 7),
+                _ => format!("{} {}\n", 5 + k * 100_000, k % 7),
+            })
             .collect();
         std::fs::write(file.path(), &text).unwrap();
         let dat = DatFile::open(file.path()).unwrap();
         let (_, expected) = rows(&text);
         for _ in 0..2 {
-            let mut ends = Vec::new();
-            dat.replay_quanta(0, &mut |chunk| ends.extend_from_slice(chunk.end))
-                .unwrap();
-            assert_eq!(ends, expected.end);
+            let (mut ends, mut segments) = (Vec::new(), Vec::new());
+            dat.replay_quanta(0, &mut |chunk| {
+                ends.extend_from_slice(chunk.end);
+                segments.resize(ends.len(), chunk.segment);
+            })
+            .unwrap();
+            assert_eq!(
+                (ends, segments),
+                (expected.end.clone(), expected.segment.clone())
+            );
         }
         assert_eq!(dat.manifest().clock.origin_ticks, 5);
-        assert_eq!(dat.warnings()[0].kind, "rate-from-times");
+        assert_eq!(dat.warnings()[0].kind, ReadWarningKind::RateFromTimes);
+        dat
     }
 }

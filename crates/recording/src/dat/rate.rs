@@ -1,7 +1,7 @@
 //! The rate of a `.dat` file: what its header says, held against what its times say.
 
 use crate::layout::is_rate;
-use crate::read::ReadWarning;
+use crate::read::{ReadWarning, ReadWarningKind};
 use crate::text::quoted;
 use std::path::Path;
 
@@ -58,7 +58,7 @@ impl Rate {
         };
         if let Some(header) = &self.bad_header {
             warn(
-                "bad-header",
+                ReadWarningKind::BadHeader,
                 format!("{path}: the header {header} names no rate"),
                 "it was ignored",
             );
@@ -69,7 +69,7 @@ impl Rate {
                 if header.max(measured) / header.min(measured) > TOLERANCE =>
             {
                 warn(
-                    "rate-mismatch",
+                    ReadWarningKind::RateMismatch,
                     format!("{path}: the header says {header} Hz, the times say {measured:.3} Hz"),
                     "the times were believed; mend the header if they are right",
                 );
@@ -78,7 +78,7 @@ impl Rate {
             (Some(header), _) => Some(header),
             (None, Some(measured)) => {
                 warn(
-                    "rate-from-times",
+                    ReadWarningKind::RateFromTimes,
                     format!("{path}: no header names the rate; the times say {measured:.3} Hz"),
                     "add a first line '# Frequency HZ' if you know it",
                 );
@@ -112,7 +112,7 @@ fn rate_of(differences: &mut [u64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn decide(header: &[u8], times: &[u64]) -> (Option<f64>, Vec<&'static str>) {
+    fn decide(header: &[u8], times: &[u64]) -> (Option<f64>, Vec<ReadWarningKind>) {
         let mut rate = Rate::default();
         rate.comment(header);
         times.iter().for_each(|&time| rate.row(time));
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(decide(b"Frequency 11900", &TIMES), (Some(11_900.0), vec![]));
         assert_eq!(
             decide(b"Frequency 12100", &TIMES),
-            (Some(10_000.0), vec!["rate-mismatch"])
+            (Some(10_000.0), vec![ReadWarningKind::RateMismatch])
         );
         assert_eq!(decide(b"Frequency 10000", &[5]), (Some(10_000.0), vec![]));
     }
@@ -144,13 +144,19 @@ mod tests {
     fn without_a_header_the_times_decide_over_jitter_and_holes() {
         assert_eq!(
             decide(b"", &TIMES),
-            (Some(10_000.0), vec!["rate-from-times"])
+            (Some(10_000.0), vec![ReadWarningKind::RateFromTimes])
         );
         assert_eq!(
             decide(b"Frequency -3", &TIMES),
-            (Some(10_000.0), vec!["bad-header", "rate-from-times"])
+            (
+                Some(10_000.0),
+                vec![ReadWarningKind::BadHeader, ReadWarningKind::RateFromTimes]
+            )
         );
-        assert_eq!(decide(b"Frequency \xff", &TIMES).1[0], "bad-header");
+        assert_eq!(
+            decide(b"Frequency \xff", &TIMES).1[0],
+            ReadWarningKind::BadHeader
+        );
         assert_eq!(decide(b"", &[5]), (None, vec![]));
         assert_eq!(decide(b"", &[5, 5, 5]), (None, vec![]));
     }

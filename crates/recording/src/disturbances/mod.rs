@@ -1,6 +1,6 @@
 //! Logs of injected disturbances, `bandscope.disturbances/1`: what a disturber really did, on the clock of recordings.
 //!
-//! `bandscope inject` writes them (`probe::inject` does the work); whatever holds a recording against its truth reads them.
+//! `bandscope inject` writes them (`experiments::inject` does the work); whatever holds a recording against its truth reads them.
 //! A log is a text file of JSON, one object a line, so that a killed run keeps its rows: a [`Header`] first, then one
 //! [`Disturbance`] a line in order of time, and an [`End`] if the run ended in order (docs/inject.md). Times are raw ticks
 //! of the hardware counter; a recording of the same boot has the tick of its origin in `clock.origin_ticks`.

@@ -1,8 +1,8 @@
 //! Fixed work instead of fixed time: how long N us of a work kernel took, as histograms, `bandscope.histogram/1`.
 //!
-//! `probe::fixed_work` measures them, `bandscope histogram` writes them as one JSON document, and this module reads
+//! `experiments::histogram` measures them, `bandscope histogram` writes them as one JSON document, and this module reads
 //! that back together with what others published: tables of durations (`.hist`) and of where a smear ends (`.tsv`),
-//! docs/histogram.md. `analysis::fixed_work` explains them.
+//! docs/histogram.md. `studies::histogram` explains them.
 //!
 //! # Versions
 //! As of recordings: within `/1` fields are only ever added, each with a default, and unknown ones are ignored.

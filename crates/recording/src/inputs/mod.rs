@@ -10,7 +10,7 @@ use crate::dat::DatFile;
 use crate::events::EventStream;
 use crate::manifest::Events;
 use crate::manifest::{Counter, Kernel, State};
-use crate::read::{self, Opened, ReadWarning};
+use crate::read::{self, Opened, ReadWarning, ReadWarningKind};
 use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source};
 use convert::{ConvertedEvents, Converter};
 use std::path::{Path, PathBuf};
@@ -209,7 +209,7 @@ fn compare(
     };
     if manifest.machine.cpu_model != other.machine.cpu_model {
         warn(
-            "different-machines",
+            ReadWarningKind::DifferentMachines,
             format!(
                 "CPU {}, but {} in the first recording",
                 model(other),
@@ -222,7 +222,7 @@ fn compare(
     let apart = (ours.ticks_per_ns / theirs.ticks_per_ns - 1.0).abs();
     if ours.name != theirs.name || apart > SAME_CLOCK {
         warn(
-            "different-clocks",
+            ReadWarningKind::DifferentClocks,
             format!(
                 "{} ticks per ns, but {} in the first recording",
                 theirs.ticks_per_ns, ours.ticks_per_ns
@@ -232,7 +232,7 @@ fn compare(
     }
     if names(&manifest.counters) != names(&other.counters) {
         warn(
-            "different-counters",
+            ReadWarningKind::DifferentCounters,
             "other counters than in the first recording".into(),
             "counters of the same name were kept, others left out",
         );
@@ -354,7 +354,7 @@ mod tests {
         }
     }
 
-    fn kinds(inputs: &Inputs) -> Vec<&'static str> {
+    fn kinds(inputs: &Inputs) -> Vec<ReadWarningKind> {
         inputs
             .warnings()
             .iter()
@@ -397,9 +397,9 @@ mod tests {
         assert_eq!(
             kinds(&inputs),
             [
-                "different-machines",
-                "different-clocks",
-                "different-counters"
+                ReadWarningKind::DifferentMachines,
+                ReadWarningKind::DifferentClocks,
+                ReadWarningKind::DifferentCounters
             ]
         );
         let mut counters = Vec::new();

@@ -7,7 +7,7 @@
 
 use crate::columns::Storage;
 use crate::read::part::{Part, Scratch};
-use crate::read::{ReadWarning, rows};
+use crate::read::{ReadWarning, ReadWarningKind, rows};
 use crate::{Error, Gap};
 use std::path::Path;
 
@@ -53,7 +53,7 @@ impl Extent {
 /// Says how many gaps in `directory` are left out because the quanta around them were never finished.
 pub fn left_out(directory: &Path, gaps: u64) -> ReadWarning {
     ReadWarning {
-        kind: "gaps-without-quanta",
+        kind: ReadWarningKind::GapsWithoutQuanta,
         message: format!(
             "{}: {gaps} gaps lie where no finished part holds quanta",
             directory.display()

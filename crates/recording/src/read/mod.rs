@@ -20,7 +20,7 @@ mod rows;
 mod scan;
 mod warning;
 
-pub use warning::ReadWarning;
+pub use warning::{ReadWarning, ReadWarningKind};
 
 use crate::columns::{Storage, event_columns, gap_columns, quanta_columns};
 use crate::events::{EventStream, NoEvents};
@@ -145,7 +145,7 @@ fn count_rows(
     }
     if unchecked > 0 {
         warnings.push(ReadWarning {
-            kind: "no-checksum",
+            kind: ReadWarningKind::NoChecksum,
             message: format!(
                 "{}: {unchecked} parts carry no checksum",
                 found.path.display()
@@ -181,12 +181,12 @@ fn warn_of_the_end(
     let there = format!("{quanta} quanta in {parts} finished parts");
     let (kind, message, advice) = match manifest.state {
         State::Recording => (
-            "unfinished",
+            ReadWarningKind::Unfinished,
             format!("{root}: the run still goes on or was killed: {there}, the end is missing"),
             "what is there is whole; the calibration of the clock is that of the start",
         ),
         State::Failed => (
-            "failed",
+            ReadWarningKind::Failed,
             format!(
                 "{root}: an error ended the run early: {there}, {} quanta lost",
                 manifest.lost.quanta
@@ -194,12 +194,12 @@ fn warn_of_the_end(
             "what is there is whole; mind that it ends early",
         ),
         State::Interrupted => (
-            "interrupted",
+            ReadWarningKind::Interrupted,
             format!("{root}: a signal ended the run early: {there}"),
             "what is there is whole",
         ),
         State::Complete if quanta == 0 => (
-            "empty",
+            ReadWarningKind::Empty,
             format!("{root}: no quanta were recorded"),
             "record for longer",
         ),
@@ -219,7 +219,7 @@ fn warn_of_the_end(
 fn warn_of_leftovers(found: &[Found], warnings: &mut Vec<ReadWarning>) {
     for found in found.iter().filter(|found| found.unfinished) {
         warnings.push(ReadWarning {
-            kind: "leftover-part",
+            kind: ReadWarningKind::LeftoverPart,
             message: format!(
                 "{}: holds a part that was never finished",
                 found.path.display()

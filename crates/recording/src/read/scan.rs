@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::layout::{Directory, MANIFEST_FILE, PartFile, part_name};
 use crate::manifest::{Manifest, State};
-use crate::read::warning::ReadWarning;
+use crate::read::warning::{ReadWarning, ReadWarningKind};
 use crate::text::quoted;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ fn descend(
 
 fn unknown(path: &Path) -> ReadWarning {
     ReadWarning {
-        kind: "unknown-entry",
+        kind: ReadWarningKind::UnknownEntry,
         message: format!(
             "{} is no part of a recording",
             quoted(path.as_os_str().as_encoded_bytes())

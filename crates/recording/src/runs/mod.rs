@@ -1,7 +1,7 @@
 //! Runs of somebody's command, one process each: `bandscope.runs/1`, what `bandscope repeat` keeps.
 //!
 //! One JSON file: every run in the order in which it was made, nothing averaged, so that it can be analysed again by a program that
-//! knows more. `probe::repeat` measures it, `analysis::runs` explains it.
+//! knows more. `experiments::repeat` measures it, `studies::repeat` explains it.
 //!
 //! # Versions
 //! As of recordings: within `/1` fields are only ever added, each with a default, and unknown ones are ignored.

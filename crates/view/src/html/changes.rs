@@ -2,9 +2,9 @@
 
 use crate::text::recordings;
 use bandscope_analysis::Analysis;
-use bandscope_analysis::compare::{Comparison, Delta, SeriesPair};
-use bandscope_analysis::report::Report;
 use bandscope_recording::Manifest;
+use bandscope_report::Report;
+use bandscope_studies::compare::{Comparison, Delta, SeriesPair};
 use serde::Serialize;
 
 /// What the two are called.

@@ -6,6 +6,7 @@
 use super::codec::Columns;
 use bandscope_analysis::detail::Detail;
 use bandscope_analysis::pyramid::{Bin, Pyramid};
+use bandscope_report::Cause;
 use serde::Serialize;
 
 /// Steps of the logarithm of power and pace that are kept apart: 0.23 % and 0.0023 %.
@@ -26,7 +27,7 @@ pub(super) struct Description {
     with_measurement: usize,
     complete: bool,
     marks: usize,
-    causes: Vec<String>,
+    causes: Vec<Cause>,
     all_marks: bool,
     edges: usize,
     time_s: f64,
@@ -186,8 +187,8 @@ fn marks(detail: &Detail, columns: &mut Columns) -> usize {
 }
 
 /// The longest gaps, where those are all there is; a tick is a nanosecond then.
-fn pyramid_marks(pyramid: &Pyramid, columns: &mut Columns) -> (usize, Vec<String>) {
-    let mut causes: Vec<String> = Vec::new();
+fn pyramid_marks(pyramid: &Pyramid, columns: &mut Columns) -> (usize, Vec<Cause>) {
+    let mut causes: Vec<Cause> = Vec::new();
     let mut last = 0;
     let sound = |ns: f64| ns.is_finite() && ns >= 0.0;
     let marks = pyramid.gaps.iter();
@@ -303,7 +304,7 @@ mod tests {
                 duration: 249_000,
                 cause: 0,
             }],
-            causes: vec!["tick".into()],
+            causes: vec![Cause::Tick],
             all_marks: true,
         };
         let (description, columns) = columns("10 kHz".into(), Some(&detail), &Pyramid::default());

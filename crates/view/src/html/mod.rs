@@ -11,9 +11,9 @@ mod policy;
 
 use crate::text::Text;
 use crate::{Error, Format, Options, escape, json, panels, text};
-use bandscope_analysis::compare::Comparison;
-use bandscope_analysis::report::Report;
 use bandscope_analysis::{Analysis, Pyramid};
+use bandscope_report::Report;
+use bandscope_studies::compare::Comparison;
 use changes::Changes;
 use data::Description;
 use serde::Serialize;

@@ -3,7 +3,8 @@
 use super::*;
 use crate::samples;
 use bandscope_analysis::detail::{Detail, Mark, Stretch};
-use bandscope_analysis::report::Finding;
+use bandscope_report::{Cause, Finding};
+use bandscope_statistics::random::Random;
 use serde_json::Value;
 
 fn rendered(analysis: &Analysis) -> String {
@@ -43,16 +44,16 @@ fn names_of_others_are_inert() {
         assert_eq!(count(&evil), count(&plain), "{element}");
     }
     let mut analysis = samples::noisy();
-    let name = "task:</script><img src=x onerror=alert(1)>\u{2028}<!--<script>";
+    let name = "</script><img src=x onerror=alert(1)>\u{2028}<!--<script>";
     analysis.report.series[0]
         .ledger
         .gaps_ns
-        .insert(name.into(), 1);
+        .insert(Cause::Task(name.into()), 1);
     let page = rendered(&analysis);
     assert_eq!(page.matches('<').count(), plain.matches('<').count());
     assert!(!page.contains('\u{2028}'));
     let ledger = &document(&page)["report"]["series"][0]["ledger"]["gaps_ns"];
-    assert_eq!(ledger[name], 1);
+    assert_eq!(ledger[format!("task:{name}")], 1);
 }
 
 #[test]
@@ -67,13 +68,7 @@ fn nothing_is_loaded_from_anywhere() {
 
 /// Quanta of 10 kHz whose ends scatter by a unit of 116 ns, at 2.3 ticks a nanosecond, with 500 gaps a second: a measured machine's.
 fn synthetic(number: usize) -> Detail {
-    let mut state = 1u64;
-    let mut random = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
+    let mut random = Random::new(1);
     let mut detail = Detail {
         ticks_per_ns: 2.299_998,
         quantum_ticks: 229_999.8,
@@ -82,30 +77,34 @@ fn synthetic(number: usize) -> Detail {
             quanta: number,
         }],
         complete: true,
-        causes: vec!["tick".into(), "host".into()],
+        causes: vec![Cause::Tick, Cause::Host],
         all_marks: true,
         ..Detail::default()
     };
     let (mut end, mut start) = (0u64, 0);
     for k in 0..number as u64 {
-        let late = random() % 267;
+        let late = random.below(267);
         end = ((k + 1) as f64 * detail.quantum_ticks) as u64 + late;
-        let gap = random() % 20 == 0;
-        let lost = if gap { 20_000 + random() % 60_000 } else { 0 };
+        let gap = random.below(20) == 0;
+        let lost = if gap {
+            20_000 + random.below(60_000)
+        } else {
+            0
+        };
         detail.length.push(end - start);
         detail
             .count
-            .push(((end - start - lost) / 267) as u32 + random() as u32 % 4);
+            .push(((end - start - lost) / 267) as u32 + random.bits() as u32 % 4);
         detail.gaps.push(gap.into());
         detail.gap_ticks.push(lost);
         detail
             .measurement_ticks
-            .push(if gap { 900 + random() % 200 } else { 0 });
+            .push(if gap { 900 + random.below(200) } else { 0 });
         if gap {
             detail.marks.push(Mark {
-                start: start + random() % 100_000,
+                start: start + random.below(100_000),
                 duration: lost,
-                cause: random() as u32 % 2,
+                cause: random.bits() as u32 % 2,
             });
         }
         start = end;

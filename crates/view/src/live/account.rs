@@ -4,7 +4,7 @@ use super::canvas::{Canvas, Tone};
 use crate::numbers;
 use crate::text::account::{Kind, Line, bar, lines};
 use bandscope_analysis::live::Cpu;
-use bandscope_analysis::report::Ledger;
+use bandscope_report::Ledger;
 
 /// Columns of a time, of a percentage, of the bar.
 const TIME: u16 = 9;
@@ -159,6 +159,7 @@ fn fitting(mut lines: Vec<Line>, most: usize) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bandscope_report::Cause;
 
     #[test]
     fn what_is_left_out_is_added_up() {
@@ -169,7 +170,9 @@ mod tests {
             ..Ledger::default()
         };
         for (index, name) in "abcdef".chars().enumerate() {
-            ledger.gaps_ns.insert(name.to_string(), 10 + index as u64);
+            ledger
+                .gaps_ns
+                .insert(Cause::Task(name.to_string().into()), 10 + index as u64);
         }
         for most in 1..12 {
             let lines = fitting(lines(&[&ledger, &ledger]), most);

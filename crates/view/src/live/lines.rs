@@ -5,7 +5,7 @@ use crate::numbers;
 use crate::text::account::{Kind, lines};
 use crate::{escape, text::account::Line};
 use bandscope_analysis::live::{Second, Snapshot};
-use bandscope_analysis::report::Ledger;
+use bandscope_report::Ledger;
 
 /// Losses that a line names.
 const NAMED: usize = 3;
@@ -70,7 +70,7 @@ pub fn summary(snapshot: &Snapshot, look: Look) -> String {
             text += &format!("  {name:40} {time:>9} {share:>9}\n");
         }
         if let Some(gap) = cpu.longest.first() {
-            let cause = safe(&gap.cause, look);
+            let cause = safe(&gap.cause.to_string(), look);
             let at = numbers::significant(gap.at_s, 4);
             text += &format!(
                 "  longest gap {} at {at} s ({cause})\n",

@@ -99,7 +99,8 @@ pub fn gaps(cpu: &Cpu, canvas: &mut Canvas<'_>) {
         );
         let at = format!("at {} s", numbers::significant(gap.at_s, 4));
         canvas.put_right(FIGURE, y, FIGURE, &numbers::duration(gap.ns), Tone::Plain);
-        canvas.put(FIGURE + 2, y, canvas.width, &gap.cause, Tone::Loss);
+        let cause = gap.cause.to_string();
+        canvas.put(FIGURE + 2, y, canvas.width, &cause, Tone::Loss);
         // Names are cut off by when it was, not the other way round.
         let when = match canvas.width {
             60.. => format!("  {at}, {ago}"),

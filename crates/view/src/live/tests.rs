@@ -2,22 +2,22 @@
 
 use super::{Facts, Look, Picture, State, Wish, draw, lines};
 use bandscope_analysis::live::{Band, Cpu, History, Pace, Second, Snapshot};
-use bandscope_analysis::report::{Ledger, LongGap, PaceLoss};
+use bandscope_report::{Basis, Cause, Ledger, LongGap, PaceLoss};
 use ratatui_core::backend::TestBackend;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::style::Color;
 use ratatui_core::terminal::Terminal;
 
 /// A name that clears the screen, turns text round and is wide.
-const HOSTILE: &str = "task:\u{1b}[2J\u{9b}31m\u{202e}\n\t\r名前<script>&\0";
+const HOSTILE: &str = "\u{1b}[2J\u{9b}31m\u{202e}\n\t\r名前<script>&\0";
 
 fn ledger(seconds: u64, hostile: bool) -> Ledger {
     let wall_ns = seconds * 1_000_000_000;
     let mut gaps_ns = std::collections::BTreeMap::new();
-    gaps_ns.insert("tick".to_owned(), wall_ns / 1000);
-    gaps_ns.insert("irq:eth0-rx".to_owned(), wall_ns / 5000);
+    gaps_ns.insert(Cause::Tick, wall_ns / 1000);
+    gaps_ns.insert(Cause::Interrupt("eth0-rx".into()), wall_ns / 5000);
     if hostile {
-        gaps_ns.insert(HOSTILE.to_owned(), wall_ns / 100);
+        gaps_ns.insert(Cause::Task(HOSTILE.into()), wall_ns / 100);
     }
     let gaps: u64 = gaps_ns.values().sum();
     Ledger {
@@ -31,7 +31,7 @@ fn ledger(seconds: u64, hostile: bool) -> Ledger {
         measurement_ns: 1000,
         unexplained_ns: 0,
         bonus_ns: 0,
-        basis: "measured",
+        basis: Basis::Measured,
     }
 }
 
@@ -45,11 +45,14 @@ fn cpu(number: u32, hostile: bool) -> Cpu {
         history.add(from, from + 0.05, 1e7, 1e4, lost, pace);
     }
     history.settle();
-    let cause = if hostile { HOSTILE } else { "irq:eth0-rx" };
+    let cause = match hostile {
+        true => Cause::Task(HOSTILE.into()),
+        false => Cause::Interrupt("eth0-rx".into()),
+    };
     let gap = |at_s: f64, ns: f64| LongGap {
         at_s,
         ns,
-        cause: cause.to_owned(),
+        cause: cause.clone(),
     };
     let band = |ns_per_unit: f64, share: f64| Band {
         ns_per_unit,

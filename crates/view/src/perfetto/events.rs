@@ -49,7 +49,7 @@ fn slice(
         (Name::Kind, Value::Text(event.kind.name())),
         (number, Value::Uint(event.number.into())),
     ];
-    let name = cause(event);
+    let name = cause(event).to_string();
     if event.duration == 0 {
         trace.instant(track, start, &name, &arguments);
         return;

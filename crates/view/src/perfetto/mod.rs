@@ -203,13 +203,17 @@ fn write_series(
 }
 
 fn write_gap(gap: &named::NamedGap<'_>, track: Track, frame: &Frame, trace: &mut Trace<'_>) {
-    let shares: Vec<(&str, u64)> = gap
+    let shares: Vec<(String, u64)> = gap
         .shares
         .iter()
-        .map(|(name, ticks)| (&**name, (*ticks as f64 / frame.ticks_per_ns).round() as u64))
+        .map(|(cause, ticks)| {
+            let ns = *ticks as f64 / frame.ticks_per_ns;
+            (cause.to_string(), ns.round() as u64)
+        })
         .collect();
+    let cause = gap.cause().to_string();
     let mut arguments = vec![
-        (Name::Cause, Value::Text(gap.cause())),
+        (Name::Cause, Value::Text(&cause)),
         (Name::Certainty, Value::Text(gap.certainty.name())),
         (Name::Shares, Value::Numbers(&shares)),
     ];
@@ -223,7 +227,7 @@ fn write_gap(gap: &named::NamedGap<'_>, track: Track, frame: &Frame, trace: &mut
         gap.gap.start,
         gap.gap.start.saturating_add(gap.gap.duration),
     );
-    trace.begin(track, frame.ns(start), gap.cause(), &arguments);
+    trace.begin(track, frame.ns(start), &cause, &arguments);
     trace.end(track, frame.ns(end));
 }
 

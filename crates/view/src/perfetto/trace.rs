@@ -125,7 +125,7 @@ pub enum Value<'a> {
     Double(f64),
     Bool(bool),
     /// Names that come from outside, and a number each.
-    Numbers(&'a [(&'a str, u64)]),
+    Numbers(&'a [(String, u64)]),
 }
 
 /// A track, by its number.

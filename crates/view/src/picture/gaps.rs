@@ -7,7 +7,7 @@ use super::{Axes, LABEL, NOTE, Panel};
 use crate::glyphs;
 use crate::scene::{Anchor, Frame, Items};
 use crate::{escape, numbers, palette};
-use bandscope_analysis::pyramid::GapMark;
+use bandscope_report::LongGap;
 
 /// Height of the strip with its space above.
 pub(super) const HEIGHT: f64 = SPACE + STRIP;
@@ -29,7 +29,7 @@ pub(super) fn strip(panel: &Panel<'_>, axes: &Axes, height: f64, items: &mut Ite
         height,
         ..panel.frame
     };
-    let mut gaps: Vec<&GapMark> = panel.pyramid.gaps.iter().collect();
+    let mut gaps: Vec<&LongGap> = panel.pyramid.gaps.iter().collect();
     gaps.retain(|gap| axes.time.holds(gap.at_s) && gap.ns > 0.0 && gap.ns.is_finite());
     gaps.sort_by(|a, b| b.ns.total_cmp(&a.ns));
     let durations = axis(&gaps);
@@ -56,13 +56,13 @@ fn silence(panel: &Panel<'_>) -> &'static str {
 }
 
 /// Durations from a little below the shortest to a little above the longest.
-fn axis(gaps: &[&GapMark]) -> Option<Axis> {
+fn axis(gaps: &[&LongGap]) -> Option<Axis> {
     let (longest, shortest) = (gaps.first()?.ns, gaps.last()?.ns);
     let ratio = (longest / shortest).max(10.0);
     Axis::logarithmic(shortest / ratio.powf(0.25), longest * ratio.powf(0.1))
 }
 
-fn draw(gaps: &[&GapMark], durations: &Axis, axes: &Axes, frame: &Frame, items: &mut Items) {
+fn draw(gaps: &[&LongGap], durations: &Axis, axes: &Axes, frame: &Frame, items: &mut Items) {
     let height = frame.height - ROWS as f64 * ROW - 2.0;
     let y_of = |ns: f64| frame.bottom() - durations.place(ns) * height;
     let ticks = durations.ticks((frame.height / 36.0) as usize);
@@ -97,7 +97,7 @@ fn draw(gaps: &[&GapMark], durations: &Axis, axes: &Axes, frame: &Frame, items: 
 
 /// Names of the longest gaps above their heads, wherever there is room.
 fn names(
-    gaps: &[&GapMark],
+    gaps: &[&LongGap],
     axes: &Axes,
     frame: &Frame,
     y_of: &impl Fn(f64) -> f64,

@@ -5,7 +5,7 @@ use crate::scene::{Anchor, Items};
 use crate::text::{machine, origin, subject};
 use crate::{Options, escape, glyphs, numbers, panels};
 use bandscope_analysis::Analysis;
-use bandscope_analysis::report::Report;
+use bandscope_report::Report;
 
 /// Lines of the verdict that are shown.
 const VERDICT_LINES: usize = 3;

@@ -7,7 +7,7 @@ use crate::options::Theme;
 use crate::panels::Grid;
 use crate::scene::{Anchor, Frame, Item, Items};
 use crate::{escape, numbers, palette};
-use bandscope_analysis::report::Band;
+use bandscope_report::Band;
 
 /// Space between the panel and its histogram.
 const SPACE: f64 = 6.0;

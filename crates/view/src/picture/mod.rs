@@ -18,8 +18,8 @@ use crate::panels;
 use crate::scene::{Anchor, Frame, Item, Items, Scene, Style};
 use crate::{Error, Options, palette};
 use axis::Axis;
-use bandscope_analysis::report::Series;
 use bandscope_analysis::{Analysis, Pyramid};
+use bandscope_report::Series;
 
 /// Series that are drawn; of more, these stand for all and the picture says so.
 const MOST_PANELS: usize = 12;

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::samples;
     use bandscope_analysis::Pyramid;
-    use bandscope_analysis::report::Series;
+    use bandscope_report::Series;
 
     fn absent_of(series: &Series, pyramid: &Pyramid) -> Vec<Frame> {
         let frame = Frame {

@@ -8,7 +8,7 @@ use crate::glyphs;
 use crate::scene::{Anchor, Frame, Item, Items};
 use crate::{escape, numbers, palette};
 use bandscope_analysis::pyramid::Spectrum;
-use bandscope_analysis::report::Signal;
+use bandscope_report::Signal;
 
 /// Height of a spectrum below panels.
 pub(super) const HEIGHT: f64 = 150.0;
@@ -183,7 +183,8 @@ fn signals(signals: &[Signal], frequency: &Axis, frame: &Frame, items: &mut Item
         let per_event = numbers::duration(signal.ns_per_event);
         let hz = numbers::frequency(signal.frequency_hz, signal.uncertainty_hz);
         // Its cause says more than where it comes from.
-        let what = signal.cause.as_deref().unwrap_or(signal.origin);
+        let what =
+            (signal.cause.as_ref()).map_or_else(|| signal.origin.to_string(), ToString::to_string);
         let text = escape::visible(&format!("{hz}, {per_event} each, {what}"));
         let text = font.fit(&escape::visible(&text), LABEL.size, frame.width - 8.0);
         let width = font.width(&text, LABEL.size);

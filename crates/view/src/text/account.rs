@@ -3,7 +3,7 @@
 use super::View;
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::numbers;
-use bandscope_analysis::report::{Ledger, Series};
+use bandscope_report::{Cause, Ledger, PaceOrigin, Series};
 
 /// Causes of gaps that get a line of their own; the rest is added up.
 const CAUSES: usize = 6;
@@ -149,22 +149,23 @@ pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<Line> {
 }
 
 /// A cause as a line of the account: those that carry their kind, as `irq:NAME`, need no other.
-fn named(cause: &str) -> String {
-    match cause.contains(':') {
-        true => cause.to_owned(),
-        false => format!("gap: {cause}"),
+fn named(cause: &Cause) -> String {
+    let written = cause.to_string();
+    match written.contains(':') {
+        true => written,
+        false => format!("gap: {written}"),
     }
 }
 
 /// Gaps by cause, the costliest first, what is over added up.
 fn gap_lines(ledgers: &[&Ledger]) -> Vec<Line> {
-    let mut causes: Vec<&String> = Vec::new();
+    let mut causes: Vec<&Cause> = Vec::new();
     for cause in ledgers.iter().flat_map(|ledger| ledger.gaps_ns.keys()) {
         if !causes.contains(&cause) {
             causes.push(cause);
         }
     }
-    let ns_of = |cause: &str| -> Vec<i128> {
+    let ns_of = |cause: &Cause| -> Vec<i128> {
         ledgers
             .iter()
             .map(|l| i128::from(l.gaps_ns.get(cause).copied().unwrap_or(0)))
@@ -202,9 +203,8 @@ fn basis(view: &View<'_>, page: &mut Page<'_>) {
         return;
     };
     let origin = match best.origin {
-        "self-test" => "the best of the self-test on this CPU",
-        "series" => "the pace of the fastest band that lasts",
-        other => other,
+        PaceOrigin::SelfTest => "the best of the self-test on this CPU",
+        PaceOrigin::Series => "the pace of the fastest band that lasts",
     };
     let caution = if view
         .series
@@ -269,7 +269,9 @@ mod tests {
             ..Ledger::default()
         };
         for (index, name) in "abcdefghij".chars().enumerate() {
-            ledger.gaps_ns.insert(name.to_string(), index as u64);
+            ledger
+                .gaps_ns
+                .insert(Cause::Task(name.to_string().into()), index as u64);
         }
         ledger.pace_ns.unsplit = 50;
         ledger.unexplained_ns = 5;
@@ -281,7 +283,7 @@ mod tests {
             .sum();
         assert_eq!(sum, 1_000);
         let names: Vec<&str> = lines.iter().map(|l| l.name.as_str()).collect();
-        assert_eq!(names[3], "gap: j", "the costliest first");
+        assert_eq!(names[3], "task:j", "the costliest first");
         assert_eq!(names[9], "gaps: 4 other causes");
     }
 }

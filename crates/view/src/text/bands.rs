@@ -34,7 +34,7 @@ pub(super) fn bands(view: &View<'_>, page: &mut Page<'_>) {
                 numbers::percent(band.share).into(),
                 numbers::duration(band.median_dwell_s * 1e9).into(),
                 numbers::count(band.stays).into(),
-                band.nature.into(),
+                band.nature.name().into(),
             ]);
         }
         let left = series.bands.len() - bands.len();

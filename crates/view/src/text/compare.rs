@@ -3,8 +3,8 @@
 use super::recordings;
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::{Error, Options, numbers};
-use bandscope_analysis::compare::{self, Comparison};
-use bandscope_analysis::counters::{Change, Counters, Row, Verdict};
+use bandscope_studies::compare::{self, Comparison};
+use bandscope_studies::counters::{Change, Counters, Row, Verdict};
 use std::io::Write;
 
 /// Rows of the table of counters; more are in the JSON.

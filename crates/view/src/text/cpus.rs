@@ -2,8 +2,8 @@
 
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::{numbers, panels};
-use bandscope_analysis::cpus::Cpu;
-use bandscope_analysis::report::Report;
+use bandscope_report::Cpu;
+use bandscope_report::Report;
 
 /// CPUs that all get a line; of more, so many of the best and of the worst.
 const ALL: usize = 10;

@@ -1,7 +1,7 @@
 //! Findings and warnings: a sentence each, and what to do next.
 
 use super::table::{Page, Paint};
-use bandscope_analysis::report::{Certainty, Finding, Report};
+use bandscope_report::{Certainty, Finding, Report, WarningKind};
 
 /// The word for a certainty, as in the JSON.
 pub(crate) fn certainty(certainty: Certainty) -> &'static str {
@@ -55,7 +55,7 @@ pub(super) fn warnings(report: &Report, page: &mut Page<'_>) {
     let mut warnings = report
         .warnings
         .iter()
-        .filter(|warning| warning.kind != "not-measured")
+        .filter(|warning| warning.kind != WarningKind::NotMeasured)
         .peekable();
     if warnings.peek().is_none() {
         return;

@@ -3,7 +3,7 @@
 use super::table::{Cell, Page, Paint, Side, Table};
 use super::{View, share};
 use crate::numbers;
-use bandscope_analysis::report::{GapBin, Gaps, LongGap, Series};
+use bandscope_report::{GapBin, Gaps, LongGap, Series};
 
 /// The longest gaps that are named.
 const LONGEST: usize = 3;

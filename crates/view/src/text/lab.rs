@@ -5,7 +5,7 @@ use super::findings;
 use super::measured::machine;
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::{Options, numbers};
-use bandscope_analysis::lab::{Chance, Lab, Level, Pair, State, Switching};
+use bandscope_studies::lab::{Chance, Lab, Level, Pair, State, Switching};
 use std::collections::BTreeSet;
 
 /// States of a pair that a line has room for.

@@ -3,7 +3,7 @@
 use super::View;
 use super::table::{Page, Paint};
 use crate::numbers;
-use bandscope_analysis::report::Limits;
+use bandscope_report::Limits;
 
 pub(super) fn limits(view: &View<'_>, page: &mut Page<'_>) {
     let lines: Vec<(&str, String)> = view

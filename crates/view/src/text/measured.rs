@@ -2,9 +2,9 @@
 
 use super::table::{Page, Paint};
 use crate::numbers;
-use bandscope_analysis::report::Report;
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{Clock, EventsState, GapSample, Kernel, Machine, State};
+use bandscope_report::Report;
 
 /// CPUs whose counts are listed.
 const MOST_CPUS: usize = 8;

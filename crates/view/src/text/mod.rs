@@ -24,9 +24,9 @@ mod truth;
 
 use crate::panels::{self, Group};
 use crate::{Error, Format, Options, numbers};
-use bandscope_analysis::report::{Ledger, Report, Series};
-use bandscope_analysis::truth::Truth;
 use bandscope_analysis::{Analysis, Pyramid};
+use bandscope_report::Truth;
+use bandscope_report::{Ledger, Report, Series};
 pub use lab::lab;
 pub(crate) use measured::{entries, machine, origin};
 use std::io::Write;
@@ -214,6 +214,7 @@ fn cpu(view: &View<'_>, name_it: bool, page: &mut Page<'_>) {
 mod tests {
     use super::*;
     use crate::samples;
+    use bandscope_report::Cause;
     use proptest::prelude::*;
 
     fn rendered(analysis: &Analysis, options: &Options) -> String {
@@ -348,10 +349,10 @@ mod tests {
             let series = &mut report.series[0];
             series.kernel = text.clone();
             series.origin = text.clone();
-            series.ledger.gaps_ns.insert(text.clone(), 1_000);
-            series.gaps = Some(bandscope_analysis::report::Gaps {
-                longest: vec![bandscope_analysis::report::LongGap {
-                    at_s: 0.0, ns: 1_000.0, cause: text.clone(),
+            series.ledger.gaps_ns.insert(Cause::Task((*text).into()), 1_000);
+            series.gaps = Some(bandscope_report::Gaps {
+                longest: vec![bandscope_report::LongGap {
+                    at_s: 0.0, ns: 1_000.0, cause: Cause::Task((*text).into()),
                 }],
                 ..Default::default()
             });

@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::numbers;
-use bandscope_analysis::compare::{BandPair, Delta, Recordings, SeriesPair};
+use bandscope_studies::compare::{BandPair, Delta, Recordings, SeriesPair};
 
 /// Pairs that are shown whole.
 const PAIRS: usize = 4;
@@ -193,7 +193,11 @@ fn findings(recordings: &Recordings, page: &mut Page<'_>) {
     for finding in &recordings.findings {
         let word =
             |side: usize| finding.certainty[side].map_or(numbers::NONE, super::findings::certainty);
-        table.row(vec![finding.kind.into(), word(0).into(), word(1).into()]);
+        table.row(vec![
+            finding.kind.name().into(),
+            word(0).into(),
+            word(1).into(),
+        ]);
     }
     page.blank();
     page.table(&table);

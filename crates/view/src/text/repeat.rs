@@ -6,11 +6,11 @@ use super::findings;
 use super::measured::machine;
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::{Options, numbers};
-use bandscope_analysis::counters::Verdict;
-use bandscope_analysis::runs::factors::{Level, Varied};
-use bandscope_analysis::runs::modes::Mode;
-use bandscope_analysis::runs::{Repeat, beside::Beside, p_in_words, value_in_words};
 use bandscope_recording::runs::{INHERITED, Metric, Runs};
+use bandscope_studies::counters::Verdict;
+use bandscope_studies::repeat::factors::{Level, Varied};
+use bandscope_studies::repeat::modes::Mode;
+use bandscope_studies::repeat::{Repeat, beside::Beside, p_in_words, value_in_words};
 
 /// Lines of what goes with the slow mode.
 const MOST_BESIDE: usize = 8;
@@ -317,8 +317,8 @@ fn levels(one: &Varied) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bandscope_analysis::runs::explain;
     use bandscope_recording::runs::{Factor, Phase, Run};
+    use bandscope_studies::repeat::explain;
 
     /// A session in which the layout decides, and whose command has a name to be careful with.
     fn session() -> Runs {

@@ -22,8 +22,10 @@ pub(super) fn signals(view: &View<'_>, page: &mut Page<'_>) {
                 numbers::frequency(signal.frequency_hz, signal.uncertainty_hz).into(),
                 numbers::duration(signal.ns_per_event).into(),
                 numbers::percent(signal.ns_per_event * signal.frequency_hz / 1e9).into(),
-                signal.origin.into(),
-                signal.cause.as_deref().unwrap_or(signal.seen_in).into(),
+                signal.origin.name().into(),
+                (signal.cause.as_ref())
+                    .map_or_else(|| signal.seen_in.to_string(), ToString::to_string)
+                    .into(),
             ]);
         }
         if let Some(left) = series.signals.len().checked_sub(MOST).filter(|&n| n > 0) {

@@ -3,7 +3,8 @@
 use super::View;
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::{numbers, panels};
-use bandscope_analysis::truth::{Held, Truth};
+use bandscope_report::MatchedBy;
+use bandscope_report::{Cause, Held, Truth};
 
 /// Causes that are named; the JSON has all of them.
 const NAMED: usize = 4;
@@ -69,23 +70,23 @@ fn log(truth: &Truth, held: &Held, label: &str, page: &mut Page<'_>) {
         numbers::plural(held.disturbances, "disturbance", "disturbances"),
         truth.kind,
         match held.matched_by {
-            "thread" => "told apart by the id of its thread",
-            "name" => "told apart by name alone, as no event has its thread's id",
-            _ => "told apart by time alone, as there are no kernel events",
+            MatchedBy::Thread => "told apart by the id of its thread",
+            MatchedBy::Name => "told apart by name alone, as no event has its thread's id",
+            MatchedBy::Time => "told apart by time alone, as there are no kernel events",
         },
     );
     page.wrapped(("  ", Paint::Dim), &source, Paint::Dim);
-    let mut others: Vec<(&str, u64)> = held
+    let mut others: Vec<(&Cause, u64)> = held
         .others_within_ns
         .iter()
-        .map(|(cause, &ns)| (cause.as_str(), ns))
+        .map(|(cause, &ns)| (cause, ns))
         .collect();
     others.sort_by_key(|other| std::cmp::Reverse(other.1));
     named("  others within the spans: ", &others, page);
 }
 
 /// The costliest of some causes.
-fn named(lead: &str, causes: &[(&str, u64)], page: &mut Page<'_>) {
+fn named(lead: &str, causes: &[(&Cause, u64)], page: &mut Page<'_>) {
     let mut words: Vec<String> = causes
         .iter()
         .take(NAMED)
@@ -128,10 +129,10 @@ fn outside(held: &Held, page: &mut Page<'_>) {
         );
     }
     page.wrapped(("  ", Paint::Dim), &text, Paint::Plain);
-    let causes: Vec<(&str, u64)> = together
+    let causes: Vec<(&Cause, u64)> = together
         .gaps_outside
         .iter()
-        .map(|one| (one.cause.as_str(), one.ns))
+        .map(|one| (&one.cause, one.ns))
         .collect();
     named("  gaps outside the logs: ", &causes, page);
 }

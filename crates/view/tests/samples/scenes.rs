@@ -1,10 +1,15 @@
 //! The scenes: a quiet machine, a noisy one, one of two paces, an imported file, nothing, and malice.
 
-use super::sketch::{Random, Sketch, SketchGap};
-use bandscope_analysis::report::{Band, Certainty, Evidence, Finding, SCHEMA, Signal, Warning};
-use bandscope_analysis::{Analysis, Pyramid, Report};
+use super::sketch::{Sketch, SketchGap};
+use bandscope_analysis::{Analysis, Pyramid};
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{Counter, Kernel, Machine, Missing, State};
+use bandscope_report::evidence::{BistablePace, PeriodicInterference};
+use bandscope_report::{
+    Band, Cause, Certainty, Evidence, Finding, Kind, Nature, Origin, PaceOrigin, Report, SCHEMA,
+    SeenIn, Signal, Warning, WarningKind,
+};
+use bandscope_statistics::random::Random;
 use std::collections::BTreeMap;
 
 fn manifest() -> Manifest {
@@ -60,7 +65,7 @@ fn band(ns_per_unit: f64, share: f64, median_dwell_s: f64, rate_hz: f64) -> Band
         share,
         stays: ((share * 10.0 / median_dwell_s) as u64).max(1),
         median_dwell_s,
-        nature: "pace",
+        nature: Nature::Pace,
     }
 }
 
@@ -68,12 +73,12 @@ fn tick_signal(ns_per_event: f64) -> Signal {
     Signal {
         frequency_hz: 250.0004,
         uncertainty_hz: 0.0021,
-        origin: "external",
+        origin: Origin::External,
         ns_per_event,
         p_value: 1e-40,
         harmonics: 12,
         occupied: Some(1.0),
-        seen_in: "gaps",
+        seen_in: SeenIn::Gaps,
         cause: None,
         cause_by: None,
     }
@@ -83,9 +88,8 @@ fn ticks(random: &mut Random, total_s: f64, hz: f64, ns: f64) -> Vec<SketchGap> 
     (0..(total_s * hz) as u64)
         .map(|k| SketchGap {
             at_s: (k as f64 + 0.31) / hz,
-            ns: ns
-                * (1.0 + 0.25 * random.uniform() + if random.uniform() > 0.97 { 1.5 } else { 0.0 }),
-            cause: "tick",
+            ns: ns * (1.0 + 0.25 * random.unit() + if random.unit() > 0.97 { 1.5 } else { 0.0 }),
+            cause: Cause::Tick,
         })
         .collect()
 }
@@ -93,7 +97,7 @@ fn ticks(random: &mut Random, total_s: f64, hz: f64, ns: f64) -> Vec<SketchGap> 
 fn analysis(
     input: &str,
     verdict: &str,
-    drawn: Vec<(bandscope_analysis::report::Series, Pyramid)>,
+    drawn: Vec<(bandscope_report::Series, Pyramid)>,
 ) -> Analysis {
     let (series, pyramids) = drawn.into_iter().unzip();
     let report = Report {
@@ -113,7 +117,7 @@ fn analysis(
 
 /// One rate, one band, a short tick.
 pub fn quiet() -> Analysis {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let gaps = ticks(&mut random, 10.0, 250.0, 2_100.0);
     let sketch = Sketch {
         cpu: Some(1),
@@ -140,39 +144,39 @@ pub fn quiet() -> Analysis {
 
 /// Two rates in alternating segments, a 250 Hz tick, a disk interrupt, other tasks and a hypervisor.
 pub fn noisy() -> Analysis {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let mut gaps = ticks(&mut random, 10.0, 250.0, 9_400.0);
     for _ in 0..1_500 {
         gaps.push(SketchGap {
-            at_s: 10.0 * random.uniform(),
-            ns: 3_300.0 * (1.0 - random.uniform().ln()),
-            cause: "irq:virtio0-input.0",
+            at_s: 10.0 * random.unit(),
+            ns: 3_300.0 * (1.0 - random.unit().ln()),
+            cause: Cause::Interrupt("virtio0-input.0".into()),
         });
     }
     for _ in 0..60 {
         gaps.push(SketchGap {
-            at_s: 10.0 * random.uniform(),
-            ns: 80_000.0 * (0.2 - random.uniform().ln()),
-            cause: "task:kworker/1:2-events",
+            at_s: 10.0 * random.unit(),
+            ns: 80_000.0 * (0.2 - random.unit().ln()),
+            cause: Cause::Task("kworker/1:2-events".into()),
         });
     }
     for _ in 0..25 {
         gaps.push(SketchGap {
-            at_s: 10.0 * random.uniform(),
-            ns: 600_000.0 * (0.1 - random.uniform().ln()),
-            cause: "host",
+            at_s: 10.0 * random.unit(),
+            ns: 600_000.0 * (0.1 - random.unit().ln()),
+            cause: Cause::Host,
         });
     }
     gaps.push(SketchGap {
         at_s: 6.412,
         ns: 11_830_000.0,
-        cause: "task:cargo",
+        cause: Cause::Task("cargo".into()),
     });
     for _ in 0..500 {
         gaps.push(SketchGap {
-            at_s: 10.0 * random.uniform(),
+            at_s: 10.0 * random.unit(),
             ns: 1_100.0,
-            cause: "unnamed",
+            cause: Cause::Unnamed,
         });
     }
     let mut drawn = Vec::new();
@@ -191,8 +195,8 @@ pub fn noisy() -> Analysis {
         };
         let (mut series, pyramid) = sketch.draw(|t| {
             let step = if (t * 0.7).sin() > 0.55 { 1.118 } else { 1.0 };
-            let rare = if random.uniform() > 0.9995 {
-                1.0 + 3.0 * random.uniform()
+            let rare = if random.unit() > 0.9995 {
+                1.0 + 3.0 * random.unit()
             } else {
                 1.0
             };
@@ -211,20 +215,27 @@ pub fn noisy() -> Analysis {
     );
     analysis.report.findings = vec![
         Finding {
-            kind: "bistable-pace", series: vec![0, 1], certainty: Certainty::Possible,
+            kind: Kind::BistablePace, series: vec![0, 1], certainty: Certainty::Possible,
             summary: "Two paces 11.8 % apart, 107.1 and 119.7 ns per unit, for about a second each; the lower one costs 3.3 % of the time.".into(),
-            evidence: BTreeMap::from([("ns_per_unit", Evidence::Numbers(vec![107.1, 119.7]))]),
+            evidence: paces(&[107.1, 119.7]),
             next_step: Some("bandscope record --kernel mulss80,imul20 --duration 60s".into()),
         },
         Finding {
-            kind: "periodic-interference", series: vec![0, 1], certainty: Certainty::Certain,
+            kind: Kind::PeriodicInterference, series: vec![0, 1], certainty: Certainty::Certain,
             summary: "250.000 Hz, the timer tick of this kernel, takes 11.0 µs each time: 0.28 % of the time.".into(),
-            evidence: BTreeMap::from([("frequency_hz", Evidence::Number(250.0004))]),
+            evidence: PeriodicInterference {
+                cause: None,
+                cause_by: None,
+                frequency_hz: 250.0004,
+                ns_per_event: 11e3,
+                uncertainty_hz: 4e-4,
+            }
+            .into(),
             next_step: None,
         },
     ];
     analysis.report.warnings = vec![Warning {
-        kind: "load",
+        kind: WarningKind::HighLoad,
         message: "Two other tasks used 1.3 CPUs while the run was being prepared.".into(),
         advice: Some("stop them, or choose another CPU with --cpus".into()),
     }];
@@ -234,7 +245,7 @@ pub fn noisy() -> Analysis {
 
 /// The scene of the X: 23.96 and 128.2 ns per unit, changing on a 1 ms grid, and isolated edge quanta.
 pub fn two_paces() -> Analysis {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let sketch = Sketch {
         cpu: Some(4),
         rate_hz: 10_000.0,
@@ -257,7 +268,7 @@ pub fn two_paces() -> Analysis {
         let here = ((t * 1000.0) as u64) % 5 == 2;
         let edge = phase > 0.8 && ((t * 1000.0) as u64) % 5 < 2;
         let mixed = 1.0 / (1.0 / slow + (1.0 / fast - 1.0 / slow) * ((t / 20.0) * 0.9 + 0.05));
-        let third = random.uniform() > 0.9996;
+        let third = random.unit() > 0.9996;
         let pace = match (third, edge, here) {
             (true, _, _) => 76.3,
             (_, true, _) => mixed,
@@ -269,7 +280,7 @@ pub fn two_paces() -> Analysis {
     series.bands = vec![
         band(23.98, 0.728, 0.004, 10_000.0),
         Band {
-            nature: "mixture",
+            nature: Nature::Mixture,
             ..band(76.31, 0.0004, 0.0001, 10_000.0)
         },
         band(128.3, 0.199, 0.001_003_6, 10_000.0),
@@ -280,12 +291,12 @@ pub fn two_paces() -> Analysis {
         vec![(series, pyramid)],
     );
     analysis.report.findings = vec![Finding {
-        kind: "bistable-pace",
+        kind: Kind::BistablePace,
         series: vec![0],
         certainty: Certainty::Likely,
         summary: "Two paces, 23.98 and 128.3 ns per unit (5.35x), changing on a grid of 1.000 ms."
             .into(),
-        evidence: BTreeMap::from([("ns_per_unit", Evidence::Numbers(vec![23.98, 128.3]))]),
+        evidence: paces(&[23.98, 128.3]),
         next_step: Some("bandscope record --rate 10000,7777".into()),
     }];
     analysis.report.recording = Some(manifest());
@@ -311,7 +322,7 @@ pub fn imported() -> Analysis {
         23.96,
     ];
     let (mut series, pyramid) = sketch.draw(|t| paces[((t * 10_000.0).round() as usize).min(13)]);
-    series.clock = bandscope_analysis::report::Clock {
+    series.clock = bandscope_report::Clock {
         ticks_per_ns: 1.0,
         error_ppm: None,
         drift_ppm: None,
@@ -321,7 +332,7 @@ pub fn imported() -> Analysis {
         band(128.2, 0.643, 0.000_9, 10_000.0),
     ];
     if let Some(best) = &mut series.best_pace {
-        best.origin = "series";
+        best.origin = PaceOrigin::Series;
         best.undisturbed = false;
     }
     let mut analysis = analysis(
@@ -330,7 +341,7 @@ pub fn imported() -> Analysis {
         vec![(series, pyramid)],
     );
     analysis.report.warnings = vec![Warning {
-        kind: "short",
+        kind: WarningKind::ShortSeries,
         message: "14 quanta are too few for periodic signals.".into(),
         advice: Some("record at least ten seconds".into()),
     }];
@@ -363,7 +374,7 @@ pub fn hostile() -> Analysis {
         series.rate_hz = [f64::NAN, 1e300][index];
         series.ledger.gaps_ns = std::mem::take(&mut series.ledger.gaps_ns)
             .into_iter()
-            .map(|(cause, ns)| (format!("{cause}{EVIL}"), ns))
+            .map(|(cause, ns)| (Cause::Task(format!("{cause}{EVIL}").into()), ns))
             .collect();
         series.bands[0].ns_per_unit = f64::NAN;
         series.bands[1].ns_per_unit = f64::INFINITY;
@@ -374,7 +385,7 @@ pub fn hostile() -> Analysis {
         .iter_mut()
         .flat_map(|pyramid| &mut pyramid.gaps)
     {
-        gap.cause = EVIL.into();
+        gap.cause = Cause::Task(EVIL.into());
     }
     // The first pyramid is senseless all through, so that the second is drawn beside one that cannot be.
     if let Some(pyramid) = analysis.pyramids.first_mut() {
@@ -389,4 +400,13 @@ pub fn hostile() -> Analysis {
         recording.machine.kernel = Some(EVIL.into());
     }
     analysis
+}
+
+fn paces(ns_per_unit: &[f64]) -> Evidence {
+    BistablePace {
+        median_dwells_s: vec![1.0; ns_per_unit.len()],
+        ns_per_unit: ns_per_unit.to_vec(),
+        shares: vec![0.5; ns_per_unit.len()],
+    }
+    .into()
 }

@@ -1,35 +1,18 @@
 //! From a sketch of a machine to a series with its pyramid.
 
-use bandscope_analysis::pyramid::{Bin, Density, GapMark, Level, Pyramid, Spectrum};
-use bandscope_analysis::report::{
-    Availability, BestPace, Clock, Fraction, GapBin, Gaps, Ledger, LongGap, PaceLoss, Percentile,
-    Series, Signal,
+use bandscope_analysis::pyramid::{Bin, Density, Level, Pyramid, Spectrum};
+use bandscope_report::{
+    Availability, Basis, BestPace, Cause, Clock, Fraction, GapBin, Gaps, Ledger, LongGap, PaceLoss,
+    PaceOrigin, Percentile, Series, Signal,
 };
-
-/// A small generator with a fixed seed: pictures and snapshots are the same on every machine.
-pub struct Random(pub u64);
-
-impl Random {
-    /// Uniform in [0, 1) (xorshift64*).
-    pub fn uniform(&mut self) -> f64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// About normal, mean 0, standard deviation 1.
-    pub fn normal(&mut self) -> f64 {
-        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
-    }
-}
+use bandscope_statistics::random::Random;
 
 /// A gap of a sketch.
 #[derive(Clone, Debug)]
 pub struct SketchGap {
     pub at_s: f64,
     pub ns: f64,
-    pub cause: &'static str,
+    pub cause: Cause,
 }
 
 /// One series of a machine.
@@ -77,7 +60,7 @@ impl Sketch<'_> {
             ..Ledger::default()
         };
         for gap in gaps {
-            *ledger.gaps_ns.entry(gap.cause.to_owned()).or_default() += gap.ns.round() as u64;
+            *ledger.gaps_ns.entry(gap.cause.clone()).or_default() += gap.ns.round() as u64;
         }
         let lost: u64 = ledger.gaps_ns.values().sum();
         let present_ns = (wall - lost as f64) / quanta.len().max(1) as f64;
@@ -95,9 +78,9 @@ impl Sketch<'_> {
         let unexplained = ledger.wall_ns / 9000;
         ledger.unexplained_ns = unexplained as i64;
         ledger.basis = if self.gaps.is_some() {
-            "measured"
+            Basis::Measured
         } else {
-            "inferred"
+            Basis::Inferred
         };
         let losses = lost + pace_ns.max(0.0) as u64 + ledger.measurement_ns + unexplained;
         ledger.work_ns = ledger.wall_ns - losses;
@@ -138,7 +121,7 @@ impl Sketch<'_> {
                 .collect(),
             best_pace: Some(BestPace {
                 ns_per_unit: self.best_ns,
-                origin: "self-test",
+                origin: PaceOrigin::SelfTest,
                 undisturbed: true,
                 ..BestPace::default()
             }),
@@ -185,10 +168,10 @@ impl Sketch<'_> {
         longest.sort_by(|a, b| b.ns.total_cmp(&a.ns));
         longest.truncate(64);
         longest.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
-        let mark = |gap: SketchGap| GapMark {
+        let mark = |gap: SketchGap| LongGap {
             at_s: gap.at_s,
             ns: gap.ns,
-            cause: gap.cause.into(),
+            cause: gap.cause.clone(),
         };
         Pyramid {
             time_s: (0.0, self.total_s),
@@ -207,9 +190,9 @@ impl Sketch<'_> {
             return Spectrum::default();
         }
         let step_hz = self.rate_hz / 8192.0;
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         let mut power: Vec<f64> = (0..4097)
-            .map(|k| 20.0 * (1.0 + 30.0 / (1.0 + k as f64)) * (0.4 - random.uniform().ln() * 0.3))
+            .map(|k| 20.0 * (1.0 + 30.0 / (1.0 + k as f64)) * (0.4 - random.unit().ln() * 0.3))
             .collect();
         for signal in &self.signals {
             for harmonic in 1..=u64::from(signal.harmonics) {
@@ -254,7 +237,7 @@ fn gap_statistics(gaps: &[SketchGap], wall_ns: f64) -> Gaps {
     let long = |gap: &SketchGap| LongGap {
         at_s: gap.at_s,
         ns: gap.ns,
-        cause: gap.cause.into(),
+        cause: gap.cause.clone(),
     };
     Gaps {
         number: sorted.len() as u64,
@@ -265,7 +248,7 @@ fn gap_statistics(gaps: &[SketchGap], wall_ns: f64) -> Gaps {
         preempted: Some(
             sorted
                 .iter()
-                .filter(|gap| gap.cause.starts_with("task"))
+                .filter(|gap| matches!(gap.cause, Cause::Task(_)))
                 .count() as u64,
         ),
         percentiles: percentiles

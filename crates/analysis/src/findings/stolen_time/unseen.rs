@@ -2,10 +2,10 @@
 
 use super::{FEWEST_PER_S, Firmware, MORE, who};
 use crate::findings::{Case, cpu, name};
-use crate::rates;
-use crate::report::{Certainty, Evidence, Finding, Gaps, Period, Tripwire};
-use crate::words;
-use std::collections::BTreeMap;
+use crate::periods::rates;
+use bandscope_report::evidence;
+use bandscope_report::format;
+use bandscope_report::{Certainty, Finding, Gaps, Kind, Period, Tripwire};
 
 /// A period is the kernel's own tick's if it is as near to it as the tick may be to its name. One at a multiple is another's: a guest's tick is often
 /// a part of its host's.
@@ -35,28 +35,23 @@ pub fn more_than_counted(case: Case<'_>, gaps: &Gaps, tripwire: &Tripwire) -> Op
             .filter(|period| !is_own(period, tick_hz))
     };
     let regular: Vec<String> = others()
-        .map(|period| words::frequency(period.frequency_hz, period.uncertainty_hz))
+        .map(|period| format::frequency(period.frequency_hz, period.uncertainty_hz))
         .collect();
     let regular = match &regular[..] {
         [] => "without a period of their own".to_owned(),
         some => format!("in part regularly at {}", some.join(", ")),
     };
     let firmware = Firmware::of(case);
-    let mut evidence = BTreeMap::from([
-        ("per_second", Evidence::Number(noticed)),
-        (
-            "without_gap_per_second",
-            Evidence::Number(tripwire.per_second),
-        ),
-        ("counted_per_second", Evidence::Number(counted)),
-        (
-            "frequencies_hz",
-            Evidence::Numbers(others().map(|period| period.frequency_hz).collect()),
-        ),
-    ]);
-    firmware.add_to(&mut evidence);
+    let evidence = evidence::StolenTime {
+        counted_per_second: Some(counted),
+        frequencies_hz: Some(others().map(|period| period.frequency_hz).collect()),
+        per_second: noticed,
+        system_management_interrupts: firmware.0,
+        without_gap_per_second: Some(tripwire.per_second),
+        ..evidence::StolenTime::default()
+    };
     Some(Finding {
-        kind: "stolen-time",
+        kind: Kind::StolenTime,
         series: vec![case.index],
         certainty: Certainty::Likely,
         summary: format!(
@@ -67,7 +62,7 @@ pub fn more_than_counted(case: Case<'_>, gaps: &Gaps, tripwire: &Tripwire) -> Op
             who(case),
             firmware.words(),
         ),
-        evidence,
+        evidence: evidence.into(),
         next_step: Some(format!(
             "bandscope lab --cpu {} --only switching: whether an interruption is what changes this work kernel's pace",
             cpu(case.series)

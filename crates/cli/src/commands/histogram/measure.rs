@@ -7,7 +7,7 @@ use crate::output::{self, Keep};
 use crate::progress::Live;
 use crate::values::Cpus;
 use anyhow::{Context, Result};
-use bandscope_probe::fixed_work::{self, Request};
+use bandscope_experiments::histogram::{self, Request};
 use bandscope_probe::{default_kernel, pin};
 use bandscope_recording::histogram::FixedWork;
 use bandscope_sampler::machine::Length;
@@ -22,7 +22,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let started = record::now();
     let mut measured = {
         let live = Live::new(arguments.ascii);
-        fixed_work::run(&request, interrupt.stop(), &mut |part, measured| {
+        histogram::run(&request, interrupt.stop(), &mut |part, measured| {
             live.look(|options| seen(arguments, part, measured(), options));
         })?
     };

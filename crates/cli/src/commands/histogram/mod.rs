@@ -1,6 +1,6 @@
 //! `bandscope histogram`: how long fixed work takes, on this machine or in files.
 //!
-//! The way: `probe::fixed_work` measures or `recording::histogram` reads, `analysis::fixed_work` explains, `view` prints. `--output`
+//! The way: `experiments::histogram` measures or `recording::histogram` reads, `studies::histogram` explains, `view` prints. `--output`
 //! keeps what was measured; what is printed as JSON has that in it too, so both read back.
 
 mod measure;
@@ -9,8 +9,8 @@ use crate::output;
 use crate::output::terminal_options;
 use crate::values::{self, Cpus};
 use anyhow::Result;
-use bandscope_analysis::fixed_work::{self, Report};
-use bandscope_recording::histogram::{self, FixedWork};
+use bandscope_recording::histogram::{FixedWork, open};
+use bandscope_studies::histogram::{self, Report};
 use bandscope_view::{json, text};
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal};
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.files.is_empty() {
         return measure::run(arguments);
     }
-    arguments.print(histogram::open(&arguments.files)?)?;
+    arguments.print(open(&arguments.files)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -79,7 +79,7 @@ impl Arguments {
         let names: Vec<String> = (self.files.iter())
             .map(|path| path.display().to_string())
             .collect();
-        fixed_work::analyse(measured, &names)
+        histogram::analyse(measured, &names)
     }
 
     /// Explains on standard output.

@@ -1,6 +1,6 @@
 //! `bandscope inject`: a real disturbance of known period and length, with its own log as truth.
 //!
-//! The way: the arguments resolve to a request and perhaps a command; `probe::inject` disturbs; its rows go into a log of
+//! The way: the arguments resolve to a request and perhaps a command; `experiments::inject` disturbs; its rows go into a log of
 //! `recording::disturbances` while the command runs; the exit status is the command's (docs/inject.md).
 
 mod then;
@@ -11,7 +11,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::values::{self, Jitter};
 use anyhow::{Context, Result, bail};
-use bandscope_probe::inject::{Disturber, Kind, Request, choose_cpu, pass_on};
+use bandscope_experiments::inject::{Disturber, Kind, Request, choose_cpu, pass_on};
 use bandscope_recording::disturbances::{End, Header, Writer};
 use bandscope_recording::manifest::State;
 use clap::Args;

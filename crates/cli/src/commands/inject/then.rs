@@ -4,7 +4,7 @@
 use crate::commands::{self, Command as Subcommand, record};
 use crate::interrupt::shell_status;
 use anyhow::{Context, Result, bail};
-use bandscope_probe::inject::{Kind, choose_cpu, choose_neighbour};
+use bandscope_experiments::inject::{Kind, choose_cpu, choose_neighbour};
 use clap::Parser;
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};

@@ -1,7 +1,7 @@
 //! What runs are compared by: something that bandscope measures, or a number in what the command says.
 
 use anyhow::{Result, bail};
-use bandscope_probe::repeat::Output;
+use bandscope_experiments::repeat::Output;
 use bandscope_recording::runs::{Metric, Run, last_digit};
 use regex_lite::Regex;
 

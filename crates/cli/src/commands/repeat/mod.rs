@@ -1,7 +1,7 @@
 //! `bandscope repeat`: somebody's command, many times, and why its runs differ.
 //!
-//! The way: `analysis::runs::design` says which runs to make, `probe::repeat` makes them, until nothing more is wanted; then
-//! `analysis::runs` explains and `view` prints. `--output` keeps all runs, `--from` reads them again.
+//! The way: `studies::repeat::design` says which runs to make, `experiments::repeat` makes them, until nothing more is wanted; then
+//! `studies::repeat` explains and `view` prints. `--output` keeps all runs, `--from` reads them again.
 
 mod measure;
 mod metric;
@@ -10,10 +10,10 @@ use crate::output;
 use crate::output::terminal_options;
 use crate::values;
 use anyhow::{Result, bail};
-use bandscope_analysis::compare::Checked;
-use bandscope_analysis::runs::gate::Condition;
-use bandscope_analysis::runs::{Repeat, explain};
 use bandscope_recording::runs::Runs;
+use bandscope_studies::compare::Checked;
+use bandscope_studies::repeat::gate::Condition;
+use bandscope_studies::repeat::{Repeat, explain};
 use bandscope_view::{json, junit, markdown, text};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;

@@ -2,7 +2,7 @@
 
 use super::label;
 use crate::text::table::{Page, Paint};
-use bandscope_analysis::fixed_work::{Described, Report};
+use bandscope_studies::histogram::{Described, Report};
 
 /// Heights of bars, in equal steps of the logarithm of the number.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

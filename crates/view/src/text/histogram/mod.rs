@@ -8,8 +8,8 @@ mod table;
 use super::findings;
 use super::table::{Page, Paint, Side, Table};
 use crate::{Error, Options, numbers, panels};
-use bandscope_analysis::fixed_work::{Described, Report};
 use bandscope_recording::manifest::State;
+use bandscope_studies::histogram::{Described, Report};
 use std::io::Write;
 
 /// Histograms that are shown; of more, those with the most slow samples.
@@ -206,7 +206,7 @@ mod tests {
         5 1913480\n6 559966\n7 0\n8 1309\n9 1166\n10 1038\n11 1078\n12 1376\n13 1377\n14 1551\n15 1480\n16 1228\n29 400\n30 0\n";
 
     fn rendered(measured: FixedWork, options: &Options) -> String {
-        let report = bandscope_analysis::fixed_work::analyse(measured, &["dir/it.hist".into()]);
+        let report = bandscope_studies::histogram::analyse(measured, &["dir/it.hist".into()]);
         let mut out = Vec::new();
         render(&report, options, &mut out).unwrap();
         String::from_utf8(out).unwrap()

@@ -3,7 +3,7 @@
 use super::label;
 use crate::numbers;
 use crate::text::table::{Cell, Page, Paint, Side, Table};
-use bandscope_analysis::fixed_work::{Described, Report};
+use bandscope_studies::histogram::{Described, Report};
 
 /// From this width on, more columns fit.
 const WIDE: usize = 100;

@@ -1,0 +1,567 @@
+//! What a gap was: its time, split over the kernel events that lie in it.
+//!
+//! Gaps are pushed and events pulled, both in order of time, so that a recording of hours needs no memory for them
+//! ([`bandscope_recording::Source::events`]). The order of certainty (docs/method.md, section 4.2): an event that
+//! lies in the gap names it; else a preemption that the kernel reported; else, where events were recorded and none was
+//! lost, it was the host, because whatever this kernel does begins with an event. A thread of a process is named by its
+//! process.
+
+use crate::gaps::quota::stopped_by;
+use bandscope_recording::events::NoEvents;
+use bandscope_recording::manifest::EventsState;
+use bandscope_recording::{
+    Error, EventKind, EventStream, Gap, KernelEvent, Series, Source, manifest,
+};
+use bandscope_report::Cause;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+/// How far the kernel's time may reach beyond its events, in nanoseconds: from the interruption to the first tracepoint, from one event to
+/// the next, from the last tracepoint to the next instruction of the loop. What is longer happened outside of this kernel: in the virtual
+/// machine of docs/figures.md a tick's first event comes 11 us after its gap began at the earliest, which is the way through the
+/// host, and the last one ends 0.2 to 1 us before the gap does, up to some us after a switch of tasks.
+const ENTRY_NS: f64 = 5_000.0;
+
+/// The same from the switch back to the thread to its next instruction: the kernel restores its registers and counters, which takes 12 us at an
+/// instruction a nanosecond (`machines/run '6.12 arm64/task-5ms'`).
+const WAY_BACK_NS: f64 = 15_000.0;
+
+/// How long after its interrupt a timer expires in a softirq at most: that takes 8 us at an instruction a nanosecond (`machines/run timer-1khz`).
+const EXPIRY_NS: f64 = 100_000.0;
+
+/// Share of the mean stop by a quota that a preemption takes at least to be one. Stops of several CPUs are counted together, so the mean is too
+/// long by their number at most.
+const STOP_SHARE: f64 = 0.3;
+
+/// Threads whose time is told apart; a recording may hold any number of names.
+const MOST_THREADS: usize = 4096;
+
+/// Number of a cause, in the order in which causes came up.
+pub type Key = u32;
+
+/// Time of one gap that is booked to one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The cause.
+    pub key: Key,
+    /// Ticks.
+    pub ticks: u64,
+    /// When the first of them began.
+    pub from: u64,
+}
+
+/// What one kernel event took of a gap, less the events within it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its cause and time.
+    pub share: Share,
+    /// Ticks by which it may have been due earlier: since the gap began, but 0 for what came while a task ran, for which it had not to wait.
+    pub after: u64,
+}
+
+/// Names gaps, in order of time.
+pub struct Namer<'a> {
+    events: Box<dyn EventStream + 'a>,
+    known: Cow<'a, manifest::Events>,
+    cpu: Option<u32>,
+    /// Error of the events' times, and [`ENTRY_NS`], in ticks.
+    error: u64,
+    entry: u64,
+    /// [`WAY_BACK_NS`] and [`EXPIRY_NS`] in ticks.
+    way_back: u64,
+    expiry: u64,
+    /// Events that were pulled, or fed, and not yet handed on.
+    batch: VecDeque<KernelEvent>,
+    /// Events that may lie in the gap at hand or in a later one.
+    window: VecDeque<KernelEvent>,
+    keys: Keys,
+    /// A preemption that takes so many ticks, and of which nothing else is known, was a stop by a quota, as long as that many ticks of stops are left.
+    throttled: Option<(u64, u64)>,
+    shares: Vec<Share>,
+    pieces: Vec<Piece>,
+    inside: Vec<Span>,
+    /// Time of threads that are booked to their process.
+    threads: BTreeMap<(Key, Arc<str>), u64>,
+}
+
+/// The causes that came up.
+#[derive(Debug, Default)]
+struct Keys {
+    /// Names of the processes of tasks, by the tasks' ids.
+    processes: HashMap<u32, Arc<str>>,
+    names: Vec<Cause>,
+    known: HashMap<(EventKind, Arc<str>), Key>,
+    plain: HashMap<Cause, Key>,
+    apart: Vec<(Thread, Key)>,
+}
+
+/// A thread whose time is kept apart from that of others of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Its name, as its events have it.
+    pub name: String,
+    /// Its id.
+    pub id: u32,
+}
+
+/// An event, cut to a gap.
+#[derive(Clone, Debug)]
+struct Span {
+    from: u64,
+    to: u64,
+    key: Key,
+    /// The thread did not run, for a reason that has an event.
+    away: bool,
+    /// An interrupt of the timer in which no function of a timer ran.
+    is_bare_timer: bool,
+    /// A timer that expired, by the name of the task that it woke.
+    is_expiry: bool,
+    /// The thread's name, where its process has the key.
+    thread: Option<Arc<str>>,
+}
+
+impl<'a> Namer<'a> {
+    /// For the gaps of series `index`.
+    ///
+    /// # Errors
+    /// If the events cannot be read.
+    pub fn new(source: &'a dyn Source, index: usize) -> Result<Namer<'a>, Error> {
+        let series: &Series = &source.series()[index];
+        let known = Cow::Borrowed(source.events_known(index));
+        let ticks_per_ns = source.manifest().clock.ticks_per_ns;
+        let events = source.events(index)?;
+        let mut namer = Namer::over(events, known, series.cpu, ticks_per_ns);
+        namer.throttled = stopped_by(source.manifest()).map(|quota| {
+            let ticks = quota.throttled_ns as f64 * ticks_per_ns;
+            let shortest = ticks / quota.throttled as f64 * STOP_SHARE;
+            (shortest as u64, ticks as u64)
+        });
+        Ok(namer)
+    }
+
+    /// For the gaps of a CPU that is being measured: its events are fed as they come, and what is asked for must have had the time to
+    /// come. Silence says nothing before [`Self::hears`].
+    pub fn online(cpu: u32, known: &manifest::Events, ticks_per_ns: f64) -> Namer<'static> {
+        let known = manifest::Events {
+            state: EventsState::Unavailable,
+            ..known.clone()
+        };
+        let nothing_more = Box::new(NoEvents);
+        Namer::over(nothing_more, Cow::Owned(known), Some(cpu), ticks_per_ns)
+    }
+
+    /// Takes events that happened after those before.
+    pub fn feed(&mut self, events: &[KernelEvent]) {
+        self.batch.extend(events.iter().cloned());
+    }
+
+    /// From now on the silence of the events means that nothing happened.
+    pub fn hears(&mut self) {
+        self.known.to_mut().state = EventsState::On;
+    }
+
+    fn over(
+        events: Box<dyn EventStream + 'a>,
+        known: Cow<'a, manifest::Events>,
+        cpu: Option<u32>,
+        ticks_per_ns: f64,
+    ) -> Namer<'a> {
+        Namer {
+            events,
+            cpu,
+            error: known.time_error_ticks.unwrap_or(0.0).max(0.0).ceil() as u64,
+            entry: (ENTRY_NS * ticks_per_ns) as u64,
+            way_back: (WAY_BACK_NS * ticks_per_ns) as u64,
+            expiry: (EXPIRY_NS * ticks_per_ns) as u64,
+            keys: Keys::of(&known),
+            known,
+            batch: VecDeque::new(),
+            window: VecDeque::new(),
+            throttled: None,
+            shares: Vec::new(),
+            pieces: Vec::new(),
+            inside: Vec::new(),
+            threads: BTreeMap::new(),
+        }
+    }
+
+    /// Keeps the time of a thread apart from now on: events of this name and id have the key that is returned, whose name is
+    /// that of any task of the name.
+    pub fn keep_apart(&mut self, thread: Thread) -> Key {
+        let key = self.keys.names.len() as Key;
+        self.keys.names.push(Cause::Task((*thread.name).into()));
+        self.keys.apart.push((thread, key));
+        key
+    }
+
+    /// The cause of a number.
+    pub fn name(&self, key: Key) -> &Cause {
+        &self.keys.names[key as usize]
+    }
+
+    /// Ticks of each thread that was booked to its process, by the process's key and the thread's name.
+    pub fn threads(&self) -> &BTreeMap<(Key, Arc<str>), u64> {
+        &self.threads
+    }
+
+    /// All causes that came up, by their number.
+    pub fn names(&self) -> &[Cause] {
+        &self.keys.names
+    }
+
+    /// What the time of a gap is booked to; the shares add up to its duration. The first one holds the unit of work that the gap is in.
+    ///
+    /// # Errors
+    /// If the events cannot be read.
+    pub fn split(&mut self, gap: &Gap) -> Result<&[Share], Error> {
+        let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
+        self.advance(from, to)?;
+        self.cut(from, to);
+        Ok(self.shares_of(gap, from, to))
+    }
+
+    /// What the time from `from` to `to` of the gap that was split last is booked to, as if it were a gap of its own; the shares
+    /// add up to it.
+    pub fn part(&mut self, gap: &Gap, from: u64, to: u64) -> &[Share] {
+        self.cut(from, to);
+        // What only touches it was beside it, and brought nobody in.
+        self.inside
+            .retain(|span| span.from < span.to || (from < span.from && span.from < to));
+        self.shares_of(gap, from, to)
+    }
+
+    /// The gap that was split last, event by event.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// The events that may lie in the gap that was split last, in order.
+    pub fn events(&self) -> impl Iterator<Item = &KernelEvent> {
+        self.window.iter()
+    }
+
+    /// The name under which an event is booked: that of a thread's process, or its own.
+    pub fn booked_name<'e>(&'e self, event: &'e KernelEvent) -> &'e str {
+        self.keys.process(event).unwrap_or(&event.name)
+    }
+
+    /// Shares of the time from `from` to `to`, whose events are [`Self::inside`].
+    fn shares_of(&mut self, gap: &Gap, from: u64, to: u64) -> &[Share] {
+        self.pieces.clear();
+        if self.inside.is_empty() {
+            let key = self.silent(gap, from, to);
+            self.pieces.push(Piece {
+                share: Share {
+                    key,
+                    ticks: to - from,
+                    from,
+                },
+                after: 0,
+            });
+        } else {
+            self.split_over_events(gap, from, to);
+        }
+        self.shares.clear();
+        for piece in &self.pieces {
+            let mut known = self.shares.iter_mut();
+            match known.find(|share| share.key == piece.share.key) {
+                Some(share) => share.ticks += piece.share.ticks,
+                None => self.shares.push(piece.share),
+            }
+        }
+        // The first holds the unit of work, whatever its time.
+        let mut first = true;
+        self.shares
+            .retain(|share| std::mem::take(&mut first) || share.ticks > 0);
+        &self.shares
+    }
+
+    /// Pulls events until all that can lie in a gap are in the window, and forgets those before it.
+    fn advance(&mut self, from: u64, to: u64) -> Result<(), Error> {
+        self.window
+            .retain(|event| event.end().saturating_add(self.error) >= from);
+        let last = to.saturating_add(self.error);
+        loop {
+            if self.batch.is_empty() {
+                let mut pulled = Vec::new();
+                if !self.events.next(&mut pulled)? {
+                    return Ok(());
+                }
+                self.batch = pulled.into();
+            }
+            while let Some(event) = self.batch.pop_front() {
+                if event.start > last {
+                    self.batch.push_front(event);
+                    return Ok(());
+                }
+                if event.end().saturating_add(self.error) >= from {
+                    self.window.push_back(event);
+                }
+            }
+        }
+    }
+
+    /// The events of the window as far as they lie in the gap. What lies beside it by no more than the error of the clocks is moved
+    /// into it.
+    fn cut(&mut self, from: u64, to: u64) {
+        self.inside.clear();
+        for event in &self.window {
+            let (start, end) = (event.start, event.end());
+            if start > to.saturating_add(self.error) {
+                continue;
+            }
+            let key = self.keys.of_event(event);
+            let early = from.saturating_sub(start);
+            let late = end.saturating_sub(to);
+            let (start, end) = if early > 0 && early <= self.error {
+                (start + early, end + early)
+            } else if late > 0 && late <= self.error {
+                (start.saturating_sub(late), end - late)
+            } else {
+                (start, end)
+            };
+            self.inside.push(Span {
+                from: start.clamp(from, to),
+                to: end.clamp(from, to),
+                key,
+                away: matches!(event.kind, EventKind::Task | EventKind::Held),
+                is_bare_timer: event.kind == EventKind::Timer && event.name.is_empty(),
+                is_expiry: event.kind == EventKind::Timer && !event.name.is_empty(),
+                thread: (event.kind == EventKind::Task && self.keys.process(event).is_some())
+                    .then(|| event.name.clone()),
+            });
+        }
+        // Moving them may have changed their order; what holds another one comes before it.
+        self.inside
+            .sort_by_key(|span| (span.from, std::cmp::Reverse(span.to)));
+        // A real-time kernel's interrupt hands the timers of ordinary tasks to a softirq: it came for the one that expires next.
+        let mut next: Option<(Key, u64)> = None;
+        for span in self.inside.iter_mut().rev() {
+            if span.is_expiry {
+                next = Some((span.key, span.from));
+            } else if span.is_bare_timer
+                && let Some((key, from)) = next.take()
+                && from.saturating_sub(span.to) <= self.expiry
+            {
+                span.key = key;
+            }
+        }
+    }
+
+    /// Nothing of the kernel's happened.
+    fn silent(&mut self, gap: &Gap, from: u64, to: u64) -> Key {
+        let known = self
+            .cpu
+            .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
+        let preempted = gap.preempted == Some(true) && !known;
+        let stopped = self.throttled.as_mut().filter(|(shortest, left)| {
+            let ticks = to - from;
+            preempted && (*shortest..=*left).contains(&ticks)
+        });
+        if let Some((_, left)) = stopped {
+            *left -= to - from;
+            return self.keys.plain(Cause::QuotaThrottled);
+        }
+        self.keys.plain(match gap.preempted {
+            Some(true) => Cause::Preempted,
+            _ if known => Cause::Host,
+            _ => Cause::Unnamed,
+        })
+    }
+
+    /// Each instant belongs to the innermost event. What none covers belongs to the first, which brought the kernel in, as far as
+    /// that can be; longer stretches are the host's.
+    fn split_over_events(&mut self, gap: &Gap, from: u64, to: u64) {
+        let spans = std::mem::take(&mut self.inside);
+        self.pieces.extend(spans.iter().map(|span| Piece {
+            share: Share {
+                key: span.key,
+                ticks: 0,
+                from: span.from,
+            },
+            after: 0,
+        }));
+        // The first reaches back to where the gap began.
+        self.pieces[0].share.from = from;
+        let (mut at, mut outside) = (from, 0);
+        // Where the first stretch begins that no event covers, and how far tasks go that have begun.
+        let (mut silent_from, mut away_until) = (None, 0);
+        let mut open: Vec<usize> = Vec::new();
+        // Events begin in order, and lie within one another.
+        for (index, span) in spans.iter().enumerate() {
+            while let Some(&innermost) = (open.last()).filter(|&&open| spans[open].to <= span.from)
+            {
+                self.book(innermost, &spans, spans[innermost].to.saturating_sub(at));
+                at = at.max(spans[innermost].to);
+                open.pop();
+            }
+            let before = span.from.saturating_sub(at);
+            match open.last() {
+                Some(&around) => self.book(around, &spans, before),
+                None => {
+                    let silent = self.book_entry(before, self.entry);
+                    outside += silent;
+                    silent_from = silent_from.or((silent > 0).then_some(at));
+                }
+            }
+            at = at.max(span.from);
+            let is_inside = span.from < away_until && span.to <= away_until;
+            let piece = &mut self.pieces[index];
+            piece.after = if is_inside {
+                0
+            } else {
+                piece.share.from - from
+            };
+            if span.away {
+                away_until = away_until.max(span.to);
+            }
+            open.push(index);
+        }
+        while let Some(innermost) = open.pop() {
+            self.book(innermost, &spans, spans[innermost].to.saturating_sub(at));
+            at = at.max(spans[innermost].to);
+        }
+        let is_back = spans.iter().any(|span| span.away && span.to == at);
+        let most = if is_back { self.way_back } else { self.entry };
+        let silent = self.book_entry(to.saturating_sub(at), most);
+        outside += silent;
+        silent_from = silent_from.or((silent > 0).then_some(at));
+        if outside > 0 {
+            // A thread that was preempted, without an event that says by whom.
+            let unseen = gap.preempted == Some(true) && !spans.iter().any(|span| span.away);
+            let known = self
+                .cpu
+                .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
+            let key = self.keys.plain(match (unseen, known) {
+                (true, _) => Cause::Preempted,
+                (false, true) => Cause::Host,
+                (false, false) => Cause::Unnamed,
+            });
+            let begins = silent_from.unwrap_or(at);
+            self.pieces.push(Piece {
+                share: Share {
+                    key,
+                    ticks: outside,
+                    from: begins,
+                },
+                after: begins - from,
+            });
+        }
+        self.inside = spans;
+    }
+
+    /// Books the kernel's way in and out to the first event, as far as it can be that; what is left of it.
+    fn book_entry(&mut self, ticks: u64, most: u64) -> u64 {
+        let entry = ticks.min(most);
+        self.pieces[0].share.ticks += entry;
+        ticks - entry
+    }
+
+    /// Books time to an event of [`Self::inside`].
+    fn book(&mut self, index: usize, spans: &[Span], ticks: u64) {
+        self.pieces[index].share.ticks += ticks;
+        let span = &spans[index];
+        if let Some(thread) = span.thread.as_ref().filter(|_| ticks > 0) {
+            let known = self.threads.len();
+            match self.threads.get_mut(&(span.key, thread.clone())) {
+                Some(sum) => *sum += ticks,
+                None if known < MOST_THREADS => {
+                    self.threads.insert((span.key, thread.clone()), ticks);
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+impl Keys {
+    fn of(known: &manifest::Events) -> Keys {
+        let processes = known.tasks.iter();
+        Keys {
+            processes: processes
+                .map(|thread| (thread.task, thread.name.as_str().into()))
+                .collect(),
+            ..Keys::default()
+        }
+    }
+
+    /// The process of the task that an event is of, where that has a name of its own.
+    fn process(&self, event: &KernelEvent) -> Option<&Arc<str>> {
+        let of_task = matches!(event.kind, EventKind::Task | EventKind::Timer);
+        self.processes.get(&event.number).filter(|_| of_task)
+    }
+
+    fn of_event(&mut self, event: &KernelEvent) -> Key {
+        let is_it = |thread: &Thread| thread.id == event.number && *thread.name == *event.name;
+        if let Some(&(_, key)) = self
+            .apart
+            .iter()
+            .find(|(thread, _)| event.kind == EventKind::Task && is_it(thread))
+        {
+            return key;
+        }
+        // An interrupt may come without its name where tracing began inside of it.
+        let name = self.process(event).unwrap_or(&event.name);
+        let known = (event.kind, name.clone());
+        if let Some(&key) = self.known.get(&known) {
+            return key;
+        }
+        let key = self.number(cause(event.kind, name));
+        self.known.insert(known, key);
+        key
+    }
+
+    fn plain(&mut self, cause: Cause) -> Key {
+        if let Some(&key) = self.plain.get(&cause) {
+            return key;
+        }
+        let key = self.number(cause.clone());
+        self.plain.insert(cause, key);
+        key
+    }
+
+    fn number(&mut self, name: Cause) -> Key {
+        let apart = |key: usize| self.apart.iter().any(|one| one.1 as usize == key);
+        let mut known = self.names.iter().enumerate();
+        let known = known.find(|(key, one)| **one == name && !apart(*key));
+        if let Some((key, _)) = known {
+            return key as Key;
+        }
+        self.names.push(name);
+        (self.names.len() - 1) as Key
+    }
+}
+
+/// What the time of an event of a kind and name is booked to.
+pub fn cause(kind: EventKind, name: &str) -> Cause {
+    let of = |kind: fn(Arc<str>) -> Cause| kind(name.into());
+    match kind {
+        // The tick of x86, and of the generic timer, which is a device to the kernel.
+        EventKind::Vector if name == LOCAL_TIMER => Cause::Tick,
+        EventKind::Interrupt if name == "arch_timer" => Cause::Tick,
+        EventKind::Vector | EventKind::Interrupt => of(Cause::Interrupt),
+        EventKind::Softirq => of(Cause::Softirq),
+        EventKind::Task => of(Cause::Task),
+        EventKind::Exception => of(Cause::Exception),
+        EventKind::Nmi => Cause::Nmi,
+        EventKind::Timer if name.is_empty() => bare_timer(),
+        EventKind::Timer => of(Cause::Timer),
+        // As recordings name them (docs/recording-format.md).
+        EventKind::Held => match name {
+            "throttled:quota" => Cause::QuotaThrottled,
+            "throttled:realtime" => Cause::RealTimeThrottled,
+            "stopped" => Cause::Stopped,
+            "frozen" => Cause::Frozen,
+            _ => of(Cause::Held),
+        },
+    }
+}
+
+/// The kernel's name for the interrupt of a CPU's own timer.
+const LOCAL_TIMER: &str = "local_timer";
+
+/// The timer's interrupt, in which none of its functions ran.
+pub fn bare_timer() -> Cause {
+    Cause::Interrupt(LOCAL_TIMER.into())
+}

@@ -1,0 +1,411 @@
+//! Gaps: how many, how long, and under which name they are booked.
+//!
+//! Reads [`bandscope_recording::Source::replay_gaps`]. Kept are sums by cause, a histogram of durations to 0.1 %, the
+//! longest 64 gaps, and the first 65,536 for [`crate::periods::signals`], which wants times and not counts.
+
+use crate::gaps::naming::{Key, Namer};
+use crate::series::context::Context;
+use crate::series::totals::{Measures, Totals};
+use bandscope_recording::{Error, Gap, GapKind};
+use bandscope_report::{self as report, Cause};
+use bandscope_statistics::quantiles::Distribution;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
+
+/// Gaps that a picture marks.
+pub const MARKS: usize = 64;
+/// Gaps that the report lists.
+const LONGEST: usize = 16;
+/// Gaps whose times are kept: 160 s of a busy machine's 400 a second, 1 MiB.
+pub const EVENTS: usize = 65_536;
+/// Kernel events in them whose times are kept.
+pub const PIECES: usize = 4 * EVENTS;
+/// Percentiles that the report states.
+const PERCENTS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0];
+
+/// Causes that the report lists.
+const CAUSES: usize = 64;
+
+/// Threads of a process that the report lists.
+const THREADS: usize = 64;
+
+/// Tasks that have a line of their own in the ledger, the costliest. A machine that starts thousands of short-lived tasks of unlike names
+/// has as many causes, none of which matters; they have one line together.
+const TASKS: usize = 48;
+/// Number and time of some gaps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// Number.
+    pub number: u64,
+    /// Total duration, ticks.
+    pub ticks: u128,
+}
+
+/// What the gaps of one cause come to. A gap may have several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CauseSum {
+    /// Gaps in which it took part.
+    pub number: u64,
+    /// Gaps whose unit of work is in its time.
+    pub units: u64,
+    /// Its time in all of them, ticks.
+    pub ticks: u128,
+    /// Its longest part of one gap, ticks.
+    pub longest: u64,
+}
+
+impl CauseSum {
+    /// Takes another one's gaps, too; a gap of both counts twice.
+    pub fn add(&mut self, other: CauseSum) {
+        self.number += other.number;
+        self.units += other.units;
+        self.ticks += other.ticks;
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
+/// Sums by cause.
+pub type Causes = BTreeMap<Cause, CauseSum>;
+
+/// Start and duration of a gap, ticks, and what it was for the most part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Ticks since the recording's origin.
+    pub start: u64,
+    /// Ticks.
+    pub duration: u64,
+    /// The cause with the largest part of it, among [`Statistics::names`].
+    pub cause: Key,
+    /// Ticks by which it may have been due earlier ([`crate::gaps::naming::Piece`]).
+    pub after: u64,
+    /// Whether the gap's own unit of work is in it.
+    pub holds_unit: bool,
+}
+
+/// Statistics of the gaps of one series.
+#[derive(Clone, Debug)]
+pub struct Statistics {
+    causes: Vec<CauseSum>,
+    names: Vec<Cause>,
+    /// Names and ticks of the threads of each cause that is a process, the costliest first.
+    threads: BTreeMap<Cause, Vec<(Arc<str>, u64)>>,
+    preemption_known: bool,
+    preempted: u64,
+    durations: Distribution,
+    /// By factor of two of the duration in ns.
+    by_size: [Sum; 64],
+    longest: BinaryHeap<Reverse<(u64, u64, Key)>>,
+    /// The first [`EVENTS`] gaps.
+    pub events: Vec<Event>,
+    /// What each kernel event took of them, from when it began; a unit of work is off the first. At most [`PIECES`].
+    pub pieces: Vec<Event>,
+}
+
+impl Statistics {
+    /// Nothing seen yet.
+    pub fn new() -> Statistics {
+        Statistics {
+            causes: Vec::new(),
+            names: Vec::new(),
+            threads: BTreeMap::new(),
+            preemption_known: false,
+            preempted: 0,
+            durations: Distribution::new(3),
+            by_size: [Sum::default(); 64],
+            longest: BinaryHeap::with_capacity(MARKS + 1),
+            events: Vec::new(),
+            pieces: Vec::new(),
+        }
+    }
+
+    /// Takes some gaps in order of time; checkpoints are none.
+    ///
+    /// # Errors
+    /// If the events that name them cannot be read.
+    pub fn push(
+        &mut self,
+        gaps: &[Gap],
+        namer: &mut Namer<'_>,
+        context: &Context,
+    ) -> Result<(), Error> {
+        for gap in gaps.iter().filter(|gap| gap.kind == GapKind::Gap) {
+            let cause = self.book(gap, namer)?;
+            self.preemption_known |= gap.preempted.is_some();
+            self.preempted += u64::from(gap.preempted == Some(true));
+            self.durations.record(gap.duration, 1);
+            let size = &mut self.by_size
+                [(context.ns(gap.duration as f64).max(1.0) as u64).ilog2() as usize];
+            size.number += 1;
+            size.ticks += u128::from(gap.duration);
+            let mark = Reverse((gap.duration, gap.start, cause));
+            // The heap's top is the shortest that is kept; most gaps are shorter still.
+            if self.longest.len() < MARKS {
+                self.longest.push(mark);
+            } else if let Some(mut shortest) = self.longest.peek_mut().filter(|top| mark < **top) {
+                *shortest = mark;
+            }
+            if self.events.len() < EVENTS {
+                self.events.push(Event {
+                    start: gap.start,
+                    duration: gap.duration,
+                    cause,
+                    after: 0,
+                    holds_unit: true,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// To be called after the last gap. A recording's reader refuses gaps that are out of order; a source in memory can hold such, and
+    /// whoever searches among [`Self::events`] by time subtracts what it finds.
+    pub fn finish(&mut self, namer: &Namer<'_>) {
+        self.events.sort_by_key(|event| event.start);
+        self.pieces.sort_by_key(|piece| piece.start);
+        for ((key, thread), &ticks) in namer.threads() {
+            let process = namer.name(*key).clone();
+            let threads = self.threads.entry(process).or_default();
+            threads.push((thread.clone(), ticks));
+        }
+        for threads in self.threads.values_mut() {
+            threads.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        }
+    }
+
+    /// Books a gap to its causes; the one with the largest part.
+    fn book(&mut self, gap: &Gap, namer: &mut Namer<'_>) -> Result<Key, Error> {
+        let shares = namer.split(gap)?;
+        let main = shares.iter().max_by_key(|share| share.ticks);
+        let main = main.map_or(0, |share| share.key);
+        for (place, share) in shares.iter().enumerate() {
+            let index = share.key as usize;
+            if index >= self.causes.len() {
+                self.causes.resize(index + 1, CauseSum::default());
+            }
+            let cause = &mut self.causes[index];
+            cause.number += 1;
+            cause.units += u64::from(place == 0);
+            cause.ticks += u128::from(share.ticks);
+            cause.longest = cause.longest.max(share.ticks);
+        }
+        if self.events.len() < EVENTS {
+            let room = PIECES - self.pieces.len();
+            let pieces = namer.pieces().iter().enumerate().take(room);
+            self.pieces.extend(pieces.map(|(place, piece)| Event {
+                start: piece.share.from,
+                duration: piece.share.ticks,
+                cause: piece.share.key,
+                after: piece.after,
+                holds_unit: place == 0,
+            }));
+        }
+        // Names are few, and come up one by one. A piece of no length has one, and no share.
+        let new = &namer.names()[self.names.len()..];
+        self.names.extend(new.iter().cloned());
+        Ok(main)
+    }
+
+    /// Names of the causes, by their number.
+    pub fn names(&self) -> &[Cause] {
+        &self.names
+    }
+
+    /// Sums by cause; beyond [`TASKS`], tasks are one cause.
+    pub fn causes(&self) -> Causes {
+        self.causes_apart().0
+    }
+
+    /// As [`Self::causes`], and how many tasks are together in [`Cause::other_tasks`].
+    fn causes_apart(&self) -> (Causes, u64) {
+        let all = (self.names.iter().cloned()).zip(self.causes.iter().copied());
+        let mut causes: Causes = all.filter(|(_, cause)| cause.number > 0).collect();
+        let tasks = causes
+            .iter()
+            .filter(|(name, _)| matches!(name, Cause::Task(_)));
+        let mut tasks: Vec<(u128, Cause)> = tasks
+            .map(|(name, cause)| (cause.ticks, name.clone()))
+            .collect();
+        if tasks.len() <= TASKS {
+            return (causes, 0);
+        }
+        // Of two that are as costly the first by name stays, in whatever order they came.
+        tasks.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let mut others = CauseSum::default();
+        for (_, name) in &tasks[TASKS..] {
+            others.add(causes.remove(name).unwrap_or_default());
+        }
+        causes.entry(Cause::other_tasks()).or_default().add(others);
+        (causes, (tasks.len() - TASKS) as u64)
+    }
+
+    fn name(&self, key: Key) -> Cause {
+        self.names.get(key as usize).cloned().unwrap_or_default()
+    }
+
+    /// Gaps whose details were recorded.
+    pub fn detailed(&self) -> u64 {
+        self.durations.len()
+    }
+
+    /// What the report says of them; `lost` is what the ledger books to gaps, in ticks.
+    pub fn report(
+        &self,
+        totals: &Totals,
+        lost: i128,
+        origin: u64,
+        context: &Context,
+    ) -> report::Gaps {
+        let number = totals.gaps.max(self.detailed());
+        let seconds = context.seconds(totals.wall as f64);
+        report::Gaps {
+            number,
+            detailed: self.detailed(),
+            per_second: if seconds > 0.0 {
+                number as f64 / seconds
+            } else {
+                0.0
+            },
+            threshold_ns: context
+                .kernel
+                .as_ref()
+                .map_or(0.0, |kernel| context.ns(kernel.gap_threshold_ticks as f64)),
+            lost_ns: context.ns(lost.max(0) as f64).round() as u64,
+            preempted: self.preemption_known.then_some(self.preempted),
+            percentiles: self.percentiles(context),
+            longest: self.longest(origin, context),
+            causes: self.by_cause(lost, totals, context),
+            other_tasks: self.causes_apart().1,
+            histogram: self.histogram(context),
+        }
+    }
+
+    /// What each cause took, the costliest first.
+    fn by_cause(&self, lost: i128, totals: &Totals, context: &Context) -> Vec<report::GapCause> {
+        let booked = by_cause(lost, &totals.measures(), &self.causes());
+        let seconds = context.seconds(totals.wall as f64);
+        let mut causes: Vec<report::GapCause> = self
+            .causes()
+            .into_iter()
+            .map(|(name, cause)| report::GapCause {
+                number: cause.number,
+                per_second: if seconds > 0.0 {
+                    cause.number as f64 / seconds
+                } else {
+                    0.0
+                },
+                lost_ns: context
+                    .ns(booked.get(&name).copied().unwrap_or(0) as f64)
+                    .round() as u64,
+                longest_ns: context.ns(cause.longest as f64),
+                tasks: self.tasks(&name, context),
+                cause: name,
+            })
+            .collect();
+        causes.sort_by(|a, b| {
+            b.lost_ns
+                .cmp(&a.lost_ns)
+                .then_with(|| a.cause.cmp(&b.cause))
+        });
+        causes.truncate(CAUSES);
+        causes
+    }
+
+    /// The costliest threads of a process.
+    fn tasks(&self, cause: &Cause, context: &Context) -> Vec<report::TaskTime> {
+        let threads = self.threads.get(cause).into_iter().flatten();
+        let time = |(name, ticks): &(Arc<str>, u64)| report::TaskTime {
+            name: name.to_string(),
+            ns: context.ns(*ticks as f64).round() as u64,
+        };
+        threads.take(THREADS).map(time).collect()
+    }
+
+    fn percentiles(&self, context: &Context) -> Vec<report::Percentile> {
+        if self.durations.is_empty() {
+            return Vec::new();
+        }
+        PERCENTS
+            .into_iter()
+            .map(|percent| report::Percentile {
+                percent,
+                ns: context.ns(self.durations.quantile(percent / 100.0)),
+            })
+            .collect()
+    }
+
+    fn longest(&self, origin: u64, context: &Context) -> Vec<report::LongGap> {
+        let mut longest: Vec<_> = self.longest.iter().map(|gap| gap.0).collect();
+        longest.sort_by_key(|&(duration, start, _)| (Reverse(duration), start));
+        longest
+            .into_iter()
+            .take(LONGEST)
+            .map(|(duration, start, cause)| report::LongGap {
+                at_s: context.seconds(start.saturating_sub(origin) as f64),
+                ns: context.ns(duration as f64),
+                cause: self.name(cause),
+            })
+            .collect()
+    }
+
+    /// The longest gaps in order of time, for a picture.
+    pub fn marks(&self, origin: u64, context: &Context) -> Vec<report::LongGap> {
+        let mut marks: Vec<_> = self.longest.iter().map(|gap| gap.0).collect();
+        marks.sort_by_key(|&(_, start, _)| start);
+        marks
+            .into_iter()
+            .map(|(duration, start, cause)| report::LongGap {
+                at_s: context.seconds(start.saturating_sub(origin) as f64),
+                ns: context.ns(duration as f64),
+                cause: self.name(cause),
+            })
+            .collect()
+    }
+
+    fn histogram(&self, context: &Context) -> Vec<report::GapBin> {
+        let occupied = |size: &(usize, &Sum)| size.1.number > 0;
+        let bins = self.by_size.iter().enumerate();
+        bins.filter(occupied)
+            .map(|(power, sum)| report::GapBin {
+                from_ns: 2f64.powi(power as i32),
+                number: sum.number,
+                total_ns: context.ns(sum.ticks as f64),
+            })
+            .collect()
+    }
+}
+
+/// Splits `lost` over the causes by what their gaps lasted, less the same unit each; what no detailed gap accounts for
+/// is `unnamed`.
+pub fn by_cause(lost: i128, totals: &Measures, causes: &Causes) -> BTreeMap<Cause, i128> {
+    let mut booked = BTreeMap::new();
+    if lost == 0 {
+        return booked;
+    }
+    let unit = ((totals.gap_ticks as f64 - lost as f64) / totals.gaps.max(1) as f64).max(0.0);
+    let losses: Vec<(&Cause, f64)> = causes
+        .iter()
+        .map(|(cause, sum)| (cause, (sum.ticks as f64 - sum.units as f64 * unit).max(0.0)))
+        .collect();
+    let claimed: f64 = losses.iter().map(|(_, loss)| loss).sum();
+    let scale = if claimed > lost as f64 {
+        lost as f64 / claimed
+    } else {
+        1.0
+    };
+    let mut rest = lost;
+    for (cause, loss) in losses {
+        let share = ((loss * scale).floor() as i128).min(rest);
+        if share > 0 {
+            booked.insert(cause.clone(), share);
+            rest -= share;
+        }
+    }
+    // Less than a tick for each cause is rounding; more was not detailed.
+    let rounding = rest <= causes.len() as i128;
+    match booked.values_mut().next() {
+        Some(first) if rounding => *first += rest,
+        _ => *booked.entry(Cause::Unnamed).or_default() += rest,
+    }
+    booked
+}

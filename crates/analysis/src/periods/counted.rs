@@ -1,0 +1,189 @@
+//! Events in files of counts: quanta that lost far more than noise makes any lose.
+//!
+//! Such a file knows no gaps, but a quantum ends with a whole unit, so all that a disturbance takes is missing from the one
+//! quantum in which it begins. That is an event, known to a quantum in time and to the noise in size, and trains of events are told apart by the search that
+//! gaps have ([`crate::periods::events`]). Lines are looked for in what is left when they are taken out: a train of events has lines at all its
+//! multiples, and they mix with those of others wherever losses are cut.
+
+use crate::periods::events::{Train, is_train, trains_and_rest};
+use crate::periods::kept::Kept;
+use crate::periods::signals;
+use crate::series::context::Context;
+use bandscope_report::{SeenIn, Signal};
+use bandscope_statistics::order::{SIGMA_PER_MAD, median};
+
+/// Quanta of which the median is what a quantum loses to nothing: a band's own pace wanders over longer times.
+const BASELINE_QUANTA: usize = 64;
+/// Standard deviations of the noise beyond which a loss is an event: one quantum in 10^15 of Gaussian noise.
+const MIN_DEVIATIONS: f64 = 8.0;
+/// By how much more than that the events of a train must take, so that noise hides few of them.
+const BEYOND: f64 = 1.17;
+/// Quanta that are looked at for that, parts of a period at which trains are added to them, and by how much and how often their loss is raised.
+const LOOKED_AT: usize = 1 << 16;
+const PHASES: [f64; 3] = [0.1, 0.4, 0.8];
+const RAISE: f64 = 1.4;
+const RAISES: usize = 12;
+/// Smallest loss of an event, nanoseconds: what `periodic-interference` says at all.
+const MIN_LOSS_NS: f64 = 10.0;
+/// By how much the middle of its quantum may miss an event, in quanta: half of one, and a tenth of that for what a train's phase may be off by.
+const JITTER_QUANTA: f64 = 0.55;
+/// Quanta that an absence lasts at least in which trains miss events: what is due in a shorter one is a part of its loss.
+const MIN_AWAY_QUANTA: f64 = 4.0;
+/// Events of a series that are looked at, as of gaps.
+const MAX_EVENTS: usize = 65_536;
+
+/// Takes the trains of events out of what was kept of a series: leaves what is too small to be an event, and of events that belong to none
+/// as much as that. Also says what is left.
+pub fn take_trains(kept: &mut Kept, context: &Context) -> (Vec<Signal>, Rest) {
+    let extents: Vec<(usize, usize)> = kept.extents().collect();
+    let (samples, starts) = kept.timed();
+    let Some(&origin) = starts.first() else {
+        return (Vec::new(), Rest::default());
+    };
+    // What is left keeps its baseline: without it, noise would have a spectrum with a step.
+    let mut losses = samples.to_vec();
+    for &(from, to) in &extents {
+        let blocks = losses[from..to].chunks_mut(BASELINE_QUANTA);
+        blocks.for_each(centre);
+    }
+    let looked_at = samples.len().min(LOOKED_AT);
+    let first = samples[..looked_at].to_vec();
+    let threshold = threshold(&losses, context);
+    let seconds = |tick: u64| context.seconds(tick.saturating_sub(origin) as f64);
+    let quantum_s = context.rate_hz.recip();
+    let mut train = Train {
+        jitter: JITTER_QUANTA * quantum_s,
+        is_mixture: true,
+        ..Train::default()
+    };
+    let mut quanta: Vec<usize> = Vec::new();
+    for &(from, to) in &extents {
+        let end = |k: usize| match k + 1 < to {
+            true => seconds(starts[k + 1]),
+            false => seconds(starts[k]) + quantum_s,
+        };
+        if from < to {
+            train.segments.push((seconds(starts[from]), end(to - 1)));
+        }
+        for k in from..to {
+            if f64::from(losses[k]) > threshold && quanta.len() < MAX_EVENTS {
+                let (start, end) = (seconds(starts[k]), end(k));
+                let loss_ns = context.ns(f64::from(losses[k]));
+                // It begins early enough to end with the quantum.
+                let latest = (end - loss_ns * 1e-9).max(start);
+                train.times.push(0.5 * (start + latest));
+                train.losses.push(loss_ns);
+                quanta.push(k);
+                if end - start > MIN_AWAY_QUANTA * quantum_s {
+                    train.away.push((start, end));
+                }
+            }
+        }
+    }
+    let (mut found, rest) = trains_and_rest(&train);
+    let mut left = rest.times.iter().zip(&rest.losses).peekable();
+    for (&k, time) in quanta.iter().zip(&train.times) {
+        let loss = left.next_if(|one| one.0 == time).map_or(0.0, |one| *one.1);
+        samples[k] += context.ticks(loss * 1e-9).clamp(0.0, threshold) as f32 - losses[k];
+    }
+    let starts: Vec<f64> = starts[..looked_at].iter().map(|&k| seconds(k)).collect();
+    if let Some(&last) = quanta.get(MAX_EVENTS - 1) {
+        kept.truncate(last + 1);
+    }
+    signals::within_books(&mut found, &train);
+    let signals = found.iter().map(|one| Signal {
+        // Also of a train that scatters: what tells these from lines.
+        occupied: one.occupied.or(Some(0.0)),
+        seen_in: SeenIn::Residual,
+        ..signals::in_gap_times(one, context)
+    });
+    let until = starts.last().copied().unwrap_or(0.0);
+    let mut events = rest;
+    let within = events.times.partition_point(|&time| time < until);
+    events.times.truncate(within);
+    events.losses.truncate(within);
+    events.segments.retain(|segment| segment.0 < until);
+    let rest = Rest {
+        losses: first,
+        starts,
+        events,
+        threshold_ns: context.ns(threshold),
+    };
+    (signals.collect(), rest)
+}
+
+/// What is left of the first quanta of a file of counts when trains are taken out, to say what other trains would have been found.
+#[derive(Clone, Debug, Default)]
+pub struct Rest {
+    /// Ticks lost, and seconds at which they start.
+    losses: Vec<f32>,
+    starts: Vec<f64>,
+    events: Train,
+    threshold_ns: f64,
+}
+
+impl Rest {
+    /// Nanoseconds that the events of a frequency must take to be found. Less than `edge_ns` is not seen where the band changes.
+    pub fn least_of_events(&self, hz: f64, edge_ns: f64, context: &Context) -> Option<f64> {
+        let mut ns = BEYOND * self.threshold_ns;
+        for _ in 0..RAISES {
+            if PHASES
+                .iter()
+                .all(|&phase| self.shows(hz, phase, ns, edge_ns, context))
+            {
+                return Some(ns);
+            }
+            ns *= RAISE;
+        }
+        None
+    }
+
+    /// Whether the search for trains finds events of so many nanoseconds that begin at such a part of a period.
+    fn shows(&self, hz: f64, phase: f64, ns: f64, edge_ns: f64, context: &Context) -> bool {
+        let last = self.starts.last().copied().unwrap_or(0.0);
+        let times = (0..).map(|event| (f64::from(event) + phase) / hz);
+        let quanta = times.take_while(|&time| time < last);
+        let quanta = quanta.map(|time| self.starts.partition_point(|&start| start <= time));
+        let mut losses = self.losses.clone();
+        let mut hit = Vec::new();
+        for k in quanta.filter_map(|after| after.checked_sub(1)) {
+            if losses[k] != 0.0 || ns > edge_ns {
+                losses[k] += context.ticks(ns * 1e-9) as f32;
+                hit.push(k);
+            }
+        }
+        losses.chunks_mut(BASELINE_QUANTA).for_each(centre);
+        let threshold = threshold(&losses, context);
+        hit.retain(|&k| f64::from(losses[k]) > threshold);
+        let quantum_s = context.rate_hz.recip();
+        let added = hit
+            .into_iter()
+            .map(|k| (self.starts[k] + 0.5 * quantum_s, ns));
+        let left = self.events.times.iter().copied();
+        let mut all: Vec<(f64, f64)> = left.zip(self.events.losses.iter().copied()).collect();
+        all.extend(added);
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (times, losses) = all.into_iter().unzip();
+        is_train(
+            &Train {
+                times,
+                losses,
+                ..self.events.clone()
+            },
+            hz,
+        )
+    }
+}
+
+/// Takes the median off.
+fn centre(samples: &mut [f32]) {
+    let middle = median(samples.iter().map(|&loss| f64::from(loss))).unwrap_or(0.0) as f32;
+    samples.iter_mut().for_each(|loss| *loss -= middle);
+}
+
+/// Ticks from which on a loss is an event. Events make quanta lose and never gain: the noise is what those have that lost least.
+fn threshold(samples: &[f32], context: &Context) -> f64 {
+    let gains = samples.iter().filter(|&&loss| loss < 0.0);
+    let noise = median(gains.map(|&loss| -f64::from(loss))).unwrap_or(0.0) * SIGMA_PER_MAD;
+    (MIN_DEVIATIONS * noise).max(context.ticks(MIN_LOSS_NS * 1e-9))
+}

@@ -1,0 +1,322 @@
+//! The pulse that events form when their times are folded over a period: where it is, what is in it, and the train without it.
+
+use super::Train;
+use super::strength::part_of_turn;
+use bandscope_statistics::lines;
+use std::ops::Range;
+
+/// Phases of a folded profile.
+pub(super) const PHASES: usize = 64;
+
+/// Where events crowd at one phase.
+#[derive(Clone, Copy)]
+pub(super) struct Pulse {
+    /// Hertz.
+    pub(super) frequency: f64,
+    /// Its standard deviation.
+    pub(super) uncertainty: f64,
+    /// Turns on each side within which most of its events lie, beyond what their times may be off by.
+    pub(super) reach: f64,
+    /// A time at which a turn begins.
+    pub(super) origin: f64,
+}
+
+impl Pulse {
+    /// A frequency of which a turn begins at a time.
+    pub(super) fn new(frequency: f64, origin: f64) -> Pulse {
+        Pulse {
+            frequency,
+            uncertainty: 0.0,
+            reach: 0.0,
+            origin,
+        }
+    }
+
+    /// Turns since the origin.
+    pub(super) fn turns(&self, time: f64) -> f64 {
+        (time - self.origin) * self.frequency
+    }
+
+    /// Periods in which an event could begin: those inside of segments whose time does not come while the CPU is away, `reach` turns
+    /// after it left. `and_own`: away because of an event of this very train, too, such as a tick that let another task run.
+    pub(super) fn periods(&self, train: &Train, last: f64, reach: f64, and_own: bool) -> f64 {
+        let number = |from: f64, to: f64| (self.turns(to).floor() - from.floor()).max(0.0);
+        let inside = |segment: &(f64, f64)| number(self.turns(segment.0), segment.1.min(last));
+        let away = train.away.iter().take_while(|away| away.0 <= last);
+        let covered = |away: &(f64, f64)| {
+            let turns = self.turns(away.0);
+            if and_own || (turns - turns.round()).abs() > reach {
+                number(turns + reach, away.1)
+            } else {
+                0.0
+            }
+        };
+        train.segments.iter().map(inside).sum::<f64>() - away.map(covered).sum::<f64>()
+    }
+}
+
+/// Where the events form a pulse: the frequency by regression of their phase on time, with its standard deviation.
+pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
+    let mut profile = [0u32; PHASES];
+    let phase = |time: f64| part_of_turn(time * frequency);
+    for &time in &train.times {
+        profile[(phase(time) * PHASES as f64) as usize % PHASES] += 1;
+    }
+    let peak = (0..PHASES).max_by_key(|&bin| profile[bin])?;
+    let centre = (peak as f64 + 0.5) / PHASES as f64;
+    // Within 1/20 of a period of the peak, and what its time may be off by.
+    let jitter = train.jitter * frequency;
+    let offset = |time: f64| part_of_turn(phase(time) - centre + 0.5) - 0.5;
+    let inside: Vec<(f64, f64)> = train
+        .times
+        .iter()
+        .map(|&time| (time, offset(time)))
+        .filter(|(_, offset)| offset.abs() < REACH + jitter)
+        .collect();
+    let expected = 2.0 * (REACH + jitter) * train.times.len() as f64;
+    if (inside.len() as f64) < expected + 5.0 * expected.sqrt().max(2.0) {
+        return None;
+    }
+    let mut line = Line::through(&inside);
+    // Were the pulse a little later, events would leave the reach at one end and others enter at the other: the middle of those within moves by
+    // less than the pulse does (Huber 1964, of estimators that leave out what is far off).
+    let moves = |line: &Line, reach: f64| {
+        let number = |shell: Range<f64>| {
+            let distances = inside.iter().map(|&point| line.distance(point).abs());
+            let shares = distances.map(|distance| distance / (reach + jitter));
+            shares.filter(|share| shell.contains(share)).count() as f64
+        };
+        let edge = match reach < REACH {
+            true => number(1.0 - EDGE..1.0 + EDGE),
+            false => 2.0 * number(1.0 - EDGE..1.0),
+        };
+        (1.0 - edge / (2.0 * EDGE) / number(0.0..1.0).max(1.0)).clamp(0.0, 1.0)
+    };
+    let mut uncertainty = line.uncertainty / moves(&line, REACH).max(LEAST_MOVES);
+    // Whatever else happened within a twentieth of a period draws the line to itself: closer looks, as long as they hold the pulse,
+    // leave most of it out. What is held are turns with an event, beyond those that have one by chance: of two trains that are always as far
+    // apart one has an event in every turn.
+    let all_turns = periods(train, frequency).max(1.0);
+    let turn = |point: &(f64, f64)| (point.0 * frequency - centre - point.1).round() as i64;
+    let turns: Vec<i64> = inside.iter().map(turn).collect();
+    let held = |near: &mut dyn Iterator<Item = usize>, reach: f64| {
+        let (mut held, mut last) = (0.0, None);
+        for k in near {
+            held += f64::from(u8::from(last != Some(turns[k])));
+            last = Some(turns[k]);
+        }
+        let by_chance = 2.0 * (reach + jitter) * train.times.len() as f64 / all_turns;
+        // The share that has an event is 1 - (1 - share by the train) * exp(-by chance).
+        1.0 - (1.0 - held / all_turns).max(0.0) * by_chance.exp()
+    };
+    let whole = held(&mut (0..inside.len()), REACH);
+    let mut reach = REACH;
+    while reach > NARROWEST {
+        reach /= 2.0;
+        let distances: Vec<f64> = inside.iter().map(|&point| line.distance(point)).collect();
+        let near = |shift: f64| {
+            let is_near = move |distance: &f64| (distance - shift).abs() < reach + jitter;
+            (distances.iter().enumerate()).filter_map(move |(k, one)| is_near(one).then_some(k))
+        };
+        let looks = [0.0, -reach / 2.0, reach / 2.0].map(|by| (held(&mut near(by), reach), by));
+        let best = looks
+            .into_iter()
+            .reduce(|a, b| if b.0 > a.0 { b } else { a });
+        let best = best.filter(|best| whole > 0.0 && best.0 >= HELD * whole);
+        let near = best.map(|(_, shift)| near(shift).map(|k| inside[k]));
+        let near: Vec<(f64, f64)> = near.into_iter().flatten().collect();
+        if near.len() < FEWEST {
+            reach *= 2.0;
+            break;
+        }
+        line = Line::through(&near);
+        // The rest of the way it stays where the look before left it.
+        uncertainty = line.uncertainty + (1.0 - moves(&line, reach)) * uncertainty;
+    }
+    let slope = line.slope;
+    // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
+    let frequency_of_pulse = frequency - slope;
+    let turns = phase(line.time) - part_of_turn(centre + line.phase);
+    let is_near = slope.abs() < MOST_SLOPE * frequency;
+    (is_near && uncertainty.is_finite()).then(|| Pulse {
+        frequency: frequency_of_pulse,
+        uncertainty,
+        reach,
+        origin: line.time - turns / frequency_of_pulse,
+    })
+}
+
+/// Turns on each side of a pulse that are looked at; how close, how much of it a closer look must hold, and the fewest events.
+const REACH: f64 = 0.05;
+const NARROWEST: f64 = 1e-5;
+const HELD: f64 = 0.8;
+const FEWEST: usize = 16;
+/// Share of the frequency by which its pulse may differ from it: the fewest events, one a period, know theirs to 1/16. A burst that is shorter
+/// than a period has a pulse of any frequency, negative ones included.
+pub(super) const MOST_SLOPE: f64 = 0.1;
+/// Share of the reach on each side of its end in which events are counted to know how many there are at its end; and how little the middle of the
+/// widest look may move with the pulse.
+const EDGE: f64 = 0.25;
+const LEAST_MOVES: f64 = 0.25;
+/// Blocks of a run that are held against its line.
+const BLOCKS: usize = 8;
+
+/// Phase, in turns, against time, in seconds.
+struct Line {
+    time: f64,
+    phase: f64,
+    slope: f64,
+    /// Standard deviation of the slope.
+    uncertainty: f64,
+}
+
+impl Line {
+    /// By least squares.
+    fn through(points: &[(f64, f64)]) -> Line {
+        let fitted = lines::Line::through(points);
+        let line = Line {
+            time: fitted.centre.0,
+            phase: fitted.centre.1,
+            slope: fitted.slope,
+            uncertainty: 0.0,
+        };
+        let scatter = fitted.residual_squares / points.len() as f64 / fitted.x_squares;
+        Line {
+            uncertainty: scatter.sqrt().max(line.wander(points)),
+            ..line
+        }
+    }
+
+    /// Standard deviation of the slope by how the means of blocks scatter about the line: a clock that wanders, or company at one end of
+    /// the run, moves many points together. 0 of too few.
+    fn wander(&self, points: &[(f64, f64)]) -> f64 {
+        if points.len() < 2 * BLOCKS {
+            return 0.0;
+        }
+        let end = |block: usize| block * points.len() / BLOCKS;
+        let means: Vec<(f64, f64)> = (0..BLOCKS)
+            .map(|block| {
+                let block = &points[end(block)..end(block + 1)];
+                let n = block.len() as f64;
+                let (time, distance) = block.iter().fold((0.0, 0.0), |(time, distance), &point| {
+                    (time + point.0 - self.time, distance + self.distance(point))
+                });
+                (time / n, distance / n)
+            })
+            .collect();
+        let square: f64 = means.iter().map(|mean| mean.0.powi(2)).sum();
+        let rest: f64 = means.iter().map(|mean| mean.1.powi(2)).sum();
+        (rest / (BLOCKS - 2) as f64 / square).sqrt()
+    }
+
+    fn distance(&self, point: (f64, f64)) -> f64 {
+        point.1 - self.phase - self.slope * (point.0 - self.time)
+    }
+}
+
+/// Bin of a folded profile.
+pub(super) fn phase_of(time: f64, frequency: f64) -> usize {
+    (part_of_turn(time * frequency) * PHASES as f64) as usize % PHASES
+}
+
+impl Train {
+    /// Takes out the events at the phases at which there are more than elsewhere.
+    pub(super) fn remove_pulse(&mut self, frequency: f64) {
+        let mut profile = [0.0; PHASES];
+        for &time in &self.times {
+            profile[phase_of(time, frequency)] += 1.0;
+        }
+        let (_, limit) = random_level(&profile);
+        let keep: Vec<bool> = self
+            .times
+            .iter()
+            .map(|&time| profile[phase_of(time, frequency)] <= limit)
+            .collect();
+        self.retain(|event| keep[event]);
+    }
+
+    /// Keeps some of the events, by their number.
+    pub(super) fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        let mut event = 0..self.times.len();
+        self.times.retain(|_| event.next().is_none_or(&keep));
+        for column in [&mut self.losses, &mut self.late, &mut self.early] {
+            let mut event = 0..column.len();
+            column.retain(|_| event.next().is_none_or(&keep));
+        }
+    }
+}
+
+/// What there is at random phases, and the limit above which a phase belongs to the pulse.
+pub(super) fn random_level(profile: &[f64; PHASES]) -> (f64, f64) {
+    let mut sorted = *profile;
+    sorted.sort_by(f64::total_cmp);
+    // The median, and its spread from the lower half, which no pulse reaches.
+    let base = sorted[PHASES / 2];
+    (base, base + 3.0 * (base - sorted[PHASES / 8]))
+}
+
+/// Nanoseconds lost per period at the phases of the pulse, less what is lost at as many others. The pulse is where the
+/// events are, not where the losses are: one long absence would count as many ticks.
+pub(super) fn loss_per_period(train: &Train, frequency: f64) -> f64 {
+    let (mut events, mut losses) = ([0.0; PHASES], [0.0; PHASES]);
+    for (&time, loss) in train.times.iter().zip(&train.losses) {
+        let phase = phase_of(time, frequency);
+        events[phase] += 1.0;
+        losses[phase] += loss;
+    }
+    let (_, limit) = random_level(&events);
+    let (mut pulse, mut others, mut phases) = (0.0, 0.0, 0.0);
+    for (events, loss) in events.iter().zip(losses) {
+        if *events > limit {
+            pulse += loss;
+            phases += 1.0;
+        } else {
+            others += loss;
+        }
+    }
+    let excess = pulse - others * phases / (PHASES as f64 - phases).max(1.0);
+    let periods = periods(train, frequency);
+    if periods > 0.0 { excess / periods } else { 0.0 }
+}
+
+/// Events at the phases of the pulse, beyond what there is at as many others.
+pub(super) fn pulse_events(train: &Train, frequency: f64) -> f64 {
+    let mut profile = [0.0; PHASES];
+    for &time in &train.times {
+        profile[phase_of(time, frequency)] += 1.0;
+    }
+    let (base, limit) = random_level(&profile);
+    let pulse = profile.iter().filter(|events| **events > limit);
+    pulse.map(|events| events - base).sum()
+}
+
+/// Turns with an event at the phases of the pulse, a quarter of a turn about its highest: another train has more of them in a turn, or has them
+/// elsewhere.
+pub(super) fn pulse_turns(train: &Train, frequency: f64) -> f64 {
+    let mut profile = [0.0; PHASES];
+    for &time in &train.times {
+        profile[phase_of(time, frequency)] += 1.0;
+    }
+    let (_, limit) = random_level(&profile);
+    let peak = (0..PHASES).max_by(|&a, &b| profile[a].total_cmp(&profile[b]));
+    let centre = (peak.unwrap_or(0) as f64 + 0.5) / PHASES as f64;
+    let turns = |time: &f64| time * frequency - centre;
+    let turn = |time: &f64| turns(time).round() as i64;
+    let mut times = train.times.clone();
+    times.retain(|time| {
+        let off = turns(time) - turns(time).round();
+        profile[phase_of(*time, frequency)] > limit && off.abs() < 0.25
+    });
+    times.chunk_by(|a, b| turn(a) == turn(b)).count() as f64
+}
+
+/// Periods in which events could be seen.
+pub(super) fn periods(train: &Train, frequency: f64) -> f64 {
+    let last = train.times.last().copied().unwrap_or(0.0);
+    let seconds: f64 = train
+        .segments
+        .iter()
+        .map(|segment| (segment.1.min(last) - segment.0).max(0.0))
+        .sum();
+    seconds * frequency
+}

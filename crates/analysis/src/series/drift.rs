@@ -1,0 +1,160 @@
+//! First pass: drift of the quanta against the nominal grid.
+//!
+//! A quantum can start late (the unit under way must end, an absence must end) and never early, so the
+//! lower envelope of `start_k - k * T` is the grid itself, and its slope is the error of the clock or of
+//! the grid: 750 ppm if ticks per ns are wrong by that much, -4.775 ppm where FTQ truncates its step.
+//!
+//! The envelope of a segment is kept as at most 128 minima over equal numbers of quanta; when they are full,
+//! neighbours are joined. The slope is the median over pairs half a segment apart (Theil's incomplete
+//! method), so a stretch where the CPU was away does not bend it.
+//!
+//! Its error has two parts. Minima scatter about the line; and where a quantum is nearly a whole number of units, starts creep
+//! through a unit, which looks like a slope of up to a unit over the segment: five standard deviations of a place
+//! anywhere in a unit (1/sqrt 12 each) are more than that, so such a creep is never taken for a drift.
+
+use crate::series::context::Context;
+use crate::series::derive::{Derived, as_float};
+use crate::series::detector::Detector;
+use bandscope_statistics::lines::pairs_half_apart;
+use bandscope_statistics::order::{self, SIGMA_PER_MAD};
+
+const MINIMA: usize = 128;
+/// Shortest segment that says anything: its end points are a unit uncertain, 1e-3 to 1e-2 of a quantum.
+const SHORTEST: u64 = 256;
+
+/// Drift of a series.
+#[derive(Clone, Debug)]
+pub struct Drift {
+    quantum_ticks: f64,
+    first: u64,
+    index: u64,
+    per_minimum: u64,
+    /// Quanta that the last minimum still has to cover.
+    open: u64,
+    minima: Vec<f64>,
+    /// Sum of weights, and of slope times weight, over the segments before; slopes in ticks per quantum.
+    weight: f64,
+    weighted: f64,
+    /// Sum of squares of weight times error: by the scatter of the minima, and for a unit of one tick.
+    scatter: f64,
+    unit: f64,
+}
+
+/// The quantum as it was over the nominal one, less 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slope {
+    /// Parts per million.
+    pub ppm: f64,
+    /// Standard deviation, parts per million.
+    pub error_ppm: f64,
+}
+
+impl Drift {
+    /// Against the nominal quantum.
+    pub fn new(context: &Context) -> Drift {
+        Drift {
+            quantum_ticks: context.quantum_ticks,
+            first: 0,
+            index: 0,
+            per_minimum: 1,
+            open: 0,
+            minima: Vec::with_capacity(MINIMA),
+            weight: 0.0,
+            weighted: 0.0,
+            scatter: 0.0,
+            unit: 0.0,
+        }
+    }
+
+    fn end_segment(&mut self) {
+        if self.index >= SHORTEST {
+            // The last minimum may cover fewer quanta than the others.
+            let half = self.minima.len() / 2;
+            let span = half as f64 * self.per_minimum as f64;
+            let slope = median(pairs_half_apart(&self.minima).map(|(a, b)| (b - a) / span));
+            let step = slope * self.per_minimum as f64;
+            let flat = || {
+                self.minima
+                    .iter()
+                    .zip(0..)
+                    .map(|(late, k)| late - step * f64::from(k))
+            };
+            let middle = median(flat());
+            let deviation = SIGMA_PER_MAD * median(flat().map(|late| (late - middle).abs()));
+            // The median of `half` slopes between two minima each: sqrt(pi/2) times the error of their mean.
+            let error = deviation / span * (std::f64::consts::PI / half as f64).sqrt();
+            // The variance of a slope falls with the third power of the length.
+            let weight = (self.index as f64).powi(3);
+            self.weight += weight;
+            self.weighted += weight * slope;
+            self.scatter += (weight * error).powi(2);
+            self.unit += (weight / (12f64.sqrt() * self.index as f64)).powi(2);
+        }
+        self.index = 0;
+        self.per_minimum = 1;
+        self.open = 0;
+        self.minima.clear();
+    }
+
+    /// Takes starts that belong to the same minimum together.
+    fn note(&mut self, starts: &[u64]) {
+        let mut rest = starts;
+        while !rest.is_empty() {
+            if self.open == 0 {
+                self.open_minimum();
+            }
+            let (same, later) = rest.split_at(rest.len().min(self.open as usize));
+            let (first, quantum, index) = (self.first, self.quantum_ticks, self.index);
+            let mut lowest = f64::INFINITY;
+            for (k, start) in same.iter().enumerate() {
+                let nominal = as_float(index + k as u64) * quantum;
+                let late = as_float(start.saturating_sub(first)) - nominal;
+                lowest = if late < lowest { late } else { lowest };
+            }
+            if let Some(minimum) = self.minima.last_mut() {
+                *minimum = minimum.min(lowest);
+            }
+            self.open -= same.len() as u64;
+            self.index += same.len() as u64;
+            rest = later;
+        }
+    }
+
+    fn open_minimum(&mut self) {
+        if self.minima.len() == MINIMA {
+            for k in 0..MINIMA / 2 {
+                self.minima[k] = self.minima[2 * k].min(self.minima[2 * k + 1]);
+            }
+            self.minima.truncate(MINIMA / 2);
+            self.per_minimum *= 2;
+        }
+        self.open = self.per_minimum;
+        self.minima.push(f64::INFINITY);
+    }
+
+    /// The slope where units take up to `unit` ticks; `None` if too short to say.
+    pub fn finish(mut self, unit: f64) -> Option<Slope> {
+        self.end_segment();
+        let ppm = |ticks: f64| ticks / self.weight / self.quantum_ticks * 1e6;
+        Some(Slope {
+            ppm: ppm(self.weighted),
+            error_ppm: ppm(self.scatter.sqrt().hypot(unit * self.unit.sqrt())),
+        })
+        .filter(|slope| slope.ppm.is_finite() && slope.error_ppm.is_finite())
+    }
+}
+
+/// 0 of nothing.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    order::median(values).unwrap_or(0.0)
+}
+
+impl Detector for Drift {
+    fn push(&mut self, chunk: &Derived<'_>) {
+        if chunk.opens_segment {
+            self.end_segment();
+            self.first = chunk.chunk.start[0];
+        }
+        self.note(chunk.chunk.start);
+    }
+}

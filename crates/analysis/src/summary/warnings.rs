@@ -1,0 +1,303 @@
+//! Warnings: what a reader must know before believing the rest, each with advice.
+//!
+//! A typed list: one function an origin of doubt. Names that come from the machine are escaped, because a task may call
+//! itself anything.
+
+use bandscope_recording::manifest::{Manifest, State};
+use bandscope_recording::read::{ReadWarning, ReadWarningKind as Read};
+use bandscope_report::{Cause, Report, Series, Warning, WarningKind};
+
+/// Quanta below which shares and periods mean little.
+const SHORT: u64 = 1000;
+/// A quantum that is longer or shorter than its rate says by more than this is another quantum. Truncation and calibration are
+/// a thousandth at most.
+const OTHER_QUANTUM: f64 = 0.01;
+/// Load per CPU above which others take time.
+const LOAD: f64 = 0.5;
+/// Share of a CPU of another task that is worth naming.
+const BUSY: f64 = 0.2;
+
+/// All warnings on a report; `manifest` is that of the recording, `imported` whether it was a file of counts.
+pub fn all(
+    report: &Report,
+    manifest: &Manifest,
+    read: &[ReadWarning],
+    migrations: u64,
+) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = read.iter().map(reading).collect();
+    if manifest.clock.origin != "imported" {
+        state(manifest, &mut warnings);
+        clock(manifest, &mut warnings);
+    }
+    lost(manifest, &mut warnings);
+    kernels(manifest, &mut warnings);
+    load(manifest, &mut warnings);
+    missing(manifest, &mut warnings);
+    inputs(report, &mut warnings);
+    for series in &report.series {
+        of_series(series, &mut warnings);
+    }
+    if migrations > 0 {
+        warnings.push(warning(
+            WarningKind::CpuChange,
+            format!("The measuring thread changed its CPU {migrations} times."),
+            Some("Pin it: bandscope record --cpus N on a CPU that the process may keep."),
+        ));
+    }
+    warnings
+}
+
+fn warning(kind: WarningKind, message: String, advice: Option<&str>) -> Warning {
+    Warning {
+        kind,
+        message,
+        advice: advice.map(str::to_owned),
+    }
+}
+
+/// What the reader noticed. However a recording came to be cut short, it is one kind of warning.
+fn reading(warning: &ReadWarning) -> Warning {
+    Warning {
+        kind: match warning.kind {
+            Read::Unfinished | Read::Interrupted | Read::Failed => WarningKind::PartialRecording,
+            Read::Empty => WarningKind::Empty,
+            Read::LeftoverPart => WarningKind::LeftoverPart,
+            Read::UnknownEntry => WarningKind::UnknownEntry,
+            Read::NoChecksum => WarningKind::NoChecksum,
+            Read::GapsWithoutQuanta => WarningKind::GapsWithoutQuanta,
+            Read::BadHeader => WarningKind::BadHeader,
+            Read::NoFinalNewline => WarningKind::NoFinalNewline,
+            Read::RateMismatch => WarningKind::RateMismatch,
+            Read::RateFromTimes => WarningKind::RateFromTimes,
+            Read::DifferentMachines => WarningKind::DifferentMachines,
+            Read::DifferentClocks => WarningKind::DifferentClocks,
+            Read::DifferentCounters => WarningKind::DifferentCounters,
+        },
+        message: warning.message.clone(),
+        advice: Some(warning.advice.clone()),
+    }
+}
+
+/// Of a source that notices nothing itself, such as one in memory.
+fn state(manifest: &Manifest, warnings: &mut Vec<Warning>) {
+    if warnings
+        .iter()
+        .any(|warning| warning.kind == WarningKind::PartialRecording)
+    {
+        return;
+    }
+    let how = match manifest.state {
+        State::Complete => return,
+        State::Recording => "has no end: it goes on, or it was killed",
+        State::Interrupted => "was interrupted by a signal",
+        State::Failed => "was ended early by an error",
+    };
+    warnings.push(warning(
+        WarningKind::PartialRecording,
+        format!("The recording {how}; the report covers what was written."),
+        Some("Record again if the missing part matters."),
+    ));
+}
+
+fn clock(manifest: &Manifest, warnings: &mut Vec<Warning>) {
+    let clock = &manifest.clock;
+    if clock.error_ppm.is_none() && clock.origin != "simulated" {
+        warnings.push(warning(
+            WarningKind::ClockNotCalibrated,
+            "The clock was not calibrated: times and frequencies carry an unknown error."
+                .to_owned(),
+            Some("Record without --ticks-per-ns, for a second or longer."),
+        ));
+    }
+    if clock.invariant == Some(false) {
+        warnings.push(warning(
+            WarningKind::ClockNotInvariant,
+            "The CPU does not declare its clock invariant: its rate may follow the frequency."
+                .to_owned(),
+            Some("Fix the frequency, or do not trust paces across frequency changes."),
+        ));
+    }
+}
+
+fn lost(manifest: &Manifest, warnings: &mut Vec<Warning>) {
+    let lost = &manifest.lost;
+    if lost.quanta > 0 || lost.gaps > 0 {
+        warnings.push(warning(
+            WarningKind::LostQuanta,
+            format!(
+                "{} quanta and the details of {} gaps were measured and did not fit.",
+                lost.quanta, lost.gaps
+            ),
+            Some("Lower the rate, leave a second CPU free for writing, or record with --buffered."),
+        ));
+    }
+}
+
+fn kernels(manifest: &Manifest, warnings: &mut Vec<Warning>) {
+    for kernel in manifest
+        .kernels
+        .iter()
+        .filter(|kernel| kernel.invariant == Some(false))
+    {
+        let spread = kernel.placement_spread.unwrap_or(0.0) * 100.0;
+        warnings.push(warning(
+            WarningKind::KernelNotInvariant,
+            format!(
+                "The pace of work kernel {} depends on its placement by {spread:.2} % on this CPU.",
+                kernel.name.escape_debug()
+            ),
+            Some("Changes of pace of that size may be its own; bandscope record --kernel imul20 is another."),
+        ));
+    }
+}
+
+fn load(manifest: &Manifest, warnings: &mut Vec<Warning>) {
+    let machine = &manifest.machine;
+    let cpus = machine.online_cpus.as_deref().map_or(1, count_cpus).max(1);
+    if let Some(load) = machine.load.filter(|load| load[0] > LOAD * cpus as f64) {
+        warnings.push(warning(
+            WarningKind::HighLoad,
+            format!(
+                "The load was {:.1} on {cpus} CPUs when the run began.",
+                load[0]
+            ),
+            Some("Stop other work, or measure a CPU that it may not use."),
+        ));
+    }
+    for task in machine.other_tasks.iter().filter(|task| task.share > BUSY) {
+        warnings.push(warning(
+            WarningKind::OtherTask,
+            format!(
+                "Task {} ({}) used {:.0} % of a CPU when the run began.",
+                task.name.escape_debug(),
+                task.pid,
+                task.share * 100.0
+            ),
+            Some("Stop it, or keep it off the measured CPU."),
+        ));
+    }
+}
+
+/// CPUs in a list as the operating system writes it, `0-3,8`.
+fn count_cpus(list: &str) -> usize {
+    list.trim()
+        .split(',')
+        .filter_map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+            Some(last.saturating_sub(first).saturating_add(1))
+        })
+        .fold(0, usize::saturating_add)
+}
+
+fn missing(manifest: &Manifest, warnings: &mut Vec<Warning>) {
+    for missing in &manifest.missing {
+        warnings.push(Warning {
+            kind: WarningKind::NotMeasured,
+            message: format!(
+                "Not measured: {} ({}).",
+                missing.what.escape_debug(),
+                missing.why.escape_debug()
+            ),
+            advice: (!missing.leaves_undecided.is_empty()).then(|| {
+                format!(
+                    "Without it undecided: {}",
+                    missing.leaves_undecided.escape_debug()
+                )
+            }),
+        });
+    }
+    for incident in &manifest.incidents {
+        warnings.push(warning(
+            WarningKind::Incident,
+            format!(
+                "{}: {}",
+                incident.kind.escape_debug(),
+                incident.detail.escape_debug()
+            ),
+            None,
+        ));
+    }
+}
+
+fn inputs(report: &Report, warnings: &mut Vec<Warning>) {
+    if report.inputs.len() > 1 {
+        warnings.push(warning(
+            WarningKind::SeveralInputs,
+            format!(
+                "{} inputs are taken as series of one machine.",
+                report.inputs.len()
+            ),
+            Some("Report recordings of different machines one by one."),
+        ));
+    }
+}
+
+fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
+    let what = match series.cpu {
+        Some(cpu) => format!("CPU {cpu} at {:.0} Hz", series.rate_hz),
+        None => series.origin.escape_debug().to_string(),
+    };
+    if series.quanta < SHORT {
+        warnings.push(warning(
+            WarningKind::ShortSeries,
+            format!(
+                "{what}: {} quanta are too few for shares, percentiles and periods.",
+                series.quanta
+            ),
+            Some("Record for ten seconds or longer."),
+        ));
+    }
+    let quanta_per_second = series.quanta as f64 / series.duration_s;
+    if series.quanta > 0 && (quanta_per_second / series.rate_hz - 1.0).abs() > OTHER_QUANTUM {
+        warnings.push(warning(
+            WarningKind::RateMismatch,
+            format!(
+                "{what}: the times say {quanta_per_second:.1} quanta a second, the rate {} Hz.",
+                series.rate_hz
+            ),
+            Some("Do not trust shares, drift and frequencies; the clock or the rate that was given is wrong."),
+        ));
+    }
+    if let Some(gaps) = series.gaps.as_ref().filter(|gaps| gaps.other_tasks > 0) {
+        warnings.push(warning(
+            WarningKind::ManyTasks,
+            format!(
+                "{what}: {} tasks that took little are booked together, as {}.",
+                gaps.other_tasks,
+                Cause::other_tasks()
+            ),
+            Some("What starts so many, `perf trace -e sched:sched_process_exec` shows."),
+        ));
+    }
+    if series.units > 0 && series.bands.is_empty() {
+        warnings.push(warning(
+            WarningKind::NoBand,
+            format!("{what}: no pace recurs, so there is nothing to hold losses and changes of pace against."),
+            Some("Record for ten seconds or longer, on a quieter CPU."),
+        ));
+    }
+    if series
+        .best_pace
+        .as_ref()
+        .is_some_and(|best| !best.undisturbed)
+    {
+        warnings.push(warning(
+            WarningKind::NoUndisturbedStretch,
+            format!("{what}: no undisturbed stretch was seen, so the best pace is uncertain and losses are lower bounds."),
+            Some("Record longer, or on a quieter CPU; the self-test of `bandscope record` gives an absolute best pace."),
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_counted() {
+        assert_eq!(count_cpus("0-3,8,10-11\n"), 7);
+        assert_eq!(count_cpus(""), 0);
+        assert_eq!(count_cpus("0-18446744073709551615,3"), usize::MAX);
+    }
+}

@@ -1,0 +1,390 @@
+//! Fixed work instead of fixed time: how long N us of a loop or work kernel take, again and again, one thread a CPU.
+//!
+//! All lengths of work and all kernels take turns in slices, so that they see the same machine. Out comes a
+//! `recording::histogram::FixedWork`, which `studies::histogram` explains; `bandscope histogram` does both.
+
+mod rung;
+mod work;
+
+use bandscope_probe::calibration::Calibration;
+use bandscope_probe::{clock, facts, pin, plan, preparation, quietest};
+use bandscope_recording::histogram::{FixedWork, Histogram, SCHEMA};
+use bandscope_recording::manifest::{self, Missing, State};
+use bandscope_sampler::MachineError;
+use bandscope_sampler::machine::Length;
+use rung::{LOOK_NS, Rung, Seen};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+use work::Work;
+pub use work::names;
+
+/// Length of a slice: short against what changes on a machine, long against the samples.
+const SLICE_NS: f64 = 50e6;
+/// How long the first work runs before it counts, as of `record` (docs/method.md, section 8.23).
+const WARM_UP_NS: f64 = 200e6;
+/// How often the calling thread looks, where it has a CPU of its own.
+const NAP: Duration = Duration::from_millis(100);
+/// Lengths of work in microseconds: shorter, two clock reads are a hundredth of it; longer, few are undisturbed.
+const WORKS_US: std::ops::RangeInclusive<f64> = 1.0..=1e6;
+/// Kernels times lengths of work, each of which takes half a megabyte a CPU.
+const MOST_RUNGS: usize = 64;
+/// The longest run, a year.
+const LONGEST_S: f64 = 366.0 * 86_400.0;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// CPUs; the quietest if empty.
+    pub cpus: Vec<u32>,
+    /// Loops and work kernels, see [`names`].
+    pub kernels: Vec<String>,
+    /// Lengths of work at their best, in microseconds.
+    pub works_us: Vec<f64>,
+    /// Of the run, or samples of each length and kernel on each CPU.
+    pub length: Length,
+}
+
+/// What a measuring thread does, and where its samples go.
+struct Task<'a> {
+    cpu: u32,
+    rungs: &'a [(String, f64)],
+    seen: &'a Mutex<Vec<(u64, Seen)>>,
+    ticks_per_ns: f64,
+    origin: u64,
+    length: Length,
+    stop: &'a AtomicBool,
+}
+
+/// Measures. `progress` hears the part that is done, from 0 to 1, and may ask for what was measured until then; it is not called
+/// where every CPU is measured. When `stop` becomes true, what was measured is returned.
+///
+/// # Errors
+/// [`MachineError::Request`] for what cannot be had; [`MachineError::Refused`] if a thread cannot be made or pinned.
+pub fn run(
+    request: &Request,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(f64, &dyn Fn() -> FixedWork),
+) -> Result<FixedWork, MachineError> {
+    let allowed = pin::allowed().map_err(|error| {
+        MachineError::Refused(format!("cannot ask which CPUs may be used: {error}"))
+    })?;
+    check(
+        request,
+        &pin::reachable().unwrap_or_else(|_| allowed.clone()),
+    )?;
+    let mut calibration = Calibration::default();
+    calibration.read();
+    let ticks_per_ns = preparation::rough_ticks_per_ns();
+    let cpus = choose(request, &allowed, ticks_per_ns)?;
+    let rungs: Vec<(String, f64)> = (request.kernels.iter())
+        .flat_map(|kernel| request.works_us.iter().map(|work| (kernel.clone(), *work)))
+        .collect();
+    let mut measured = empty(&cpus);
+    let origin = clock::ticks();
+    let seen: Vec<Mutex<Vec<(u64, Seen)>>> = cpus.iter().map(|_| Mutex::default()).collect();
+    let tick_hz = measured.machine.tick_hz;
+    let all = |ticks_per_ns: f64| -> Vec<Histogram> {
+        let of = |(cpu, seen): (&u32, &Mutex<Vec<(u64, Seen)>>)| {
+            let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let rungs = rungs.iter().zip(seen.iter());
+            rungs
+                .map(|((kernel, work_us), (turns, seen))| {
+                    let named = Histogram {
+                        cpu: Some(*cpu),
+                        kernel: kernel.clone(),
+                        work_us: Some(*work_us),
+                        turns: Some(*turns),
+                        tick_hz,
+                        ..Histogram::default()
+                    };
+                    seen.histogram(ticks_per_ns, named)
+                })
+                .collect::<Vec<_>>()
+        };
+        cpus.iter().zip(&seen).flat_map(of).collect()
+    };
+    let others: Vec<u32> = (allowed.iter().copied())
+        .filter(|cpu| !cpus.contains(cpu))
+        .collect();
+    let _restore = pin::Restore::remember();
+    if !others.is_empty() {
+        // If it cannot be had, this thread disturbs what it measures, and the samples will show it.
+        let _ = pin::pin(&others);
+    }
+    let lost = thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (&cpu, seen) in cpus.iter().zip(&seen) {
+            let task = Task {
+                cpu,
+                rungs: &rungs,
+                seen,
+                ticks_per_ns,
+                origin,
+                length: request.length,
+                stop,
+            };
+            let thread = thread::Builder::new().spawn_scoped(scope, move || task.run());
+            threads.push(thread.map_err(|error| {
+                MachineError::Refused(format!("CPU {cpu}: cannot make a thread for it: {error}"))
+            })?);
+        }
+        if !others.is_empty() {
+            follow(request.length, &threads, &mut |part| {
+                progress(part, &|| FixedWork {
+                    histograms: all(ticks_per_ns),
+                    ..measured.clone()
+                });
+            });
+        }
+        let ended = threads.into_iter().map(|thread| {
+            let died = || Err("a measuring thread panicked: this is a bug".to_owned());
+            thread.join().unwrap_or_else(|_| died())
+        });
+        // All of them, so that none is left behind an error.
+        let ended: Vec<Result<(), String>> = ended.collect();
+        let lost: Vec<String> = ended.into_iter().filter_map(Result::err).collect();
+        // A CPU that went offline does not take the others' samples along.
+        match lost.len() < cpus.len() {
+            true => Ok(lost),
+            false => Err(MachineError::Refused(lost.join("; "))),
+        }
+    })?;
+    measured.missing.extend(lost.into_iter().map(|why| Missing {
+        what: "a CPU".to_owned(),
+        why,
+        leaves_undecided: "how long work takes on it".to_owned(),
+    }));
+    calibration.read();
+    let fit = calibration.fit().ok_or_else(|| {
+        MachineError::Refused("the CPU's counter stands still: it cannot be used as a clock".into())
+    })?;
+    measured.histograms = all(fit.ticks_per_ns);
+    measured
+        .histograms
+        .retain(|histogram| histogram.samples > 0);
+    measured.state = match stop.load(Ordering::Relaxed) {
+        true => State::Interrupted,
+        false => State::Complete,
+    };
+    measured.clock = Some(manifest::Clock {
+        name: clock::NAME.to_owned(),
+        ticks_per_ns: fit.ticks_per_ns,
+        error_ppm: Some(fit.error_ppm),
+        origin: "calibrated".to_owned(),
+        readings: calibration.rows(origin),
+        invariant: clock::invariant(),
+        origin_ticks: origin,
+        origin_unix_ns: bandscope_probe::unix_ns(),
+        read_ticks: clock::read_costs(),
+        ..manifest::Clock::default()
+    });
+    Ok(measured)
+}
+
+/// Tells how far it is, until all threads have ended.
+fn follow(
+    length: Length,
+    threads: &[ScopedJoinHandle<'_, Result<(), String>>],
+    tell: &mut dyn FnMut(f64),
+) {
+    let begun = Instant::now();
+    while !threads.iter().all(ScopedJoinHandle::is_finished) {
+        thread::sleep(NAP);
+        tell(match length {
+            Length::Duration(seconds) => (begun.elapsed().as_secs_f64() / seconds).min(1.0),
+            Length::Samples(_) => f64::NAN,
+        });
+    }
+}
+
+impl Task<'_> {
+    /// On a thread of its own.
+    fn run(&self) -> Result<(), String> {
+        let cpu = self.cpu;
+        pin::pin(&[cpu])
+            .map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
+        let ticks = |ns: f64| (ns * self.ticks_per_ns) as u64;
+        let mut rungs = Vec::with_capacity(self.rungs.len());
+        for (kernel, work_us) in self.rungs {
+            let work = Work::named(kernel)?;
+            let work_ticks = work_us * 1e3 * self.ticks_per_ns;
+            rungs.push(Rung::new(work, work_ticks, ticks(LOOK_NS)));
+        }
+        if let Some(first) = rungs.first_mut() {
+            first.measure(ticks(WARM_UP_NS), u64::MAX, self.origin, self.stop);
+            first.publish(&mut Seen::default());
+        }
+        *self.lock() = rungs
+            .iter()
+            .map(|rung| (rung.turns, Seen::default()))
+            .collect();
+        let (samples, duration) = match self.length {
+            Length::Samples(samples) => (samples, u64::MAX),
+            Length::Duration(seconds) => (u64::MAX, ticks(seconds * 1e9)),
+        };
+        let begun = clock::ticks();
+        loop {
+            let mut left = false;
+            for (index, rung) in rungs.iter_mut().enumerate() {
+                let missing = samples - self.lock()[index].1.samples().min(samples);
+                let spent = clock::ticks().wrapping_sub(begun);
+                // Every rung has its first slice, so that none is without a sample in a short run.
+                let first = missing == samples;
+                if missing == 0 || (spent >= duration && !first) {
+                    continue;
+                }
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                left = true;
+                let share = duration / (4 * self.rungs.len() as u64);
+                rung.measure(ticks(SLICE_NS).min(share), missing, self.origin, self.stop);
+                rung.publish(&mut self.lock()[index].1);
+            }
+            if !left {
+                return Ok(());
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Seen)>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn check(request: &Request, allowed: &[u32]) -> Result<(), MachineError> {
+    let refuse = |why: String| Err(MachineError::Request(why));
+    for (index, &cpu) in request.cpus.iter().enumerate() {
+        plan::check_cpu(cpu, allowed)?;
+        if request.cpus[..index].contains(&cpu) {
+            return refuse(format!("CPU {cpu} is named twice"));
+        }
+    }
+    for (index, kernel) in request.kernels.iter().enumerate() {
+        Work::named(kernel).map_err(MachineError::Request)?;
+        if request.kernels[..index].contains(kernel) {
+            return refuse(format!("{kernel} is named twice"));
+        }
+    }
+    for (index, work) in request.works_us.iter().enumerate() {
+        if !WORKS_US.contains(work) {
+            return refuse(format!("work of {work} us: expected 1 us to 1 s"));
+        }
+        if request.works_us[..index].contains(work) {
+            return refuse(format!("work of {work} us is named twice"));
+        }
+    }
+    let rungs = request.kernels.len() * request.works_us.len();
+    if !(1..=MOST_RUNGS).contains(&rungs) {
+        return refuse(format!(
+            "{} kernels times {} lengths of work: expected 1 to {MOST_RUNGS} in all",
+            request.kernels.len(),
+            request.works_us.len()
+        ));
+    }
+    match request.length {
+        Length::Duration(seconds) if !(1e-3..=LONGEST_S).contains(&seconds) => refuse(format!(
+            "a duration of {seconds} s: expected 1 ms to a year"
+        )),
+        Length::Samples(0) => refuse("0 samples: expected 1 at least".into()),
+        Length::Samples(samples) if samples > 1 << 48 => {
+            refuse(format!("{samples} samples: expected 2^48 at most"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn choose(request: &Request, allowed: &[u32], ticks_per_ns: f64) -> Result<Vec<u32>, MachineError> {
+    if !request.cpus.is_empty() {
+        return Ok(request.cpus.clone());
+    }
+    let quietest = quietest::quietest(allowed, ticks_per_ns);
+    let refused = || MachineError::Refused("this process may use no CPU".to_owned());
+    Ok(vec![quietest.ok_or_else(refused)?])
+}
+
+/// What is known before anything is measured.
+fn empty(cpus: &[u32]) -> FixedWork {
+    let machine = facts::gather(cpus);
+    let mut missing = Vec::new();
+    if machine.tick_hz.is_none() {
+        missing.push(Missing {
+            what: "tick".to_owned(),
+            why: "the resolution of CLOCK_MONOTONIC_COARSE does not tell it".to_owned(),
+            leaves_undecided: "whether as many samples are slow as ticks came".to_owned(),
+        });
+    }
+    FixedWork {
+        schema: SCHEMA.to_owned(),
+        machine,
+        missing,
+        ..FixedWork::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Request {
+        Request {
+            cpus: vec![pin::allowed().unwrap()[0]],
+            kernels: vec![bandscope_probe::default_kernel().to_owned()],
+            works_us: vec![5.0, 50.0],
+            length: Length::Samples(30),
+        }
+    }
+
+    #[test]
+    fn every_rung_has_the_samples_that_were_asked_for() {
+        let going = AtomicBool::new(false);
+        let measured = run(&request(), &going, &mut |_, _| {}).unwrap();
+        assert_eq!(measured.state, State::Complete);
+        let samples = |it: &FixedWork| {
+            it.histograms
+                .iter()
+                .map(|one| one.samples)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(samples(&measured), [30, 30]);
+        let [short, long] = &measured.histograms[..] else {
+            panic!("{measured:?}");
+        };
+        assert!(short.turns < long.turns && short.work_us == Some(5.0));
+        assert!(measured.clock.is_some_and(|clock| clock.ticks_per_ns > 0.0));
+    }
+
+    #[test]
+    fn a_signal_ends_it_and_a_short_run_has_some_of_everything() {
+        let stopped = AtomicBool::new(true);
+        let measured = run(&request(), &stopped, &mut |_, _| {}).unwrap();
+        assert_eq!(measured.state, State::Interrupted);
+        let short = Request {
+            length: Length::Duration(0.002),
+            ..request()
+        };
+        let measured = run(&short, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
+        assert_eq!(measured.histograms.len(), 2);
+    }
+
+    #[test]
+    fn refusals_name_what_is_wrong_and_what_would_do() {
+        let refusal = |change: &dyn Fn(&mut Request)| {
+            let mut request = request();
+            change(&mut request);
+            let error = run(&request, &AtomicBool::new(false), &mut |_, _| {});
+            error.unwrap_err().to_string()
+        };
+        assert!(refusal(&|it| it.cpus = vec![60_000]).contains("60000"));
+        assert!(refusal(&|it| it.cpus.extend(it.cpus.clone())).contains("twice"));
+        assert!(refusal(&|it| it.kernels.push("none".into())).contains("none"));
+        assert!(refusal(&|it| it.kernels.extend(it.kernels.clone())).contains("twice"));
+        assert!(refusal(&|it| it.works_us = vec![f64::NAN]).contains("NaN us: expected 1 us"));
+        assert!(refusal(&|it| it.works_us = vec![5.0, 5.0]).contains("twice"));
+        assert!(refusal(&|it| it.works_us.clear()).contains("0 lengths"));
+        assert!(refusal(&|it| it.length = Length::Duration(f64::INFINITY)).contains("inf"));
+        assert!(refusal(&|it| it.length = Length::Samples(0)).contains("0 samples"));
+    }
+}

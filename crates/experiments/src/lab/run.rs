@@ -1,0 +1,247 @@
+//! A run of the lab: passes over the pairs, and between them loops under interruptions.
+//!
+//! Each pass is a thread of its own, so that the stack, the scratch memory and what the core remembers of them are others: what
+//! differs between passes is what would differ between runs.
+
+use super::loops;
+use super::pairs::{self, Code, Pair};
+use super::passes::{empty, keep, pass};
+use super::pieces::{Bench, Runner};
+use super::plan::{Plan, Step, names};
+use super::signals::Signals;
+use bandscope_probe::{facts, pin, preparation, quietest};
+use bandscope_recording::experiments::{Experiments, SCHEMA, Switching};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Measures. `progress` hears the part that is done, from 0 to 1; when `stop` becomes true, what was measured is returned.
+///
+/// # Errors
+/// In one line: a CPU that cannot be used, a name that there is not, a timer that cannot be had.
+pub fn run(
+    plan: &Plan,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Experiments, String> {
+    if let Some(wrong) = plan
+        .only
+        .iter()
+        .find(|name| !names().contains(&name.as_str()))
+    {
+        return Err(format!(
+            "there is no experiment {wrong:?}, expected one of {}",
+            names().join(", ")
+        ));
+    }
+    let begun = Instant::now();
+    let ticks_per_ns = preparation::rough_ticks_per_ns();
+    let cpu = choose(plan.cpu, ticks_per_ns)?;
+    let pairs: Vec<Pair> = pairs::pairs()
+        .into_iter()
+        .filter(|pair| plan.wants(pair.name))
+        .collect();
+    let mut experiments = Experiments {
+        schema: SCHEMA.to_owned(),
+        cpu,
+        machine: facts::gather(&[cpu]),
+        ticks_per_ns,
+        reference: loops::CYCLES.0.to_owned(),
+        reference_cycles: on(cpu, || Bench::default().reference_cycles())?,
+        pairs: pairs.iter().map(empty).collect(),
+        ..Experiments::default()
+    };
+    let steps = plan.steps();
+    for (number, &step) in steps.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            experiments.interrupted = true;
+            break;
+        }
+        match step {
+            Step::Pass => {
+                let passes = on(cpu, || pass(&pairs, plan, ticks_per_ns, number as u64))?;
+                keep(passes, &mut experiments.pairs);
+            }
+            Step::Switching(name, rate_hz, seconds) => {
+                let one = on(cpu, || {
+                    switching(name, rate_hz, seconds, plan, ticks_per_ns, stop)
+                })?;
+                match one {
+                    // A loop that this CPU cannot run has said so among the pairs.
+                    Ok(measured) => experiments.switching.extend(measured),
+                    // Every other loop would meet the same: it is said once, and what was measured is kept.
+                    Err(why) if experiments.missing.contains(&why) => {}
+                    Err(why) => experiments.missing.push(why),
+                }
+            }
+        }
+        progress((number + 1) as f64 / steps.len() as f64);
+    }
+    experiments.duration_s = begun.elapsed().as_secs_f64();
+    Ok(experiments)
+}
+
+/// The CPU asked for, or the quietest.
+fn choose(asked: Option<u32>, ticks_per_ns: f64) -> Result<u32, String> {
+    let allowed =
+        pin::allowed().map_err(|error| format!("cannot ask which CPUs may be used: {error}"))?;
+    let reachable = pin::reachable().unwrap_or_else(|_| allowed.clone());
+    match asked {
+        Some(cpu) if reachable.contains(&cpu) => Ok(cpu),
+        Some(cpu) => Err(format!(
+            "CPU {cpu}: expected one of {}, which this process may use",
+            pin::list(&reachable)
+        )),
+        None => {
+            quietest::quietest(&allowed, ticks_per_ns).ok_or_else(|| "no CPU to measure".to_owned())
+        }
+    }
+}
+
+/// What `work` returns in a thread of its own on that CPU.
+fn on<T: Send>(cpu: u32, work: impl FnOnce() -> T + Send) -> Result<T, String> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            pin::pin(&[cpu])
+                .map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
+            Ok(work())
+        });
+        thread
+            .join()
+            .unwrap_or_else(|_| Err("an experiment panicked: this is a bug".to_owned()))
+    })
+}
+
+/// Runs a loop again and again while a timer interrupts it; `None` if this CPU cannot run it.
+fn switching(
+    name: &'static str,
+    rate_hz: u32,
+    seconds: f64,
+    plan: &Plan,
+    ticks_per_ns: f64,
+    stop: &AtomicBool,
+) -> Result<Option<Switching>, String> {
+    let mut bench = Bench::default();
+    let Ok(mut runner) = Runner::new(
+        Code::Loop(name),
+        plan.piece_s * 1e9 * ticks_per_ns,
+        &mut bench,
+    ) else {
+        return Ok(None);
+    };
+    let one = loops::named(name).expect("a runner was made of it");
+    let turns = runner.turns_for(plan.run_s * 1e9 * ticks_per_ns, &mut bench.scratch);
+    let signals = Signals::start(rate_hz)
+        .map_err(|error| format!("a timer that interrupts the loops: {error}"))?;
+    let (mut runs, mut references) = (Vec::new(), Vec::new());
+    let begun = Instant::now();
+    while runs.is_empty()
+        || (begun.elapsed() < Duration::from_secs_f64(seconds) && !stop.load(Ordering::Relaxed))
+    {
+        references.push(bench.reference());
+        runs.push(signals.run(one, turns, &mut bench.scratch));
+    }
+    references.sort_by(f64::total_cmp);
+    Ok(Some(Switching {
+        code: name.to_owned(),
+        description: one.description.to_owned(),
+        operations: one.operations,
+        rate_hz,
+        reference: references[references.len() / 2],
+        runs,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::SWITCHING;
+    use super::*;
+
+    /// So little that it is over in a second, also where the CPU is emulated.
+    fn little() -> Plan {
+        Plan {
+            passes: 2,
+            rounds: 2,
+            piece_s: 1e-6,
+            interruptions: vec![(0, 0.0), (1000, 0.0)],
+            run_s: 1e-5,
+            ..Plan::default()
+        }
+    }
+
+    #[test]
+    fn everything_is_measured_or_says_why_not() {
+        let mut heard = Vec::new();
+        let experiments = run(&little(), &AtomicBool::new(false), &mut |part| {
+            heard.push(part)
+        })
+        .unwrap();
+        assert!(
+            heard.windows(2).all(|pair| pair[0] < pair[1]) && heard.last() == Some(&1.0),
+            "{heard:?}"
+        );
+        for (pair, plan) in experiments.pairs.iter().zip(pairs::pairs()) {
+            for (level, planned) in pair.levels.iter().zip(&plan.levels) {
+                assert_eq!(
+                    (&level.name, level.control),
+                    (&planned.name, planned.control)
+                );
+                match &level.missing {
+                    Some(why) => println!("SKIPPED: lab, {}, {}: {why}", pair.name, level.name),
+                    None => assert_eq!(level.passes.len(), 2, "{}", level.name),
+                }
+                let measured = level.passes.iter().all(|pass| !pass.ticks.is_empty());
+                assert_eq!(measured, level.missing.is_none(), "{}", level.name);
+            }
+        }
+        assert!(!experiments.interrupted && experiments.duration_s > 0.0);
+        // A file of it reads, so nothing in it is senseless.
+        let json = experiments.to_json();
+        let read = Experiments::parse(std::path::Path::new("lab.json"), json.as_bytes()).unwrap();
+        assert_eq!(read.switching.len(), experiments.switching.len());
+        assert!(experiments.switching.iter().any(|one| one.rate_hz == 1000));
+    }
+
+    #[test]
+    fn what_is_asked_for_is_done_and_no_more() {
+        let plan = Plan {
+            only: vec!["chains".into()],
+            ..little()
+        };
+        let experiments = run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
+        assert_eq!(experiments.pairs.len(), 1);
+        assert!(experiments.switching.is_empty());
+        let plan = Plan {
+            only: vec![SWITCHING.into()],
+            ..little()
+        };
+        let experiments = run(&plan, &AtomicBool::new(true), &mut |_| ()).unwrap();
+        assert!(
+            experiments.pairs.is_empty()
+                && experiments.switching.is_empty()
+                && experiments.interrupted
+        );
+        let error = run(
+            &Plan {
+                only: vec!["chain\u{1b}s".into()],
+                ..little()
+            },
+            &AtomicBool::new(false),
+            &mut |_| (),
+        )
+        .unwrap_err();
+        assert!(
+            error.contains("chain\\u{1b}s") && error.contains("base-register"),
+            "{error}"
+        );
+        let error = run(
+            &Plan {
+                cpu: Some(99_999),
+                ..little()
+            },
+            &AtomicBool::new(false),
+            &mut |_| (),
+        )
+        .unwrap_err();
+        assert!(error.starts_with("CPU 99999: expected one of"), "{error}");
+    }
+}

@@ -1,0 +1,14 @@
+//! What is done to a machine on purpose, and measured.
+//!
+//! * [`inject`] disturbs a CPU, and logs what it did on the clock of a recording;
+//! * [`lab`] experiments on a CPU: code that differs in one thing, and interruptions made on demand;
+//! * [`repeat`] runs a command many times, under conditions that it varies;
+//! * [`histogram`] times fixed work.
+//!
+//! What all of it says is for `bandscope-studies` to explain. With `bandscope-probe`, which watches the machine, this is the one crate of the
+//! workspace that may use `unsafe`.
+
+pub mod histogram;
+pub mod inject;
+pub mod lab;
+pub mod repeat;

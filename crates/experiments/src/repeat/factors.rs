@@ -1,0 +1,297 @@
+//! What can be varied about a process from outside: one entry of [`FACTORS`] each.
+//!
+//! Sizes and lengths move the stack by as much, so they are varied with the layout fixed: with a random one each run has another anyway.
+//! Their levels are 0 and powers of two, so that each bit of an address from 16 bytes to a page is changed by one of them.
+//! Mytkowicz, Diwan, Hauswirth, Sweeney 2009 found speed to depend on the size of the environment.
+
+use super::settings::{self, LongNames, Settings};
+use bandscope_probe::{facts, pin, store_bypass};
+use bandscope_recording::runs::{Factor, INHERITED};
+use std::io;
+
+/// Bytes that are added.
+const SIZES: &[&str] = &[
+    "0", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096",
+];
+/// CPUs that a command is put on, at most; of more, some from the first to the last.
+const MOST_CPUS: usize = 4;
+/// Less urgent by so much: a task at 10 gets a tenth of what one at 0 does (sched_prio_to_weight in the kernel: 110 of 1024).
+const NICER: i32 = 10;
+
+/// Something that can be varied.
+pub struct Known {
+    /// As in `--vary`.
+    pub name: &'static str,
+    /// What it is.
+    pub description: &'static str,
+    /// Whether it moves the stack, and so is varied with the layout fixed.
+    moves_stack: bool,
+    /// Its levels, or why it cannot be varied here.
+    levels: fn() -> Result<Vec<String>, String>,
+    /// Sets one of these.
+    set: fn(&str, &mut Settings, &Option<LongNames>) -> io::Result<()>,
+}
+
+/// All of them, as they are screened and named.
+pub const FACTORS: &[Known] = &[
+    Known {
+        name: "layout",
+        description: "addresses of stack, heap, libraries and program: random, or the same each time (personality ADDR_NO_RANDOMIZE)",
+        moves_stack: false,
+        levels: layouts,
+        set: |level, settings, _| {
+            settings.random_layout = Some(level == "random");
+            Ok(())
+        },
+    },
+    Known {
+        name: "environment",
+        description: "bytes that the environment is larger",
+        moves_stack: true,
+        levels: || Ok(owned(SIZES)),
+        set: |level, settings, _| number(level).map(|bytes| settings.environment = bytes),
+    },
+    Known {
+        name: "arguments",
+        description: "bytes that the arguments are larger: the name under which the command is called, by ./",
+        moves_stack: true,
+        levels: || Ok(owned(SIZES)),
+        set: |level, settings, _| number(level).map(|bytes| settings.argument = bytes),
+    },
+    Known {
+        name: "directory",
+        description: "bytes that the name of the working directory is longer, in PWD",
+        moves_stack: true,
+        levels: || Ok(owned(&["0", "64", "256", "1024"])),
+        set: |level, settings, names| {
+            let bytes = number(level)?;
+            if bytes > 0 {
+                let names = names
+                    .as_ref()
+                    .ok_or_else(|| io::Error::other("no directory for long names"))?;
+                settings.directory = Some(names.longer(bytes)?);
+            }
+            Ok(())
+        },
+    },
+    Known {
+        name: "cpu",
+        description: "the CPU that the command is kept on",
+        moves_stack: false,
+        levels: cpus,
+        set: |level, settings, _| number(level).map(|cpu| settings.cpu = Some(cpu as u32)),
+    },
+    Known {
+        name: "neighbour",
+        description: "whether another CPU, of the same core where there is one, computes meanwhile; the command is kept on one CPU",
+        moves_stack: false,
+        levels: || neighbours().map(|_| owned(&["idle", "busy"])),
+        set: |level, settings, _| {
+            let (own, other) = neighbours().map_err(io::Error::other)?;
+            settings.cpu = Some(own);
+            settings.busy = (level == "busy").then_some(other);
+            Ok(())
+        },
+    },
+    Known {
+        name: "store-bypass",
+        description: "whether loads may run ahead of stores whose addresses are not known yet (prctl PR_SPEC_STORE_BYPASS)",
+        moves_stack: false,
+        levels: || store_bypass::settable().map(|()| owned(&[INHERITED, "off"])),
+        set: |_, settings, _| {
+            settings.no_store_bypass = true;
+            Ok(())
+        },
+    },
+    Known {
+        name: "huge-pages",
+        description: "whether memory comes in huge pages by itself (prctl PR_SET_THP_DISABLE)",
+        moves_stack: false,
+        levels: huge_pages,
+        set: |_, settings, _| {
+            settings.no_huge_pages = true;
+            Ok(())
+        },
+    },
+    Known {
+        name: "priority",
+        description: "the nice value, 10 higher",
+        moves_stack: false,
+        levels: || Ok(owned(&[INHERITED, "nice"])),
+        set: |_, settings, _| {
+            settings.nice = NICER;
+            Ok(())
+        },
+    },
+];
+
+/// Those of these names, or all; each as it can be varied here.
+///
+/// # Errors
+/// If there is no factor of a name.
+pub fn chosen(names: &[String]) -> Result<Vec<Factor>, String> {
+    let all = names.iter().any(|name| name == "all");
+    if let Some(name) = names
+        .iter()
+        .find(|name| *name != "all" && known(name).is_none())
+    {
+        let names: Vec<&str> = FACTORS.iter().map(|factor| factor.name).collect();
+        return Err(format!(
+            "found factor {name:?}, expected all or some of {}",
+            names.join(", ")
+        ));
+    }
+    let wanted = FACTORS
+        .iter()
+        .filter(|factor| all || names.iter().any(|name| name == factor.name));
+    Ok(wanted.map(Known::here).collect())
+}
+
+/// The settings of some levels.
+///
+/// # Errors
+/// If a level cannot be had.
+pub fn settings<'a>(
+    levels: impl IntoIterator<Item = (&'a String, &'a String)>,
+    names: &Option<LongNames>,
+) -> io::Result<Settings> {
+    let mut settings = Settings::default();
+    for (name, level) in levels {
+        let factor = known(name).ok_or_else(|| io::Error::other(format!("no factor {name}")))?;
+        if level != INHERITED {
+            (factor.set)(level, &mut settings, names)?;
+        }
+    }
+    Ok(settings)
+}
+
+fn known(name: &str) -> Option<&'static Known> {
+    FACTORS.iter().find(|factor| factor.name == name)
+}
+
+impl Known {
+    fn here(&self) -> Factor {
+        let levels = (self.levels)();
+        let fixed = || layouts().is_ok_and(|levels| levels.iter().any(|level| level == "fixed"));
+        let with = match self.moves_stack && fixed() {
+            true => [("layout".to_owned(), "fixed".to_owned())].into(),
+            false => Default::default(),
+        };
+        Factor {
+            name: self.name.to_owned(),
+            description: self.description.to_owned(),
+            with,
+            missing: levels.as_ref().err().cloned(),
+            levels: levels.unwrap_or_default(),
+        }
+    }
+}
+
+fn owned(levels: &[&str]) -> Vec<String> {
+    levels.iter().map(|level| (*level).to_owned()).collect()
+}
+
+fn number(level: &str) -> io::Result<usize> {
+    level
+        .parse()
+        .map_err(|_| io::Error::other(format!("level {level:?} is no number")))
+}
+
+fn layouts() -> Result<Vec<String>, String> {
+    if facts::text("/proc/sys/kernel/randomize_va_space").as_deref() == Some("0") {
+        return Err(
+            "no process here has a random layout (kernel.randomize_va_space is 0)".to_owned(),
+        );
+    }
+    let random =
+        settings::layout_is_random().map_err(|error| format!("personality(2): {error}"))?;
+    // On a thread of its own, of which it is a setting.
+    let tried = std::thread::spawn(move || settings::set_layout(!random)).join();
+    match tried {
+        Ok(Ok(())) => Ok(owned(&[INHERITED, if random { "fixed" } else { "random" }])),
+        Ok(Err(error)) => Err(format!(
+            "personality(2) is refused, as in some containers: {error}"
+        )),
+        Err(_) => Err("no thread to try it on".to_owned()),
+    }
+}
+
+fn cpus() -> Result<Vec<String>, String> {
+    let allowed =
+        pin::allowed().map_err(|error| format!("which CPUs may be used is not known: {error}"))?;
+    if allowed.len() < 2 {
+        return Err("there is one CPU to run on".to_owned());
+    }
+    let number = allowed.len().min(MOST_CPUS);
+    let some =
+        (0..number).map(|index| allowed[index * (allowed.len() - 1) / (number - 1)].to_string());
+    Ok([INHERITED.to_owned()].into_iter().chain(some).collect())
+}
+
+/// The command's CPU and its neighbour's.
+fn neighbours() -> Result<(u32, u32), String> {
+    let allowed =
+        pin::allowed().map_err(|error| format!("which CPUs may be used is not known: {error}"))?;
+    let &[.., other, own] = &allowed[..] else {
+        return Err("there is one CPU to run on".to_owned());
+    };
+    let siblings =
+        facts::cpu_list(&format!("cpu{own}/topology/thread_siblings_list")).unwrap_or_default();
+    let sibling = siblings
+        .into_iter()
+        .find(|cpu| *cpu != own && allowed.contains(cpu));
+    Ok((own, sibling.unwrap_or(other)))
+}
+
+fn huge_pages() -> Result<Vec<String>, String> {
+    let enabled = facts::text("/sys/kernel/mm/transparent_hugepage/enabled");
+    match enabled {
+        None => Err("this kernel has no transparent huge pages, or does not tell".to_owned()),
+        Some(text) if text.contains("[never]") => Err(
+            "this machine gives none (/sys/kernel/mm/transparent_hugepage/enabled: never)"
+                .to_owned(),
+        ),
+        Some(_) => settings::huge_pages_settable()
+            .map(|()| owned(&[INHERITED, "off"]))
+            .map_err(|error| format!("prctl(2) does not know of them: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_factor_has_levels_or_says_why_not_and_each_can_be_set() {
+        let names = LongNames::new().ok();
+        for factor in chosen(&["all".to_owned()]).unwrap() {
+            match &factor.missing {
+                Some(why) => {
+                    println!("SKIPPED: factor {}: {why}", factor.name);
+                    assert!(factor.levels.is_empty() && why.lines().count() == 1);
+                }
+                None => assert!(factor.levels.len() >= 2, "{factor:?}"),
+            }
+            for level in &factor.levels {
+                let set = settings([(&factor.name, level)], &names).unwrap();
+                let changes = set != Settings::default();
+                assert!(
+                    changes || level == INHERITED || level == "0",
+                    "{} {level}",
+                    factor.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_none_is_refused_with_those_that_are() {
+        let error = chosen(&["astrology".to_owned()]).unwrap_err();
+        assert!(
+            error.contains("\"astrology\"") && error.contains("huge-pages"),
+            "{error}"
+        );
+        assert_eq!(chosen(&["priority".to_owned()]).unwrap().len(), 1);
+        assert_eq!(chosen(&[]).unwrap(), []);
+    }
+}

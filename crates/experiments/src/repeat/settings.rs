@@ -1,0 +1,293 @@
+//! What is set for a process before it becomes the command: made of levels by `factors.rs`, put into force by [`Settings::prepare`].
+//!
+//! All of it is set in the child alone, between fork(2) and execve(2), or in its words and environment; so there is nothing to put back, but
+//! for the long name of the working directory, which is removed with the session, and a busy neighbour, which ends with the run.
+
+use bandscope_probe::store_bypass;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Name of the variable that makes an environment larger.
+const PADDING: &str = "BANDSCOPE_PADDING";
+/// linux/personality.h; libc has it as a `c_int`.
+const ADDR_NO_RANDOMIZE: libc::c_ulong = 0x0004_0000;
+/// Asks personality(2) for the present one.
+const ASK: libc::c_ulong = 0xffff_ffff;
+/// linux/prctl.h.
+const PR_SET_THP_DISABLE: libc::c_int = 41;
+const PR_GET_THP_DISABLE: libc::c_int = 42;
+
+/// What differs from what would be inherited.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether addresses are drawn anew for each process.
+    pub random_layout: Option<bool>,
+    /// Bytes that the environment is larger.
+    pub environment: usize,
+    /// Bytes that the name under which the command is called is longer.
+    pub argument: usize,
+    /// The working directory by another, longer name.
+    pub directory: Option<PathBuf>,
+    /// Where it may run.
+    pub cpu: Option<u32>,
+    /// Where a neighbour computes meanwhile.
+    pub busy: Option<u32>,
+    /// Whether loads may not run ahead of stores.
+    pub no_store_bypass: bool,
+    /// Whether it gets no huge pages by itself.
+    pub no_huge_pages: bool,
+    /// Added to its nice value.
+    pub nice: i32,
+}
+
+impl Settings {
+    /// The command, so that it will start with these settings, in a process group of its own.
+    pub fn prepare(&self, words: &[OsString]) -> Command {
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        if self.argument > 0 {
+            command.arg0(longer(&words[0], self.argument));
+        }
+        if self.environment > 0 {
+            // The name, a sign and the end of a string are part of what is added, and its pointer.
+            let rest = self
+                .environment
+                .saturating_sub(PADDING.len() + 2 + size_of::<usize>());
+            command.env(PADDING, "x".repeat(rest));
+        }
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory).env("PWD", directory);
+        }
+        command.process_group(0);
+        let Settings {
+            random_layout,
+            cpu,
+            no_store_bypass,
+            no_huge_pages,
+            nice,
+            ..
+        } = *self;
+        let child = move || {
+            if let Some(random) = random_layout {
+                set_layout(random)?;
+            }
+            if no_huge_pages {
+                control(PR_SET_THP_DISABLE, 1)?;
+            }
+            if no_store_bypass {
+                store_bypass::set(false)?;
+            }
+            if nice != 0 {
+                add_nice(nice)?;
+            }
+            if let Some(cpu) = cpu {
+                let mut set = CpuSet::new();
+                set.set(cpu as usize);
+                sched_setaffinity(None, &set)?;
+            }
+            // Whoever kills bandscope does not leave the command behind. Not there under every emulator.
+            let _ = control(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong);
+            Ok(())
+        };
+        // SAFETY: between fork and exec the closure makes system calls alone: it allocates nothing, takes no lock, and captures numbers.
+        unsafe { command.pre_exec(child) };
+        command
+    }
+}
+
+/// A name of the same file that is longer by about so many bytes: `./` does not change where a path leads.
+fn longer(name: &OsStr, more: usize) -> OsString {
+    let mut long = Vec::with_capacity(name.len() + more + 1);
+    let bytes = name.as_bytes();
+    let rest = match bytes.strip_prefix(b"/") {
+        Some(rest) => {
+            long.push(b'/');
+            rest
+        }
+        None => bytes,
+    };
+    long.extend(b"./".repeat(more / 2));
+    long.extend(rest);
+    OsString::from(OsStr::from_bytes(&long))
+}
+
+/// Whether addresses of new programs of this thread are random, as far as it says itself.
+pub fn layout_is_random() -> io::Result<bool> {
+    // SAFETY: asks for a setting; the argument is a number.
+    let persona = unsafe { libc::personality(ASK) };
+    match persona {
+        -1 => Err(io::Error::last_os_error()),
+        persona => Ok(persona as libc::c_ulong & ADDR_NO_RANDOMIZE == 0),
+    }
+}
+
+/// Has addresses of the programs that the calling thread executes be random, or not.
+pub fn set_layout(random: bool) -> io::Result<()> {
+    // SAFETY: asks for a setting; the argument is a number.
+    let persona = unsafe { libc::personality(ASK) };
+    if persona == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    let persona = persona as u32 as libc::c_ulong;
+    let wanted = match random {
+        true => persona & !ADDR_NO_RANDOMIZE,
+        false => persona | ADDR_NO_RANDOMIZE,
+    };
+    // SAFETY: changes a setting of this thread; the argument is a number.
+    match unsafe { libc::personality(wanted) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Whether huge pages can be forbidden to a process: not on kernels without them, nor under an emulator that does not know of it.
+pub fn huge_pages_settable() -> io::Result<()> {
+    let unused: libc::c_ulong = 0;
+    // SAFETY: asks for a setting; all arguments are numbers, of the type that prctl(2) takes.
+    match unsafe { libc::prctl(PR_GET_THP_DISABLE, unused, unused, unused, unused) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// prctl(2) with one number.
+pub fn control(option: libc::c_int, value: libc::c_ulong) -> io::Result<()> {
+    let unused: libc::c_ulong = 0;
+    // SAFETY: the options used here change settings of this thread; all arguments are numbers, of the type that prctl(2) takes.
+    match unsafe { libc::prctl(option, value, unused, unused, unused) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn add_nice(more: i32) -> io::Result<()> {
+    // SAFETY: 0 is the calling thread; numbers only.
+    let now = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+    // SAFETY: as above. More than 19 is taken as 19 (setpriority(2)).
+    match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, now + more) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Directories of a session: longer names of the working directory.
+#[derive(Debug)]
+pub struct LongNames {
+    root: PathBuf,
+    here: PathBuf,
+}
+
+impl LongNames {
+    /// Finds a place for them.
+    ///
+    /// # Errors
+    /// If the working directory is not known, or none can be made where temporary files go.
+    pub fn new() -> io::Result<LongNames> {
+        let here = std::env::current_dir()?;
+        let root = std::env::temp_dir().join(format!("bandscope-{}", std::process::id()));
+        std::fs::create_dir(&root)?;
+        Ok(LongNames { root, here })
+    }
+
+    /// A name of the working directory that is longer than its own by about `more` bytes: a link in nested directories.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn longer(&self, more: usize) -> io::Result<PathBuf> {
+        let wanted = self.here.as_os_str().len() + more;
+        let mut path = self.root.join(more.to_string());
+        // A part of a path has at most 255 bytes.
+        while path.as_os_str().len() + 2 < wanted {
+            let left = wanted - path.as_os_str().len() - 2;
+            path.push("d".repeat(left.clamp(1, 200)));
+        }
+        std::fs::create_dir_all(&path)?;
+        path.push("d");
+        match std::os::unix::fs::symlink(&self.here, &path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(path),
+        }
+    }
+
+    /// Where the links lead.
+    #[cfg(test)]
+    fn here(&self) -> &std::path::Path {
+        &self.here
+    }
+}
+
+impl Drop for LongNames {
+    fn drop(&mut self) {
+        // Links are removed, not followed (std::fs::remove_dir_all). What cannot be removed is some bytes among temporary files.
+        let _ = std::fs::remove_dir_all(&self.root);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(settings: &Settings, words: &[&str]) -> String {
+        let words: Vec<OsString> = words.iter().map(Into::into).collect();
+        let output = settings.prepare(&words).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[test]
+    fn names_get_longer_and_stay_the_same() {
+        assert_eq!(longer(OsStr::new("/bin/ls"), 4), "/././bin/ls");
+        assert_eq!(longer(OsStr::new("ls"), 6), "./././ls");
+    }
+
+    #[test]
+    fn the_environment_grows() {
+        let size = |environment| {
+            let settings = Settings {
+                environment,
+                ..Settings::default()
+            };
+            output(&settings, &["env"]).len()
+        };
+        assert_eq!(size(1024) - size(64), 960);
+    }
+
+    #[test]
+    fn the_working_directory_gets_a_longer_name_and_is_removed() {
+        let names = LongNames::new().unwrap();
+        let path = names.longer(300).unwrap();
+        let length = path.as_os_str().len() - names.here().as_os_str().len();
+        assert!((298..=302).contains(&length), "{length}");
+        let settings = Settings {
+            directory: Some(path.clone()),
+            ..Settings::default()
+        };
+        assert_eq!(
+            output(&settings, &["sh", "-c", "pwd -L"]).trim_end(),
+            path.to_str().unwrap()
+        );
+        assert_eq!(
+            output(&settings, &["sh", "-c", "pwd -P"]).trim_end(),
+            names.here().canonicalize().unwrap().to_str().unwrap()
+        );
+        let (root, here) = (names.root.clone(), names.here.clone());
+        drop(names);
+        assert!(!root.exists() && here.exists());
+    }
+
+    #[test]
+    fn a_process_is_nicer() {
+        let settings = Settings {
+            nice: 3,
+            ..Settings::default()
+        };
+        let nice =
+            |settings: &Settings| -> i32 { output(settings, &["nice"]).trim().parse().unwrap() };
+        assert_eq!(nice(&settings), (nice(&Settings::default()) + 3).min(19));
+    }
+}

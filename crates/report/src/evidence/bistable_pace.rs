@@ -1,0 +1,15 @@
+//! Evidence of `bistable-pace`.
+
+use serde::Serialize;
+
+/// Paces that are each held for quanta on end; lists have one entry a pace, fastest first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BistablePace {
+    /// Seconds: median stay at each pace.
+    pub median_dwells_s: Vec<f64>,
+    /// Nanoseconds per unit.
+    pub ns_per_unit: Vec<f64>,
+    /// Share of the time, 0 to 1.
+    pub shares: Vec<f64>,
+}

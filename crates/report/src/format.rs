@@ -1,0 +1,80 @@
+//! Numbers inside sentences: the verdict's, the findings' and the warnings'.
+
+use crate::Cause;
+
+/// A share with as many digits as keep what is lost visible.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let lost = percent.min((100.0 - percent).abs());
+    match lost {
+        lost if lost >= 1.0 => format!("{percent:.1} %"),
+        lost if lost >= 0.1 => format!("{percent:.2} %"),
+        _ => format!("{percent:.3} %"),
+    }
+}
+
+/// A duration in the unit that suits it.
+pub fn duration(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 1e6 => format!("{:.1} us", ns / 1e3),
+        ns if ns < 1e9 => format!("{:.1} ms", ns / 1e6),
+        ns => format!("{:.2} s", ns / 1e9),
+    }
+}
+
+/// A frequency with the digits that its uncertainty leaves.
+pub fn frequency(hertz: f64, uncertainty: f64) -> String {
+    let digits = if uncertainty > 0.0 {
+        (-uncertainty.log10()).ceil().clamp(0.0, 6.0)
+    } else {
+        3.0
+    };
+    format!("{hertz:.*} Hz", digits as usize)
+}
+
+/// A cause as the subject of a sentence.
+pub fn cause(cause: &Cause) -> String {
+    let plain = match cause {
+        Cause::Interrupt(name) => return format!("Interrupts of {name}"),
+        Cause::Softirq(name) => return format!("Softirqs of kind {name}"),
+        Cause::Task(name) if !cause.is_other_tasks() => return format!("The task {name}"),
+        Cause::Exception(name) => return format!("Exceptions ({name})"),
+        Cause::Timer(name) => return format!("The timer of {name}"),
+        Cause::Task(_) => "Many tasks, each of which took little,",
+        Cause::RealTimeThrottled => "The limit on the CPU time of real-time tasks",
+        Cause::QuotaThrottled => "The CPU quota",
+        Cause::Tick => "The timer tick",
+        Cause::Nmi => "Non-maskable interrupts",
+        Cause::Host => "The host",
+        Cause::Preempted => "Other tasks, which nothing names,",
+        Cause::Stopped => "A signal or a debugger that stopped the thread",
+        Cause::Frozen => "A freeze of the thread's group, or another wait,",
+        Cause::Held(_) | Cause::Unnamed => "Something",
+    };
+    plain.to_owned()
+}
+
+/// A rate without digits that say nothing.
+pub fn rate(hertz: f64) -> String {
+    format!("{} Hz", (hertz * 1e3).round() / 1e3)
+}
+
+/// The last part of a path, or all of it.
+pub fn file_name(path: &str) -> &str {
+    let name = path.trim_end_matches('/').rsplit('/').next();
+    name.filter(|name| !name.is_empty()).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_follow_what_is_known() {
+        assert_eq!(frequency(249.99994, 0.00007), "249.99994 Hz");
+        assert_eq!(frequency(75.99, 2.0), "76 Hz");
+        assert_eq!(frequency(250.0, 0.0), "250.000 Hz");
+        assert_eq!(rate(7777.0), "7777 Hz");
+    }
+}

@@ -1,0 +1,94 @@
+//! Gaps: how many, how long, and who took their time.
+
+use crate::Cause;
+use serde::Serialize;
+
+/// Statistics of the gaps of a series.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Gaps {
+    /// Number.
+    pub number: u64,
+    /// Number whose details were recorded; the rest did not fit.
+    pub detailed: u64,
+    /// Per second of wall time.
+    pub per_second: f64,
+    /// A unit longer than this is a gap.
+    pub threshold_ns: f64,
+    /// Time lost to gaps (durations less a unit each).
+    pub lost_ns: u64,
+    /// How many were preemptions; `null` if that cannot be known.
+    pub preempted: Option<u64>,
+    /// Durations.
+    pub percentiles: Vec<Percentile>,
+    /// The longest, longest first, at most 16.
+    pub longest: Vec<LongGap>,
+    /// What they were, the costliest first, at most 64; their `lost_ns` add up to that of all gaps but for rounding.
+    pub causes: Vec<GapCause>,
+    /// Tasks that are booked together, as `task:others`, because there are so many; 0 where each has its own line.
+    pub other_tasks: u64,
+    /// Number and time of gaps by duration, bins of a factor of two from 2^k to 2^(k+1) ns.
+    pub histogram: Vec<GapBin>,
+}
+
+/// What took some of the gaps' time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GapCause {
+    /// What it is booked to.
+    pub cause: Cause,
+    /// Gaps in which it took part; one gap may have several causes.
+    pub number: u64,
+    /// Those per second of wall time.
+    pub per_second: f64,
+    /// Time lost to it, as in the ledger.
+    pub lost_ns: u64,
+    /// Its longest part of one gap.
+    pub longest_ns: f64,
+    /// Threads of the process that the cause is, the costliest first, at most 64; empty where they have the process's name.
+    pub tasks: Vec<TaskTime>,
+}
+
+/// Time that a thread took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TaskTime {
+    /// Its name.
+    pub name: String,
+    /// Its time in gaps, before what the unit inside each took is taken off.
+    pub ns: u64,
+}
+
+/// A percentile of gap durations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Percentile {
+    /// 50, 90, 99, 99.9, 99.99, 99.999, 100.
+    pub percent: f64,
+    /// Duration.
+    pub ns: f64,
+}
+
+/// One long gap.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LongGap {
+    /// Since the start of the recording.
+    pub at_s: f64,
+    /// Duration.
+    pub ns: f64,
+    /// What it is booked to.
+    pub cause: Cause,
+}
+
+/// Gaps of similar duration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GapBin {
+    /// Shortest duration in the bin.
+    pub from_ns: f64,
+    /// Number.
+    pub number: u64,
+    /// Total duration.
+    pub total_ns: f64,
+}

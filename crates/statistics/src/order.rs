@@ -1,0 +1,59 @@
+//! Medians, and the spread that goes with them.
+
+/// Standard deviation over median absolute deviation of a normal distribution: 1 over its quantile of 75 % (Hampel 1974).
+pub const SIGMA_PER_MAD: f64 = 1.4826;
+
+/// The median of numbers, of an even number the upper of the two in the middle; `None` of nothing.
+pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    // Floats in their total order are these whole numbers in theirs, which are compared faster.
+    let flip = |bits: i64| bits ^ (((bits >> 63) as u64) >> 1) as i64;
+    let numbers = values.into_iter().map(|value| flip(value.to_bits() as i64));
+    let middle = upper_median(&mut numbers.collect::<Vec<_>>())?;
+    Some(f64::from_bits(flip(middle) as u64))
+}
+
+/// The median of numbers, of an even number the mean of the two in the middle, as other tools print it; `None` of nothing.
+///
+/// For what is a quantity. [`median`] is one of the numbers themselves, which may be whole ones.
+pub fn median_between(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let upper = *values.get(values.len() / 2)?;
+    Some(match values.len() % 2 {
+        0 => (values[values.len() / 2 - 1] + upper) / 2.0,
+        _ => upper,
+    })
+}
+
+/// Apart from [`median`], which is compiled for every kind of iterator.
+#[inline(never)]
+fn upper_median(numbers: &mut [i64]) -> Option<i64> {
+    let middle = numbers.len() / 2;
+    (!numbers.is_empty()).then(|| *numbers.select_nth_unstable(middle).1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{median, median_between};
+    use proptest::prelude::*;
+
+    #[test]
+    fn of_few() {
+        assert_eq!(median([]), None);
+        assert_eq!(median([-3.0]), Some(-3.0));
+        assert_eq!(median([2.0, 1.0]), Some(2.0));
+        assert_eq!(median_between(vec![2.0, 1.0]), Some(1.5));
+        assert_eq!(median_between(vec![4.0, 2.0, 1.0]), Some(2.0));
+        assert_eq!(median_between(Vec::new()), None);
+        assert_eq!(median([f64::INFINITY, -0.0, f64::NEG_INFINITY]), Some(-0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn is_what_stands_in_the_middle_of_a_sorted_list(values: Vec<f64>) {
+            let mut sorted = values.clone();
+            sorted.sort_by(f64::total_cmp);
+            let expected = sorted.get(sorted.len() / 2).map(|value| value.to_bits());
+            prop_assert_eq!(median(values).map(f64::to_bits), expected);
+        }
+    }
+}

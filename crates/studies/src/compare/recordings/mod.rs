@@ -1,0 +1,222 @@
+//! Two recordings: series by series, what changed, by how much, and whether that is more than blocks of either scatter by.
+//!
+//! Figures are those of each one's report (`figures.rs`); intervals come from blocks of time (`blocks.rs`). Bands, signals and findings are matched first (`matches.rs`). What differs within the interval, or by less than a measurement
+//! can mean, is no change.
+
+mod blocks;
+mod figures;
+mod matches;
+
+use crate::Error;
+use bandscope_analysis::analyse;
+use bandscope_recording::Source;
+use bandscope_report::format;
+use bandscope_report::{Certainty, Kind, Report, Series};
+use blocks::Blocks;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// A figure of both.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Delta {
+    /// What it is. May hold the name of a task, untrusted.
+    pub name: String,
+    /// `share`, `ns/unit`, `1/s`, `s` or `ns/s`.
+    pub unit: &'static str,
+    /// Of A.
+    pub a: f64,
+    /// Of B.
+    pub b: f64,
+    /// Of B less A, 95 %; `null` where blocks do not say.
+    pub interval: Option<[f64; 2]>,
+    /// Whether it changed: zero lies outside of an interval 1.8 times as wide, because there are many figures.
+    pub changed: bool,
+}
+
+/// A band of both, or of one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct BandPair {
+    /// Pace in A and in B, where it has one.
+    pub ns_per_unit: [Option<f64>; 2],
+    /// Share of the quanta.
+    pub share: Delta,
+    /// Pace of its quanta, where both have it.
+    pub pace: Option<Delta>,
+}
+
+/// A periodic signal of both, or of one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SignalPair {
+    /// In A or, where that has none, in B.
+    pub frequency_hz: f64,
+    /// Nanoseconds for each event in A and in B.
+    pub ns_per_event: [Option<f64>; 2],
+    /// `both`, `appeared`, `vanished`; `undecided` where the other would not have shown it.
+    pub what: &'static str,
+}
+
+/// A kind of finding that not both have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FindingPair {
+    /// Its kind.
+    pub kind: Kind,
+    /// How sure it is in A and in B.
+    pub certainty: [Option<Certainty>; 2],
+}
+
+/// A series of A and the one of B that it is held against.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SeriesPair {
+    /// CPU of each.
+    pub cpu: [Option<u32>; 2],
+    /// Nominal rate of A's.
+    pub rate_hz: f64,
+    /// Work kernel of A's. Untrusted.
+    pub kernel: String,
+    /// Blocks of each; with fewer than 5 nothing is called a change.
+    pub blocks: [usize; 2],
+    /// `fraction`, `pace`, `lost`, `gaps`, `longest-gap`, `longest-gap-of-a-block`.
+    pub figures: Vec<Delta>,
+    /// Lines of the ledger, in ns per second of wall time.
+    pub ledger: Vec<Delta>,
+    /// Bands, fastest first.
+    pub bands: Vec<BandPair>,
+    /// Signals.
+    pub signals: Vec<SignalPair>,
+}
+
+/// What two recordings say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Recordings {
+    /// One for each series of A that has one in B.
+    pub series: Vec<SeriesPair>,
+    /// Kinds of findings that not both have, or not as sure.
+    pub findings: Vec<FindingPair>,
+}
+
+/// Less than this share of a pace or of the quanta is nothing: clocks of two runs are calibrated no better.
+const SMALL_SHARE: f64 = 1e-3;
+/// Less than this of a second is nothing, in ns per second.
+const SMALL_LOSS: f64 = 1e3;
+/// Some twenty figures are compared at once, so what is called a change lies outside of an interval this much wider: of 19 degrees of freedom and more, in
+/// less than one case in a thousand where nothing changed.
+const MANY: f64 = 1.8;
+
+/// Compares recordings; also what could not be compared, in sentences.
+///
+/// # Errors
+/// If one cannot be read, or no series of one has its like in the other.
+pub fn compare(a: &dyn Source, b: &dyn Source) -> Result<(Recordings, Vec<String>), Error> {
+    let reports = [analyse(a, &[])?.report, analyse(b, &[])?.report];
+    let mut notes = Vec::new();
+    let mut series = Vec::new();
+    let pairs = pairs(&reports, &mut notes);
+    if pairs.is_empty() {
+        return Err(Error::NothingInCommon(notes.join(" ")));
+    }
+    for (of_a, of_b) in pairs {
+        let (one, other) = (&reports[0].series[of_a], &reports[1].series[of_b]);
+        let blocks = [Blocks::new(a, of_a, one)?, Blocks::new(b, of_b, other)?];
+        series.push(pair([one, other], &blocks));
+    }
+    if series
+        .iter()
+        .any(|pair| pair.blocks.iter().any(|blocks| *blocks < blocks::FEWEST))
+    {
+        notes.push("A series is too short for five blocks: nothing is called a change.".into());
+    }
+    notes.push(
+        "Intervals are of 95 %, from blocks of time of each recording: they say nothing of how another recording of the same machine would differ.".into(),
+    );
+    let findings = matches::findings(&reports[0].findings, &reports[1].findings);
+    Ok((Recordings { series, findings }, notes))
+}
+
+/// Which series belong together: same CPU, rate and work kernel; else the only ones of a rate and work kernel; else the only ones.
+fn pairs(reports: &[Report; 2], notes: &mut Vec<String>) -> Vec<(usize, usize)> {
+    let [a, b] = [&reports[0].series, &reports[1].series];
+    if let ([_], [_]) = (&a[..], &b[..]) {
+        return vec![(0, 0)];
+    }
+    let alike =
+        |one: &Series, other: &Series| one.rate_hz == other.rate_hz && one.kernel == other.kernel;
+    let mut pairs = Vec::new();
+    for (index, one) in a.iter().enumerate() {
+        let exact = b
+            .iter()
+            .position(|other| alike(one, other) && one.cpu == other.cpu);
+        let only = |all: &[Series]| {
+            let mut such = all
+                .iter()
+                .enumerate()
+                .filter(|(_, other)| alike(one, other));
+            such.next()
+                .filter(|_| such.next().is_none())
+                .map(|(index, _)| index)
+        };
+        match exact.or_else(|| only(a).and_then(|_| only(b))) {
+            Some(other) => pairs.push((index, other)),
+            None => notes.push(format!(
+                "A's {} has none of its kind in B.",
+                subject([one.cpu; 2], one.rate_hz, &one.kernel)
+            )),
+        }
+    }
+    let used: BTreeSet<usize> = pairs.iter().map(|pair| pair.1).collect();
+    for (_, other) in b
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| !used.contains(index))
+    {
+        notes.push(format!(
+            "B's {} has none of its kind in A.",
+            subject([other.cpu; 2], other.rate_hz, &other.kernel)
+        ));
+    }
+    pairs
+}
+
+/// A series, in words.
+pub fn subject(cpu: [Option<u32>; 2], rate_hz: f64, kernel: &str) -> String {
+    let cpu = match cpu {
+        [Some(a), Some(b)] if a != b => format!("CPU {a} against {b}"),
+        [Some(cpu), _] | [None, Some(cpu)] => format!("CPU {cpu}"),
+        _ => "series".into(),
+    };
+    format!("{cpu} at {} with {kernel}", format::rate(rate_hz))
+}
+
+/// A figure with the interval that blocks give; less than `small` is no change.
+fn delta(
+    name: &str,
+    unit: &'static str,
+    [a, b]: [f64; 2],
+    of_blocks: [Vec<f64>; 2],
+    small: f64,
+) -> Delta {
+    let [of_a, of_b] = of_blocks;
+    let reach = blocks::reach(&of_a, &of_b);
+    let difference = b - a;
+    Delta {
+        name: name.into(),
+        unit,
+        a,
+        b,
+        interval: reach.map(|reach| [difference - reach, difference + reach]),
+        changed: reach
+            .is_some_and(|reach| difference.abs() > MANY * reach && difference.abs() > small),
+    }
+}
+
+fn pair(series: [&Series; 2], of: &[Blocks; 2]) -> SeriesPair {
+    SeriesPair {
+        cpu: series.map(|series| series.cpu),
+        rate_hz: series[0].rate_hz,
+        kernel: series[0].kernel.clone(),
+        blocks: [of[0].blocks.len(), of[1].blocks.len()],
+        figures: figures::figures(series, of),
+        ledger: figures::ledger(series, of),
+        bands: matches::bands(series, of),
+        signals: matches::signals(series),
+    }
+}

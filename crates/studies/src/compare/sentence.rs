@@ -1,0 +1,125 @@
+//! What two recordings say, in words.
+
+use super::recordings::{Delta, Recordings, SeriesPair, subject};
+use bandscope_report::format;
+
+/// Series that the verdict names.
+const SERIES: usize = 3;
+/// Changes of a series that it names.
+const CHANGES: usize = 5;
+
+/// A signal that takes less of a second than this is for the table, in ns.
+const SMALL_SIGNAL: f64 = 1e4;
+
+/// The answer.
+pub(super) fn verdict(recordings: &Recordings) -> String {
+    let mut sentences = Vec::new();
+    let mut silent = 0;
+    for pair in &recordings.series {
+        let changes = changes(pair);
+        match changes.is_empty() {
+            true => silent += 1,
+            false if sentences.len() < SERIES => {
+                let named = changes[..changes.len().min(CHANGES)].join("; ");
+                let more = match changes.len() {
+                    0..=CHANGES => String::new(),
+                    all => format!("; and {} more", all - CHANGES),
+                };
+                sentences.push(format!(
+                    "{}: {named}{more}.",
+                    subject(pair.cpu, pair.rate_hz, &pair.kernel)
+                ));
+            }
+            false => {}
+        }
+    }
+    match (sentences.is_empty(), silent) {
+        _ if recordings.series.is_empty() => {
+            "The recordings have no series that belong together.".into()
+        }
+        (true, _) => "Nothing changed by more than the recordings themselves scatter.".into(),
+        (false, 0) => sentences.join(" "),
+        (false, 1) => sentences.join(" ") + " In one other series nothing changed.",
+        (false, silent) => {
+            sentences.join(" ") + &format!(" In {silent} other series nothing changed.")
+        }
+    }
+}
+
+/// What changed in a series, in clauses.
+fn changes(pair: &SeriesPair) -> Vec<String> {
+    let mut clauses: Vec<String> = Vec::new();
+    let changed = pair
+        .figures
+        .iter()
+        .filter(|delta| delta.changed && delta.name != "longest-gap-of-a-block");
+    clauses.extend(changed.map(|delta| {
+        let name = match &*delta.name {
+            "lost" => "lost to gaps",
+            "longest-gap" => "the longest gap",
+            name => name,
+        };
+        instead(name, delta)
+    }));
+    for band in pair.bands.iter().filter(|band| band.share.changed) {
+        clauses.push(match band.ns_per_unit {
+            [Some(gone), None] => format!(
+                "no band at {gone:.4} ns per unit any more ({} before)",
+                format::percent(band.share.a)
+            ),
+            [None, Some(new)] => format!(
+                "a new band at {new:.4} ns per unit ({})",
+                format::percent(band.share.b)
+            ),
+            [Some(pace), _] => format!(
+                "the band at {pace:.4} ns per unit {} instead of {}",
+                format::percent(band.share.b),
+                format::percent(band.share.a)
+            ),
+            [None, None] => continue,
+        });
+    }
+    for signal in &pair.signals {
+        let lost = signal.ns_per_event[0]
+            .or(signal.ns_per_event[1])
+            .unwrap_or(0.0);
+        if matches!(signal.what, "appeared" | "vanished")
+            && lost * signal.frequency_hz >= SMALL_SIGNAL
+        {
+            clauses.push(format!(
+                "a signal at {:.3} Hz ({} each) {}",
+                signal.frequency_hz,
+                format::duration(lost),
+                signal.what
+            ));
+        }
+    }
+    let lines = pair
+        .ledger
+        .iter()
+        .filter(|delta| delta.changed && delta.name.starts_with("gap: "));
+    let mut lines: Vec<&Delta> = lines.collect();
+    lines.sort_by(|one, other| (other.b - other.a).abs().total_cmp(&(one.b - one.a).abs()));
+    clauses.extend(lines.into_iter().map(|delta| instead(&delta.name, delta)));
+    clauses
+}
+
+/// What became of a figure.
+fn instead(name: &str, delta: &Delta) -> String {
+    format!(
+        "{name} {} instead of {}",
+        value(delta, delta.b),
+        value(delta, delta.a)
+    )
+}
+
+/// A value in its unit.
+fn value(delta: &Delta, value: f64) -> String {
+    match delta.unit {
+        "share" => format::percent(value),
+        "ns/unit" => format!("{value:.4} ns per unit"),
+        "1/s" => format!("{value:.1} a second"),
+        "s" => format::duration(1e9 * value),
+        _ => format!("{} a second", format::duration(value)),
+    }
+}

@@ -1,0 +1,253 @@
+//! What a result means for somebody's benchmark: a sentence each.
+
+use super::ratios::Pair;
+use super::switching::Switching;
+use bandscope_report::format;
+
+/// What to say of a pair by its name: where its levels differ, and where not. `{level}` and `{ratio}` are replaced.
+struct Meaning {
+    pair: &'static str,
+    differs: &'static str,
+    same: &'static str,
+    /// Whether `differs` speaks of a level that is slower than its control.
+    slower_only: bool,
+}
+
+const MEANINGS: &[Meaning] = &[
+    Meaning {
+        pair: "base-register",
+        differs: "A value that lives in memory costs {ratio} times as much at another address ({level}) as at the stack pointer: the same source built with another option, or its variable made global, is another benchmark.",
+        same: "A value that lives in memory costs the same whichever register its address comes from.",
+        slower_only: true,
+    },
+    Meaning {
+        pair: "store-bypass",
+        differs: "With the mitigation for speculative store bypass on, a value that lives in memory costs {ratio} times as much: containers and seccomp sandboxes that switch it on run another benchmark.",
+        same: "The mitigation for speculative store bypass does not change what a value in memory costs here.",
+        slower_only: true,
+    },
+    Meaning {
+        pair: "operand-size",
+        differs: "A value of {level} in memory costs {ratio} times as much as one of 64: the type of a counter decides how fast a loop is.",
+        same: "The size of a value in memory does not matter.",
+        slower_only: true,
+    },
+    Meaning {
+        pair: "register-file",
+        differs: "A value in memory costs {ratio} times as much by way of a vector register as of a general one: a float or double that the compiler leaves in memory is slow where an integer is not.",
+        same: "Values in memory cost the same by way of vector registers as of general ones.",
+        slower_only: true,
+    },
+    Meaning {
+        pair: "live-slots",
+        differs: "With {level} slots of the stack in use a value in memory costs {ratio} times as much as with one: one variable more can change the pace of a loop.",
+        same: "How many slots of the stack are in use does not matter, up to 64.",
+        slower_only: false,
+    },
+    Meaning {
+        pair: "distance",
+        differs: "With {level} instructions between a store and the load of it, the pair costs {ratio} times as much as a register would.",
+        same: "A value that is stored and loaded again costs no more than one in a register, at any distance up to 64 instructions.",
+        slower_only: false,
+    },
+    Meaning {
+        pair: "add-immediate",
+        differs: "Adding a constant costs {ratio} times as much as adding a register: a loop of increments measures how registers are renamed, and nothing that other code does.",
+        same: "Adding a constant costs what adding a register does.",
+        slower_only: false,
+    },
+    Meaning {
+        pair: "shift-count",
+        differs: "By how its count was set ({level}, against a 32-bit immediate) a shift costs {ratio} times as much: the pace of a loop can depend on one instruction before it, until something saves and restores the register.",
+        same: "How a shift's count was set does not matter.",
+        slower_only: true,
+    },
+    Meaning {
+        pair: "loop-body",
+        differs: "With {level} in its body an operation through memory costs {ratio} times as much as with 64: unrolling changes more than the number of branches.",
+        same: "The length of a loop's body does not change what an operation through memory costs.",
+        slower_only: false,
+    },
+    Meaning {
+        pair: "placement",
+        differs: "The same loop costs {ratio} times as much at one address as at another: a change anywhere in a program moves its loops. Compare builds at several placements.",
+        same: "The address of a loop does not change its pace.",
+        slower_only: true,
+    },
+    Meaning {
+        pair: "placement-of-registers",
+        differs: "Even the chain of registers costs {ratio} times as much at one address as at another: on this CPU the default work kernel is not invariant.",
+        same: "The chain of registers, the default work kernel, keeps its pace at every address.",
+        slower_only: true,
+    },
+    Meaning {
+        pair: "failed-forwarding",
+        differs: "A value that is stored in two halves and loaded as one costs {ratio} times as much as one stored whole: copies of structures and unions do this, and a compiler's choice decides it.",
+        same: "A value that is stored in two halves and loaded as one costs no more.",
+        slower_only: true,
+    },
+    Meaning {
+        pair: "4k-aliasing",
+        differs: "A load 4,096 bytes past a store costs {ratio} times as much as one a line further: where a buffer happens to lie decides, and it lies elsewhere in every process.",
+        same: "A load 4,096 bytes past a store costs no more than one a line further.",
+        slower_only: true,
+    },
+    Meaning {
+        pair: "denormals",
+        differs: "A denormal float costs {ratio} times as much as a normal one: a benchmark whose values decay towards zero slows down as it runs.",
+        same: "Denormal floats cost what normal ones do.",
+        slower_only: true,
+    },
+    Meaning {
+        pair: "chains",
+        differs: "With four independent chains an operation costs {ratio} times as much as in one: a loop that waits for itself leaves room, which a neighbour on the same core can take, and one that does not is slowed by it.",
+        same: "Four independent chains are no faster than one: something but the multiplier limits this core.",
+        slower_only: false,
+    },
+];
+
+/// The sentence for a pair.
+pub fn of(pair: &Pair) -> String {
+    let Some(ratio) = pair.ratio else {
+        let why = pair.levels.iter().find_map(|level| level.missing.clone());
+        return format!(
+            "Not measured: {}.",
+            why.unwrap_or_else(|| "the run was ended before".to_owned())
+        );
+    };
+    let known = MEANINGS.iter().find(|meaning| meaning.pair == pair.name);
+    let Some(known) = known else {
+        return String::new();
+    };
+    if pair.differs && ratio < 1.0 && known.slower_only {
+        let level = pair.level.as_deref().unwrap_or_default();
+        return format!("{level}: {} times the time of the control.", digits(ratio));
+    }
+    if pair.differs {
+        let level = pair.level.as_deref().unwrap_or_default();
+        return known
+            .differs
+            .replace("{level}", level)
+            .replace("{ratio}", &digits(ratio));
+    }
+    match pair
+        .levels
+        .iter()
+        .filter(|level| level.states.len() > 1)
+        .count()
+    {
+        0 => known.same.to_owned(),
+        number => format!(
+            "{} Levels that keep to more than one pace: {number}.",
+            known.same
+        ),
+    }
+}
+
+/// A ratio with the digits that a reader takes in.
+fn digits(ratio: f64) -> String {
+    match ratio {
+        _ if ratio >= 99.5 => format!("{ratio:.0}"),
+        _ if ratio >= 9.95 => format!("{ratio:.1}"),
+        _ => format!("{ratio:.2}"),
+    }
+}
+
+/// The whole in a sentence.
+pub fn verdict(pairs: &[Pair], switching: &[Switching]) -> String {
+    let measured = pairs.iter().filter(|pair| pair.ratio.is_some()).count();
+    let differ: Vec<&Pair> = pairs.iter().filter(|pair| pair.differs).collect();
+    let (slower, largest) = differ
+        .iter()
+        .filter_map(|pair| Some((pair.name.as_str(), pair.ratio?)))
+        .map(|(name, ratio)| (name, ratio.max(1.0 / ratio)))
+        .fold(
+            ("", 1.0),
+            |most, one| if one.1 > most.1 { one } else { most },
+        );
+    let first = match differ.len() {
+        0 => format!("None of {measured} pairs of loops differ on this core."),
+        number => format!(
+            "{number} of {measured} pairs of loops differ on this core, {slower} most ({} times).",
+            digits(largest)
+        ),
+    };
+    let second = match switching.iter().filter(|one| one.is_switched()).count() {
+        _ if switching.is_empty() => String::new(),
+        0 => " No loop was seen to change its pace when it is interrupted.".to_owned(),
+        1 => " One loop changes its pace when it is interrupted.".to_owned(),
+        number => format!(" {number} loops change their pace when they are interrupted."),
+    };
+    let chains = pairs
+        .iter()
+        .filter_map(|pair| pair.chain_moved)
+        .map(f64::abs)
+        .fold(0.0, f64::max);
+    let third = match measured {
+        0 => String::new(),
+        _ => format!(
+            " A chain of registers moved by {} at most.",
+            format::percent(chains)
+        ),
+    };
+    format!("{first}{second}{third}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn pair(name: &str, ratio: Option<f64>, differs: bool) -> Pair {
+        Pair {
+            name: name.into(),
+            ratio,
+            interval: ratio.map(|ratio| [ratio; 2]),
+            level: Some("16 bits".into()),
+            differs,
+            states: Vec::new(),
+            chain_moved: Some(-0.002),
+            meaning: String::new(),
+            levels: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_pair_has_a_sentence_for_either_case() {
+        let mut names = BTreeSet::new();
+        for meaning in MEANINGS {
+            assert!(names.insert(meaning.pair));
+            let found = of(&pair(meaning.pair, Some(7.489), true));
+            assert!(
+                found.contains("7.49 times") && found.ends_with('.') && !found.contains('{'),
+                "{found}"
+            );
+            let same = of(&pair(meaning.pair, Some(1.001), false));
+            assert!(
+                same.ends_with('.') && same != found && !same.contains("times"),
+                "{same}"
+            );
+        }
+        assert_eq!(
+            of(&pair("chains", None, false)),
+            "Not measured: the run was ended before."
+        );
+    }
+
+    #[test]
+    fn the_verdict_names_what_matters_most() {
+        let pairs = [
+            pair("operand-size", Some(7.2), true),
+            pair("chains", Some(0.25), true),
+            pair("placement", Some(1.0), false),
+        ];
+        let text = verdict(&pairs, &[]);
+        assert!(
+            text.starts_with("2 of 3 pairs")
+                && text.contains("operand-size most (7.20 times)")
+                && text.contains("0.20 % at most"),
+            "{text}"
+        );
+        assert!(verdict(&[], &[]).starts_with("None of 0"));
+    }
+}

@@ -1,0 +1,29 @@
+//! Sets of experiments in, their reports out.
+//!
+//! What one recording says is `bandscope-analysis`'s; this is what several recordings or many small measurements say together:
+//!
+//! * [`compare`]: A against B, `bandscope.compare/1`;
+//! * [`counters`]: two sets of counters against each other;
+//! * [`histogram`]: histograms of fixed work, `bandscope.histogram/1`;
+//! * [`lab`]: what controlled experiments say, `bandscope.lab/1`;
+//! * [`repeat`]: what the runs of a command say, `bandscope.repeat/1`.
+//!
+//! `docs/method.md` states the formula, the thresholds and the limits of every figure.
+#![forbid(unsafe_code)]
+
+pub mod compare;
+pub mod counters;
+pub mod histogram;
+pub mod lab;
+pub mod repeat;
+
+/// Why a study could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A recording could not be read.
+    #[error(transparent)]
+    Recording(#[from] bandscope_recording::Error),
+    /// Two recordings have no series of one rate and work kernel.
+    #[error("nothing to compare: {0}")]
+    NothingInCommon(String),
+}

@@ -1,0 +1,191 @@
+//! What the runs of a command say: its modes, what goes with the slow one, and what decides it.
+//!
+//! [`explain`] makes of [`bandscope_recording::runs`] the object `bandscope.repeat/1`. [`modes`] finds modes by the valleys between them
+//! ([`bandscope_statistics::valley`]), [`session`] tells drift from modes, [`beside`] ranks what was counted, [`factors`] says what decides, and [`design`] which
+//! runs to make for that. docs/repeat.md has the formulas and their sources.
+
+pub mod beside;
+pub mod design;
+pub mod factors;
+mod findings;
+pub mod gate;
+mod meaning;
+pub mod modes;
+pub mod session;
+mod slow;
+
+use bandscope_recording::manifest::Machine;
+use bandscope_recording::runs::{Metric, Phase, Run, Runs};
+use bandscope_report::Finding;
+pub use meaning::{probability as p_in_words, value as value_in_words};
+use modes::Modes;
+use serde::Serialize;
+pub use slow::Slow;
+
+/// Version of the object.
+pub const SCHEMA: &str = "bandscope.repeat/1";
+
+/// A mode of this share should not be missed (docs/method.md, section 10.1).
+const SHARE: f64 = 0.2;
+
+/// The result of `bandscope repeat`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Repeat {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// One sentence: the modes, and what decides.
+    pub verdict: String,
+    /// Program and version that measured.
+    pub tool: String,
+    /// When, RFC 3339 in UTC.
+    pub started: String,
+    /// How long, in seconds.
+    pub duration_s: f64,
+    /// Whether it was ended early.
+    pub interrupted: bool,
+    /// The command. Untrusted.
+    pub command: Vec<String>,
+    /// What is compared.
+    pub metric: Metric,
+    /// From which orders were drawn.
+    pub seed: u64,
+    /// Facts of the machine.
+    pub machine: Machine,
+    /// How many runs there were.
+    pub runs: Numbers,
+    /// Values of the runs with nothing varied, in order of time.
+    pub values: Vec<f64>,
+    /// Their modes.
+    #[serde(flatten)]
+    pub modes: Modes,
+    /// Modes of all runs, at whatever level, where these are more.
+    pub modes_at_levels: Vec<modes::Mode>,
+    /// The chance that a mode was missed.
+    pub missed: Missed,
+    /// How they follow each other.
+    pub session: session::Session,
+    /// What goes with the slow mode.
+    pub beside: Vec<beside::Beside>,
+    /// What was varied.
+    pub factors: Vec<factors::Varied>,
+    /// What decides, in a sentence; `null` if nothing was varied.
+    pub answer: Option<String>,
+    /// Phenomena, as in `bandscope.report/1`; `series` is empty.
+    pub findings: Vec<Finding>,
+    /// What limits all of the above, in sentences.
+    pub warnings: Vec<String>,
+}
+
+/// How many runs there were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Numbers {
+    /// With nothing varied, and a value.
+    pub plain: usize,
+    /// To see which factors may decide.
+    pub screening: usize,
+    /// Fresh ones, to see whether they do.
+    pub confirmation: usize,
+    /// To warm up; not analysed.
+    pub warm_up: usize,
+    /// That failed; not analysed.
+    pub failed: usize,
+}
+
+/// The chance that a mode was missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Missed {
+    /// Of a mode of this share.
+    pub share: f64,
+    /// That no plain run was in it.
+    pub never_ran: f64,
+    /// That fewer than three were, which are too few to be told from an accident.
+    pub too_few: f64,
+}
+
+/// Explains runs.
+pub fn explain(runs: &Runs) -> Repeat {
+    let plain_modes = plain_modes(runs);
+    let slow = Slow::of(runs);
+    let session = session::session(runs, &slow);
+    let factors = factors::all(runs, &slow);
+    let values: Vec<f64> = plain(runs).filter_map(|run| run.value).collect();
+    let at_levels = match slow.modes().modes.len() > plain_modes.modes.len() {
+        true => slow.modes().modes.clone(),
+        false => Vec::new(),
+    };
+    let mut repeat = Repeat {
+        schema: SCHEMA,
+        verdict: String::new(),
+        tool: runs.tool.clone(),
+        started: runs.started.clone(),
+        duration_s: runs.duration_s,
+        interrupted: runs.interrupted,
+        command: runs.command.clone(),
+        metric: runs.metric.clone(),
+        seed: runs.seed,
+        machine: runs.machine.clone(),
+        runs: numbers(runs),
+        missed: missed(values.len()),
+        values,
+        modes: plain_modes,
+        modes_at_levels: at_levels,
+        session,
+        beside: beside::beside(runs, &slow),
+        factors,
+        answer: None,
+        findings: Vec::new(),
+        warnings: Vec::new(),
+    };
+    repeat.answer = meaning::answer(&repeat);
+    repeat.verdict = meaning::verdict(&repeat);
+    repeat.findings = findings::all(&repeat);
+    repeat.warnings = meaning::warnings(&repeat, runs);
+    repeat
+}
+
+/// Runs with nothing varied.
+fn plain(runs: &Runs) -> impl Iterator<Item = &Run> {
+    runs.runs
+        .iter()
+        .filter(|run| run.factor.is_none() && run.phase != Phase::WarmUp)
+}
+
+/// Modes of the runs with nothing varied.
+fn plain_modes(runs: &Runs) -> Modes {
+    modes_of(runs, |run| run.factor.is_none())
+}
+
+fn modes_of(runs: &Runs, wanted: impl Fn(&Run) -> bool) -> Modes {
+    let of = runs
+        .runs
+        .iter()
+        .filter(|run| run.phase != Phase::WarmUp && wanted(run));
+    let values: Vec<f64> = of.filter_map(|run| run.value).collect();
+    Modes::of(&values, runs.metric.resolution)
+}
+
+fn numbers(runs: &Runs) -> Numbers {
+    let mut numbers = Numbers::default();
+    for run in &runs.runs {
+        let number = match run.phase {
+            Phase::WarmUp => &mut numbers.warm_up,
+            _ if run.value.is_none() => &mut numbers.failed,
+            _ if run.factor.is_none() => &mut numbers.plain,
+            Phase::Confirmation => &mut numbers.confirmation,
+            _ => &mut numbers.screening,
+        };
+        *number += 1;
+    }
+    numbers
+}
+
+fn missed(number: usize) -> Missed {
+    let n = number as f64;
+    let none = (1.0 - SHARE).powf(n);
+    let odds = SHARE / (1.0 - SHARE);
+    Missed {
+        share: SHARE,
+        never_ran: none,
+        too_few: none * (1.0 + n * odds + n * (n - 1.0) / 2.0 * odds * odds),
+    }
+}
