@@ -1,4 +1,4 @@
-//! The font of pictures: outlines and widths of DejaVu Sans Condensed, made by `build.rs`.
+//! The font of pictures: outlines and widths of DejaVu Sans Condensed, made by `build/glyphs.rs`.
 //!
 //! tiny-skia draws no text, and a picture must look the same on every machine, so the outlines of the
 //! characters that we use are compiled in and filled as paths. SVG names the font and lets the viewer

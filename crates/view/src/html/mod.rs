@@ -1,6 +1,6 @@
 //! The report as a page for the browser: one file that needs no network, opens from disk and prints.
 //!
-//! `page.html` is the frame, `style.css` its looks, `script/*.js` what draws; they are put together as they are. The data is the report
+//! `page.html` is the frame, `style.css` its looks, the modules of `script` what draws; they are put together as they are. The data is the report
 //! itself, and columns of numbers (`data.rs`) that the script makes every picture from. Whatever came from others stands in JSON with `<` escaped, or in
 //! base64; the script shows it as text only, and a content security policy (`policy`) lets nothing else run or load.
 
@@ -21,28 +21,8 @@ use std::io::Write;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
-/// In the order in which they build on each other.
-const SCRIPT: &[&str] = &[
-    include_str!("script/decode.js"),
-    include_str!("script/words.js"),
-    include_str!("script/colours.js"),
-    include_str!("script/model.js"),
-    include_str!("script/view.js"),
-    include_str!("script/axes.js"),
-    include_str!("script/raster.js"),
-    include_str!("script/panel.js"),
-    include_str!("script/hover.js"),
-    include_str!("script/controls.js"),
-    include_str!("script/ledger.js"),
-    include_str!("script/spectrum.js"),
-    include_str!("script/fold.js"),
-    include_str!("script/causes.js"),
-    include_str!("script/findings.js"),
-    include_str!("script/changes.js"),
-    include_str!("script/truth.js"),
-    include_str!("script/measured.js"),
-    include_str!("script/main.js"),
-];
+/// The modules of `script`, joined by `build/script.rs`.
+const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/script.js"));
 
 /// Quanta that a page holds altogether: 3.5 minutes at 10 kHz, some 6 MB. Of longer runs it holds the pyramid, and quanta around the
 /// places that matter.
@@ -134,17 +114,16 @@ pub fn compare(
 
 impl Page<'_> {
     fn write(mut self, out: &mut dyn Write) -> Result<(), Error> {
-        let script = script();
         // Each mark once, in the order of the page.
         let mut rest = PAGE;
         while let Some((before, after)) = rest.split_once("{{") {
             out.write_all(before.as_bytes())?;
             let (mark, after) = after.split_once("}}").unwrap_or((after, ""));
             match mark {
-                "policy" => out.write_all(policy::policy(&script, STYLE).as_bytes())?,
+                "policy" => out.write_all(policy::policy(SCRIPT, STYLE).as_bytes())?,
                 "title" => out.write_all(title(self.analysis).as_bytes())?,
                 "style" => out.write_all(STYLE.as_bytes())?,
-                "script" => out.write_all(script.as_bytes())?,
+                "script" => out.write_all(SCRIPT.as_bytes())?,
                 "text" => {
                     for line in String::from_utf8_lossy(&self.text).lines() {
                         writeln!(out, "{}", escape::xml(line))?;
@@ -158,11 +137,6 @@ impl Page<'_> {
         out.write_all(rest.as_bytes())?;
         Ok(())
     }
-}
-
-/// All of the script, in a scope of its own.
-fn script() -> String {
-    format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPT.concat())
 }
 
 fn title(analysis: &Analysis) -> String {

@@ -1,12 +1,21 @@
 // Axes: where ticks stand and what they are called, and the range of a value that holds what there is and little more.
 
+import { durationRound, shortened, significant, whole } from "./numbers.js";
+import { model, quantaIn, scaledColumn, VALUES } from "./model.js";
+import { view } from "./view.js";
+
 /** A quiet CPU looks like a flat line and not like its own rounding enlarged: the axis of pace spans at least this ratio (`panels.rs`). */
 const LEAST_RATIO = 1.1;
 /** Share of the quanta that may lie beyond the axis at either end, where they are drawn at its edge (`picture/mod.rs`). */
 const BEYOND = 1e-3;
 const SLOTS = 4096;
 
-/** Round numbers from `from` to `to`, some `n` of them. */
+/**
+ * Round numbers from `from` to `to`, some `n` of them.
+ * @param {number} from
+ * @param {number} to
+ * @param {number} n
+ */
 function linearTicks(from, to, n) {
   const rough = (to - from) / Math.max(1, n);
   if (!(rough > 0) || !Number.isFinite(rough)) return { ticks: [], step: 1 };
@@ -17,8 +26,13 @@ function linearTicks(from, to, n) {
   return { ticks, step };
 }
 
-/** Round numbers of a logarithmic axis: 1, 2, 5 of each decade where it spans some, else as on a linear one. */
-function logTicks(from, to, n) {
+/**
+ * Round numbers of a logarithmic axis: 1, 2, 5 of each decade where it spans some, else as on a linear one.
+ * @param {number} from
+ * @param {number} to
+ * @param {number} n
+ */
+export function logTicks(from, to, n) {
   if (!(from > 0 && to > from)) return [];
   if (to / from < 4) return linearTicks(from, to, n).ticks;
   const decades = Math.log10(to / from);
@@ -30,8 +44,14 @@ function logTicks(from, to, n) {
   return ticks.length > 1 ? ticks : linearTicks(from, to, n).ticks;
 }
 
-/** Ticks of a window of time with their names: in seconds, or in ms or us where the whole run is short. */
-function timeTicks(from, to, n) {
+/**
+ * Ticks of a window of time with their names: in seconds, or in ms or us where the whole run is short.
+ * @param {number} from
+ * @param {number} to
+ * @param {number} n
+ * @returns {Tick[]}
+ */
+export function timeTicks(from, to, n) {
   const { ticks, step } = linearTicks(from, to, n);
   const end = model.whole[1];
   const [one, symbol] = end < 0.002 ? [1e-6, "µs"] : end < 1 ? [1e-3, "ms"] : [1, "s"];
@@ -39,10 +59,17 @@ function timeTicks(from, to, n) {
   return ticks.map((tick) => [tick, `${(tick / one).toFixed(decimals)} ${symbol}`]);
 }
 
-/** Ends of what is there, and of what is there but for the share `beyond` at either end, in the scale of the value. */
+/**
+ * Ends of what is there, and of what is there but for the share `beyond` at either end, in the scale of the value.
+ * @param {Uint32Array} counts
+ * @param {number} low
+ * @param {number} high
+ * @param {number} beyond
+ */
 function occupied(counts, low, high, beyond) {
   const total = counts.reduce((sum, count) => sum + count, 0);
   const outside = Math.floor(total * beyond);
+  /** @param {number} slot */
   const edge = (slot) => low + ((high - low) * slot) / counts.length;
   let first = 0, last = counts.length - 1;
   for (let sum = counts[first]; sum <= outside && first < last;) sum += counts[++first];
@@ -50,7 +77,14 @@ function occupied(counts, low, high, beyond) {
   return [edge(first), edge(last + 1)];
 }
 
-/** Quanta by a scaled value between two ends of it. */
+/**
+ * Quanta by a scaled value between two ends of it.
+ * @param {Float32Array} column
+ * @param {number} first
+ * @param {number} end
+ * @param {number} low
+ * @param {number} high
+ */
 function slots(column, first, end, low, high) {
   const counts = new Uint32Array(SLOTS);
   const per = SLOTS / (high - low);
@@ -61,10 +95,16 @@ function slots(column, first, end, low, high) {
   return counts;
 }
 
-/** The two ranges of one series between two instants: with all, and without those beyond; null where there is nothing. */
+/**
+ * The two ranges of one series between two instants: with all, and without those beyond; null where there is nothing.
+ * @param {Series} series
+ * @param {Value} value
+ * @param {number} from
+ * @param {number} to
+ */
 function ranges(series, value, from, to) {
   let low = Infinity, high = -Infinity;
-  const column = series.length ? scaledColumn(series, value) : [];
+  const column = series.length ? scaledColumn(series, value) : new Float32Array();
   const [first, end] = quantaIn(series, from, to);
   for (let k = first; k < end; k++) {
     if (column[k] < low) low = column[k];
@@ -89,25 +129,38 @@ function ranges(series, value, from, to) {
   return [[low, high], occupied(counts, low, high, BEYOND)];
 }
 
-/** The axis that holds some series, in the scale of the value. */
-function axisOf(members, value, from, to) {
-  const found = members.map((series) => ranges(series, value, from, to)).filter(Boolean);
+/**
+ * The axis that holds some series, in the scale of the value.
+ * @param {Series[]} members
+ * @param {Value} value
+ * @param {number} from
+ * @param {number} to
+ */
+export function axisOf(members, value, from, to) {
+  const found = members.map((series) => ranges(series, value, from, to)).filter((range) => range !== null);
   if (!found.length) return null;
+  /**
+   * @param {0 | 1} which
+   * @returns {Pair}
+   */
   const join = (which) => [Math.min(...found.map((f) => f[which][0])), Math.max(...found.map((f) => f[which][1]))];
   const [all, most] = [join(0), join(1)];
   const { log } = VALUES[value];
   const least = log ? Math.log(LEAST_RATIO) : Math.max(1, 0.1 * Math.abs(all[1]));
+  /** @param {Pair} range */
   const room = ([low, high]) => Math.max(high - low, least);
-  let [low, high] = room(all) > 2 * room(most) ? most : all;
+  const [low, high] = room(all) > 2 * room(most) ? most : all;
   const missing = Math.max(0, least - (high - low)) / 2;
   const margin = room([low, high]) * 0.06;
   return { low: low - missing - margin, high: high + missing + margin, all };
 }
 
 /** Axes of all series: one for those of a work kernel, because paces of two kernels have nothing in common. Kept until something of it changes. */
+/** @type {{ known: Map<string, Axis | null> }} */
 const axes = { known: new Map() };
 
-function valueAxis(series) {
+/** @param {Series} series */
+export function valueAxis(series) {
   const { value, fit } = view;
   const [from, to] = fit ? [view.from, view.to] : model.whole;
   const name = `${value} ${from} ${to} ${series.report.kernel} ${value === "count" ? series.report.rate_hz : ""}`;
@@ -116,11 +169,17 @@ function valueAxis(series) {
     const members = model.series.filter((other) => other.report.kernel === series.report.kernel && (value !== "count" || other.report.rate_hz === series.report.rate_hz));
     axes.known.set(name, axisOf(members, value, from, to));
   }
-  return axes.known.get(name);
+  return axes.known.get(name) ?? null;
 }
 
-/** Ticks of the axis of a value with their names. */
-function valueTicks(axis, value, n) {
+/**
+ * Ticks of the axis of a value with their names.
+ * @param {Axis} axis
+ * @param {Value} value
+ * @param {number} n
+ * @returns {Tick[]}
+ */
+export function valueTicks(axis, value, n) {
   const { back, log } = VALUES[value];
   const [from, to] = [back(axis.low), back(axis.high)];
   const ticks = log ? logTicks(from, to, n) : linearTicks(from, to, n).ticks;

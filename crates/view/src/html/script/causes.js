@@ -1,14 +1,24 @@
 // Gaps by cause over time: a lane for each cause, darker where it took more of the time.
 
+import { theme } from "./colours.js";
+import { instant } from "./numbers.js";
+import { causeName, element, visible } from "./words.js";
+import { causeColour, lowerBound, model } from "./model.js";
+import { CELL } from "./raster.js";
+import { subscribe, view } from "./view.js";
+import { hideTip, showTip } from "./hover.js";
+import { AXIS, outline, Sheet, timeAxis } from "./sheet.js";
+
 const LANE = 16;
 const LANES = 10;
 
-function causesSection() {
+export function causesSection() {
   const sheet = new Sheet(LANE * LANES + AXIS + 6, "Gaps by cause over time; the numbers stand below each series");
   const heading = element("h2", {}, "Gaps by cause over time");
   const root = element("section", { id: "causes" }, heading, sheet.canvas, element("p", { class: "note" }, "A lane for each cause, the costliest first; darker where it took more of the time, on a logarithmic scale. All series together."));
   const known = model.series.some((series) => series.marks.length);
   root.hidden = !known;
+  /** @type {string[]} */
   let lanes = [];
   subscribe((keys) => {
     if (!known || (keys.size && !["from", "to", "theme", "size"].some((key) => keys.has(key)))) return;
@@ -29,6 +39,11 @@ function causesSection() {
   return root;
 }
 
+/**
+ * @param {Context} context
+ * @param {Sheet} sheet
+ * @param {string[]} lanes
+ */
 function drawLanes(context, sheet, lanes) {
   const left = sheet.width < 560 ? 90 : 150;
   const frame = { x: left, y: 2, width: Math.max(40, sheet.width - left - 12), height: LANE * lanes.length };
@@ -73,7 +88,12 @@ function drawLanes(context, sheet, lanes) {
   return frame;
 }
 
-/** Text cut to a width. */
+/**
+ * Text cut to a width.
+ * @param {Context} context
+ * @param {string} words
+ * @param {number} width
+ */
 function clip(context, words, width) {
   if (context.measureText(words).width <= width) return words;
   let cut = words;

@@ -1,21 +1,28 @@
 // What changed from A to B, where the page is of two recordings: the tables of `changes.rs`, each figure with its interval as a bar beside it.
 
-/** A figure's change and its interval, about none in the middle; a change of all that there was, or an end of an interval that is wider, reaches the edge. */
+import { duration, NONE, significant } from "./numbers.js";
+import { element, table } from "./words.js";
+import { model } from "./model.js";
+
+/**
+ * A figure's change and its interval, about none in the middle; a change of all that there was, or an end of an interval that is wider, reaches the edge.
+ * @param {Change} row
+ */
 function changeBar({ reach, changed }) {
   if (!reach) return "";
   const [low, middle, high] = reach.map((part) => 50 + 50 * Math.max(-1, Math.min(1, part)));
-  const bar = element("span", { class: changed ? "change changed" : "change", "aria-hidden": "true" }, element("i"), element("b"));
-  const [interval, point] = bar.children;
+  const [interval, point] = [element("i"), element("b")];
   interval.style.left = `${low}%`;
   interval.style.width = `${Math.max(1, high - low)}%`;
   point.style.left = `${middle}%`;
-  return bar;
+  return element("span", { class: changed ? "change changed" : "change", "aria-hidden": "true" }, interval, point);
 }
 
-function changesSection() {
+export function changesSection() {
   const { changes } = model;
   if (!changes) return element("div", { hidden: true });
   const { comparison, tables } = changes;
+  /** @param {Change} row */
   const word = (row) => (row.changed ? element("strong", { class: "word" }, "changed") : "");
   const shown = tables.map(({ title, rows }) => table(title, ["", "A", "B", "B less A, 95 %", "", ""],
     rows.map((row) => [row.name, row.a, row.b, row.interval, changeBar(row), word(row)])));

@@ -17,11 +17,14 @@ const INKS = {
   dark: { paper: "#14181d", ink: "#eceff2", grey: "#a9b3bd", frame: "#5d6974", rule: "#262d35", absent: "#1c2229", bar: "#6b8aa3", band: "#ff9d5c", edge: "#e79bc5", select: "rgba(86,180,233,.25)" },
 };
 
-const theme = { name: "light", ink: INKS.light, hues: HUES.light, ramp: new Uint32Array(256) };
+/** @type {{ name: "light" | "dark", ink: typeof INKS.light, hues: string[], ramp: Uint32Array }} */
+export const theme = { name: "light", ink: INKS.light, hues: HUES.light, ramp: new Uint32Array(256) };
 
-function viridis(place) {
+/** @param {number} place */
+export function viridis(place) {
   const at = Math.min(1, Math.max(0, place)) * (VIRIDIS.length - 1);
   const below = Math.min(Math.floor(at), VIRIDIS.length - 2);
+  /** @param {number} shift */
   const mix = (shift) => {
     const [a, b] = [(VIRIDIS[below] >> shift) & 255, (VIRIDIS[below + 1] >> shift) & 255];
     return Math.round(a + (b - a) * (at - below));
@@ -29,8 +32,11 @@ function viridis(place) {
   return [mix(16), mix(8), mix(0)];
 }
 
-/** Takes the theme that the reader chose, or else that of the system. */
-function applyTheme(chosen) {
+/**
+ * Takes the theme that the reader chose, or else that of the system.
+ * @param {string} chosen
+ */
+export function applyTheme(chosen) {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   theme.name = chosen === "light" || chosen === "dark" ? chosen : dark ? "dark" : "light";
   theme.ink = INKS[theme.name];
@@ -43,14 +49,18 @@ function applyTheme(chosen) {
   document.documentElement.dataset.theme = theme.name;
 }
 
-/** The colour of a cell: a logarithmic scale from one quantum to the fullest cell. Where that has a few only, one is not much fainter. */
-function density(count, logMost) {
+/**
+ * The colour of a cell: a logarithmic scale from one quantum to the fullest cell. Where that has a few only, one is not much fainter.
+ * @param {number} count
+ * @param {number} logMost
+ */
+export function density(count, logMost) {
   const few = 2 / (1 + logMost);
   return theme.ramp[Math.min(255, Math.round(((Math.log(count) + few) / (logMost + few)) * 255))];
 }
 
 /** The ramp as a CSS gradient, for the legend. */
-function rampStyle() {
+export function rampStyle() {
   const [one, full] = ENDS[theme.name];
   const stops = Array.from({ length: 9 }, (_, k) => `rgb(${viridis(one + (full - one) * (k / 8)).join(" ")})`);
   return `linear-gradient(to right, ${stops.join(", ")})`;

@@ -1,5 +1,14 @@
 // How the reader moves: wheel, drag and keys on the panels, buttons for the same, what is shown, light and dark.
 
+import { applyTheme, theme } from "./colours.js";
+import { durationRound, instant } from "./numbers.js";
+import { element } from "./words.js";
+import { model, VALUES } from "./model.js";
+import { change, isWhole, look, pan, redraw, subscribe, view, zoom } from "./view.js";
+import { hideTip, stepGap } from "./hover.js";
+import { SPACE, STRIP } from "./panel.js";
+
+/** @type {Record<string, () => void>} */
 const KEYS = {
   "+": () => zoom(0.5),
   "=": () => zoom(0.5),
@@ -15,11 +24,16 @@ const KEYS = {
   ArrowDown: () => zoom(2),
 };
 
-/** Wheel, drag and keys of a panel. */
-function steer(panel) {
+/**
+ * Wheel, drag and keys of a panel.
+ * @param {Panel} panel
+ */
+export function steer(panel) {
   const { plot } = panel;
+  /** @param {MouseEvent} event */
   const secondsAt = (event) => {
     const box = panel.sheet.canvas.getBoundingClientRect();
+    if (!panel.frames) return view.from;
     const frame = panel.frames.plot;
     const share = (event.clientX - box.left - frame.x) / frame.width;
     return view.from + Math.min(1, Math.max(0, share)) * (view.to - view.from);
@@ -48,11 +62,16 @@ function steer(panel) {
   drag(panel, secondsAt);
 }
 
-/** Drags the window; or, with Shift or where all is shown, marks the part to zoom to. */
+/**
+ * Drags the window; or, with Shift or where all is shown, marks the part to zoom to.
+ * @param {Panel} panel
+ * @param {(event: MouseEvent) => number} secondsAt
+ */
 function drag(panel, secondsAt) {
   const { plot } = panel;
   const mark = element("div", { class: "mark", hidden: true });
   plot.append(mark);
+  /** @type {{ at: number, x: number, selects: boolean, from: number, to: number } | null} */
   let begun = null;
   plot.addEventListener("pointerdown", (event) => {
     if (event.button !== 0 || !panel.frames) return;
@@ -63,8 +82,10 @@ function drag(panel, secondsAt) {
   plot.addEventListener("pointermove", (event) => {
     if (!begun) return;
     const { frames, sheet } = panel;
+    if (!frames) return;
     if (begun.selects) {
       const left = sheet.canvas.getBoundingClientRect().left;
+      /** @param {number} x */
       const clamp = (x) => Math.min(frames.plot.x + frames.plot.width, Math.max(frames.plot.x, x - left));
       const [a, b] = [clamp(begun.x), clamp(event.clientX)];
       mark.hidden = false;
@@ -76,6 +97,7 @@ function drag(panel, secondsAt) {
       look(begun.from + moved, begun.to + moved);
     }
   });
+  /** @param {PointerEvent} event */
   const end = (event) => {
     if (!begun) return;
     mark.hidden = true;
@@ -91,17 +113,35 @@ function drag(panel, secondsAt) {
   plot.addEventListener("dblclick", (event) => zoom(0.25, secondsAt(event)));
 }
 
-/** A button that is on or off. */
+/**
+ * A button that is on or off.
+ * @param {string} words
+ * @param {() => boolean} isOn
+ * @param {(on: boolean) => void} set
+ */
 function toggle(words, isOn, set) {
   const button = element("button", { type: "button", class: "toggle", "aria-pressed": String(isOn()), onclick: () => set(!isOn()) }, words);
   subscribe(() => button.setAttribute("aria-pressed", String(isOn())));
   return button;
 }
 
-function controls() {
+export function controls() {
+  /**
+   * @param {string} words
+   * @param {string} label
+   * @param {() => void} work
+   */
   const button = (words, label, work) => element("button", { type: "button", "aria-label": label, title: label, onclick: work }, words);
+  /**
+   * @param {string} label
+   * @param {...Child} children
+   */
   const group = (label, ...children) => element("div", { class: "group", role: "group", "aria-label": label }, ...children);
-  const values = Object.entries(VALUES).map(([value, { name }]) => toggle(name, () => view.value === value, () => change({ value })));
+  const values = /** @type {[Value, Shown][]} */ (Object.entries(VALUES)).map(([value, { name }]) => toggle(name, () => view.value === value, () => change({ value })));
+  /**
+   * @param {Layer} name
+   * @param {string} words
+   */
   const layer = (name, words) => toggle(words, () => view.layers[name], (on) => change({ layers: { ...view.layers, [name]: on } }));
   const window = element("span", { class: "note", id: "window" });
   subscribe(() => {
@@ -117,7 +157,7 @@ function controls() {
 }
 
 /** The whole run in little, with the window on it, to be dragged. */
-function overview() {
+export function overview() {
   const thumb = element("div", { class: "thumb" });
   const track = element("div", { class: "track", "aria-hidden": "true" }, thumb);
   subscribe(() => {
@@ -125,6 +165,7 @@ function overview() {
     thumb.style.left = `${((view.from - start) / (end - start)) * 100}%`;
     thumb.style.width = `max(4px, ${((view.to - view.from) / (end - start)) * 100}%)`;
   });
+  /** @param {PointerEvent} event */
   const move = (event) => {
     if (!event.buttons) return;
     const box = track.getBoundingClientRect();
@@ -140,14 +181,15 @@ function overview() {
 }
 
 /** Light, dark, or as the system is; printed pages are light. */
-function themeSwitch() {
+export function themeSwitch() {
   let chosen = "system";
+  /** @param {string} value */
   const choose = (value) => {
     chosen = value;
     applyTheme(chosen);
     change({ theme: theme.name });
   };
-  const select = element("select", { "aria-label": "Colours", onchange: (event) => choose(event.target.value) },
+  const select = element("select", { "aria-label": "Colours", onchange: () => choose(select.value) },
     ["system", "light", "dark"].map((value) => element("option", { value }, value === "system" ? "colours: system" : value)));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => choose(chosen));
   addEventListener("beforeprint", () => {

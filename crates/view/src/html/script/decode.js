@@ -1,7 +1,10 @@
 // From the page's own data blocks to numbers: base64, zlib, variable-length integers. The other side is `codec.rs`.
 
-/** The bytes of a block: base64 of a zlib stream, which the browser undoes. */
-async function bytesOf(base64) {
+/**
+ * The bytes of a block: base64 of a zlib stream, which the browser undoes.
+ * @param {string} base64
+ */
+export async function bytesOf(base64) {
   const raw = atob(base64);
   const packed = new Uint8Array(raw.length);
   for (let k = 0; k < raw.length; k++) packed[k] = raw.charCodeAt(k);
@@ -10,7 +13,8 @@ async function bytesOf(base64) {
 }
 
 /** Numbers one after the other. They stay below 2^53, so a double holds each. */
-class Numbers {
+export class Numbers {
+  /** @param {Uint8Array} bytes */
   constructor(bytes) {
     this.bytes = bytes;
     this.at = 0;

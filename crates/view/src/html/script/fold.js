@@ -1,25 +1,45 @@
 // The run folded at any period: quanta by their phase in it. What has the period stands still; edges that crept through the quanta as an X
 // become two straight lines.
 
-const FOLD = 220;
+import { theme } from "./colours.js";
+import { durationRound, plural, significant } from "./numbers.js";
+import { byId, element, settled } from "./words.js";
+import { model, quantaIn, scaledColumn, VALUES } from "./model.js";
+import { makeGrid, paintGrid, rowOf, scaleY } from "./raster.js";
+import { change, subscribe, view } from "./view.js";
+import { valueAxis, valueTicks } from "./axes.js";
+import { AXIS, outline, Sheet } from "./sheet.js";
 
-/** A period as people write it: `1ms`, `250 Hz`, `0.004`; in seconds, or null. */
+const FOLD = 220;
+/**
+ * Units of a period, and of a frequency, in lower case; of `mHz` and `MHz` the case tells.
+ * @type {Record<string, number>}
+ */
+const SECONDS = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1 };
+/** @type {Record<string, number>} */
+const HERTZ = { hz: 1, khz: 1e3, mhz: 1e6 };
+
+/**
+ * A period as people write it: `1ms`, `250 Hz`, `0.004`; in seconds, or null.
+ * @param {string} words
+ */
 function parsePeriod(words) {
   const match = /^\s*([0-9.]+(?:e[+-]?\d+)?)\s*(ns|us|µs|ms|s|mHz|Hz|kHz|MHz)?\s*$/i.exec(words);
   if (!match || !(Number(match[1]) > 0)) return null;
   const number = Number(match[1]);
-  const seconds = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1 }[(match[2] ?? "s").toLowerCase()];
+  const unit = match[2] ?? "s";
+  const seconds = SECONDS[unit.toLowerCase()];
   if (seconds) return number * seconds;
-  const hertz = match[2] === "mHz" ? 1e-3 : { hz: 1, khz: 1e3, mhz: 1e6 }[match[2].toLowerCase()];
-  return 1 / (number * hertz);
+  return 1 / (number * (unit === "mHz" ? 1e-3 : HERTZ[unit.toLowerCase()]));
 }
 
-function foldAt(period) {
+/** @param {number} period */
+export function foldAt(period) {
   change({ period });
-  document.getElementById("fold").scrollIntoView({ behavior: "smooth", block: "nearest" });
+  byId("fold").scrollIntoView({ behavior: "smooth", block: "nearest" });
 }
 
-function foldSection() {
+export function foldSection() {
   const sheet = new Sheet(FOLD + AXIS + 4, "Quanta by their phase in the period");
   const input = element("input", { type: "text", id: "period", size: 18, placeholder: "1ms or 250 Hz", autocomplete: "off", spellcheck: false });
   const note = element("p", { class: "note", role: "status" });
@@ -47,10 +67,18 @@ function foldSection() {
   return element("section", { id: "fold" }, element("h2", {}, "Folded"), form, sheet.canvas, note);
 }
 
-/** A period to the digits that tell a drift of a part in 10^9. */
+/**
+ * A period to the digits that tell a drift of a part in 10^9.
+ * @param {number} s
+ */
 const spellPeriod = (s) => (s < 1e-3 ? `${Number((s * 1e6).toPrecision(12))} us` : s < 1 ? `${Number((s * 1e3).toPrecision(12))} ms` : `${Number(s.toPrecision(12))} s`);
 
-/** Draws the quanta of the window by phase; returns what there is to say. */
+/**
+ * Draws the quanta of the window by phase; returns what there is to say.
+ * @param {Context} context
+ * @param {Series} series
+ * @param {number} width
+ */
 function drawFold(context, series, width) {
   const frame = { x: width < 560 ? 50 : 64, y: 4, width: Math.max(40, width - (width < 560 ? 60 : 76)), height: FOLD };
   const axis = valueAxis(series);

@@ -1,9 +1,21 @@
 // What lies under the pointer, and the same for those who have none: keys go from gap to gap and say what stands there.
 
-const tip = element("div", { class: "tip", role: "tooltip", hidden: true });
+import { duration, finite, instant, pace, plural, whole } from "./numbers.js";
+import { byId, causeName, element, visible } from "./words.js";
+import { lowerBound, quantaIn, VALUES } from "./model.js";
+import { SINGLE } from "./raster.js";
+import { look, view } from "./view.js";
+import { placeNear } from "./places.js";
 
-/** Shows lines of text beside a point of the page. */
-function showTip(lines, clientX, clientY) {
+export const tip = element("div", { class: "tip", role: "tooltip", hidden: true });
+
+/**
+ * Shows lines of text beside a point of the page.
+ * @param {string[]} lines
+ * @param {number} clientX
+ * @param {number} clientY
+ */
+export function showTip(lines, clientX, clientY) {
   tip.replaceChildren(...lines.map((words) => element("div", {}, words)));
   tip.hidden = false;
   const { width, height } = tip.getBoundingClientRect();
@@ -11,11 +23,16 @@ function showTip(lines, clientX, clientY) {
   tip.style.top = `${clientY + 18 + height > innerHeight ? clientY - height - 12 : clientY + 18}px`;
 }
 
-function hideTip() {
+export function hideTip() {
   tip.hidden = true;
 }
 
-/** Index of the gap nearest to an instant within `within` seconds; the longest of those. -1 where there is none. */
+/**
+ * Index of the gap nearest to an instant within `within` seconds; the longest of those. -1 where there is none.
+ * @param {Series} series
+ * @param {number} at
+ * @param {number} within
+ */
 function gapNear(series, at, within) {
   const { marks } = series;
   let found = -1;
@@ -25,12 +42,20 @@ function gapNear(series, at, within) {
   return found;
 }
 
+/**
+ * @param {Series} series
+ * @param {number} k
+ */
 function gapWords(series, k) {
   const { marks } = series;
   return [`${duration(marks.ns[k])} · ${causeName(marks.names[marks.cause[k]])}`, `gap at ${instant(marks.at[k], 1e-3)}`];
 }
 
-/** What a quantum was. */
+/**
+ * What a quantum was.
+ * @param {Series} series
+ * @param {number} k
+ */
 function quantumWords(series, k) {
   const words = [`quantum at ${instant(series.start[k], 1e-3)}, ${duration(series.lengthNs[k])} long`, `${plural(series.count[k], "unit", "units")}, ${pace(series.pace[k])} ns per unit`];
   if (series.gaps[k]) words.push(plural(series.gaps[k], "gap", "gaps"));
@@ -38,7 +63,12 @@ function quantumWords(series, k) {
   return words;
 }
 
-/** What the pointer is on, in words; null off the pictures. */
+/**
+ * What the pointer is on, in words; null off the pictures.
+ * @param {Panel} panel
+ * @param {number} x
+ * @param {number} y
+ */
 function wordsAt(panel, x, y) {
   const { series, frames, axis } = panel;
   if (!frames) return null;
@@ -69,7 +99,8 @@ function wordsAt(panel, x, y) {
   return words;
 }
 
-function hover(panel) {
+/** @param {Panel} panel */
+export function hover(panel) {
   panel.plot.addEventListener("pointermove", (event) => {
     const box = panel.sheet.canvas.getBoundingClientRect();
     const words = event.buttons ? null : wordsAt(panel, event.clientX - box.left, event.clientY - box.top);
@@ -79,13 +110,17 @@ function hover(panel) {
   panel.plot.addEventListener("pointerleave", hideTip);
 }
 
-/** Goes to the next gap, or the one before, and says what it is. */
-function stepGap(panel, direction) {
+/**
+ * Goes to the next gap, or the one before, and says what it is.
+ * @param {Panel} panel
+ * @param {number} direction
+ */
+export function stepGap(panel, direction) {
   const { series } = panel;
   const { marks } = series;
   if (!marks.length) return say("No gaps.");
-  const middle = panel.gap === undefined ? view.from : marks.at[panel.gap];
-  let next = panel.gap === undefined ? lowerBound(marks.at, middle) - (direction < 0 ? 1 : 0) : panel.gap + direction;
+  const middle = panel.gap === null ? view.from : marks.at[panel.gap];
+  let next = panel.gap === null ? lowerBound(marks.at, middle) - (direction < 0 ? 1 : 0) : panel.gap + direction;
   next = Math.min(marks.length - 1, Math.max(0, next));
   panel.gap = next;
   const at = marks.at[next];
@@ -100,7 +135,10 @@ function stepGap(panel, direction) {
   });
 }
 
-/** Says something to those who listen, below the controls for those who look. */
+/**
+ * Says something to those who listen, below the controls for those who look.
+ * @param {string} words
+ */
 function say(words) {
-  document.getElementById("said").textContent = visible(words);
+  byId("said").textContent = visible(words);
 }

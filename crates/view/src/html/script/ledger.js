@@ -1,16 +1,29 @@
 // Where the time went: for each series a bar of the wall time that adds up, below it what was lost at full width; each part is a button that opens
 // what it rests on.
 
+import { theme } from "./colours.js";
+import { duration, durationFine, durationRound, frequency, instant, pace, percent, plural, significant, whole } from "./numbers.js";
+import { byId, causeName, element, table } from "./words.js";
+import { causeColour, model } from "./model.js";
+import { change, look, subscribe, view } from "./view.js";
+import { foldButton } from "./spectrum.js";
+
 /** Causes of gaps with a line of their own at first; of more the rest is one line, until the reader opens it. */
 const MOST_CAUSES = 10;
 
-/** The parts of a ledger in the order in which they add up. */
+/**
+ * The parts of a ledger in the order in which they add up.
+ * @param {Ledger} ledger
+ * @returns {Part[]}
+ */
 function parts(ledger) {
-  const paces = { frequency: "pace: frequency", microarchitecture: "pace: core state", unsplit: "pace: unsplit" };
+  const paces = /** @type {const} */ ({ frequency: "pace: frequency", microarchitecture: "pace: core state", unsplit: "pace: unsplit" });
+  const keys = /** @type {(keyof typeof paces)[]} */ (Object.keys(paces));
   const gaps = Object.entries(ledger.gaps_ns).sort((a, b) => b[1] - a[1]);
+  /** @type {Part[]} */
   const all = [
     { key: "work", name: "work", ns: ledger.work_ns },
-    ...Object.entries(paces).map(([key, name]) => ({ key: `pace ${key}`, name, ns: ledger.pace_ns[key], pace: true })),
+    ...keys.map((key) => ({ key: `pace ${key}`, name: paces[key], ns: ledger.pace_ns[key], pace: true })),
     ...pooled(gaps.map(([cause, ns]) => ({ key: `gap ${cause}`, name: causeName(cause), ns, cause }))),
     { key: "measurement", name: "measurement itself", ns: ledger.measurement_ns },
   ].filter((part) => part.key === "work" || part.ns !== 0);
@@ -18,14 +31,21 @@ function parts(ledger) {
   return [...all, { key: "unexplained", name: "unexplained", ns: ledger.unexplained_ns }];
 }
 
-/** The largest causes, and the rest as one part; all of them where the rest is one or was opened. */
+/**
+ * The largest causes, and the rest as one part; all of them where the rest is one or was opened.
+ * @param {Part[]} gaps
+ */
 function pooled(gaps) {
   if (account.all || gaps.length <= MOST_CAUSES + 1) return gaps;
   const rest = gaps.slice(MOST_CAUSES);
   return [...gaps.slice(0, MOST_CAUSES), { key: "gaps", name: `gaps: ${rest.length} other causes`, ns: rest.reduce((sum, gap) => sum + gap.ns, 0), rest: true }];
 }
 
-/** Opens or closes the evidence of a part; what is several parts is shown as such. */
+/**
+ * Opens or closes the evidence of a part; what is several parts is shown as such.
+ * @param {Part} part
+ * @param {Series} series
+ */
 function choose(part, series) {
   const again = account.open === part.key && view.selected === series.index;
   account.all ||= Boolean(part.rest);
@@ -33,6 +53,7 @@ function choose(part, series) {
   change({ selected: series.index, account: `${account.open} ${account.all}` });
 }
 
+/** @param {Part} part */
 function partStyle(part) {
   if (part.rest) return theme.hues[theme.hues.length - 1];
   if (part.cause !== undefined) return causeColour(part.cause);
@@ -40,10 +61,13 @@ function partStyle(part) {
   return `var(--${part.key})`;
 }
 
-/** Selected part of the ledger, by key, and whether each cause has its own. */
+/**
+ * Selected part of the ledger, by key, and whether each cause has its own.
+ * @type {{ open: string | null, all: boolean }}
+ */
 const account = { open: null, all: false };
 
-function ledgerSection() {
+export function ledgerSection() {
   // Of many series each has one line.
   const bars = element("div", { class: model.series.length > 3 ? "bars many" : "bars" });
   const below = element("div");
@@ -58,17 +82,25 @@ function ledgerSection() {
   return element("section", { id: "ledger" }, element("h2", {}, "Where the time went"), bars, below);
 }
 
-/** The two bars of a series: its wall time, and what of it was lost. */
+/**
+ * The two bars of a series: its wall time, and what of it was lost.
+ * @param {Series} series
+ */
 function barsOf(series) {
   const { ledger } = series.report;
   const all = parts(ledger);
   const lost = all.filter((part) => part.key !== "work" && part.ns > 0);
   const lostNs = lost.reduce((sum, part) => sum + part.ns, 0);
-  const segment = (part, whole, least) => {
+  /**
+   * @param {Part} part
+   * @param {number} together
+   * @param {number} least
+   */
+  const segment = (part, together, least) => {
     const words = `${part.name}: ${durationFine(part.ns)}, ${percent(part.ns / ledger.wall_ns)} of wall`;
     const button = element("button", { type: "button", class: part.key === "work" ? "part worked" : "part", title: words, "aria-label": words, onclick: () => choose(part, series) },
-      part.ns / whole > 0.16 ? element("span", {}, part.key === "work" ? `work ${percent(part.ns / ledger.wall_ns)}` : part.name) : null);
-    button.style.flex = `${Math.max(part.ns / whole, 1e-6)} 1 ${least}px`;
+      part.ns / together > 0.16 ? element("span", {}, part.key === "work" ? `work ${percent(part.ns / ledger.wall_ns)}` : part.name) : null);
+    button.style.flex = `${Math.max(part.ns / together, 1e-6)} 1 ${least}px`;
     button.style.background = partStyle(part);
     if (view.selected === series.index && account.open === part.key) button.classList.add("open");
     return button;
@@ -85,7 +117,10 @@ function barsOf(series) {
     lostNs > 0 && long ? element("div", { class: "bar thin" }, lost.map((part) => segment(part, lostNs, 2))) : null);
 }
 
-/** The account of a series as a table; each line opens its evidence. */
+/**
+ * The account of a series as a table; each line opens its evidence.
+ * @param {Series} series
+ */
 function accountOf(series) {
   const { ledger, best_pace: best } = series.report;
   const lostNs = ledger.wall_ns - ledger.work_ns;
@@ -108,18 +143,31 @@ function accountOf(series) {
     best ? element("p", { class: "note" }, `Work: units × ${pace(best.ns_per_unit)} ns, ${origin}${best.undisturbed ? "" : "; no undisturbed stretch was seen, so losses are lower bounds"}.${ledger.bonus_ns > 5e-5 * ledger.wall_ns ? ` Where the pace was faster it gained ${durationFine(ledger.bonus_ns)}, which is in no line.` : ""}`) : null);
 }
 
-/** A button that jumps to a place of the time axis. */
+/**
+ * A button that jumps to a place of the time axis.
+ * @param {number} from
+ * @param {number} to
+ * @param {string} [words]
+ */
 function showButton(from, to, words = "show") {
   return element("button", { type: "button", class: "show", onclick: () => show(from, to) }, words);
 }
 
-/** Shows a stretch of time and takes the reader there. */
-function show(from, to) {
+/**
+ * Shows a stretch of time and takes the reader there.
+ * @param {number} from
+ * @param {number} to
+ */
+export function show(from, to) {
   look(from, to);
-  document.getElementById("series").scrollIntoView({ behavior: "smooth", block: "start" });
+  byId("series").scrollIntoView({ behavior: "smooth", block: "start" });
 }
 
-/** What a part of the ledger rests on. */
+/**
+ * What a part of the ledger rests on.
+ * @param {Series} series
+ * @param {Part} part
+ */
 function evidenceOf(series, part) {
   const { report } = series;
   if (part.key === "work") {
@@ -141,7 +189,11 @@ function evidenceOf(series, part) {
   return element("p", {}, part.ns < 0 ? "The other lines claim this much more than there was." : "What no other line accounts for. The ledger is kept in ticks and adds up exactly.");
 }
 
-/** What a cause of gaps did, and where the longest are. */
+/**
+ * What a cause of gaps did, and where the longest are.
+ * @param {Series} series
+ * @param {string} cause
+ */
 function causeEvidence(series, cause) {
   const { marks, report } = series;
   const known = report.gaps && report.gaps.causes.find((c) => c.cause === cause);
@@ -154,6 +206,7 @@ function causeEvidence(series, cause) {
     longest.sort((a, b) => marks.ns[b] - marks.ns[a]);
     longest.length = Math.min(longest.length, 5);
   }
+  /** @param {number} k */
   const around = (k) => Math.max(marks.ns[k] / 1e9, series.quantumS) * 12;
   const rows = longest.map((k) => [duration(marks.ns[k]), instant(marks.at[k], 1e-3), showButton(marks.at[k] - around(k), marks.at[k] + marks.ns[k] / 1e9 + around(k))]);
   const signals = report.signals.filter((signal) => signal.cause === cause);

@@ -1,5 +1,23 @@
 // Puts the page together: the verdict at once, the pictures as soon as the columns are unpacked.
 
+import { applyTheme, rampStyle } from "./colours.js";
+import { finite } from "./numbers.js";
+import { byId, element, visible } from "./words.js";
+import { load, model, summary } from "./model.js";
+import { changesSection } from "./changes.js";
+import { measuredSection, warningsLine, warningsSection } from "./measured.js";
+import { truthSection } from "./truth.js";
+import { change, changed, frames, look, pan, subscribe, view, zoom } from "./view.js";
+import { placeOf } from "./places.js";
+import { hover, tip } from "./hover.js";
+import { causesSection } from "./causes.js";
+import { foldSection } from "./fold.js";
+import { Panel } from "./panel.js";
+import { controls, overview, steer, themeSwitch } from "./controls.js";
+import { spectrumSection } from "./spectrum.js";
+import { ledgerSection } from "./ledger.js";
+import { findingsSection } from "./findings.js";
+
 /** Panels at full height; more series have lower ones. */
 const HEIGHTS = [0, 250, 190, 150, 130];
 
@@ -13,7 +31,8 @@ function seriesSection() {
   // Panels out of sight are drawn when they come into it; in print all are in sight.
   const watch = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
-      const panel = panels.find((panel) => panel.root === target);
+      const panel = panels.find((one) => one.root === target);
+      if (!panel) continue;
       const news = isIntersecting && !panel.shown;
       panel.shown = isIntersecting;
       if (news) panel.draw();
@@ -37,15 +56,15 @@ async function start() {
   applyTheme("system");
   await load();
   const { report } = model;
-  document.getElementById("top").append(themeSwitch());
-  document.getElementById("inputs").textContent = visible(report.inputs.join(", "));
-  document.getElementById("verdict").textContent = visible(report.verdict || "There is nothing to report on: no series was measured.");
+  byId("top").append(themeSwitch());
+  byId("inputs").textContent = visible(report.inputs.join(", "));
+  byId("verdict").textContent = visible(report.verdict || "There is nothing to report on: no series was measured.");
   look(...model.whole);
   // Of many series the one that lost most is shown at length.
   const lost = report.series.map(({ ledger }) => 1 - ledger.work_ns / ledger.wall_ns);
   if (lost.length > 3) view.selected = lost.indexOf(Math.max(...lost.filter(finite)));
   if (view.selected < 0) view.selected = 0;
-  const body = document.getElementById("body");
+  const body = byId("body");
   body.replaceChildren(warningsLine(), changesSection());
   if (model.series.length) {
     body.append(ledgerSection(), truthSection(), seriesSection(), causesSection(), findingsSection(), spectrumSection(), foldSection());
@@ -67,6 +86,6 @@ async function start() {
 window.bandscope = { model, view, frames, look, zoom, pan, change, summary };
 
 start().catch((error) => {
-  document.getElementById("verdict").textContent = `The page cannot be drawn: ${error.message}`;
+  byId("verdict").textContent = `The page cannot be drawn: ${error.message}`;
   throw error;
 });

@@ -1,24 +1,28 @@
 // How it was measured: machine, clock with its error, self-tests, what was missing; and warnings, which limit all of the above.
 
+import { durationRound, NONE, percent, plural, significant, whole } from "./numbers.js";
+import { element, table } from "./words.js";
+import { model } from "./model.js";
+
 /** That there are warnings is said at the top. */
-function warningsLine() {
+export function warningsLine() {
   const kinds = [...new Set(model.report.warnings.map((warning) => warning.kind))];
   if (!kinds.length) return "";
   return element("p", { class: "note" }, element("a", { href: "#warnings" }, `${plural(kinds.length, "warning", "warnings")}: ${kinds.join(", ")}`));
 }
 
-function warningsSection() {
+export function warningsSection() {
   const { warnings } = model.report;
   if (!warnings.length) return element("div", { hidden: true });
   return element("section", { id: "warnings" }, element("h2", {}, "Before you believe it"),
     element("ul", {}, warnings.map((w) => element("li", {}, element("strong", {}, `${w.kind}: `), w.message, w.advice ? ` – ${w.advice}` : ""))));
 }
 
-function measuredSection() {
+export function measuredSection() {
   const { recording } = model.report;
-  const sides = model.changes ? [["A: ", recording], ["B: ", model.changes.recording]] : [["", recording]];
-  const recordings = sides.filter(([, one]) => one).map(([side, one]) => [side ? `${side[0]}'s recording` : "the recording", one]);
+  const sides = model.changes ? [{ side: "A", one: recording }, { side: "B", one: model.changes.recording }] : [{ side: "", one: recording }];
   const rows = model.measured.map(([name, words]) => [name, words]);
+  /** @param {Series} series */
   const about = (series) => {
     const { report } = series;
     const { clock, fraction, limits } = report;
@@ -27,9 +31,9 @@ function measuredSection() {
   };
   const held = model.series.filter((series) => !series.complete || !series.allMarks);
   return element("section", { id: "measured" }, element("h2", {}, "How it was measured"),
-    sides.map(([side, one]) => element("p", {}, side, one ? [one.started, one.tool].filter(Boolean).join(", ") : "imported: the file says nothing of the machine.")),
+    sides.map(({ side, one }) => element("p", {}, side && `${side}: `, one ? [one.started, one.tool].filter(Boolean).join(", ") : "imported: the file says nothing of the machine.")),
     rows.length ? table(null, ["", ""], rows, 9) : null,
     table("Series", ["series", "quanta", "segments", "time", "ticks per ns", "error, ppm", "drift, ppm", "FTQ's fraction", "a second band would have shown from"], model.series.map(about)),
     held.length ? element("p", { class: "note" }, `What this page holds: ${held.map((series) => `of ${series.label} ${series.length ? `${whole(series.length)} of ${whole(series.report.quanta)} quanta` : "no quanta themselves"} and ${series.allMarks ? "all gaps" : `the longest ${whole(series.marks.length)} gaps`}`).join("; ")}. The rest is drawn from counts, minima and maxima over time. Bands, signals, findings and the ledger are of all quanta.`) : null,
-    recordings.map(([name, recording]) => element("details", {}, element("summary", {}, `Everything that ${name} says of itself`), element("pre", {}, JSON.stringify(recording, null, 1)))));
+    sides.map(({ side, one }) => (one ? element("details", {}, element("summary", {}, `Everything that ${side ? `${side}'s` : "the"} recording says of itself`), element("pre", {}, JSON.stringify(one, null, 1))) : null)));
 }

@@ -3,18 +3,27 @@
 // Times are seconds since the start of the recording, durations nanoseconds. Where not all quanta are held (`complete`), a density and bins of equal
 // length stand for the run, and the quanta that are held lie in `stretches`.
 
-const model = { report: null, measured: [], changes: null, series: [], whole: [0, 1], causes: new Map() };
+import { theme } from "./colours.js";
+import { bytesOf, Numbers } from "./decode.js";
+import { finite } from "./numbers.js";
+import { byId } from "./words.js";
 
-/** What can be shown over time: how it is scaled, whether more is better, its name. Linear in `scale`, so that equal heights are equal ratios of pace. */
-const VALUES = {
+/** @type {Model} */
+export const model = { report: /** @type {WholeReport} */ (/** @type {unknown} */ (null)), measured: [], changes: null, series: [], whole: [0, 1], causes: new Map() };
+
+/**
+ * What can be shown over time: how it is scaled, whether more is better, its name. Linear in `scale`, so that equal heights are equal ratios of pace.
+ * @type {Record<Value, Shown>}
+ */
+export const VALUES = {
   pace: { name: "pace", unit: "ns per unit", scale: Math.log, back: Math.exp, up: false, log: true },
   count: { name: "count", unit: "units per quantum", scale: (v) => v, back: (v) => v, up: true, log: false },
   // Time that work at the best pace would not have taken: over all quanta it adds up to the ledger's losses. What is not above a nanosecond is drawn at it.
   loss: { name: "time lost", unit: "ns per quantum", scale: (v) => Math.log(Math.max(v, 1)), back: Math.exp, up: false, log: true },
 };
 
-async function load() {
-  const { report, measured, changes, series } = JSON.parse(document.getElementById("document").textContent);
+export async function load() {
+  const { report, measured, changes, series } = /** @type {Held} */ (JSON.parse(byId("document").textContent));
   Object.assign(model, { report, measured, changes });
   const blocks = [...document.querySelectorAll("script.columns")];
   model.series = await Promise.all(blocks.map(async (block, index) => {
@@ -27,49 +36,79 @@ async function load() {
   rankCauses();
 }
 
+/**
+ * @param {Description} about
+ * @param {SeriesReport} report
+ * @param {number} index
+ * @param {Numbers} numbers
+ * @returns {Series}
+ */
 function readSeries(about, report, index, numbers) {
+  // In the order in which the columns were written.
   const perS = about.ticks_per_ns * 1e9;
-  const series = { index, report, label: about.label, complete: about.complete, allMarks: about.all_marks, quantumS: 1 / (report.rate_hz || 1e4) };
-  const told = readMarks(series, about, numbers, perS);
-  readQuanta(series, about, numbers, perS, told);
-  series.edges = { at: new Float64Array(about.edges), from: new Uint8Array(about.edges), to: new Uint8Array(about.edges) };
-  for (let k = 0, at = 0; k < about.edges; k++) {
-    at += numbers.signed();
-    series.edges.at[k] = at / 1e9;
-    series.edges.from[k] = numbers.next();
-    series.edges.to[k] = numbers.next();
-  }
-  series.spectrum = { step: about.step_hz, windows: about.windows, power: logarithms(numbers, about.spectrum, 1000) };
-  readCoarse(series, about, numbers);
-  const last = series.length ? series.start[series.length - 1] + series.lengthNs[series.length - 1] / 1e9 : 0;
-  series.endS = Math.max(finite(about.time_s) ? about.time_s : 0, last);
-  return series;
+  const { marks, told } = readMarks(about, numbers, perS);
+  const quanta = readQuanta(about, report, numbers, perS, told);
+  const edges = readEdges(about, numbers);
+  const spectrum = { step: about.step_hz, windows: about.windows, power: logarithms(numbers, about.spectrum, 1000) };
+  const { density, bins } = readCoarse(about, numbers);
+  const { length } = quanta;
+  const last = length ? quanta.start[length - 1] + quanta.lengthNs[length - 1] / 1e9 : 0;
+  const coarseS = about.time_s ?? NaN;
+  return {
+    index, report, label: about.label, complete: about.complete, allMarks: about.all_marks, quantumS: 1 / (report.rate_hz || 1e4),
+    ...quanta, scaledColumns: {}, edges, spectrum, marks, density, bins, coarseS, endS: Math.max(finite(coarseS) ? coarseS : 0, last),
+  };
 }
 
-function readQuanta(series, about, numbers, perS, told) {
+/**
+ * @param {Description} about
+ * @param {Numbers} numbers
+ */
+function readEdges(about, numbers) {
+  const edges = { at: new Float64Array(about.edges), from: new Uint8Array(about.edges), to: new Uint8Array(about.edges) };
+  for (let k = 0, at = 0; k < about.edges; k++) {
+    at += numbers.signed();
+    edges.at[k] = at / 1e9;
+    edges.from[k] = numbers.next();
+    edges.to[k] = numbers.next();
+  }
+  return edges;
+}
+
+/**
+ * @param {Description} about
+ * @param {SeriesReport} report
+ * @param {Numbers} numbers
+ * @param {number} perS
+ * @param {{ at: Float64Array, duration: Float64Array }} told
+ * @returns {Quanta}
+ */
+function readQuanta(about, report, numbers, perS, told) {
   const n = about.quanta;
+  /** @type {[first: number, quanta: number][]} */
   const starts = [];
-  for (let k = 0, at = 0; k < about.stretches; k++) starts.push([(at += numbers.next()), numbers.next()]);
+  for (let s = 0, at = 0; s < about.stretches; s++) starts.push([(at += numbers.next()), numbers.next()]);
   const ticks = new Float64Array(n);
-  for (let k = 0; k < n; k++) ticks[k] = about.quantum_ticks + numbers.signed();
+  for (let q = 0; q < n; q++) ticks[q] = about.quantum_ticks + numbers.signed();
   const start = new Float64Array(n);
   const gapTicks = new Float64Array(n), gaps = new Uint32Array(n), own = new Float64Array(n);
-  series.stretches = [];
-  let k = 0, mark = 0;
+  /** @type {Pair[]} */
+  const stretches = [];
+  let quantum = 0, mark = 0;
   for (const [first, quanta] of starts) {
     let at = first;
-    for (const end = k + quanta; k < end; k++) {
-      start[k] = at / perS;
-      const next = at + ticks[k];
+    for (const end = quantum + quanta; quantum < end; quantum++) {
+      start[quantum] = at / perS;
+      const next = at + ticks[quantum];
       // What the gaps say that begin in it; corrected below where that is not all.
       for (; mark < told.at.length && told.at[mark] < next; mark++) {
         if (told.at[mark] < at) continue;
-        gapTicks[k] += told.duration[mark];
-        gaps[k]++;
+        gapTicks[quantum] += told.duration[mark];
+        gaps[quantum]++;
       }
       at = next;
     }
-    series.stretches.push([first / perS, at / perS]);
+    stretches.push([first / perS, at / perS]);
   }
   for (let m = 0, k = 0; m < about.with_gaps; m++) {
     k += numbers.next();
@@ -81,19 +120,27 @@ function readQuanta(series, about, numbers, perS, told) {
     own[k] = numbers.next();
   }
   const count = readCounts(n, ticks, gapTicks, own, gaps, numbers);
-  const best = series.report.best_pace ? series.report.best_pace.ns_per_unit : NaN;
+  const best = report.best_pace ? report.best_pace.ns_per_unit : NaN;
   const pace = new Float32Array(n), loss = new Float32Array(n), lengthNs = new Float32Array(n);
-  for (let k = 0; k < n; k++) {
-    const units = count[k] - gaps[k];
-    const ns = ticks[k] / about.ticks_per_ns;
-    lengthNs[k] = ns;
-    pace[k] = units > 0 ? (ticks[k] - gapTicks[k] - own[k]) / about.ticks_per_ns / units : NaN;
-    loss[k] = ns - count[k] * best;
+  for (let q = 0; q < n; q++) {
+    const units = count[q] - gaps[q];
+    const ns = ticks[q] / about.ticks_per_ns;
+    lengthNs[q] = ns;
+    pace[q] = units > 0 ? (ticks[q] - gapTicks[q] - own[q]) / about.ticks_per_ns / units : NaN;
+    loss[q] = ns - count[q] * best;
   }
-  Object.assign(series, { length: n, start, lengthNs, gaps, pace, loss, count, scaledColumns: {} });
+  return { length: n, start, lengthNs, gaps, pace, loss, count, stretches };
 }
 
-/** Counts, which are told against what the pace of the quantum before would give. */
+/**
+ * Counts, which are told against what the pace of the quantum before would give.
+ * @param {number} n
+ * @param {Float64Array} ticks
+ * @param {Float64Array} gapTicks
+ * @param {Float64Array} own
+ * @param {Uint32Array} gaps
+ * @param {Numbers} numbers
+ */
 function readCounts(n, ticks, gapTicks, own, gaps, numbers) {
   const count = new Uint32Array(n);
   let pace = 0;
@@ -107,8 +154,13 @@ function readCounts(n, ticks, gapTicks, own, gaps, numbers) {
   return count;
 }
 
-/** Gaps; returns them in ticks, to tell those of each quantum. */
-function readMarks(series, about, numbers, perS) {
+/**
+ * Gaps, and the same in ticks, to tell those of each quantum.
+ * @param {Description} about
+ * @param {Numbers} numbers
+ * @param {number} perS
+ */
+function readMarks(about, numbers, perS) {
   const n = about.marks;
   const marks = { length: n, at: new Float64Array(n), ns: new Float64Array(n), cause: new Uint32Array(n), names: about.causes };
   const told = { at: new Float64Array(n), duration: new Float64Array(n) };
@@ -119,10 +171,14 @@ function readMarks(series, about, numbers, perS) {
     marks.ns[k] = told.duration[k] / about.ticks_per_ns;
     marks.cause[k] = numbers.next();
   }
-  series.marks = marks;
-  return told;
+  return { marks, told };
 }
 
+/**
+ * @param {Numbers} numbers
+ * @param {number} n
+ * @param {number} perDecade
+ */
 function logarithms(numbers, n, perDecade) {
   const values = new Float64Array(n);
   for (let k = 0, step = 0; k < n; k++) {
@@ -132,8 +188,12 @@ function logarithms(numbers, n, perDecade) {
   return values;
 }
 
-/** The density and the bins of a series of which not all quanta are held. */
-function readCoarse(series, about, numbers) {
+/**
+ * The density and the bins of a series of which not all quanta are held.
+ * @param {Description} about
+ * @param {Numbers} numbers
+ */
+function readCoarse(about, numbers) {
   const [columns, rows, low, high] = about.density;
   const sound = about.cells > 0 && columns > 0 && rows > 0 && low > 0 && high > low;
   const cells = { length: about.cells, column: new Uint32Array(about.cells), row: new Uint32Array(about.cells), count: new Uint32Array(about.cells) };
@@ -143,15 +203,14 @@ function readCoarse(series, about, numbers) {
     cells.row[k] = at % rows;
     cells.count[k] = numbers.next();
   }
-  series.density = sound ? { columns, rows, low, high, cells } : null;
-  const bins = Array.from({ length: about.bins }, () => ({ quanta: numbers.next() }));
+  /** @type {Bin[]} */
+  const bins = Array.from({ length: about.bins }, () => ({ quanta: numbers.next(), fast: NaN, slow: NaN, low: 0, high: 0, gapNs: 0 }));
   const occupied = bins.filter((bin) => bin.quanta > 0);
-  for (const key of ["fast", "slow"]) {
+  for (const key of /** @type {const} */ (["fast", "slow"])) {
     logarithms(numbers, occupied.length, 100000).forEach((value, k) => { occupied[k][key] = value; });
   }
   for (const bin of occupied) [bin.low, bin.high, bin.gapNs] = [numbers.next(), numbers.next(), numbers.next()];
-  series.bins = finite(about.time_s) && about.time_s > 0 ? bins : [];
-  series.coarseS = about.time_s;
+  return { density: sound ? { columns, rows, low, high, cells } : null, bins: finite(about.time_s) && about.time_s > 0 ? bins : [] };
 }
 
 /** Causes get colours by the time that they took in all series, so that one has the same colour everywhere. */
@@ -165,14 +224,21 @@ function rankCauses() {
   model.causes = new Map(ranked.map(([cause], rank) => [cause, rank]));
 }
 
-/** Colour of a cause: beyond the hues all share the last. */
-function causeColour(cause) {
+/**
+ * Colour of a cause: beyond the hues all share the last.
+ * @param {string} cause
+ */
+export function causeColour(cause) {
   const rank = model.causes.get(cause) ?? theme.hues.length;
   return theme.hues[Math.min(rank, theme.hues.length - 1)];
 }
 
-/** The column of a value as it is drawn, computed when first wanted. */
-function scaledColumn(series, value) {
+/**
+ * The column of a value as it is drawn, computed when first wanted.
+ * @param {Series} series
+ * @param {Value} value
+ */
+export function scaledColumn(series, value) {
   const known = series.scaledColumns[value];
   if (known) return known;
   const { scale } = VALUES[value];
@@ -183,8 +249,13 @@ function scaledColumn(series, value) {
   return (series.scaledColumns[value] = scaled);
 }
 
-/** First index at which `sorted` is not below `value`. */
-function lowerBound(sorted, value, length = sorted.length) {
+/**
+ * First index at which `sorted` is not below `value`.
+ * @param {ArrayLike<number>} sorted
+ * @param {number} value
+ * @param {number} [length]
+ */
+export function lowerBound(sorted, value, length = sorted.length) {
   let [low, high] = [0, length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -194,15 +265,25 @@ function lowerBound(sorted, value, length = sorted.length) {
   return low;
 }
 
-/** Quanta that lie in a window at least in part: first, and the one after the last. */
-function quantaIn(series, from, to) {
+/**
+ * Quanta that lie in a window at least in part: first, and the one after the last.
+ * @param {Series} series
+ * @param {number} from
+ * @param {number} to
+ */
+export function quantaIn(series, from, to) {
   let first = lowerBound(series.start, from);
   while (first > 0 && series.start[first - 1] + series.lengthNs[first - 1] / 1e9 > from) first--;
   return [first, lowerBound(series.start, to)];
 }
 
-/** What quanta that start in a window come to. */
-function summary(series, from, to) {
+/**
+ * What quanta that start in a window come to.
+ * @param {Series} series
+ * @param {number} from
+ * @param {number} to
+ */
+export function summary(series, from, to) {
   const [first, end] = [lowerBound(series.start, from), lowerBound(series.start, to)];
   const sum = { quanta: end - first, units: 0, lostNs: 0, gaps: 0, wallNs: 0, fastest: Infinity, slowest: 0, least: Infinity, most: 0 };
   for (let k = first; k < end; k++) {

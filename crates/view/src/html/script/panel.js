@@ -1,34 +1,23 @@
 // One series over time: its quanta as density with bands, edges and findings, the strip of its gaps below, the histogram of the window at its right.
 
-const FONT = "11px system-ui, sans-serif";
-const STRIP = 58;
-const AXIS = 20;
-const SPACE = 9;
+import { theme } from "./colours.js";
+import { duration, durationFine, durationRound, finite, instant, pace, percent, plural, significant, whole } from "./numbers.js";
+import { causeName, element, settled, table } from "./words.js";
+import { causeColour, lowerBound, model, quantaIn, scaledColumn, summary, VALUES } from "./model.js";
+import { CELL, paintSeries, rowOf, scaleY } from "./raster.js";
+import { view } from "./view.js";
+import { logTicks, valueAxis, valueTicks } from "./axes.js";
+import { paintPlaces } from "./places.js";
+import { AXIS, line, outline, Sheet, timeAxis } from "./sheet.js";
 
-/** A canvas that is as sharp as the screen; `draw(context, width)` is called when it must be drawn. */
-class Sheet {
-  constructor(height, label) {
-    this.height = height;
-    this.canvas = element("canvas", { role: "img", "aria-label": label });
-    this.canvas.style.height = `${height}px`;
-  }
+export const STRIP = 58;
+export const SPACE = 9;
 
-  /** A clean context in CSS pixels. */
-  begin() {
-    const ratio = window.devicePixelRatio || 1;
-    const width = Math.max(1, Math.floor(this.canvas.clientWidth));
-    const [w, h] = [Math.round(width * ratio), Math.round(this.height * ratio)];
-    if (this.canvas.width !== w || this.canvas.height !== h) [this.canvas.width, this.canvas.height] = [w, h];
-    const context = this.canvas.getContext("2d");
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, this.height);
-    context.font = FONT;
-    this.width = width;
-    return context;
-  }
-}
-
-class Panel {
+export class Panel {
+  /**
+   * @param {Series} series
+   * @param {number} height
+   */
   constructor(series, height) {
     this.series = series;
     this.height = height;
@@ -42,10 +31,21 @@ class Panel {
       this.plot,
       element("details", { class: "numbers", ontoggle: () => this.tell() }, element("summary", {}, "What the window shows, in numbers"), this.numbers));
     this.shown = true;
+    /** What was drawn last: where, with which axis, as which raster. @type {ReturnType<Panel["layout"]> | null} */
+    this.frames = null;
+    /** @type {Axis | null} */
+    this.axis = null;
+    /** @type {Grid | null} */
+    this.grid = null;
+    /** The gap that keys went to. @type {number | null} */
+    this.gap = null;
     this.tellLater = settled(() => this.tell(), 120);
   }
 
-  /** Where everything stands in a canvas of this width. */
+  /**
+   * Where everything stands in a canvas of this width.
+   * @param {number} width
+   */
   layout(width) {
     const left = width < 560 ? 50 : 64, right = width < 560 ? 54 : 118;
     const plot = { x: left, y: 4, width: Math.max(40, width - left - right), height: this.height };
@@ -81,13 +81,17 @@ class Panel {
     this.tellLater();
   }
 
-  /** What the axis is, and what it does not show. */
+  /**
+   * What the axis is, and what it does not show.
+   * @param {Axis | null} axis
+   */
   words(axis) {
     const { name, unit, up, back } = VALUES[view.value];
     let words = `${name} in ${unit}, ${up ? "more" : "faster"} at the top`;
     if (view.value === "loss") words = `${name} in each quantum, less at the top`;
     if (axis && !view.fit) {
       const [least, greatest] = axis.all;
+      /** @param {number} v */
       const spell = (v) => (view.value === "count" ? whole(back(v)) : view.value === "loss" ? duration(back(v)) : pace(back(v)));
       const [upper, lower] = up ? [greatest > axis.high && greatest, least < axis.low && least] : [least < axis.low && least, greatest > axis.high && greatest];
       if (upper !== false) words += `; to ${spell(upper)} at the upper edge`;
@@ -97,11 +101,19 @@ class Panel {
     return words;
   }
 
+  /**
+   * @param {number} seconds
+   * @param {Frame} frame
+   */
   x(seconds, frame) {
     return frame.x + ((seconds - view.from) / (view.to - view.from)) * frame.width;
   }
 
-  /** Time in which this series was not measured, because another rate had its turn. */
+  /**
+   * Time in which this series was not measured, because another rate had its turn.
+   * @param {Context} context
+   * @param {Frame} frame
+   */
   paintAbsent(context, frame) {
     const { series } = this;
     if (!series.complete) return;
@@ -114,6 +126,11 @@ class Panel {
     }
   }
 
+  /**
+   * @param {Context} context
+   * @param {Frame} frame
+   * @param {Axis} axis
+   */
   paintRules(context, frame, axis) {
     const y = scaleY(axis, view.value, frame);
     context.textAlign = "right";
@@ -130,7 +147,12 @@ class Panel {
     context.textAlign = "left";
   }
 
-  /** Paces that recur, as dashed lines with their names at the right. */
+  /**
+   * Paces that recur, as dashed lines with their names at the right.
+   * @param {Context} context
+   * @param {Frame} frame
+   * @param {Axis} axis
+   */
   paintBands(context, frame, axis) {
     if (view.value === "loss") return;
     const y = scaleY(axis, view.value, frame);
@@ -145,7 +167,11 @@ class Panel {
     context.setLineDash([]);
   }
 
-  /** Instants at which the pace changes: a hair each, shading where there are more than pixels. */
+  /**
+   * Instants at which the pace changes: a hair each, shading where there are more than pixels.
+   * @param {Context} context
+   * @param {Frame} frame
+   */
   paintEdges(context, frame) {
     const { at } = this.series.edges;
     const first = lowerBound(at, view.from), end = lowerBound(at, view.to);
@@ -169,7 +195,12 @@ class Panel {
     context.globalAlpha = 1;
   }
 
-  /** How many quanta of the window have which value, logarithmic; bands by name. */
+  /**
+   * How many quanta of the window have which value, logarithmic; bands by name.
+   * @param {Context} context
+   * @param {Frame} frame
+   * @param {Axis} axis
+   */
   paintHistogram(context, frame, axis) {
     const rows = Math.floor(frame.height / CELL);
     const counts = new Float64Array(rows);
@@ -190,6 +221,7 @@ class Panel {
     if (!view.layers.bands || frame.width < 60 || view.value === "loss") return;
     const y = scaleY(axis, view.value, frame);
     context.fillStyle = theme.ink.band;
+    /** @type {number[]} */
     const taken = [];
     const bands = [...this.series.report.bands].sort((a, b) => b.share - a.share);
     for (const band of bands) {
@@ -204,7 +236,11 @@ class Panel {
     }
   }
 
-  /** Gaps by duration, logarithmic, in the colour of their cause; of many only the longest in each pixel, and all heads. */
+  /**
+   * Gaps by duration, logarithmic, in the colour of their cause; of many only the longest in each pixel, and all heads.
+   * @param {Context} context
+   * @param {Frame} frame
+   */
   paintGaps(context, frame) {
     const { marks, report } = this.series;
     context.fillStyle = theme.ink.grey;
@@ -214,6 +250,7 @@ class Panel {
       return;
     }
     const [low, high] = gapRange();
+    /** @param {number} ns */
     const y = (ns) => frame.y + frame.height - 2 - (Math.log(ns / low) / Math.log(high / low)) * (frame.height - 8);
     context.textAlign = "right";
     let last = Infinity;
@@ -235,7 +272,7 @@ class Panel {
     context.beginPath();
     context.rect(frame.x, frame.y, frame.width, frame.height);
     context.clip();
-    const seen = many ? new Set() : null;
+    const seen = new Set();
     for (let k = first; k < end; k++) {
       const at = Math.round(this.x(marks.at[k], frame)), top = Math.round(y(Math.max(marks.ns[k], low)));
       if (many) {
@@ -267,7 +304,7 @@ class Panel {
 
   /** The window in numbers, as text. */
   tell() {
-    if (!this.root.querySelector("details").open) return;
+    if (!this.root.querySelector("details")?.open) return;
     const { series } = this;
     // At the very end a quantum may have no length: one whose boundary a long gap passed.
     const sum = summary(series, view.from, view.to >= model.whole[1] ? Infinity : view.to);
@@ -305,31 +342,4 @@ function gapRange() {
   }
   const ratio = Math.max(high / low, 10);
   return (model.gapRange = [low / ratio ** 0.1, Math.max(high, low * 10) * ratio ** 0.08]);
-}
-
-function line(context, x0, y0, x1, y1) {
-  context.beginPath();
-  context.moveTo(x0, y0);
-  context.lineTo(x1, y1);
-  context.stroke();
-}
-
-function outline(context, frame) {
-  context.strokeStyle = theme.ink.frame;
-  context.lineWidth = 1;
-  context.strokeRect(frame.x + 0.5, frame.y + 0.5, frame.width - 1, frame.height - 1);
-}
-
-/** The time axis below a frame. */
-function timeAxis(context, frame) {
-  const bottom = frame.y + frame.height;
-  context.fillStyle = theme.ink.grey;
-  context.textAlign = "center";
-  for (const [tick, name] of timeTicks(view.from, view.to, frame.width / 120)) {
-    const x = frame.x + ((tick - view.from) / (view.to - view.from)) * frame.width;
-    context.fillRect(x - 0.5, bottom, 1, 4);
-    const half = context.measureText(name).width / 2;
-    context.fillText(name, Math.min(Math.max(x, half), frame.x + frame.width + 30 - half), bottom + 15);
-  }
-  context.textAlign = "left";
 }

@@ -1,25 +1,44 @@
 // Quanta as density: counts per cell of a raster, a logarithmic colour for each. Never overplotted dots, which hide what matters.
 
-/** CSS pixels to a cell: large enough that a single quantum is seen. */
-const CELL = 2;
-/** From so many pixels a quantum on, each is drawn as the bar that it is. */
-const SINGLE = 3;
+import { density, theme, viridis } from "./colours.js";
+import { quantaIn, scaledColumn, VALUES } from "./model.js";
 
-/** A raster of cells over a frame. */
-function makeGrid(frame) {
+/** CSS pixels to a cell: large enough that a single quantum is seen. */
+export const CELL = 2;
+/** From so many pixels a quantum on, each is drawn as the bar that it is. */
+export const SINGLE = 3;
+
+/**
+ * A raster of cells over a frame.
+ * @param {Frame} frame
+ */
+export function makeGrid(frame) {
   const columns = Math.max(1, Math.floor(frame.width / CELL)), rows = Math.max(1, Math.floor(frame.height / CELL));
   return { columns, rows, counts: new Uint32Array(columns * rows), most: 0 };
 }
 
-/** Row of a scaled value; what lies beyond the axis falls into the first or the last. */
-function rowOf(axis, value, rows) {
+/**
+ * Row of a scaled value; what lies beyond the axis falls into the first or the last.
+ * @param {Axis} axis
+ * @param {Value} value
+ * @param {number} rows
+ */
+export function rowOf(axis, value, rows) {
   const per = rows / (axis.high - axis.low);
   return VALUES[value].up
-    ? (scaled) => Math.min(rows - 1, Math.max(0, ((axis.high - scaled) * per) | 0))
-    : (scaled) => Math.min(rows - 1, Math.max(0, ((scaled - axis.low) * per) | 0));
+    ? (/** @type {number} */ scaled) => Math.min(rows - 1, Math.max(0, ((axis.high - scaled) * per) | 0))
+    : (/** @type {number} */ scaled) => Math.min(rows - 1, Math.max(0, ((scaled - axis.low) * per) | 0));
 }
 
-/** Adds the quanta of a window. A quantum is as long as it lasted. */
+/**
+ * Adds the quanta of a window. A quantum is as long as it lasted.
+ * @param {Grid} grid
+ * @param {Series} series
+ * @param {Axis} axis
+ * @param {Value} value
+ * @param {number} from
+ * @param {number} to
+ */
 function addQuanta(grid, series, axis, value, from, to) {
   const { columns, rows, counts } = grid;
   const column = scaledColumn(series, value);
@@ -40,14 +59,28 @@ function addQuanta(grid, series, axis, value, from, to) {
   }
 }
 
-/** Adds the density of a series of which not all quanta are held. A cell of it fills what it covers of the raster. */
+/**
+ * Adds the density of a series of which not all quanta are held. A cell of it fills what it covers of the raster.
+ * @param {Grid} grid
+ * @param {Series} series
+ * @param {Axis} axis
+ * @param {number} from
+ * @param {number} to
+ */
 function addDensity(grid, series, axis, from, to) {
   const { density: source } = series;
+  if (!source) return;
   const { columns, rows, counts } = grid;
   const perColumn = series.coarseS / source.columns;
   const logLow = Math.log(source.low), perRow = Math.log(source.high / source.low) / source.rows;
+  /** @param {number} scaled */
   const y = (scaled) => ((scaled - axis.low) / (axis.high - axis.low)) * rows;
+  /** @param {number} seconds */
   const x = (seconds) => ((seconds - from) / (to - from)) * columns;
+  /**
+   * @param {number} at
+   * @param {number} most
+   */
   const clamp = (at, most) => Math.min(most - 1, Math.max(0, at));
   const { column, row, count, length } = source.cells;
   for (let k = 0; k < length; k++) {
@@ -61,8 +94,13 @@ function addDensity(grid, series, axis, from, to) {
   }
 }
 
-/** Paints a raster over a frame, sharp. */
-function paintGrid(context, grid, frame) {
+/**
+ * Paints a raster over a frame, sharp.
+ * @param {Context} context
+ * @param {Grid} grid
+ * @param {Frame} frame
+ */
+export function paintGrid(context, grid, frame) {
   const { columns, rows, counts } = grid;
   let most = 0;
   for (let k = 0; k < counts.length; k++) if (counts[k] > most) most = counts[k];
@@ -78,16 +116,26 @@ function paintGrid(context, grid, frame) {
     pixels[k] = count < known.length ? known[count] || (known[count] = density(count, logMost)) : density(count, logMost);
   }
   const sheet = new OffscreenCanvas(columns, rows);
-  sheet.getContext("2d").putImageData(image, 0, 0);
+  sheet.getContext("2d")?.putImageData(image, 0, 0);
   context.imageSmoothingEnabled = false;
   context.drawImage(sheet, frame.x, frame.y, frame.width, frame.height);
 }
 
-/** Draws each quantum of a window as a bar as long as it lasted; where there is room, a hair shows where it ends. */
+/**
+ * Draws each quantum of a window as a bar as long as it lasted; where there is room, a hair shows where it ends.
+ * @param {Context} context
+ * @param {Series} series
+ * @param {Axis} axis
+ * @param {Value} value
+ * @param {number} from
+ * @param {number} to
+ * @param {Frame} frame
+ */
 function paintSingles(context, series, axis, value, from, to, frame) {
   const column = scaledColumn(series, value);
   const [first, end] = quantaIn(series, from, to);
   const y = scaleY(axis, value, frame);
+  /** @param {number} seconds */
   const x = (seconds) => frame.x + ((seconds - from) / (to - from)) * frame.width;
   const [red, green, blue] = viridis(theme.name === "light" ? 0.25 : 0.75);
   context.fillStyle = `rgb(${red} ${green} ${blue})`;
@@ -98,12 +146,22 @@ function paintSingles(context, series, axis, value, from, to, frame) {
   }
 }
 
-/** Least and greatest in bins, where the bins are all there is. */
+/**
+ * Least and greatest in bins, where the bins are all there is.
+ * @param {Context} context
+ * @param {Series} series
+ * @param {Axis} axis
+ * @param {Value} value
+ * @param {number} from
+ * @param {number} to
+ * @param {Frame} frame
+ */
 function paintBins(context, series, axis, value, from, to, frame) {
   if (value === "loss" || !series.bins.length) return;
   const step = series.coarseS / series.bins.length;
   const { scale } = VALUES[value];
   const y = scaleY(axis, value, frame);
+  /** @param {number} seconds */
   const x = (seconds) => frame.x + ((seconds - from) / (to - from)) * frame.width;
   const first = Math.max(0, Math.floor(from / step)), end = Math.min(series.bins.length, Math.ceil(to / step));
   for (let k = first; k < end; k++) {
@@ -119,20 +177,35 @@ function paintBins(context, series, axis, value, from, to, frame) {
   }
 }
 
-/** From a scaled value to a height in a frame, held to it. */
-function scaleY(axis, value, frame) {
+/**
+ * From a scaled value to a height in a frame, held to it.
+ * @param {Axis} axis
+ * @param {Value} value
+ * @param {Frame} frame
+ */
+export function scaleY(axis, value, frame) {
   const per = frame.height / (axis.high - axis.low);
   const { up } = VALUES[value];
-  return (scaled) => frame.y + Math.min(frame.height, Math.max(0, (up ? axis.high - scaled : scaled - axis.low) * per));
+  return (/** @type {number} */ scaled) => frame.y + Math.min(frame.height, Math.max(0, (up ? axis.high - scaled : scaled - axis.low) * per));
 }
 
-/** Draws a series over a window of time into a frame, as finely as there is data; returns the raster, if one was drawn. */
-function paintSeries(context, series, axis, value, from, to, frame) {
+/**
+ * Draws a series over a window of time into a frame, as finely as there is data; returns the raster, if one was drawn.
+ * @param {Context} context
+ * @param {Series} series
+ * @param {Axis} axis
+ * @param {Value} value
+ * @param {number} from
+ * @param {number} to
+ * @param {Frame} frame
+ */
+export function paintSeries(context, series, axis, value, from, to, frame) {
   context.save();
   context.beginPath();
   context.rect(frame.x, frame.y, frame.width, frame.height);
   context.clip();
   let grid = null;
+  /** @param {number} seconds */
   const pixels = (seconds) => (seconds / (to - from)) * frame.width;
   if (!series.complete) {
     const coarse = series.density && value === "pace" && pixels(series.coarseS / series.density.columns) < 3 * CELL;

@@ -1,8 +1,18 @@
 // The spectrum of the time lost per quantum, logarithmic both ways, with a line for each signal that was found. Choosing one folds by it.
 
+import { theme } from "./colours.js";
+import { duration, frequency, frequencyRound, percent, significant } from "./numbers.js";
+import { element, table, visible } from "./words.js";
+import { model } from "./model.js";
+import { subscribe, view } from "./view.js";
+import { logTicks } from "./axes.js";
+import { hideTip, showTip } from "./hover.js";
+import { AXIS, line, outline, Sheet } from "./sheet.js";
+import { foldAt } from "./fold.js";
+
 const SPECTRUM = 190;
 
-function spectrumSection() {
+export function spectrumSection() {
   const sheet = new Sheet(SPECTRUM + AXIS, "Spectrum of the time lost; the signals stand below as text");
   const body = element("div");
   const heading = element("h2", {}, "What is periodic");
@@ -18,31 +28,49 @@ function spectrumSection() {
   });
   sheet.canvas.addEventListener("click", (event) => {
     const series = model.series[view.selected];
-    const hz = hzAt(sheet, event.clientX - sheet.canvas.getBoundingClientRect().left);
+    const hz = hzAt(sheet, event);
     if (!hz) return;
     const near = series.report.signals.filter((s) => Math.abs(Math.log(s.frequency_hz / hz)) < 0.04);
     foldAt(1 / (near.length ? near[0].frequency_hz : hz));
   });
   sheet.canvas.addEventListener("pointermove", (event) => {
-    const hz = hzAt(sheet, event.clientX - sheet.canvas.getBoundingClientRect().left);
+    const hz = hzAt(sheet, event);
     if (hz) showTip([`${significant(hz, 4)} Hz`, "choose to fold by it"], event.clientX, event.clientY);
   });
   sheet.canvas.addEventListener("pointerleave", hideTip);
   return root;
 }
 
-function hzAt(sheet, x) {
-  const { frame, low, high } = sheet;
+/**
+ * Lowest and highest frequency of the spectrum of a series.
+ * @param {Series} series
+ */
+const rangeOf = ({ spectrum: { power, step } }) => [step, step * (power.length - 1)];
+
+/**
+ * The frequency under the pointer.
+ * @param {Sheet} sheet
+ * @param {MouseEvent} event
+ */
+function hzAt(sheet, event) {
+  const { frame } = sheet;
+  const x = event.clientX - sheet.canvas.getBoundingClientRect().left;
+  const [low, high] = rangeOf(model.series[view.selected]);
   if (!frame || x < frame.x || x > frame.x + frame.width) return null;
   return low * (high / low) ** ((x - frame.x) / frame.width);
 }
 
+/**
+ * @param {Sheet} sheet
+ * @param {Series} series
+ */
 function drawSpectrum(sheet, series) {
   const context = sheet.begin();
   const { power, step } = series.spectrum;
   const frame = { x: 64, y: 4, width: Math.max(40, sheet.width - 76), height: SPECTRUM - 8 };
-  const [low, high] = [step, step * (power.length - 1)];
-  Object.assign(sheet, { frame, low, high });
+  const [low, high] = rangeOf(series);
+  sheet.frame = frame;
+  /** @param {number} hz */
   const x = (hz) => frame.x + (Math.log(hz / low) / Math.log(high / low)) * frame.width;
   // The envelope: no line is lost however narrow.
   const columns = Math.floor(frame.width);
@@ -58,6 +86,7 @@ function drawSpectrum(sheet, series) {
   outline(context, frame);
   if (!positive.length) return;
   const [least, most] = [positive[Math.floor(positive.length * 0.02)] / 4, positive[positive.length - 1] * 4];
+  /** @param {number} v */
   const y = (v) => frame.y + frame.height - Math.min(1, Math.max(0, Math.log(v / least) / Math.log(most / least))) * frame.height;
   context.fillStyle = theme.ink.bar;
   tops.forEach((top, c) => {
@@ -81,10 +110,20 @@ function drawSpectrum(sheet, series) {
   nameSignals(context, series, frame, x, low, high);
 }
 
-/** A dashed line for each signal with its name, where there is room for it. */
+/**
+ * A dashed line for each signal with its name, where there is room for it.
+ * @param {Context} context
+ * @param {Series} series
+ * @param {Frame} frame
+ * @param {(hz: number) => number} x
+ * @param {number} low
+ * @param {number} high
+ */
 function nameSignals(context, series, frame, x, low, high) {
   context.strokeStyle = context.fillStyle = theme.ink.band;
   context.setLineDash([4, 4]);
+  /** What is taken of each row of names: from and to.
+   * @type {Pair[][]} */
   const rows = [];
   for (const signal of series.report.signals) {
     const hz = signal.frequency_hz;
@@ -102,11 +141,19 @@ function nameSignals(context, series, frame, x, low, high) {
   context.setLineDash([]);
 }
 
-/** A button that folds by a frequency. */
-function foldButton(hz, words = "fold") {
+/**
+ * A button that folds by a frequency.
+ * @param {number} hz
+ * @param {string} [words]
+ */
+export function foldButton(hz, words = "fold") {
   return element("button", { type: "button", class: "show", onclick: () => foldAt(1 / hz) }, words);
 }
 
+/**
+ * @param {Series} series
+ * @param {boolean} has
+ */
 function signalsTable(series, has) {
   const { signals, limits } = series.report;
   const rows = signals.map((s) => [frequency(s.frequency_hz, s.uncertainty_hz), duration(s.ns_per_event), percent(s.ns_per_event * s.frequency_hz / 1e9), s.origin, s.cause ?? s.seen_in, foldButton(s.frequency_hz)]);

@@ -1,15 +1,25 @@
 // What was booked to disturbers against what their logs say really happened, as the text has it.
 
+import { duration, durationFine, finite, NONE, percent, plural, whole } from "./numbers.js";
+import { element, table } from "./words.js";
+import { model } from "./model.js";
+
 const MATCHED = {
   thread: "told apart by the id of its thread",
   name: "told apart by name alone, as no event has its thread's id",
   time: "told apart by time alone, as there are no kernel events",
 };
 
+/** @param {Maybe} value */
 const ratio = (value) => (finite(value) ? value.toFixed(4) : NONE);
+/** @param {Maybe} value */
 const share = (value) => (finite(value) ? percent(value) : NONE);
 
-/** The costliest of some causes. */
+/**
+ * The costliest of some causes.
+ * @param {string} lead
+ * @param {[string, number][]} causes
+ */
 function costliest(lead, causes) {
   if (!causes.length) return null;
   const named = causes.slice(0, 4).map(([cause, ns]) => `${cause} ${duration(ns)}`);
@@ -17,9 +27,10 @@ function costliest(lead, causes) {
   return element("p", {}, `${lead}: ${named.join(", ")}`);
 }
 
-function truthSection() {
+export function truthSection() {
   const held = model.report.truth.flatMap((truth) => truth.series.map((one) => ({ truth, one })));
   if (!held.length) return element("div", { hidden: true });
+  /** @param {number | null} ns */
   const time = (ns) => (ns === null ? NONE : durationFine(ns));
   const logs = held.map(({ truth, one }) => {
     const rows = [

@@ -1,6 +1,10 @@
 // What the reader looks at: the window of time, the value, the layers. Everything that draws subscribes; a change is drawn once a frame.
 
-const view = {
+import { finite } from "./numbers.js";
+import { model } from "./model.js";
+
+/** @type {View} */
+export const view = {
   from: 0,
   to: 1,
   value: "pace",
@@ -13,27 +17,32 @@ const view = {
   period: null,
 };
 
+/** @type {((changed: Set<string>) => void)[]} */
 const drawers = [];
-const frames = { asked: false, drawn: 0, ms: [] };
+/** @type {{ asked: boolean, drawn: number, ms: number[] }} */
+export const frames = { asked: false, drawn: 0, ms: [] };
 
-/** `drawer(changed)` is called with the set of keys that changed. */
-function subscribe(drawer) {
+/**
+ * `drawer(changed)` is called with the set of keys that changed.
+ * @param {(changed: Set<string>) => void} drawer
+ */
+export function subscribe(drawer) {
   drawers.push(drawer);
 }
 
-let changed = new Set();
+/** @type {Set<string>} */
+export let changed = new Set();
 
-function change(patch) {
-  for (const [key, value] of Object.entries(patch)) {
-    view[key] = value;
-    changed.add(key);
-  }
+/** @param {Partial<View>} patch */
+export function change(patch) {
+  Object.assign(view, patch);
+  for (const key of Object.keys(patch)) changed.add(key);
   if (frames.asked) return;
   frames.asked = true;
   requestAnimationFrame(redraw);
 }
 
-function redraw() {
+export function redraw() {
   const begun = performance.now();
   frames.asked = false;
   const keys = changed;
@@ -49,25 +58,36 @@ function shortest() {
   return Math.min(model.whole[1], 4 * Math.min(1, ...model.series.map((series) => series.quantumS).filter(finite)));
 }
 
-/** Shows from `from` to `to`, held to the run and to four quanta. */
-function look(from, to) {
+/**
+ * Shows from `from` to `to`, held to the run and to four quanta.
+ * @param {number} from
+ * @param {number} to
+ */
+export function look(from, to) {
   const [start, end] = model.whole;
   const span = Math.min(end - start, Math.max(to - from, shortest()));
   const left = Math.min(Math.max((from + to) / 2 - span / 2, start), end - span);
   change({ from: left, to: left + span });
 }
 
-/** Zooms by a factor about an instant, which stays where it is. */
-function zoom(factor, about = (view.from + view.to) / 2) {
+/**
+ * Zooms by a factor about an instant, which stays where it is.
+ * @param {number} factor
+ * @param {number} [about]
+ */
+export function zoom(factor, about = (view.from + view.to) / 2) {
   const span = Math.min(model.whole[1] - model.whole[0], Math.max((view.to - view.from) * factor, shortest()));
   const share = (about - view.from) / (view.to - view.from);
   look(about - share * span, about + (1 - share) * span);
 }
 
-/** Moves by a share of the window. */
-function pan(share) {
+/**
+ * Moves by a share of the window.
+ * @param {number} share
+ */
+export function pan(share) {
   const step = (view.to - view.from) * share;
   look(view.from + step, view.to + step);
 }
 
-const isWhole = () => view.to - view.from >= (model.whole[1] - model.whole[0]) * (1 - 1e-9);
+export const isWhole = () => view.to - view.from >= (model.whole[1] - model.whole[0]) * (1 - 1e-9);

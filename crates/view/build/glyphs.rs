@@ -6,7 +6,6 @@
 //! `$OUT_DIR/glyphs.rs`, which `src/glyphs.rs` includes.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use ttf_parser::{Face, OutlineBuilder};
 
 /// Printable ASCII and Latin-1, and the few signs that pictures use besides.
@@ -74,10 +73,8 @@ fn font(name: &str, data: &[u8]) -> String {
     text + "] };\n"
 }
 
-fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
-    let directory = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
-    let text = font("REGULAR", dejavu::sans_condensed::regular())
-        + &font("BOLD", dejavu::sans_condensed::bold());
-    std::fs::write(Path::new(&directory).join("glyphs.rs"), text).expect("OUT_DIR is writable");
+/// The fonts as the text of a Rust file.
+pub(crate) fn text() -> String {
+    font("REGULAR", dejavu::sans_condensed::regular())
+        + &font("BOLD", dejavu::sans_condensed::bold())
 }

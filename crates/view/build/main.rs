@@ -1,0 +1,17 @@
+//! Makes what the program carries: outlines of the font, and the script of the page as one piece.
+
+mod glyphs;
+mod script;
+
+use std::path::Path;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build");
+    println!("cargo::rerun-if-changed={}", script::DIRECTORY);
+    let directory = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
+    let write = |name: &str, text: String| {
+        std::fs::write(Path::new(&directory).join(name), text).expect("OUT_DIR is writable");
+    };
+    write("glyphs.rs", glyphs::text());
+    write("script.js", script::joined());
+}

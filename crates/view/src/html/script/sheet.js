@@ -1,0 +1,84 @@
+// What every picture is drawn on: a canvas, its outline, its time axis.
+
+import { theme } from "./colours.js";
+import { element } from "./words.js";
+import { view } from "./view.js";
+import { timeTicks } from "./axes.js";
+
+const FONT = "11px system-ui, sans-serif";
+/** CSS pixels below a picture for the names of its time axis. */
+export const AXIS = 20;
+
+/** A canvas that is as sharp as the screen. */
+export class Sheet {
+  /**
+   * @param {number} height
+   * @param {string} label
+   */
+  constructor(height, label) {
+    this.height = height;
+    /** CSS pixels, known once it is drawn. */
+    this.width = 0;
+    /** Where the picture stands in it, once it is drawn. @type {Frame | null} */
+    this.frame = null;
+    this.canvas = element("canvas", { role: "img", "aria-label": label });
+    this.canvas.style.height = `${height}px`;
+  }
+
+  /** A clean context in CSS pixels. */
+  begin() {
+    const ratio = window.devicePixelRatio || 1;
+    const width = Math.max(1, Math.floor(this.canvas.clientWidth));
+    const [w, h] = [Math.round(width * ratio), Math.round(this.height * ratio)];
+    if (this.canvas.width !== w || this.canvas.height !== h) [this.canvas.width, this.canvas.height] = [w, h];
+    const context = this.canvas.getContext("2d");
+    if (!context) throw new Error("this browser draws no pictures");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, this.height);
+    context.font = FONT;
+    this.width = width;
+    return context;
+  }
+}
+
+/**
+ * @param {Context} context
+ * @param {number} x0
+ * @param {number} y0
+ * @param {number} x1
+ * @param {number} y1
+ */
+export function line(context, x0, y0, x1, y1) {
+  context.beginPath();
+  context.moveTo(x0, y0);
+  context.lineTo(x1, y1);
+  context.stroke();
+}
+
+/**
+ * @param {Context} context
+ * @param {Frame} frame
+ */
+export function outline(context, frame) {
+  context.strokeStyle = theme.ink.frame;
+  context.lineWidth = 1;
+  context.strokeRect(frame.x + 0.5, frame.y + 0.5, frame.width - 1, frame.height - 1);
+}
+
+/**
+ * The time axis below a frame.
+ * @param {Context} context
+ * @param {Frame} frame
+ */
+export function timeAxis(context, frame) {
+  const bottom = frame.y + frame.height;
+  context.fillStyle = theme.ink.grey;
+  context.textAlign = "center";
+  for (const [tick, name] of timeTicks(view.from, view.to, frame.width / 120)) {
+    const x = frame.x + ((tick - view.from) / (view.to - view.from)) * frame.width;
+    context.fillRect(x - 0.5, bottom, 1, 4);
+    const half = context.measureText(name).width / 2;
+    context.fillText(name, Math.min(Math.max(x, half), frame.x + frame.width + 30 - half), bottom + 15);
+  }
+  context.textAlign = "left";
+}

@@ -1,0 +1,246 @@
+// Shapes that the modules share. Those of the report are made from its schema, `crates/report/report.schema.json`, before the script is checked.
+
+/** `recording.json`, as docs/recording-format.md has it: most of it is shown as it is. */
+type Recording = { started?: string; tool?: string };
+type WholeReport = Omit<import("report").Report, "recording"> & { recording: Recording | null };
+type Panel = import("./panel.js").Panel;
+type Sheet = import("./sheet.js").Sheet;
+type Numbers = import("./decode.js").Numbers;
+type SeriesReport = import("report").Series;
+type Finding = import("report").Finding;
+type Ledger = import("report").Ledger;
+
+/** Everything that some finding's evidence has. */
+type Evidence = { [K in KeyOf<Finding["evidence"]>]?: ValueAt<Finding["evidence"], K> };
+type KeyOf<U> = U extends unknown ? keyof U : never;
+type ValueAt<U, K> = U extends unknown ? (K extends keyof U ? U[K] : never) : never;
+
+/** JSON has no number for what is not finite. */
+type Maybe = number | null | undefined;
+type Child = Node | string | number | null | undefined;
+/** Attributes and properties of an element, and what it listens to. */
+interface Properties {
+  onclick?: (event: MouseEvent) => void;
+  onchange?: (event: Event) => void;
+  onsubmit?: (event: SubmitEvent) => void;
+  ontoggle?: () => void;
+  [name: string]: unknown;
+}
+/** One cell of a table. */
+type Cell = Node | string | number;
+type Pair = [number, number];
+
+/** What a page holds beside its columns: `Document` of `html/mod.rs`. */
+interface Held {
+  report: WholeReport;
+  measured: [name: string, words: string][];
+  series: Description[];
+  changes: Changes | null;
+}
+
+/** `Description` of `data.rs`: what must be known to read the columns of a series. */
+interface Description {
+  label: string;
+  ticks_per_ns: number;
+  quantum_ticks: number;
+  quanta: number;
+  stretches: number;
+  with_gaps: number;
+  with_measurement: number;
+  complete: boolean;
+  marks: number;
+  causes: string[];
+  all_marks: boolean;
+  edges: number;
+  time_s: number | null;
+  spectrum: number;
+  step_hz: number;
+  windows: number;
+  density: [columns: number, rows: number, low: number, high: number];
+  cells: number;
+  bins: number;
+}
+
+/** `Changes` of `changes.rs`. */
+interface Changes {
+  comparison: Comparison;
+  recording: Recording | null;
+  tables: { title: string; rows: Change[] }[];
+}
+interface Change {
+  name: string;
+  a: string;
+  b: string;
+  interval: string;
+  changed: boolean;
+  reach: [low: number, middle: number, high: number] | null;
+}
+/** What the page shows of `bandscope.compare/1`. */
+interface Comparison {
+  verdict: string;
+  sides: { name: string | null; inputs: string[] }[];
+  notes: string[];
+  conditions: { condition: string; met: boolean; found: string }[];
+  recordings: {
+    series: { signals: { frequency_hz: number; ns_per_event: (number | null)[]; what: string }[] }[];
+    findings: { kind: string; certainty: (string | null)[] }[];
+  } | null;
+}
+
+/** Gaps whose time is held, by time. */
+interface Marks {
+  length: number;
+  /** Seconds. */
+  at: Float64Array;
+  ns: Float64Array;
+  /** Index of the name of what took most of it. */
+  cause: Uint32Array;
+  names: string[];
+}
+
+/** Least and greatest in a stretch of time. */
+interface Bin {
+  quanta: number;
+  fast: number;
+  slow: number;
+  low: number;
+  high: number;
+  gapNs: number;
+}
+
+interface Density {
+  columns: number;
+  rows: number;
+  low: number;
+  high: number;
+  cells: { length: number; column: Uint32Array; row: Uint32Array; count: Uint32Array };
+}
+
+/** Quanta that are held, by time. */
+interface Quanta {
+  length: number;
+  /** Seconds. */
+  start: Float64Array;
+  lengthNs: Float32Array;
+  gaps: Uint32Array;
+  /** Nanoseconds for a unit. */
+  pace: Float32Array;
+  /** Nanoseconds that work at the best pace would not have taken. */
+  loss: Float32Array;
+  /** Units. */
+  count: Uint32Array;
+  /** From and to in seconds, of each stretch without a hole. */
+  stretches: Pair[];
+}
+
+interface Series extends Quanta {
+  index: number;
+  report: SeriesReport;
+  label: string;
+  /** Whether all quanta are held. */
+  complete: boolean;
+  allMarks: boolean;
+  quantumS: number;
+  /** Columns as they are drawn, once wanted. */
+  scaledColumns: { [value in Value]?: Float32Array };
+  edges: { at: Float64Array; from: Uint8Array; to: Uint8Array };
+  spectrum: { step: number; windows: number; power: Float64Array };
+  marks: Marks;
+  density: Density | null;
+  bins: Bin[];
+  coarseS: number;
+  endS: number;
+}
+
+/** What can be shown over time. */
+type Value = "pace" | "count" | "loss";
+interface Shown {
+  name: string;
+  unit: string;
+  scale: (value: number) => number;
+  back: (scaled: number) => number;
+  /** Whether more is better. */
+  up: boolean;
+  log: boolean;
+}
+
+/** Where a finding is seen: an instant, a stretch, a period to fold by. */
+interface Place {
+  at: number | null;
+  from: number;
+  to: number;
+  period?: number | null;
+}
+interface Placed {
+  finding: Finding;
+  number: number;
+  place: Place | null;
+}
+
+interface Model {
+  report: WholeReport;
+  measured: [name: string, words: string][];
+  changes: Changes | null;
+  series: Series[];
+  /** Seconds. */
+  whole: Pair;
+  /** Causes by rank: that which took most time is 0. */
+  causes: Map<string, number>;
+  /** Worked out once wanted. */
+  places?: Placed[];
+  gapRange?: Pair;
+}
+
+type Layer = "density" | "bands" | "gaps" | "edges" | "findings";
+interface View {
+  from: number;
+  to: number;
+  value: Value;
+  layers: Record<Layer, boolean>;
+  fit: boolean;
+  selected: number;
+  period: number | null;
+  // Only to say that they changed.
+  theme?: string;
+  size?: number;
+  findings?: number;
+  account?: string;
+}
+
+type Context = CanvasRenderingContext2D;
+interface Frame {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+/** A range of a value, in its scale, and the range of all there is. */
+interface Axis {
+  low: number;
+  high: number;
+  all: Pair;
+}
+interface Grid {
+  columns: number;
+  rows: number;
+  counts: Uint32Array;
+  most: number;
+}
+/** From which value on, what is one, its symbol; descending. */
+type Scale = readonly (readonly [from: number, one: number, symbol: string])[];
+type Tick = [at: number, name: string];
+
+/** A line of the account. */
+interface Part {
+  key: string;
+  name: string;
+  ns: number;
+  pace?: boolean;
+  cause?: string;
+  rest?: boolean;
+}
+
+// Beside the elements' own: what `main.js` leaves for tests and for whoever opens the console.
+interface Window {
+  bandscope: object;
+}
