@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 const READ: &str =
     "crates docs machines cases fuzz .ci tests README.md CONTRIBUTING.md CHANGELOG.md";
-const NOT_READ: &str = "target .git corpus artifacts __pycache__ citations.rs";
+const NOT_READ: &str = "target .git node_modules corpus artifacts __pycache__ citations.rs";
 
 /// What a file cites and does not exist, each as `file:line: found, expected`.
 fn complaints(root: &Path, file: &str, text: &str) -> Vec<String> {
