@@ -51,7 +51,9 @@ impl Script {
             // Documents and types stay with the source: a page would carry 30 KB of them.
             in_comment |= line.trim_start().starts_with("/**");
             if in_comment {
-                in_comment = !line.ends_with("*/");
+                in_comment = !line.contains("*/");
+                let only = in_comment || line.ends_with("*/");
+                assert!(only, "{}: code behind a comment: {line}", path.display());
                 continue;
             }
             match line.strip_prefix("import ") {
