@@ -2,14 +2,24 @@
 //!
 //! `hidden_cause CAUSE [SLEEP_MS]` prints `time: T`, around 100 or around 150 with a percent of noise. It does not take that long: tests must
 //! not depend on how long anything takes. With SLEEP_MS it sleeps so many milliseconds first.
+//!
+//! What it draws, the kernel seeds anew in each run. Where the working directory has a file [`COUNT`], it counts its runs there and draws
+//! from their number: another session in another such directory draws the same.
 
-use std::hash::{BuildHasher, RandomState};
+use std::fs::OpenOptions;
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
+use std::io::Write;
 use std::time::Duration;
+
+/// One byte a run.
+const COUNT: &str = "hidden_cause.count";
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let cause = arguments.next().unwrap_or_default();
-    let Some(slow) = slow(&cause) else {
+    let seed = counted().unwrap_or_else(|| RandomState::new().hash_one(0));
+    let chance = |which| chance(seed, which);
+    let Some(slow) = slow(&cause, chance) else {
         eprintln!(
             "hidden_cause: found {cause:?}, expected layout, environment, arguments, cpu, coin, one, skewed or fail"
         );
@@ -30,7 +40,7 @@ fn main() {
 }
 
 /// Whether this run is slow; `None` if there is no such cause.
-fn slow(cause: &str) -> Option<bool> {
+fn slow(cause: &str, chance: impl Fn(u64) -> f64) -> Option<bool> {
     Some(match cause {
         // One bit of an address on the stack, which the kernel draws in steps of 16 bytes.
         "layout" => (&raw const cause).addr() >> 5 & 1 == 1,
@@ -51,9 +61,18 @@ fn slow(cause: &str) -> Option<bool> {
     })
 }
 
-/// From 0 to 1, another number in each process: the standard library's hashes are seeded by the kernel.
-fn chance(which: u64) -> f64 {
-    RandomState::new().hash_one(which) as f64 / u64::MAX as f64
+/// The number of this run, where runs are counted.
+fn counted() -> Option<u64> {
+    let mut file = OpenOptions::new().append(true).open(COUNT).ok()?;
+    file.write_all(b".").ok()?;
+    Some(file.metadata().ok()?.len())
+}
+
+/// From 0 to 1.
+fn chance(seed: u64, which: u64) -> f64 {
+    let mut hasher = DefaultHasher::new();
+    (seed, which).hash(&mut hasher);
+    hasher.finish() as f64 / u64::MAX as f64
 }
 
 /// Field 39 of /proc/self/stat.

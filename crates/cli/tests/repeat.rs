@@ -1,11 +1,14 @@
 //! `bandscope repeat`: programs with a known reason for two speeds have it named, and whatever a command does is survived and told.
 //!
-//! Values are printed by the programs, so nothing here depends on how long anything takes.
+//! Values are printed by the programs, so nothing here depends on how long anything takes. What `hidden_cause` draws follows from the
+//! number of the run, and its environment is next to empty: by chance alone one session in a hundred has a second
+//! mode, and another in a hundred an answer.
 
 mod common;
 use common::{bandscope, refuse, run, succeed};
 use serde_json::Value;
 use std::path::Path;
+use tempfile::TempDir;
 
 /// `examples/hidden_cause.rs`, which `cargo test` builds beside the tests; under emulation with its emulator before it. `None` where only
 /// this test was built.
@@ -28,12 +31,29 @@ const METRIC: [&str; 3] = ["repeat", "--metric", r"^time: ([0-9.]+)$"];
 
 /// The result for a cause, as JSON.
 fn repeat(cause: &str, options: &[&str]) -> Option<Value> {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = counting();
     let program = hidden_cause()?;
-    let mut arguments = [&METRIC[..], &["--format", "json"], options, &["--"]].concat();
-    arguments.extend(program.iter().map(String::as_str));
-    arguments.push(cause);
-    Some(serde_json::from_str(&succeed(directory.path(), &arguments)).unwrap())
+    let output = bandscope(directory.path())
+        .env_clear()
+        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+        .args(METRIC)
+        .args(["--format", "json"])
+        .args(options)
+        .arg("--")
+        .args(program)
+        .arg(cause)
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    Some(serde_json::from_slice(&output.stdout).unwrap())
+}
+
+/// A directory in which `hidden_cause` counts its runs.
+fn counting() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("hidden_cause.count"), "").unwrap();
+    directory
 }
 
 fn named(result: &Value) -> Option<&str> {
@@ -123,7 +143,7 @@ fn a_coin_inside_the_program_is_decided_by_none() {
 
 #[test]
 fn a_file_says_the_same_again_and_text_fits_a_terminal() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = counting();
     let Some(program) = hidden_cause() else {
         return;
     };

@@ -1,13 +1,10 @@
 //! The finding of `bandscope repeat`: `multimodal-runs`.
 
-use super::Repeat;
 use super::factors;
 use super::modes::Mode;
+use super::{CERTAIN, Repeat};
 use bandscope_report::evidence::{MultimodalRuns, RunMode};
 use bandscope_report::{Certainty, Finding, Kind};
-
-/// A second mode is certain if so deep a valley is an accident less often than this.
-const CERTAIN: f64 = 0.001;
 
 /// What was found.
 pub(super) fn all(repeat: &Repeat) -> Vec<Finding> {
@@ -18,11 +15,11 @@ pub(super) fn all(repeat: &Repeat) -> Vec<Finding> {
         &repeat.modes_at_levels[..],
     ) {
         ([_, _, ..], ..) if plain.p_value < CERTAIN => (&plain.modes, Certainty::Certain),
-        ([_, _, ..], ..) => (&plain.modes, Certainty::Likely),
         // Levels bring out what is never seen otherwise: fresh runs decided that, or nothing did.
         (_, _, [_, _, ..]) if factors::named(&repeat.factors).is_some() => {
             (&repeat.modes_at_levels, Certainty::Certain)
         }
+        ([_, _, ..], ..) => (&plain.modes, Certainty::Likely),
         (_, [_, _, ..], _) => (&plain.possible, Certainty::Possible),
         _ => return Vec::new(),
     };

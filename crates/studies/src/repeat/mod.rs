@@ -27,6 +27,8 @@ pub const SCHEMA: &str = "bandscope.repeat/1";
 
 /// A mode of this share should not be missed (docs/method.md, section 10.1).
 const SHARE: f64 = 0.2;
+/// A second mode is certain if so deep a valley is an accident less often than this.
+const CERTAIN: f64 = 0.001;
 
 /// The result of `bandscope repeat`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,7 +60,7 @@ pub struct Repeat {
     /// Their modes.
     #[serde(flatten)]
     pub modes: Modes,
-    /// Modes of all runs, at whatever level, where these are more.
+    /// Modes of all runs, at whatever level, where slow runs are told by these: the plain runs have one mode, or perhaps one.
     pub modes_at_levels: Vec<modes::Mode>,
     /// The chance that a mode was missed.
     pub missed: Missed,
@@ -109,9 +111,9 @@ pub fn explain(runs: &Runs) -> Repeat {
     let session = session::session(runs, &slow);
     let factors = factors::all(runs, &slow);
     let values: Vec<f64> = plain(runs).filter_map(|run| run.value).collect();
-    let at_levels = match slow.modes().modes.len() > plain_modes.modes.len() {
-        true => slow.modes().modes.clone(),
-        false => Vec::new(),
+    let at_levels = match slow.modes() == &plain_modes {
+        true => Vec::new(),
+        false => slow.modes().modes.clone(),
     };
     let mut repeat = Repeat {
         schema: SCHEMA,

@@ -57,17 +57,21 @@ pub struct Slow {
 }
 
 impl Slow {
-    /// By the modes of the runs with nothing varied; where these have but one, by those of all runs, as a level may bring out a mode
-    /// that is never seen otherwise.
+    /// By the modes of the runs with nothing varied, if these are sure. Else a level may bring out a mode that is seldom or never seen
+    /// otherwise: by the modes of these, of all runs, or of one level and the others, whichever is least likely an accident.
     pub fn of(runs: &Runs) -> Slow {
         let plain = super::plain_modes(runs);
-        let modes = match plain.modes.len() < 2 {
-            true => Some(super::modes_of(runs, |_| true))
-                .filter(|all| all.modes.len() > 1)
-                .or_else(|| of_a_level(runs))
-                .unwrap_or(plain),
-            false => plain,
-        };
+        let sure = plain.modes.len() > 1 && plain.p_value < super::CERTAIN;
+        let at_levels = || [Some(super::modes_of(runs, |_| true)), of_a_level(runs)];
+        let others = (!sure).then(at_levels).into_iter().flatten().flatten();
+        let modes = others.fold(plain, |best, other| {
+            let better = best.modes.len() < 2 || other.p_value < best.p_value;
+            if other.modes.len() > 1 && better {
+                other
+            } else {
+                best
+            }
+        });
         Slow {
             modes,
             higher_is_better: runs.metric.higher_is_better,
