@@ -470,7 +470,7 @@ fn assemble(
         series,
         truth: Vec::new(),
         warnings: Vec::new(),
-        recording: (manifest.clock.origin != "imported").then(|| manifest.clone()),
+        recording: (!manifest.is_imported()).then(|| manifest.clone()),
     };
     let migrations = surveys.iter().map(|survey| survey.totals.migrations).sum();
     report.warnings = warnings::all(&report, manifest, source.warnings(), migrations);

@@ -15,6 +15,7 @@
 //!
 //! `docs/method.md` states the formula, the thresholds and the limits of every figure.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod analyse;
 pub mod cpus;

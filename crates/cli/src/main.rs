@@ -5,6 +5,7 @@
 //! `sampler::measure`; what it measures is a recording (`recording`); `analysis` makes a report of it;
 //! `view` draws that. Nothing is decided here.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod commands;
 mod interrupt;

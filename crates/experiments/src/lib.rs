@@ -8,6 +8,8 @@
 //! What all of it says is for `bandscope-studies` to explain. With `bandscope-probe`, which watches the machine, this is the one crate of the
 //! workspace that may use `unsafe`.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod histogram;
 pub mod inject;
 pub mod lab;

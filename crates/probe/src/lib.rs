@@ -6,6 +6,8 @@
 //! empties. It only watches; `bandscope-experiments` is what does something to it.
 //! These two crates are the ones of the workspace that may use `unsafe`.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 #[cfg(not(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

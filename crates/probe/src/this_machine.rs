@@ -9,7 +9,7 @@ use crate::run::{self, EventsSetup, Setup, Summary};
 use crate::trace::{Catalogue, Trace, account};
 use crate::{clock, facts, pin, plan, quietest, store_bypass};
 use bandscope_recording::Manifest;
-use bandscope_recording::manifest::{self, Incident, Missing, Settings, State};
+use bandscope_recording::manifest::{self, ClockOrigin, Incident, Missing, Settings, State};
 use bandscope_sampler::machine::{Choice, Consumed, StoreBypass};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use rustix::time::{ClockId, clock_gettime};
@@ -226,11 +226,10 @@ fn manifest_of(
             error_ppm: Some(findings.fit.error_ppm),
             measured_ticks_per_ns: request.ticks_per_ns.map(|_| findings.fit.ticks_per_ns),
             origin: if request.ticks_per_ns.is_some() {
-                "given"
+                ClockOrigin::Given
             } else {
-                "calibrated"
-            }
-            .to_owned(),
+                ClockOrigin::Calibrated
+            },
             readings: prepared.calibration.rows(prepared.origin),
             invariant: clock::invariant(),
             origin_ticks: prepared.origin,
@@ -346,8 +345,8 @@ fn conclude(
     }
     if let Some(fit) = prepared.calibration.fit() {
         manifest.clock.error_ppm = Some(fit.error_ppm);
-        match manifest.clock.origin.as_str() {
-            "given" => manifest.clock.measured_ticks_per_ns = Some(fit.ticks_per_ns),
+        match manifest.clock.origin {
+            ClockOrigin::Given => manifest.clock.measured_ticks_per_ns = Some(fit.ticks_per_ns),
             _ => manifest.clock.ticks_per_ns = fit.ticks_per_ns,
         }
     }

@@ -2,7 +2,7 @@
 //! up, never how long anything took.
 
 use bandscope_probe::{ThisMachine, default_kernel, pin};
-use bandscope_recording::manifest::{EventsState, State};
+use bandscope_recording::manifest::{ClockOrigin, EventsState, State};
 use bandscope_recording::{EventKind, Gap, Manifest, Quanta, Quantum};
 use bandscope_sampler::machine::{Choice, Length};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
@@ -254,7 +254,7 @@ fn ticks_given_by_hand_stand_beside_the_measured_ones() {
     };
     let (manifest, _) = measure(&request);
     assert_eq!(manifest.clock.ticks_per_ns, 1.25);
-    assert_eq!(manifest.clock.origin, "given");
+    assert_eq!(manifest.clock.origin, ClockOrigin::Given);
     assert!(manifest.clock.measured_ticks_per_ns.unwrap() > 0.0);
 }
 

@@ -7,7 +7,7 @@
 //! 855 to 857 at 10 kHz, and 250 times a second a gap of about 3 us takes time. Two rates alternate
 //! in segments of a second. No work kernel ran: this is for the file format alone.
 
-use bandscope_recording::manifest::{Clock, Counter, Kernel, Settings, State};
+use bandscope_recording::manifest::{Clock, ClockOrigin, Counter, Kernel, Settings, State};
 use bandscope_recording::{Gap, Manifest, Quanta, Quantum, Source, Writer, read};
 use bandscope_statistics::random::Random;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -58,7 +58,7 @@ fn manifest(rates_hz: [f64; 2], seconds: u64) -> Manifest {
         clock: Clock {
             name: "synthetic".into(),
             ticks_per_ns: TICKS_PER_NS,
-            origin: "synthetic".into(),
+            origin: ClockOrigin::Simulated,
             ..Clock::default()
         },
         kernels: vec![Kernel {

@@ -16,6 +16,7 @@
 //! * [`histogram`]: how often fixed work took how long, measured or published;
 //! * [`inputs`]: whatever the user names, as series of one machine.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod checksum;
 mod columns;

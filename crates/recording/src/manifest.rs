@@ -78,6 +78,11 @@ impl Machine {
 }
 
 impl Manifest {
+    /// Whether this stands for a file of counts, which says nothing of its machine.
+    pub fn is_imported(&self) -> bool {
+        self.clock.origin == ClockOrigin::Imported
+    }
+
     /// The work kernel of that name, where it was described.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
@@ -154,8 +159,8 @@ pub struct Clock {
     pub error_ppm: Option<f64>,
     /// What calibration found, where `--ticks-per-ns` overrode it.
     pub measured_ticks_per_ns: Option<f64>,
-    /// Where `ticks_per_ns` comes from: `calibrated`, `given`, `imported`, `simulated`.
-    pub origin: String,
+    /// Where `ticks_per_ns` comes from.
+    pub origin: ClockOrigin,
     /// Sandwiched readings: tick since the origin, nanoseconds of CLOCK_MONOTONIC_RAW since the first
     /// reading, half width of the sandwich in nanoseconds. At most a few hundred, over the whole run.
     pub readings: Vec<ClockReading>,
@@ -180,10 +185,28 @@ impl Clock {
         Clock {
             name: "imported".into(),
             ticks_per_ns: 1.0,
-            origin: "imported".into(),
+            origin: ClockOrigin::Imported,
             ..Clock::default()
         }
     }
+}
+
+/// Where the scale of a clock comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClockOrigin {
+    /// Measured against CLOCK_MONOTONIC_RAW.
+    Calibrated,
+    /// `--ticks-per-ns`.
+    Given,
+    /// A file that holds nanoseconds: no machine of which anything is known.
+    Imported,
+    /// The simulated machine's own.
+    Simulated,
+    /// Nothing says, or a later version's word.
+    #[default]
+    #[serde(rename = "", other)]
+    Unknown,
 }
 
 /// One sandwiched reading of the clock.

@@ -3,6 +3,7 @@
 //! `analysis` fills these types, `view` draws them, and `report --format json` writes them as they are. Times are in seconds, frequencies
 //! in hertz, parts of the ledger in whole nanoseconds. A figure that is not known is `None`, which JSON writes as `null` or leaves out.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod cause;
 mod closed;

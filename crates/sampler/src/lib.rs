@@ -8,6 +8,7 @@
 //! * [`assemble`]: packed records in, the columns of a recording out;
 //! * [`machine`]: what a machine must offer for a run of many segments.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 pub mod assemble;
 pub mod grid;

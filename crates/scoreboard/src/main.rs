@@ -4,6 +4,7 @@
 //! truth, `tally` adds up, `table` prints. `crowds` draws many periods at once, `known` names scenes, and `failures` keeps the list of what
 //! fails in those today. `docs/scoreboard.md` keeps the result with its command.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod crowds;
 mod draw;

@@ -13,6 +13,7 @@
 //! * [`synthesise`](synthesise()): a scenario in, a recording in memory and its truth out;
 //! * [`truth`]: what really happened, [`document`]: that as JSON; [`presets`]: published scenes.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 pub mod catalogue;
 pub mod disturbances;

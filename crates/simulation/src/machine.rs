@@ -9,7 +9,9 @@ use crate::scenario::Scenario;
 use crate::sink::{EXHAUSTED, SimulatedSink};
 use crate::truth::{Truth, quantum_ticks};
 use crate::world::{Unit, World};
-use bandscope_recording::manifest::{Clock, Events, EventsState, MeasuringThread, SCHEMA, State};
+use bandscope_recording::manifest::{
+    Clock, ClockOrigin, Events, EventsState, MeasuringThread, SCHEMA, State,
+};
 use bandscope_recording::{Manifest, manifest};
 use bandscope_sampler::machine::{Choice, Consumed, Length, StoreBypass};
 use bandscope_sampler::{
@@ -191,7 +193,11 @@ impl SimulatedMachine {
             },
             error_ppm: Some(0.0),
             measured_ticks_per_ns: given.then_some(settings.ticks_per_ns),
-            origin: if given { "given" } else { "simulated" }.into(),
+            origin: if given {
+                ClockOrigin::Given
+            } else {
+                ClockOrigin::Simulated
+            },
             invariant: Some(true),
             ..Clock::default()
         }

@@ -15,6 +15,7 @@
 //! | periodograms | [`welch`], [`power`] |
 //! | a fundamental and its harmonics | [`comb`] |
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 pub mod comb;
 pub mod counts;

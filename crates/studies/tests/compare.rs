@@ -8,7 +8,7 @@ use bandscope_recording::source::InMemory;
 use bandscope_report::Kind;
 use bandscope_simulation::machine::request;
 use bandscope_simulation::{Scenario, synthesise};
-use bandscope_studies::compare::{self, Comparison, Condition, Delta, SeriesPair};
+use bandscope_studies::compare::{self, Comparison, Condition, Delta, SeriesPair, SignalChange};
 
 fn of(a: &InMemory, b: &InMemory) -> Comparison {
     compare::recordings(a, b, ["a".into(), "b".into()]).unwrap()
@@ -109,7 +109,7 @@ fn a_tick_appears_with_its_signal_and_vanishes_the_other_way_round() {
         .iter()
         .find(|signal| (signal.frequency_hz - 250.0).abs() < 0.1)
         .unwrap();
-    assert_eq!(signal.what, "appeared");
+    assert_eq!(signal.what, SignalChange::Appeared);
     assert!(figure(&pair.figures, "lost").changed && figure(&pair.figures, "fraction").changed);
     assert!(
         comparison.verdict.contains("appeared"),
@@ -121,7 +121,7 @@ fn a_tick_appears_with_its_signal_and_vanishes_the_other_way_round() {
         only(&back)
             .signals
             .iter()
-            .any(|signal| signal.what == "vanished")
+            .any(|signal| signal.what == SignalChange::Vanished)
     );
     let findings = &back.recordings.as_ref().unwrap().findings;
     assert!(

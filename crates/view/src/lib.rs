@@ -12,6 +12,7 @@
 //! * [`live`]: what is being measured, on a terminal;
 //! * [`perfetto`]: a recording as a trace for Perfetto; [`gaps_csv`]: its gaps as a table.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 pub mod error;
 pub mod escape;

@@ -59,7 +59,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         drifts.push(calibrated(case, misfit, bound));
     }
     if let Some(slope) = case.seen.drift.filter(significant) {
-        drifts.push(if case.everything.manifest.clock.origin == "imported" {
+        drifts.push(if case.everything.manifest.is_imported() {
             of_a_file(case, slope)
         } else {
             of_a_recording(case, slope)

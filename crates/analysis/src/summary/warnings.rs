@@ -3,7 +3,7 @@
 //! A typed list: one function an origin of doubt. Names that come from the machine are escaped, because a task may call
 //! itself anything.
 
-use bandscope_recording::manifest::{Manifest, State};
+use bandscope_recording::manifest::{ClockOrigin, Manifest, State};
 use bandscope_recording::read::{ReadWarning, ReadWarningKind as Read};
 use bandscope_report::{Cause, Report, Series, Warning, WarningKind};
 
@@ -25,7 +25,7 @@ pub fn all(
     migrations: u64,
 ) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = read.iter().map(reading).collect();
-    if manifest.clock.origin != "imported" {
+    if !manifest.is_imported() {
         state(manifest, &mut warnings);
         clock(manifest, &mut warnings);
     }
@@ -101,7 +101,7 @@ fn state(manifest: &Manifest, warnings: &mut Vec<Warning>) {
 
 fn clock(manifest: &Manifest, warnings: &mut Vec<Warning>) {
     let clock = &manifest.clock;
-    if clock.error_ppm.is_none() && clock.origin != "simulated" {
+    if clock.error_ppm.is_none() && clock.origin != ClockOrigin::Simulated {
         warnings.push(warning(
             WarningKind::ClockNotCalibrated,
             "The clock was not calibrated: times and frequencies carry an unknown error."

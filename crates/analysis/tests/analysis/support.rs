@@ -15,7 +15,7 @@ pub fn manifest() -> Manifest {
             name: "simulated".into(),
             ticks_per_ns: 2.3,
             error_ppm: Some(0.1),
-            origin: "simulated".into(),
+            origin: bandscope_recording::manifest::ClockOrigin::Simulated,
             ..Clock::default()
         },
         kernels: vec![Kernel {

@@ -9,7 +9,7 @@ mod work;
 use bandscope_probe::calibration::Calibration;
 use bandscope_probe::{clock, facts, pin, plan, preparation, quietest};
 use bandscope_recording::histogram::{FixedWork, Histogram, SCHEMA};
-use bandscope_recording::manifest::{self, Missing, State};
+use bandscope_recording::manifest::{self, ClockOrigin, Missing, State};
 use bandscope_sampler::MachineError;
 use bandscope_sampler::machine::Length;
 use rung::{LOOK_NS, Rung, Seen};
@@ -172,7 +172,7 @@ pub fn run(
         name: clock::NAME.to_owned(),
         ticks_per_ns: fit.ticks_per_ns,
         error_ppm: Some(fit.error_ppm),
-        origin: "calibrated".to_owned(),
+        origin: ClockOrigin::Calibrated,
         readings: calibration.rows(origin),
         invariant: clock::invariant(),
         origin_ticks: origin,

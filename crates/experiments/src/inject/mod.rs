@@ -26,7 +26,7 @@ use bandscope_probe::ring::{Reader, ring};
 use bandscope_probe::{clock, pin};
 use bandscope_recording::disturbances::{Disturbance, End, Header, SCHEMA, Settings, Task};
 use bandscope_recording::events::escaped;
-use bandscope_recording::manifest::{self, Missing, State};
+use bandscope_recording::manifest::{self, ClockOrigin, Missing, State};
 use bandscope_sampler::MachineError;
 pub use child::pass_on;
 pub use kinds::{Kind, Neighbour};
@@ -293,7 +293,7 @@ fn clock_of(
         name: clock::NAME.to_owned(),
         ticks_per_ns,
         error_ppm: Some(error_ppm),
-        origin: "calibrated".to_owned(),
+        origin: ClockOrigin::Calibrated,
         readings: calibration.rows(origin),
         invariant: clock::invariant(),
         origin_ticks: origin,

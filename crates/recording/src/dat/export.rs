@@ -17,8 +17,9 @@ use std::io::Write;
 /// If `source` has no series of this index.
 pub fn write_dat(source: &dyn Source, series: usize, output: impl Write) -> Result<(), Error> {
     let mut output = Output::new(output);
-    let clock = &source.manifest().clock;
-    let origin_ns = if clock.origin == "imported" {
+    let manifest = source.manifest();
+    let clock = &manifest.clock;
+    let origin_ns = if manifest.is_imported() {
         clock.origin_ticks
     } else {
         0

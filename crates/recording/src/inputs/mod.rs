@@ -107,7 +107,7 @@ impl Inputs {
     pub fn new(sources: Vec<Box<dyn Source>>) -> Inputs {
         let leader = sources
             .iter()
-            .position(|source| is_real(source.manifest()))
+            .position(|source| !source.manifest().is_imported())
             .unwrap_or(0);
         let mut manifest = sources
             .get(leader)
@@ -135,10 +135,6 @@ impl Inputs {
             warnings,
         }
     }
-}
-
-fn is_real(manifest: &Manifest) -> bool {
-    manifest.clock.origin != "imported"
 }
 
 /// Adds to `manifest` what that of another input says: work kernels in its ticks, and all that went wrong.
@@ -192,7 +188,7 @@ fn compare(
     series: &[Series],
     warnings: &mut Vec<ReadWarning>,
 ) {
-    if !is_real(manifest) || !is_real(other) {
+    if manifest.is_imported() || other.is_imported() {
         return;
     }
     let origin = origin(series);
@@ -348,7 +344,7 @@ mod tests {
     fn tsc(ticks_per_ns: f64) -> Clock {
         Clock {
             name: "tsc".into(),
-            origin: "calibrated".into(),
+            origin: crate::manifest::ClockOrigin::Calibrated,
             ticks_per_ns,
             ..Clock::default()
         }

@@ -1,6 +1,6 @@
 //! What the tests of recordings on disk share.
 
-use bandscope_recording::manifest::{Clock, Counter, Settings, State};
+use bandscope_recording::manifest::{Clock, ClockOrigin, Counter, Settings, State};
 use bandscope_recording::{Gap, GapKind, Manifest, Quanta, Quantum, Source, Writer};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub fn manifest(rates_hz: &[f64]) -> Manifest {
         clock: Clock {
             name: "test".into(),
             ticks_per_ns: 1.0,
-            origin: "given".into(),
+            origin: ClockOrigin::Given,
             ..Clock::default()
         },
         counters: vec![counter("cycles"), counter("context-switches")],

@@ -13,7 +13,9 @@ use crate::counters::{self, Counters, Options};
 use bandscope_recording::Source;
 use bandscope_recording::counter_files::CounterSet;
 pub use condition::{Checked, Condition};
-pub use recordings::{BandPair, Delta, FindingPair, Recordings, SeriesPair, SignalPair};
+pub use recordings::{
+    BandPair, Delta, FindingPair, Recordings, SeriesPair, SignalChange, SignalPair,
+};
 use serde::Serialize;
 pub use times::{Shares, Times};
 

@@ -1,6 +1,6 @@
 //! What two recordings say, in words.
 
-use super::recordings::{Delta, Recordings, SeriesPair, subject};
+use super::recordings::{Delta, Recordings, SeriesPair, SignalChange, subject};
 use bandscope_report::format;
 
 /// Series that the verdict names.
@@ -83,14 +83,14 @@ fn changes(pair: &SeriesPair) -> Vec<String> {
         let lost = signal.ns_per_event[0]
             .or(signal.ns_per_event[1])
             .unwrap_or(0.0);
-        if matches!(signal.what, "appeared" | "vanished")
+        if matches!(signal.what, SignalChange::Appeared | SignalChange::Vanished)
             && lost * signal.frequency_hz >= SMALL_SIGNAL
         {
             clauses.push(format!(
                 "a signal at {:.3} Hz ({} each) {}",
                 signal.frequency_hz,
                 format::duration(lost),
-                signal.what
+                signal.what.name()
             ));
         }
     }

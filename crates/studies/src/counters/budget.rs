@@ -30,13 +30,23 @@ pub enum Verdict {
     Same,
 }
 
+/// Who says what has to be paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BudgetBasis {
+    /// The CPU's counters.
+    Counted,
+    /// The user.
+    Stated,
+}
+
 /// What has to be paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Budget {
     /// Cycles that B took more than A in a unit of work; negative where it took fewer, which is to be explained as well.
     pub lost_cycles: f64,
-    /// `counted`, or `stated` by the user.
-    pub basis: &'static str,
+    /// Who says so.
+    pub basis: BudgetBasis,
     /// Cycles of an instruction of A, where both are counted.
     pub cycles_per_instruction: Option<f64>,
 }
@@ -45,8 +55,8 @@ impl Budget {
     /// `None` where cycles are not known, or did not change.
     pub(super) fn of(counters: &Counters, options: &Options) -> Option<Budget> {
         let (lost_cycles, basis) = match (options.lost_cycles, counters.cycles) {
-            (Some(stated), _) => (stated, "stated"),
-            (None, Some(cycles)) if cycles.changed => (cycles.b - cycles.a, "counted"),
+            (Some(stated), _) => (stated, BudgetBasis::Stated),
+            (None, Some(cycles)) if cycles.changed => (cycles.b - cycles.a, BudgetBasis::Counted),
             _ => return None,
         };
         let usable = lost_cycles.is_finite() && lost_cycles != 0.0;

@@ -16,7 +16,7 @@ mod tests;
 use bandscope_recording::counter_files::{Absent, Counter, ELAPSED};
 use bandscope_statistics::holm;
 pub(crate) use budget::closure;
-pub use budget::{Budget, Verdict};
+pub use budget::{Budget, BudgetBasis, Verdict};
 pub use costs::{Cost, Role};
 pub(crate) use costs::{cost, cycles, role};
 pub use effect::{Change, Mean};

@@ -1,6 +1,6 @@
 //! What counters say, in words.
 
-use super::{Budget, Change, Counters, Role, Row, Verdict};
+use super::{Budget, BudgetBasis, Change, Counters, Role, Row, Verdict};
 
 /// Names that a sentence lists.
 const LISTED: usize = 3;
@@ -193,7 +193,10 @@ pub(super) fn verdict(counters: &Counters) -> String {
 
 /// What is to be explained.
 fn opening(counters: &Counters) -> String {
-    if let Some(budget) = counters.budget.filter(|budget| budget.basis == "stated") {
+    if let Some(budget) = counters
+        .budget
+        .filter(|budget| budget.basis == BudgetBasis::Stated)
+    {
         return format!(
             "B lost {} cycles against A, as stated.",
             figure(budget.lost_cycles)

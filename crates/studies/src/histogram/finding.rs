@@ -5,7 +5,7 @@
 //! there is none; else it is `likely`. Injected interrupts or another placement would decide it.
 
 use super::ladder::{self, Line};
-use super::{Described, Fast, Summary};
+use super::{Described, Fast, Spread, Summary};
 use bandscope_recording::histogram::{Histogram, SmearEnd};
 use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::format;
@@ -173,7 +173,7 @@ const NEXT: &str = "bandscope lab --only switching: which loops of this core cha
 /// Measured histograms of several lengths of work.
 fn of_group(group: &[usize], histograms: &[Described]) -> Option<Finding> {
     let judged: Vec<&Described> = (group.iter().map(|index| &histograms[*index]))
-        .filter(|it| it.summary.spread != "few")
+        .filter(|it| it.summary.spread != Spread::Few)
         .collect();
     let (longest, shortest) = (*judged.last()?, *judged.first()?);
     let smear = longest.summary.smear?;
@@ -317,7 +317,7 @@ pub fn sentence(histogram: &Histogram, summary: &Summary) -> String {
                 format::duration(smear.to_ns)
             );
         }
-        (None, Some((from, to)), "compact" | "uneven") => {
+        (None, Some((from, to)), Spread::Compact | Spread::Uneven) => {
             let _ = write!(
                 text,
                 ", half of these from {} to {}: no smear",

@@ -61,6 +61,21 @@ pub struct Described {
     pub summary: Summary,
 }
 
+/// How slow samples are spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Spread {
+    /// There are too few to say.
+    #[default]
+    Few,
+    /// Evenly.
+    Smear,
+    /// Half of them within the length of the work.
+    Compact,
+    /// Otherwise.
+    Uneven,
+}
+
 /// What one histogram says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
@@ -78,8 +93,8 @@ pub struct Summary {
     pub ticks: Option<f64>,
     /// Ticks that no known sample accounts for; `null` where none is missing, or rows are all there.
     pub ticks_unaccounted: Option<f64>,
-    /// How the slow samples are spread: `few` (too few to say), `smear`, `compact` (half of them within the length of the work), or `uneven`.
-    pub spread: &'static str,
+    /// How the slow samples are spread.
+    pub spread: Spread,
     /// The middle half of the slow samples.
     pub middle_ns: Option<(f64, f64)>,
     /// The smear, where it is one.
@@ -144,7 +159,6 @@ impl Described {
 fn summary(histogram: &Histogram) -> Summary {
     let (Some(first), Some(last)) = (histogram.bins.first(), histogram.bins.last()) else {
         return Summary {
-            spread: "few",
             sentence: "No sample was measured.".into(),
             ..Summary::default()
         };
@@ -169,10 +183,10 @@ fn summary(histogram: &Histogram) -> Summary {
         ticks,
         ticks_unaccounted: unaccounted,
         spread: match (&smear, few) {
-            (Some(_), _) => "smear",
-            (None, true) => "few",
-            (None, false) if compact => "compact",
-            (None, false) => "uneven",
+            (Some(_), _) => Spread::Smear,
+            (None, true) => Spread::Few,
+            (None, false) if compact => Spread::Compact,
+            (None, false) => Spread::Uneven,
         },
         middle_ns,
         smear,
@@ -190,7 +204,7 @@ fn verdict(histograms: &[Described], findings: &[Finding]) -> String {
         (Some(finding), _) => finding.summary.clone(),
         (None, []) => "No histogram, and no line through the ends of a smear.".into(),
         (None, several) => {
-            let few = several.iter().filter(|it| it.summary.spread == "few");
+            let few = several.iter().filter(|it| it.summary.spread == Spread::Few);
             match few.count() {
                 few if few == several.len() => {
                     "Too few samples are slow to say how interrupts act on this work.".into()

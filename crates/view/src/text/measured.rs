@@ -3,7 +3,9 @@
 use super::table::{Page, Paint};
 use crate::numbers;
 use bandscope_recording::Manifest;
-use bandscope_recording::manifest::{Clock, EventsState, GapSample, Kernel, Machine, State};
+use bandscope_recording::manifest::{
+    Clock, ClockOrigin, EventsState, GapSample, Kernel, Machine, State,
+};
 use bandscope_report::Report;
 
 /// CPUs whose counts are listed.
@@ -82,9 +84,13 @@ fn clock(clock: &Clock) -> String {
     if let Some(ppm) = clock.error_ppm.filter(|ppm| ppm.is_finite()) {
         text += &format!(" ± {} ppm", numbers::significant(ppm, 2));
     }
-    if !clock.origin.is_empty() {
-        text += &format!(" ({})", clock.origin);
-    }
+    text += match clock.origin {
+        ClockOrigin::Calibrated => " (calibrated)",
+        ClockOrigin::Given => " (given)",
+        ClockOrigin::Imported => " (imported)",
+        ClockOrigin::Simulated => " (simulated)",
+        ClockOrigin::Unknown => "",
+    };
     match clock.invariant {
         Some(true) => text += ", invariant",
         Some(false) => text += ", NOT declared invariant",

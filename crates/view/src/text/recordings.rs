@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::numbers;
-use bandscope_studies::compare::{BandPair, Delta, Recordings, SeriesPair};
+use bandscope_studies::compare::{BandPair, Delta, Recordings, SeriesPair, SignalChange};
 
 /// Pairs that are shown whole.
 const PAIRS: usize = 4;
@@ -167,10 +167,9 @@ fn signals(pair: &SeriesPair, page: &mut Page<'_>) {
         .column("B", Side::Right);
     for signal in &pair.signals {
         let lost = |ns: Option<f64>| ns.map_or(numbers::NONE.to_owned(), numbers::duration);
-        let word = if signal.what == "both" {
-            ""
-        } else {
-            signal.what
+        let word = match signal.what {
+            SignalChange::Both => "",
+            change => change.name(),
         };
         table.row(vec![
             format!("{} Hz", numbers::significant(signal.frequency_hz, 7)).into(),

@@ -3,7 +3,7 @@
 use super::sketch::{Sketch, SketchGap};
 use bandscope_analysis::{Analysis, Pyramid};
 use bandscope_recording::Manifest;
-use bandscope_recording::manifest::{Counter, Kernel, Machine, Missing, State};
+use bandscope_recording::manifest::{ClockOrigin, Counter, Kernel, Machine, Missing, State};
 use bandscope_report::evidence::{BistablePace, PeriodicInterference};
 use bandscope_report::{
     Band, Cause, Certainty, Evidence, Finding, Kind, Nature, Origin, PaceOrigin, Report, SCHEMA,
@@ -22,7 +22,7 @@ fn manifest() -> Manifest {
             name: "tsc".into(),
             ticks_per_ns: 2.300_012,
             error_ppm: Some(0.4),
-            origin: "calibrated".into(),
+            origin: ClockOrigin::Calibrated,
             invariant: Some(true),
             read_ticks: BTreeMap::from([("plain".into(), 22.0), ("ordered".into(), 37.6)]),
             ..Default::default()

@@ -2,7 +2,7 @@
 
 use super::blocks::{Block, Blocks};
 use super::figures::over;
-use super::{BandPair, FindingPair, SMALL_SHARE, SignalPair, delta};
+use super::{BandPair, FindingPair, SMALL_SHARE, SignalChange, SignalPair, delta};
 use bandscope_report::{Band, Finding, Kind, Series, Signal};
 use std::collections::BTreeSet;
 
@@ -100,9 +100,9 @@ pub(super) fn signals(series: [&Series; 2]) -> Vec<SignalPair> {
         taken.extend(nearest);
         let other = nearest.map(|other| &b[other]);
         let what = match other {
-            Some(_) => "both",
-            None if would_show(series[1], one) => "vanished",
-            None => "undecided",
+            Some(_) => SignalChange::Both,
+            None if would_show(series[1], one) => SignalChange::Vanished,
+            None => SignalChange::Undecided,
         };
         pairs.push(SignalPair {
             frequency_hz: one.frequency_hz,
@@ -118,9 +118,9 @@ pub(super) fn signals(series: [&Series; 2]) -> Vec<SignalPair> {
             frequency_hz: other.frequency_hz,
             ns_per_event: [None, Some(other.ns_per_event)],
             what: if would_show(series[0], other) {
-                "appeared"
+                SignalChange::Appeared
             } else {
-                "undecided"
+                SignalChange::Undecided
             },
         });
     }

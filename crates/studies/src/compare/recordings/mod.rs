@@ -44,6 +44,33 @@ pub struct BandPair {
     pub pace: Option<Delta>,
 }
 
+/// Which of two recordings have a signal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SignalChange {
+    /// A and B.
+    #[default]
+    Both,
+    /// B, and A would have shown it.
+    Appeared,
+    /// A, and B would have shown it.
+    Vanished,
+    /// One of them, and the other would not have shown it.
+    Undecided,
+}
+
+impl SignalChange {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SignalChange::Both => "both",
+            SignalChange::Appeared => "appeared",
+            SignalChange::Vanished => "vanished",
+            SignalChange::Undecided => "undecided",
+        }
+    }
+}
+
 /// A periodic signal of both, or of one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SignalPair {
@@ -51,8 +78,8 @@ pub struct SignalPair {
     pub frequency_hz: f64,
     /// Nanoseconds for each event in A and in B.
     pub ns_per_event: [Option<f64>; 2],
-    /// `both`, `appeared`, `vanished`; `undecided` where the other would not have shown it.
-    pub what: &'static str,
+    /// Which of them have it.
+    pub what: SignalChange,
 }
 
 /// A kind of finding that not both have.
