@@ -261,7 +261,7 @@ fn what_cannot_be_made_is_refused_and_leaves_nothing() {
         (&["tick:rate=5"], "hz"),
         (&["tick:hz=0"], "0.001 Hz"),
         (&["noise:sigma=2"], "0 to 0.3"),
-        (&["quiet", "--cpus", "64"], "0-63"),
+        (&["quiet", "--cpus", "128"], "0-127"),
         (&["quiet", "--rate", "1e9"], "10000000 Hz"),
         (&["quiet", "--kernel", "nonsense"], "ftq-o2"),
         (

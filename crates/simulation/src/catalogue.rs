@@ -130,15 +130,16 @@ impl Default for Settings {
     }
 }
 
+/// CPUs that a jump may lead to: what a seed of the scoreboard gives must not change with the machine's number of CPUs.
+const JUMPED_TO: u32 = 64;
+
 /// What a disturbance is made with.
 #[derive(Clone)]
 pub(crate) struct Setup {
     /// Ticks per second.
     pub scale: f64,
-    /// The CPU, and how many there are.
+    /// The CPU.
     pub cpu: u32,
-    /// CPUs of the machine.
-    pub cpus: u32,
     /// A generator of this part and CPU alone.
     pub random: Rng,
     /// A generator of this part, the same on every CPU.
@@ -449,7 +450,7 @@ pub const CATALOGUE: &[Entry] = &[
                         random.clone(),
                     )
                 }),
-                cpus: is_on(v, "cpu").then_some(setup.cpus),
+                cpus: is_on(v, "cpu").then_some(JUMPED_TO),
                 cpu: setup.cpu,
                 random,
             })

@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 /// The fastest rate: a quantum is then shorter than a unit of most work kernels.
 const FASTEST_HZ: f64 = 1e7;
 /// CPUs that the simulated machine has.
-pub(crate) const CPUS: u32 = 64;
+pub(crate) const CPUS: u32 = 128;
 /// Time between two segments, in nanoseconds: about what changing the work kernel takes.
 const BETWEEN_SEGMENTS_NS: f64 = 10_000.0;
 
@@ -207,7 +207,7 @@ impl SimulatedMachine {
     fn world(&self, cpu: u32, request: &Request, manifest: &Manifest) -> World {
         let settings = self.scenario.settings();
         let unit = unit(&manifest.kernels[0]);
-        let world = World::new(cpu, unit, self.scenario.disturbances(cpu, CPUS));
+        let world = World::new(cpu, unit, self.scenario.disturbances(cpu));
         if settings.read_wobble_s > 0.0 {
             let ticks = settings.read_wobble_s * 1e9 * settings.ticks_per_ns;
             world.wobble(ticks, self.scenario.random(cpu, "reads", 0));
@@ -427,13 +427,13 @@ mod tests {
                 .contains("rate 0 Hz")
         );
         wrong = request(vec![1e4], 1.0);
-        wrong.cpus = vec![64];
+        wrong.cpus = vec![CPUS];
         assert!(
             machine
                 .prepare(&wrong)
                 .unwrap_err()
                 .to_string()
-                .contains("CPU 64")
+                .contains("CPU 128")
         );
         wrong.cpus = vec![0];
         wrong.kernels = vec!["nothing".into()];

@@ -183,8 +183,8 @@ impl Scenario {
         self.parts.iter().any(on_sibling)
     }
 
-    /// Fresh disturbances for `cpu` of `cpus`. The same scenario, seed and CPU give the same ones.
-    pub(crate) fn disturbances(&self, cpu: u32, cpus: u32) -> Vec<Placed> {
+    /// Fresh disturbances for `cpu`. The same scenario, seed and CPU give the same ones.
+    pub(crate) fn disturbances(&self, cpu: u32) -> Vec<Placed> {
         let settings = self.settings();
         let scale = settings.ticks_per_ns * 1e9;
         let jumps = settings.jumps.map(|(every, size)| {
@@ -194,7 +194,6 @@ impl Scenario {
             let setup = Setup {
                 scale,
                 cpu,
-                cpus,
                 random: self.random(cpu, entry.name, part),
                 shared: self.random(ALL_CPUS, entry.name, part),
                 jumps: jumps.clone(),
@@ -366,7 +365,7 @@ mod tests {
     fn a_scenario_is_reproducible() {
         let first = |cpu| {
             let scenario = Scenario::parse("tasks:seed=7").unwrap();
-            let mut tasks = scenario.disturbances(cpu, 4);
+            let mut tasks = scenario.disturbances(cpu);
             (0..5)
                 .map(|_| tasks[0].disturbance.next().0)
                 .collect::<Vec<_>>()
