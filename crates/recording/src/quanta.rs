@@ -170,7 +170,24 @@ pub struct Chunk<'a> {
     pub cpu: &'a [u32],
 }
 
-impl Chunk<'_> {
+impl<'a> Chunk<'a> {
+    /// Those from `from` up to `to`.
+    ///
+    /// # Panics
+    /// Where it has fewer.
+    pub fn slice(&self, from: usize, to: usize) -> Chunk<'a> {
+        Chunk {
+            segment: self.segment,
+            start: &self.start[from..to],
+            end: &self.end[from..to],
+            count: &self.count[from..to],
+            gaps: &self.gaps[from..to],
+            gap_ticks: &self.gap_ticks[from..to],
+            measurement_ticks: &self.measurement_ticks[from..to],
+            cpu: &self.cpu[from..to],
+        }
+    }
+
     /// Number of quanta.
     pub fn len(&self) -> usize {
         self.start.len()

@@ -98,16 +98,7 @@ impl Source for Window<'_> {
             let from = chunk.start.partition_point(|&start| start < self.ticks.0);
             let to = chunk.start.partition_point(|&start| start < self.ticks.1);
             if from < to {
-                visit(Chunk {
-                    segment: chunk.segment,
-                    start: &chunk.start[from..to],
-                    end: &chunk.end[from..to],
-                    count: &chunk.count[from..to],
-                    gaps: &chunk.gaps[from..to],
-                    gap_ticks: &chunk.gap_ticks[from..to],
-                    measurement_ticks: &chunk.measurement_ticks[from..to],
-                    cpu: &chunk.cpu[from..to],
-                });
+                visit(chunk.slice(from, to));
             }
         })
     }

@@ -3,7 +3,7 @@
 //! Reads [`bandscope_recording::Source::replay_gaps`]. Kept are sums by cause, a histogram of durations to 0.1 %, the
 //! longest 64 gaps, and the first 65,536 for [`crate::periods::signals`], which wants times and not counts.
 
-use crate::gaps::naming::{Key, Namer};
+use crate::gaps::naming::{Key, Namer, Share};
 use crate::series::context::Context;
 use crate::series::totals::{Measures, Totals};
 use bandscope_recording::{Error, Gap, GapKind};
@@ -56,6 +56,21 @@ pub struct CauseSum {
 }
 
 impl CauseSum {
+    /// Adds a gap to the sums of its causes, of which each share has its place by key; the first has the gap's unit.
+    pub(crate) fn book(sums: &mut Vec<CauseSum>, shares: &[Share]) {
+        for (place, share) in shares.iter().enumerate() {
+            let index = share.key as usize;
+            if index >= sums.len() {
+                sums.resize(index + 1, CauseSum::default());
+            }
+            let cause = &mut sums[index];
+            cause.number += 1;
+            cause.units += u64::from(place == 0);
+            cause.ticks += u128::from(share.ticks);
+            cause.longest = cause.longest.max(share.ticks);
+        }
+    }
+
     /// Takes another one's gaps, too; a gap of both counts twice.
     pub fn add(&mut self, other: CauseSum) {
         self.number += other.number;
@@ -178,17 +193,7 @@ impl Statistics {
         let shares = namer.split(gap)?;
         let main = shares.iter().max_by_key(|share| share.ticks);
         let main = main.map_or(0, |share| share.key);
-        for (place, share) in shares.iter().enumerate() {
-            let index = share.key as usize;
-            if index >= self.causes.len() {
-                self.causes.resize(index + 1, CauseSum::default());
-            }
-            let cause = &mut self.causes[index];
-            cause.number += 1;
-            cause.units += u64::from(place == 0);
-            cause.ticks += u128::from(share.ticks);
-            cause.longest = cause.longest.max(share.ticks);
-        }
+        CauseSum::book(&mut self.causes, shares);
         if self.events.len() < EVENTS {
             let room = PIECES - self.pieces.len();
             let pieces = namer.pieces().iter().enumerate().take(room);

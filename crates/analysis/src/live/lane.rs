@@ -5,7 +5,7 @@ use super::meter::Meter;
 use super::{Cpu, Second};
 use crate::gaps::naming::{Key, Namer};
 use crate::series::context::Context;
-use crate::series::derive::{Deriver, as_float, slice};
+use crate::series::derive::{Deriver, as_float};
 use bandscope_recording::manifest::EventsState;
 use bandscope_recording::{Chunk, Gap, GapKind, KernelEvent, Manifest, Quanta, Series};
 use bandscope_report::{Ledger, LongGap};
@@ -182,7 +182,7 @@ impl Lane {
                 }
                 let same = |&end: &u64| second_of(end.max(base)) <= second;
                 let to = from + chunk.end[from..].partition_point(same).max(1);
-                let part = slice(&chunk, from, to);
+                let part = chunk.slice(from, to);
                 let mine = gaps.partition_point(|gap| gap.start < part.end[part.len() - 1]);
                 let (now, later) = gaps.split_at(mine);
                 gaps = later;

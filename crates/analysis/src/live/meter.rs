@@ -93,20 +93,6 @@ impl Part {
         self.paces.push(derived);
     }
 
-    fn book(&mut self, shares: &[Share]) {
-        for (place, share) in shares.iter().enumerate() {
-            let index = share.key as usize;
-            if index >= self.causes.len() {
-                self.causes.resize(index + 1, CauseSum::default());
-            }
-            let cause = &mut self.causes[index];
-            cause.number += 1;
-            cause.units += u64::from(place == 0);
-            cause.ticks += u128::from(share.ticks);
-            cause.longest = cause.longest.max(share.ticks);
-        }
-    }
-
     /// Takes over what another part holds of a later time, but for its paces, and leaves that empty.
     fn take(&mut self, later: &mut Part) {
         let (sums, more) = (&mut self.measures, std::mem::take(&mut later.measures));
@@ -184,7 +170,7 @@ impl Meter {
 
     /// Takes what a gap within those quanta was.
     pub fn book(&mut self, shares: &[Share]) {
-        self.now.book(shares);
+        CauseSum::book(&mut self.now.causes, shares);
     }
 
     /// Best pace as it was known when the last second ended, in ticks per unit; before that what is reached for 5 % of the time.

@@ -113,7 +113,7 @@ impl Deriver {
         let mut from = 0;
         while from < chunk.len() {
             let to = (from + BLOCK).min(chunk.len());
-            let block = slice(&chunk, from, to);
+            let block = chunk.slice(from, to);
             let opens_segment = self.segment != Some(chunk.segment);
             if opens_segment {
                 self.segment = Some(chunk.segment);
@@ -315,19 +315,5 @@ fn changes_after(bands: &[u8], k: usize) -> bool {
                     .is_some_and(|&second| second != NO_BAND && second != bands[k])
         }
         _ => false,
-    }
-}
-
-/// Some of the quanta of a chunk.
-pub(crate) fn slice<'a>(chunk: &Chunk<'a>, from: usize, to: usize) -> Chunk<'a> {
-    Chunk {
-        segment: chunk.segment,
-        start: &chunk.start[from..to],
-        end: &chunk.end[from..to],
-        count: &chunk.count[from..to],
-        gaps: &chunk.gaps[from..to],
-        gap_ticks: &chunk.gap_ticks[from..to],
-        measurement_ticks: &chunk.measurement_ticks[from..to],
-        cpu: &chunk.cpu[from..to],
     }
 }
