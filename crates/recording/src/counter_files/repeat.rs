@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    fn parsed(runs: Vec<Run>) -> Result<CounterSet, String> {
+    fn parsed(runs: Vec<Run>) -> Result<CounterSet, Error> {
         let runs = Runs {
             schema: SCHEMA.into(),
             command: vec!["sort".into(), "x".into()],
@@ -110,7 +110,7 @@ mod tests {
             runs,
             ..Runs::default()
         };
-        parse(Path::new("a.json"), runs.to_json().as_bytes()).map_err(|error| error.to_string())
+        parse(Path::new("a.json"), runs.to_json().as_bytes())
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn without_runs_there_is_nothing_to_compare() {
-        let error = parsed(vec![run(None, &[])]).unwrap_err();
+        let error = parsed(vec![run(None, &[])]).unwrap_err().to_string();
         assert!(error.contains("expected one at least"), "{error}");
     }
 }

@@ -1,6 +1,7 @@
 //! What the readers make of published files, of perf's output in seven locales, and of any bytes.
 
 use super::*;
+use crate::Error;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +18,8 @@ fn perf(name: &str) -> CounterSet {
     sets.remove(0)
 }
 
-fn read(text: &str) -> Result<Vec<CounterSet>, String> {
-    parse(Path::new("it"), text.as_bytes()).map_err(|error| error.to_string())
+fn read(text: &str) -> Result<Vec<CounterSet>, Error> {
+    parse(Path::new("it"), text.as_bytes())
 }
 
 /// Of a counter that is there: what it counted in each run.
@@ -344,7 +345,7 @@ fn what_is_wrong_is_said() {
         ("name a b\n".into(), "it: found no table"),
         ("name a b\nx -1 1\n".into(), "it:2"),
     ] {
-        let error = read(&text).unwrap_err();
+        let error = read(&text).unwrap_err().to_string();
         assert!(error.contains(expected), "{text:?}: {error}");
         assert!(
             !error.contains('\x1b') && error.lines().count() == 1,

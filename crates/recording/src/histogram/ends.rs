@@ -76,8 +76,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(text: &[u8]) -> Result<Vec<SmearEnd>, String> {
-        parse(Path::new("it.tsv"), text).map_err(|error| error.to_string())
+    fn read(text: &[u8]) -> Result<Vec<SmearEnd>, Error> {
+        parse(Path::new("it.tsv"), text)
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
             (b"work_us smear_end_us\n", "no row"),
             (b"work_us smear_end_us\n\xff\n", "two numbers"),
         ] {
-            let error = read(text).unwrap_err();
+            let error = read(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text:?}: {error}");
         }
     }

@@ -186,8 +186,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(text: &str) -> Result<Histogram, String> {
-        parse(Path::new("it.hist"), text.as_bytes()).map_err(|error| error.to_string())
+    fn read(text: &str) -> Result<Histogram, Error> {
+        parse(Path::new("it.hist"), text.as_bytes())
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
             ("", "found less than two rows"),
             ("1 0\n2 0\n", "found no sample"),
         ] {
-            let error = read(text).unwrap_err();
+            let error = read(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text:?}: {error}");
             assert!(!error.contains('\x1b'));
         }

@@ -114,9 +114,9 @@ mod tests {
         }
     }
 
-    fn read(it: &FixedWork) -> Result<FixedWork, String> {
+    fn read(it: &FixedWork) -> Result<FixedWork, Error> {
         let json = serde_json::to_vec(it).unwrap();
-        parse(Path::new("it.json"), &json).map_err(|error| error.to_string())
+        parse(Path::new("it.json"), &json)
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
         let with = |change: &dyn Fn(&mut Histogram)| {
             let mut it = measured();
             change(&mut it.histograms[0]);
-            read(&it).unwrap_err()
+            read(&it).unwrap_err().to_string()
         };
         assert!(with(&|it| it.samples = 4).contains("as many samples"));
         assert!(with(&|it| it.bins.swap(0, 1)).contains("bins that ascend"));

@@ -63,6 +63,7 @@ fn wrong(runs: &Runs) -> Option<(String, &'static str)> {
 
 #[cfg(test)]
 mod tests {
+    use crate::Error;
     use crate::runs::{Factor, Metric, Run, Runs, SCHEMA};
     use std::path::Path;
 
@@ -86,9 +87,8 @@ mod tests {
         }
     }
 
-    fn parse(runs: &Runs) -> Result<Runs, String> {
+    fn parse(runs: &Runs) -> Result<Runs, Error> {
         Runs::parse(Path::new("r.json"), runs.to_json().as_bytes())
-            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -103,7 +103,7 @@ mod tests {
         let spoilt = |change: fn(&mut Runs)| {
             let mut one = runs();
             change(&mut one);
-            parse(&one).unwrap_err()
+            parse(&one).unwrap_err().to_string()
         };
         for (message, wanted) in [
             (
