@@ -4,13 +4,16 @@ use crate::clock::{self, Ordered, Plain};
 use crate::counters::{self, Counters};
 use crate::facts::Statistics;
 use crate::kernels::{self, NativeKernel, Visitor};
-use crate::pin;
+use crate::pin::{self, PinError};
 use crate::ring::Writer;
 use crate::rseq::Rseq;
 use crate::sink::{Account, RingSink};
 use crate::store_bypass;
 use bandscope_sampler::machine::StoreBypass;
-use bandscope_sampler::{Clock, GapRecord, Outcome, QuantumRecord, Segment, Segments, measure};
+use bandscope_sampler::{
+    Clock, GapRecord, MachineError, Outcome, QuantumRecord, Segment, Segments, measure,
+};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -68,6 +71,47 @@ impl Plan<'_> {
     }
 }
 
+/// Why a CPU was not measured to the end.
+#[derive(Debug, thiserror::Error)]
+pub enum ThreadError {
+    /// The kernel makes no thread.
+    #[error("CPU {cpu}: cannot make a thread for it: {error}")]
+    NotMade {
+        /// The CPU that it was for.
+        cpu: u32,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+    /// The thread cannot be kept on its CPU.
+    #[error(transparent)]
+    NotPinned(#[from] PinError),
+    /// What was allowed before is refused by now.
+    #[error("CPU {cpu}: cannot open the counters again: {error}")]
+    NoCounters {
+        /// The CPU that the thread is on.
+        cpu: u32,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+    /// Speculative store bypass stays as it was.
+    #[error("CPU {cpu}: cannot set speculative store bypass: {error}")]
+    StoreBypassNotSet {
+        /// The CPU that the thread is on.
+        cpu: u32,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+    /// A bug.
+    #[error("a measuring thread panicked: this is a bug, please report it")]
+    Panicked,
+}
+
+impl From<ThreadError> for MachineError {
+    fn from(error: ThreadError) -> MachineError {
+        MachineError::Refused(error.to_string())
+    }
+}
+
 /// Measures: sets the thread up, calls `ready` with the thread's id, runs the first work kernel from when `go` is known until then, then all segments.
 ///
 /// # Errors
@@ -78,10 +122,10 @@ pub fn run(
     quanta: Writer<QuantumRecord>,
     gaps: Writer<GapRecord>,
     ready: impl FnOnce(u32),
-) -> Result<Account, String> {
-    pin::pin(&[cpu]).map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
-    let counters = Counters::open(&plan.counters)
-        .map_err(|error| format!("CPU {cpu}: cannot open the counters again: {error}"))?;
+) -> Result<Account, ThreadError> {
+    pin::pin_to(cpu)?;
+    let counters =
+        Counters::open(&plan.counters).map_err(|error| ThreadError::NoCounters { cpu, error })?;
     let rseq = Rseq::of_this_thread().ok();
     let statistics = Statistics::open(cpu);
     let mut sink = RingSink::new(
@@ -106,9 +150,8 @@ pub fn run(
             break;
         }
         if let Some(allowed) = plan.store_bypass.in_segment(numbers[index]) {
-            store_bypass::set(allowed).map_err(|error| {
-                format!("CPU {cpu}: cannot set speculative store bypass: {error}")
-            })?;
+            store_bypass::set(allowed)
+                .map_err(|error| ThreadError::StoreBypassNotSet { cpu, error })?;
             sink.account().store_bypass(cpu, allowed);
         }
         numbers[index] += 1;

@@ -1,5 +1,6 @@
 //! Which CPUs this process may use, and keeping a thread on some of them.
 
+use bandscope_sampler::MachineError;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 
@@ -62,6 +63,30 @@ pub fn pin(cpus: &[u32]) -> io::Result<()> {
         list(&got),
         list(cpus)
     )))
+}
+
+/// The calling thread cannot be kept on a CPU.
+#[derive(Debug, thiserror::Error)]
+#[error("CPU {cpu}: cannot pin a thread to it: {error}")]
+pub struct PinError {
+    /// The CPU that was asked for.
+    pub cpu: u32,
+    /// The kernel's answer.
+    pub error: io::Error,
+}
+
+impl From<PinError> for MachineError {
+    fn from(error: PinError) -> MachineError {
+        MachineError::Refused(error.to_string())
+    }
+}
+
+/// Keeps the calling thread on one CPU.
+///
+/// # Errors
+/// As [`pin`].
+pub fn pin_to(cpu: u32) -> Result<(), PinError> {
+    pin(&[cpu]).map_err(|error| PinError { cpu, error })
 }
 
 /// Puts the calling thread's CPUs back when dropped.

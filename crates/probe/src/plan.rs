@@ -72,7 +72,7 @@ fn check_kernels(names: &[String]) -> Result<(), MachineError> {
         ));
     }
     for name in names {
-        kernels::check(name).map_err(MachineError::Request)?;
+        kernels::check(name)?;
     }
     Ok(())
 }
@@ -127,7 +127,7 @@ pub fn check_rates(
                     kernel.name
                 ));
             }
-            check_quantum(rate, ticks_per_ns).map_err(MachineError::Request)?;
+            check_quantum(rate, ticks_per_ns)?;
         }
     }
     Ok(())

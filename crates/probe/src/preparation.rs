@@ -4,7 +4,7 @@
 use crate::calibration::{Calibration, Fit};
 use crate::counters;
 use crate::facts::{self, Scan};
-use crate::rseq::Rseq;
+use crate::rseq::{Rseq, RseqError};
 use crate::self_test::SelfTest;
 use crate::{clock, pin};
 use bandscope_recording::manifest::{Kernel, Missing, OtherTask};
@@ -31,7 +31,7 @@ pub struct Findings {
     /// Counters.
     pub counters: counters::Choice,
     /// Whether preemption can be seen, or why not.
-    pub preemption: Result<(), String>,
+    pub preemption: Result<(), RseqError>,
     /// Who else was busy meanwhile.
     pub other_tasks: Vec<OtherTask>,
     /// What else is missing.
@@ -51,9 +51,11 @@ pub fn prepare(request: &Request, cpus: &[u32]) -> Result<Findings, MachineError
         scope
             .spawn(|| on_the_cpu(request, cpu))
             .join()
-            .unwrap_or_else(|_| Err("the self-test panicked: this is a bug".to_owned()))
-    })
-    .map_err(MachineError::Refused)?;
+            .unwrap_or_else(|_| {
+                let why = "the self-test panicked: this is a bug";
+                Err(MachineError::Refused(why.to_owned()))
+            })
+    })?;
     findings.other_tasks = tasks.busy_until(&Scan::take());
     if cpus.len() > 1 {
         findings.missing.push(Missing {
@@ -66,8 +68,8 @@ pub fn prepare(request: &Request, cpus: &[u32]) -> Result<Findings, MachineError
     Ok(findings)
 }
 
-fn on_the_cpu(request: &Request, cpu: u32) -> Result<Findings, String> {
-    pin::pin(&[cpu]).map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
+fn on_the_cpu(request: &Request, cpu: u32) -> Result<Findings, MachineError> {
+    pin::pin_to(cpu)?;
     let begun = Instant::now();
     let mut calibration = Calibration::default();
     calibration.read();
@@ -86,13 +88,14 @@ fn on_the_cpu(request: &Request, cpu: u32) -> Result<Findings, String> {
         Choice::Off => counters::Choice::default(),
         _ => counters::choose(facts::microarchitecture(), rough),
     };
-    let preemption = Rseq::of_this_thread().and_then(|rseq| rseq.check().map_err(str::to_owned));
+    let preemption = Rseq::of_this_thread().and_then(|rseq| rseq.check());
     let read_ticks = clock::read_costs();
     std::thread::sleep(CALIBRATION.saturating_sub(begun.elapsed()));
     calibration.read();
-    let fit = calibration
-        .fit()
-        .ok_or("the CPU's counter stands still: it cannot be used as a clock")?;
+    let fit = calibration.fit().ok_or_else(|| {
+        let why = "the CPU's counter stands still: it cannot be used as a clock";
+        MachineError::Refused(why.to_owned())
+    })?;
     Ok(Findings {
         calibration,
         fit,

@@ -11,6 +11,7 @@
 
 use crate::owned::Owned;
 use core::ffi::{CStr, c_void};
+use std::io;
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -46,6 +47,20 @@ static NOWHERE: [u32; 4] = [SIGNATURE, 0, 0, 0];
 const UNREGISTERED: u32 = u32::MAX;
 const FLAG_UNREGISTER: i32 = 1;
 
+/// Why preemption cannot be seen.
+#[derive(Debug, thiserror::Error)]
+pub enum RseqError {
+    /// No area can be registered.
+    #[error("the kernel, or seccomp, refuses rseq: {0}")]
+    Refused(io::Error),
+    /// A sleep goes unnoticed.
+    #[error("the kernel does not clear rseq_cs on a context switch")]
+    NotCleared,
+    /// A moment of work looks like a preemption.
+    #[error("rseq_cs is cleared without a context switch")]
+    AlwaysCleared,
+}
+
 /// The calling thread's area. Bound to its thread.
 #[derive(Debug)]
 pub struct Rseq {
@@ -67,7 +82,7 @@ impl Rseq {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn of_this_thread() -> Result<Rseq, String> {
+    pub fn of_this_thread() -> Result<Rseq, RseqError> {
         let nowhere = NOWHERE.as_ptr() as u64;
         let section = Owned::new(CriticalSection {
             version: 0,
@@ -118,20 +133,18 @@ impl Rseq {
     ///
     /// # Errors
     /// What it did instead.
-    pub fn check(&self) -> Result<(), &'static str> {
+    pub fn check(&self) -> Result<(), RseqError> {
         self.arm();
         std::thread::sleep(Duration::from_micros(100));
         if !self.preempted() {
-            return Err("the kernel does not clear rseq_cs on a context switch");
+            return Err(RseqError::NotCleared);
         }
         let stays = (0..20).any(|_| {
             self.arm();
             (0..100).for_each(|_| std::hint::spin_loop());
             !self.preempted()
         });
-        stays
-            .then_some(())
-            .ok_or("rseq_cs is cleared without a context switch")
+        stays.then_some(()).ok_or(RseqError::AlwaysCleared)
     }
 }
 
@@ -190,7 +203,7 @@ fn thread_pointer() -> *mut u8 {
     pointer
 }
 
-fn register_own() -> Result<Owned<Area>, String> {
+fn register_own() -> Result<Owned<Area>, RseqError> {
     let area = Owned::new(Area {
         cpu_id_start: 0,
         cpu_id: UNREGISTERED,
@@ -201,10 +214,7 @@ fn register_own() -> Result<Owned<Area>, String> {
     // SAFETY: the area stays where it is until `Rseq::drop` unregisters it, on the same thread.
     match unsafe { system_call(area.pointer().as_ptr(), 0) } {
         0 => Ok(area),
-        _ => Err(format!(
-            "the kernel, or seccomp, refuses rseq: {}",
-            std::io::Error::last_os_error()
-        )),
+        _ => Err(RseqError::Refused(io::Error::last_os_error())),
     }
 }
 

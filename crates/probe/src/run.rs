@@ -7,12 +7,12 @@ use crate::calibration::Calibration;
 use crate::clock;
 use crate::consumer::Consumer;
 use crate::facts::{self, Counts, Quotas, SystemManagement};
-use crate::measuring_thread::{self, Plan};
+use crate::measuring_thread::{self, Plan, ThreadError};
 use crate::memory;
 use crate::pin;
 use crate::ring::{Writer, ring};
 use crate::sink::Account;
-use crate::trace::{self, Catalogue, Trace};
+use crate::trace::{self, Catalogue, Trace, TraceError};
 use bandscope_recording::manifest::{KernelCounts, MeasuringThread, Quota};
 use bandscope_recording::{KernelEvent, Quanta};
 use bandscope_sampler::machine::Consumed;
@@ -73,11 +73,11 @@ pub struct Summary {
     /// What `consume` said, if it failed.
     pub failed: Option<Failure>,
     /// Why a thread could not be made, set up, or brought to its end.
-    pub refused: Option<String>,
+    pub refused: Option<MachineError>,
     /// Quanta and gaps that were measured and handed to nobody.
     pub not_consumed: (u64, u64),
     /// What came of the kernel events, or why there are none; `None` if none were asked for.
-    pub events: Option<Result<trace::Ended, String>>,
+    pub events: Option<Result<trace::Ended, TraceError>>,
     /// What the kernel counted meanwhile on each CPU.
     pub counts: Vec<KernelCounts>,
     /// How the CPU quotas of this process grew meanwhile.
@@ -115,7 +115,7 @@ pub fn run<'p>(
     thread::scope(|scope| {
         let (sender, ready) = mpsc::channel();
         let consumer_thread = thread::current();
-        let mut threads: Vec<ScopedJoinHandle<'_, Result<Account, String>>> = Vec::new();
+        let mut threads: Vec<ScopedJoinHandle<'_, Result<Account, ThreadError>>> = Vec::new();
         let mut refused = None;
         for (&cpu, (quanta, gaps)) in setup.cpus.iter().zip(writers) {
             let (sender, consumer_thread) = (sender.clone(), consumer_thread.clone());
@@ -132,7 +132,7 @@ pub fn run<'p>(
             match thread {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
-                    refused = Some(format!("CPU {cpu}: cannot make a thread for it: {error}"));
+                    refused = Some(ThreadError::NotMade { cpu, error }.into());
                     break;
                 }
             }
@@ -147,7 +147,7 @@ pub fn run<'p>(
             (setup.events).map(|events| begin_trace(setup, plan, events, &measuring, calibration));
         if let (Some(Err(why)), Some(EventsSetup { required: true, .. })) = (&events, setup.events)
         {
-            refused = refused.or_else(|| Some(why.clone()));
+            refused = refused.or_else(|| Some(MachineError::Refused(why.to_string())));
             halt.store(true, Ordering::Relaxed);
         }
         let (counts, quotas) = (Counts::read(setup.cpus), Quotas::read());
@@ -184,7 +184,7 @@ pub fn run<'p>(
             accounts,
             locked,
             failed,
-            refused: refused.or(died),
+            refused: refused.or(died.map(MachineError::from)),
             not_consumed,
             events,
             counts,
@@ -214,7 +214,7 @@ fn drain_the_rest(
 /// Consumes until all threads have ended; returns the consumer's failure.
 fn stream(
     setup: &Setup<'_>,
-    threads: &[ScopedJoinHandle<'_, Result<Account, String>>],
+    threads: &[ScopedJoinHandle<'_, Result<Account, ThreadError>>],
     halt: &AtomicBool,
     calibration: &mut Calibration,
     consumers: &mut [Consumer],
@@ -254,7 +254,7 @@ fn begin_trace(
     events: EventsSetup<'_>,
     threads: &[MeasuringThread],
     calibration: &Calibration,
-) -> Result<Trace, String> {
+) -> Result<Trace, TraceError> {
     let bytes = match setup.others.is_empty() {
         true => trace::buffered_ring_bytes(setup.duration_s),
         false => trace::RING_BYTES,
@@ -287,15 +287,12 @@ fn hand_on<'f>(
 
 /// Waits for all threads; the accounts of those that ended well, and why the first other one did not.
 fn join(
-    threads: Vec<ScopedJoinHandle<'_, Result<Account, String>>>,
-) -> (Vec<Account>, Option<String>) {
+    threads: Vec<ScopedJoinHandle<'_, Result<Account, ThreadError>>>,
+) -> (Vec<Account>, Option<ThreadError>) {
     let mut accounts = Vec::new();
     let mut died = None;
     for thread in threads {
-        let outcome = thread.join().unwrap_or_else(|_| {
-            Err("a measuring thread panicked: this is a bug, please report it".to_owned())
-        });
-        match outcome {
+        match thread.join().unwrap_or(Err(ThreadError::Panicked)) {
             Ok(account) => accounts.push(account),
             Err(why) => died = died.or(Some(why)),
         }

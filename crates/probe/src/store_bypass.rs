@@ -3,6 +3,7 @@
 //! On some cores memory renaming depends on it: without it each load of a chain through the stack waits for the store
 //! before it. Linux, Documentation/userspace-api/spec_ctrl.rst; the numbers are those of linux/prctl.h, of which libc lacks some for musl.
 
+use bandscope_sampler::MachineError;
 use std::io;
 
 const PR_GET_SPECULATION_CTRL: libc::c_int = 52;
@@ -36,24 +37,45 @@ pub fn allowed() -> bool {
     state().is_none_or(|state| state & DISABLE as u32 == 0)
 }
 
-/// Why the calling thread may not set it, in one line.
+/// Why a thread may not set it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("speculative store bypass cannot be set here: {0}")]
+pub struct NotSettable(Obstacle);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum Obstacle {
+    #[error("the kernel does not tell how it stands (prctl PR_GET_SPECULATION_CTRL)")]
+    Untold,
+    #[error("this CPU does not do it, or is not affected")]
+    NotAffected,
+    #[error("it was forbidden for good")]
+    ForbiddenForGood,
+    /// Decided at boot for the whole machine; with the state in bits of linux/prctl.h.
+    #[error(
+        "it is {}: no thread may set its own (boot with spec_store_bypass_disable=prctl where the CPU offers it)",
+        spelt(*.0)
+    )]
+    SystemWide(u32),
+}
+
+impl From<NotSettable> for MachineError {
+    fn from(error: NotSettable) -> MachineError {
+        MachineError::Refused(error.to_string())
+    }
+}
+
+/// Whether the calling thread may set it.
 ///
 /// # Errors
-/// If it may not.
-pub fn settable() -> Result<(), String> {
-    let because = match state() {
-        None => "the kernel does not tell how it stands (prctl PR_GET_SPECULATION_CTRL)".to_owned(),
-        Some(0) => "this CPU does not do it, or is not affected".to_owned(),
-        Some(state) if state & FOR_GOOD != 0 => "it was forbidden for good".to_owned(),
-        Some(state) if state & BY_PRCTL == 0 => format!(
-            "it is {}: no thread may set its own (boot with spec_store_bypass_disable=prctl where the CPU offers it)",
-            spelt(state)
-        ),
+/// If it may not: why, in one line.
+pub fn settable() -> Result<(), NotSettable> {
+    Err(NotSettable(match state() {
+        None => Obstacle::Untold,
+        Some(0) => Obstacle::NotAffected,
+        Some(state) if state & FOR_GOOD != 0 => Obstacle::ForbiddenForGood,
+        Some(state) if state & BY_PRCTL == 0 => Obstacle::SystemWide(state),
         Some(_) => return Ok(()),
-    };
-    Err(format!(
-        "speculative store bypass cannot be set here: {because}"
-    ))
+    }))
 }
 
 /// Allows or forbids it to the calling thread, from the next instruction on.
@@ -116,7 +138,7 @@ mod tests {
         let thread = std::thread::spawn(|| {
             if let Err(why) = settable() {
                 println!("SKIPPED: setting speculative store bypass: {why}");
-                assert_eq!(why.lines().count(), 1);
+                assert_eq!(why.to_string().lines().count(), 1);
                 return;
             }
             for allowed in [false, true, false] {

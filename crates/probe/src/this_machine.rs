@@ -5,6 +5,7 @@ use crate::counters::{self, Choice as Chosen};
 use crate::facts::SystemManagement;
 use crate::measuring_thread::{Plan, PlannedSeries};
 use crate::preparation::{self, Findings};
+use crate::rseq::RseqError;
 use crate::run::{self, EventsSetup, Setup, Summary};
 use crate::trace::{Catalogue, Trace, account};
 use crate::{clock, facts, pin, plan, quietest, store_bypass};
@@ -67,7 +68,7 @@ impl Machine for ThisMachine {
         let reachable = pin::reachable().unwrap_or_else(|_| allowed.clone());
         plan::check(request, &reachable)?;
         if request.store_bypass != StoreBypass::Leave {
-            store_bypass::settable().map_err(MachineError::Refused)?;
+            store_bypass::settable()?;
         }
         let (cpus, chosen) = choose_cpus(request, &allowed, &reachable)?;
         let findings = preparation::prepare(request, &cpus)?;
@@ -197,7 +198,7 @@ fn manifest_of(
     let mut machine = facts::gather(cpus);
     machine.other_tasks = findings.other_tasks;
     let mut missing = findings.counters.missing;
-    missing.extend(findings.preemption.err().map(no_preemption));
+    missing.extend(findings.preemption.as_ref().err().map(no_preemption));
     missing.extend(findings.missing);
     Manifest {
         schema: manifest::SCHEMA.to_owned(),
@@ -250,10 +251,10 @@ pub fn unix_ns() -> i64 {
     now.tv_sec * 1_000_000_000 + i64::from(now.tv_nsec as u32)
 }
 
-fn no_preemption(why: String) -> Missing {
+fn no_preemption(why: &RseqError) -> Missing {
     Missing {
         what: "preemption".to_owned(),
-        why,
+        why: why.to_string(),
         leaves_undecided: "which gaps were another task, and which an interrupt or the hypervisor"
             .to_owned(),
     }
@@ -351,10 +352,7 @@ fn conclude(
         }
     }
     manifest.clock.readings = prepared.calibration.rows(prepared.origin);
-    let error = match (summary.refused, summary.failed) {
-        (Some(why), _) => Some(MachineError::Refused(why)),
-        (None, failed) => failed.map(MachineError::Consumer),
-    };
+    let error = (summary.refused).or_else(|| summary.failed.map(MachineError::Consumer));
     manifest.state = match (&error, stop.load(Ordering::Relaxed)) {
         (Some(_), _) => State::Failed,
         (None, true) => State::Interrupted,

@@ -18,6 +18,6 @@ pub mod record;
 
 pub use assemble::Assembler;
 pub use grid::Grid;
-pub use machine::{Batch, Machine, MachineError, Request, Segments, check_quantum};
+pub use machine::{Batch, Machine, MachineError, RateError, Request, Segments, check_quantum};
 pub use measure::{Clock, Flow, Outcome, Segment, Sink, WorkKernel, measure};
 pub use record::{GapRecord, QuantumRecord};

@@ -257,22 +257,43 @@ impl Iterator for Segments {
     }
 }
 
+/// The loop cannot measure quanta of this rate.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "rate {rate_hz} Hz: expected {slowest_hz:.3} Hz (a quantum of 2^31 ticks) to {fastest_hz:.0} Hz (a tick)"
+)]
+pub struct RateError {
+    /// The rate that was asked for.
+    pub rate_hz: f64,
+    /// The lowest rate that would do.
+    pub slowest_hz: f64,
+    /// The highest.
+    pub fastest_hz: f64,
+}
+
+impl From<RateError> for MachineError {
+    fn from(error: RateError) -> MachineError {
+        MachineError::Request(error.to_string())
+    }
+}
+
 /// Length of a quantum in ticks at `rate_hz`, if the loop can measure it: at least a tick, at most
 /// [`MAX_QUANTUM_TICKS`].
 ///
 /// # Errors
-/// What is wrong with the rate, and what would do.
-pub fn check_quantum(rate_hz: f64, ticks_per_ns: f64) -> Result<f64, String> {
+/// If it cannot.
+pub fn check_quantum(rate_hz: f64, ticks_per_ns: f64) -> Result<f64, RateError> {
     let ticks_per_s = ticks_per_ns * 1e9;
     let ticks = ticks_per_s / rate_hz;
     // Not a number, an infinite or a negative rate fail this too.
     if rate_hz > 0.0 && (1.0..=MAX_QUANTUM_TICKS).contains(&ticks) {
         return Ok(ticks);
     }
-    Err(format!(
-        "rate {rate_hz} Hz: expected {:.3} Hz (a quantum of 2^31 ticks) to {ticks_per_s:.0} Hz (a tick)",
-        ticks_per_s / MAX_QUANTUM_TICKS
-    ))
+    Err(RateError {
+        rate_hz,
+        slowest_hz: ticks_per_s / MAX_QUANTUM_TICKS,
+        fastest_hz: ticks_per_s,
+    })
 }
 
 #[cfg(test)]
@@ -361,7 +382,7 @@ mod tests {
     fn quanta_that_cannot_be_measured_are_refused() {
         assert_eq!(check_quantum(1e6, 2.0), Ok(2_000.0));
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 0.9, 2.1e9] {
-            let why = check_quantum(rate, 2.0).unwrap_err();
+            let why = check_quantum(rate, 2.0).unwrap_err().to_string();
             assert!(
                 why.contains("0.931 Hz") && why.contains("2000000000 Hz"),
                 "{why}"

@@ -300,7 +300,7 @@ fn unit(kernel: &manifest::Kernel) -> Unit {
 
 fn check_rates(request: &Request, ticks_per_ns: f64) -> Result<(), MachineError> {
     for &rate in &request.rates_hz {
-        check_quantum(rate, ticks_per_ns).map_err(MachineError::Request)?;
+        check_quantum(rate, ticks_per_ns)?;
         if rate > FASTEST_HZ {
             return Err(MachineError::Request(format!(
                 "rate {rate} Hz: the simulated machine measures up to {FASTEST_HZ} Hz"

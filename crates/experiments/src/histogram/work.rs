@@ -30,7 +30,7 @@ impl Work {
                 names().join(", ")
             ));
         }
-        kernels::check(name)?;
+        kernels::check(name).map_err(|error| error.to_string())?;
         kernels::dispatch(name, Units).ok_or_else(|| format!("there is no work kernel {name:?}"))
     }
 

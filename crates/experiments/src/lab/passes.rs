@@ -92,7 +92,8 @@ fn pass_of(
         let settable = level
             .store_bypass
             .map_or(Ok(()), |_| store_bypass::settable());
-        let runner = settable.and_then(|()| Runner::new(level.code, piece_ticks, bench));
+        let runner = (settable.map_err(|error| error.to_string()))
+            .and_then(|()| Runner::new(level.code, piece_ticks, bench));
         levels.push((runner, Pass::default()));
     }
     let rounds = match pair.levels.len() {

@@ -97,7 +97,10 @@ pub const FACTORS: &[Known] = &[
         name: "store-bypass",
         description: "whether loads may run ahead of stores whose addresses are not known yet (prctl PR_SPEC_STORE_BYPASS)",
         moves_stack: false,
-        levels: || store_bypass::settable().map(|()| owned(&[INHERITED, "off"])),
+        levels: || {
+            let settable = store_bypass::settable().map_err(|error| error.to_string());
+            settable.map(|()| owned(&[INHERITED, "off"]))
+        },
         set: |_, settings, _| {
             settings.no_store_bypass = true;
             Ok(())

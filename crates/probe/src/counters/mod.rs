@@ -17,6 +17,7 @@ use bandscope_recording::manifest::{Counter, Missing};
 use events::Event;
 use hardware::Hardware;
 use open::Scope;
+use proof::Unproven;
 use software::Software;
 use std::io;
 
@@ -81,46 +82,58 @@ pub fn choose(microarchitecture: Option<&str>, ticks_per_ns: f64) -> Choice {
     choice
 }
 
-fn choose_software(events: &[Event], budget: f64, choice: &mut Choice) {
-    let attempts = [Some(Scope::All), Some(Scope::User), None];
-    let mut why = String::new();
-    for scope in attempts {
-        match proven_software(events, scope) {
-            Ok(software) => {
-                let mut values = vec![0; events.len()];
-                let price = price(|| software.read(&mut values));
-                if price >= budget {
-                    why = format!("a read costs {price:.0} ticks, above {budget:.0}");
-                    continue;
-                }
-                choice.plan.read_ticks += price;
-                choice.plan.software = events.to_vec();
-                choice.plan.software_scope = scope;
-                choice.counters.extend(events.iter().map(|event| Counter {
-                    name: event.name.clone(),
-                    method: software.method().to_owned(),
-                    read_ticks: price / events.len() as f64,
-                }));
-                return;
-            }
-            Err(error) => why = error,
-        }
-    }
-    choice.missing.push(missing(
-        "counters: context-switches, page-faults",
-        why,
-        "which gaps were another task, and which a page fault",
-    ));
+/// Why the kernel's own counts are not read.
+#[derive(Debug, thiserror::Error)]
+enum NoSoftware {
+    #[error(transparent)]
+    Refused(#[from] io::Error),
+    #[error("{event} {why}")]
+    Unproven { event: String, why: Unproven },
+    #[error("a read costs {ticks:.0} ticks, above {budget:.0}")]
+    Dear { ticks: f64, budget: f64 },
 }
 
-fn proven_software(events: &[Event], scope: Option<Scope>) -> Result<Software, String> {
-    let software = open_software(events, scope).map_err(|error| error.to_string())?;
+fn choose_software(events: &[Event], budget: f64, choice: &mut Choice) {
+    let attempt = |scope| {
+        let software = proven_software(events, scope)?;
+        let mut values = vec![0; events.len()];
+        let ticks = price(|| software.read(&mut values));
+        match ticks < budget {
+            true => Ok((scope, software.method(), ticks)),
+            false => Err(NoSoftware::Dear { ticks, budget }),
+        }
+    };
+    let chosen = attempt(Some(Scope::All))
+        .or_else(|_| attempt(Some(Scope::User)))
+        .or_else(|_| attempt(None));
+    match chosen {
+        Ok((scope, method, ticks)) => {
+            choice.plan.read_ticks += ticks;
+            choice.plan.software = events.to_vec();
+            choice.plan.software_scope = scope;
+            choice.counters.extend(events.iter().map(|event| Counter {
+                name: event.name.clone(),
+                method: method.to_owned(),
+                read_ticks: ticks / events.len() as f64,
+            }));
+        }
+        Err(why) => choice.missing.push(missing(
+            "counters: context-switches, page-faults",
+            why.to_string(),
+            "which gaps were another task, and which a page fault",
+        )),
+    }
+}
+
+fn proven_software(events: &[Event], scope: Option<Scope>) -> Result<Software, NoSoftware> {
+    let software = open_software(events, scope)?;
     for (index, event) in events.iter().enumerate() {
         let mut values = vec![0; events.len()];
-        proof::prove(event.proof, || {
-            software.read(&mut values).map(|()| values[index])
-        })
-        .map_err(|error| format!("{} {error}", event.name))?;
+        let read = || software.read(&mut values).map(|()| values[index]);
+        proof::prove(event.proof, read).map_err(|why| NoSoftware::Unproven {
+            event: event.name.clone(),
+            why,
+        })?;
     }
     Ok(software)
 }
@@ -172,21 +185,13 @@ fn choose_hardware(events: &[Event], room: usize, budget: f64, choice: &mut Choi
     }
 }
 
-fn proven_hardware(event: &Event) -> Result<(Hardware, Scope), String> {
-    let mut why = String::new();
-    for scope in [Scope::All, Scope::User] {
-        let tested = Hardware::open(event, scope)
-            .map_err(|error| error.to_string())
-            .and_then(|hardware| {
-                proof::prove(event.proof, || hardware.read())?;
-                Ok(hardware)
-            });
-        match tested {
-            Ok(hardware) => return Ok((hardware, scope)),
-            Err(error) => why = error,
-        }
-    }
-    Err(why)
+fn proven_hardware(event: &Event) -> Result<(Hardware, Scope), Unproven> {
+    let attempt = |scope| {
+        let hardware = Hardware::open(event, scope)?;
+        proof::prove(event.proof, || hardware.read())?;
+        Ok((hardware, scope))
+    };
+    attempt(Scope::All).or_else(|_: Unproven| attempt(Scope::User))
 }
 
 /// Median cost of a read in ticks; infinite if it fails.

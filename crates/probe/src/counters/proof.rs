@@ -9,15 +9,34 @@ use std::time::Duration;
 /// Units of work for a spin: some 100 us.
 const SPIN_UNITS: u32 = 1000;
 
+/// Why an event is not believed.
+#[derive(Debug, thiserror::Error)]
+pub enum Unproven {
+    /// The kernel refuses to open or to read it, or to provoke what it counts.
+    #[error(transparent)]
+    Refused(#[from] io::Error),
+    /// It counted less than was made to happen.
+    #[error("counted {moved} where at least {least} happened")]
+    Idle {
+        /// What it counted.
+        moved: u64,
+        /// What it must have counted.
+        least: u64,
+    },
+    /// A later value was smaller.
+    #[error("ran backwards")]
+    Backwards,
+}
+
 /// Checks twice that the event moves when it must.
 ///
 /// # Errors
 /// What it did instead.
-pub fn prove(proof: Proof, mut read: impl FnMut() -> io::Result<u64>) -> Result<(), String> {
+pub fn prove(proof: Proof, mut read: impl FnMut() -> io::Result<u64>) -> Result<(), Unproven> {
     for _ in 0..2 {
-        let before = read().map_err(|error| error.to_string())?;
-        provoke(proof).map_err(|error| error.to_string())?;
-        let after = read().map_err(|error| error.to_string())?;
+        let before = read()?;
+        provoke(proof)?;
+        let after = read()?;
         let least = match proof {
             Proof::Spin => u64::from(SPIN_UNITS),
             Proof::Sleep | Proof::Fault => 1,
@@ -25,10 +44,8 @@ pub fn prove(proof: Proof, mut read: impl FnMut() -> io::Result<u64>) -> Result<
         };
         match after.checked_sub(before) {
             Some(moved) if moved >= least => {}
-            Some(moved) => {
-                return Err(format!("counted {moved} where at least {least} happened"));
-            }
-            None => return Err("ran backwards".to_owned()),
+            Some(moved) => return Err(Unproven::Idle { moved, least }),
+            None => return Err(Unproven::Backwards),
         }
     }
     Ok(())
@@ -82,13 +99,15 @@ mod tests {
 
     #[test]
     fn a_counter_that_stands_still_is_not_believed() {
-        assert!(prove(Proof::Sleep, || Ok(7)).unwrap_err().contains("0"));
+        let still = prove(Proof::Sleep, || Ok(7)).unwrap_err();
+        assert_eq!(still.to_string(), "counted 0 where at least 1 happened");
         let mut falling = 100;
         let fall = || {
             falling -= 1;
             Ok(falling)
         };
-        assert_eq!(prove(Proof::None, fall).unwrap_err(), "ran backwards");
+        let falls = prove(Proof::None, fall).unwrap_err();
+        assert_eq!(falls.to_string(), "ran backwards");
     }
 
     #[test]

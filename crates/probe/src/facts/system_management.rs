@@ -8,8 +8,9 @@
 use crate::counters::{events, open};
 use bandscope_recording::manifest::{KernelCounts, Missing};
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Address of MSR_SMI_COUNT.
 const SMI_COUNT: u64 = 0x34;
@@ -78,7 +79,12 @@ pub fn book(
 }
 
 impl Count {
-    fn read(&self) -> std::io::Result<u64> {
+    /// Itself, if it can be read.
+    fn proven(self) -> io::Result<Count> {
+        self.read().map(|_| self)
+    }
+
+    fn read(&self) -> io::Result<u64> {
         match self {
             Count::Event(event) => {
                 let mut words = [0];
@@ -101,41 +107,48 @@ fn open_in(
 ) -> Result<SystemManagement, Missing> {
     let open = |&cpu: &u32| {
         let count = event(paths, cpu)
-            .or_else(|event| register(paths, vendor, cpu).map_err(|why| format!("{event}; {why}")));
+            .or_else(|event| register(paths, vendor, cpu).map_err(|register| (event, register)));
         count.map(|count| (cpu, count))
     };
     match cpus.iter().map(open).collect() {
         Ok(cpus) => Ok(SystemManagement { cpus }),
-        Err(why) => Err(Missing {
+        Err((event, register)) => Err(Missing {
             what: WHAT.to_owned(),
-            why: format!("not readable: {why}"),
+            why: format!("not readable: {event}; {register}"),
             leaves_undecided:
                 "whether firmware took the time of gaps in which this kernel did nothing".to_owned(),
         }),
     }
 }
 
-fn event(paths: Paths<'_>, cpu: u32) -> Result<Count, String> {
-    let (kind, config) =
-        events::driver_event(paths.pmus, "msr/smi").ok_or("the kernel has no event msr/smi")?;
-    let event = open::open_on_cpu(kind, config, cpu)
-        .map_err(|error| format!("event msr/smi of CPU {cpu}: {error}"))?;
-    let count = Count::Event(event);
-    match count.read() {
-        Ok(_) => Ok(count),
-        Err(error) => Err(format!("event msr/smi of CPU {cpu}: {error}")),
-    }
+/// Why one of the two ways does not count them.
+#[derive(Debug, thiserror::Error)]
+enum Uncounted {
+    #[error("the kernel has no event msr/smi")]
+    NoEvent,
+    #[error("event msr/smi of CPU {cpu}: {error}")]
+    Event { cpu: u32, error: io::Error },
+    #[error("only CPUs of Intel have a register of them")]
+    NoRegister,
+    #[error("{}: {error}", path.display())]
+    Register { path: PathBuf, error: io::Error },
 }
 
-fn register(paths: Paths<'_>, vendor: Option<&str>, cpu: u32) -> Result<Count, String> {
+fn event(paths: Paths<'_>, cpu: u32) -> Result<Count, Uncounted> {
+    let (kind, config) = events::driver_event(paths.pmus, "msr/smi").ok_or(Uncounted::NoEvent)?;
+    (open::open_on_cpu(kind, config, cpu).map(Count::Event))
+        .and_then(Count::proven)
+        .map_err(|error| Uncounted::Event { cpu, error })
+}
+
+fn register(paths: Paths<'_>, vendor: Option<&str>, cpu: u32) -> Result<Count, Uncounted> {
     if vendor != Some("GenuineIntel") {
-        return Err("only CPUs of Intel have a register of them".to_owned());
+        return Err(Uncounted::NoRegister);
     }
     let path = paths.registers.join(format!("{cpu}/msr"));
-    let failed = |error| format!("{}: {error}", path.display());
-    let count = File::open(&path).map(Count::Register).map_err(failed)?;
-    count.read().map_err(failed)?;
-    Ok(count)
+    (File::open(&path).map(Count::Register))
+        .and_then(Count::proven)
+        .map_err(|error| Uncounted::Register { path, error })
 }
 
 #[cfg(test)]

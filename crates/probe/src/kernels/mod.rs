@@ -22,7 +22,7 @@ use aarch64 as native;
 #[cfg(target_arch = "x86_64")]
 use x86_64 as native;
 
-use bandscope_sampler::WorkKernel;
+use bandscope_sampler::{MachineError, WorkKernel};
 pub use twin::{PLACEMENTS, Twin};
 
 /// What is known of a work kernel without running it.
@@ -191,33 +191,57 @@ pub fn ordered_for_rate(rate_hz: f64) -> bool {
     rate_hz > SHORT_QUANTA_HZ
 }
 
+/// Why a work kernel cannot be run here; the sentence names one that can.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KernelError {
+    /// The CPU lacks an instruction.
+    #[error(
+        "work kernel {name}: this CPU has no {lacks}; choose another, such as {}",
+        default_kernel()
+    )]
+    Unsupported {
+        /// The work kernel.
+        name: &'static str,
+        /// The instruction set extension.
+        lacks: &'static str,
+    },
+    /// No work kernel of this architecture has that name.
+    #[error(
+        "there is no work kernel {name:?} on {}, expected one of {}",
+        std::env::consts::ARCH,
+        kernels().iter().map(|info| info.name).collect::<Vec<_>>().join(", ")
+    )]
+    Unknown {
+        /// The name that was given. Untrusted.
+        name: String,
+    },
+}
+
+impl From<KernelError> for MachineError {
+    fn from(error: KernelError) -> MachineError {
+        MachineError::Request(error.to_string())
+    }
+}
+
 /// Checks that this CPU can run the work kernel `name`.
 ///
 /// # Errors
-/// If there is no such work kernel, or the CPU lacks an instruction; the sentence names what there is.
-pub fn check(name: &str) -> Result<Info, String> {
+/// If there is no such work kernel, or the CPU lacks an instruction.
+pub fn check(name: &str) -> Result<Info, KernelError> {
     struct Check;
     impl Visitor for Check {
-        type Output = Result<Info, &'static str>;
+        type Output = Result<Info, KernelError>;
         fn visit<K: NativeKernel>(self) -> Self::Output {
-            K::supported().map(|()| K::INFO)
+            let name = K::INFO.name;
+            (K::supported().map(|()| K::INFO))
+                .map_err(|lacks| KernelError::Unsupported { name, lacks })
         }
     }
-    match dispatch(name, Check) {
-        Some(Ok(info)) => Ok(info),
-        Some(Err(lacks)) => Err(format!(
-            "work kernel {name}: this CPU has no {lacks}; choose another, such as {}",
-            default_kernel()
-        )),
-        None => {
-            let names: Vec<_> = kernels().iter().map(|info| info.name).collect();
-            Err(format!(
-                "there is no work kernel {name:?} on {}, expected one of {}",
-                std::env::consts::ARCH,
-                names.join(", ")
-            ))
-        }
-    }
+    dispatch(name, Check).unwrap_or_else(|| {
+        Err(KernelError::Unknown {
+            name: name.to_owned(),
+        })
+    })
 }
 
 #[cfg(test)]
@@ -230,7 +254,7 @@ mod tests {
         let names: BTreeSet<_> = kernels().iter().map(|info| info.name).collect();
         assert_eq!(names.len(), kernels().len());
         assert!(names.contains(default_kernel()));
-        let error = check("mulss\u{1b}81").unwrap_err();
+        let error = check("mulss\u{1b}81").unwrap_err().to_string();
         assert!(error.contains("mulss\\u{1b}81") && error.contains(default_kernel()));
     }
 

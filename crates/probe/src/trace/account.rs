@@ -1,6 +1,6 @@
 //! Kernel events in the manifest: whether there are any, what they cost, where some are lost, or why there are none.
 
-use super::{Catalogue, Ended, Trace, cost};
+use super::{Catalogue, Ended, Trace, TraceError, cost};
 use crate::preparation::Findings;
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{Events, EventsState, LostEvents, Missing};
@@ -28,11 +28,6 @@ pub fn begin(
         let (cost, open) = cost::measure(&catalogue, cpu, threshold, ticks_per_ns)?;
         Ok((catalogue, open, cost))
     });
-    let unavailable = |why: String| Events {
-        state: EventsState::Unavailable,
-        why,
-        ..Events::default()
-    };
     match priced {
         Ok((catalogue, open, cost)) => {
             let tracepoints = catalogue.tracepoints().iter();
@@ -50,7 +45,14 @@ pub fn begin(
         Err(why) if request.trace == Choice::On => Err(MachineError::Refused(format!(
             "no kernel events can be recorded: {why}"
         ))),
-        Err(why) => Ok((None, unavailable(why))),
+        Err(why) => {
+            let events = Events {
+                state: EventsState::Unavailable,
+                why: why.to_string(),
+                ..Events::default()
+            };
+            Ok((None, events))
+        }
     }
 }
 
@@ -66,7 +68,7 @@ pub fn missing(events: &Events) -> Option<Missing> {
 }
 
 /// Writes into the manifest what came of the kernel events.
-pub fn conclude(manifest: &mut Manifest, ended: Result<Ended, String>) {
+pub fn conclude(manifest: &mut Manifest, ended: Result<Ended, TraceError>) {
     match ended {
         Ok(ended) => {
             let events = &mut manifest.events;
@@ -92,7 +94,7 @@ pub fn conclude(manifest: &mut Manifest, ended: Result<Ended, String>) {
         }
         Err(why) => {
             manifest.events.state = EventsState::Unavailable;
-            manifest.events.why = why;
+            manifest.events.why = why.to_string();
             manifest.missing.extend(missing(&manifest.events));
         }
     }

@@ -5,7 +5,7 @@
 //! closed: each tracepoint then costs a function call that finds nothing to do, some 10 ns, where closing and opening them
 //! all each time would take longer than the stretches.
 
-use super::{Catalogue, RING_BYTES, Trace};
+use super::{Catalogue, RING_BYTES, Trace, TraceError};
 use crate::{clock, pin};
 use bandscope_recording::manifest::{EventsCost, GapSample, MeasuringThread};
 
@@ -28,10 +28,9 @@ pub fn measure(
     cpu: u32,
     gap_threshold_ticks: u64,
     ticks_per_ns: f64,
-) -> Result<(EventsCost, Trace), String> {
+) -> Result<(EventsCost, Trace), TraceError> {
     let measure = || {
-        pin::pin(&[cpu])
-            .map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
+        pin::pin_to(cpu)?;
         let thread = MeasuringThread {
             cpu,
             pid: rustix::thread::gettid().as_raw_nonzero().get() as u32,
@@ -53,9 +52,7 @@ pub fn measure(
     };
     std::thread::scope(|scope| {
         let thread = scope.spawn(measure);
-        thread
-            .join()
-            .unwrap_or_else(|_| Err("pricing the events panicked: this is a bug".to_owned()))
+        thread.join().unwrap_or(Err(TraceError::Panicked))
     })
 }
 

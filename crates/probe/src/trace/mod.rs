@@ -7,7 +7,7 @@
 //! * `pairing`: beginnings and ends become intervals;
 //! * `times`, `placed`: the kernel's clock against the recording's;
 //! * `cost`: what all this costs;
-//! * `account`: what the manifest says of it.
+//! * `account`: what the manifest says of it; `error`: why there is nothing of it.
 //!
 //! Each measured CPU has one ring; nobody but the kernel writes into it, and the thread that also empties the rings of
 //! the measuring threads empties it, on another CPU. Out come [`KernelEvent`]s. Nothing of the system is changed: tracefs
@@ -16,6 +16,7 @@
 pub mod account;
 mod buffer;
 pub mod cost;
+mod error;
 mod format;
 mod functions;
 mod open;
@@ -31,6 +32,7 @@ use crate::calibration::Reading;
 use bandscope_recording::KernelEvent;
 use bandscope_recording::manifest::{LostEvents, MeasuringThread, TaskThread};
 use buffer::Buffer;
+pub use error::TraceError;
 use functions::Functions;
 use pairing::{Interval, Pairing};
 use placed::Placed;
@@ -65,7 +67,7 @@ pub fn buffered_ring_bytes(duration_s: f64) -> usize {
 ///
 /// # Errors
 /// One line: why it cannot be had.
-pub fn catalogue() -> Result<Catalogue, String> {
+pub fn catalogue() -> Result<Catalogue, TraceError> {
     Catalogue::read(&Tracefs::find()?, Functions::of_this_kernel())
 }
 
@@ -120,7 +122,7 @@ impl Trace {
         ring_bytes: usize,
         origin: u64,
         readings: &[Reading],
-    ) -> Result<Trace, String> {
+    ) -> Result<Trace, TraceError> {
         allow_files(threads.len() * catalogue.tracepoints().len());
         let mut times = Times::new(origin);
         readings.iter().for_each(|&reading| times.push(reading));
@@ -139,12 +141,11 @@ impl Trace {
     ///
     /// # Errors
     /// One line: what the kernel refuses.
-    pub fn switch(&self, on: bool) -> Result<(), String> {
+    pub fn switch(&self, on: bool) -> Result<(), TraceError> {
         // Ends before beginnings, as the catalogue has them the other way round: what is under way at that moment then
         // lacks its beginning at the start, and its end at the end, and is known to.
         for event in self.cpus.iter().flat_map(|cpu| cpu.events.iter().rev()) {
-            open::switch(event, on)
-                .map_err(|error| format!("cannot switch a tracepoint: {error}"))?;
+            open::switch(event, on).map_err(TraceError::NotSwitched)?;
         }
         Ok(())
     }
@@ -218,18 +219,15 @@ impl CpuTrace {
         catalogue: &Catalogue,
         thread: &MeasuringThread,
         ring_bytes: usize,
-    ) -> Result<CpuTrace, String> {
+    ) -> Result<CpuTrace, TraceError> {
         let mut events: Vec<File> = Vec::new();
         let mut buffer = None;
         for tracepoint in catalogue.tracepoints() {
             let who = tracepoint.who(thread.pid);
-            let refused = |error| {
-                format!(
-                    "{} on CPU {}: {}",
-                    tracepoint.name,
-                    thread.cpu,
-                    open::explained(&error)
-                )
+            let refused = |error| TraceError::NotOpened {
+                tracepoint: tracepoint.name.clone(),
+                cpu: thread.cpu,
+                error,
             };
             let event = open::open(tracepoint.id, thread.cpu, who).map_err(refused)?;
             if let Some(filter) = tracepoint.filter() {
@@ -237,9 +235,10 @@ impl CpuTrace {
             }
             match events.first() {
                 None => {
-                    buffer = Some(Buffer::new(&event, ring_bytes).map_err(|error| {
-                        format!("no memory for events of CPU {}: {error}", thread.cpu)
-                    })?)
+                    let cpu = thread.cpu;
+                    let ring = Buffer::new(&event, ring_bytes)
+                        .map_err(|error| TraceError::NoRing { cpu, error })?;
+                    buffer = Some(ring);
                 }
                 Some(leader) => open::redirect(&event, leader).map_err(refused)?,
             }
@@ -249,7 +248,7 @@ impl CpuTrace {
             cpu: thread.cpu,
             thread: thread.pid,
             events,
-            buffer: buffer.ok_or("there is no tracepoint")?,
+            buffer: buffer.ok_or(TraceError::NothingToOpen)?,
             catalogue: catalogue.clone(),
             pairing: Pairing::new(thread.pid, catalogue.tells_timers()),
             intervals: Vec::new(),

@@ -4,6 +4,7 @@
 //! send each other), interrupts of devices, softirqs, other tasks, page faults of the measuring thread, non-maskable
 //! interrupts. Which timer an interrupt was for, the function of the timer and the task that it wakes tell (`functions`). Linux, Documentation/trace/events.rst, include/trace/events/ and arch/x86/include/asm/trace/.
 
+use super::error::TraceError;
 use super::format::{Field, Format};
 use super::functions::{Function, Functions};
 use super::open::Who;
@@ -185,7 +186,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// One line: which tracepoint without which silence would say nothing is not there.
-    pub fn read(tracefs: &Tracefs, functions: Functions) -> Result<Catalogue, String> {
+    pub fn read(tracefs: &Tracefs, functions: Functions) -> Result<Catalogue, TraceError> {
         let mut tracepoints = Vec::new();
         for (subsystem, tracepoint) in wanted(tracefs, &functions) {
             let Ok(text) = tracefs.read(&format!("events/{subsystem}/{tracepoint}/format")) else {
@@ -196,13 +197,12 @@ impl Catalogue {
                 Some((format.id, shape))
             });
             let name = format!("{subsystem}:{tracepoint}");
-            let (id, shape) =
-                read.ok_or_else(|| format!("this kernel describes {name} in another way"))?;
+            let (id, shape) = read.ok_or_else(|| TraceError::OtherFormat(name.clone()))?;
             tracepoints.push(Tracepoint { id, name, shape });
         }
         for needed in needed() {
             if !tracepoints.iter().any(|there| there.name == *needed) {
-                return Err(format!("this kernel has no tracepoint {needed}"));
+                return Err(TraceError::NoTracepoint(needed));
             }
         }
         Ok(Catalogue {

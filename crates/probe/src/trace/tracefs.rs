@@ -3,6 +3,7 @@
 //! A private mount is one that is attached nowhere (fsopen(2), fsmount(2); Linux 5.2): it goes with its descriptor,
 //! and nobody else sees it, so the system is left as it was. It takes the right to mount.
 
+use super::error::TraceError;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::File;
 use std::io::{self, Read};
@@ -29,20 +30,20 @@ impl Tracefs {
     ///
     /// # Errors
     /// One line: why it cannot be had.
-    pub fn find() -> Result<Tracefs, String> {
+    pub fn find() -> Result<Tracefs, TraceError> {
         Tracefs::find_in(&PLACES, mount)
     }
 
     fn find_in(
         places: &[&str],
         mount: impl FnOnce() -> io::Result<OwnedFd>,
-    ) -> Result<Tracefs, String> {
-        let mut refused = None;
+    ) -> Result<Tracefs, TraceError> {
+        let mut unreadable = None;
         for place in places {
             match Tracefs::at(Path::new(place)) {
                 Ok(found) => return Ok(found),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => refused = Some(format!("{place} cannot be read: {error}")),
+                Err(error) => unreadable = Some(((*place).to_owned(), error)),
             }
         }
         let mounted = mount().and_then(|mount| {
@@ -53,16 +54,7 @@ impl Tracefs {
                 ..found
             })
         });
-        mounted.map_err(|error| {
-            let why = match error.kind() {
-                io::ErrorKind::PermissionDenied => {
-                    "and this process may not mount it for itself (CAP_SYS_ADMIN)".to_owned()
-                }
-                _ => format!("and it cannot be mounted: {error}"),
-            };
-            let before = refused.unwrap_or_else(|| "tracefs is not mounted".to_owned());
-            format!("{before}, {why}")
-        })
+        mounted.map_err(|mount| TraceError::NoTracefs { unreadable, mount })
     }
 
     /// Tracefs at a place that is known.
@@ -125,12 +117,12 @@ mod tests {
         let refuse = |kind: io::ErrorKind| move || Err(io::Error::from(kind));
         let denied = Tracefs::find_in(&["/nonexistent"], refuse(io::ErrorKind::PermissionDenied));
         assert_eq!(
-            denied.unwrap_err(),
+            denied.unwrap_err().to_string(),
             "tracefs is not mounted, and this process may not mount it for itself (CAP_SYS_ADMIN)"
         );
         // A file in place of a directory: it is there, and cannot be read.
         let other = Tracefs::find_in(&["/proc/version"], refuse(io::ErrorKind::Unsupported));
-        let other = other.unwrap_err();
+        let other = other.unwrap_err().to_string();
         assert!(
             other.starts_with("/proc/version cannot be read: "),
             "{other}"

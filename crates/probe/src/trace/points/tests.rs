@@ -40,7 +40,7 @@ fn machine(root: &Path) {
     describe(root, "nmi", "nmi_handler", 10, delta);
 }
 
-fn catalogue(root: &Path) -> Result<Catalogue, String> {
+fn catalogue(root: &Path) -> Result<Catalogue, TraceError> {
     Catalogue::read(&Tracefs::at(root).unwrap(), Functions::default())
 }
 
@@ -124,12 +124,12 @@ fn a_kernel_that_lacks_something_says_what() {
     machine(root.path());
     describe(root.path(), "irq", "softirq_exit", 4, "");
     assert_eq!(
-        catalogue(root.path()).unwrap_err(),
+        catalogue(root.path()).unwrap_err().to_string(),
         "this kernel describes irq:softirq_exit in another way"
     );
     fs::remove_dir_all(root.path().join("events/irq/softirq_exit")).unwrap();
     assert_eq!(
-        catalogue(root.path()).unwrap_err(),
+        catalogue(root.path()).unwrap_err().to_string(),
         "this kernel has no tracepoint irq:softirq_exit"
     );
 }

@@ -1,0 +1,70 @@
+//! Why kernel events cannot be recorded: one line each, for the manifest or the user.
+
+use super::open;
+use crate::pin::PinError;
+use std::io;
+
+/// Why kernel events cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The kernel's descriptions of its tracepoints cannot be read.
+    #[error("{}, {}", not_found(.unreadable.as_ref()), not_mounted(.mount))]
+    NoTracefs {
+        /// A place where tracefs is, and why it cannot be read there; `None` if it is nowhere.
+        unreadable: Option<(String, io::Error)>,
+        /// Why it cannot be mounted for this process alone.
+        mount: io::Error,
+    },
+    /// A tracepoint's record has other fields than are known.
+    #[error("this kernel describes {0} in another way")]
+    OtherFormat(String),
+    /// Without this tracepoint silence would say nothing.
+    #[error("this kernel has no tracepoint {0}")]
+    NoTracepoint(&'static str),
+    /// A tracepoint cannot be opened, filtered, or sent to the ring of its CPU.
+    #[error("{tracepoint} on CPU {cpu}: {}", open::explained(.error))]
+    NotOpened {
+        /// As in `irq:softirq_entry`.
+        tracepoint: String,
+        /// The CPU to be watched.
+        cpu: u32,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+    /// There is no ring.
+    #[error("no memory for events of CPU {cpu}: {error}")]
+    NoRing {
+        /// The CPU to be watched.
+        cpu: u32,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+    /// The catalogue is empty.
+    #[error("there is no tracepoint")]
+    NothingToOpen,
+    /// A tracepoint cannot be switched on or off.
+    #[error("cannot switch a tracepoint: {0}")]
+    NotSwitched(io::Error),
+    /// The events cannot be priced on their CPU.
+    #[error(transparent)]
+    NotPinned(#[from] PinError),
+    /// A bug.
+    #[error("pricing the events panicked: this is a bug")]
+    Panicked,
+}
+
+fn not_found(unreadable: Option<&(String, io::Error)>) -> String {
+    unreadable.map_or_else(
+        || "tracefs is not mounted".to_owned(),
+        |(place, error)| format!("{place} cannot be read: {error}"),
+    )
+}
+
+fn not_mounted(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "and this process may not mount it for itself (CAP_SYS_ADMIN)".to_owned()
+        }
+        _ => format!("and it cannot be mounted: {error}"),
+    }
+}
