@@ -4,6 +4,7 @@
 //! What they do is in [`crate::disturbances`]; the phenomena are those of docs/method.md, section 8.
 
 mod crowds;
+mod examples;
 mod several_cpus;
 
 use crate::disturbances::Disturbance;
@@ -19,6 +20,9 @@ use crate::parameters::{
     JITTER, MEMORY, POISSON, Parameter, Values, hz, is_on, ratio, share, span, time, within,
 };
 use bandscope_recording::EventKind;
+pub use examples::Example;
+pub(crate) use examples::Seen;
+use examples::example;
 use fastrand::Rng;
 
 /// Makes a disturbance.
@@ -30,17 +34,34 @@ pub struct Entry {
     pub name: &'static str,
     /// One line for people.
     pub description: &'static str,
-    /// Kinds of findings that it is an example of, if its parameters and the run let them be seen;
+    /// Findings that it is an example of, if its parameters and the run let them be seen;
     /// [`crate::Truth`] has those of a run.
-    pub kinds: &'static [&'static str],
+    pub examples: &'static [Example],
     /// Its parameters.
     pub parameters: &'static [Parameter],
     /// What it sets once and for all.
     pub(crate) settings: fn(&Values, &mut Settings),
     /// What it does from time to time.
     pub(crate) disturbance: Option<Build>,
+    /// What of it recurs in time.
+    pub(crate) rhythm: Rhythm,
     /// Whose doing it is.
     pub(crate) by: By,
+}
+
+/// What of a scenario recurs in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rhythm {
+    /// Nothing, or at random times only.
+    None,
+    /// Something `hz` times a second, unless `poisson` makes its times random.
+    Hz,
+    /// The same, and it is the kernel's tick.
+    Tick,
+    /// A whole turn of the paces, in `period`.
+    Period,
+    /// Slices between ticks of `hz`, of which many stay empty.
+    Slices,
 }
 
 /// Whose doing a scenario is: what the kernel tells of it follows from that.
@@ -155,16 +176,20 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "quiet",
         description: "nothing disturbs the work",
-        kinds: &[],
+        examples: &[],
         parameters: &[],
         settings: nothing,
         disturbance: None,
+        rhythm: Rhythm::None,
         by: By::Core,
     },
     Entry {
         name: "tick",
         description: "a timer interrupt of constant cost; an alias where hz is above half the rate and the cost is no gap",
-        kinds: &["periodic-interference", "alias"],
+        examples: &[
+            example("periodic-interference", Seen::Regular),
+            example("alias", Seen::Aliased),
+        ],
         parameters: &[
             hz(250.0),
             time("cost", 3e-6),
@@ -180,12 +205,13 @@ pub const CATALOGUE: &[Entry] = &[
                 cost: v["cost"] * setup.scale,
             })
         }),
+        rhythm: Rhythm::Tick,
         by: By::Timer,
     },
     Entry {
         name: "tasks",
         description: "other tasks at random times, exponential lengths",
-        kinds: &["time-away"],
+        examples: &[example("time-away", Seen::Traced)],
         parameters: &[hz(20.0), time("mean", 50e-6)],
         settings: nothing,
         disturbance: Some(|v, setup| {
@@ -196,6 +222,7 @@ pub const CATALOGUE: &[Entry] = &[
                 random: setup.random.clone(),
             })
         }),
+        rhythm: Rhythm::None,
         by: By::Task,
     },
     crowds::TIMED_TASK,
@@ -206,7 +233,7 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "sleeper",
         description: "the timer of another program, which it sleeps on",
-        kinds: &["periodic-interference"],
+        examples: &[example("periodic-interference", Seen::Always)],
         parameters: &[hz(1000.0), time("cost", 3e-6), time("phase", 0.0)],
         settings: nothing,
         disturbance: Some(|v, setup| {
@@ -215,12 +242,13 @@ pub const CATALOGUE: &[Entry] = &[
                 cost: v["cost"] * setup.scale,
             })
         }),
+        rhythm: Rhythm::Hz,
         by: By::Sleeper,
     },
     Entry {
         name: "quota",
         description: "a CPU quota: the thread stands still for the rest of each period",
-        kinds: &["throttled"],
+        examples: &[example("throttled", Seen::Traced)],
         parameters: &[span("period", 0.1), share("share", 0.6)],
         settings: nothing,
         disturbance: Some(|v, setup| {
@@ -231,6 +259,7 @@ pub const CATALOGUE: &[Entry] = &[
                 cost,
             })
         }),
+        rhythm: Rhythm::None,
         by: By::Quota,
     },
     several_cpus::HOST_STEAL,
@@ -239,7 +268,11 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "flips",
         description: "the pace flips between two states with a fixed period: the published X, with its defaults",
-        kinds: &["bistable-pace", "edge-pairs", "moving-edges"],
+        examples: &[
+            example("bistable-pace", Seen::Always),
+            example("edge-pairs", Seen::Always),
+            example("moving-edges", Seen::Always),
+        ],
         parameters: &[
             ratio("ratio", 5.35),
             span("period", 2.0e-3),
@@ -258,30 +291,40 @@ pub const CATALOGUE: &[Entry] = &[
                 number: 0,
             })
         }),
+        rhythm: Rhythm::Period,
         by: By::Core,
     },
     Entry {
         name: "states",
         description: "the pace changes at random between two states, as on the isolated core",
-        kinds: &["bistable-pace", "edge-pairs"],
+        examples: &[
+            example("bistable-pace", Seen::Always),
+            example("edge-pairs", Seen::Always),
+        ],
         parameters: &[ratio("ratio", 5.35), span("dwell", 1.5), MEMORY],
         settings: nothing,
         disturbance: Some(|v, setup| states(v, setup, vec![1.0, v["ratio"]], 0.0)),
+        rhythm: Rhythm::None,
         by: By::Core,
     },
     Entry {
         name: "neighbour",
         description: "at random times another thread works on the core, and slows what fills it",
-        kinds: &["smt-neighbour"],
+        examples: &[example("smt-neighbour", Seen::BesideChain)],
         parameters: &[ratio("ratio", 1.35), span("dwell", 50e-3)],
         settings: nothing,
         disturbance: Some(|v, setup| states(v, setup, vec![1.0, v["ratio"]], 0.0)),
+        rhythm: Rhythm::None,
         by: By::Sibling,
     },
     Entry {
         name: "mixture",
         description: "random stays in a fast, a slow and a third state that is `fraction` of the way between in time per unit",
-        kinds: &["sub-loop-mixture", "bistable-pace", "edge-pairs"],
+        examples: &[
+            example("sub-loop-mixture", Seen::Always),
+            example("bistable-pace", Seen::Always),
+            example("edge-pairs", Seen::Always),
+        ],
         parameters: &[
             ratio("ratio", 5.35),
             share("fraction", 0.502),
@@ -295,12 +338,13 @@ pub const CATALOGUE: &[Entry] = &[
             let middle = 1.0 + v["fraction"] * (v["ratio"] - 1.0);
             states(v, setup, vec![1.0, v["ratio"], middle], v["shortest"])
         }),
+        rhythm: Rhythm::None,
         by: By::Core,
     },
     Entry {
         name: "frequency",
         description: "the core clock changes at random between steps of 100 MHz, `low` to `top` of them",
-        kinds: &["frequency-steps"],
+        examples: &[example("frequency-steps", Seen::Always)],
         parameters: &[
             within("top", 38.0, 1.0, 100.0, ""),
             within("low", 30.0, 1.0, 100.0, ""),
@@ -314,12 +358,13 @@ pub const CATALOGUE: &[Entry] = &[
             let factors = steps.map(|step| f64::from(top) / f64::from(step));
             states(v, setup, factors.collect(), 0.0)
         }),
+        rhythm: Rhythm::None,
         by: By::Core,
     },
     Entry {
         name: "alternate",
         description: "every `period`-th quantum has another pace: {710, 711, 710, 720}",
-        kinds: &["alternating-bands"],
+        examples: &[example("alternating-bands", Seen::Always)],
         parameters: &[
             within("period", 4.0, 1.0, 1e9, "quanta"),
             ratio("ratio", 0.987),
@@ -331,12 +376,13 @@ pub const CATALOGUE: &[Entry] = &[
                 ratio: v["ratio"],
             })
         }),
+        rhythm: Rhythm::None,
         by: By::Core,
     },
     Entry {
         name: "noise",
         description: "the pace wanders: Gaussian with deviation `sigma`, another one in each interval",
-        kinds: &[],
+        examples: &[],
         parameters: &[within("sigma", 1e-3, 0.0, 0.3, ""), span("every", 1e-3)],
         settings: nothing,
         disturbance: Some(|v, setup| {
@@ -347,21 +393,26 @@ pub const CATALOGUE: &[Entry] = &[
                 random: setup.random.clone(),
             })
         }),
+        rhythm: Rhythm::None,
         by: By::Core,
     },
     Entry {
         name: "reads",
         description: "readings of the clock scatter: Gaussian with deviation `sigma`, never backwards",
-        kinds: &[],
+        examples: &[],
         parameters: &[within("sigma", 5e-9, 0.0, 1e-6, "s")],
         settings: |v, settings| settings.read_wobble_s = v["sigma"],
         disturbance: None,
+        rhythm: Rhythm::None,
         by: By::Core,
     },
     Entry {
         name: "helps",
         description: "two paces: an interrupt makes the slow one fast with probability `up`, which `decay` ends",
-        kinds: &["interrupt-helps", "bistable-pace"],
+        examples: &[
+            example("interrupt-helps", Seen::Always),
+            example("bistable-pace", Seen::Always),
+        ],
         parameters: &[
             hz(100.0),
             time("cost", 4e-6),
@@ -385,12 +436,13 @@ pub const CATALOGUE: &[Entry] = &[
                 random,
             ))
         }),
+        rhythm: Rhythm::Hz,
         by: By::Device,
     },
     Entry {
         name: "interrupted",
         description: "after an interrupt the work is slow until the end of the quantum",
-        kinds: &["interrupted-loop"],
+        examples: &[example("interrupted-loop", Seen::Always)],
         parameters: &[
             hz(250.0),
             time("cost", 4e-6),
@@ -408,12 +460,13 @@ pub const CATALOGUE: &[Entry] = &[
                 begins: None,
             })
         }),
+        rhythm: Rhythm::Hz,
         by: By::Device,
     },
     Entry {
         name: "warmup",
         description: "a slow pace and long losses until `duration` after the machine's start; --start-delay consumes it",
-        kinds: &["warm-up"],
+        examples: &[example("warm-up", Seen::BeforeWarm)],
         parameters: &[
             time("duration", 0.18),
             ratio("ratio", 1.2),
@@ -432,12 +485,13 @@ pub const CATALOGUE: &[Entry] = &[
                 phase: Phase::Cold,
             })
         }),
+        rhythm: Rhythm::Hz,
         by: By::Task,
     },
     Entry {
         name: "jump",
         description: "the phase of `flips` jumps from time to time; with cpu=1 the thread changes its CPU, too",
-        kinds: &["migration"],
+        examples: &[example("migration", Seen::Always)],
         parameters: &[span("every", 2.0), time("size", 300e-6), share("cpu", 0.0)],
         settings: |v, settings| settings.jumps = Some((v["every"], v["size"])),
         disturbance: Some(|v, setup| {
@@ -455,12 +509,13 @@ pub const CATALOGUE: &[Entry] = &[
                 random,
             })
         }),
+        rhythm: Rhythm::None,
         by: By::Core,
     },
     Entry {
         name: "pages",
         description: "each N-th quantum boundary costs: a page of the benchmark's own memory",
-        kinds: &["sampling-artefact"],
+        examples: &[example("sampling-artefact", Seen::Always)],
         parameters: &[
             within("quanta", 256.0, 1.0, 1e9, "quanta"),
             time("cost", 200e-9),
@@ -472,45 +527,50 @@ pub const CATALOGUE: &[Entry] = &[
                 cost: v["cost"] * setup.scale,
             })
         }),
+        rhythm: Rhythm::None,
         by: By::Core,
     },
     Entry {
         name: "drift",
         description: "the ticks per ns used are too many by parts per million, which calibration notices; printed=1: used for the quanta only, and nobody notices",
-        kinds: &["clock-drift"],
+        examples: &[example("clock-drift", Seen::Always)],
         parameters: &[within("ppm", 750.0, -1e5, 1e5, ""), share("printed", 0.0)],
         settings: |v, settings| {
             settings.calibration_error += v["ppm"] * 1e-6;
             settings.prints_true_time |= is_on(v, "printed");
         },
         disturbance: None,
+        rhythm: Rhythm::None,
         by: By::Core,
     },
     Entry {
         name: "truncation",
         description: "quanta are truncated to whole ticks, as by the original FTQ",
-        kinds: &["clock-drift"],
+        examples: &[example("clock-drift", Seen::Always)],
         parameters: &[],
         settings: |_, settings| settings.truncates = true,
         disturbance: None,
+        rhythm: Rhythm::None,
         by: By::Core,
     },
     Entry {
         name: "clock",
         description: "the clock counts so many ticks per nanosecond",
-        kinds: &[],
+        examples: &[],
         parameters: &[within("ghz", 2.0, 0.05, 20.0, "")],
         settings: |v, settings| settings.ticks_per_ns = v["ghz"],
         disturbance: None,
+        rhythm: Rhythm::None,
         by: By::Core,
     },
     Entry {
         name: "unit",
         description: "an undisturbed unit of any work kernel takes `ratio` times as long as usual",
-        kinds: &[],
+        examples: &[],
         parameters: &[ratio("ratio", 1.0)],
         settings: |v, settings| settings.unit_ratio = v["ratio"],
         disturbance: None,
+        rhythm: Rhythm::None,
         by: By::Core,
     },
 ];
@@ -554,6 +614,11 @@ pub fn names() -> String {
 }
 
 impl Entry {
+    /// Kinds of the findings that it may be an example of.
+    pub fn kinds(&self) -> Vec<&'static str> {
+        self.examples.iter().map(|example| example.kind).collect()
+    }
+
     /// The only work kernels whose pace it changes, where it does not change that of all.
     pub(crate) fn only(&self, values: &Values) -> Option<Feels> {
         match self.by {

@@ -209,11 +209,9 @@ impl OneCpu<'_> {
 
     /// When a warm-up ends.
     fn warm_up_end_s(&self) -> Option<f64> {
-        let durations = self.truth.parts.iter().filter(|part| part.name == "warmup");
-        let values = durations.flat_map(|part| &part.values);
-        let durations = values.filter(|(name, _)| *name == "duration");
+        let durations = self.truth.parts.iter().filter_map(|part| part.warm_up_s);
         durations
-            .map(|(_, duration)| duration - self.seconds(self.truth.origin))
+            .map(|duration| duration - self.seconds(self.truth.origin))
             .reduce(f64::max)
     }
 }

@@ -3,24 +3,21 @@
 use bandscope_recording::manifest::Kernel;
 use bandscope_sampler::MachineError;
 
-/// Work kernels: name, nanoseconds of an undisturbed unit, whether it goes through memory. The times are of
+/// Work kernels: name, nanoseconds of an undisturbed unit, what it feels, and the shares of its inner loops. The times are of
 /// the order of what real cores do; `ftq-o2` is the published 23.96 ns.
-const KERNELS: &[(&str, f64, bool)] = &[
-    ("mulss80", 112.25, false),
-    ("fmul80", 112.25, false),
-    ("mulss20", 37.125, false),
-    ("fmul20", 37.125, false),
-    ("imul20", 30.5, false),
-    ("crc32x20", 30.5, false),
-    ("add6x80", 49.5, false),
-    ("ftq-o2", 23.96, true),
-    ("ftq-unrolled", 22.5, true),
-    ("ftq-o0", 128.2, true),
-    ("ftq-float20-stack", 101.0, true),
+const KERNELS: &[(&str, f64, Feels, &[f64])] = &[
+    ("mulss80", 112.25, Feels::Clock, &[]),
+    ("fmul80", 112.25, Feels::Clock, &[]),
+    ("mulss20", 37.125, Feels::Clock, &[]),
+    ("fmul20", 37.125, Feels::Clock, &[]),
+    ("imul20", 30.5, Feels::Clock, &[]),
+    ("crc32x20", 30.5, Feels::Clock, &[]),
+    ("add6x80", 49.5, Feels::Throughput, &[]),
+    ("ftq-o2", 23.96, Feels::Memory, &OLD_LOOPS),
+    ("ftq-unrolled", 22.5, Feels::Memory, &OLD_LOOPS),
+    ("ftq-o0", 128.2, Feels::Memory, &OLD_LOOPS),
+    ("ftq-float20-stack", 101.0, Feels::Memory, &[]),
 ];
-
-/// The one that fills the core.
-const THROUGHPUT: &str = "add6x80";
 
 /// The shares of the two inner loops of FTQ's old unit, as the real work kernels declare them.
 const OLD_LOOPS: [f64; 2] = [32.0 / 63.0, 31.0 / 63.0];
@@ -38,18 +35,14 @@ pub enum Feels {
 
 /// Whether the states that concern memory change the pace of the work kernel called `name`.
 pub fn through_memory(name: &str) -> bool {
-    KERNELS
-        .iter()
-        .any(|(known, _, memory)| *known == name && *memory)
+    feels(name) == Feels::Memory
 }
 
 /// What of the core the work kernel called `name` feels.
 pub fn feels(name: &str) -> Feels {
-    match name {
-        _ if through_memory(name) => Feels::Memory,
-        THROUGHPUT => Feels::Throughput,
-        _ => Feels::Clock,
-    }
+    let mut kernels = KERNELS.iter();
+    let known = kernels.find(|(known, ..)| *known == name);
+    known.map_or(Feels::Clock, |(_, _, feels, _)| *feels)
 }
 
 /// The names, in order.
@@ -60,7 +53,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// The work kernel called `name` on a machine whose clock counts `ticks_per_ns`, each unit taking `ratio`
 /// times as long as usual.
 pub(crate) fn kernel(name: &str, ticks_per_ns: f64, ratio: f64) -> Result<Kernel, MachineError> {
-    let Some((name, ns, _)) = KERNELS.iter().find(|(known, ..)| *known == name) else {
+    let Some((name, ns, feels, loops)) = KERNELS.iter().find(|(known, ..)| *known == name) else {
         return Err(MachineError::Request(format!(
             "no work kernel is called {name:?}; the simulated machine has: {}",
             names().collect::<Vec<_>>().join(", ")
@@ -77,12 +70,9 @@ pub(crate) fn kernel(name: &str, ticks_per_ns: f64, ratio: f64) -> Result<Kernel
         placement_spread: Some(0.0),
         invariant: Some(true),
         boundary_ticks: Some(0.0),
-        registers_only: !through_memory(name) && *name != THROUGHPUT,
-        throughput: *name == THROUGHPUT,
-        fractions: match *name {
-            "ftq-o2" | "ftq-unrolled" | "ftq-o0" => OLD_LOOPS.to_vec(),
-            _ => Vec::new(),
-        },
+        registers_only: *feels == Feels::Clock,
+        throughput: *feels == Feels::Throughput,
+        fractions: loops.to_vec(),
         ..Kernel::default()
     })
 }

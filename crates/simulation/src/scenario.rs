@@ -4,7 +4,7 @@
 //! numbers with an optional unit of time (`ns`, `us`, `ms`, `s`), of frequency (`Hz`, `kHz`) or `%`, and
 //! arrive as seconds, hertz or a share. `seed` is a key of every scenario.
 
-use crate::catalogue::{self, By, Entry, Settings, Setup};
+use crate::catalogue::{self, By, Entry, Example, Rhythm, Seen, Settings, Setup};
 use crate::disturbances::Placed;
 use crate::disturbances::jumps::Jumps;
 use crate::kernels::{self, Feels};
@@ -172,7 +172,7 @@ impl Scenario {
 
     /// What a kernel with this tick says of itself: a whole number, as its HZ is one.
     pub fn tick_hz(&self) -> Option<f64> {
-        let ticking = |part: &&Part| matches!(part.entry.name, "tick" | "slices");
+        let ticking = |part: &&Part| matches!(part.entry.rhythm, Rhythm::Tick | Rhythm::Slices);
         let hz = self.parts.iter().find(ticking)?.values.get("hz")?;
         (hz.fract() == 0.0 && *hz <= MAX_TICK_HZ).then_some(*hz)
     }
@@ -220,6 +220,7 @@ impl Scenario {
                 name: part.entry.name,
                 values: values(part),
                 frequency_hz: frequency_hz(part),
+                warm_up_s: warm_up_s(part),
                 kinds: self.kinds(part, request),
             })
             .collect()
@@ -241,35 +242,38 @@ impl Scenario {
                 unit + ticks(values["cost"]) > kernel.gap_threshold_ticks as f64
             })
         };
-        let holds = |kind: &&str| match (part.entry.name, *kind) {
-            ("tick", "periodic-interference") => !is_on(values, "poisson"),
-            // A gap has its own time, whatever the rate.
-            ("tick", "alias") => {
+        let holds = |example: &&Example| match example.seen {
+            Seen::Always => sensitive,
+            Seen::Regular => !is_on(values, "poisson"),
+            Seen::Aliased => {
                 !is_on(values, "poisson")
                     && request.rates_hz.iter().any(aliased)
                     && !request.kernels.iter().all(is_gap)
             }
-            ("neighbour", _) => [Feels::Throughput, Feels::Clock]
+            Seen::BesideChain => [Feels::Throughput, Feels::Clock]
                 .iter()
                 .all(|feels| request.kernels.iter().any(|k| kernels::feels(k) == *feels)),
-            // Where the kernel tells nothing, nobody knows whose gaps they are.
-            (_, "time-away" | "stolen-time" | "throttled") => request.trace != Choice::Off,
-            ("host-steal" | "core-coupling", _) => request.cpus.len() > 1,
-            ("warmup", _) => request.start_delay_s < values["duration"],
-            ("flips" | "states" | "mixture" | "helps" | "interrupted", _) => sensitive,
-            _ => true,
+            Seen::Traced => request.trace != Choice::Off,
+            Seen::OnSeveralCpus => request.cpus.len() > 1,
+            Seen::BeforeWarm => request.start_delay_s < values["duration"],
         };
-        part.entry.kinds.iter().copied().filter(holds).collect()
+        let seen = part.entry.examples.iter().filter(holds);
+        seen.map(|example| example.kind).collect()
     }
+}
+
+fn warm_up_s(part: &Part) -> Option<f64> {
+    let mut examples = part.entry.examples.iter();
+    let warms_up = examples.any(|example| example.seen == Seen::BeforeWarm);
+    warms_up.then(|| part.values["duration"])
 }
 
 fn frequency_hz(part: &Part) -> Option<f64> {
     let value = |name| part.values.get(name).copied();
-    match part.entry.name {
-        "flips" => value("period").map(|period| 1.0 / period),
-        // Random times, or times of a grid of which many stay empty.
-        "tasks" | "heavy-tail" | "bursts" | "slices" => None,
-        _ => value("hz").filter(|_| !is_on(&part.values, "poisson")),
+    match part.entry.rhythm {
+        Rhythm::None | Rhythm::Slices => None,
+        Rhythm::Period => value("period").map(|period| 1.0 / period),
+        Rhythm::Hz | Rhythm::Tick => value("hz").filter(|_| !is_on(&part.values, "poisson")),
     }
 }
 

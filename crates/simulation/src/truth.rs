@@ -50,6 +50,8 @@ pub struct Part {
     pub values: Vec<(&'static str, f64)>,
     /// Hertz, where it recurs in time: of interrupts that are not random, or of a whole turn of the paces.
     pub frequency_hz: Option<f64>,
+    /// When the machine is warm, in seconds since its start; `None` of all but a warm-up.
+    pub warm_up_s: Option<f64>,
     /// Kinds of findings that it is an example of, given these parameters and rates.
     pub kinds: Vec<&'static str>,
 }

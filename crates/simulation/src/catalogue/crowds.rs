@@ -1,6 +1,7 @@
 //! What crowds of disturbances are made of: periodic ones under names of their own, and what stands beside them on a busy machine.
 
-use super::{By, Entry, nothing, times};
+use super::examples::{Seen, example};
+use super::{By, Entry, Rhythm, nothing, times};
 use crate::disturbances::crowds::{Bursts, HeavyTail, Slices, WanderingLine};
 use crate::disturbances::interrupts::Tick;
 use crate::parameters::{JITTER, Values, hz, share, span, time, within};
@@ -9,10 +10,11 @@ use crate::parameters::{JITTER, Values, hz, share, span, time, within};
 pub(super) const TIMED_TASK: Entry = Entry {
     name: "timed-task",
     description: "a program of its own name wakes up `hz` times a second and runs for `cost`",
-    kinds: &["periodic-interference"],
+    examples: &[example("periodic-interference", Seen::Always)],
     parameters: &[hz(200.0), time("cost", 50e-6), time("phase", 0.0), JITTER],
     settings: nothing,
     disturbance: Some(|v, setup| periodic(v, setup)),
+    rhythm: Rhythm::Hz,
     by: By::OwnTask,
 };
 
@@ -20,10 +22,11 @@ pub(super) const TIMED_TASK: Entry = Entry {
 pub(super) const TIMED_DEVICE: Entry = Entry {
     name: "timed-device",
     description: "a device of its own name interrupts `hz` times a second for `cost`",
-    kinds: &["periodic-interference"],
+    examples: &[example("periodic-interference", Seen::Always)],
     parameters: &[hz(300.0), time("cost", 5e-6), time("phase", 0.0), JITTER],
     settings: nothing,
     disturbance: Some(|v, setup| periodic(v, setup)),
+    rhythm: Rhythm::Hz,
     by: By::OwnDevice,
 };
 
@@ -31,7 +34,7 @@ pub(super) const TIMED_DEVICE: Entry = Entry {
 pub(super) const HEAVY_TAIL: Entry = Entry {
     name: "heavy-tail",
     description: "other tasks at random times; lengths are Pareto distributed with exponent `tail`, from `least` to `most`",
-    kinds: &["time-away"],
+    examples: &[example("time-away", Seen::Traced)],
     parameters: &[
         hz(200.0),
         span("least", 2e-6),
@@ -49,6 +52,7 @@ pub(super) const HEAVY_TAIL: Entry = Entry {
             random: setup.random.clone(),
         })
     }),
+    rhythm: Rhythm::None,
     by: By::Task,
 };
 
@@ -56,7 +60,7 @@ pub(super) const HEAVY_TAIL: Entry = Entry {
 pub(super) const BURSTS: Entry = Entry {
     name: "bursts",
     description: "a device interrupts in groups: `hz` groups a second at random times, `gaps` interrupts in each, `every` so often, exponential lengths of mean `mean`",
-    kinds: &["time-away"],
+    examples: &[example("time-away", Seen::Traced)],
     parameters: &[
         hz(5.0),
         within("gaps", 10.0, 1.0, 1e6, ""),
@@ -75,6 +79,7 @@ pub(super) const BURSTS: Entry = Entry {
             random: setup.random.clone(),
         })
     }),
+    rhythm: Rhythm::None,
     by: By::OwnDevice,
 };
 
@@ -82,7 +87,7 @@ pub(super) const BURSTS: Entry = Entry {
 pub(super) const SLICES: Entry = Entry {
     name: "slices",
     description: "another program shares the CPU in slices that begin `phase` after a tick of `hz`: one tick each in turn; with probability `blocks` it stops early and sleeps for some ticks",
-    kinds: &["time-away"],
+    examples: &[example("time-away", Seen::Traced)],
     parameters: &[hz(250.0), share("blocks", 0.3), time("phase", 0.0)],
     settings: nothing,
     disturbance: Some(|v, setup| {
@@ -95,6 +100,7 @@ pub(super) const SLICES: Entry = Entry {
             random: setup.random.clone(),
         })
     }),
+    rhythm: Rhythm::Slices,
     by: By::OwnTask,
 };
 
@@ -102,7 +108,10 @@ pub(super) const SLICES: Entry = Entry {
 pub(super) const HOST_LINE: Entry = Entry {
     name: "host-line",
     description: "the host takes the CPU `hz` times a second for `cost`; each interval is off by a Gaussian of deviation `wander`, which stays",
-    kinds: &["periodic-interference", "stolen-time"],
+    examples: &[
+        example("periodic-interference", Seen::Always),
+        example("stolen-time", Seen::Traced),
+    ],
     parameters: &[hz(99.9992), time("cost", 20e-6), time("wander", 200e-9)],
     settings: nothing,
     disturbance: Some(|v, setup| {
@@ -114,6 +123,7 @@ pub(super) const HOST_LINE: Entry = Entry {
             random: setup.random.clone(),
         })
     }),
+    rhythm: Rhythm::Hz,
     by: By::Host,
 };
 

@@ -1,6 +1,7 @@
 //! The scenarios that show on several CPUs only.
 
-use super::{By, Entry, Setup, nothing, times};
+use super::examples::{Seen, example};
+use super::{By, Entry, Rhythm, Setup, nothing, times};
 use crate::disturbances::shared::{Coupled, Role, Steal};
 use crate::parameters::{JITTER, hz, is_on, ratio, share, span, time};
 use fastrand::Rng;
@@ -9,7 +10,10 @@ use fastrand::Rng;
 pub(super) const HOST_STEAL: Entry = Entry {
     name: "host-steal",
     description: "the host takes all CPUs at once, at random times or with poisson=0 at regular ones; each begins up to `skew` later",
-    kinds: &["synchronous-gaps", "stolen-time"],
+    examples: &[
+        example("synchronous-gaps", Seen::OnSeveralCpus),
+        example("stolen-time", Seen::Traced),
+    ],
     parameters: &[
         hz(20.0),
         time("cost", 200e-6),
@@ -31,6 +35,7 @@ pub(super) const HOST_STEAL: Entry = Entry {
             random: setup.random.clone(),
         })
     }),
+    rhythm: Rhythm::Hz,
     by: By::Host,
 };
 
@@ -38,7 +43,7 @@ pub(super) const HOST_STEAL: Entry = Entry {
 pub(super) const CORE_COUPLING: Entry = Entry {
     name: "core-coupling",
     description: "an odd CPU slows down by `ratio`, `lag` after the even one before it slows down by `leader`; with away=1 that one is away instead",
-    kinds: &["core-coupling"],
+    examples: &[example("core-coupling", Seen::OnSeveralCpus)],
     parameters: &[
         ratio("ratio", 1.25),
         ratio("leader", 1.1),
@@ -69,5 +74,6 @@ pub(super) const CORE_COUPLING: Entry = Entry {
             random: Rng::with_seed(seed ^ u64::from(setup.cpu / 2)),
         })
     }),
+    rhythm: Rhythm::None,
     by: By::Task,
 };

@@ -14,8 +14,8 @@ pub fn as_text(out: &mut dyn Write) -> Result<()> {
             let parameters: Vec<_> = entry.parameters.iter().map(with_default).collect();
             writeln!(out, "{:12} {}", "", parameters.join(","))?;
         }
-        if !entry.kinds.is_empty() {
-            writeln!(out, "{:12} finding: {}", "", entry.kinds.join(", "))?;
+        if !entry.examples.is_empty() {
+            writeln!(out, "{:12} finding: {}", "", entry.kinds().join(", "))?;
         }
     }
     writeln!(
@@ -95,6 +95,6 @@ fn entry(entry: &Entry) -> serde_json::Value {
         "description": entry.description,
         "parameters": defaults,
         "ranges": ranges,
-        "kinds": entry.kinds,
+        "kinds": entry.kinds(),
     })
 }

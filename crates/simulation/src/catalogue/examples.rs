@@ -1,0 +1,33 @@
+//! The findings that a scenario is an example of, and what a run must offer for each of them.
+
+/// A finding that a scenario is an example of.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// Its kind, by the word of a report.
+    pub kind: &'static str,
+    /// When it can be seen.
+    pub(crate) seen: Seen,
+}
+
+/// When a finding can be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// Whenever a work kernel feels it.
+    Always,
+    /// Where interrupts come at regular times.
+    Regular,
+    /// Where regular interrupts are faster than half of a rate, and too short to be a gap: that has a time of its own, whatever the rate.
+    Aliased,
+    /// Where the kernel tells what it does: else nobody knows whose gaps they are.
+    Traced,
+    /// Where several CPUs are measured.
+    OnSeveralCpus,
+    /// Where the first quantum comes before the `duration` of a warm-up is over.
+    BeforeWarm,
+    /// Where one work kernel fills the core and another is a chain of registers.
+    BesideChain,
+}
+
+pub(super) const fn example(kind: &'static str, seen: Seen) -> Example {
+    Example { kind, seen }
+}
