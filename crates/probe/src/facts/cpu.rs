@@ -7,46 +7,66 @@
 use super::files::text;
 use bandscope_recording::manifest::Machine;
 
+/// Who made the CPU, as far as that decides anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg(target_arch = "x86_64")]
+enum Vendor {
+    Intel,
+    Amd,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Vendor {
+    /// By the name that CPUID spells.
+    fn of(name: &str) -> Option<Vendor> {
+        match name {
+            "GenuineIntel" => Some(Vendor::Intel),
+            "AuthenticAMD" => Some(Vendor::Amd),
+            _ => None,
+        }
+    }
+}
+
 /// First and last model of a microarchitecture in a family.
 #[cfg(target_arch = "x86_64")]
-type Models = (&'static str, u32, u32, u32, &'static str);
+type Models = (Vendor, u32, u32, u32, &'static str);
 
 #[cfg(target_arch = "x86_64")]
 const MICROARCHITECTURES: &[Models] = &[
-    ("GenuineIntel", 6, 0x3c, 0x3c, "Haswell"),
-    ("GenuineIntel", 6, 0x3d, 0x3d, "Broadwell"),
-    ("GenuineIntel", 6, 0x3f, 0x3f, "Haswell"),
-    ("GenuineIntel", 6, 0x45, 0x46, "Haswell"),
-    ("GenuineIntel", 6, 0x47, 0x47, "Broadwell"),
-    ("GenuineIntel", 6, 0x4e, 0x4e, "Skylake"),
-    ("GenuineIntel", 6, 0x4f, 0x4f, "Broadwell"),
-    ("GenuineIntel", 6, 0x55, 0x55, "Skylake"),
-    ("GenuineIntel", 6, 0x56, 0x56, "Broadwell"),
-    ("GenuineIntel", 6, 0x5e, 0x5e, "Skylake"),
-    ("GenuineIntel", 6, 0x6a, 0x6c, "Sunny Cove"),
-    ("GenuineIntel", 6, 0x7d, 0x7e, "Sunny Cove"),
-    ("GenuineIntel", 6, 0x8c, 0x8d, "Willow Cove"),
-    ("GenuineIntel", 6, 0x8e, 0x8e, "Skylake"),
-    ("GenuineIntel", 6, 0x8f, 0x8f, "Golden Cove"),
-    ("GenuineIntel", 6, 0x97, 0x97, "Golden Cove"),
-    ("GenuineIntel", 6, 0x9a, 0x9a, "Golden Cove"),
-    ("GenuineIntel", 6, 0x9e, 0x9e, "Skylake"),
-    ("GenuineIntel", 6, 0xa5, 0xa6, "Skylake"),
-    ("GenuineIntel", 6, 0xa7, 0xa7, "Cypress Cove"),
-    ("GenuineIntel", 6, 0xaa, 0xac, "Redwood Cove"),
-    ("GenuineIntel", 6, 0xad, 0xae, "Redwood Cove"),
-    ("GenuineIntel", 6, 0xaf, 0xaf, "Crestmont"),
-    ("GenuineIntel", 6, 0xb7, 0xb7, "Raptor Cove"),
-    ("GenuineIntel", 6, 0xba, 0xba, "Raptor Cove"),
-    ("GenuineIntel", 6, 0xbf, 0xbf, "Raptor Cove"),
-    ("GenuineIntel", 6, 0xcf, 0xcf, "Raptor Cove"),
-    ("AuthenticAMD", 0x17, 0x00, 0x2f, "Zen"),
-    ("AuthenticAMD", 0x17, 0x30, 0xff, "Zen 2"),
-    ("AuthenticAMD", 0x19, 0x00, 0x0f, "Zen 3"),
-    ("AuthenticAMD", 0x19, 0x10, 0x1f, "Zen 4"),
-    ("AuthenticAMD", 0x19, 0x20, 0x5f, "Zen 3"),
-    ("AuthenticAMD", 0x19, 0x60, 0xaf, "Zen 4"),
-    ("AuthenticAMD", 0x1a, 0x00, 0xff, "Zen 5"),
+    (Vendor::Intel, 6, 0x3c, 0x3c, "Haswell"),
+    (Vendor::Intel, 6, 0x3d, 0x3d, "Broadwell"),
+    (Vendor::Intel, 6, 0x3f, 0x3f, "Haswell"),
+    (Vendor::Intel, 6, 0x45, 0x46, "Haswell"),
+    (Vendor::Intel, 6, 0x47, 0x47, "Broadwell"),
+    (Vendor::Intel, 6, 0x4e, 0x4e, "Skylake"),
+    (Vendor::Intel, 6, 0x4f, 0x4f, "Broadwell"),
+    (Vendor::Intel, 6, 0x55, 0x55, "Skylake"),
+    (Vendor::Intel, 6, 0x56, 0x56, "Broadwell"),
+    (Vendor::Intel, 6, 0x5e, 0x5e, "Skylake"),
+    (Vendor::Intel, 6, 0x6a, 0x6c, "Sunny Cove"),
+    (Vendor::Intel, 6, 0x7d, 0x7e, "Sunny Cove"),
+    (Vendor::Intel, 6, 0x8c, 0x8d, "Willow Cove"),
+    (Vendor::Intel, 6, 0x8e, 0x8e, "Skylake"),
+    (Vendor::Intel, 6, 0x8f, 0x8f, "Golden Cove"),
+    (Vendor::Intel, 6, 0x97, 0x97, "Golden Cove"),
+    (Vendor::Intel, 6, 0x9a, 0x9a, "Golden Cove"),
+    (Vendor::Intel, 6, 0x9e, 0x9e, "Skylake"),
+    (Vendor::Intel, 6, 0xa5, 0xa6, "Skylake"),
+    (Vendor::Intel, 6, 0xa7, 0xa7, "Cypress Cove"),
+    (Vendor::Intel, 6, 0xaa, 0xac, "Redwood Cove"),
+    (Vendor::Intel, 6, 0xad, 0xae, "Redwood Cove"),
+    (Vendor::Intel, 6, 0xaf, 0xaf, "Crestmont"),
+    (Vendor::Intel, 6, 0xb7, 0xb7, "Raptor Cove"),
+    (Vendor::Intel, 6, 0xba, 0xba, "Raptor Cove"),
+    (Vendor::Intel, 6, 0xbf, 0xbf, "Raptor Cove"),
+    (Vendor::Intel, 6, 0xcf, 0xcf, "Raptor Cove"),
+    (Vendor::Amd, 0x17, 0x00, 0x2f, "Zen"),
+    (Vendor::Amd, 0x17, 0x30, 0xff, "Zen 2"),
+    (Vendor::Amd, 0x19, 0x00, 0x0f, "Zen 3"),
+    (Vendor::Amd, 0x19, 0x10, 0x1f, "Zen 4"),
+    (Vendor::Amd, 0x19, 0x20, 0x5f, "Zen 3"),
+    (Vendor::Amd, 0x19, 0x60, 0xaf, "Zen 4"),
+    (Vendor::Amd, 0x1a, 0x00, 0xff, "Zen 5"),
 ];
 
 /// Implementer and part of MIDR_EL1.
@@ -105,16 +125,16 @@ fn cpuid() -> (String, u32, u32, u32) {
     (vendor, family, model, signature & 0xf)
 }
 
-/// Who made it, as CPUID spells it.
+/// Whether Intel made this CPU.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn vendor() -> Option<String> {
-    Some(cpuid().0)
+pub(super) fn is_intel() -> bool {
+    Vendor::of(&cpuid().0) == Some(Vendor::Intel)
 }
 
-/// Who made it, as CPUID would spell it.
+/// Whether Intel made this CPU.
 #[cfg(target_arch = "aarch64")]
-pub(super) fn vendor() -> Option<String> {
-    None
+pub(super) fn is_intel() -> bool {
+    false
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -147,6 +167,7 @@ fn identity(information: &str) -> Option<String> {
 #[cfg(target_arch = "x86_64")]
 pub fn microarchitecture() -> Option<&'static str> {
     let (vendor, family, model, _) = cpuid();
+    let vendor = Vendor::of(&vendor)?;
     MICROARCHITECTURES
         .iter()
         .find(|entry| {

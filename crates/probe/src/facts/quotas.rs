@@ -55,10 +55,10 @@ fn directories(groups: &str, mounts: &str) -> Vec<PathBuf> {
             let mut left = left.split(' ').skip(3);
             let (root, point) = (left.next()?, left.next()?);
             let mut right = right.split(' ');
-            let kind = right.next()?;
-            let fits = match controllers {
-                "" => kind == "cgroup2",
-                _ => kind == "cgroup" && is_cpu(right.nth(1)?),
+            let fits = match right.next()? {
+                "cgroup2" => controllers.is_empty(),
+                "cgroup" => !controllers.is_empty() && is_cpu(right.nth(1)?),
+                _ => false,
             };
             fits.then_some((root, point))
         });

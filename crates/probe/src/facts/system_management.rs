@@ -5,6 +5,7 @@
 //! the PMU's or nobody's. Either takes rights: a CPU-wide event perf_event_paranoid below 1 or CAP_PERFMON, the register root. The
 //! counts go into the manifest, from where a report tells firmware's time from a hypervisor's.
 
+use super::cpu;
 use crate::counters::{events, open};
 use bandscope_recording::manifest::{KernelCounts, Missing};
 use std::fs::File;
@@ -52,7 +53,7 @@ impl SystemManagement {
             pmus: Path::new(events::PMU_DEVICES),
             registers: Path::new("/dev/cpu"),
         };
-        open_in(paths, super::cpu::vendor().as_deref(), cpus)
+        open_in(paths, cpu::is_intel(), cpus)
     }
 
     /// The counts as they stand; `None` where one cannot be read any more, as of a CPU that went offline.
@@ -100,14 +101,10 @@ impl Count {
     }
 }
 
-fn open_in(
-    paths: Paths<'_>,
-    vendor: Option<&str>,
-    cpus: &[u32],
-) -> Result<SystemManagement, Missing> {
+fn open_in(paths: Paths<'_>, intel: bool, cpus: &[u32]) -> Result<SystemManagement, Missing> {
     let open = |&cpu: &u32| {
         let count = event(paths, cpu)
-            .or_else(|event| register(paths, vendor, cpu).map_err(|register| (event, register)));
+            .or_else(|event| register(paths, intel, cpu).map_err(|register| (event, register)));
         count.map(|count| (cpu, count))
     };
     match cpus.iter().map(open).collect() {
@@ -141,8 +138,8 @@ fn event(paths: Paths<'_>, cpu: u32) -> Result<Count, Uncounted> {
         .map_err(|error| Uncounted::Event { cpu, error })
 }
 
-fn register(paths: Paths<'_>, vendor: Option<&str>, cpu: u32) -> Result<Count, Uncounted> {
-    if vendor != Some("GenuineIntel") {
+fn register(paths: Paths<'_>, intel: bool, cpu: u32) -> Result<Count, Uncounted> {
+    if !intel {
         return Err(Uncounted::NoRegister);
     }
     let path = paths.registers.join(format!("{cpu}/msr"));
@@ -173,18 +170,18 @@ mod tests {
         root
     }
 
-    fn open(root: &tempfile::TempDir, vendor: &str, cpu: u32) -> Result<SystemManagement, Missing> {
+    fn open(root: &tempfile::TempDir, intel: bool, cpu: u32) -> Result<SystemManagement, Missing> {
         let paths = Paths {
             pmus: root.path(),
             registers: root.path(),
         };
-        open_in(paths, Some(vendor), &[cpu])
+        open_in(paths, intel, &[cpu])
     }
 
     #[test]
     fn the_register_is_read_where_there_is_no_event() {
         let root = machine(None, Some((7 << 32) | 41));
-        let open = open(&root, "GenuineIntel", 3).unwrap();
+        let open = open(&root, true, 3).unwrap();
         // The upper half of the register is reserved.
         assert_eq!(open.read(), [(3, Some(41))]);
         let path = root.path().join("3/msr");
@@ -201,9 +198,9 @@ mod tests {
     fn an_event_that_the_kernel_refuses_leaves_the_register() {
         // No PMU has this type.
         let root = machine(Some(("4294967294\n", "event=0x04\n")), Some(5));
-        let both = open(&root, "GenuineIntel", 3).unwrap();
+        let both = open(&root, true, 3).unwrap();
         assert!(matches!(both.cpus[0].1, Count::Register(_)), "{both:?}");
-        let neither = open(&root, "GenuineIntel", 4).unwrap_err();
+        let neither = open(&root, true, 4).unwrap_err();
         assert!(
             neither
                 .why
@@ -216,7 +213,7 @@ mod tests {
     #[test]
     fn amd_has_no_such_register() {
         let root = machine(None, Some(41));
-        let missing = open(&root, "AuthenticAMD", 3).unwrap_err();
+        let missing = open(&root, false, 3).unwrap_err();
         assert_eq!(missing.what, "system management interrupts");
         assert!(
             missing.why.contains("msr/smi") && missing.why.contains("only CPUs of Intel"),
@@ -230,7 +227,7 @@ mod tests {
         // In place of the interrupts, which nobody can make, the kernel's own clock of a CPU: PERF_COUNT_SW_CPU_CLOCK.
         let root = machine(Some(("1\n", "event=0x0\n")), None);
         let cpu = crate::pin::allowed().unwrap()[0];
-        match open(&root, "AuthenticAMD", cpu) {
+        match open(&root, false, cpu) {
             Ok(open) => {
                 let before = open.read()[0].1.unwrap();
                 std::thread::sleep(std::time::Duration::from_millis(5));
