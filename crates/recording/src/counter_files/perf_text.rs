@@ -138,14 +138,9 @@ fn time(line: &str) -> Option<(&'static str, f64, Option<f64>)> {
         rest = more.trim_start();
     }
     let what = rest.strip_prefix("seconds ")?.trim_start();
-    let name = ["time elapsed", "user", "sys"]
+    let (_, name) = [("time elapsed", ELAPSED), ("user", "user"), ("sys", "sys")]
         .into_iter()
-        .find(|name| what.starts_with(name))?;
-    let name = if name == "time elapsed" {
-        ELAPSED
-    } else {
-        name
-    };
+        .find(|(words, _)| what.starts_with(words))?;
     let seconds = number::value(seconds, Lone::Decimal)?;
     let relative = error.filter(|_| seconds > 0.0).map(|error| error / seconds);
     Some((name, seconds, relative))

@@ -2,7 +2,7 @@
 
 use super::{Counter, CounterSet, ELAPSED};
 use crate::Error;
-use crate::runs::{Phase, Run, Runs};
+use crate::runs::{Measured, Phase, Run, Runs};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -38,8 +38,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<CounterSet, Error> {
     };
     let each = |of: fn(&Run) -> Option<f64>| plain.iter().filter_map(|run| of(run)).collect();
     // `cycles` comes with the other counters.
-    let own = !["wall", "user", "system", "cycles"].contains(&&*metric.name);
-    if own {
+    if metric.own().is_none() {
         add(&metric.name, &metric.unit, each(|run| run.value));
     }
     add(ELAPSED, "s", each(|run| Some(run.wall_s)));
@@ -57,10 +56,10 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<CounterSet, Error> {
         origin: path.display().to_string(),
         name: runs.command.join(" "),
         counters,
-        metric: Some(match &*metric.name {
-            "wall" => ELAPSED.into(),
-            "system" => "sys".into(),
-            name => name.into(),
+        metric: Some(match metric.own() {
+            Some(Measured::Wall) => ELAPSED.into(),
+            Some(Measured::System) => "sys".into(),
+            _ => metric.name.clone(),
         }),
         higher_is_better: metric.higher_is_better,
         notes,

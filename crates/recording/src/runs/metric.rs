@@ -17,15 +17,39 @@ pub struct Metric {
     pub resolution: f64,
 }
 
+/// What bandscope measures of each run by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// From before the process was made to when its end was seen.
+    Wall,
+    /// CPU time in user mode.
+    User,
+    /// CPU time in the operating system.
+    System,
+    /// Cycles of the CPU, where they can be counted.
+    Cycles,
+}
+
+impl Measured {
+    fn named(name: &str) -> Option<Measured> {
+        match name {
+            "wall" => Some(Measured::Wall),
+            "user" => Some(Measured::User),
+            "system" => Some(Measured::System),
+            "cycles" => Some(Measured::Cycles),
+            _ => None,
+        }
+    }
+}
+
 impl Metric {
     /// One that bandscope measures itself; `None` if it does not know the name.
     pub fn measured(name: &str) -> Option<Metric> {
-        let (unit, resolution) = match name {
-            "wall" => ("s", 1e-9),
+        let (unit, resolution) = match Measured::named(name)? {
+            Measured::Wall => ("s", 1e-9),
             // getrusage(2) tells microseconds.
-            "user" | "system" => ("s", 1e-6),
-            "cycles" => ("cycles", 1.0),
-            _ => return None,
+            Measured::User | Measured::System => ("s", 1e-6),
+            Measured::Cycles => ("cycles", 1.0),
         };
         Some(Metric {
             name: name.to_owned(),
@@ -35,14 +59,18 @@ impl Metric {
         })
     }
 
+    /// Which of those that bandscope measures itself; `None` if it must be found in the output.
+    pub fn own(&self) -> Option<Measured> {
+        Measured::named(&self.name)
+    }
+
     /// Its value in a run that succeeded; `None` if it must be found in the output.
     pub fn of(&self, run: &Run) -> Option<f64> {
-        match &*self.name {
-            "wall" => Some(run.wall_s),
-            "user" => Some(run.user_s),
-            "system" => Some(run.system_s),
-            "cycles" => run.counter("cycles"),
-            _ => None,
+        match self.own()? {
+            Measured::Wall => Some(run.wall_s),
+            Measured::User => Some(run.user_s),
+            Measured::System => Some(run.system_s),
+            Measured::Cycles => run.counter("cycles"),
         }
     }
 }

@@ -12,7 +12,7 @@ mod metric;
 use crate::Error;
 use crate::document::{self, Document};
 use crate::manifest::Machine;
-pub use metric::{Metric, last_digit};
+pub use metric::{Measured, Metric, last_digit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
