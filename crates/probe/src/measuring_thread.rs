@@ -9,6 +9,7 @@ use crate::ring::Writer;
 use crate::rseq::Rseq;
 use crate::sink::{Account, RingSink};
 use crate::store_bypass;
+use bandscope_recording::manifest::IncidentKind;
 use bandscope_sampler::machine::StoreBypass;
 use bandscope_sampler::{
     Clock, GapRecord, MachineError, Outcome, QuantumRecord, Segment, Segments, measure,
@@ -243,7 +244,7 @@ impl RunSegment<'_, '_> {
                 Outcome::ClockWentBack(ticks) => {
                     let account = self.sink.account();
                     account.incident(
-                        "clock-jump",
+                        IncidentKind::ClockJump,
                         format!("the clock ran backwards by {ticks} ticks; times go on from there"),
                     );
                     // Recorded times must not run backwards: the origin moves with the clock.
@@ -252,7 +253,7 @@ impl RunSegment<'_, '_> {
                     jumps += 1;
                     if jumps == MOST_JUMPS {
                         account.incident(
-                            "segment-cut",
+                            IncidentKind::SegmentCut,
                             format!("the clock ran backwards {jumps} times in one segment"),
                         );
                         return;

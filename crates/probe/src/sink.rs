@@ -11,7 +11,7 @@ use crate::owned::Owned;
 use crate::ring::Writer;
 use crate::rseq::Rseq;
 use bandscope_recording::gaps::MAX_COUNTERS;
-use bandscope_recording::manifest::{Incident, Schedstat, StoreBypassSet};
+use bandscope_recording::manifest::{Incident, IncidentKind, Schedstat, StoreBypassSet};
 use bandscope_sampler::record::Unpacked;
 use bandscope_sampler::{Flow, GapRecord, QuantumRecord, Sink};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,13 +73,13 @@ const MOST_SETTINGS: usize = 1 << 16;
 
 impl Account {
     /// Notes an incident at this moment.
-    pub fn incident(&mut self, kind: &str, detail: String) {
+    pub fn incident(&mut self, kind: IncidentKind, detail: String) {
         if self.incidents.len() >= MOST_INCIDENTS {
             self.more_incidents += 1;
             return;
         }
         self.incidents.push(Incident {
-            kind: kind.to_owned(),
+            kind,
             ticks: clock::ticks().wrapping_sub(self.origin),
             detail,
         });
@@ -198,7 +198,7 @@ impl<'a> RingSink<'a> {
         let before = std::mem::replace(&mut self.cpu, cpu);
         if cpu != before {
             let detail = format!("the measuring thread moved from CPU {before} to CPU {cpu}");
-            self.account.incident("cpu-change", detail);
+            self.account.incident(IncidentKind::CpuChange, detail);
         }
         cpu != before
     }
@@ -248,7 +248,7 @@ impl<'a> RingSink<'a> {
         if !self.quanta.push(record) {
             if !cut {
                 self.account.incident(
-                    "segment-cut",
+                    IncidentKind::SegmentCut,
                     "the consumer fell behind and quanta were lost".to_owned(),
                 );
             }
@@ -437,7 +437,7 @@ mod tests {
         let cuts = account.incidents.iter();
         // The test's thread may be moved meanwhile, which is another incident.
         assert_eq!(
-            cuts.filter(|incident| incident.kind == "segment-cut")
+            cuts.filter(|incident| incident.kind == IncidentKind::SegmentCut)
                 .count(),
             1
         );
@@ -460,7 +460,7 @@ mod tests {
         assert_eq!(quanta.cpu, [cpu, cpu + 1, cpu + 1]);
         assert_eq!(quanta.segment, [0, 1, 1]);
         assert_eq!(rig.assembler.series(), 3);
-        assert_eq!(sink.account().incidents[0].kind, "cpu-change");
+        assert_eq!(sink.account().incidents[0].kind, IncidentKind::CpuChange);
     }
 
     #[test]
@@ -472,7 +472,7 @@ mod tests {
         let mut sink = RingSink::new(9999, quanta, gaps, &stop, None, None, false);
         sink.begin_segment(0, u32::MAX, || 0);
         let incident = &sink.account().incidents[0];
-        assert_eq!(incident.kind, "cpu-change");
+        assert_eq!(incident.kind, IncidentKind::CpuChange);
         assert!(
             incident.detail.contains("from CPU 9999 to CPU "),
             "{incident:?}"

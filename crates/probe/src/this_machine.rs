@@ -10,7 +10,9 @@ use crate::run::{self, EventsSetup, Setup, Summary};
 use crate::trace::{Catalogue, Trace, account};
 use crate::{clock, facts, pin, plan, quietest, store_bypass};
 use bandscope_recording::Manifest;
-use bandscope_recording::manifest::{self, ClockOrigin, Incident, Missing, Settings, State};
+use bandscope_recording::manifest::{
+    self, ClockOrigin, Incident, IncidentKind, Missing, Settings, State,
+};
 use bandscope_sampler::machine::{Choice, Consumed, StoreBypass};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use rustix::time::{ClockId, clock_gettime};
@@ -325,7 +327,7 @@ fn conclude(
     if manifest.store_bypass.len() > MOST_SETTINGS {
         manifest.store_bypass.truncate(MOST_SETTINGS);
         manifest.incidents.push(Incident {
-            kind: "more-settings".to_owned(),
+            kind: IncidentKind::MoreSettings,
             ticks: manifest.store_bypass[MOST_SETTINGS - 1].ticks,
             detail:
                 "later settings of speculative store bypass are not listed; it went on alternating"
@@ -339,7 +341,7 @@ fn conclude(
     manifest.quotas = summary.quotas;
     if more > 0 {
         manifest.incidents.push(Incident {
-            kind: "more-incidents".to_owned(),
+            kind: IncidentKind::MoreIncidents,
             ticks: clock::ticks().wrapping_sub(prepared.origin),
             detail: format!("{more} more incidents are not listed"),
         });

@@ -6,12 +6,14 @@
 
 mod counts;
 mod events;
+mod incident;
 mod scheduling;
 
 pub use counts::{KernelCount, KernelCounts};
 pub use events::{
     Events, EventsCost, EventsState, GapSample, LostEvents, MeasuringThread, TaskThread,
 };
+pub use incident::{Incident, IncidentKind};
 pub use scheduling::{Quota, Schedstat};
 
 use serde::{Deserialize, Serialize};
@@ -368,15 +370,4 @@ pub struct StoreBypassSet {
     pub ticks: u64,
     /// Whether it was allowed from then on.
     pub allowed: bool,
-}
-
-/// Something that happened during the run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Incident {
-    /// `clock-jump`, `cpu-change`, `cpu-offline`, `segment-cut`, `more-settings`.
-    pub kind: String,
-    /// Ticks since the origin.
-    pub ticks: u64,
-    /// One sentence.
-    pub detail: String,
 }

@@ -3,7 +3,7 @@
 //! Packed records go through the same assembler as a real machine's, and to the consumer as columns.
 
 use crate::world::World;
-use bandscope_recording::manifest::Incident;
+use bandscope_recording::manifest::{Incident, IncidentKind};
 use bandscope_recording::{Gap, Quanta};
 use bandscope_sampler::machine::Consumed;
 use bandscope_sampler::record::Unpacked;
@@ -86,7 +86,7 @@ impl<'a> SimulatedSink<'a> {
             return;
         }
         self.incidents.push(Incident {
-            kind: "cpu-change".into(),
+            kind: IncidentKind::CpuChange,
             ticks: self.last_end,
             detail: format!(
                 "the measuring thread moved from CPU {} to CPU {cpu}",

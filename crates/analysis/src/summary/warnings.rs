@@ -212,7 +212,7 @@ fn missing(manifest: &Manifest, warnings: &mut Vec<Warning>) {
             WarningKind::Incident,
             format!(
                 "{}: {}",
-                incident.kind.escape_debug(),
+                incident.kind.to_string().escape_debug(),
                 incident.detail.escape_debug()
             ),
             None,

@@ -3,7 +3,7 @@
 use super::{Catalogue, Ended, Trace, TraceError, cost};
 use crate::preparation::Findings;
 use bandscope_recording::Manifest;
-use bandscope_recording::manifest::{Events, EventsState, LostEvents, Missing};
+use bandscope_recording::manifest::{Events, EventsState, IncidentKind, LostEvents, Missing};
 use bandscope_sampler::machine::Choice;
 use bandscope_sampler::{MachineError, Request};
 
@@ -80,7 +80,7 @@ pub fn conclude(manifest: &mut Manifest, ended: Result<Ended, TraceError>) {
             let jumped = manifest
                 .incidents
                 .iter()
-                .find(|incident| incident.kind == "clock-jump");
+                .find(|incident| incident.kind == IncidentKind::ClockJump);
             if let Some(jump) = jumped {
                 events
                     .lost

@@ -287,7 +287,7 @@ impl Source for Inputs {
 mod tests {
     use super::*;
     use crate::Quantum;
-    use crate::manifest::{Clock, Incident, Lost, Missing};
+    use crate::manifest::{Clock, Incident, IncidentKind, Lost, Missing};
     use crate::source::InMemory;
 
     fn source(clock: Clock, cpu_model: &str, kernel: &str, counters: &[&str]) -> Box<dyn Source> {
@@ -475,7 +475,7 @@ mod tests {
             ..Missing::default()
         }];
         manifest.incidents = vec![Incident {
-            kind: "clock-jump".into(),
+            kind: IncidentKind::ClockJump,
             ticks: 100,
             detail: "it jumped".into(),
         }];
