@@ -19,7 +19,7 @@ use bandscope_sampler::machine::Consumed;
 use bandscope_sampler::{Batch, GapRecord, MachineError, QuantumRecord};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
-use std::thread::{self, ScopedJoinHandle};
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long the consumer sleeps between two looks: 25 ms of 1 MHz are 5 % of the smallest ring.
@@ -87,6 +87,9 @@ pub struct Summary {
 /// What `consume` says when it fails.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
+/// A measuring thread.
+type Thread<'scope> = ScopedJoinHandle<'scope, Result<Account, ThreadError>>;
+
 /// The rings of one CPU.
 type Writers = (Writer<QuantumRecord>, Writer<GapRecord>);
 
@@ -113,33 +116,9 @@ pub fn run<'p>(
         let _ = pin::pin(&setup.others);
     }
     thread::scope(|scope| {
-        let (sender, ready) = mpsc::channel();
-        let consumer_thread = thread::current();
-        let mut threads: Vec<ScopedJoinHandle<'_, Result<Account, ThreadError>>> = Vec::new();
-        let mut refused = None;
-        for (&cpu, (quanta, gaps)) in setup.cpus.iter().zip(writers) {
-            let (sender, consumer_thread) = (sender.clone(), consumer_thread.clone());
-            let thread = thread::Builder::new().spawn_scoped(scope, move || {
-                // The sender goes with the closure: when it is called, or when the thread fails.
-                let ready = move |pid: u32| {
-                    // If the receiver is gone the run has failed and is being ended.
-                    let _ = sender.send(MeasuringThread { cpu, pid });
-                };
-                let outcome = measuring_thread::run(cpu, plan, quanta, gaps, ready);
-                consumer_thread.unpark();
-                outcome
-            });
-            match thread {
-                Ok(thread) => threads.push(thread),
-                Err(error) => {
-                    refused = Some(ThreadError::NotMade { cpu, error }.into());
-                    break;
-                }
-            }
-        }
-        // With the last sender gone a thread that dies makes no one wait for ever.
-        drop(sender);
-        let measuring: Vec<MeasuringThread> = ready.iter().collect();
+        let started = start(scope, setup.cpus, plan, writers);
+        let (threads, measuring) = (started.threads, started.ready);
+        let mut refused = started.refused.map(MachineError::from);
         if measuring.len() < setup.cpus.len() {
             halt.store(true, Ordering::Relaxed);
         }
@@ -150,11 +129,10 @@ pub fn run<'p>(
             refused = refused.or_else(|| Some(MachineError::Refused(why.to_string())));
             halt.store(true, Ordering::Relaxed);
         }
-        let (counts, quotas) = (Counts::read(setup.cpus), Quotas::read());
-        let firmware = setup.system_management.map(SystemManagement::read);
-        let start = clock::ticks().wrapping_add(setup.delay_ticks);
+        let before = MachineCounts::read(setup);
+        let begin = clock::ticks().wrapping_add(setup.delay_ticks);
         // 0 means that it is not known yet.
-        go.store(start.max(1), Ordering::Release);
+        go.store(begin.max(1), Ordering::Release);
         let mut failed = None;
         if !setup.others.is_empty() {
             let trace = events.as_mut().and_then(|trace| trace.as_mut().ok());
@@ -169,11 +147,7 @@ pub fn run<'p>(
             );
         }
         let (accounts, died) = join(threads);
-        let mut counts = counts.grown(&Counts::read(setup.cpus));
-        let quotas = quotas.grown(Quotas::read());
-        if let (Some(before), Some(count)) = (firmware, setup.system_management) {
-            facts::book_system_management(&before, &count.read(), &mut counts);
-        }
+        let (counts, quotas) = before.grown(setup);
         let not_consumed = drain_the_rest(&mut consumers, &mut failed, consume);
         let ticks_per_ns = setup.events.map_or(1.0, |events| events.ticks_per_ns);
         let events = events.map(|trace| {
@@ -191,6 +165,83 @@ pub fn run<'p>(
             quotas,
         })
     })
+}
+
+/// The measuring threads, as far as they could be started.
+struct Started<'scope> {
+    threads: Vec<Thread<'scope>>,
+    /// Those that are set up and wait for the start.
+    ready: Vec<MeasuringThread>,
+    /// Why one could not be made; none is made after it.
+    refused: Option<ThreadError>,
+}
+
+/// Starts a thread for each CPU, and waits until each is ready or has failed.
+fn start<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    cpus: &[u32],
+    plan: &'scope Plan<'_>,
+    writers: Vec<Writers>,
+) -> Started<'scope> {
+    let (sender, ready) = mpsc::channel();
+    let consumer_thread = thread::current();
+    let mut threads = Vec::new();
+    let mut refused = None;
+    for (&cpu, (quanta, gaps)) in cpus.iter().zip(writers) {
+        let (sender, consumer_thread) = (sender.clone(), consumer_thread.clone());
+        let thread = thread::Builder::new().spawn_scoped(scope, move || {
+            // The sender goes with the closure: when it is called, or when the thread fails.
+            let ready = move |pid: u32| {
+                // If the receiver is gone the run has failed and is being ended.
+                let _ = sender.send(MeasuringThread { cpu, pid });
+            };
+            let outcome = measuring_thread::run(cpu, plan, quanta, gaps, ready);
+            consumer_thread.unpark();
+            outcome
+        });
+        match thread {
+            Ok(thread) => threads.push(thread),
+            Err(error) => {
+                refused = Some(ThreadError::NotMade { cpu, error });
+                break;
+            }
+        }
+    }
+    // With the last sender gone a thread that dies makes no one wait for ever.
+    drop(sender);
+    Started {
+        threads,
+        ready: ready.iter().collect(),
+        refused,
+    }
+}
+
+/// What the kernel and firmware have counted of the measured CPUs.
+struct MachineCounts {
+    counts: Counts,
+    quotas: Quotas,
+    /// System management interrupts by CPU, where they are counted.
+    firmware: Option<Vec<(u32, Option<u64>)>>,
+}
+
+impl MachineCounts {
+    fn read(setup: &Setup<'_>) -> MachineCounts {
+        MachineCounts {
+            counts: Counts::read(setup.cpus),
+            quotas: Quotas::read(),
+            firmware: setup.system_management.map(SystemManagement::read),
+        }
+    }
+
+    /// How much it has grown since.
+    fn grown(self, setup: &Setup<'_>) -> (Vec<KernelCounts>, Vec<Quota>) {
+        let mut counts = self.counts.grown(&Counts::read(setup.cpus));
+        let quotas = self.quotas.grown(Quotas::read());
+        if let (Some(before), Some(count)) = (self.firmware, setup.system_management) {
+            facts::book_system_management(&before, &count.read(), &mut counts);
+        }
+        (counts, quotas)
+    }
 }
 
 /// Empties all rings after the threads have ended; returns the quanta and gaps handed to nobody.
@@ -214,7 +265,7 @@ fn drain_the_rest(
 /// Consumes until all threads have ended; returns the consumer's failure.
 fn stream(
     setup: &Setup<'_>,
-    threads: &[ScopedJoinHandle<'_, Result<Account, ThreadError>>],
+    threads: &[Thread<'_>],
     halt: &AtomicBool,
     calibration: &mut Calibration,
     consumers: &mut [Consumer],
@@ -286,9 +337,7 @@ fn hand_on<'f>(
 }
 
 /// Waits for all threads; the accounts of those that ended well, and why the first other one did not.
-fn join(
-    threads: Vec<ScopedJoinHandle<'_, Result<Account, ThreadError>>>,
-) -> (Vec<Account>, Option<ThreadError>) {
+fn join(threads: Vec<Thread<'_>>) -> (Vec<Account>, Option<ThreadError>) {
     let mut accounts = Vec::new();
     let mut died = None;
     for thread in threads {

@@ -7,6 +7,7 @@ use crate::measuring_thread::{Plan, PlannedSeries};
 use crate::preparation::{self, Findings};
 use crate::rseq::RseqError;
 use crate::run::{self, EventsSetup, Setup, Summary};
+use crate::sink::Account;
 use crate::trace::{Catalogue, Trace, account};
 use crate::{clock, facts, pin, plan, quietest, store_bypass};
 use bandscope_recording::Manifest;
@@ -308,20 +309,42 @@ fn conclude(
             leaves_undecided: "whether a gap was a page of our own being brought back".to_owned(),
         });
     }
-    let more: u64 = summary
-        .accounts
-        .iter()
-        .map(|account| account.more_incidents)
-        .sum();
-    for account in summary.accounts {
+    let more_incidents = add_accounts(manifest, summary.accounts);
+    manifest.lost.quanta += summary.not_consumed.0;
+    manifest.lost.gaps += summary.not_consumed.1;
+    if let Some(ended) = summary.events {
+        account::conclude(manifest, ended);
+    }
+    manifest.kernel_counts = summary.counts;
+    manifest.quotas = summary.quotas;
+    if more_incidents > 0 {
+        manifest.incidents.push(Incident {
+            kind: IncidentKind::MoreIncidents,
+            ticks: clock::ticks().wrapping_sub(prepared.origin),
+            detail: format!("{more_incidents} more incidents are not listed"),
+        });
+    }
+    correct_clock(&mut manifest.clock, prepared);
+    let error = (summary.refused).or_else(|| summary.failed.map(MachineError::Consumer));
+    manifest.state = match (&error, stop.load(Ordering::Relaxed)) {
+        (Some(_), _) => State::Failed,
+        (None, true) => State::Interrupted,
+        (None, false) => State::Complete,
+    };
+    error.map_or(Ok(()), Err)
+}
+
+/// Adds what the measuring threads noted; returns the incidents that they could not.
+fn add_accounts(manifest: &mut Manifest, accounts: Vec<Account>) -> u64 {
+    let mut more_incidents = 0;
+    for account in accounts {
+        more_incidents += account.more_incidents;
         manifest.lost.quanta += account.lost_quanta;
         manifest.lost.gaps += account.lost_gaps;
         manifest.incidents.extend(account.incidents);
         manifest.store_bypass.extend(account.store_bypass);
         manifest.schedstat.extend(account.schedstat);
     }
-    manifest.lost.quanta += summary.not_consumed.0;
-    manifest.lost.gaps += summary.not_consumed.1;
     manifest.incidents.sort_by_key(|incident| incident.ticks);
     manifest.store_bypass.sort_by_key(|set| set.ticks);
     if manifest.store_bypass.len() > MOST_SETTINGS {
@@ -334,31 +357,17 @@ fn conclude(
                     .to_owned(),
         });
     }
-    if let Some(ended) = summary.events {
-        account::conclude(manifest, ended);
-    }
-    manifest.kernel_counts = summary.counts;
-    manifest.quotas = summary.quotas;
-    if more > 0 {
-        manifest.incidents.push(Incident {
-            kind: IncidentKind::MoreIncidents,
-            ticks: clock::ticks().wrapping_sub(prepared.origin),
-            detail: format!("{more} more incidents are not listed"),
-        });
-    }
+    more_incidents
+}
+
+/// Puts the calibration over the whole run in place of the one before it.
+fn correct_clock(clock: &mut manifest::Clock, prepared: &Prepared) {
     if let Some(fit) = prepared.calibration.fit() {
-        manifest.clock.error_ppm = Some(fit.error_ppm);
-        match manifest.clock.origin {
-            ClockOrigin::Given => manifest.clock.measured_ticks_per_ns = Some(fit.ticks_per_ns),
-            _ => manifest.clock.ticks_per_ns = fit.ticks_per_ns,
+        clock.error_ppm = Some(fit.error_ppm);
+        match clock.origin {
+            ClockOrigin::Given => clock.measured_ticks_per_ns = Some(fit.ticks_per_ns),
+            _ => clock.ticks_per_ns = fit.ticks_per_ns,
         }
     }
-    manifest.clock.readings = prepared.calibration.rows(prepared.origin);
-    let error = (summary.refused).or_else(|| summary.failed.map(MachineError::Consumer));
-    manifest.state = match (&error, stop.load(Ordering::Relaxed)) {
-        (Some(_), _) => State::Failed,
-        (None, true) => State::Interrupted,
-        (None, false) => State::Complete,
-    };
-    error.map_or(Ok(()), Err)
+    clock.readings = prepared.calibration.rows(prepared.origin);
 }

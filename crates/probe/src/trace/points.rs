@@ -145,7 +145,26 @@ enum Name {
     Text(Field),
 }
 
-/// One tracepoint.
+impl Name {
+    /// The name of number `number`, whose record is `raw`; `None` if that is cut short.
+    fn read(
+        &self,
+        number: u32,
+        raw: &[u8],
+        names: &mut HashMap<Vec<u8>, Arc<str>>,
+    ) -> Option<Arc<str>> {
+        Some(match self {
+            Name::Fixed(name) => name.clone(),
+            Name::Softirq => match SOFTIRQS.get(number as usize) {
+                Some(name) => known(names, name.as_bytes()),
+                None => known(names, number.to_string().as_bytes()),
+            },
+            Name::Text(field) => known(names, field.text(raw)?),
+        })
+    }
+}
+
+/// A tracepoint of this kernel.
 #[derive(Clone, Debug)]
 pub struct Tracepoint {
     /// Its number.
@@ -234,14 +253,7 @@ impl Catalogue {
         Some(match &tracepoint.shape {
             Shape::Enter(kind, field, name) => {
                 let (kind, number) = (*kind, number(field)?);
-                let name = match name {
-                    Name::Fixed(name) => name.clone(),
-                    Name::Softirq => match SOFTIRQS.get(number as usize) {
-                        Some(name) => known(&mut self.names, name.as_bytes()),
-                        None => known(&mut self.names, number.to_string().as_bytes()),
-                    },
-                    Name::Text(field) => known(&mut self.names, field.text(raw)?),
-                };
+                let name = name.read(number, raw, &mut self.names)?;
                 Point::Enter { kind, number, name }
             }
             Shape::Exit(kind, field) => Point::Exit {
@@ -272,25 +284,23 @@ impl Catalogue {
             Shape::Ends(field) => Point::Ends {
                 number: number(field)?,
             },
-            Shape::Begins(kind, field, name) => Point::Over {
-                kind: *kind,
-                number: number(field)?,
-                name: name.clone(),
-                ns: 0,
-            },
-            Shape::Fault(name) => Point::Over {
-                kind: EventKind::Exception,
-                number: PAGE_FAULT,
-                name: name.clone(),
-                ns: 0,
-            },
-            Shape::Nmi(name, delta) => Point::Over {
-                kind: EventKind::Nmi,
-                number: NMI,
-                name: name.clone(),
-                ns: u64::try_from(delta.number(raw)?).unwrap_or(0),
-            },
+            Shape::Begins(kind, field, name) => over(*kind, number(field)?, name, 0),
+            Shape::Fault(name) => over(EventKind::Exception, PAGE_FAULT, name, 0),
+            Shape::Nmi(name, delta) => {
+                let ns = u64::try_from(delta.number(raw)?).unwrap_or(0);
+                over(EventKind::Nmi, NMI, name, ns)
+            }
         })
+    }
+}
+
+fn over(kind: EventKind, number: u32, name: &Arc<str>, ns: u64) -> Point {
+    let name = name.clone();
+    Point::Over {
+        kind,
+        number,
+        name,
+        ns,
     }
 }
 

@@ -64,9 +64,13 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<CounterSet>, Error> {
         .into_iter()
         .find(|separator| head.contains(*separator));
     let heads = cells(head, separator);
-    let mut names = 0;
-    let mut seen = BTreeSet::new();
-    let mut sides: Vec<CounterSet> = Vec::new();
+    let mut table = Table {
+        path,
+        heads: &heads,
+        names: 0,
+        seen: BTreeSet::new(),
+        sides: Vec::new(),
+    };
     for (line, row) in rows {
         let wrong = |expected: &str| Error::Row {
             path: path.into(),
@@ -81,29 +85,43 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<CounterSet>, Error> {
                 heads.len()
             )));
         }
-        if sides.is_empty() {
-            // A negative number is no name, either: it is refused below.
-            let number = |cell: &&str| count(cell).is_some() || cell.parse::<f64>().is_ok();
-            names = cells.iter().position(number).unwrap_or(0);
-            if names == 0 {
-                return Err(wrong("a counter's name before its counts"));
-            }
-            if heads.len() - names > MOST_SIDES {
-                return Err(wrong("a hundred columns at most"));
-            }
-            sides = heads[names..].iter().map(|head| side(path, head)).collect();
+        table.row(&cells).map_err(wrong)?;
+    }
+    if table.sides.is_empty() {
+        return Err(none());
+    }
+    Ok(table.sides)
+}
+
+/// A table under its line of heads.
+struct Table<'a> {
+    path: &'a Path,
+    heads: &'a [&'a str],
+    /// Columns that a counter's name is put together from.
+    names: usize,
+    /// Names of the rows so far.
+    seen: BTreeSet<String>,
+    sides: Vec<CounterSet>,
+}
+
+impl Table<'_> {
+    /// Takes a row that has as many cells as there are heads; the error is what was expected of it.
+    fn row(&mut self, cells: &[&str]) -> Result<(), &'static str> {
+        if self.sides.is_empty() {
+            self.tell_columns(cells)?;
         }
-        let name = cells[..names].join(" ");
-        if seen.len() >= MOST_ROWS {
-            return Err(wrong("ten thousand rows at most"));
+        let (name, counts) = cells.split_at(self.names);
+        let name = name.join(" ");
+        if self.seen.len() >= MOST_ROWS {
+            return Err("ten thousand rows at most");
         }
-        if !seen.insert(name.clone()) {
-            return Err(wrong("a counter that no row above has"));
+        if !self.seen.insert(name.clone()) {
+            return Err("a counter that no row above has");
         }
-        for (side, cell) in sides.iter_mut().zip(&cells[names..]) {
+        for (side, cell) in self.sides.iter_mut().zip(counts) {
             let value = count(cell);
             if value.is_none() && !is_absent(cell) {
-                return Err(wrong("a count of 0 or more in each column after the names"));
+                return Err("a count of 0 or more in each column after the names");
             }
             side.counters.push(Counter {
                 name: name.clone(),
@@ -115,11 +133,24 @@ pub fn parse(path: &Path, text: &str) -> Result<Vec<CounterSet>, Error> {
                 ..Counter::default()
             });
         }
+        Ok(())
     }
-    if sides.is_empty() {
-        return Err(none());
+
+    /// Tells by the first row which columns are names, and which are sides.
+    fn tell_columns(&mut self, cells: &[&str]) -> Result<(), &'static str> {
+        // A negative number is no name, either: it is refused as a count.
+        let number = |cell: &&str| count(cell).is_some() || cell.parse::<f64>().is_ok();
+        self.names = cells.iter().position(number).unwrap_or(0);
+        if self.names == 0 {
+            return Err("a counter's name before its counts");
+        }
+        let sides = &self.heads[self.names..];
+        if sides.len() > MOST_SIDES {
+            return Err("a hundred columns at most");
+        }
+        self.sides = sides.iter().map(|head| side(self.path, head)).collect();
+        Ok(())
     }
-    Ok(sides)
 }
 
 fn side(path: &Path, head: &str) -> CounterSet {
