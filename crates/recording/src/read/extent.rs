@@ -6,7 +6,8 @@
 //! and with them its sums would not add up.
 
 use crate::columns::Storage;
-use crate::read::part::{Part, Scratch};
+use crate::read::column::Scratch;
+use crate::read::part::Part;
 use crate::read::{ReadWarning, ReadWarningKind, rows};
 use crate::{Error, Gap};
 use std::path::Path;

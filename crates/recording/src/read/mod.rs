@@ -1,7 +1,7 @@
 //! Reads a recording: a directory of Parquet files in, a [`Source`] out.
 //!
 //! * `scan`: which parts there are, and which are missing;
-//! * `part`: one file, checked and decoded;
+//! * `part`: one file, checked; `column`: its columns, decoded;
 //! * `events`: kernel events;
 //! * `extent`: which gaps are a series' own;
 //! * `guard`: panics of the file library as errors;
@@ -12,6 +12,7 @@
 //! row group by row group, so that memory does not grow with the length of the run. Whatever is wrong with a file is an
 //! error that names it; nothing is skipped silently.
 
+mod column;
 mod events;
 mod extent;
 mod guard;
@@ -28,8 +29,9 @@ use crate::layout::{Directory, MANIFEST_FILE, part_name};
 use crate::manifest::State;
 use crate::order::{Disorder, GapOrder, QuantaOrder};
 use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source, json};
+use column::Scratch;
 use extent::Extent;
-use part::{Expected, Part, Scratch};
+use part::{Expected, Part};
 use scan::Found;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -1,21 +1,18 @@
-//! One part file: opened, its end checked, its columns decoded batch by batch.
+//! One part file: opened, its end checked, its row groups handed out as columns.
 
 use crate::Error;
 use crate::checksum::{self, Verdict};
 use crate::columns::Storage;
 use crate::manifest::SCHEMA;
+use crate::read::column::Column;
 use crate::read::guard::guarded;
 use crate::text::quoted;
-use parquet::basic::{Compression, LogicalType, Repetition};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::basic::{Compression, Repetition};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A part whose end was read: a truncated file has none.
 pub struct Part {
@@ -229,13 +226,8 @@ impl Part {
         let reader = guarded(|| group.get_column_reader(index))
             .map_err(|error| damaged(&self.path, error))?;
         let schema = self.metadata().file_metadata().schema_descr();
-        let logical = schema.column(index).logical_type_ref().cloned();
-        Ok(Column {
-            path: self.path.clone(),
-            name: name.into(),
-            unsigned: matches!(logical, Some(LogicalType::Integer(int)) if !int.is_signed),
-            reader,
-        })
+        let description = schema.column(index);
+        Ok(Column::new(&self.path, name, &description, reader))
     }
 
     fn wrong(&self, found: String, expected: String) -> Error {
@@ -276,153 +268,6 @@ fn not_whole(path: &Path, bytes: u64, why: &str) -> Error {
         found: format!("{bytes} bytes that are no whole Parquet file{why}"),
         expected: "a part as it was written: it was cut off or damaged; copy it again".into(),
     }
-}
-
-/// A column of one row group, read from its beginning.
-pub struct Column {
-    path: PathBuf,
-    name: String,
-    unsigned: bool,
-    reader: ColumnReader,
-}
-
-/// Memory for columns in the types of the file, reused from batch to batch.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    wide: Vec<i64>,
-    narrow: Vec<i32>,
-    flags: Vec<bool>,
-    present: Vec<i16>,
-}
-
-impl Column {
-    /// Reads the next `rows` values of an INT64 column in place of what `values` holds.
-    pub fn wide(
-        &mut self,
-        rows: usize,
-        scratch: &mut Scratch,
-        values: &mut Vec<u64>,
-    ) -> Result<(), Error> {
-        if let ColumnReader::Int64ColumnReader(reader) = &mut self.reader {
-            let read = fill::<Int64Type>(reader, rows, &mut scratch.wide, None);
-            read.map_err(|error| damaged(&self.path, error))?;
-        }
-        self.check_sign(scratch.wide.iter().fold(0, |all, value| all | value) < 0)?;
-        values.clear();
-        values.extend(scratch.wide.iter().map(|&value| value as u64));
-        Ok(())
-    }
-
-    /// Reads the next `rows` values of an INT32 column in place of what `values` holds.
-    pub fn narrow(
-        &mut self,
-        rows: usize,
-        scratch: &mut Scratch,
-        values: &mut Vec<u32>,
-    ) -> Result<(), Error> {
-        if let ColumnReader::Int32ColumnReader(reader) = &mut self.reader {
-            let read = fill::<Int32Type>(reader, rows, &mut scratch.narrow, None);
-            read.map_err(|error| damaged(&self.path, error))?;
-        }
-        self.check_sign(scratch.narrow.iter().fold(0, |all, value| all | value) < 0)?;
-        values.clear();
-        values.extend(scratch.narrow.iter().map(|&value| value as u32));
-        Ok(())
-    }
-
-    /// Reads the next `rows` values of a BOOLEAN column in place of what `values` holds.
-    pub fn flags(
-        &mut self,
-        rows: usize,
-        scratch: &mut Scratch,
-        values: &mut Vec<Option<bool>>,
-    ) -> Result<(), Error> {
-        scratch.present.clear();
-        if let ColumnReader::BoolColumnReader(reader) = &mut self.reader {
-            let read =
-                fill::<BoolType>(reader, rows, &mut scratch.flags, Some(&mut scratch.present));
-            read.map_err(|error| damaged(&self.path, error))?;
-        }
-        values.clear();
-        if scratch.present.is_empty() {
-            // A foreign file may have the column without nulls.
-            values.extend(scratch.flags.iter().copied().map(Some));
-        } else {
-            let mut flags = scratch.flags.iter().copied();
-            values.extend(
-                scratch
-                    .present
-                    .iter()
-                    .map(|&known| (known != 0).then(|| flags.next()).flatten()),
-            );
-        }
-        Ok(())
-    }
-
-    /// Reads the next `rows` values of a BYTE_ARRAY column of text in place of what `values` holds; one copy of each
-    /// text is kept in `known`.
-    pub fn texts(
-        &mut self,
-        rows: usize,
-        known: &mut BTreeSet<Arc<str>>,
-        values: &mut Vec<Arc<str>>,
-    ) -> Result<(), Error> {
-        let mut bytes: Vec<ByteArray> = Vec::new();
-        if let ColumnReader::ByteArrayColumnReader(reader) = &mut self.reader {
-            let read = fill::<ByteArrayType>(reader, rows, &mut bytes, None);
-            read.map_err(|error| damaged(&self.path, error))?;
-        }
-        values.clear();
-        for bytes in &bytes {
-            let text = std::str::from_utf8(bytes.data()).map_err(|_| Error::File {
-                path: self.path.clone(),
-                found: format!(
-                    "{} in column {}",
-                    quoted(bytes.data()),
-                    quoted(self.name.as_bytes())
-                ),
-                expected: "text in UTF-8".into(),
-            })?;
-            if let Some(text) = known.get(text) {
-                values.push(text.clone());
-            } else {
-                known.insert(text.into());
-                values.push(text.into());
-            }
-        }
-        Ok(())
-    }
-
-    fn check_sign(&self, any_negative: bool) -> Result<(), Error> {
-        if any_negative && !self.unsigned {
-            return Err(Error::File {
-                path: self.path.clone(),
-                found: format!(
-                    "a negative value in column {}",
-                    quoted(self.name.as_bytes())
-                ),
-                expected: "ticks, counts and numbers from 0".into(),
-            });
-        }
-        Ok(())
-    }
-}
-
-/// Reads exactly `rows` rows.
-fn fill<T: DataType>(
-    reader: &mut ColumnReaderImpl<T>,
-    rows: usize,
-    values: &mut Vec<T::T>,
-    present: Option<&mut Vec<i16>>,
-) -> Result<(), ParquetError> {
-    values.clear();
-    let (read, _, _) = guarded(|| reader.read_records(rows, present, None, values))?;
-    if read != rows {
-        return Err(ParquetError::EOF(format!(
-            "{read} of {rows} rows of a column"
-        )));
-    }
-    Ok(())
 }
 
 /// An error of the file library while rows are read: the end of the part was whole, the rows are not.

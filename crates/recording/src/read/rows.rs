@@ -2,7 +2,7 @@
 
 use crate::columns::QUANTA_ROWS;
 use crate::gaps::MAX_COUNTERS;
-use crate::read::part::{Column, Scratch};
+use crate::read::column::{Column, Scratch};
 use crate::{Error, Gap, GapKind, Quanta};
 use std::path::Path;
 
