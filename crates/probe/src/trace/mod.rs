@@ -1,7 +1,7 @@
 //! Kernel events of the measured CPUs: what the operating system did there, recorded by the kernel's tracepoints.
 //!
 //! * `tracefs`, `format`: where the kernel describes its tracepoints, and how;
-//! * `points`: which are recorded, and what their records say;
+//! * `points`: which are recorded, and how their records are read; `point`: what they say;
 //! * `open`, `buffer`, `records`: perf events of tracepoints (perf_event_open(2)), the ring that they share, what is in it;
 //! * `functions`: which timer's function is the tick's; `processes`: which tasks are threads of which process;
 //! * `pairing`: beginnings and ends become intervals;
@@ -22,6 +22,7 @@ mod functions;
 mod open;
 mod pairing;
 mod placed;
+mod point;
 mod points;
 mod processes;
 mod records;
@@ -36,8 +37,8 @@ pub use error::TraceError;
 use functions::Functions;
 use pairing::{Interval, Pairing};
 use placed::Placed;
+use point::Point;
 pub use points::Catalogue;
-use points::Point;
 use processes::Processes;
 use records::Record;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -7,9 +7,12 @@
 //! A record is written after its time was taken, and an interrupt may come in between. So times may run back by some
 //! microseconds from record to record, and intervals are held back by [`SETTLED_NS`] before they are in their order.
 
+mod frame;
+
 use super::functions::Function;
-use super::points::{Left, Point};
+use super::point::{Left, Point};
 use bandscope_recording::EventKind;
+use frame::{Expiry, Frame};
 use std::sync::Arc;
 
 /// After so long no record of before comes any more: a thousand times what an interrupt takes.
@@ -49,58 +52,6 @@ pub struct Span {
     pub to: u64,
     /// Records that were lost.
     pub records: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Frame {
-    start: u64,
-    kind: EventKind,
-    number: u32,
-    name: Arc<str>,
-    /// Timers whose functions ran in it, in order.
-    timers: Vec<Expiry>,
-}
-
-/// A timer whose function began to run.
-#[derive(Clone, Debug)]
-struct Expiry {
-    start: u64,
-    /// It is the tick.
-    is_tick: bool,
-    /// The task that it woke, or 0.
-    number: u32,
-    /// That task's name, or the function's.
-    name: Arc<str>,
-}
-
-impl Frame {
-    fn new(start: u64, kind: EventKind, number: u32, name: Arc<str>) -> Frame {
-        Frame {
-            start,
-            kind,
-            number,
-            name,
-            timers: Vec::new(),
-        }
-    }
-
-    /// Whether the kernel's tick comes as this interrupt, among other timers.
-    fn may_be_tick(&self) -> bool {
-        matches!(
-            (self.kind, &*self.name),
-            (EventKind::Vector, "local_timer") | (EventKind::Interrupt, "arch_timer")
-        )
-    }
-
-    fn interval(&self, end: u64) -> Interval {
-        Interval {
-            start: self.start,
-            end: end.max(self.start),
-            kind: self.kind,
-            number: self.number,
-            name: self.name.clone(),
-        }
-    }
 }
 
 /// Who has the CPU.
@@ -315,37 +266,9 @@ impl Pairing {
         }
     }
 
-    /// Hands out a frame, and what lies within it: an interrupt of the timer is that of the timers that expired in it, each until the next.
+    /// Hands out a frame, and what lies within it.
     fn close(&mut self, frame: Frame, end: u64) {
-        let mut whole = frame.interval(end);
-        let named = |timer: &Expiry, end: u64| match timer.is_tick {
-            true => Interval {
-                start: timer.start,
-                ..frame.interval(end)
-            },
-            false => Interval {
-                start: timer.start,
-                end: end.max(timer.start),
-                kind: EventKind::Timer,
-                number: timer.number,
-                name: timer.name.clone(),
-            },
-        };
-        if let Some(first) = frame.timers.first() {
-            whole = Interval {
-                start: whole.start,
-                ..named(first, whole.end)
-            };
-        } else if self.tells_timers && frame.may_be_tick() {
-            // It came for nothing, or for a softirq.
-            (whole.kind, whole.name) = (EventKind::Timer, "".into());
-        }
-        let end = whole.end;
-        self.waiting.push(whole);
-        for (place, timer) in frame.timers.iter().enumerate().skip(1) {
-            let next = frame.timers.get(place + 1).map_or(end, |next| next.start);
-            self.waiting.push(named(timer, next.min(end)));
-        }
+        frame.hand_out(end, self.tells_timers, &mut self.waiting);
     }
 
     /// Gives up what began and did not end.

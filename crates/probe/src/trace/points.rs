@@ -6,8 +6,9 @@
 
 use super::error::TraceError;
 use super::format::{Field, Format};
-use super::functions::{Function, Functions};
+use super::functions::Functions;
 use super::open::Who;
+use super::point::{Left, Point};
 use super::tracefs::Tracefs;
 use bandscope_recording::events::{EventKind, escaped};
 use std::collections::HashMap;
@@ -26,97 +27,6 @@ const NMI: u32 = 2;
 const ENDLESS: &str = "irq_work";
 /// Names that are kept at a time; a machine has some hundreds.
 const MOST_NAMES: usize = 4096;
-
-/// What happened, as a record tells it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Point {
-    /// It began.
-    Enter {
-        /// What.
-        kind: EventKind,
-        /// Its number.
-        number: u32,
-        /// Its name.
-        name: Arc<str>,
-    },
-    /// It ended.
-    Exit {
-        /// What.
-        kind: EventKind,
-        /// Its number.
-        number: u32,
-    },
-    /// The CPU goes to another task.
-    Switch {
-        /// The one that ran, as the kernel counts tasks.
-        previous: u32,
-        /// The one that will.
-        next: u32,
-        /// Its name.
-        name: Arc<str>,
-        /// How the one that ran left.
-        left: Left,
-    },
-    /// A timer's function begins to run.
-    Expires(Function),
-    /// An interrupt wakes a task.
-    Wakes {
-        /// Its id.
-        number: u32,
-        /// Its name.
-        name: Arc<str>,
-    },
-    /// The task that runs ends.
-    Ends {
-        /// Its id.
-        number: u32,
-    },
-    /// It happened, took so many nanoseconds until now, and is over.
-    Over {
-        /// What.
-        kind: EventKind,
-        /// Its number.
-        number: u32,
-        /// Its name.
-        name: Arc<str>,
-        /// Nanoseconds; 0 where it is not told.
-        ns: u64,
-    },
-}
-
-/// How a task left the CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    /// It would go on running; whether its priority is a real-time one.
-    Runnable {
-        /// Its time is limited by `sched_rt_runtime_us` and not by a quota.
-        realtime: bool,
-    },
-    /// A signal or a debugger stopped it.
-    Stopped,
-    /// It waits for something.
-    Waits,
-    /// This kernel does not say.
-    Unknown,
-}
-
-impl Left {
-    /// By `prev_state`, as the kernel has shown it since 4.14 (include/trace/events/sched.h; what is above the low byte says
-    /// that it was preempted), and by `prev_prio`.
-    fn of(state: i64, priority: i64) -> Left {
-        /// Stopped by a signal, or traced.
-        const STOPPED: i64 = 4 | 8;
-        /// Priorities below this are real-time ones (include/linux/sched/prio.h, MAX_RT_PRIO).
-        const MAX_REALTIME: i64 = 100;
-        match state & 0xff {
-            0 => Left::Runnable {
-                realtime: priority < MAX_REALTIME,
-            },
-            state if state & STOPPED != 0 => Left::Stopped,
-            _ => Left::Waits,
-        }
-    }
-}
 
 /// How a tracepoint's records are read.
 #[derive(Clone, Debug)]

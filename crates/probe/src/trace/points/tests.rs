@@ -1,5 +1,6 @@
 //! Tests of the catalogue on a tracefs of plain files.
 
+use super::super::functions::Function;
 use super::*;
 use std::fs;
 use std::path::Path;
