@@ -33,7 +33,7 @@ pub struct Reading {
 /// A straight line through readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// Slope.
+    /// Slope against CLOCK_MONOTONIC_RAW.
     pub ticks_per_ns: f64,
     /// Bound of its relative error in parts per million.
     pub error_ppm: f64,

@@ -27,7 +27,7 @@ const MOST_JUMPS: u32 = 16;
 /// One series of the plan, in ticks.
 #[derive(Clone, Debug)]
 pub struct PlannedSeries {
-    /// Work kernel.
+    /// Work kernel, by its name in this architecture's list.
     pub kernel: String,
     /// Length of a quantum.
     pub quantum_ticks: f64,
@@ -42,7 +42,7 @@ pub struct PlannedSeries {
 /// What all measuring threads of a run share.
 #[derive(Debug)]
 pub struct Plan<'a> {
-    /// By index.
+    /// In the order in which segments name them.
     pub series: Vec<PlannedSeries>,
     /// Index of the series and number of quanta of each segment, in order.
     pub segments: Segments,
@@ -102,7 +102,7 @@ pub enum ThreadError {
         /// The kernel's answer.
         error: io::Error,
     },
-    /// A bug.
+    /// The thread ended by a panic.
     #[error("a measuring thread panicked: this is a bug, please report it")]
     Panicked,
 }

@@ -28,7 +28,7 @@ pub struct Findings {
     pub read_ticks: BTreeMap<String, f64>,
     /// Work kernels, tested, in the order of the request.
     pub kernels: Vec<Kernel>,
-    /// Counters.
+    /// Counters that were proven and priced, and why others are not read.
     pub counters: counters::Choice,
     /// Whether preemption can be seen, or why not.
     pub preemption: Result<(), RseqError>,

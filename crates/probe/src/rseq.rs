@@ -26,7 +26,7 @@ struct Area {
     padding: [u32; 3],
 }
 
-/// struct rseq_cs.
+/// struct rseq_cs of linux/rseq.h: where a critical section is, and where it is aborted to.
 #[repr(C, align(32))]
 struct CriticalSection {
     version: u32,
@@ -218,7 +218,7 @@ fn register_own() -> Result<Owned<Area>, RseqError> {
     }
 }
 
-/// rseq(2).
+/// Registers or unregisters `area` by rseq(2); 0 if the kernel does.
 ///
 /// # Safety
 /// An area that is registered must stay until it is unregistered or the thread ends.

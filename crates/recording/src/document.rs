@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// What is expected of a file.
 pub(crate) struct Document {
-    /// Its `schema`.
+    /// Value of `schema`, with the major version: the only one that is read.
     pub schema: &'static str,
     /// The largest that is read, in bytes.
     pub max_bytes: u64,

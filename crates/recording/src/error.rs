@@ -21,7 +21,7 @@ pub enum Error {
     /// A row of a text file does not read.
     #[error("{}:{row}: found {found}, expected {expected}", path.display())]
     Row {
-        /// The file.
+        /// The file, as the user named it.
         path: PathBuf,
         /// The line, counted from 1.
         row: u64,

@@ -68,7 +68,7 @@ pub struct Pair {
 pub struct Level {
     /// What tells it from the others, as in `rsp` or `16 bits`.
     pub name: String,
-    /// The loop.
+    /// The loop, by its name in the lab's list.
     pub code: String,
     /// What the loop does.
     pub description: String,
@@ -96,7 +96,7 @@ pub struct Pass {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Switching {
-    /// The loop.
+    /// The loop, by its name in the lab's list.
     pub code: String,
     /// What the loop does.
     pub description: String,
@@ -132,7 +132,7 @@ pub struct Interruption {
 }
 
 impl Experiments {
-    /// As JSON.
+    /// As one line of JSON.
     pub fn to_json(&self) -> String {
         let mut json = serde_json::to_string(self).expect("numbers and text, keyed by text");
         json.push('\n');

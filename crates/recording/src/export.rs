@@ -15,7 +15,7 @@ pub(crate) struct Output<W: Write> {
 }
 
 impl<W: Write> Output<W> {
-    /// Buffers `writer`.
+    /// Writes to `writer` in pieces of 64 KiB; its first failure is what `finish` returns.
     pub fn new(writer: W) -> Output<W> {
         Output {
             writer: BufWriter::with_capacity(64 << 10, writer),

@@ -30,7 +30,7 @@ pub enum Directory {
         cpu: u32,
         /// Nominal rate in hertz.
         rate_hz: f64,
-        /// Work kernel.
+        /// Work kernel, as it stands in the path.
         kernel: String,
     },
     /// Gaps of all series of one CPU.

@@ -57,7 +57,7 @@ pub struct Manifest {
     pub schedstat: Vec<Schedstat>,
     /// CPU quotas of the groups that the process was in, the outermost first; those without one that never stopped it are left out.
     pub quotas: Vec<Quota>,
-    /// The machine.
+    /// Facts about the machine, gathered before the run.
     pub machine: Machine,
     /// What did not fit into memory or was cut off.
     pub lost: Lost,
@@ -199,7 +199,7 @@ impl Clock {
 pub enum ClockOrigin {
     /// Measured against CLOCK_MONOTONIC_RAW.
     Calibrated,
-    /// `--ticks-per-ns`.
+    /// `--ticks-per-ns`: the user knew better than the calibration.
     Given,
     /// A file that holds nanoseconds: no machine of which anything is known.
     Imported,
@@ -285,15 +285,15 @@ pub struct Machine {
     pub architecture: Option<String>,
     /// Family, model, stepping as the vendor counts them.
     pub cpu_id: Option<String>,
-    /// Microcode revision.
+    /// Microcode revision, as /proc/cpuinfo prints it.
     pub microcode: Option<String>,
-    /// CPUs online.
+    /// CPUs online, as a list of ranges.
     pub online_cpus: Option<String>,
     /// CPUs this process may use.
     pub allowed_cpus: Option<String>,
     /// SMT siblings of each measured CPU.
     pub smt_siblings: BTreeMap<u32, String>,
-    /// Frequency driver.
+    /// Frequency driver, as in `intel_pstate`.
     pub frequency_driver: Option<String>,
     /// Frequency governor of each measured CPU.
     pub governor: BTreeMap<u32, String>,
@@ -331,7 +331,7 @@ pub struct Machine {
 pub struct OtherTask {
     /// Name as the kernel has it: untrusted, escape it before showing.
     pub name: String,
-    /// Process id.
+    /// Process id at the start of the run.
     pub pid: u32,
     /// Share of one CPU, 0 to 1.
     pub share: f64,
@@ -364,7 +364,7 @@ pub struct Missing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StoreBypassSet {
-    /// The CPU.
+    /// CPU of the measuring thread.
     pub cpu: u32,
     /// Ticks since the origin.
     pub ticks: u64,

@@ -4,7 +4,7 @@
 //! nanoseconds). A quantum ends where the next one of its segment starts, so within a segment
 //! `start[k + 1] == end[k]`, and a segment's wall time is the sum of its quanta to the tick.
 
-/// One quantum.
+/// A quantum: the units that were completed between two values of the clock.
 ///
 /// `end - start == present + gap_ticks + measurement_ticks`, where `present` is the time of the
 /// `count - gaps` units during which the CPU was here; so the pace of a quantum is

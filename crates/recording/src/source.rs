@@ -77,7 +77,7 @@ pub trait Source: Sync {
 pub struct InMemory {
     /// Settings, machine, clock.
     pub manifest: Manifest,
-    /// The series.
+    /// What each entry of `quanta` and `gaps` is of.
     pub series: Vec<Series>,
     /// The quanta of each series.
     pub quanta: Vec<Quanta>,

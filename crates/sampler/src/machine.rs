@@ -53,7 +53,7 @@ pub enum Length {
 pub enum Choice {
     /// If it is there and cheap enough.
     Auto,
-    /// Or fail.
+    /// It must be there: else the run fails.
     On,
     /// Not at all.
     Off,
@@ -77,9 +77,9 @@ pub enum StoreBypass {
     /// As it stands.
     #[default]
     Leave,
-    /// They may.
+    /// They may run ahead.
     On,
-    /// They may not.
+    /// They may not run ahead.
     Off,
     /// They may in every other segment of each series, the first one included.
     Alternate,
@@ -265,9 +265,9 @@ impl Iterator for Segments {
 pub struct RateError {
     /// The rate that was asked for.
     pub rate_hz: f64,
-    /// The lowest rate that would do.
+    /// The lowest rate that would do: a quantum of [`MAX_QUANTUM_TICKS`].
     pub slowest_hz: f64,
-    /// The highest.
+    /// The highest: a quantum of one tick.
     pub fastest_hz: f64,
 }
 

@@ -37,11 +37,11 @@ pub enum Unpacked {
         /// CPU on which the thread found itself.
         cpu: u32,
     },
-    /// A quantum.
+    /// A quantum, which begins where the record before it ends.
     Quantum {
         /// Ticks since the origin, modulo 2^48.
         end: u64,
-        /// Units completed.
+        /// Units completed in it.
         count: u32,
         /// Units with a gap; saturates at 65534.
         gaps: u16,
@@ -70,7 +70,7 @@ impl QuantumRecord {
         }
     }
 
-    /// The parts.
+    /// What its two words hold.
     pub fn unpack(self) -> Unpacked {
         let end = self.end_and_gaps & END_MASK;
         let gaps = self.end_and_gaps >> END_BITS;
@@ -118,7 +118,7 @@ pub fn unwrap_end(last: u64, low: u64) -> u64 {
 pub struct GapRecord {
     /// Ticks since the recording's origin.
     pub start: u64,
-    /// Ticks.
+    /// Ticks from there to its end; 0 of a checkpoint.
     pub duration: u64,
     /// Ticks spent on reading counters afterwards.
     pub handling: u32,

@@ -37,7 +37,7 @@ pub struct Entry {
     /// Findings that it is an example of, if its parameters and the run let them be seen;
     /// [`crate::Truth`] has those of a run.
     pub examples: &'static [Example],
-    /// Its parameters.
+    /// What a user may set of it, besides `seed`.
     pub parameters: &'static [Parameter],
     /// What it sets once and for all.
     pub(crate) settings: fn(&Values, &mut Settings),
@@ -71,9 +71,9 @@ pub(crate) enum By {
     Core,
     /// The kernel's timer.
     Timer,
-    /// A device.
+    /// A device, of one name in all scenarios.
     Device,
-    /// Other tasks.
+    /// Other tasks, of one name in all scenarios.
     Task,
     /// A program of its own, whose name tells it from others.
     OwnTask,
@@ -159,7 +159,7 @@ const JUMPED_TO: u32 = 64;
 pub(crate) struct Setup {
     /// Ticks per second.
     pub scale: f64,
-    /// The CPU.
+    /// The CPU that it is made for.
     pub cpu: u32,
     /// A generator of this part and CPU alone.
     pub random: Rng,
@@ -171,7 +171,7 @@ pub(crate) struct Setup {
 
 fn nothing(_: &Values, _: &mut Settings) {}
 
-/// All scenarios.
+/// Scenarios, in the order in which they are listed.
 pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "quiet",

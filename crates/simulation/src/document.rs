@@ -16,7 +16,7 @@ pub const SCHEMA: &str = "bandscope.truth/1";
 /// A run and its truth, to be serialised.
 #[derive(Clone, Copy, Debug)]
 pub struct Document<'a> {
-    /// What happened.
+    /// The disturbances, as the user wrote them.
     pub scenario: &'a Scenario,
     /// What was asked for.
     pub request: &'a Request,

@@ -18,7 +18,7 @@ pub struct Told {
     pub kind: EventKind,
     /// Number of the vector or interrupt, or the task's id.
     pub number: u32,
-    /// Its name.
+    /// As the kernel would name it.
     pub name: Arc<str>,
 }
 

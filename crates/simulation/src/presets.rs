@@ -10,11 +10,11 @@ pub struct Preset {
     pub name: &'static str,
     /// One line for people.
     pub description: &'static str,
-    /// The scenario.
+    /// What it stands for, as one would write it out.
     pub scenario: &'static str,
     /// Rate in hertz.
     pub rate_hz: f64,
-    /// Work kernel.
+    /// Work kernel that shows it.
     pub kernel: &'static str,
     /// Length of the run in seconds.
     pub duration_s: f64,
@@ -24,7 +24,7 @@ pub struct Preset {
 /// 199999. Edges on a grid of milliseconds then drift by 5 ppm of a quantum a quantum, a turn in 20.0 s.
 const X: &str = "clock:ghz=1.999999999+truncation+flips";
 
-/// All presets.
+/// Presets, in the order in which they are listed.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "x-10khz",

@@ -43,25 +43,25 @@ pub enum ScenarioError {
     Unknown {
         /// What was given.
         found: String,
-        /// The names.
+        /// Names of the catalogue, joined by commas.
         known: String,
     },
     /// No such parameter.
     #[error("scenario {scenario} has no parameter {found:?}; it has: {known}")]
     Parameter {
-        /// The scenario.
+        /// Its name in the catalogue.
         scenario: &'static str,
         /// What was given.
         found: String,
-        /// The parameters.
+        /// Its parameters and `seed`, joined by commas.
         known: String,
     },
     /// A value makes no sense.
     #[error("scenario {scenario}: {key}={found}, expected {range}")]
     Range {
-        /// The scenario.
+        /// Its name in the catalogue.
         scenario: &'static str,
-        /// The parameter.
+        /// The parameter, as the user named it.
         key: &'static str,
         /// What was given.
         found: String,
@@ -73,9 +73,9 @@ pub enum ScenarioError {
         "scenario {scenario}: {key}={found:?}, expected a number with an optional unit, as in 2.5us, 250Hz or 3%"
     )]
     Value {
-        /// The scenario.
+        /// Its name in the catalogue.
         scenario: &'static str,
-        /// The parameter.
+        /// The parameter, as the user named it.
         key: String,
         /// What was given.
         found: String,
@@ -138,7 +138,7 @@ impl Scenario {
         &self.text
     }
 
-    /// The seed.
+    /// What all random numbers are drawn from, beside CPU and part; 1 unless the text says.
     pub fn seed(&self) -> u64 {
         self.seed
     }

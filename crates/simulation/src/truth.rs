@@ -76,7 +76,7 @@ pub struct Segment {
 pub struct Absence {
     /// Ticks since the origin.
     pub start: f64,
-    /// Ticks.
+    /// Ticks that the CPU was away.
     pub length: f64,
     /// Index of the part of the scenario.
     pub source: usize,
@@ -100,7 +100,7 @@ pub struct PaceChange {
 pub struct BoundaryCost {
     /// Ticks since the origin.
     pub at: f64,
-    /// Ticks.
+    /// Ticks that it took.
     pub cost: f64,
     /// Index of the part of the scenario.
     pub source: usize,
@@ -113,7 +113,7 @@ pub struct Jump {
     pub at: f64,
     /// By how much everything periodic comes later from then on, in ticks.
     pub delay: f64,
-    /// CPU before.
+    /// CPU before; the same as after it where only the phase jumps.
     pub from: u32,
     /// CPU after; the same where only the phase jumped.
     pub to: u32,

@@ -10,7 +10,7 @@ use core::arch::x86_64::__cpuid;
 /// The manifest's name of this clock.
 pub const NAME: &str = "tsc";
 
-/// `rdtsc` alone.
+/// `rdtsc` alone: work before it may still be under way.
 #[inline(always)]
 pub fn plain() -> u64 {
     let (low, high): (u64, u64);

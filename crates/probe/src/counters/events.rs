@@ -25,7 +25,7 @@ pub struct Event {
     pub name: String,
     /// perf_event_attr.type; `None` if the machine has no such PMU.
     pub kind: Option<u32>,
-    /// perf_event_attr.config.
+    /// perf_event_attr.config; 0 where there is no PMU.
     pub config: u64,
     /// What must move it.
     pub proof: Proof,

@@ -35,7 +35,7 @@ impl Hardware {
         if self.page.is_some() { "rdpmc" } else { "read" }
     }
 
-    /// Its value.
+    /// Events since it was opened, of this thread alone.
     ///
     /// # Errors
     /// If the event is on no counter and cannot be read either.

@@ -6,7 +6,7 @@ use bandscope_recording::manifest::{Machine, OtherTask};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Tasks shown.
+/// The busiest tasks are listed, at most so many.
 const MOST_TASKS: usize = 8;
 /// Share of a CPU below which a task is not worth a word.
 const LEAST_SHARE: f64 = 0.01;

@@ -152,7 +152,7 @@ pub trait NativeKernel: WorkKernel + Default + Send + 'static {
 pub trait Visitor {
     /// What comes of it.
     type Output;
-    /// Does it.
+    /// Is called with the type of the work kernel that was named.
     fn visit<K: NativeKernel>(self) -> Self::Output;
 }
 

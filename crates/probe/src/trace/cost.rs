@@ -13,7 +13,7 @@ use bandscope_recording::manifest::{EventsCost, GapSample, MeasuringThread};
 const STRETCH_NS: f64 = 40e6;
 /// Whether events are recorded in four stretches, which are repeated: a drift of the machine cancels.
 const STRETCHES: [bool; 4] = [false, true, true, false];
-/// How often.
+/// Repetitions of `STRETCHES`: 640 ms in all.
 const ROUNDS: usize = 4;
 /// Gaps kept for the median: 100,000 a second.
 const MOST_GAPS: usize = 60_000;

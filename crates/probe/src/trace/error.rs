@@ -48,7 +48,7 @@ pub enum TraceError {
     /// The events cannot be priced on their CPU.
     #[error(transparent)]
     NotPinned(#[from] PinError),
-    /// A bug.
+    /// The thread that prices them ended by a panic.
     #[error("pricing the events panicked: this is a bug")]
     Panicked,
 }

@@ -6,7 +6,7 @@
 /// One field of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
+    /// As in `prev_pid`.
     pub name: String,
     offset: usize,
     size: usize,

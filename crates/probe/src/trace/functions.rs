@@ -37,7 +37,7 @@ const NAMELESS: &str = "unknown";
 pub struct Function {
     /// Whether it is the tick's.
     pub is_tick: bool,
-    /// Its name.
+    /// As the kernel's symbols spell it; `unknown` where they tell nothing of it.
     pub name: Arc<str>,
 }
 

@@ -37,16 +37,15 @@ pub struct Interval {
     pub end: u64,
     /// What it was.
     pub kind: EventKind,
-    /// Its number.
+    /// By its kind: the line, the vector, or the thread id.
     pub number: u32,
-    /// Its name.
     pub name: Arc<str>,
 }
 
 /// A span in which something happened that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// First nanosecond.
+    /// First nanosecond of which nothing is known, by the events' clock.
     pub from: u64,
     /// First nanosecond that is known again.
     pub to: u64,

@@ -7,20 +7,17 @@ use std::sync::Arc;
 /// What happened, as a record tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// It began.
+    /// An interrupt or a softirq began.
     Enter {
-        /// What.
         kind: EventKind,
-        /// Its number.
+        /// Line, vector or softirq.
         number: u32,
-        /// Its name.
         name: Arc<str>,
     },
-    /// It ended.
+    /// An interrupt or a softirq ended.
     Exit {
-        /// What.
         kind: EventKind,
-        /// Its number.
+        /// Line, vector or softirq.
         number: u32,
     },
     /// The CPU goes to another task.
@@ -29,7 +26,6 @@ pub enum Point {
         previous: u32,
         /// The one that will.
         next: u32,
-        /// Its name.
         name: Arc<str>,
         /// How the one that ran left.
         left: Left,
@@ -38,23 +34,20 @@ pub enum Point {
     Expires(Function),
     /// An interrupt wakes a task.
     Wakes {
-        /// Its id.
+        /// Its thread id.
         number: u32,
-        /// Its name.
         name: Arc<str>,
     },
     /// The task that runs ends.
     Ends {
-        /// Its id.
+        /// Its thread id.
         number: u32,
     },
     /// It happened, took so many nanoseconds until now, and is over.
     Over {
-        /// What.
         kind: EventKind,
-        /// Its number.
+        /// Line, vector or softirq.
         number: u32,
-        /// Its name.
         name: Arc<str>,
         /// Nanoseconds; 0 where it is not told.
         ns: u64,

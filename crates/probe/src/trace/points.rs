@@ -77,7 +77,7 @@ impl Name {
 /// A tracepoint of this kernel.
 #[derive(Clone, Debug)]
 pub struct Tracepoint {
-    /// Its number.
+    /// As in its file `id`, and in the first two bytes of each of its records.
     pub id: u16,
     /// As in `irq:softirq_entry`.
     pub name: String,

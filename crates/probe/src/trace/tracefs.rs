@@ -17,7 +17,7 @@ const PROOF: &str = "events/sched/sched_switch/id";
 /// The longest file that is read; the kernel's descriptions have some KiB.
 const MAX_BYTES: u64 = 1 << 18;
 
-/// Tracefs, readable.
+/// A tracefs whose descriptions of tracepoints can be read.
 #[derive(Debug)]
 pub struct Tracefs {
     root: PathBuf,

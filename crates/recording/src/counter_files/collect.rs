@@ -20,9 +20,9 @@ pub struct Reading {
     pub at_s: Option<f64>,
     /// CPU, socket, thread; empty for the whole run.
     pub place: String,
-    /// The counter.
+    /// Name of the counter, as the tool spells it.
     pub name: String,
-    /// Its unit.
+    /// Unit; empty of a number of events.
     pub unit: String,
     /// What it counted.
     pub value: Value,
@@ -35,9 +35,9 @@ pub struct Reading {
 /// A count, or why there is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// So many.
+    /// What was counted, or measured in the unit.
     Count(f64),
-    /// None.
+    /// Why nothing was.
     Absent(Absent),
 }
 
@@ -62,7 +62,7 @@ struct Sum {
     counted: u32,
     absent: Option<Absent>,
     value: f64,
-    /// Squared.
+    /// Sum of the squared standard errors; `None` where no reading had one.
     error: Option<f64>,
     running: f64,
 }
@@ -205,7 +205,7 @@ impl Collector {
         }
     }
 
-    /// The counters.
+    /// One set of all counters that were collected.
     ///
     /// # Errors
     /// If there is none.

@@ -40,7 +40,7 @@ pub struct CounterSet {
     pub notes: Vec<String>,
 }
 
-/// One counter.
+/// A counter of the compared runs, with a value from each run in which it counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Counter {
     /// Its name, as the tool that counted spells it. Untrusted.

@@ -9,7 +9,7 @@ pub enum Line<'a> {
     Row(u64, u32),
     /// What stands behind the `#`, without blanks around it.
     Comment(&'a [u8]),
-    /// Nothing.
+    /// White space only.
     Blank,
 }
 

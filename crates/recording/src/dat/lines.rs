@@ -30,7 +30,7 @@ pub enum Next<'a> {
     Line(&'a [u8]),
     /// The beginning of a line of more than [`MAX_LINE`] bytes.
     TooLong(&'a [u8]),
-    /// Nothing more.
+    /// The text is over.
     End,
 }
 

@@ -33,7 +33,7 @@ impl Intervals {
         Intervals { spans, sums }
     }
 
-    /// The spans.
+    /// First tick and first tick after each span, ascending and apart.
     pub fn spans(&self) -> &[(u64, u64)] {
         &self.spans
     }

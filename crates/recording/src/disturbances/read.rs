@@ -23,7 +23,7 @@ const CALIBRATIONS_DIFFER: f64 = 1e-3;
 /// A log that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Log {
-    /// The file.
+    /// The file, as the user named it.
     pub path: PathBuf,
     /// Its first line.
     pub header: Header,

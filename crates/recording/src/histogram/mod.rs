@@ -78,7 +78,7 @@ pub struct Bin {
     pub from_ns: f64,
     /// Where the next bin may begin.
     pub to_ns: f64,
-    /// Samples.
+    /// Samples that took so long.
     pub count: u64,
 }
 
@@ -104,7 +104,7 @@ impl From<Bin> for (f64, f64, u64) {
 pub struct LongSample {
     /// When it began, in seconds since the run did.
     pub at_s: f64,
-    /// Its duration.
+    /// How long it took, in nanoseconds.
     pub ns: f64,
 }
 

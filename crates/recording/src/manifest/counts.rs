@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KernelCounts {
-    /// The CPU.
+    /// CPU, as the kernel numbers it.
     pub cpu: u32,
     /// Seconds that were counted: from when the measuring threads were ready to when they had ended.
     pub seconds: f64,
@@ -17,12 +17,12 @@ pub struct KernelCounts {
     pub system_management_interrupts: Option<u64>,
 }
 
-/// One count.
+/// How often something of one name happened on a CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KernelCount {
     /// As kernel events are named in a report: `tick`, `irq:NAME`, `softirq:KIND`, `nmi`. Untrusted, control characters escaped.
     pub name: String,
-    /// How often.
+    /// Growth over the run; more than 0.
     pub number: u64,
 }

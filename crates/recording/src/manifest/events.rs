@@ -45,7 +45,7 @@ pub enum EventsState {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MeasuringThread {
-    /// CPU.
+    /// CPU, as the kernel numbers it.
     pub cpu: u32,
     /// Its thread id, as the kernel's events have it.
     pub pid: u32,
@@ -67,7 +67,7 @@ pub struct TaskThread {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LostEvents {
-    /// CPU.
+    /// CPU, as the kernel numbers it.
     pub cpu: u32,
     /// First tick that is undecided.
     pub from: u64,
@@ -83,7 +83,7 @@ pub struct LostEvents {
 pub struct EventsCost {
     /// With events recorded.
     pub with: GapSample,
-    /// Without.
+    /// Without: switched off, and still open.
     pub without: GapSample,
 }
 

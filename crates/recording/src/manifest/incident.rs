@@ -10,7 +10,7 @@ pub struct Incident {
     pub kind: IncidentKind,
     /// Ticks since the origin.
     pub ticks: u64,
-    /// One sentence.
+    /// What happened, in one sentence with its numbers.
     pub detail: String,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Schedstat {
-    /// The CPU.
+    /// CPU that the thread was pinned to.
     pub cpu: u32,
     /// Time that the thread ran, in nanoseconds: interrupts and stolen time included, and short of it by up to a tick.
     pub run_ns: u64,

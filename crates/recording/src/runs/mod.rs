@@ -160,7 +160,7 @@ impl Run {
 }
 
 impl Runs {
-    /// As JSON.
+    /// As one line of JSON.
     pub fn to_json(&self) -> String {
         let mut json = serde_json::to_string(self).expect("numbers and text, keyed by text");
         json.push('\n');

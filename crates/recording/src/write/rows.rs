@@ -13,7 +13,7 @@ pub trait Rows {
     /// Rows of a full row group.
     const ROW_GROUP: usize;
 
-    /// The columns.
+    /// Name and storage of each column, in the order in which they are encoded.
     fn columns(&self) -> Vec<(String, Storage)>;
 
     /// Number of rows.

@@ -10,7 +10,7 @@ use super::{Action, Boundary, Disturbance, NEVER};
 pub struct Pages {
     /// Quanta between two costs.
     pub quanta: u64,
-    /// Ticks.
+    /// Ticks that such a boundary takes.
     pub cost: f64,
 }
 

@@ -18,7 +18,7 @@ pub struct HeavyTail {
     pub most: f64,
     /// Time of the last gap.
     pub at: f64,
-    /// The generator.
+    /// Of this part and CPU alone.
     pub random: Rng,
 }
 
@@ -46,7 +46,7 @@ pub struct Bursts {
     pub group: f64,
     /// Time of the last gap.
     pub at: f64,
-    /// The generator.
+    /// Of this part and CPU alone.
     pub random: Rng,
 }
 
@@ -79,7 +79,7 @@ pub struct Slices {
     pub number: u64,
     /// Ticks that the other task sleeps before it waits for the CPU.
     pub asleep: u64,
-    /// The generator.
+    /// Of this part and CPU alone.
     pub random: Rng,
 }
 
@@ -109,7 +109,7 @@ pub struct WanderingLine {
     pub cost: f64,
     /// Time of the last absence.
     pub at: f64,
-    /// The generator.
+    /// Of this part and CPU alone.
     pub random: Rng,
 }
 

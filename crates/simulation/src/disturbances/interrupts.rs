@@ -6,9 +6,9 @@ use super::{Action, Disturbance};
 /// Interrupts of constant cost.
 #[derive(Debug)]
 pub struct Tick {
-    /// When.
+    /// When each begins.
     pub times: Times,
-    /// Ticks.
+    /// Ticks of each absence.
     pub cost: f64,
 }
 
@@ -27,7 +27,7 @@ pub struct Tasks {
     pub mean: f64,
     /// Time of the last one.
     pub at: f64,
-    /// The generator.
+    /// Of this part and CPU alone.
     pub random: fastrand::Rng,
 }
 

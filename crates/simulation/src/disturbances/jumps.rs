@@ -58,7 +58,7 @@ impl Jumps {
 /// The jumps themselves.
 #[derive(Debug)]
 pub struct Jumping {
-    /// When.
+    /// When the phase jumps, and by how much.
     pub jumps: Jumps,
     /// The CPUs there are, if a jump leads to another one.
     pub cpus: Option<u32>,

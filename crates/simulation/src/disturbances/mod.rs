@@ -28,9 +28,9 @@ pub enum Action {
     Jump {
         /// By how many ticks later everything periodic comes.
         delay: f64,
-        /// CPU before.
+        /// CPU before; the same as after it where only the phase jumps.
         from: u32,
-        /// CPU after.
+        /// CPU that the thread goes on.
         to: u32,
     },
 }
@@ -64,6 +64,6 @@ pub struct Placed {
     pub only: Option<Feels>,
     /// What the kernel tells of its absences; `None` where they are none of the kernel's.
     pub told: Option<Told>,
-    /// The disturbance.
+    /// When it acts, and how.
     pub disturbance: Box<dyn Disturbance>,
 }

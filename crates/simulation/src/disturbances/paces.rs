@@ -14,7 +14,7 @@ use fastrand::Rng;
 pub struct Flips {
     /// Time per unit of the slow state over that of the fast one.
     pub factor: f64,
-    /// Ticks.
+    /// Ticks of a whole turn: fast, then slow.
     pub period: f64,
     /// Ticks of a period that are slow: its last ones.
     pub dwell: f64,
@@ -54,7 +54,7 @@ pub struct States {
     pub state: usize,
     /// Time of the last change.
     pub at: f64,
-    /// The generator.
+    /// Of this part and CPU alone.
     pub random: Rng,
 }
 
@@ -81,11 +81,11 @@ impl Disturbance for States {
 pub struct Noise {
     /// Standard deviation of the logarithm of the pace.
     pub sigma: f64,
-    /// Ticks.
+    /// Ticks between two changes.
     pub every: f64,
     /// Changes so far.
     pub number: u64,
-    /// The generator.
+    /// Of this part and CPU alone.
     pub random: Rng,
 }
 

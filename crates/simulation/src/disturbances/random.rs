@@ -25,7 +25,7 @@ pub struct Times {
     pub jitter: f64,
     /// Exponential intervals in place of regular ones.
     pub poisson: bool,
-    /// The generator.
+    /// Of the part and CPU; of the part alone where all CPUs share its times.
     pub random: Rng,
     number: u64,
     last: f64,

@@ -11,7 +11,7 @@ use fastrand::Rng;
 /// The slow pace becomes the fast one with an interrupt, and the fast one the slow one by itself.
 #[derive(Debug)]
 pub struct Helps {
-    /// The interrupts.
+    /// When interrupts come.
     pub times: Times,
     /// Ticks of an interrupt.
     pub cost: f64,
@@ -21,7 +21,7 @@ pub struct Helps {
     pub up: f64,
     /// Mean time in the fast state, in ticks.
     pub decay: f64,
-    /// The generator.
+    /// Of this part and CPU alone.
     pub random: Rng,
     /// Time of the next interrupt.
     interrupt: f64,
@@ -32,7 +32,7 @@ pub struct Helps {
 }
 
 impl Helps {
-    /// Starts slow.
+    /// Interrupts at `times`; the pace is slow until one of them helps.
     pub fn new(
         mut times: Times,
         cost: f64,
@@ -77,7 +77,7 @@ impl Disturbance for Helps {
 /// After an interrupt the work is slow until the loop is left, at the end of the quantum.
 #[derive(Debug)]
 pub struct Interrupted {
-    /// The interrupts.
+    /// When interrupts come.
     pub times: Times,
     /// Ticks of an interrupt.
     pub cost: f64,
@@ -108,7 +108,7 @@ impl Disturbance for Interrupted {
 /// A low pace and long losses until a time after the start of the machine.
 #[derive(Debug)]
 pub struct WarmUp {
-    /// The losses.
+    /// When the CPU is away, as long as it is cold.
     pub times: Times,
     /// Ticks of a loss.
     pub cost: f64,
@@ -125,9 +125,9 @@ pub struct WarmUp {
 pub enum Phase {
     /// Nothing happened yet.
     Cold,
-    /// Under way.
+    /// The slow pace has begun.
     Warming,
-    /// Over.
+    /// The pace is the usual one for good.
     Warm,
 }
 

@@ -12,7 +12,7 @@ use fastrand::Rng;
 pub struct Steal {
     /// When: the same numbers on every CPU.
     pub times: Times,
-    /// Ticks.
+    /// Ticks of each absence.
     pub cost: f64,
     /// Ticks by which a CPU is late at most, each time another number.
     pub skew: f64,

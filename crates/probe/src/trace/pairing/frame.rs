@@ -11,9 +11,8 @@ pub struct Frame {
     pub start: u64,
     /// What it is.
     pub kind: EventKind,
-    /// Its number.
+    /// By its kind: the line, the vector, or the thread id.
     pub number: u32,
-    /// Its name.
     name: Arc<str>,
     /// Timers whose functions ran in it, in order.
     pub timers: Vec<Expiry>,
