@@ -21,7 +21,7 @@ use crate::periods::counted::Rest;
 use crate::periods::follow::Lines;
 use crate::periods::origins::Residual;
 use crate::periods::spectrum::Spectrum;
-use crate::periods::{counted, events, limits, origins, rates, signals, spectrum};
+use crate::periods::{counted, events, gap_trains, limits, origins, rates, signals, spectrum};
 use crate::picture::Analysis;
 use crate::picture::pyramid::{EdgeMark, Pyramid};
 use crate::series::context::Context;
@@ -389,7 +389,7 @@ fn all_signals(
     let unit =
         (totals.gap_ticks as f64 - account.lost_to_gaps() as f64) / totals.gaps.max(1) as f64;
     let folded = pass.kept.folded();
-    let mut signals = signals::in_gaps(gaps, &totals.extents, unit.max(0.0), context);
+    let mut signals = gap_trains::in_gaps(gaps, &totals.extents, unit.max(0.0), context);
     signals.extend(signals::in_residual(
         residual,
         folded,

@@ -11,7 +11,7 @@ use crate::periods::rates;
 use bandscope_recording::manifest::EventsState;
 use bandscope_report::evidence;
 use bandscope_report::format;
-use bandscope_report::{Cause, Certainty, Finding, Gaps, Kind, Signal};
+use bandscope_report::{Cause, Certainty, Finding, GapCause, Gaps, Kind, Signal};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: Kind::StolenTime,
@@ -34,25 +34,13 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(gaps) = &case.series.gaps else {
         return Vec::new();
     };
-    // Only events make gaps the host's; with several recordings the manifest is that of one.
+    // Only events make gaps the host's.
     let Some(host) = gaps.causes.iter().find(|cause| cause.cause == Cause::Host) else {
-        let silent = case.everything.manifest.events.state == EventsState::On
-            || !rates::is_one_recording(case.everything.series);
-        let counted = match &case.series.tripwire {
-            Some(tripwire) => unseen::more_than_counted(case, gaps, tripwire),
-            None if silent => None,
-            None => more_than_counted(case, gaps),
-        };
-        return counted.into_iter().collect();
+        return without_events(case, gaps).into_iter().collect();
     };
     let share = host.lost_ns as f64 / (case.series.ledger.wall_ns as f64).max(1.0);
     let firmware = Firmware::of(case);
-    let is_counted = firmware.0.is_some_and(|interrupts| interrupts > 0);
-    let smallest = match host.longest_ns < LONG_NS && !is_counted {
-        true => SMALLEST_OF_SHORT,
-        false => SMALLEST,
-    };
-    if share < smallest {
+    if share < smallest_share(host, &firmware) {
         return Vec::new();
     }
     let is_its = |signal: &&Signal| signal.cause == Some(Cause::Host);
@@ -98,6 +86,27 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         evidence: evidence.into(),
         next_step: Some(next_step(case)),
     }]
+}
+
+/// What counts say where no gap has a cause.
+fn without_events(case: Case<'_>, gaps: &Gaps) -> Option<Finding> {
+    // With several recordings the manifest is that of one.
+    let silent = case.everything.manifest.events.state == EventsState::On
+        || !rates::is_one_recording(case.everything.series);
+    match &case.series.tripwire {
+        Some(tripwire) => unseen::more_than_counted(case, gaps, tripwire),
+        None if silent => None,
+        None => more_than_counted(case, gaps),
+    }
+}
+
+/// Share of the time from which on it is somebody's problem.
+fn smallest_share(host: &GapCause, firmware: &Firmware) -> f64 {
+    let is_counted = firmware.0.is_some_and(|interrupts| interrupts > 0);
+    match host.longest_ns < LONG_NS && !is_counted {
+        true => SMALLEST_OF_SHORT,
+        false => SMALLEST,
+    }
 }
 
 /// How to see who it was.

@@ -428,17 +428,9 @@ impl<'a> Namer<'a> {
         outside += silent;
         silent_from = silent_from.or((silent > 0).then_some(at));
         if outside > 0 {
-            // A thread that was preempted, without an event that says by whom.
-            let unseen = gap.preempted == Some(true) && !spans.iter().any(|span| span.away);
-            let known = self
-                .cpu
-                .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
-            let key = self.keys.plain(match (unseen, known) {
-                (true, _) => Cause::Preempted,
-                (false, true) => Cause::Host,
-                (false, false) => Cause::Unnamed,
-            });
             let begins = silent_from.unwrap_or(at);
+            let is_told = spans.iter().any(|span| span.away);
+            let key = self.outside_events(gap, from, to, is_told);
             self.pieces.push(Piece {
                 share: Share {
                     key,
@@ -449,6 +441,19 @@ impl<'a> Namer<'a> {
             });
         }
         self.inside = spans;
+    }
+
+    /// Whose the time is that no event of a gap covers; `is_told`: an event says why the thread did not run.
+    fn outside_events(&mut self, gap: &Gap, from: u64, to: u64, is_told: bool) -> Key {
+        let is_untold = gap.preempted == Some(true) && !is_told;
+        let known = self
+            .cpu
+            .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
+        self.keys.plain(match (is_untold, known) {
+            (true, _) => Cause::Preempted,
+            (false, true) => Cause::Host,
+            (false, false) => Cause::Unnamed,
+        })
     }
 
     /// Books the kernel's way in and out to the first event, as far as it can be that; what is left of it.

@@ -129,8 +129,21 @@ fn fold(window: &[(f32, u32)], length: usize, context: &Context) -> Option<Patte
     // Of a pattern of half the length the levels would be the same one half later.
     let whole =
         (1..length).all(|shift| (0..length).any(|k| level[k] != level[(k + shift) % length]));
-    let most = level.iter().max().copied().unwrap_or(0);
-    let levels: Vec<(f64, f64, f64)> = (0..=most)
+    let levels = levels_of(&level, &medians);
+    whole.then(|| Pattern {
+        quanta: length,
+        cost: (levels[levels.len() - 1].0 / levels[0].0 - 1.0) * context.quantum_ticks,
+        peaks: levels[0].1 < 0.5,
+        counts: window[..length].iter().map(|(_, count)| *count).collect(),
+        levels,
+    })
+}
+
+/// What each level of a pattern is, from the level and the median of each of its quanta: pace, share of the quanta, quanta of a stay.
+fn levels_of(level: &[usize], medians: &[f64]) -> Vec<(f64, f64, f64)> {
+    let length = level.len();
+    let slowest = level.iter().max().copied().unwrap_or(0);
+    (0..=slowest)
         .map(|number| {
             let members: Vec<f64> = (0..length)
                 .filter(|&k| level[k] == number)
@@ -146,14 +159,7 @@ fn fold(window: &[(f32, u32)], length: usize, context: &Context) -> Option<Patte
                 quanta / stays as f64,
             )
         })
-        .collect();
-    whole.then(|| Pattern {
-        quanta: length,
-        cost: (levels[most].0 / levels[0].0 - 1.0) * context.quantum_ticks,
-        peaks: levels[0].1 < 0.5,
-        counts: window[..length].iter().map(|(_, count)| *count).collect(),
-        levels,
-    })
+        .collect()
 }
 
 /// 0 of nothing.

@@ -282,41 +282,7 @@ impl Regular {
         if slack_s > 0.0 && before + near > 1.0 / WINDOWS as f64 {
             return None;
         }
-        let beside = (before * WINDOWS as f64 - 0.5).ceil().max(0.0) as i64;
-        let mut in_window = [0usize; WINDOWS];
-        let mut last = [i64::MIN; WINDOWS];
-        let mut hits: Vec<(i64, usize)> = Vec::new();
-        for (event, &time) in train.times.iter().enumerate() {
-            let turns = pulse.turns(time);
-            let turn = turns.round();
-            let off = turns - turn;
-            let more = |seconds: &[f64]| {
-                let turns = seconds.get(event).map_or(0.0, |s| s * pulse.frequency);
-                turns.min(MAX_PUT_OFF)
-            };
-            if off <= near + more(&train.early) && off >= -before - more(&train.late) {
-                let nearer = |other: usize| {
-                    let other = pulse.turns(train.times[other]);
-                    off.abs() < (other - other.round()).abs()
-                };
-                match hits.last_mut() {
-                    Some(hit) if hit.0 == turn as i64 && nearer(hit.1) => hit.1 = event,
-                    Some(hit) if hit.0 == turn as i64 => {}
-                    _ => hits.push((turn as i64, event)),
-                }
-                continue;
-            }
-            let place = (turns * WINDOWS as f64).round() as i64;
-            for place in place - beside..=place + beside {
-                let window = place.rem_euclid(WINDOWS as i64) as usize;
-                let off = turns - place as f64 / WINDOWS as f64;
-                let is_near = (-before..=near).contains(&off);
-                if window > 0 && is_near && last[window] != place {
-                    last[window] = place;
-                    in_window[window] += 1;
-                }
-            }
-        }
+        let (hits, in_window) = hits_and_others(train, &pulse, near, before);
         let possible = pulse.periods(train, *train.times.last()?, reach + slack_s * hz, is_known);
         let others = in_window[1..].iter().map(|&number| number as f64);
         let chance = median(others)? / periods(train, hz).max(1.0);
@@ -403,6 +369,52 @@ impl Regular {
             }
         }
     }
+}
+
+/// The events that lie near the time of a pulse, one a period, with the number of the period; and the same number at other phases, where only
+/// chance brings an event: in a window around each tenth of a period, from `before` turns before it to `near` turns after it.
+fn hits_and_others(
+    train: &Train,
+    pulse: &Pulse,
+    near: f64,
+    before: f64,
+) -> (Vec<(i64, usize)>, [usize; WINDOWS]) {
+    let beside = (before * WINDOWS as f64 - 0.5).ceil().max(0.0) as i64;
+    let mut in_window = [0usize; WINDOWS];
+    let mut last = [i64::MIN; WINDOWS];
+    let mut hits: Vec<(i64, usize)> = Vec::new();
+    for (event, &time) in train.times.iter().enumerate() {
+        let turns = pulse.turns(time);
+        let turn = turns.round();
+        let off = turns - turn;
+        let more = |seconds: &[f64]| {
+            let turns = seconds.get(event).map_or(0.0, |s| s * pulse.frequency);
+            turns.min(MAX_PUT_OFF)
+        };
+        if off <= near + more(&train.early) && off >= -before - more(&train.late) {
+            let nearer = |other: usize| {
+                let other = pulse.turns(train.times[other]);
+                off.abs() < (other - other.round()).abs()
+            };
+            match hits.last_mut() {
+                Some(hit) if hit.0 == turn as i64 && nearer(hit.1) => hit.1 = event,
+                Some(hit) if hit.0 == turn as i64 => {}
+                _ => hits.push((turn as i64, event)),
+            }
+            continue;
+        }
+        let place = (turns * WINDOWS as f64).round() as i64;
+        for place in place - beside..=place + beside {
+            let window = place.rem_euclid(WINDOWS as i64) as usize;
+            let off = turns - place as f64 / WINDOWS as f64;
+            let is_near = (-before..=near).contains(&off);
+            if window > 0 && is_near && last[window] != place {
+                last[window] = place;
+                in_window[window] += 1;
+            }
+        }
+    }
+    (hits, in_window)
 }
 
 /// Share of the periods that have an event within a thirty-second part or its neighbours, by the first events.
