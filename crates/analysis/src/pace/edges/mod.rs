@@ -26,8 +26,13 @@ pub use shown::{Pairs, Shown};
 const KEPT: usize = 1 << 16;
 /// Half of a band's width that holds 90 %, in standard deviations of a Gaussian.
 const HALF_WIDTH: f64 = 1.645;
-/// Standard deviation of a count where starts are printed and ends are not known: a unit's rounding at either end.
-const ROUNDING: f64 = 0.41;
+/// Standard deviation of a difference of two readings, each rounded to a whole: 1/sqrt(6) of one, twice a uniform error's 1/sqrt(12)
+/// in squares (docs/method.md, section 5.1).
+const TWO_ROUNDINGS: f64 = 0.41;
+/// Units by which a count is off where starts are printed and ends are not known.
+const COUNT_ERROR_UNITS: f64 = TWO_ROUNDINGS;
+/// Ticks by which a time is off.
+const CLOCK_ERROR_TICKS: f64 = TWO_ROUNDINGS;
 /// A quantum is an edge quantum if this share of it lies on either side.
 const EITHER_SIDE: f64 = 0.01;
 /// Half-widths of both bands that lie between their centres: a pace that wanders has bands as well, and is between them all the time. On a real
@@ -181,7 +186,7 @@ impl Edges {
         let rounding = if self.context.ends_known {
             0.0
         } else {
-            ROUNDING
+            COUNT_ERROR_UNITS
         };
         let error = (noise_a * a * before).hypot(noise_b * b * (present - before));
         let resolution = error.hypot(rounding) / (a - b).abs();
@@ -196,8 +201,7 @@ impl Edges {
         Edge {
             quantum: quantum.start,
             offset: before,
-            // A tick of the clock at either end.
-            resolution: resolution.hypot(0.41) as f32,
+            resolution: resolution.hypot(CLOCK_ERROR_TICKS) as f32,
             away: quantum.away as f32,
             from,
             to,
