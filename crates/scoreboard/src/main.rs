@@ -11,6 +11,7 @@ mod draw;
 mod failures;
 mod families;
 mod figure;
+mod flips;
 mod judge;
 mod known;
 mod losses;
