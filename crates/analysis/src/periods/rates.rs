@@ -48,10 +48,13 @@ const MAX_TICK_PART: f64 = 8.0;
 /// Relative tolerance of that: the kernel's clock is some 100 ppm off the recording's at most.
 const TICK_TOLERANCE: f64 = 1e-3;
 
+/// The tracepoint of a timer's function, as a recording's manifest names it.
+const TIMER_EXPIRY: &str = "timer:hrtimer_expire_entry";
+
 /// Whether the functions of timers were recorded, and so which interrupt of the timer was the tick.
 fn tells_timers(events: &Events) -> bool {
     let mut tracepoints = events.tracepoints.iter();
-    tracepoints.any(|tracepoint| tracepoint == "timer:hrtimer_expire_entry")
+    tracepoints.any(|tracepoint| tracepoint == TIMER_EXPIRY)
 }
 
 /// Without their functions an interrupt of the timer is the tick's if it comes as often as that, and otherwise that of some timer.
