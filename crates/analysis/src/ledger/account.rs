@@ -6,7 +6,7 @@
 //! to every quantum that has a pace, and what they do not cover stands in `unexplained`. Sums run over the quanta ([`Measured`], or
 //! [`crate::ledger::inferred`] for files of counts) and are rounded to ticks once, here.
 
-use crate::gaps::statistics::{Causes, by_cause};
+use crate::gaps::causes::{Causes, by_cause};
 use crate::series::context::Context;
 use crate::series::derive::{Derived, as_float};
 use crate::series::detector::Detector;
