@@ -1,9 +1,9 @@
 //! Gaps and the kernel events that name them: whatever the mixture, the time of each cause is known.
 
-mod stops;
 mod tasks;
+mod throttled;
 
-use crate::evidence::{has, number};
+use crate::evidence::{has, number, written};
 use crate::support::Loop;
 use bandscope_analysis::analyse;
 use bandscope_recording::manifest::{EventsState, KernelCounts, LostEvents};
@@ -325,6 +325,58 @@ fn a_simulated_machine_names_its_own_disturbances() {
     let ((report, causes), _) = run(Choice::Off);
     assert_eq!(causes.keys().collect::<Vec<_>>(), ["unnamed"]);
     assert!(report.findings.iter().all(|one| one.kind != Kind::TimeAway));
+}
+
+#[test]
+fn a_preemption_without_its_switch_is_not_the_hosts() {
+    let lost = Disturbance {
+        preempted: true,
+        ..with(300.0, &[(EventKind::Vector, "local_timer", 1.0, 4.0)])
+    };
+    let (report, booked) = booked(&recorded(&[lost]));
+    // 5 us before and after the tick are its way in and out.
+    assert_booked(
+        &booked,
+        &[("tick", 999.0 * 10.0), ("preempted", 999.0 * 290.0)],
+    );
+    let finding = report
+        .findings
+        .iter()
+        .find(|one| written(one, "cause") == "preempted");
+    let finding = finding.unwrap();
+    assert_eq!(
+        (finding.kind, finding.certainty),
+        (Kind::TimeAway, Certainty::Likely)
+    );
+    assert_eq!(finding.next_step, None, "events were recorded");
+}
+
+#[test]
+fn a_timer_is_its_tasks_and_a_stop_has_its_own_name() {
+    let source = recorded(&[
+        with(
+            12.0,
+            &[
+                (EventKind::Timer, "cyclic", 0.5, 11.0),
+                (EventKind::Vector, "local_timer", 6.0, 3.0),
+            ],
+        ),
+        with(400.0, &[(EventKind::Held, "throttled:quota", 1.0, 398.0)]),
+        with(50.0, &[(EventKind::Held, "stopped", 1.0, 48.0)]),
+        with(9.0, &[(EventKind::Timer, "", 1.0, 7.0)]),
+    ]);
+    let (_, booked) = booked(&source);
+    let causes: Vec<&str> = booked.keys().map(String::as_str).collect();
+    assert_eq!(
+        causes,
+        [
+            "irq:local_timer",
+            "stopped",
+            "throttled:quota",
+            "tick",
+            "timer:cyclic"
+        ]
+    );
 }
 
 /// A name that only an event of no length has, in gaps enough to be looked at.

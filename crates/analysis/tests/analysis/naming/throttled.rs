@@ -1,62 +1,17 @@
-//! Preemptions, timers and stops by a quota, with kernel events and without.
+//! `throttled`: stops by a limit or a signal, with kernel events and without.
 
 use super::{Disturbance, assert_booked, booked, quiet, recorded, with};
-use crate::evidence::{number, text, written};
+use crate::evidence::{number, text};
 use bandscope_analysis::analyse;
 use bandscope_recording::EventKind;
 use bandscope_recording::manifest::{EventsState, Quota, Schedstat};
 use bandscope_report::{Certainty, Kind};
 
 #[test]
-fn a_preemption_without_its_switch_is_not_the_hosts() {
-    let lost = Disturbance {
-        preempted: true,
-        ..with(300.0, &[(EventKind::Vector, "local_timer", 1.0, 4.0)])
-    };
-    let (report, booked) = booked(&recorded(&[lost]));
-    // 5 us before and after the tick are its way in and out.
-    assert_booked(
-        &booked,
-        &[("tick", 999.0 * 10.0), ("preempted", 999.0 * 290.0)],
-    );
-    let finding = report
-        .findings
-        .iter()
-        .find(|one| written(one, "cause") == "preempted");
-    let finding = finding.unwrap();
-    assert_eq!(
-        (finding.kind, finding.certainty),
-        (Kind::TimeAway, Certainty::Likely)
-    );
-    assert_eq!(finding.next_step, None, "events were recorded");
-}
-
-#[test]
-fn a_timer_is_its_tasks_and_a_stop_is_the_quotas() {
-    let source = recorded(&[
-        with(
-            12.0,
-            &[
-                (EventKind::Timer, "cyclic", 0.5, 11.0),
-                (EventKind::Vector, "local_timer", 6.0, 3.0),
-            ],
-        ),
-        with(400.0, &[(EventKind::Held, "throttled:quota", 1.0, 398.0)]),
-        with(50.0, &[(EventKind::Held, "stopped", 1.0, 48.0)]),
-        with(9.0, &[(EventKind::Timer, "", 1.0, 7.0)]),
-    ]);
-    let (report, booked) = booked(&source);
-    let causes: Vec<&str> = booked.keys().map(String::as_str).collect();
-    assert_eq!(
-        causes,
-        [
-            "irq:local_timer",
-            "stopped",
-            "throttled:quota",
-            "tick",
-            "timer:cyclic"
-        ]
-    );
+fn a_stop_that_events_tell_is_certain() {
+    let stop = with(400.0, &[(EventKind::Held, "throttled:quota", 1.0, 398.0)]);
+    let other = with(50.0, &[(EventKind::Held, "stopped", 1.0, 48.0)]);
+    let (report, _) = booked(&recorded(&[stop, other]));
     let throttled: Vec<_> = report
         .findings
         .iter()
