@@ -1,5 +1,5 @@
 //! The whole analysis: two passes over each series, then what they say together. Where bands lie close the quanta are read once more
-//! between the two ([`crate::pace::turns`]).
+//! between the two ([`crate::pace::band_merge`]).
 //!
 //! The first pass runs over all series before the second begins, because pictures share one time axis.
 
@@ -8,7 +8,7 @@ use crate::findings::{self, Seen};
 use crate::gaps::naming::Namer;
 use crate::gaps::statistics::Statistics;
 use crate::ledger::account::Account;
-use crate::pace::turns::Turns;
+use crate::pace::band_merge::BandMerge;
 use crate::pace::best_pace::{Candidate, choose};
 use crate::pace::{bands, split};
 use crate::passes::survey::Survey;
@@ -151,10 +151,10 @@ fn first_pass(source: &dyn Source, index: usize, context: &Context) -> Result<Su
     let mut pass = First::new(context);
     replay(source, index, None, &mut pass, context)?;
     let mut modes = pass.modes(context);
-    if let Some(mut turns) = Turns::new(&modes, context) {
+    if let Some(mut merge) = BandMerge::new(&modes, context) {
         let levels = bands::levels(&modes);
-        replay(source, index, Some(&levels), &mut turns, context)?;
-        modes = turns.join(modes, &pass.paces, context);
+        replay(source, index, Some(&levels), &mut merge, context)?;
+        modes = merge.join(modes, &pass.paces, context);
     }
     Ok(Survey::new(pass, modes, context))
 }

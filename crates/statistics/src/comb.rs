@@ -6,10 +6,10 @@
 //! exp(-a (x - 1 - ln x)) with shape a and x times the mean, times the number of combs tried:
 //! both err on the safe side.
 
-mod teeth;
+mod bound;
 
 use crate::order;
-use teeth::Teeth;
+use bound::BoundedCombs;
 
 /// Teeth of the combs that are tried: powers of two.
 const TEETH_TRIED: [usize; 6] = [1, 2, 4, 8, 16, 32];
@@ -161,7 +161,7 @@ impl Search<'_> {
     /// The most significant comb; `None` where none is significant.
     fn best(&self, white: &[f64]) -> Option<Comb> {
         let trials = (white.len() * TEETH_TRIED.len()) as f64;
-        let prepared = Teeth::new(white);
+        let prepared = BoundedCombs::new(white);
         let mut best: Option<(f64, usize)> = None;
         let mut lowest = SIGNIFICANT.ln() - trials.ln();
         for &teeth in TEETH_TRIED

@@ -15,15 +15,15 @@ const SLACK_NS: f64 = 10_000.0;
 /// Most that begins may differ, in nanoseconds: from what only one timer does to whatever overlaps.
 pub(super) const REACHES_NS: [f64; 4] = [2_000.0, 10_000.0, 100_000.0, f64::INFINITY];
 /// Gaps further away than this many times the width of coincidence are no control of the near kind, nor are more than so many.
-const NEAR: u64 = 5;
+const MAX_CONTROL_WIDTHS: u64 = 5;
 const NEIGHBOURS: usize = 32;
 /// Half width of the window of the far control: longer than a period of any usual tick, shorter than most activity.
 const FAR_NS: f64 = 25e6;
 /// Coincidences closer than this are one occasion: within a burst they are not independent.
 const APART_NS: f64 = 500_000.0;
 /// Fewest occasions, and how many times more than expected: what is far out, and not the error of the expectation.
-const FEWEST: u64 = 6;
-const TIMES: f64 = 2.0;
+const MIN_OCCASIONS: u64 = 6;
+const MIN_TIMES_EXPECTED: f64 = 2.0;
 
 /// Correlation of the differences of begins with time from which on two periods pass through each other, and fewest differences that show it:
 /// of 16 that have nothing to do with time, one in 5,000 is as high.
@@ -52,7 +52,9 @@ impl Coincidences {
     /// Whether there are far more than expected, apart from how probable that is.
     pub(super) fn stands_out(&self) -> bool {
         let passes = self.pairs.len() >= FEWEST_THAT_PASS && self.trend.abs() > PASSES;
-        self.number >= FEWEST && self.number as f64 >= TIMES * self.expected && !passes
+        self.number >= MIN_OCCASIONS
+            && self.number as f64 >= MIN_TIMES_EXPECTED * self.expected
+            && !passes
     }
 }
 
@@ -209,7 +211,7 @@ impl<'g> Sweep<'g> {
         zone: impl Fn(u64) -> u64,
     ) -> f64 {
         let mut control = 0.0;
-        let flank = NEAR.saturating_mul(met.reach.saturating_add(self.longest));
+        let flank = MAX_CONTROL_WIDTHS.saturating_mul(met.reach.saturating_add(self.longest));
         for index in side {
             let other = &self.others[index];
             let theirs = self.reach.of(other);
@@ -272,7 +274,7 @@ fn correlation(points: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
 /// What a gap at `distance` on one side, where coincidence goes as far as `zone`, says of how often gaps coincide by chance.
 fn share(mine: u64, theirs: u64, distance: u64, zone: u64) -> f64 {
     let width = mine.saturating_add(theirs);
-    let flank = NEAR.saturating_mul(width);
+    let flank = MAX_CONTROL_WIDTHS.saturating_mul(width);
     if distance > flank {
         return 0.0;
     }

@@ -5,7 +5,7 @@
 //! changes that sit on two grids (each on its own CPU's tick) have a peak in every millisecond. Where both sides are regular a constant lag
 //! says nothing, and nothing is looked for. Changes at a gap of their own CPU have a cause of their own, and are left out.
 
-use super::peak::{self, FEWEST, Peak};
+use super::peak::{self, MIN_COINCIDENCES, Peak};
 use super::track::{Away, Lane, Step, common, inside, length};
 use super::{SIGNIFICANT, pairs, sets};
 use bandscope_statistics::distributions::ln_poisson_at_least;
@@ -15,7 +15,7 @@ use rayon::prelude::*;
 /// Widths of a peak, in nanoseconds: what the resolution of edges allows, what power control units take, what frequency governors do.
 const WIDTHS_NS: [f64; 3] = [20_000.0, 200_000.0, 2_000_000.0];
 /// Lags that are looked at, in widths, and at least this.
-const LAGS: f64 = 64.0;
+const MIN_LAG_WIDTHS: f64 = 64.0;
 const LEAST_LAG_NS: f64 = 20e6;
 /// A gap within this before a change of pace of its own CPU, or this after, is its cause.
 const OWN_BEFORE_NS: f64 = 100_000.0;
@@ -150,7 +150,9 @@ fn couple(
         Source::GapBegins => long(other).map(|gap| gap.start).collect(),
         Source::GapEnds => long(other).map(Away::end).collect(),
     });
-    if (a.len().min(b.len()) as u64) < FEWEST || (peak::is_regular(&a) && peak::is_regular(&b)) {
+    if (a.len().min(b.len()) as u64) < MIN_COINCIDENCES
+        || (peak::is_regular(&a) && peak::is_regular(&b))
+    {
         return None;
     }
     let (width, ln_chance, peak) =
@@ -208,7 +210,7 @@ fn clearest_peak(
 ) -> Option<(i64, f64, Peak)> {
     let peaks = WIDTHS_NS.iter().filter_map(|&width_ns| {
         let width = (width_ns * ticks_per_ns) as i64;
-        let lags = (LEAST_LAG_NS * ticks_per_ns).max(LAGS * width as f64) as i64;
+        let lags = (LEAST_LAG_NS * ticks_per_ns).max(MIN_LAG_WIDTHS * width as f64) as i64;
         let peak = peak::find(a, b, width.max(2), lags, wall)?;
         let bins = 4.0 * lags as f64 / width as f64;
         let ln_chance = ln_poisson_at_least(peak.number, peak.expected)

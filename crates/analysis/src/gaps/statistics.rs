@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Gaps that a picture marks.
 pub const MARKS: usize = 64;
 /// Gaps that the report lists.
-const LONGEST: usize = 16;
+const MAX_LONGEST_GAPS: usize = 16;
 /// Gaps whose times are kept: 160 s of a busy machine's 400 a second, 1 MiB.
 pub const EVENTS: usize = 65_536;
 /// Kernel events in them whose times are kept.
@@ -305,7 +305,7 @@ impl Statistics {
         longest.sort_by_key(|&(duration, start, _)| (Reverse(duration), start));
         longest
             .into_iter()
-            .take(LONGEST)
+            .take(MAX_LONGEST_GAPS)
             .map(|(duration, start, cause)| report::LongGap {
                 at_s: context.seconds(start.saturating_sub(origin) as f64),
                 ns: context.ns(duration as f64),

@@ -6,7 +6,7 @@ use crate::ledger::account::{Account, Books};
 use crate::pace::edges::Edge;
 use crate::pace::interrupted::Interrupted;
 use crate::pace::quantisation::Quantisation;
-use crate::pace::helps::Helps;
+use crate::pace::rise_at_gap::RisesAtGaps;
 use crate::pace::{fraction, mixture, recurrence};
 use crate::passes::Second;
 use crate::passes::survey::Survey;
@@ -96,7 +96,7 @@ pub(crate) fn seen(
         quantum_ticks: context.quantum_ticks,
         fractions: mixture::fractions(&series.kernel, context),
         start: survey.start.clone(),
-        changes: pass.helps.as_ref().map(Helps::changes),
+        changes: pass.rises.as_ref().map(RisesAtGaps::changes),
         interrupted: pass.interrupted.take().and_then(Interrupted::finish),
     }
 }

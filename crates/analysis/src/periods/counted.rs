@@ -17,7 +17,7 @@ const BASELINE_QUANTA: usize = 64;
 /// Standard deviations of the noise beyond which a loss is an event: one quantum in 10^15 of Gaussian noise.
 const MIN_DEVIATIONS: f64 = 8.0;
 /// By how much more than that the events of a train must take, so that noise hides few of them.
-const BEYOND: f64 = 1.17;
+const MIN_TIMES_THRESHOLD: f64 = 1.17;
 /// Quanta that are looked at for that, parts of a period at which trains are added to them, and by how much and how often their loss is raised.
 const LOOKED_AT: usize = 1 << 16;
 const PHASES: [f64; 3] = [0.1, 0.4, 0.8];
@@ -139,7 +139,7 @@ pub struct Rest {
 impl Rest {
     /// Nanoseconds that the events of a frequency must take to be found. Less than `edge_ns` is not seen where the band changes.
     pub fn least_of_events(&self, hz: f64, edge_ns: f64, context: &Context) -> Option<f64> {
-        let mut ns = BEYOND * self.threshold_ns;
+        let mut ns = MIN_TIMES_THRESHOLD * self.threshold_ns;
         for _ in 0..RAISES {
             if PHASES
                 .iter()

@@ -5,18 +5,18 @@
 use crate::gaps::naming::Key;
 use crate::gaps::statistics::{Event, Statistics};
 use crate::periods::events::{self, Periodic, Train};
-use crate::periods::signals::{SAME, clock_error, p_value};
+use crate::periods::signals::{SAME_DEVIATIONS, clock_error, p_value};
 use crate::series::context::Context;
 use bandscope_report::{Cause, CauseSource, Origin, SeenIn, Signal};
 
 /// Causes whose gaps are searched by themselves, and gaps that it takes.
-const CAUSES: usize = 8;
-const FEWEST_OF_A_CAUSE: usize = 64;
+const MAX_CAUSES: usize = 8;
+const MIN_GAPS_OF_A_CAUSE: usize = 64;
 /// How far a kernel's tick may be from its name: its clock is disciplined to some hundred ppm.
-const AS_NAMED: f64 = 1e-3;
+const MAX_TICK_ERROR: f64 = 1e-3;
 /// Share of a tick's period from which on a task that runs may have a time slice, and parts of it after the tick, or before it, at which a slice
 /// begins.
-const SLICE: f64 = 0.4;
+const MIN_SLICE_TICKS: f64 = 0.4;
 const TICK_TO_TASK: std::ops::Range<f64> = -0.01..0.05;
 
 /// Signals in the times of gaps: of those of each frequent cause, where kernel events name them, and of all others together.
@@ -145,7 +145,7 @@ fn hides_interrupts(cause: &Cause) -> bool {
 /// The train that has the frequency of the kernel's tick.
 fn the_tick(found: &[Periodic], context: &Context) -> Option<Periodic> {
     let hz = context.tick_hz?;
-    let is_it = |one: &&Periodic| (one.frequency / hz - 1.0).abs() < AS_NAMED;
+    let is_it = |one: &&Periodic| (one.frequency / hz - 1.0).abs() < MAX_TICK_ERROR;
     found.iter().find(is_it).copied()
 }
 
@@ -164,7 +164,9 @@ fn is_time_slice(found: &Periodic, tick: Option<Periodic>, context: &Context) ->
         }
         _ => true,
     };
-    on_ticks && found.ns_per_event * hz / 1e9 >= SLICE && (ticks / whole - 1.0).abs() < AS_NAMED
+    on_ticks
+        && found.ns_per_event * hz / 1e9 >= MIN_SLICE_TICKS
+        && (ticks / whole - 1.0).abs() < MAX_TICK_ERROR
 }
 
 /// What trains of one cause take is no more than all of its events took.
@@ -201,12 +203,12 @@ fn frequent_causes(gaps: &Statistics) -> (Vec<Key>, usize) {
     let is_named = |key: &usize| name(*key).is_named();
     let enough = |numbers: &[usize]| {
         let mut keys: Vec<usize> = (0..numbers.len()).filter(is_named).collect();
-        keys.retain(|&key| numbers[key] >= FEWEST_OF_A_CAUSE);
+        keys.retain(|&key| numbers[key] >= MIN_GAPS_OF_A_CAUSE);
         keys.sort_by_key(|&key| std::cmp::Reverse(numbers[key]));
         keys
     };
     let mut keys = enough(&mains);
-    keys.truncate(CAUSES);
+    keys.truncate(MAX_CAUSES);
     let others = enough(&pieces);
     let tick = others
         .iter()
@@ -217,7 +219,7 @@ fn frequent_causes(gaps: &Statistics) -> (Vec<Key>, usize) {
     keys.splice(0..0, tick);
     let main = keys.len();
     let is_new = |key: &usize| !keys.contains(key) && !matches!(name(*key), Cause::Softirq(_));
-    let new: Vec<usize> = others.into_iter().filter(is_new).take(CAUSES).collect();
+    let new: Vec<usize> = others.into_iter().filter(is_new).take(MAX_CAUSES).collect();
     keys.extend(new);
     (keys.into_iter().map(|key| key as Key).collect(), main)
 }
@@ -225,7 +227,7 @@ fn frequent_causes(gaps: &Statistics) -> (Vec<Key>, usize) {
 /// Whether a train has the frequency of a signal.
 fn is_same(found: &Periodic, signal: &Signal) -> bool {
     let apart = (found.frequency - signal.frequency_hz).abs();
-    apart <= SAME * found.uncertainty.hypot(signal.uncertainty_hz)
+    apart <= SAME_DEVIATIONS * found.uncertainty.hypot(signal.uncertainty_hz)
 }
 
 /// A train of gaps as a signal.

@@ -17,7 +17,7 @@ const TOO_RARE: f64 = 0.5;
 /// Share of the time beyond which counts a second say nothing of how often something came while the thread was there.
 const MAX_AWAY: f64 = 0.25;
 /// Fewer counts say nothing about a rate.
-const FEWEST: u64 = 20;
+const MIN_COUNTS: u64 = 20;
 
 /// Names the signals in gaps of all series that have no name.
 pub fn name(series: &mut [Series], manifest: &Manifest) {
@@ -107,8 +107,8 @@ struct Rates {
 
 impl Rates {
     fn of(counts: &KernelCounts) -> Rates {
-        let known =
-            (counts.counts.iter()).filter(|count| count.number >= FEWEST && counts.seconds > 0.0);
+        let known = (counts.counts.iter())
+            .filter(|count| count.number >= MIN_COUNTS && counts.seconds > 0.0);
         let (softirqs, interrupts): (Vec<_>, Vec<_>) = known.partition(|count| is_softirq(count));
         let rate = |count: &KernelCount| {
             let per_second = count.number as f64 / counts.seconds;
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn few_counts_and_the_residual_have_no_name() {
         let mut few = counts(&[("tick", 250)]);
-        few.counts[0].number = FEWEST - 1;
+        few.counts[0].number = MIN_COUNTS - 1;
         assert!(Rates::of(&few).interrupts.is_empty());
         let mut signals = [Signal {
             frequency_hz: 250.0,

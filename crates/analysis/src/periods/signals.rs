@@ -17,14 +17,14 @@ use bandscope_statistics::comb::{SIGNIFICANT, Search};
 /// Smallest p-value that is stated: what lies below is no probability that anybody can check.
 const SMALLEST_P: f64 = 1e-300;
 /// Signals of one series that are kept.
-const MOST: usize = 16;
+const MAX_SIGNALS: usize = 16;
 /// Standard deviations within which two frequencies are the same.
-pub(super) const SAME: f64 = 3.0;
+pub(super) const SAME_DEVIATIONS: f64 = 3.0;
 /// Error of a unit's time in the main band, as a share, and harmonics of its beat with the quanta.
 const BEAT: f64 = 1e-6;
 const BEATS: u32 = 4;
 /// Uncertainties on each side within which a line's frequency is looked for again.
-const REACH: f64 = 5.0;
+const REACH_DEVIATIONS: f64 = 5.0;
 
 /// Signals in the residual.
 pub fn in_residual(
@@ -142,7 +142,7 @@ pub fn rank(signals: &mut Vec<Signal>, resolution_ns: f64) {
         let loss = |signal: &Signal| signal.ns_per_event * signal.frequency_hz;
         loss(b).total_cmp(&loss(a))
     });
-    signals.truncate(MOST);
+    signals.truncate(MAX_SIGNALS);
 }
 
 /// Follows the lines of the residual over the segments, which makes their frequencies exact; takes out what recurs with changes of
@@ -162,7 +162,7 @@ pub fn follow(
     let beats = |signal: &Signal| {
         unit_hz.is_some_and(|unit_hz| {
             // The pace of a band is known to a millionth or so.
-            let reach = SAME * signal.uncertainty_hz + BEAT * unit_hz;
+            let reach = SAME_DEVIATIONS * signal.uncertainty_hz + BEAT * unit_hz;
             (1..=BEATS).map(f64::from).any(|h| {
                 h * reach < 0.02 * rate
                     && (apparent(h * unit_hz, rate).0 - signal.frequency_hz).abs() < h * reach
@@ -179,7 +179,7 @@ pub fn follow(
         if !is_line(signal) || is_folded(signal, rate) {
             return true;
         }
-        let reach = REACH * signal.uncertainty_hz;
+        let reach = REACH_DEVIATIONS * signal.uncertainty_hz;
         let (hz, sigma_hz) = (signal.frequency_hz, signal.uncertainty_hz);
         let tooth = followed.strongest(hz, sigma_hz, signal.harmonics);
         teeth.extend(tooth.map(|tooth| Signal {

@@ -123,7 +123,7 @@ impl<'a> Namer<'a> {
     }
 
     /// For the gaps of a CPU that is being measured: its events are fed as they come, and what is asked for must have had the time to
-    /// come. Silence says nothing before [`Self::hears`].
+    /// come. Silence says nothing before [`Self::trust_silence`].
     pub fn online(cpu: u32, known: &manifest::Events, ticks_per_ns: f64) -> Namer<'static> {
         let known = manifest::Events {
             state: EventsState::Unavailable,
@@ -139,7 +139,7 @@ impl<'a> Namer<'a> {
     }
 
     /// From now on the silence of the events means that nothing happened.
-    pub fn hears(&mut self) {
+    pub fn trust_silence(&mut self) {
         self.known.to_mut().state = EventsState::On;
     }
 

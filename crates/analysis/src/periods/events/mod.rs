@@ -21,35 +21,35 @@ pub use trains::{is_train, trains, trains_and_rest};
 /// Bins per second; combs are looked for below half of it.
 const BINS_PER_SECOND: f64 = 8192.0;
 /// Longest transform: the first 16 s.
-const LONGEST: usize = 1 << 17;
+const MAX_BINS: usize = 1 << 17;
 /// Fewest events that can show a period.
-const FEWEST: usize = 32;
+const MIN_EVENTS: usize = 32;
 /// Combs that are tested on the event times for each period.
 const CANDIDATES: usize = 2;
 /// A fundamental may be lower or higher than what was found by a whole number up to this: the lowest line with this share of the
 /// strongest one's power.
-const LOWER: u32 = 8;
-const SHARE: f64 = 0.2;
+const MAX_DIVISOR: u32 = 8;
+const MIN_SHARE_OF_STRONGEST: f64 = 0.2;
 /// A lower one must stand out of what is around it as well, by this factor over the median: bursts have power at all low frequencies. Of noise
 /// that is 8 times the mean, one in 4,000.
-const STANDS_OUT: f64 = 12.0;
+const MIN_TIMES_MEDIAN: f64 = 12.0;
 /// H-tests that differ by less than this share are equal.
-const TIED: f64 = 0.05;
+const MAX_TIE: f64 = 0.05;
 /// Events on which that is looked at: seconds of a busy machine, so that bursts do not matter.
-const COUNTED: usize = 16_384;
+const MAX_EVENTS_COUNTED: usize = 16_384;
 /// Or, for a lower one, if the H-test is better by more than this share and this much.
-const BETTER: f64 = 0.02;
-const BETTER_H: f64 = 40.0;
+const MIN_SHARE_BETTER: f64 = 0.02;
+const MIN_H_BETTER: f64 = 40.0;
 /// Events of a tick in each period: some fall into longer absences, some are two.
-const ONE: std::ops::RangeInclusive<f64> = 0.7..=1.3;
+const EVENTS_A_TICK: std::ops::RangeInclusive<f64> = 0.7..=1.3;
 /// How far a kernel's tick may be from its name: its clock is disciplined to some hundred ppm.
 const AS_NAMED: f64 = 1e-3;
 /// Seconds in which that is a part of a turn.
-const SHORT: f64 = 4.0;
+const FIRST_SPAN_S: f64 = 4.0;
 /// Periods that are looked for.
-const MOST: usize = 8;
+const MAX_PERIODS: usize = 8;
 /// Independent frequencies that are tried around a bin.
-const AROUND: f64 = 5.0;
+const TRIALS_A_BIN: f64 = 5.0;
 /// Share of the mean power below which there is no background: beyond the guard, side lobes of a segment's window are
 /// weaker than this.
 const FLOOR: f64 = 0.25;
@@ -110,7 +110,7 @@ pub fn search(train: &Train) -> Vec<Periodic> {
     }
     // Keeps its tables from one search to the next.
     let mut planner = Planner::new();
-    while found.len() < MOST {
+    while found.len() < MAX_PERIODS {
         let Some(period) = strongest(&rest, &found, &mut planner) else {
             break;
         };
@@ -132,7 +132,7 @@ fn ticking(train: &Train, hz: f64) -> Option<Periodic> {
         uncertainty,
         ..
     } = by_pulse(train, start)?;
-    let one = ONE.contains(&(pulse_events(train, frequency) / periods(train, frequency)));
+    let one = EVENTS_A_TICK.contains(&(pulse_events(train, frequency) / periods(train, frequency)));
     if !one || (frequency / hz - 1.0).abs() > AS_NAMED {
         return None;
     }
@@ -141,7 +141,7 @@ fn ticking(train: &Train, hz: f64) -> Option<Periodic> {
         frequency,
         uncertainty,
         ns_per_event: loss_per_period(train, frequency),
-        log_p: (-0.4 * h + AROUND.ln()).min(0.0),
+        log_p: (-0.4 * h + TRIALS_A_BIN.ln()).min(0.0),
         harmonics: HARMONICS as u32,
         begins: None,
         occupied: None,
@@ -179,11 +179,11 @@ fn candidates(train: &Train, known: &[f64], planner: &mut Planner) -> Vec<Hint> 
     let (Some(&first), Some(&last)) = (train.times.first(), train.times.last()) else {
         return Vec::new();
     };
-    if train.times.len() < FEWEST || last - first <= 0.0 {
+    if train.times.len() < MIN_EVENTS || last - first <= 0.0 {
         return Vec::new();
     }
     let bins = (last * BINS_PER_SECOND) as usize;
-    let bins = bins.clamp(1023, LONGEST - 1) + 1;
+    let bins = bins.clamp(1023, MAX_BINS - 1) + 1;
     let bins = bins.next_power_of_two();
     let span = bins as f64 / BINS_PER_SECOND;
     let power = periodogram(train, bins, planner);
@@ -255,7 +255,7 @@ fn periodic(train: &Train, comb: &Comb, span: f64, trials: usize) -> Periodic {
     });
     let h = h_test(&train.times, frequency) / bunching(train, frequency);
     // Around each bin several frequencies were tried, and their fractions.
-    let trials = trials as f64 * f64::from(LOWER) * AROUND;
+    let trials = trials as f64 * f64::from(MAX_DIVISOR) * TRIALS_A_BIN;
     Periodic {
         frequency,
         uncertainty,
@@ -271,27 +271,28 @@ fn periodic(train: &Train, comb: &Comb, span: f64, trials: usize) -> Periodic {
 /// period has them all.
 fn fundamental(train: &Train, frequency: f64) -> f64 {
     // Not every n-th event: those of a regular train have a period of their own.
-    let times = &train.times[..train.times.len().min(COUNTED)];
+    let times = &train.times[..train.times.len().min(MAX_EVENTS_COUNTED)];
     let power = |frequency: f64| z_squared(times, frequency, 1)[0];
-    let multiples: Vec<f64> = (1..=LOWER)
+    let multiples: Vec<f64> = (1..=MAX_DIVISOR)
         .map(|k| power(f64::from(k) * frequency))
         .collect();
     let strongest = multiples.iter().copied().fold(0.0, f64::max);
     let lowest = multiples
         .iter()
-        .position(|power| *power >= SHARE * strongest);
+        .position(|power| *power >= MIN_SHARE_OF_STRONGEST * strongest);
     let frequency = frequency * (lowest.unwrap_or(0) + 1) as f64;
     let whole = h_test(times, frequency);
     // Two events a period may have next to no line at the fundamental itself: then the lines between those of the multiple tell.
-    let enough = whole * (1.0 + BETTER) + BETTER_H;
-    let fractions: Vec<(f64, f64)> = (2..=LOWER)
+    let enough = whole * (1.0 + MIN_SHARE_BETTER) + MIN_H_BETTER;
+    let fractions: Vec<(f64, f64)> = (2..=MAX_DIVISOR)
         .map(|divisor| frequency / f64::from(divisor))
         .map(|lower| (lower, h_test(times, lower)))
         .filter(|&(lower, h)| {
             let line = power(lower);
-            let stands_out =
-                || line >= STANDS_OUT * median(controls(train, lower).map(power)).unwrap_or(0.0);
-            h > enough || (line >= SHARE * strongest && stands_out())
+            let stands_out = || {
+                line >= MIN_TIMES_MEDIAN * median(controls(train, lower).map(power)).unwrap_or(0.0)
+            };
+            h > enough || (line >= MIN_SHARE_OF_STRONGEST * strongest && stands_out())
         })
         .collect();
     let best = fractions.iter().map(|one| one.1).fold(whole, f64::max);
@@ -299,7 +300,7 @@ fn fundamental(train: &Train, frequency: f64) -> f64 {
     fractions
         .into_iter()
         .rev()
-        .find(|(_, h)| *h >= (1.0 - TIED) * best)
+        .find(|(_, h)| *h >= (1.0 - MAX_TIE) * best)
         .map_or(frequency, |(lower, _)| lower)
 }
 

@@ -59,15 +59,15 @@ impl Pulse {
 pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
     let crowd = Crowd::at_peak(train, frequency)?;
     let mut line = Line::through(&crowd.events);
-    let mut uncertainty = line.uncertainty / crowd.moves(&line, REACH).max(LEAST_MOVES);
+    let mut uncertainty = line.uncertainty / crowd.moves(&line, MAX_REACH_TURNS).max(LEAST_MOVES);
     // Whatever else happened within a twentieth of a period draws the line to itself: closer looks, as long as they hold the pulse,
     // leave most of it out.
-    let whole = crowd.share_of_turns(0..crowd.events.len(), REACH);
-    let mut reach = REACH;
-    while reach > NARROWEST {
+    let whole = crowd.share_of_turns(0..crowd.events.len(), MAX_REACH_TURNS);
+    let mut reach = MAX_REACH_TURNS;
+    while reach > MIN_REACH_TURNS {
         reach /= 2.0;
         let near = crowd.closer_look(&line, reach, whole);
-        if near.len() < FEWEST {
+        if near.len() < MIN_EVENTS_IN_PULSE {
             reach *= 2.0;
             break;
         }
@@ -89,10 +89,10 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
 }
 
 /// Turns on each side of a pulse that are looked at; how close, how much of it a closer look must hold, and the fewest events.
-const REACH: f64 = 0.05;
-const NARROWEST: f64 = 1e-5;
-const HELD: f64 = 0.8;
-const FEWEST: usize = 16;
+const MAX_REACH_TURNS: f64 = 0.05;
+const MIN_REACH_TURNS: f64 = 1e-5;
+const MIN_SHARE_HELD: f64 = 0.8;
+const MIN_EVENTS_IN_PULSE: usize = 16;
 /// Share of the frequency by which its pulse may differ from it: the fewest events, one a period, know theirs to 1/16. A burst that is shorter
 /// than a period has a pulse of any frequency, negative ones included.
 pub(super) const MOST_SLOPE: f64 = 0.1;
@@ -134,10 +134,10 @@ impl Crowd {
             .times
             .iter()
             .map(|&time| (time, offset(time)))
-            .filter(|(_, offset)| offset.abs() < REACH + jitter)
+            .filter(|(_, offset)| offset.abs() < MAX_REACH_TURNS + jitter)
             .collect();
         let all_events = train.times.len() as f64;
-        let expected = 2.0 * (REACH + jitter) * all_events;
+        let expected = 2.0 * (MAX_REACH_TURNS + jitter) * all_events;
         if (events.len() as f64) < expected + 5.0 * expected.sqrt().max(2.0) {
             return None;
         }
@@ -161,7 +161,7 @@ impl Crowd {
             let shares = distances.map(|distance| distance / (reach + self.jitter));
             shares.filter(|share| shell.contains(share)).count() as f64
         };
-        let edge = match reach < REACH {
+        let edge = match reach < MAX_REACH_TURNS {
             true => number(1.0 - EDGE..1.0 + EDGE),
             false => 2.0 * number(1.0 - EDGE..1.0),
         };
@@ -196,7 +196,7 @@ impl Crowd {
             .map(|by| (self.share_of_turns(near(by), reach), by))
             .into_iter()
             .reduce(|a, b| if b.0 > a.0 { b } else { a });
-        let best = best.filter(|best| whole > 0.0 && best.0 >= HELD * whole);
+        let best = best.filter(|best| whole > 0.0 && best.0 >= MIN_SHARE_HELD * whole);
         let near = best.map(|(_, shift)| near(shift).map(|k| self.events[k]));
         near.into_iter().flatten().collect()
     }

@@ -7,7 +7,7 @@
 use super::cost::{BEYOND_THE_LEAST, Cost, MIN_IN_CLASS, cost, densest};
 use super::pulse::{MOST_SLOPE, Pulse, by_pulse, periods, pulse_turns};
 use super::strength::part_of_turn;
-use super::{AROUND, COUNTED, FEWEST, Periodic, Train};
+use super::{MAX_EVENTS_COUNTED, MIN_EVENTS, Periodic, TRIALS_A_BIN, Train};
 use bandscope_statistics::comb::SIGNIFICANT;
 use bandscope_statistics::order::median;
 
@@ -153,10 +153,10 @@ impl Regular {
         let occupied = (share - chance) / (1.0 - chance);
         // Of a CPU that was mostly away nothing is known but what was seen, unless something else says that there is a train.
         let seen = is_known || hits.len() as f64 >= MIN_SEEN * periods(train, hz);
-        if !seen || hits.len() < FEWEST / 2 || chance > MAX_CHANCE || occupied < MIN_OCCUPIED {
+        if !seen || hits.len() < MIN_EVENTS / 2 || chance > MAX_CHANCE || occupied < MIN_OCCUPIED {
             return None;
         }
-        let trials = (train.times.len() as f64 * f64::from(MAX_RATIO).powi(2) * AROUND).ln();
+        let trials = (train.times.len() as f64 * f64::from(MAX_RATIO).powi(2) * TRIALS_A_BIN).ln();
         let log_p = -(possible * surprise(share, chance.max(before))) + trials;
         (log_p < SIGNIFICANT.ln()).then_some(Regular {
             pulse,
@@ -282,7 +282,7 @@ fn hits_and_others(
 
 /// Share of the periods that have an event within a thirty-second part or its neighbours, by the first events.
 fn occupied_coarsely(train: &Train, hz: f64) -> f64 {
-    let times = &train.times[..train.times.len().min(COUNTED)];
+    let times = &train.times[..train.times.len().min(MAX_EVENTS_COUNTED)];
     let mut profile = [0u32; COARSE];
     for &time in times {
         profile[(part_of_turn(time * hz) * COARSE as f64) as usize % COARSE] += 1;

@@ -7,7 +7,7 @@ use super::cost::{BEYOND_QUARTILES, quartiles};
 use super::pulse::{loss_per_period, periods, pulse_events};
 use super::regular::{EACH_TIME, NEARLY_WHOLE, Regular};
 use super::strength::maximum;
-use super::{FEWEST, Periodic, SHORT, Train, candidates, periodic};
+use super::{FIRST_SPAN_S, MIN_EVENTS, Periodic, Train, candidates, periodic};
 use bandscope_statistics::comb::SIGNIFICANT;
 use bandscope_statistics::transform::Planner;
 
@@ -123,10 +123,10 @@ fn one_each(found: Vec<Periodic>) -> Vec<Periodic> {
 /// all of it.
 pub(super) fn near_name(train: &Train, hz: f64) -> Option<f64> {
     let (first, last) = (*train.times.first()?, *train.times.last()?);
-    if train.times.len() < FEWEST || last <= first || !(last - first).is_finite() {
+    if train.times.len() < MIN_EVENTS || last <= first || !(last - first).is_finite() {
         return None;
     }
-    let (mut start, mut span) = (hz, SHORT);
+    let (mut start, mut span) = (hz, FIRST_SPAN_S);
     loop {
         let until = train.times.partition_point(|&time| time < first + span);
         let beginning = Train {

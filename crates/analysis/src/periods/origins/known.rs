@@ -1,13 +1,13 @@
 //! Lines that known frequencies explain: their harmonics, and sums and differences of their multiples, folded at the rate.
 
-use super::{Alias, HIGHEST_HZ, SAME, is_train};
+use super::{Alias, HIGHEST_HZ, SAME_DEVIATIONS, is_train};
 use crate::periods::spectrum::apparent;
 use bandscope_report::{Origin, Signal};
 
 /// Share of the spectrum that the harmonics of a frequency may cover before one of them is no evidence.
-const COVERED: f64 = 0.05;
+const MAX_SHARE_COVERED: f64 = 0.05;
 /// Multiples of two frequencies that are mixed.
-const MIXED: u32 = 4;
+const MAX_MIXED_MULTIPLE: u32 = 4;
 
 /// Frequencies that are known, and what mixes of them.
 pub struct Known {
@@ -44,8 +44,11 @@ impl Known {
 
 /// Sums and differences of multiples of two known frequencies: a gap takes its quantum out of the residual, with all that others lose in it.
 fn mixed(known: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let multiples =
-        |(hz, sigma): (f64, f64)| (1..=MIXED).map(f64::from).map(move |h| (h * hz, h * sigma));
+    let multiples = |(hz, sigma): (f64, f64)| {
+        (1..=MAX_MIXED_MULTIPLE)
+            .map(f64::from)
+            .map(move |h| (h * hz, h * sigma))
+    };
     let pairs = known.iter().enumerate();
     let pairs = pairs.flat_map(|(k, &one)| known[k + 1..].iter().map(move |&other| (one, other)));
     pairs
@@ -63,12 +66,12 @@ fn mixed(known: &[(f64, f64)]) -> Vec<(f64, f64)> {
 
 /// Whether a line is one of these, folded at the rate, where they are not so many that one would fit by accident.
 fn is_mixed(line: &Signal, mixed: &[(f64, f64)], rate: f64) -> bool {
-    let tolerance = |sigma: f64| SAME * sigma.hypot(line.uncertainty_hz);
+    let tolerance = |sigma: f64| SAME_DEVIATIONS * sigma.hypot(line.uncertainty_hz);
     let covered: f64 = mixed
         .iter()
         .map(|one| 2.0 * tolerance(one.1) / (0.5 * rate))
         .sum();
-    covered < COVERED
+    covered < MAX_SHARE_COVERED
         && mixed.iter().any(|&(hz, sigma)| {
             (apparent(hz, rate).0 - line.frequency_hz).abs() <= tolerance(sigma)
         })
@@ -80,11 +83,11 @@ pub(super) fn is_harmonic(line: &Signal, (hz, sigma): (f64, f64), rate: f64) -> 
     (1..)
         .map(f64::from)
         .take_while(|h| h * hz <= HIGHEST_HZ)
-        .map(|h| (h, SAME * (h * sigma).hypot(line.uncertainty_hz)))
+        .map(|h| (h, SAME_DEVIATIONS * (h * sigma).hypot(line.uncertainty_hz)))
         .take_while(|(_, tolerance)| {
             // Each covers as much of the half of the rate that is seen.
             covered += 2.0 * tolerance / (0.5 * rate);
-            covered < COVERED
+            covered < MAX_SHARE_COVERED
         })
         .any(|(h, tolerance)| (apparent(h * hz, rate).0 - line.frequency_hz).abs() <= tolerance)
 }

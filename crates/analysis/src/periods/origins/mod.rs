@@ -24,12 +24,12 @@ use known::is_harmonic;
 /// Highest true frequency that is looked for, hertz (docs/method.md, section 11).
 const HIGHEST_HZ: f64 = 200_000.0;
 /// Standard deviations within which two frequencies are the same.
-const SAME: f64 = 4.0;
+const SAME_DEVIATIONS: f64 = 4.0;
 /// By how much, as a factor, a line may be stronger or weaker than the other one makes expect.
-const STRENGTH: f64 = 1.6;
+const MAX_STRENGTH_RATIO: f64 = 1.6;
 /// Expected accidental agreements above which no alias is claimed. Lines are many, and products of lines with the units' own frequency
 /// agree as well: in one scene in twenty one of them did at 0.03.
-const CHANCE: f64 = 0.01;
+const MAX_EXPECTED_AGREEMENTS: f64 = 0.01;
 /// By how much, as a factor, a harmonic may seem stronger than its fundamental.
 const OVERTONE: f64 = 1.3;
 /// Smallest p-value that is stated.
@@ -88,7 +88,7 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
             let rates = [a, b].map(|index| series[index].rate_hz);
             if found.origin == LineOrigin::Alias && found.hz < 0.5 * rates[0].min(rates[1]) {
                 // A harmonic, folded, of what both rates show as it is, unless the two agree by accident.
-                if chance(series, (a, number), &track, b) > CHANCE {
+                if chance(series, (a, number), &track, b) > MAX_EXPECTED_AGREEMENTS {
                     continue;
                 }
                 found.origin = LineOrigin::External;
@@ -127,7 +127,7 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
 fn names(series: &Series, line: &Signal, hz: f64) -> bool {
     let mut others = series.signals.iter().filter(|other| *other != line);
     others.any(|other| {
-        let tolerance = SAME * other.uncertainty_hz.hypot(line.uncertainty_hz);
+        let tolerance = SAME_DEVIATIONS * other.uncertainty_hz.hypot(line.uncertainty_hz);
         (other.frequency_hz - hz).abs() <= tolerance
     })
 }
@@ -182,7 +182,8 @@ fn same_trains(series: &mut [Series], a: usize, b: usize) {
     for signal in &mut series[a].signals {
         let (mine, sigma) = (signal.frequency_hz, signal.uncertainty_hz);
         let is_same = |(hz, its_sigma): (f64, f64), ratio: f64| {
-            let tolerance = (SAME * sigma.hypot(ratio * its_sigma)).max(TRUNCATED * mine);
+            let tolerance =
+                (SAME_DEVIATIONS * sigma.hypot(ratio * its_sigma)).max(TRUNCATED * mine);
             (mine - ratio * hz).abs() <= tolerance
         };
         if !is_train(signal) {
@@ -231,7 +232,9 @@ fn apply(
     aliases: &mut [Vec<Alias>],
 ) {
     let word = found.origin.in_report();
-    if found.origin == LineOrigin::Alias && chance(series, (a, number), track, b) > CHANCE {
+    if found.origin == LineOrigin::Alias
+        && chance(series, (a, number), track, b) > MAX_EXPECTED_AGREEMENTS
+    {
         return;
     }
     let [one, two] = [a, b].map(|index| series[index].rate_hz);
@@ -269,7 +272,7 @@ fn apply(
         }
     }
     let known = series[b].signals.iter_mut().find(|other| {
-        let tolerance = SAME * other.uncertainty_hz.hypot(track.sigma_hz);
+        let tolerance = SAME_DEVIATIONS * other.uncertainty_hz.hypot(track.sigma_hz);
         other.seen_in == SeenIn::Residual && (other.frequency_hz - track.hz).abs() <= tolerance
     });
     match known {
@@ -285,7 +288,7 @@ fn apply(
 /// Accidental agreements to be expected between a line and those of the other rate, for all lines (docs/method.md,
 /// section 6.7).
 fn chance(series: &[Series], (a, number): (usize, usize), track: &Track, b: usize) -> f64 {
-    let tolerance = SAME
+    let tolerance = SAME_DEVIATIONS
         * series[a].signals[number]
             .uncertainty_hz
             .hypot(track.sigma_hz);
