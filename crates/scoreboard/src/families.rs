@@ -16,7 +16,7 @@ use bandscope_report::evidence::DriftCause;
 pub struct Family {
     /// The kind, or what the scenes are.
     pub name: &'static str,
-    /// Draws one.
+    /// Draws one scene of the family.
     pub draw: fn(&mut Draw) -> Scene,
 }
 

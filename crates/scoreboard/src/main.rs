@@ -169,7 +169,7 @@ impl Sums {
         }
     }
 
-    /// The tables.
+    /// Prints the tables, those of the faults for `crowds` only.
     fn print(&self, crowds: bool, out: &mut dyn Write) -> io::Result<()> {
         table::scores(out, &self.tallies)?;
         writeln!(out)?;

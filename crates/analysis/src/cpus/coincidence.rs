@@ -33,7 +33,7 @@ const FEWEST_THAT_PASS: usize = 16;
 /// What two CPUs come to within one reach.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Coincidences {
-    /// Occasions.
+    /// Occasions on which gaps of both CPUs coincided.
     pub(super) number: u64,
     /// As many would be by chance.
     pub(super) expected: f64,

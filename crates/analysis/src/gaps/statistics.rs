@@ -38,7 +38,7 @@ const TASKS: usize = 48;
 /// Number and time of some gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Number.
+    /// How many gaps.
     pub number: u64,
     /// Total duration, ticks.
     pub ticks: u128,
@@ -49,7 +49,7 @@ pub struct Sum {
 pub struct Event {
     /// Ticks since the recording's origin.
     pub start: u64,
-    /// Ticks.
+    /// Its length, ticks.
     pub duration: u64,
     /// The cause with the largest part of it, among [`Statistics::names`].
     pub cause: Key,

@@ -26,7 +26,7 @@ struct Waiting {
     gaps: Vec<Gap>,
 }
 
-/// One CPU.
+/// What is known of one CPU that is being measured.
 pub struct Lane {
     cpu: u32,
     context: Context,

@@ -25,7 +25,7 @@ pass! {
     Second {
         /// Undisturbed stretches, and what is faster than the reference pace.
         stretch: Stretch,
-        /// Worst availability.
+        /// The least that was available in windows of each length.
         windows: Windows,
         /// Stays in bands.
         dwell: Dwell,
@@ -39,7 +39,7 @@ pass! {
         measured: Option<Measured>,
         /// Losses where they are not.
         inferred: Option<Inferred>,
-        /// Periodograms.
+        /// Periodograms of all losses, and of the residual.
         spectra: Spectra,
         /// The residual, to look at lines again.
         kept: Kept,
@@ -49,7 +49,7 @@ pass! {
         interrupted: Option<Interrupted>,
         /// Interruptions without a gap.
         tripwire: Option<Tripwire>,
-        /// Pictures.
+        /// Pixels of the pictures.
         raster: Raster,
     }
 }

@@ -24,7 +24,7 @@ const PART: f64 = 0.5;
 /// A period in quanta that stands out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Folded {
-    /// Quanta.
+    /// Length of the period, quanta.
     pub period: usize,
     /// The quantum of each that loses, or the one half a period away.
     pub phase: usize,
@@ -142,7 +142,7 @@ impl Halves {
         }
     }
 
-    /// Their means.
+    /// Mean residual of each phase.
     fn levels(&self) -> Levels {
         let mean = |half: usize| {
             let numbers = self.numbers[half].iter();

@@ -23,7 +23,7 @@ struct Sums {
     number: f64,
 }
 
-/// The sentence.
+/// What the CPUs lost, and to which causes for the most part.
 pub fn sentence(series: &[Series]) -> String {
     let mut cpus: Vec<Option<u32>> = series
         .iter()

@@ -22,7 +22,7 @@ pub(super) struct Keys {
 pub struct Thread {
     /// Its name, as its events have it.
     pub name: String,
-    /// Its id.
+    /// The kernel's id of the thread, as its events have it.
     pub id: u32,
 }
 

@@ -45,9 +45,9 @@ pub type Key = u32;
 /// Time of one gap that is booked to one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The cause.
+    /// The cause that the time is booked to.
     pub key: Key,
-    /// Ticks.
+    /// How much of the gap it is, ticks.
     pub ticks: u64,
     /// When the first of them began.
     pub from: u64,

@@ -45,7 +45,7 @@ const SHORTEST_STAY: f64 = 1.5;
 /// A period that edges keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Period {
-    /// Seconds.
+    /// Its length, seconds.
     pub seconds: f64,
     /// One standard deviation by the edges alone, seconds.
     pub uncertainty: f64,

@@ -57,7 +57,7 @@ const FLOOR: f64 = 0.25;
 /// Events of a series, in seconds since the first segment starts.
 #[derive(Clone, Debug, Default)]
 pub struct Train {
-    /// Times, ascending.
+    /// When each began, seconds, in ascending order.
     pub times: Vec<f64>,
     /// Nanoseconds lost to each.
     pub losses: Vec<f64>,
@@ -81,7 +81,7 @@ pub struct Train {
 /// A period that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Periodic {
-    /// Hertz.
+    /// Periods a second.
     pub frequency: f64,
     /// One standard deviation, hertz, by the events alone.
     pub uncertainty: f64,

@@ -11,7 +11,7 @@ pub(super) const PHASES: usize = 64;
 /// Where events crowd at one phase.
 #[derive(Clone, Copy)]
 pub(super) struct Pulse {
-    /// Hertz.
+    /// Turns a second.
     pub(super) frequency: f64,
     /// Its standard deviation.
     pub(super) uncertainty: f64,

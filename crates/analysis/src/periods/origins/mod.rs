@@ -38,18 +38,18 @@ const SMALLEST_P: f64 = 1e-300;
 /// What is kept of a series until all have been analysed.
 #[derive(Debug)]
 pub struct Residual {
-    /// Its samples.
+    /// The samples in which lines are looked for.
     pub kept: Kept,
     /// The same as lines are followed in them.
     pub lines: Lines,
-    /// Its frame.
+    /// Its clock and rate.
     pub context: Context,
 }
 
 /// A true frequency above half the rate that two series agree on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alias {
-    /// Hertz.
+    /// The true frequency, hertz.
     pub hz: f64,
     /// One standard deviation.
     pub sigma_hz: f64,
