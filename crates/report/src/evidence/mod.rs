@@ -24,7 +24,6 @@ mod smt_neighbour;
 mod stolen_time;
 mod sub_loop_mixture;
 mod synchronous_gaps;
-mod throttled;
 mod time_away;
 mod warm_up;
 mod whole;
@@ -50,7 +49,6 @@ pub use smt_neighbour::SmtNeighbour;
 pub use stolen_time::StolenTime;
 pub use sub_loop_mixture::SubLoopMixture;
 pub use synchronous_gaps::SynchronousGaps;
-pub use throttled::Throttled;
 pub use time_away::TimeAway;
 pub use warm_up::WarmUp;
 
@@ -144,7 +142,6 @@ evidence! {
     StolenTime: StolenTime;
     SubLoopMixture: SubLoopMixture;
     SynchronousGaps: SynchronousGaps;
-    Throttled: Throttled;
     TimeAway: TimeAway;
     WarmUp: WarmUp;
 }
