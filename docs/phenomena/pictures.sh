@@ -29,6 +29,7 @@ interrupt-helps       300ms  10000      all         helps:hz=100,up=80%,decay=30
 interrupted-loop      100ms  10000      all         interrupted:hz=257,factor=3
 migration             2s     10000      all         flips:period=2.0001ms+jump:every=500ms,size=37us,cpu=1
 time-away             300ms  10000      all         tasks:hz=60,mean=200us+tick:hz=250,cost=8us
+throttled             200ms  10000      all         quota:period=100ms,share=0.6
 stolen-time           300ms  10000      all         host-steal:hz=60,cost=150us+tick:hz=250,cost=8us
 smt-neighbour         2s     10000      all         neighbour:ratio=1.35,dwell=50ms --kernel add6x80 --segment 250ms
 synchronous-gaps      300ms  10000      all         host-steal:hz=60,cost=200us,skew=2us+tick:hz=250,cost=8us,skew=900us --cpus 0,1

@@ -45,6 +45,8 @@ words! {
         SubLoopMixture = "sub-loop-mixture",
         /// Gaps that hit several CPUs at once.
         SynchronousGaps = "synchronous-gaps",
+        /// The kernel kept the thread from running because its CPU time is limited, or because it was stopped.
+        Throttled = "throttled",
         /// What took the CPU away, by cause.
         TimeAway = "time-away",
         /// The run starts with a lower pace or more losses, which end and do not come back.

@@ -220,7 +220,7 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "quota",
         description: "a CPU quota: the thread stands still for the rest of each period",
-        kinds: &[],
+        kinds: &["throttled"],
         parameters: &[span("period", 0.1), share("share", 0.6)],
         settings: nothing,
         disturbance: Some(|v, setup| {

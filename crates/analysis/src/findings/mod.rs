@@ -22,6 +22,7 @@ mod smt_neighbour;
 mod stolen_time;
 mod sub_loop_mixture;
 mod synchronous_gaps;
+mod throttled;
 mod time_away;
 mod warm_up;
 
@@ -122,6 +123,7 @@ const PHENOMENA: &[Phenomenon] = &[
     migration::PHENOMENON,
     synchronous_gaps::PHENOMENON,
     stolen_time::PHENOMENON,
+    throttled::PHENOMENON,
     time_away::PHENOMENON,
     core_coupling::PHENOMENON,
     edge_pairs::PHENOMENON,

@@ -24,6 +24,7 @@ mod smt_neighbour;
 mod stolen_time;
 mod sub_loop_mixture;
 mod synchronous_gaps;
+mod throttled;
 mod time_away;
 mod warm_up;
 mod whole;
@@ -49,6 +50,7 @@ pub use smt_neighbour::SmtNeighbour;
 pub use stolen_time::StolenTime;
 pub use sub_loop_mixture::SubLoopMixture;
 pub use synchronous_gaps::SynchronousGaps;
+pub use throttled::Throttled;
 pub use time_away::TimeAway;
 pub use warm_up::WarmUp;
 
@@ -142,6 +144,7 @@ evidence! {
     StolenTime: StolenTime;
     SubLoopMixture: SubLoopMixture;
     SynchronousGaps: SynchronousGaps;
+    Throttled: Throttled;
     TimeAway: TimeAway;
     WarmUp: WarmUp;
 }

@@ -1,6 +1,7 @@
 //! Gaps and the kernel events that name them: whatever the mixture, the time of each cause is known.
 
 mod tasks;
+mod throttled;
 
 use crate::evidence::{has, number, written};
 use crate::support::Loop;

@@ -1,0 +1,223 @@
+//! `throttled`: the kernel kept the thread from running because its CPU time is limited: by a quota, or as a real-time task.
+//!
+//! A limit that is used up leaves the CPU to the idle task while the thread would run, and the switch of tasks says both. Without kernel events
+//! the control group's own counts tell of it: preemptions as long as its stops are on average are booked to them.
+
+use super::{Case, Phenomenon, agree, figure, name};
+use crate::gaps::quota::stopped_by;
+use crate::periods::rates;
+use bandscope_recording::manifest::{EventsState, Quota};
+use bandscope_report::evidence;
+use bandscope_report::format;
+use bandscope_report::{Cause, Certainty, Finding, GapCause, Kind};
+
+pub(super) const PHENOMENON: Phenomenon = Phenomenon {
+    kind: Kind::Throttled,
+    recognise,
+    same: |known, new| {
+        agree(known, new, |known: &evidence::Throttled, new| {
+            known.cause == new.cause
+        })
+    },
+    settle: |_, _| true,
+    consequence: |finding, _| figure(finding, |stop: &evidence::Throttled| stop.share),
+};
+
+/// Share of the time from which on it is worth a sentence, as for any cause that is named.
+const MIN_SHARE: f64 = 1e-4;
+/// Time off the run queue that is more than an error of the scheduler's statistics, which are short by up to a tick, more than signals take,
+/// which rseq does not tell from a preemption, and more than a host takes at once: 43 ms were seen (`machines/real memory-elsewhere`).
+const MIN_STOPPED_NS: f64 = 100e6;
+/// What interrupts and the host take of an absence beside its waiting: 20 us at 1,000 a second in a virtual machine (`machines/real timer-1khz`).
+const BESIDE_NS: f64 = 50_000.0;
+
+fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let wall = (case.series.ledger.wall_ns as f64).max(1.0);
+    let causes = (case.series.gaps.iter()).flat_map(|gaps| &gaps.causes);
+    let findings: Vec<Finding> = causes
+        .filter(|cause| cause.cause.is_throttled())
+        .filter(|cause| cause.lost_ns as f64 / wall >= MIN_SHARE)
+        .map(|cause| finding(case, cause, cause.lost_ns as f64 / wall))
+        .collect();
+    match findings.is_empty() {
+        true => (counted_only(case).or_else(|| off_the_run_queue(case)))
+            .into_iter()
+            .collect(),
+        false => findings,
+    }
+}
+
+/// Without kernel events: the thread was away for longer than it waited for the CPU, by its own statistics. So something had taken it
+/// off the run queue.
+fn off_the_run_queue(case: Case<'_>) -> Option<Finding> {
+    let Case {
+        series, analysed, ..
+    } = case;
+    let manifest = analysed.manifest;
+    let known =
+        manifest.events.state != EventsState::On && rates::is_one_recording(analysed.series);
+    let mut schedstat = manifest.schedstat.iter().filter(|_| known);
+    let waited = schedstat.find(|one| Some(one.cpu) == series.cpu)?.wait_ns;
+    // Those statistics are of all series together.
+    let mine = analysed.series.iter().filter(|one| one.cpu == series.cpu);
+    let (mut away, mut wall, mut times) = (0.0, 0.0, 0.0);
+    for one in mine {
+        away += one
+            .ledger
+            .gaps_ns
+            .get(&Cause::Preempted)
+            .copied()
+            .unwrap_or(0) as f64;
+        wall += one.ledger.wall_ns as f64;
+        times += one
+            .gaps
+            .as_ref()
+            .and_then(|gaps| gaps.preempted)
+            .unwrap_or(0) as f64;
+    }
+    let stopped = away - waited as f64 - BESIDE_NS * times;
+    let share = stopped / wall.max(1.0);
+    (stopped >= MIN_STOPPED_NS && share >= MIN_SHARE).then(|| Finding {
+        kind: Kind::Throttled,
+        series: vec![case.index],
+        certainty: Certainty::Likely,
+        summary: format!(
+            "The measuring thread of {} was away for {} ({}) more than it waited for the CPU: a signal or the freezer of a control group stopped it.",
+            name(series),
+            format::duration(stopped),
+            format::percent(share),
+        ),
+        evidence: evidence::Throttled {
+            lost_ns: Some(stopped),
+            ..at_least(Cause::Stopped, share)
+        }
+        .into(),
+        next_step: None,
+    })
+}
+
+/// A group that the kernel counted to be stopped, though none of the gaps tells: other tasks had the CPU meanwhile.
+fn counted_only(case: Case<'_>) -> Option<Finding> {
+    let manifest = case.analysed.manifest;
+    let group = stopped_by(manifest).filter(|_| rates::is_one_recording(case.analysed.series))?;
+    let run_ns = manifest.settings.duration_s * 1e9;
+    let share = (group.throttled_ns as f64 / run_ns).min(1.0);
+    if run_ns <= 0.0 || share < MIN_SHARE || case.series.gaps.is_none() {
+        return None;
+    }
+    let mut evidence = at_least(Cause::QuotaThrottled, share);
+    let limit = limit_of(group, &mut evidence);
+    Some(Finding {
+        kind: Kind::Throttled,
+        series: vec![case.index],
+        certainty: Certainty::Likely,
+        summary: format!(
+            "The CPU quota{limit} stopped this program while other tasks had {}.{}",
+            name(case.series),
+            counts_of(group, &mut evidence),
+        ),
+        evidence: evidence.into(),
+        next_step: Some(next_step(group)),
+    })
+}
+
+/// What is known of every stop.
+fn at_least(cause: Cause, share: f64) -> evidence::Throttled {
+    evidence::Throttled {
+        cause,
+        share,
+        ..evidence::Throttled::default()
+    }
+}
+
+/// Microseconds as the kernel has them: of a limit that there is, far below the most.
+fn whole(us: u64) -> i64 {
+    i64::try_from(us).unwrap_or(i64::MAX)
+}
+
+fn next_step(group: &Quota) -> String {
+    format!(
+        "a higher quota for {} (cpu.max, or cpu.cfs_quota_us in version 1), or a group without one",
+        group.group
+    )
+}
+
+/// The limit in words, and as evidence.
+fn limit_of(group: &Quota, evidence: &mut evidence::Throttled) -> String {
+    match (group.quota_us, group.period_us) {
+        (Some(quota), Some(period)) => limit(whole(quota), whole(period), evidence),
+        _ => String::new(),
+    }
+}
+
+fn limit(quota_us: i64, period_us: i64, evidence: &mut evidence::Throttled) -> String {
+    evidence.quota_us = Some(quota_us);
+    evidence.period_us = Some(period_us);
+    let [quota, period] = [quota_us, period_us].map(|us| format::duration(us as f64 * 1e3));
+    format!(" ({quota} in each {period})")
+}
+
+/// What the kernel counted, in words, and as evidence.
+fn counts_of(group: &Quota, evidence: &mut evidence::Throttled) -> String {
+    evidence.group = Some(group.group.clone());
+    evidence.periods = Some(group.periods);
+    evidence.throttled_periods = Some(group.throttled);
+    evidence.throttled_ns = Some(group.throttled_ns);
+    format!(
+        " The kernel counted {} of {} periods in which {} was stopped, for {} in all.",
+        group.throttled,
+        group.periods,
+        group.group,
+        format::duration(group.throttled_ns as f64),
+    )
+}
+
+fn finding(case: Case<'_>, cause: &GapCause, share: f64) -> Finding {
+    let manifest = case.analysed.manifest;
+    // With several recordings the manifest is that of one.
+    let alone = rates::is_one_recording(case.analysed.series);
+    let realtime = cause.cause == Cause::RealTimeThrottled;
+    let group = stopped_by(manifest).filter(|_| alone && !realtime);
+    let limit_us = manifest.machine.realtime_limit_us.filter(|_| realtime);
+    let traced = manifest.events.state == EventsState::On;
+    // Counts that stood still contradict the events.
+    let counted = match realtime {
+        true => limit_us.is_none_or(|limit| limit[0] >= 0),
+        false => group.is_some() || manifest.quotas.is_empty(),
+    };
+    let mut evidence = evidence::Throttled {
+        longest_ns: Some(cause.longest_ns),
+        lost_ns: Some(cause.lost_ns as f64),
+        per_second: Some(cause.per_second),
+        ..at_least(cause.cause.clone(), share)
+    };
+    let limit = match (limit_us, group) {
+        (Some([runtime, period]), _) => limit(runtime, period, &mut evidence),
+        (None, Some(group)) => limit_of(group, &mut evidence),
+        (None, None) => String::new(),
+    };
+    let counts = group.map_or(String::new(), |group| counts_of(group, &mut evidence));
+    Finding {
+        kind: Kind::Throttled,
+        series: vec![case.index],
+        certainty: match traced && counted {
+            true => Certainty::Certain,
+            false => Certainty::Likely,
+        },
+        summary: format!(
+            "{}{limit} stopped the measuring thread of {} for {} of the time: {:.1} times a second, up to {}.{counts}",
+            format::cause(&cause.cause),
+            name(case.series),
+            format::percent(share),
+            cause.per_second,
+            format::duration(cause.longest_ns),
+        ),
+        evidence: evidence.into(),
+        next_step: Some(match (realtime, group) {
+            (true, _) => "sysctl kernel.sched_rt_runtime_us=-1 lifts the limit for real-time tasks"
+                .to_owned(),
+            (false, Some(group)) => next_step(group),
+            (false, None) => "a higher quota for the container, or none".to_owned(),
+        }),
+    }
+}
