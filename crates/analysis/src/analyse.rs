@@ -1,5 +1,5 @@
 //! The whole analysis: two passes over each series, then what they say together. Where bands lie close the quanta are read once more
-//! between the two ([`crate::pace::turns`]).
+//! between the two ([`crate::pace::band_merge`]).
 //!
 //! The first pass runs over all series before the second begins, because pictures share one time axis.
 
@@ -7,23 +7,19 @@ use crate::cpus::{Across, Track};
 use crate::findings::{self, Seen};
 use crate::gaps::naming::Namer;
 use crate::gaps::statistics::Statistics;
-use crate::ledger::account::{Account, Books};
+use crate::ledger::account::Account;
+use crate::pace::band_merge::BandMerge;
 use crate::pace::best_pace::{Candidate, choose};
-use crate::pace::edges::Edge;
-use crate::pace::helps::Helps;
-use crate::pace::interrupted::Interrupted;
-use crate::pace::quantisation::Quantisation;
-use crate::pace::turns::Turns;
-use crate::pace::{bands, fraction, mixture, recurrence, split};
+use crate::pace::{bands, split};
 use crate::passes::survey::Survey;
-use crate::passes::{First, Second};
+use crate::passes::{First, Second, results};
 use crate::periods::counted::Rest;
 use crate::periods::follow::Lines;
 use crate::periods::origins::Residual;
 use crate::periods::spectrum::Spectrum;
-use crate::periods::{counted, events, limits, origins, rates, signals, spectrum};
+use crate::periods::{counted, events, gap_trains, limits, origins, rates, signals, spectrum};
 use crate::picture::Analysis;
-use crate::picture::pyramid::{EdgeMark, Pyramid};
+use crate::picture::pyramid::Pyramid;
 use crate::series::context::Context;
 use crate::series::derive::Deriver;
 use crate::series::detector::Detector;
@@ -155,10 +151,10 @@ fn first_pass(source: &dyn Source, index: usize, context: &Context) -> Result<Su
     let mut pass = First::new(context);
     replay(source, index, None, &mut pass, context)?;
     let mut modes = pass.modes(context);
-    if let Some(mut turns) = Turns::new(&modes, context) {
+    if let Some(mut merge) = BandMerge::new(&modes, context) {
         let levels = bands::levels(&modes);
-        replay(source, index, Some(&levels), &mut turns, context)?;
-        modes = turns.join(modes, &pass.paces, context);
+        replay(source, index, Some(&levels), &mut merge, context)?;
+        modes = merge.join(modes, &pass.paces, context);
     }
     Ok(Survey::new(pass, modes, context))
 }
@@ -213,8 +209,8 @@ fn conclude(
 ) -> Concluded {
     let totals = &survey.totals;
     let best = survey.best.map(|best| best.ticks);
-    let account = account(survey, &mut pass, gaps, context);
-    let seen = seen(series, survey, &mut pass, gaps, origin, context);
+    let account = results::account(survey, &mut pass, gaps, context);
+    let seen = results::seen(series, survey, &mut pass, gaps, origin, context);
     let (total, mut residual) = pass.spectra.report(context);
     let (mut counted, mut rest) = (Vec::new(), Rest::default());
     if !context.gaps_known {
@@ -223,7 +219,7 @@ fn conclude(
     }
     let mut signals = all_signals(survey, &pass, gaps, &residual, &account, context);
     signals.extend(counted);
-    let resolution = resolution_ns(survey, &seen, context);
+    let resolution = results::resolution_ns(survey, &seen, context);
     signals::rank(&mut signals, resolution);
     let main = survey.modes.get(usize::from(survey.main_band()));
     let lines = Lines::new(&pass.kept, context);
@@ -235,7 +231,7 @@ fn conclude(
         context,
     );
     let gap_ns = gap_ns(context);
-    let edge_ns = edge_ns(survey, context);
+    let edge_ns = results::edge_ns(survey, context);
     let is_mostly_there = (account.lost_to_gaps() as f64) < events::MAX_UNSEEN * totals.wall as f64;
     let event_ns = |hz: f64| match context.gaps_known {
         // Of a CPU that is mostly away no train is said.
@@ -251,24 +247,9 @@ fn conclude(
         context,
     );
     let report = report::Series {
-        cpu: series.cpu,
-        rate_hz: context.rate_hz,
-        kernel: series.kernel.clone(),
-        origin: series.origin.clone(),
-        quanta: totals.quanta,
-        segments: totals.segments,
-        duration_s: context.seconds(totals.wall as f64),
-        units: u64::try_from(totals.units).unwrap_or(u64::MAX),
-        gaps_known: context.gaps_known,
-        clock: report::Clock {
-            ticks_per_ns: context.ticks_per_ns,
-            error_ppm: context.clock_error_ppm,
-            drift_ppm: survey.drift.map(|drift| drift.ppm),
-        },
-        fraction: fraction::report(totals, &survey.modes, context),
         availability: pass.windows.report(best.unwrap_or(0.0), origin, context),
         best_pace: (survey.best).map(|best| pass.stretch.report(best, totals.quanta, context)),
-        bands: bands(survey, &seen, context),
+        bands: results::bands(survey, &seen, context),
         signals,
         gaps: (context.gaps_known)
             .then(|| gaps.report(totals, account.lost_to_gaps(), origin, context)),
@@ -278,13 +259,14 @@ fn conclude(
             band: survey.band_limit,
             losses,
         },
+        ..results::about(series, survey, context)
     };
     let edges = pass.edges.kept();
     Concluded {
         track: Track::new(gaps, edges, &totals.extents, &report.bands, context),
         pyramid: Pyramid {
             gaps: gaps.marks(origin, context),
-            edges: edge_marks(edges, origin, context),
+            edges: results::edge_marks(edges, origin, context),
             spectrum: total,
             ..pass.raster.finish(context)
         },
@@ -298,83 +280,11 @@ fn conclude(
     }
 }
 
-/// Where the time of a series went.
-fn account(survey: &Survey, pass: &mut Second, gaps: &Statistics, context: &Context) -> Account {
-    let books = match (pass.measured.take(), pass.inferred.take()) {
-        (Some(measured), _) => measured.finish(),
-        (None, Some(inferred)) => inferred.finish(),
-        (None, None) => Books::default(),
-    };
-    let books = Books {
-        bonus: pass.stretch.bonus(),
-        ..books
-    };
-    let best = survey.best.map(|best| best.ticks);
-    Account::close(
-        &survey.totals.measures(),
-        books,
-        &gaps.causes(),
-        best,
-        context,
-    )
-}
-
-/// What the detectors of pace saw.
-fn seen(
-    series: &bandscope_recording::Series,
-    survey: &Survey,
-    pass: &mut Second,
-    gaps: &Statistics,
-    origin: u64,
-    context: &Context,
-) -> Seen {
-    let totals = &survey.totals;
-    pass.dwell.finish();
-    pass.edges.finish(&gaps.events);
-    let migration = totals.first_migration;
-    Seen {
-        stays: (0..survey.modes.len())
-            .map(|band| pass.dwell.stays(band))
-            .collect(),
-        sharp_share: pass.dwell.sharp_share(),
-        pattern: pass.sample.pattern(context),
-        edges: pass.edges.show(),
-        recurrence: recurrence::find(&pass.edges, origin, &totals.extents, context),
-        migration_s: migration.map(|tick| context.seconds(tick.saturating_sub(origin) as f64)),
-        migrations: totals.migrations,
-        quantisation: pass.counts.clone().finish(context),
-        aliases: Vec::new(),
-        drift: survey.drift,
-        quantum_ticks: context.quantum_ticks,
-        fractions: mixture::fractions(&series.kernel, context),
-        start: survey.start.clone(),
-        changes: pass.helps.as_ref().map(Helps::changes),
-        interrupted: pass.interrupted.take().and_then(Interrupted::finish),
-    }
-}
-
 /// The shortest gap in nanoseconds, where gaps are known.
 fn gap_ns(context: &Context) -> Option<f64> {
     let kernel = context.kernel.as_ref().filter(|_| context.gaps_known)?;
     let ticks = kernel.gap_threshold_ticks;
     (ticks > 0).then(|| context.ns(ticks as f64))
-}
-
-/// What a quantum loses at most by a change of pace, in nanoseconds.
-fn edge_ns(survey: &Survey, context: &Context) -> f64 {
-    let centres = || survey.modes.iter().map(|mode| mode.centre);
-    let ratio = centres().fold(0.0, f64::max) / centres().fold(f64::INFINITY, f64::min);
-    context.ns((ratio - 1.0) * context.quantum_ticks)
-}
-
-/// Edges for a picture.
-fn edge_marks(edges: &[Edge], origin: u64, context: &Context) -> Vec<EdgeMark> {
-    let mark = |edge: &Edge| EdgeMark {
-        at_s: context.seconds(edge.ticks(origin)),
-        from: edge.from,
-        to: edge.to,
-    };
-    edges.iter().map(mark).collect()
 }
 
 fn all_signals(
@@ -389,7 +299,7 @@ fn all_signals(
     let unit =
         (totals.gap_ticks as f64 - account.lost_to_gaps() as f64) / totals.gaps.max(1) as f64;
     let folded = pass.kept.folded();
-    let mut signals = signals::in_gaps(gaps, &totals.extents, unit.max(0.0), context);
+    let mut signals = gap_trains::in_gaps(gaps, &totals.extents, unit.max(0.0), context);
     signals.extend(signals::in_residual(
         residual,
         folded,
@@ -397,39 +307,6 @@ fn all_signals(
         context,
     ));
     signals
-}
-
-/// The smallest periodic loss that is more than rounding: two ticks, or a unit where starts on the nominal grid hide
-/// when units ended.
-fn resolution_ns(survey: &Survey, seen: &Seen, context: &Context) -> f64 {
-    let rounded = seen
-        .quantisation
-        .is_some_and(|quantisation| !quantisation.times_decide);
-    let slowest = survey.modes.last().map_or(0.0, |mode| mode.centre);
-    context.ns(if rounded { slowest } else { 2.0 })
-}
-
-fn bands(survey: &Survey, seen: &Seen, context: &Context) -> Vec<report::Band> {
-    let alone = survey.modes.len() == 1;
-    let nature = |quantisation: &Option<Quantisation>| match quantisation {
-        // With other bands beside it, a band is a pace, however its counts alternate.
-        Some(_) if alone => report::Nature::Quantisation,
-        _ => report::Nature::Pace,
-    };
-    survey
-        .modes
-        .iter()
-        .zip(&seen.stays)
-        .map(|(mode, stays)| report::Band {
-            ns_per_unit: context.ns(mode.centre),
-            half_width: mode.half_width,
-            count: context.quantum_ticks / mode.centre,
-            share: mode.quanta as f64 / survey.totals.quanta.max(1) as f64,
-            stays: stays.number,
-            median_dwell_s: context.seconds(stays.median_ticks),
-            nature: nature(&seen.quantisation),
-        })
-        .collect()
 }
 
 fn assemble(

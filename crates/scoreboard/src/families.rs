@@ -6,6 +6,7 @@
 
 use crate::draw::{Draw, Noise};
 use crate::figure::{Figure, Why};
+use crate::flips::{bistable, edge_pairs, flips, moving_edges};
 use crate::scene::{Expected, Scene, Tolerance};
 use Tolerance::{Absolute, Relative};
 use bandscope_report::Kind;
@@ -15,7 +16,7 @@ use bandscope_report::evidence::DriftCause;
 pub struct Family {
     /// The kind, or what the scenes are.
     pub name: &'static str,
-    /// Draws one.
+    /// Draws one scene of the family.
     pub draw: fn(&mut Draw) -> Scene,
 }
 
@@ -134,99 +135,6 @@ pub(crate) fn alternating(draw: &mut Draw) -> Scene {
     scene.expecting(expected)
 }
 
-/// A pace that flips: a scene, its ratio, its period and the stay in the slow pace.
-struct Flips {
-    scenario: String,
-    period: f64,
-    dwell: f64,
-    ratio: f64,
-    decidable: bool,
-}
-
-fn flips(draw: &mut Draw) -> Flips {
-    let decidable = draw.chance(0.5);
-    // Without a second work kernel a ratio of two might be a frequency; with one, 1.1 is enough.
-    let ratio = draw.log_uniform(if decidable { 1.1 } else { 2.2 }, 7.0);
-    // Each stay lasts four quanta of the lower rate or more.
-    let period = draw.log_uniform(1.5e-3, 40e-3);
-    let shortest = 4.0 / 7777.0;
-    let dwell = draw.uniform(shortest, period - shortest);
-    let memory = u8::from(decidable);
-    let phase = draw.uniform(0.0, period);
-    Flips {
-        scenario: format!(
-            "flips:ratio={ratio:.4},period={period},dwell={dwell},phase={phase:.9},memory={memory}"
-        ),
-        period,
-        dwell,
-        ratio,
-        decidable,
-    }
-}
-
-/// A scene that flips, before anything is expected of it.
-fn flipping(draw: &mut Draw, flips: &Flips) -> Scene {
-    let noise = draw.noise();
-    let scene = draw.scene(&flips.scenario, noise);
-    if flips.decidable {
-        scene.on_two_kernels()
-    } else {
-        scene
-    }
-}
-
-fn bistable_of(scene: &Scene, flips: &Flips) -> Expected {
-    let slow = flips.dwell / flips.period;
-    let unit = if flips.decidable { 23.96 } else { 112.25 };
-    let _ = scene;
-    Expected::new(Kind::BistablePace)
-        .with_list(
-            Figure::NsPerUnit,
-            &[unit, unit * flips.ratio],
-            Relative(0.02),
-        )
-        .with_list(Figure::Shares, &[1.0 - slow, slow], Absolute(0.05))
-        .decided(flips.decidable)
-}
-
-pub(crate) fn bistable(draw: &mut Draw) -> Scene {
-    if draw.chance(0.4) {
-        return states(draw);
-    }
-    let flips = flips(draw);
-    let scene = flipping(draw, &flips);
-    let expected = bistable_of(&scene, &flips);
-    scene
-        .expecting(expected)
-        .allowing_kinds(&[Kind::EdgePairs, Kind::MovingEdges])
-}
-
-fn states(draw: &mut Draw) -> Scene {
-    let decidable = draw.chance(0.5);
-    let ratio = draw.log_uniform(if decidable { 1.1 } else { 2.2 }, 7.0);
-    // Long enough for three quanta in nearly all stays, short enough for stays in every series.
-    let dwell = draw.log_uniform(5e-3, 200e-3);
-    let noise = draw.noise();
-    let scenario = format!(
-        "states:ratio={ratio:.4},dwell={dwell:.6},memory={}",
-        u8::from(decidable)
-    );
-    let scene = draw.scene(&scenario, noise);
-    let scene = if decidable {
-        scene.on_two_kernels()
-    } else {
-        scene
-    };
-    let unit = if decidable { 23.96 } else { 112.25 };
-    scene
-        .expecting(
-            Expected::new(Kind::BistablePace)
-                .with_list(Figure::NsPerUnit, &[unit, unit * ratio], Relative(0.02))
-                .decided(decidable),
-        )
-        .allowing_kinds(&[Kind::EdgePairs])
-}
-
 fn mixture(draw: &mut Draw) -> Scene {
     let noise = draw.noise();
     // The fractions that FTQ's two inner loops of 32 and 31 turns make.
@@ -278,26 +186,6 @@ fn neighbour(draw: &mut Draw) -> Scene {
     scene
         .expecting(Expected::new(Kind::SmtNeighbour).with(Figure::Ratio, ratio, Relative(0.05)))
         .allowing_kinds(&[Kind::EdgePairs])
-}
-
-pub(crate) fn moving_edges(draw: &mut Draw) -> Scene {
-    let flips = flips(draw);
-    let scene = flipping(draw, &flips);
-    let decidable = scene.two_rates();
-    let expected = Expected::new(Kind::MovingEdges)
-        .with(Figure::PeriodS, flips.period, Relative(1e-5))
-        .with(Figure::DwellS, flips.dwell, Absolute(2e-6))
-        .decided(decidable);
-    scene
-        .expecting(expected)
-        .allowing_kinds(&[Kind::EdgePairs, Kind::BistablePace])
-}
-
-fn edge_pairs(draw: &mut Draw) -> Scene {
-    let flips = flips(draw);
-    flipping(draw, &flips)
-        .expecting(Expected::new(Kind::EdgePairs).decided(true))
-        .allowing_kinds(&[Kind::MovingEdges, Kind::BistablePace])
 }
 
 /// Longest loss that the default work kernel does not call a gap, seconds.
@@ -369,12 +257,26 @@ fn alias(draw: &mut Draw) -> Scene {
     )
 }
 
+/// What makes quanta longer or shorter than they are said to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WrongClock {
+    /// A quantum is cut to whole ticks.
+    Truncated,
+    /// Ticks are wrong in quanta and times, and calibration knows it.
+    Calibrated,
+    /// Printed times are right, so nothing says where the drift comes from.
+    Printed,
+}
+
 pub(crate) fn drift(draw: &mut Draw) -> Scene {
     let noise = draw.noise();
     let sign = draw.one_of(&[-1.0, 1.0]);
-    let cause = draw.one_of(&["truncation", "known", "unknown"]);
-    match cause {
-        "truncation" => {
+    match draw.one_of(&[
+        WrongClock::Truncated,
+        WrongClock::Calibrated,
+        WrongClock::Printed,
+    ]) {
+        WrongClock::Truncated => {
             // 0.1 to 0.9 of a tick short: 0.5 to 4.5 ppm at 2 GHz.
             let rate = 10_000.0;
             let ticks = (draw.uniform(1.8e5, 3.2e5)).floor() + draw.uniform(0.1, 0.9);
@@ -389,16 +291,16 @@ pub(crate) fn drift(draw: &mut Draw) -> Scene {
                     .decided(true),
             )
         }
-        known => {
+        clock => {
             let ppm = sign * draw.log_uniform(60.0, 3000.0);
-            let printed = u8::from(known == "unknown");
+            let printed = u8::from(clock == WrongClock::Printed);
             draw.scene(&format!("drift:ppm={ppm:.3},printed={printed}"), noise)
                 .expecting(
                     Expected::new(Kind::ClockDrift)
                         // Of a drift that calibration knows nobody asks for the third digit.
                         .with(Figure::DriftPpm, ppm, Relative(0.02))
                         .saying(Why::Drift(DriftCause::Calibration))
-                        .decided(known == "known"),
+                        .decided(clock == WrongClock::Calibrated),
                 )
         }
     }

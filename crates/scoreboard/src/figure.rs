@@ -116,7 +116,6 @@ impl Why {
         match evidence {
             Evidence::ClockDrift(drift) => Some(Why::Drift(drift.cause)),
             Evidence::PeriodicInterference(periodic) => periodic.cause.clone().map(Why::Cause),
-            Evidence::Throttled(stop) => Some(Why::Cause(stop.cause.clone())),
             Evidence::TimeAway(away) => Some(Why::Cause(away.cause.clone())),
             _ => None,
         }

@@ -165,6 +165,12 @@ fn expect(verdict: &mut Verdict, scene: &Scene, expected: &Expected, findings: &
         None => ("missed", Fault::Missed),
     };
     verdict.fail(expected.kind.name(), &about, fault);
+    let complaint = shortfall(short, scene, expected, findings);
+    verdict.complaints.push(complaint);
+}
+
+/// What fell short of an expected finding, with all that was said of its kind and the command that makes the scene.
+fn shortfall(short: &str, scene: &Scene, expected: &Expected, findings: &[Finding]) -> String {
     let same_kind: Vec<String> = findings
         .iter()
         .filter(|finding| finding.kind == expected.kind)
@@ -175,13 +181,13 @@ fn expect(verdict: &mut Verdict, scene: &Scene, expected: &Expected, findings: &
         .iter()
         .map(|value| format!(" {}={}", value.figure.name(), value.truth))
         .collect();
-    verdict.complaints.push(format!(
+    format!(
         "{short}: {}{}{}\n    {}",
         expected.kind,
         values.concat(),
         same_kind.concat(),
         scene.command()
-    ));
+    )
 }
 
 /// Whether stated uncertainties hold: of frequencies in the nearest finding, right or not, of the rest in the right one.

@@ -11,6 +11,7 @@ mod draw;
 mod failures;
 mod families;
 mod figure;
+mod flips;
 mod judge;
 mod known;
 mod losses;
@@ -103,10 +104,7 @@ fn main() -> Result<ExitCode> {
     let start = Instant::now();
     let judged = judge_all(&jobs, &arguments)?;
     let mut out = io::stdout().lock();
-    let mut tallies = Tallies::new();
-    let mut families: BTreeMap<&'static str, Said> = BTreeMap::new();
-    let mut failures = Failures::new();
-    let mut scenes = BTreeSet::new();
+    let mut sums = Sums::default();
     for (job, (scene, verdict)) in jobs.iter().zip(judged) {
         let family = job.family.name;
         if arguments.complaints {
@@ -114,35 +112,12 @@ fn main() -> Result<ExitCode> {
                 writeln!(out, "[{family} {scene}] {complaint}")?;
             }
         }
-        families.entry(family).or_default().add(&verdict);
-        for (kind, about, fault) in verdict.failures {
-            let subject = Subject {
-                family: family.to_owned(),
-                scene: scene.clone(),
-                kind,
-                about,
-            };
-            failures::add(&mut failures, subject, fault);
-        }
-        scenes.insert((family.to_owned(), scene));
-        for (kind, tally) in verdict.tallies {
-            let family = if arguments.crowds { family } else { "" };
-            tallies.entry((family, kind)).or_default().merge(tally);
-        }
+        sums.add(family, arguments.crowds, scene, verdict);
     }
-    table::scores(&mut out, &tallies)?;
-    writeln!(out)?;
-    table::errors(&mut out, &tallies)?;
-    writeln!(out)?;
-    table::coverage(&mut out, &tallies)?;
-    writeln!(out)?;
-    table::confusion(&mut out, &families)?;
-    if arguments.crowds {
-        writeln!(out)?;
-        table::faults(&mut out, &families)?;
-    }
-    let (pace, interference) = table::matters(&families);
-    let certain: u64 = tallies.values().map(|tally| tally.wrong_certain).sum();
+    sums.print(arguments.crowds, &mut out)?;
+    let (pace, interference) = table::matters(&sums.families);
+    let wrong = sums.tallies.values().map(|tally| tally.wrong_certain);
+    let certain: u64 = wrong.sum();
     writeln!(
         out,
         "\nA pace reported as interference: {pace}; an interference reported as pace: {interference}; wrongly certain: {certain}.\n\
@@ -152,7 +127,7 @@ fn main() -> Result<ExitCode> {
         arguments.seed
     )?;
     let failed = if with_list {
-        hold_against_list(&mut out, &arguments, &failures, &scenes)?
+        hold_against_list(&mut out, &arguments, &sums.failures, &sums.scenes)?
     } else {
         arguments.check && pace + interference + certain > 0
     };
@@ -161,6 +136,54 @@ fn main() -> Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// What all verdicts come to.
+#[derive(Default)]
+struct Sums {
+    tallies: Tallies,
+    families: BTreeMap<&'static str, Said>,
+    failures: Failures,
+    /// Family and name of each scene that was judged.
+    scenes: BTreeSet<(String, String)>,
+}
+
+impl Sums {
+    /// Adds a scene. Of `crowds` each family has tallies of its own.
+    fn add(&mut self, family: &'static str, crowds: bool, scene: String, verdict: Verdict) {
+        self.families.entry(family).or_default().add(&verdict);
+        for (kind, about, fault) in verdict.failures {
+            let subject = Subject {
+                family: family.to_owned(),
+                scene: scene.clone(),
+                kind,
+                about,
+            };
+            failures::add(&mut self.failures, subject, fault);
+        }
+        self.scenes.insert((family.to_owned(), scene));
+        for (kind, tally) in verdict.tallies {
+            let family = if crowds { family } else { "" };
+            let known = self.tallies.entry((family, kind)).or_default();
+            known.merge(tally);
+        }
+    }
+
+    /// Prints the tables, those of the faults for `crowds` only.
+    fn print(&self, crowds: bool, out: &mut dyn Write) -> io::Result<()> {
+        table::scores(out, &self.tallies)?;
+        writeln!(out)?;
+        table::errors(out, &self.tallies)?;
+        writeln!(out)?;
+        table::coverage(out, &self.tallies)?;
+        writeln!(out)?;
+        table::confusion(out, &self.families)?;
+        if crowds {
+            writeln!(out)?;
+            table::faults(out, &self.families)?;
+        }
+        Ok(())
+    }
 }
 
 /// Says how the failures differ from the list of known ones, and renews it if asked to; whether the check failed.

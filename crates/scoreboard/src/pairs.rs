@@ -2,9 +2,9 @@
 
 use crate::draw::Draw;
 use crate::families::{
-    Family, alternating, artefact, bistable, drift, frequency, helps, interrupted, moving_edges,
-    tick, warm_up,
+    Family, alternating, artefact, drift, frequency, helps, interrupted, tick, warm_up,
 };
+use crate::flips::{bistable, moving_edges};
 use crate::scene::{Expected, Scene};
 use bandscope_report::Kind;
 

@@ -12,7 +12,7 @@ pub struct Scene {
     pub scenario: String,
     /// Rates, in hertz.
     pub rates_hz: Vec<f64>,
-    /// Work kernels.
+    /// Work kernels, each of which gives a series.
     pub kernels: Vec<&'static str>,
     /// Length of the recording, all segments together.
     pub seconds: f64,
@@ -56,7 +56,7 @@ pub struct Train {
 /// A finding that is true of a scene.
 #[derive(Clone, Debug)]
 pub struct Expected {
-    /// Its kind.
+    /// The kind of finding that is expected.
     pub kind: Kind,
     /// Its evidence: figure, true value, error beyond which the finding is another one.
     pub values: Vec<Value>,
@@ -75,11 +75,11 @@ pub struct Expected {
 /// A number of the evidence.
 #[derive(Clone, Copy, Debug)]
 pub struct Value {
-    /// Which.
+    /// Which of its figures is known.
     pub figure: Figure,
     /// Number in a list, 0 for a single number.
     pub place: usize,
-    /// The truth.
+    /// What the scene was made with.
     pub truth: f64,
     /// How far a right finding may be off.
     pub tolerance: Tolerance,

@@ -6,10 +6,10 @@
 //! exp(-a (x - 1 - ln x)) with shape a and x times the mean, times the number of combs tried:
 //! both err on the safe side.
 
-mod teeth;
+mod bound;
 
 use crate::order;
-use teeth::Teeth;
+use bound::BoundedCombs;
 
 /// Teeth of the combs that are tried: powers of two.
 const TEETH_TRIED: [usize; 6] = [1, 2, 4, 8, 16, 32];
@@ -161,7 +161,7 @@ impl Search<'_> {
     /// The most significant comb; `None` where none is significant.
     fn best(&self, white: &[f64]) -> Option<Comb> {
         let trials = (white.len() * TEETH_TRIED.len()) as f64;
-        let prepared = Teeth::new(white);
+        let prepared = BoundedCombs::new(white);
         let mut best: Option<(f64, usize)> = None;
         let mut lowest = SIGNIFICANT.ln() - trials.ln();
         for &teeth in TEETH_TRIED
@@ -361,51 +361,4 @@ fn median(values: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::Random;
-
-    /// Exponential noise, the same in every run.
-    fn noise(bins: usize) -> Vec<f64> {
-        let mut random = Random::new(1);
-        (0..bins).map(|_| -(1.0 - random.unit()).ln()).collect()
-    }
-
-    fn search(power: &[f64]) -> Vec<Comb> {
-        Search {
-            power,
-            averages: 1.0,
-            first: 8,
-            guard: 3,
-            most_teeth: 32,
-            floor: 0.0,
-            folds: false,
-        }
-        .run()
-    }
-
-    #[test]
-    fn noise_has_no_comb() {
-        assert_eq!(search(&noise(8192)), []);
-    }
-
-    #[test]
-    fn a_comb_of_weak_teeth_is_found_at_its_fundamental() {
-        let mut power = noise(8192);
-        for bin in (200..8192).step_by(200) {
-            power[bin] += 6.0;
-        }
-        let combs = search(&power);
-        assert_eq!(combs.len(), 1, "{combs:?}");
-        assert!((combs[0].fundamental - 200.0).abs() < 0.1, "{combs:?}");
-    }
-
-    #[test]
-    fn a_single_line_is_no_subharmonic() {
-        let mut power = noise(4096);
-        power[1000] += 100.0;
-        let combs = search(&power);
-        assert_eq!(combs.len(), 1, "{combs:?}");
-        assert!((combs[0].fundamental - 1000.0).abs() < 0.6, "{combs:?}");
-    }
-}
+mod tests;

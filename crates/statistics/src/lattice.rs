@@ -11,9 +11,9 @@ const MAX_DEVIATIONS: f64 = 3.0;
 /// A value over the largest, and its standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// Below 1.
+    /// The value over the largest, below 1.
     pub ratio: f64,
-    /// Absolute.
+    /// One standard deviation of the ratio, absolute.
     pub error: f64,
 }
 

@@ -109,6 +109,15 @@ pub fn repeat(repeat: &Repeat, checked: &[Checked], out: &mut dyn Write) -> Resu
         "- {runs} runs with nothing varied, by {}",
         safe(&metric.name)
     )?;
+    modes(repeat, out)?;
+    associations(repeat, out)?;
+    factors(repeat, out)?;
+    conditions(checked, out)
+}
+
+/// The levels at which the values of the runs lie.
+fn modes(repeat: &Repeat, out: &mut dyn Write) -> Result<(), Error> {
+    let metric = &repeat.metric;
     let words = |value: f64| safe(&value_in_words(metric, value));
     if !repeat.modes.modes.is_empty() {
         writeln!(
@@ -127,6 +136,11 @@ pub fn repeat(repeat: &Repeat, checked: &[Checked], out: &mut dyn Write) -> Resu
             mode.runs
         )?;
     }
+    Ok(())
+}
+
+/// What differs between the runs of the slow mode and the others.
+fn associations(repeat: &Repeat, out: &mut dyn Write) -> Result<(), Error> {
     if !repeat.beside.is_empty() {
         writeln!(
             out,
@@ -143,6 +157,11 @@ pub fn repeat(repeat: &Repeat, checked: &[Checked], out: &mut dyn Write) -> Resu
             one.per
         )?;
     }
+    Ok(())
+}
+
+/// How many runs were slow at each level of what was varied.
+fn factors(repeat: &Repeat, out: &mut dyn Write) -> Result<(), Error> {
     let varied = repeat.factors.iter().filter(|one| !one.levels.is_empty());
     for (index, one) in varied.enumerate() {
         if index == 0 {
@@ -167,7 +186,7 @@ pub fn repeat(repeat: &Repeat, checked: &[Checked], out: &mut dyn Write) -> Resu
             safe(&one.name)
         )?;
     }
-    conditions(checked, out)
+    Ok(())
 }
 
 fn conditions(conditions: &[Checked], out: &mut dyn Write) -> Result<(), Error> {

@@ -15,15 +15,15 @@ const SLACK_NS: f64 = 10_000.0;
 /// Most that begins may differ, in nanoseconds: from what only one timer does to whatever overlaps.
 pub(super) const REACHES_NS: [f64; 4] = [2_000.0, 10_000.0, 100_000.0, f64::INFINITY];
 /// Gaps further away than this many times the width of coincidence are no control of the near kind, nor are more than so many.
-const NEAR: u64 = 5;
+const MAX_CONTROL_WIDTHS: u64 = 5;
 const NEIGHBOURS: usize = 32;
 /// Half width of the window of the far control: longer than a period of any usual tick, shorter than most activity.
 const FAR_NS: f64 = 25e6;
 /// Coincidences closer than this are one occasion: within a burst they are not independent.
 const APART_NS: f64 = 500_000.0;
 /// Fewest occasions, and how many times more than expected: what is far out, and not the error of the expectation.
-const FEWEST: u64 = 6;
-const TIMES: f64 = 2.0;
+const MIN_OCCASIONS: u64 = 6;
+const MIN_TIMES_EXPECTED: f64 = 2.0;
 
 /// Correlation of the differences of begins with time from which on two periods pass through each other, and fewest differences that show it:
 /// of 16 that have nothing to do with time, one in 5,000 is as high.
@@ -33,7 +33,7 @@ const FEWEST_THAT_PASS: usize = 16;
 /// What two CPUs come to within one reach.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Coincidences {
-    /// Occasions.
+    /// Occasions on which gaps of both CPUs coincided.
     pub(super) number: u64,
     /// As many would be by chance.
     pub(super) expected: f64,
@@ -52,7 +52,9 @@ impl Coincidences {
     /// Whether there are far more than expected, apart from how probable that is.
     pub(super) fn stands_out(&self) -> bool {
         let passes = self.pairs.len() >= FEWEST_THAT_PASS && self.trend.abs() > PASSES;
-        self.number >= FEWEST && self.number as f64 >= TIMES * self.expected && !passes
+        self.number >= MIN_OCCASIONS
+            && self.number as f64 >= MIN_TIMES_EXPECTED * self.expected
+            && !passes
     }
 }
 
@@ -209,7 +211,7 @@ impl<'g> Sweep<'g> {
         zone: impl Fn(u64) -> u64,
     ) -> f64 {
         let mut control = 0.0;
-        let flank = NEAR.saturating_mul(met.reach.saturating_add(self.longest));
+        let flank = MAX_CONTROL_WIDTHS.saturating_mul(met.reach.saturating_add(self.longest));
         for index in side {
             let other = &self.others[index];
             let theirs = self.reach.of(other);
@@ -272,7 +274,7 @@ fn correlation(points: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
 /// What a gap at `distance` on one side, where coincidence goes as far as `zone`, says of how often gaps coincide by chance.
 fn share(mine: u64, theirs: u64, distance: u64, zone: u64) -> f64 {
     let width = mine.saturating_add(theirs);
-    let flank = NEAR.saturating_mul(width);
+    let flank = MAX_CONTROL_WIDTHS.saturating_mul(width);
     if distance > flank {
         return 0.0;
     }
@@ -285,129 +287,4 @@ fn probability(expected: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use bandscope_statistics::random::Random;
-
-    const FRAME: Frame = Frame {
-        ticks: 60_000_000_000,
-        ticks_per_ns: 1.0,
-    };
-
-    fn gaps(starts: impl Iterator<Item = u64>, duration: u64) -> Vec<Away> {
-        starts
-            .map(|start| Away {
-                start,
-                duration,
-                cause: 0,
-            })
-            .collect()
-    }
-
-    /// At random times within the frame, sorted.
-    fn anywhere(seed: u64, number: usize, duration: u64) -> Vec<Away> {
-        let mut random = Random::new(seed);
-        let mut starts: Vec<u64> = (0..number).map(|_| random.bits() % FRAME.ticks).collect();
-        starts.sort_unstable();
-        gaps(starts.into_iter(), duration)
-    }
-
-    #[test]
-    fn the_expectation_is_what_chance_does() {
-        // 20,000 against 20,000 in a minute, 20 us wide: 133 coincide.
-        let (mut number, mut expected) = (0.0, 0.0);
-        for seed in 0..10 {
-            let (a, b) = (
-                anywhere(seed, 20_000, 3_000),
-                anywhere(seed + 99, 20_000, 3_000),
-            );
-            let found = count(&a, &b, 10_000.0, FRAME);
-            number += found.number as f64;
-            expected += found.expected;
-            assert!(!found.stands_out(), "{seed}");
-        }
-        assert!((number / 1330.0 - 1.0).abs() < 0.1, "{number}");
-        // The highest of several estimates is not below it, nor far above.
-        assert!(
-            expected > 0.95 * number && expected < 1.3 * number,
-            "{expected}"
-        );
-    }
-
-    #[test]
-    fn those_that_begin_together_are_all_found() {
-        let a = anywhere(3, 500, 50_000);
-        let b = gaps(a.iter().map(|gap| gap.start + 1_500), 70_000);
-        let found = count(&a, &b, 2_000.0, FRAME);
-        assert!(found.number > 480 && found.pairs.len() >= 500);
-        assert!(found.expected < 5.0 && found.ln_chance() < -1000.0);
-        // Begins differ by more than the reach.
-        let late = gaps(a.iter().map(|gap| gap.start + 5_000), 70_000);
-        assert!(count(&a, &late, 2_000.0, FRAME).number < 5);
-        assert!(count(&a, &late, 10_000.0, FRAME).number > 480);
-        // They overlap, and nothing more.
-        let later = gaps(a.iter().map(|gap| gap.start + 40_000), 70_000);
-        assert!(count(&a, &later, 10_000.0, FRAME).number < 5);
-        assert!(count(&a, &later, f64::INFINITY, FRAME).stands_out());
-    }
-
-    #[test]
-    fn ticks_of_one_rate_and_another_phase_never_coincide() {
-        let a = gaps((1..15_000).map(|k| k * 4_000_000), 3_000);
-        for phase in [50_000, 1_000_000, 2_000_000, 3_900_000] {
-            let b = gaps((1..15_000).map(|k| k * 4_000_000 + phase), 3_000);
-            for reach in REACHES_NS {
-                assert_eq!(count(&a, &b, reach, FRAME).number, 0);
-            }
-        }
-        let b = gaps((1..15_000).map(|k| k * 4_000_000 + 900), 3_000);
-        let found = count(&a, &b, 2_000.0, FRAME);
-        assert!(found.number == 14_999 && found.stands_out() && found.ln_chance() < -1000.0);
-    }
-
-    #[test]
-    fn periods_that_pass_through_each_other_are_no_coincidence() {
-        let a = gaps((1..15_000).map(|k| k * 4_000_000), 3_000);
-        // 10 parts per million: 40 us in a second, through each other within half a second or so, or during all of the minute.
-        for (period, phase) in [
-            (4_000_040i64, -300_000i64),
-            (4_000_040, -50_000),
-            (4_000_004, -30_000),
-        ] {
-            let b = gaps((1..15_000).map(|k| (k * period + phase) as u64), 3_000);
-            for reach in REACHES_NS {
-                let found = count(&a, &b, reach, FRAME);
-                assert!(
-                    !found.stands_out(),
-                    "{period} {phase} {reach}: {} of {}",
-                    found.number,
-                    found.expected
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn bursts_in_the_same_second_are_no_coincidence() {
-        // A tenth of each second is busy on both CPUs: 2,000 gaps a second there.
-        let mut random = Random::new(5);
-        let mut busy = || {
-            let mut starts: Vec<u64> = (0..12_000u64)
-                .map(|k| k / 200 * 1_000_000_000 + random.bits() % 100_000_000)
-                .collect();
-            starts.sort_unstable();
-            gaps(starts.into_iter(), 20_000)
-        };
-        let (a, b) = (busy(), busy());
-        for reach in REACHES_NS {
-            let found = count(&a, &b, reach, FRAME);
-            assert!(
-                found.number < 2_000 && !found.stands_out(),
-                "{reach}: {} of {}",
-                found.number,
-                found.expected
-            );
-            assert!(found.ln_chance() > -16.0, "{reach}");
-        }
-    }
-}
+mod tests;

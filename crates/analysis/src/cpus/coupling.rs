@@ -5,7 +5,7 @@
 //! changes that sit on two grids (each on its own CPU's tick) have a peak in every millisecond. Where both sides are regular a constant lag
 //! says nothing, and nothing is looked for. Changes at a gap of their own CPU have a cause of their own, and are left out.
 
-use super::peak::{self, FEWEST};
+use super::peak::{self, MIN_COINCIDENCES, Peak};
 use super::track::{Away, Lane, Step, common, inside, length};
 use super::{SIGNIFICANT, pairs, sets};
 use bandscope_statistics::distributions::ln_poisson_at_least;
@@ -15,7 +15,7 @@ use rayon::prelude::*;
 /// Widths of a peak, in nanoseconds: what the resolution of edges allows, what power control units take, what frequency governors do.
 const WIDTHS_NS: [f64; 3] = [20_000.0, 200_000.0, 2_000_000.0];
 /// Lags that are looked at, in widths, and at least this.
-const LAGS: f64 = 64.0;
+const MIN_LAG_WIDTHS: f64 = 64.0;
 const LEAST_LAG_NS: f64 = 20e6;
 /// A gap within this before a change of pace of its own CPU, or this after, is its cause.
 const OWN_BEFORE_NS: f64 = 100_000.0;
@@ -136,16 +136,7 @@ fn couple(
     ln_trials: f64,
 ) -> Option<Coupling> {
     let (one, other) = (&lanes[follower], &lanes[leader]);
-    // Changes beside gaps of the same CPU were left out, so gaps must be known as far as changes are.
-    if !(one.gaps_known && other.gaps_known) {
-        return None;
-    }
-    let gaps_until = one.gaps_until.min(other.gaps_until);
-    let until = one.steps_until.min(gaps_until).min(match source {
-        Source::Pace => other.steps_until,
-        _ => u64::MAX,
-    });
-    let both = common(&one.segments, &other.segments, until);
+    let both = watched_together(one, other, source)?;
     let within = |mut times: Vec<u64>| -> Vec<u64> {
         // Ends are not in the order of begins where gaps overlap, as in files from elsewhere.
         times.sort_unstable();
@@ -159,28 +150,13 @@ fn couple(
         Source::GapBegins => long(other).map(|gap| gap.start).collect(),
         Source::GapEnds => long(other).map(Away::end).collect(),
     });
-    if (a.len().min(b.len()) as u64) < FEWEST || (peak::is_regular(&a) && peak::is_regular(&b)) {
+    if (a.len().min(b.len()) as u64) < MIN_COINCIDENCES
+        || (peak::is_regular(&a) && peak::is_regular(&b))
+    {
         return None;
     }
-    let wall = length(&both);
-    let peaks = WIDTHS_NS.iter().filter_map(|&width_ns| {
-        let width = (width_ns * one.ticks_per_ns) as i64;
-        let lags = (LEAST_LAG_NS * one.ticks_per_ns).max(LAGS * width as f64) as i64;
-        let peak = peak::find(&a, &b, width.max(2), lags, wall)?;
-        let bins = 4.0 * lags as f64 / width as f64;
-        let ln_chance = ln_poisson_at_least(peak.number, peak.expected)
-            + ln_trials
-            + (bins * WIDTHS_NS.len() as f64).ln();
-        (ln_chance < SIGNIFICANT.ln()).then_some((width, ln_chance, peak))
-    });
-    // The narrowest that has most of them.
-    let (width, ln_chance, peak) = peaks.reduce(|best, next| {
-        if next.2.number as f64 > 1.2 * best.2.number as f64 {
-            next
-        } else {
-            best
-        }
-    })?;
+    let (width, ln_chance, peak) =
+        clearest_peak(&a, &b, length(&both), one.ticks_per_ns, ln_trials)?;
     let seconds = |ticks: f64| ticks / one.ticks_per_ns / 1e9;
     // Of two paces the one that changes first leads.
     let swapped = source == Source::Pace && peak.lag < 0;
@@ -207,6 +183,47 @@ fn couple(
         ratio: median_ratio(&steps[follower]),
         leader_ratio: (source == Source::Pace).then(|| median_ratio(&steps[leader])),
         ..Coupling::default()
+    })
+}
+
+/// When the changes of one CPU and the events of the other are both known; `None` where the gaps of either are not.
+fn watched_together(one: &Lane, other: &Lane, source: Source) -> Option<Vec<(u64, u64)>> {
+    // Changes beside gaps of the same CPU were left out, so gaps must be known as far as changes are.
+    if !(one.gaps_known && other.gaps_known) {
+        return None;
+    }
+    let gaps_until = one.gaps_until.min(other.gaps_until);
+    let until = one.steps_until.min(gaps_until).min(match source {
+        Source::Pace => other.steps_until,
+        _ => u64::MAX,
+    });
+    Some(common(&one.segments, &other.segments, until))
+}
+
+/// The narrowest significant peak that holds most of the coincidences: its width in ticks, and the logarithm of its chance.
+fn clearest_peak(
+    a: &[u64],
+    b: &[u64],
+    wall: u64,
+    ticks_per_ns: f64,
+    ln_trials: f64,
+) -> Option<(i64, f64, Peak)> {
+    let peaks = WIDTHS_NS.iter().filter_map(|&width_ns| {
+        let width = (width_ns * ticks_per_ns) as i64;
+        let lags = (LEAST_LAG_NS * ticks_per_ns).max(MIN_LAG_WIDTHS * width as f64) as i64;
+        let peak = peak::find(a, b, width.max(2), lags, wall)?;
+        let bins = 4.0 * lags as f64 / width as f64;
+        let ln_chance = ln_poisson_at_least(peak.number, peak.expected)
+            + ln_trials
+            + (bins * WIDTHS_NS.len() as f64).ln();
+        (ln_chance < SIGNIFICANT.ln()).then_some((width, ln_chance, peak))
+    });
+    peaks.reduce(|best, next| {
+        if next.2.number as f64 > 1.2 * best.2.number as f64 {
+            next
+        } else {
+            best
+        }
     })
 }
 

@@ -3,10 +3,10 @@
 //! [`super::coupling`] asks it of changes of pace.
 
 /// Fewest changes that coincide, how many times the expectation and the next peak, and what share of the rarer side.
-pub(super) const FEWEST: u64 = 8;
-const TIMES: f64 = 3.0;
-const OTHER_PEAKS: f64 = 1.5;
-const SHARE: f64 = 0.2;
+pub(super) const MIN_COINCIDENCES: u64 = 8;
+const MIN_TIMES_EXPECTED: f64 = 3.0;
+const MIN_TIMES_NEXT_PEAK: f64 = 1.5;
+const MIN_SHARE_OF_RARER: f64 = 0.2;
 /// Intervals that agree within this, and the share of all that makes a sequence regular.
 const SAME_INTERVAL: f64 = 0.02;
 const REGULAR: f64 = 0.5;
@@ -44,10 +44,10 @@ pub(super) fn find(a: &[u64], b: &[u64], width: i64, lags: i64, wall: u64) -> Op
     let around = sum as f64 / places.max(1) as f64;
     let throughout = a.len() as f64 * b.len() as f64 * width as f64 / (wall as f64).max(1.0);
     let expected = around.max(throughout);
-    let stands_out = number >= FEWEST
-        && number as f64 >= TIMES * expected
-        && number as f64 >= OTHER_PEAKS * highest as f64
-        && number as f64 >= SHARE * a.len().min(b.len()) as f64;
+    let stands_out = number >= MIN_COINCIDENCES
+        && number as f64 >= MIN_TIMES_EXPECTED * expected
+        && number as f64 >= MIN_TIMES_NEXT_PEAK * highest as f64
+        && number as f64 >= MIN_SHARE_OF_RARER * a.len().min(b.len()) as f64;
     if !stands_out {
         return None;
     }

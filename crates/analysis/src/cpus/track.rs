@@ -17,7 +17,7 @@ const FEWEST_GAPS: usize = 1 << 8;
 pub(crate) struct Away {
     /// Ticks since the recording's origin.
     pub(crate) start: u64,
-    /// Ticks.
+    /// Its length, ticks.
     pub(crate) duration: u64,
     /// Its main cause, among the names of its [`Track`] or [`Lane`].
     pub(crate) cause: u32,
@@ -95,7 +95,7 @@ impl Track {
 /// One CPU of a recording: all of its series, which ran by turns, in order of time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lane {
-    /// Its number.
+    /// The CPU, by the number that the kernel gives it.
     pub(crate) cpu: u32,
     /// Indices of its series in the report.
     pub(crate) series: Vec<usize>,

@@ -5,7 +5,7 @@
 //! rates show the same pattern. What costs less
 //! than storing a quantum may cost is the measurement's own.
 
-use super::{Case, Everything, Phenomenon, agree, is_alone, is_part, name, name_rate};
+use super::{Analysed, Case, Phenomenon, agree, is_alone, is_part, name, name_rate};
 use bandscope_report::evidence;
 use bandscope_report::{Certainty, Finding, Kind};
 
@@ -77,8 +77,8 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
 }
 
 /// A pattern of quanta shows at every rate; an interruption cannot be locked to two of them.
-fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
-    let rate = |index: &usize| everything.series[*index].rate_hz;
+fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
+    let rate = |index: &usize| analysed.series[*index].rate_hz;
     let first = rate(&finding.series[0]);
     if finding
         .series
@@ -87,8 +87,8 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     {
         finding.certainty = finding.certainty.max(Certainty::Likely);
     }
-    if is_alone(finding, everything) {
+    if is_alone(finding, analysed) {
         finding.certainty = finding.certainty.min(Certainty::Possible);
     }
-    name_rate(finding, everything)
+    name_rate(finding, analysed)
 }

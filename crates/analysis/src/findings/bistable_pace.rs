@@ -9,7 +9,7 @@
 
 use super::frequency_steps::is_frequency;
 use super::{
-    Case, Everything, Phenomenon, agree, figure, is_alone, is_part, name, name_rate, smt_neighbour,
+    Analysed, Case, Phenomenon, agree, figure, is_alone, is_part, name, name_rate, smt_neighbour,
     warm_up,
 };
 use bandscope_report::evidence;
@@ -29,7 +29,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 };
 
 /// Bands further apart than this are paces of their own.
-const APART: f64 = 1.05;
+const MIN_RATIO_APART: f64 = 1.05;
 /// Quanta that a stay must last; one that is cut off by the file's end may last longer than it shows.
 const DWELL: f64 = 3.0;
 const CUT_DWELL: f64 = 2.0;
@@ -38,7 +38,7 @@ const SHARP: f64 = 0.8;
 /// Turbo and idle states of one core seldom differ by more in frequency.
 const FREQUENCY: f64 = 1.5;
 /// Share of the quanta below which a pace is a curiosity of the machine's noise.
-const SMALLEST: f64 = 0.005;
+const MIN_SHARE: f64 = 0.005;
 
 /// Changes of pace after which a work kernel that alternates with this one would have shown them too.
 const ENOUGH: u64 = 8;
@@ -59,7 +59,7 @@ fn lost(evidence: &evidence::BistablePace) -> f64 {
         .sum()
 }
 
-/// One pace: the bands within [`APART`] of each other.
+/// One pace: the bands within [`MIN_RATIO_APART`] of each other.
 struct Pace {
     ns_per_unit: f64,
     share: f64,
@@ -71,7 +71,7 @@ struct Pace {
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let paces: Vec<Pace> = paces(case)
         .into_iter()
-        .filter(|pace| pace.share >= SMALLEST)
+        .filter(|pace| pace.share >= MIN_SHARE)
         .collect();
     let apart = paces.len() >= 2 && paces.iter().all(|pace| pace.held);
     if !apart || case.seen.sharp_share < SHARP || smt_neighbour::explains(case) {
@@ -138,7 +138,7 @@ fn paces(case: Case<'_>) -> Vec<Pace> {
         };
         match paces
             .last_mut()
-            .filter(|_| band.ns_per_unit <= last * APART)
+            .filter(|_| band.ns_per_unit <= last * MIN_RATIO_APART)
         {
             Some(pace) => join(pace, &band, held),
             None => paces.push(Pace {
@@ -165,12 +165,12 @@ fn join(pace: &mut Pace, band: &Band, held: bool) {
 }
 
 /// What the other work kernels of the same CPU and run say of it.
-fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
+fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     let first = finding.series[0];
-    let mine = &everything.series[first];
+    let mine = &analysed.series[first];
     let ratio = span(mine);
     let (mut agree, mut differ) = (0, 0);
-    for (other, seen) in everything.series.iter().zip(everything.seen) {
+    for (other, seen) in analysed.series.iter().zip(analysed.seen) {
         let related = (other.cpu, &other.origin) == (mine.cpu, &mine.origin);
         if !related || other.kernel == mine.kernel {
             continue;
@@ -190,22 +190,22 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     let edges = finding
         .series
         .iter()
-        .map(|&index| everything.seen[index].edges.number);
+        .map(|&index| analysed.seen[index].edges.number);
     if agree == 0 && differ > 0 && edges.sum::<u64>() >= ENOUGH {
         finding.certainty = Certainty::Certain;
         finding.next_step = None;
-    } else if is_frequency(mine, &everything.seen[first].stays) {
+    } else if is_frequency(mine, &analysed.seen[first].stays) {
         // Steps of one clock are no states of their own, unless another work kernel rules the clock out.
         return false;
-    } else if is_alone(finding, everything) {
+    } else if is_alone(finding, analysed) {
         finding.certainty = finding.certainty.min(Certainty::Possible);
     }
-    name_rate(finding, everything)
+    name_rate(finding, analysed)
 }
 
 /// Slowest over fastest band of a series; 1 where there is one.
 fn span(series: &Series) -> f64 {
-    let mut shown = series.bands.iter().filter(|band| band.share >= SMALLEST);
+    let mut shown = series.bands.iter().filter(|band| band.share >= MIN_SHARE);
     match (shown.next(), shown.next_back()) {
         (Some(fastest), Some(slowest)) => slowest.ns_per_unit / fastest.ns_per_unit,
         _ => 1.0,

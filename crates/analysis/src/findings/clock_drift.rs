@@ -30,7 +30,7 @@ const AGREES: f64 = 3.0;
 /// What the difference of two floating-point products leaves, in parts per million.
 const ROUNDING_PPM: f64 = 1e-4;
 /// Largest share of the possible truncations that may agree as well for this one to be certain.
-const CHANCE: f64 = 0.1;
+const MAX_SHARE_AGREEING: f64 = 0.1;
 /// A quantum of this many ticks more or less is no truncation, nor two roundings.
 const FAR_TICKS: f64 = 3.0;
 /// The tick of an unknown clock in nanoseconds: time-stamp counters of today, and the slowest of Arm's generic timers.
@@ -59,7 +59,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         drifts.push(calibrated(case, misfit, bound));
     }
     if let Some(slope) = case.seen.drift.filter(significant) {
-        drifts.push(if case.everything.manifest.is_imported() {
+        drifts.push(if case.analysed.manifest.is_imported() {
             of_a_file(case, slope)
         } else {
             of_a_recording(case, slope)
@@ -78,7 +78,7 @@ pub(super) fn significant(slope: &Slope) -> bool {
 
 /// By how much the factor in use misses the calibration, and its bound; `None` if it does not.
 fn misfit_ppm(case: Case<'_>) -> Option<(f64, f64)> {
-    let clock = &case.everything.manifest.clock;
+    let clock = &case.analysed.manifest.clock;
     let measured = clock
         .measured_ticks_per_ns
         .filter(|measured| measured.is_finite() && *measured > 0.0)?;
@@ -119,7 +119,7 @@ fn of_a_recording(case: Case<'_>, slope: Slope) -> Drift {
     let agrees = (slope.ppm - truncated).abs() <= AGREES * slope.error_ppm + ROUNDING_PPM;
     let chance = (2.0 * AGREES * slope.error_ppm + 2.0 * ROUNDING_PPM) / tick_ppm;
     let (cause, certainty) = match slope.ppm {
-        _ if agrees && chance <= CHANCE => (DriftCause::Truncation, Certainty::Certain),
+        _ if agrees && chance <= MAX_SHARE_AGREEING => (DriftCause::Truncation, Certainty::Certain),
         _ if agrees => (DriftCause::Truncation, Certainty::Likely),
         ppm if ppm.abs() > FAR_TICKS * tick_ppm => (DriftCause::Calibration, Certainty::Likely),
         // The slope is one beyond doubt; what made it is not said.

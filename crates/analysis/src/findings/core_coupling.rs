@@ -26,7 +26,7 @@ const SMALLEST_P: f64 = 1e-300;
 
 /// A set of CPUs belongs to the first of its series.
 fn recognise(case: Case<'_>) -> Vec<Finding> {
-    let all = case.everything.across.couplings.iter();
+    let all = case.analysed.across.couplings.iter();
     all.filter(|found| found.series.first() == Some(&case.index))
         .map(finding)
         .collect()

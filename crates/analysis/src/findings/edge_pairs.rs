@@ -17,13 +17,13 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 };
 
 /// One is where a warm-up ends, or an accident.
-const FEWEST: u64 = 2;
+const MIN_PAIRS: u64 = 2;
 /// So many lie between two levels by more than accident.
 const DECISIVE: f64 = 8.0;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let pairs = case.seen.edges.pairs;
-    if pairs.number < FEWEST {
+    if pairs.number < MIN_PAIRS {
         return Vec::new();
     }
     let counts: Vec<u32> = [pairs.falling, pairs.rising]

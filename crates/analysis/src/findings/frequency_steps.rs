@@ -5,7 +5,7 @@
 //! hidden state of the core could fit by chance. Such a state changes the pace by ratios of its own, mostly larger
 //! than clocks change by.
 
-use super::{Case, Everything, Phenomenon, agree, is_part, name, smt_neighbour};
+use super::{Analysed, Case, Phenomenon, agree, is_part, name, smt_neighbour};
 use crate::pace::dwell::Stays;
 use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::{Band, Certainty, Finding, Kind, Series};
@@ -30,7 +30,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 /// (Intel; AMD in steps of 25 to 100 MHz).
 const STEPS: std::ops::RangeInclusive<u32> = 8..=60;
 /// Expected accidental matches below which levels are believed to be steps.
-const CHANCE: f64 = 1e-3;
+const MAX_EXPECTED_MATCHES: f64 = 1e-3;
 /// The same for a hint.
 const HINT: f64 = 0.05;
 /// Levels of one clock are this close to the next one: three of ten steps, and fewer where steps are more.
@@ -40,7 +40,7 @@ const RANGE: f64 = 2.0;
 /// Shortest mean stay, in seconds: power control units decide about each millisecond.
 const DWELL: f64 = 0.9e-3;
 /// Share of the quanta below which a band is no level.
-const SMALLEST: f64 = 0.002;
+const MIN_SHARE: f64 = 0.002;
 /// Resolution of a pace, as a ratio: the ends of a quantum are known to a tick or so.
 const RESOLUTION: f64 = 2e-5;
 /// Relative standard deviation over the half width that holds 90 % of a band.
@@ -48,7 +48,7 @@ const DEVIATION: f64 = 1.0 / 1.645;
 /// Seconds after which what disturbs a pace has changed.
 const INDEPENDENT: f64 = 0.01;
 /// A level of a second work kernel is the same if its ratio is within this.
-const SAME: f64 = 5e-4;
+const MAX_RATIO_ERROR: f64 = 5e-4;
 
 /// Levels that one clock can have, fastest first.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ struct Levels {
 /// own, and no finding but `frequency-steps` may claim them.
 pub(super) fn is_frequency(series: &Series, stays: &[Stays]) -> bool {
     let levels = levels(series, stays);
-    levels.is_some_and(|levels| levels.fits(CHANCE) && levels.held)
+    levels.is_some_and(|levels| levels.fits(MAX_EXPECTED_MATCHES) && levels.held)
 }
 
 impl Levels {
@@ -81,7 +81,7 @@ fn levels(series: &Series, stays: &[Stays]) -> Option<Levels> {
         .bands
         .iter()
         .zip(stays)
-        .filter(|(band, _)| band.share >= SMALLEST)
+        .filter(|(band, _)| band.share >= MIN_SHARE)
         .collect();
     let (fastest, _) = kept.first()?;
     let (slowest, _) = kept.last()?;
@@ -138,7 +138,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     vec![Finding {
         kind: PHENOMENON.kind,
         series: vec![case.index],
-        certainty: if levels.fits(CHANCE) {
+        certainty: if levels.fits(MAX_EXPECTED_MATCHES) {
             Certainty::Likely
         } else {
             Certainty::Possible
@@ -178,14 +178,14 @@ fn list(numbers: &[u32]) -> String {
 
 /// A second work kernel with the same ratios makes it certain where the lattice fits too; without a lattice the same
 /// levels in two are more than a hint. One with no such levels, which ran all the while, rules a clock out.
-fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
+fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     let first = finding.series[0];
-    let mine = &everything.series[first];
-    let Some(levels_here) = levels(mine, &everything.seen[first].stays) else {
+    let mine = &analysed.series[first];
+    let Some(levels_here) = levels(mine, &analysed.seen[first].stays) else {
         return false;
     };
     let (mut agree, mut contradict) = (Vec::new(), 0);
-    for (index, (other, seen)) in everything.series.iter().zip(everything.seen).enumerate() {
+    for (index, (other, seen)) in analysed.series.iter().zip(analysed.seen).enumerate() {
         if (other.cpu, &other.origin) != (mine.cpu, &mine.origin) || other.kernel == mine.kernel {
             continue;
         }
@@ -222,7 +222,7 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     // What another work kernel's series, listed before, says already with this one among its own.
     let said = agree
         .iter()
-        .any(|&other| other < first && is_found(everything, other));
+        .any(|&other| other < first && is_found(analysed, other));
     finding.series.extend(agree);
     finding.series.sort_unstable();
     // A single ratio fits some lattice or other.
@@ -236,15 +236,16 @@ fn chance(finding: &Finding) -> f64 {
 }
 
 /// Whether this series has a finding of its own.
-fn is_found(everything: Everything<'_>, index: usize) -> bool {
-    let levels = levels(&everything.series[index], &everything.seen[index].stays);
+fn is_found(analysed: Analysed<'_>, index: usize) -> bool {
+    let levels = levels(&analysed.series[index], &analysed.seen[index].stays);
     levels.is_some_and(|levels| levels.held)
 }
 
 /// Whether two work kernels have the same levels, as far as both have seen them: segments alternate.
 fn agrees(a: &Levels, b: &Levels) -> bool {
-    let same =
-        |a: &Ratio, b: &Ratio| (a.ratio - b.ratio).abs() <= SAME + 3.0 * a.error.hypot(b.error);
+    let same = |a: &Ratio, b: &Ratio| {
+        (a.ratio - b.ratio).abs() <= MAX_RATIO_ERROR + 3.0 * a.error.hypot(b.error)
+    };
     let known = |level: &&Ratio| b.ratios.iter().any(|other| same(level, other));
     let common = a.ratios.iter().filter(known).count();
     common > 0 && common * 2 >= a.ratios.len().min(b.ratios.len())

@@ -1,6 +1,6 @@
 //! `interrupt-helps`: the pace rises after an interrupt, so the quieter the core the slower it is.
 //!
-//! Found where gaps are known and there are two paces ([`crate::pace::helps`] counts). That interrupts and rises come together does not
+//! Found where gaps are known and there are two paces ([`crate::pace::rise_at_gap`] counts). That interrupts and rises come together does not
 //! say which brings about which, or what brings about both; interrupts that one sends oneself decide it, so it is
 //! `likely` at best.
 
@@ -22,9 +22,9 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 /// One series in a thousand by accident.
 const SIGNIFICANT: f64 = 1e-3;
 /// Odds ratios: fewer is no help to speak of.
-const ODDS: f64 = 4.0;
+const MIN_ODDS_RATIO: f64 = 4.0;
 /// Rises with a gap that are too few to judge.
-const FEWEST: u64 = 6;
+const MIN_RISES_WITH_GAP: u64 = 6;
 /// Share of the rises that an interrupt must account for. Of a pace that changes by a clock of its own, in step with a tick, some
 /// rises meet a tick and others do not; where all of them do, it is told by fast stays of one length, and then `possible` only.
 const EXPLAINED: f64 = 0.7;
@@ -38,7 +38,11 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let p_value = changes.p_value();
     let [without, with] = changes.rises.changes;
     let explained = with as f64 / (with + without).max(1) as f64;
-    if p_value > SIGNIFICANT || odds < ODDS || with < FEWEST || explained < EXPLAINED {
+    if p_value > SIGNIFICANT
+        || odds < MIN_ODDS_RATIO
+        || with < MIN_RISES_WITH_GAP
+        || explained < EXPLAINED
+    {
         return Vec::new();
     }
     vec![Finding {

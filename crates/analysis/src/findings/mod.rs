@@ -30,10 +30,10 @@ use crate::cpus::Across;
 use crate::pace::alternation::Pattern;
 use crate::pace::dwell::Stays;
 use crate::pace::edges;
-use crate::pace::helps::Changes;
 use crate::pace::interrupted::Line;
 use crate::pace::quantisation::Quantisation;
 use crate::pace::recurrence::Recurrence;
+use crate::pace::rise_at_gap::Changes;
 use crate::pace::warm_up::Observed;
 use crate::periods::origins::{self, Alias};
 use crate::series::drift::Slope;
@@ -83,12 +83,12 @@ struct Case<'a> {
     index: usize,
     series: &'a Series,
     seen: &'a Seen,
-    everything: Everything<'a>,
+    analysed: Analysed<'a>,
 }
 
 /// All that was analysed, for what only several series decide.
 #[derive(Clone, Copy, Debug)]
-struct Everything<'a> {
+struct Analysed<'a> {
     series: &'a [Series],
     seen: &'a [Seen],
     across: &'a Across,
@@ -104,7 +104,7 @@ struct Phenomenon {
     /// Whether what two series of one CPU show, the one that is known first, is the same instance of it. Findings that agree become one.
     same: fn(&Evidence, &Evidence) -> bool,
     /// What the other series say of it: raises or lowers its certainty, or completes its words. False drops it.
-    settle: fn(&mut Finding, Everything<'_>) -> bool,
+    settle: fn(&mut Finding, Analysed<'_>) -> bool,
     /// Share of the wall time that it accounts for, by which findings are ordered.
     consequence: fn(&Finding, &Series) -> f64,
 }
@@ -143,7 +143,7 @@ const OF_THE_MACHINE: [Kind; 3] = [
 
 /// All findings, most consequential first.
 pub fn all(series: &[Series], seen: &[Seen], across: &Across, manifest: &Manifest) -> Vec<Finding> {
-    let everything = Everything {
+    let analysed = Analysed {
         series,
         seen,
         across,
@@ -151,22 +151,22 @@ pub fn all(series: &[Series], seen: &[Seen], across: &Across, manifest: &Manifes
     };
     let mut findings: Vec<(f64, Finding)> = PHENOMENA
         .iter()
-        .flat_map(|phenomenon| of_kind(phenomenon, everything))
+        .flat_map(|phenomenon| of_kind(phenomenon, analysed))
         .collect();
     findings.sort_by(|a, b| b.0.total_cmp(&a.0));
     findings.into_iter().map(|(_, finding)| finding).collect()
 }
 
 /// What there is of one phenomenon, each with its consequence.
-fn of_kind(phenomenon: &Phenomenon, everything: Everything<'_>) -> Vec<(f64, Finding)> {
-    let Everything { series, seen, .. } = everything;
+fn of_kind(phenomenon: &Phenomenon, analysed: Analysed<'_>) -> Vec<(f64, Finding)> {
+    let Analysed { series, seen, .. } = analysed;
     let mut findings: Vec<Finding> = Vec::new();
     for (index, (one, seen)) in series.iter().zip(seen).enumerate() {
         let case = Case {
             index,
             series: one,
             seen,
-            everything,
+            analysed,
         };
         for finding in (phenomenon.recognise)(case) {
             debug_assert_eq!(finding.kind, phenomenon.kind);
@@ -187,7 +187,7 @@ fn of_kind(phenomenon: &Phenomenon, everything: Everything<'_>) -> Vec<(f64, Fin
             }
         }
     }
-    findings.retain_mut(|finding| (phenomenon.settle)(finding, everything));
+    findings.retain_mut(|finding| (phenomenon.settle)(finding, analysed));
     findings
         .into_iter()
         .map(|finding| {
@@ -250,9 +250,9 @@ fn is_part(known: &[f64], new: &[f64], tolerance: f64) -> bool {
 }
 
 /// A `settle` for what one series decides: with other rates that do not show it, the sentence says so.
-fn name_rate(finding: &mut Finding, everything: Everything<'_>) -> bool {
-    if is_alone(finding, everything) {
-        let rate = format::rate(everything.series[finding.series[0]].rate_hz);
+fn name_rate(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
+    if is_alone(finding, analysed) {
+        let rate = format::rate(analysed.series[finding.series[0]].rate_hz);
         finding.summary = format!(
             "{} (at {rate} only).",
             finding.summary.trim_end_matches('.')
@@ -263,9 +263,9 @@ fn name_rate(finding: &mut Finding, everything: Everything<'_>) -> bool {
 
 /// Whether only one of several series of the same CPU and work kernel shows it. Segments alternate, so all rates saw the
 /// same machine: what is in it should show at each.
-fn is_alone(finding: &Finding, everything: Everything<'_>) -> bool {
-    let mine = &everything.series[finding.series[0]];
-    let relatives = everything.series.iter().filter(|other| {
+fn is_alone(finding: &Finding, analysed: Analysed<'_>) -> bool {
+    let mine = &analysed.series[finding.series[0]];
+    let relatives = analysed.series.iter().filter(|other| {
         (other.cpu, &other.kernel, &other.origin) == (mine.cpu, &mine.kernel, &mine.origin)
     });
     finding.series.len() == 1 && relatives.count() > 1

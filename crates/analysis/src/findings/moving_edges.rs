@@ -4,7 +4,7 @@
 //! The period, the grid and what they are known to come from [`crate::pace::recurrence`]. One rate decides where the quanta are bandscope's own, on
 //! a fixed-point grid that has no drift: then the edges' is the machine's. Otherwise a second rate does.
 
-use super::{Case, Everything, Phenomenon, agree, are_close, clock_drift, name, name_rate, none};
+use super::{Analysed, Case, Phenomenon, agree, are_close, clock_drift, name, name_rate, none};
 use crate::pace::recurrence::{Period, Recurrence};
 use bandscope_report::evidence;
 use bandscope_report::{Certainty, Finding, Kind};
@@ -139,8 +139,8 @@ fn summary(case: Case<'_>, found: &Recurrence, judged: Period, turn: Option<f64>
 }
 
 /// The same period in seconds at two rates is the machine's own.
-fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
-    let rate = |index: &usize| everything.series[*index].rate_hz;
+fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
+    let rate = |index: &usize| analysed.series[*index].rate_hz;
     let first = rate(&finding.series[0]);
     let rates_agree = finding
         .series
@@ -152,5 +152,5 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
     if finding.certainty == Certainty::Certain {
         finding.next_step = None;
     }
-    name_rate(finding, everything)
+    name_rate(finding, analysed)
 }

@@ -4,7 +4,7 @@
 //! rate tells apart; what is known to be either is not interference.
 
 use super::{
-    Case, Everything, Phenomenon, SHORTEST_NS, agree, cpu, figure, is_alone, is_close, name,
+    Analysed, Case, Phenomenon, SHORTEST_NS, agree, cpu, figure, is_alone, is_close, name,
     name_rate,
 };
 use crate::gaps::quota::stopped_by;
@@ -38,12 +38,12 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 /// Relative tolerance within which two series have one frequency.
 const SAME_HZ: f64 = 1e-4;
 /// A part per million of the time is nobody's problem; the list of signals still holds it.
-const SMALLEST: f64 = 1e-6;
+const MIN_SHARE: f64 = 1e-6;
 
 /// How far a period of the kernel's may be from its name: its clock is disciplined to some hundred ppm.
 const AS_NAMED: f64 = 1e-3;
 /// Standard deviations within which two frequencies are the same.
-const SAME: f64 = 4.0;
+const SAME_DEVIATIONS: f64 = 4.0;
 /// Share of the periods with an event, in which a train that the kernel names is certain.
 const EACH_TIME: f64 = 0.9;
 
@@ -52,7 +52,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .signals
         .iter()
         .filter(|signal| !matches!(signal.origin, Origin::Sampling | Origin::Alias))
-        .filter(|signal| share(signal) >= SMALLEST && signal.ns_per_event >= SHORTEST_NS)
+        .filter(|signal| share(signal) >= MIN_SHARE && signal.ns_per_event >= SHORTEST_NS)
         .filter(|signal| !is_of_a_quota(signal, case))
         .filter(|signal| !is_way_to_an_interrupt(signal, case.series))
         .filter(|signal| !is_of_a_pattern(signal, case))
@@ -69,9 +69,9 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
 fn is_of_a_quota(signal: &Signal, case: Case<'_>) -> bool {
     let has_stops = (case.series.gaps.iter())
         .any(|gaps| gaps.causes.iter().any(|cause| cause.cause.is_throttled()));
-    let period_us = stopped_by(case.everything.manifest).and_then(|quota| quota.period_us);
+    let period_us = stopped_by(case.analysed.manifest).and_then(|quota| quota.period_us);
     // Each period has its stop and its end; without kernel events both look alike.
-    let is_known = case.everything.manifest.events.state == EventsState::On;
+    let is_known = case.analysed.manifest.events.state == EventsState::On;
     let most = if is_known { 1.0 } else { 2.0 };
     let is_its_period = period_us.is_some_and(|us| {
         let turns = signal.frequency_hz * us as f64 / 1e6;
@@ -89,7 +89,7 @@ fn is_way_to_an_interrupt(signal: &Signal, series: &Series) -> bool {
     is_host(signal)
         && named.any(|other| {
             let apart = (signal.frequency_hz - other.frequency_hz).abs();
-            apart <= SAME * signal.uncertainty_hz.hypot(other.uncertainty_hz)
+            apart <= SAME_DEVIATIONS * signal.uncertainty_hz.hypot(other.uncertainty_hz)
         })
 }
 
@@ -102,7 +102,7 @@ fn is_of_a_pattern(signal: &Signal, case: Case<'_>) -> bool {
     let nearest = (signal.frequency_hz / tooth).round() * tooth;
     signal.seen_in == SeenIn::Residual
         && signal.origin == Origin::Unresolved
-        && (signal.frequency_hz - nearest).abs() <= SAME * signal.uncertainty_hz
+        && (signal.frequency_hz - nearest).abs() <= SAME_DEVIATIONS * signal.uncertainty_hz
 }
 
 /// Share of the time that a signal takes.
@@ -113,7 +113,7 @@ fn share(signal: &Signal) -> f64 {
 fn finding(case: Case<'_>, signal: &Signal) -> Finding {
     let sampled = signal.seen_in == SeenIn::Residual && signal.origin != Origin::External;
     // Where they were recorded already they name no more.
-    let traced = case.everything.manifest.events.state == EventsState::On;
+    let traced = case.analysed.manifest.events.state == EventsState::On;
     Finding {
         kind: Kind::PeriodicInterference,
         series: vec![case.index],
@@ -166,7 +166,7 @@ fn sentence(signal: &Signal, cpu: &str) -> String {
 }
 
 /// Says of several series what each period cost in all of them, by the time of each, and the frequency that is known best.
-fn speak_for_all(finding: &mut Finding, everything: Everything<'_>) {
+fn speak_for_all(finding: &mut Finding, analysed: Analysed<'_>) {
     let Some(evidence) = evidence::PeriodicInterference::of_mut(&mut finding.evidence) else {
         return;
     };
@@ -175,7 +175,7 @@ fn speak_for_all(finding: &mut Finding, everything: Everything<'_>) {
         (signal.frequency_hz / hz - 1.0).abs() <= SAME_HZ && signal.cause.as_ref() == cause
     };
     let mine: Vec<(&Series, &Signal)> = (finding.series.iter())
-        .map(|&index| &everything.series[index])
+        .map(|&index| &analysed.series[index])
         .filter_map(|series| Some((series, series.signals.iter().find(is_same)?)))
         .collect();
     let sharpest = (mine.iter()).min_by(|a, b| a.1.uncertainty_hz.total_cmp(&b.1.uncertainty_hz));
@@ -207,9 +207,9 @@ fn is_counted(finding: &Finding) -> bool {
 }
 
 /// Something periodic in the machine shows at every rate; what does not is no more than possible.
-fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
-    speak_for_all(finding, everything);
-    if is_alone(finding, everything) {
+fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
+    speak_for_all(finding, analysed);
+    if is_alone(finding, analysed) {
         // The other rates were asked for it in particular.
         if finding.certainty == Certainty::Possible {
             return false;
@@ -219,5 +219,5 @@ fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
             finding.certainty = finding.certainty.min(Certainty::Possible);
         }
     }
-    name_rate(finding, everything)
+    name_rate(finding, analysed)
 }

@@ -4,7 +4,7 @@
 //! rate a period that is a whole number of quanta may be a coincidence (1,000 Hz at 10 kHz is one), unless it is a power of two,
 //! as pages of records are.
 
-use super::{Case, Everything, Phenomenon, SHORTEST_NS, agree, figure, is_alone, is_close, name};
+use super::{Analysed, Case, Phenomenon, SHORTEST_NS, agree, figure, is_alone, is_close, name};
 use bandscope_report::evidence;
 use bandscope_report::format;
 use bandscope_report::{Certainty, Finding, Kind, Origin, SeenIn, Series, Signal};
@@ -101,6 +101,6 @@ fn finding(case: Case<'_>, signal: &Signal, certainty: Certainty) -> Finding {
 }
 
 /// The measurement does at every rate what it does at one, and each was asked for the periods of the others: what only one shows is not its own.
-fn settle(finding: &mut Finding, everything: Everything<'_>) -> bool {
-    !is_alone(finding, everything)
+fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
+    !is_alone(finding, analysed)
 }

@@ -32,8 +32,8 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 /// works at all (measured: 1.33 to 1.40 beside a compiler, Golden Cove).
 const SHARED: f64 = 1.15;
 /// Share of the work that the throughput kernel must have lost beyond what the chain lost, and how many times more.
-const LOST: f64 = 0.02;
-const TIMES: f64 = 3.0;
+const MIN_SHARE_LOST: f64 = 0.02;
+const MIN_TIMES_LOST: f64 = 3.0;
 
 /// What the two work kernels show.
 struct Company {
@@ -51,9 +51,9 @@ pub(super) fn explains(case: Case<'_>) -> bool {
 }
 
 fn company(case: Case<'_>) -> Option<Company> {
-    let kernel = |series: &Series| case.everything.manifest.kernel(&series.kernel);
+    let kernel = |series: &Series| case.analysed.manifest.kernel(&series.kernel);
     kernel(case.series).filter(|kernel| kernel.throughput)?;
-    let chains = case.everything.series.iter().filter(|other| {
+    let chains = case.analysed.series.iter().filter(|other| {
         (other.cpu, &other.origin) == (case.series.cpu, &case.series.origin)
             && kernel(other).is_some_and(|kernel| kernel.registers_only)
     });
@@ -64,7 +64,7 @@ fn company(case: Case<'_>) -> Option<Company> {
     let (share, sum) = shared.fold((0.0, 0.0), |(share, sum), band| {
         (share + band.share, sum + band.share * band.ns_per_unit)
     });
-    let enough = own - chain > LOST && own > TIMES * chain && share > 0.0;
+    let enough = own - chain > MIN_SHARE_LOST && own > MIN_TIMES_LOST * chain && share > 0.0;
     enough.then(|| Company {
         ratio: sum / share / best,
         share,
@@ -76,7 +76,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(company) = company(case) else {
         return Vec::new();
     };
-    let machine = &case.everything.manifest.machine;
+    let machine = &case.analysed.manifest.machine;
     let siblings = case.series.cpu.and_then(|cpu| {
         let list = machine.smt_siblings.get(&cpu)?;
         // A CPU without one is its only sibling.

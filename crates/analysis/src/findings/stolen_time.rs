@@ -11,7 +11,7 @@ use crate::periods::rates;
 use bandscope_recording::manifest::EventsState;
 use bandscope_report::evidence;
 use bandscope_report::format;
-use bandscope_report::{Cause, Certainty, Finding, Gaps, Kind, Signal};
+use bandscope_report::{Cause, Certainty, Finding, GapCause, Gaps, Kind, Signal};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: Kind::StolenTime,
@@ -26,44 +26,27 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 };
 
 /// A part per million of the time is nobody's problem; nor are ten of them, unless a gap is long or firmware counted.
-const SMALLEST: f64 = 1e-6;
-const SMALLEST_OF_SHORT: f64 = 1e-5;
-const LONG_NS: f64 = 20_000.0;
+const MIN_SHARE: f64 = 1e-6;
+const MIN_SHARE_OF_SHORT: f64 = 1e-5;
+const MIN_LONG_NS: f64 = 20_000.0;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(gaps) = &case.series.gaps else {
         return Vec::new();
     };
-    // Only events make gaps the host's; with several recordings the manifest is that of one.
+    // Only events make gaps the host's.
     let Some(host) = gaps.causes.iter().find(|cause| cause.cause == Cause::Host) else {
-        let silent = case.everything.manifest.events.state == EventsState::On
-            || !rates::is_one_recording(case.everything.series);
-        let counted = match &case.series.tripwire {
-            Some(tripwire) => unseen::more_than_counted(case, gaps, tripwire),
-            None if silent => None,
-            None => more_than_counted(case, gaps),
-        };
-        return counted.into_iter().collect();
+        return without_events(case, gaps).into_iter().collect();
     };
     let share = host.lost_ns as f64 / (case.series.ledger.wall_ns as f64).max(1.0);
     let firmware = Firmware::of(case);
-    let is_counted = firmware.0.is_some_and(|interrupts| interrupts > 0);
-    let smallest = match host.longest_ns < LONG_NS && !is_counted {
-        true => SMALLEST_OF_SHORT,
-        false => SMALLEST,
-    };
-    if share < smallest {
+    if share < smallest_share(host, &firmware) {
         return Vec::new();
     }
     let is_its = |signal: &&Signal| signal.cause == Some(Cause::Host);
     let period = case.series.signals.iter().find(is_its);
     let who = who(case);
-    let has_hypervisor = case
-        .everything
-        .manifest
-        .machine
-        .known_hypervisor()
-        .is_some();
+    let has_hypervisor = case.analysed.manifest.machine.known_hypervisor().is_some();
     let regular = period.map_or(String::new(), |signal| {
         let frequency = format::frequency(signal.frequency_hz, signal.uncertainty_hz);
         format!(", in part regularly at {frequency}")
@@ -100,10 +83,31 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     }]
 }
 
+/// What counts say where no gap has a cause.
+fn without_events(case: Case<'_>, gaps: &Gaps) -> Option<Finding> {
+    // With several recordings the manifest is that of one.
+    let silent = case.analysed.manifest.events.state == EventsState::On
+        || !rates::is_one_recording(case.analysed.series);
+    match &case.series.tripwire {
+        Some(tripwire) => unseen::more_than_counted(case, gaps, tripwire),
+        None if silent => None,
+        None => more_than_counted(case, gaps),
+    }
+}
+
+/// Share of the time from which on it is somebody's problem.
+fn smallest_share(host: &GapCause, firmware: &Firmware) -> f64 {
+    let is_counted = firmware.0.is_some_and(|interrupts| interrupts > 0);
+    match host.longest_ns < MIN_LONG_NS && !is_counted {
+        true => MIN_SHARE_OF_SHORT,
+        false => MIN_SHARE,
+    }
+}
+
 /// How to see who it was.
 fn next_step(case: Case<'_>) -> String {
     let cpu = cpu(case.series);
-    match case.everything.manifest.machine.known_hypervisor() {
+    match case.analysed.manifest.machine.known_hypervisor() {
         Some(_) => format!(
             "on the host, `perf trace -C` or `rtla osnoise` on the CPU that runs vCPU {cpu} shows what it ran instead"
         ),
@@ -119,8 +123,8 @@ struct Firmware(Option<u64>);
 impl Firmware {
     fn of(case: Case<'_>) -> Firmware {
         // With several recordings the counts are those of one.
-        let counts = rates::is_one_recording(case.everything.series)
-            .then(|| rates::of(case.series, case.everything.manifest));
+        let counts = rates::is_one_recording(case.analysed.series)
+            .then(|| rates::of(case.series, case.analysed.manifest));
         Firmware(
             counts
                 .flatten()
@@ -145,7 +149,7 @@ impl Firmware {
 
 /// Whoever runs beneath this kernel.
 fn who(case: Case<'_>) -> String {
-    match case.everything.manifest.machine.known_hypervisor() {
+    match case.analysed.manifest.machine.known_hypervisor() {
         Some(hypervisor) => format!("the hypervisor ({hypervisor})"),
         None if Firmware::of(case).0 == Some(0) => {
             "something beneath it (no hypervisor is known, and no system management interrupt was counted)".to_owned()
@@ -161,7 +165,7 @@ const FEWEST_PER_S: f64 = 20.0;
 
 /// Gaps that outnumber what the kernel counted.
 fn more_than_counted(case: Case<'_>, gaps: &Gaps) -> Option<Finding> {
-    let counts = rates::of(case.series, case.everything.manifest)?;
+    let counts = rates::of(case.series, case.analysed.manifest)?;
     let interrupts = rates::interrupts_per_second(counts)?;
     let preemptions = rates::preemptions(gaps, case.series)?;
     let counted = interrupts + preemptions;

@@ -28,11 +28,11 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 /// Quanta that a stay in each of the three must last.
 const DWELL: f64 = 2.0;
 /// Share of the quanta below which a band is no pace of its own.
-const SMALLEST: f64 = 0.005;
+const MIN_SHARE: f64 = 0.005;
 /// States of memory renaming differ by five times and more; what is closer is a clock or a placement.
-const APART: f64 = 1.5;
+const MIN_RATIO_APART: f64 = 1.5;
 /// Chances of an accidental match: to be believed, and to be mentioned.
-const CHANCE: f64 = 0.05;
+const MAX_CHANCE_BELIEVED: f64 = 0.05;
 const HINT: f64 = 0.3;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
@@ -44,12 +44,13 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .bands
         .iter()
         .zip(&case.seen.stays)
-        .filter(|(band, stays)| band.share >= SMALLEST && stays.median_quanta >= DWELL)
+        .filter(|(band, stays)| band.share >= MIN_SHARE && stays.median_quanta >= DWELL)
         .map(|(band, _)| band)
         .collect();
     let paces: Vec<f64> = held.iter().map(|band| band.ns_per_unit).collect();
     let found = mixture::find(&paces, &case.seen.fractions);
-    let apart = |found: &Mixture| paces[found.places[2]] >= APART * paces[found.places[0]];
+    let apart =
+        |found: &Mixture| paces[found.places[2]] >= MIN_RATIO_APART * paces[found.places[0]];
     found
         .filter(|found| apart(found) && found.chance <= HINT)
         .map(|found| finding(case, &paces, found))
@@ -68,7 +69,7 @@ fn finding(case: Case<'_>, paces: &[f64], found: Mixture) -> Finding {
     Finding {
         kind: PHENOMENON.kind,
         series: vec![case.index],
-        certainty: if named && found.chance <= CHANCE {
+        certainty: if named && found.chance <= MAX_CHANCE_BELIEVED {
             Certainty::Likely
         } else {
             Certainty::Possible

@@ -25,7 +25,7 @@ const NOTICEABLE: f64 = 1e-6;
 
 /// A set of CPUs belongs to the first of its series.
 fn recognise(case: Case<'_>) -> Vec<Finding> {
-    let all = case.everything.across.synchronous.iter();
+    let all = case.analysed.across.synchronous.iter();
     all.filter(|found| found.series.first() == Some(&case.index))
         .map(finding)
         .collect()

@@ -51,15 +51,15 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
 /// off the run queue.
 fn off_the_run_queue(case: Case<'_>) -> Option<Finding> {
     let Case {
-        series, everything, ..
+        series, analysed, ..
     } = case;
-    let manifest = everything.manifest;
+    let manifest = analysed.manifest;
     let known =
-        manifest.events.state != EventsState::On && rates::is_one_recording(everything.series);
+        manifest.events.state != EventsState::On && rates::is_one_recording(analysed.series);
     let mut schedstat = manifest.schedstat.iter().filter(|_| known);
     let waited = schedstat.find(|one| Some(one.cpu) == series.cpu)?.wait_ns;
     // Those statistics are of all series together.
-    let mine = everything.series.iter().filter(|one| one.cpu == series.cpu);
+    let mine = analysed.series.iter().filter(|one| one.cpu == series.cpu);
     let (mut away, mut wall, mut times) = (0.0, 0.0, 0.0);
     for one in mine {
         away += one
@@ -98,8 +98,8 @@ fn off_the_run_queue(case: Case<'_>) -> Option<Finding> {
 
 /// A group that the kernel counted to be stopped, though none of the gaps tells: other tasks had the CPU meanwhile.
 fn counted_only(case: Case<'_>) -> Option<Finding> {
-    let manifest = case.everything.manifest;
-    let group = stopped_by(manifest).filter(|_| rates::is_one_recording(case.everything.series))?;
+    let manifest = case.analysed.manifest;
+    let group = stopped_by(manifest).filter(|_| rates::is_one_recording(case.analysed.series))?;
     let run_ns = manifest.settings.duration_s * 1e9;
     let share = (group.throttled_ns as f64 / run_ns).min(1.0);
     if run_ns <= 0.0 || share < MIN_SHARE || case.series.gaps.is_none() {
@@ -173,9 +173,9 @@ fn counts_of(group: &Quota, evidence: &mut evidence::Throttled) -> String {
 }
 
 fn finding(case: Case<'_>, cause: &GapCause, share: f64) -> Finding {
-    let manifest = case.everything.manifest;
+    let manifest = case.analysed.manifest;
     // With several recordings the manifest is that of one.
-    let alone = rates::is_one_recording(case.everything.series);
+    let alone = rates::is_one_recording(case.analysed.series);
     let realtime = cause.cause == Cause::RealTimeThrottled;
     let group = stopped_by(manifest).filter(|_| alone && !realtime);
     let limit_us = manifest.machine.realtime_limit_us.filter(|_| realtime);

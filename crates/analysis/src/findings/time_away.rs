@@ -21,8 +21,8 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 };
 
 /// Share of the time from which on a cause is worth a sentence, and causes that get one.
-const NOTICEABLE: f64 = 1e-4;
-const MOST: usize = 3;
+const MIN_SHARE: f64 = 1e-4;
+const MAX_CAUSES: usize = 3;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(gaps) = &case.series.gaps else {
@@ -43,9 +43,9 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         // Those have findings of their own, and what has no name at all has none.
         .filter(|cause| !matches!(cause.cause, Cause::Host | Cause::Unnamed))
         .filter(|cause| !cause.cause.is_throttled())
-        .filter(|cause| cause.lost_ns as f64 / wall >= NOTICEABLE)
+        .filter(|cause| cause.lost_ns as f64 / wall >= MIN_SHARE)
         .filter(|cause| !said(cause))
-        .take(MOST)
+        .take(MAX_CAUSES)
         .map(|cause| finding(case, cause, cause.lost_ns as f64 / wall))
         .collect()
 }
@@ -84,7 +84,7 @@ fn finding(case: Case<'_>, cause: &GapCause, share: f64) -> Finding {
 
 /// What names the tasks, where nobody listened to it.
 fn trace(case: Case<'_>) -> Option<String> {
-    let off = case.everything.manifest.events.state != EventsState::On;
+    let off = case.analysed.manifest.events.state != EventsState::On;
     off.then(|| {
         format!(
             "bandscope record --cpus {} --trace on: kernel events name the tasks",

@@ -28,7 +28,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 };
 
 /// Chance that a bad stretch lies at the start of all places.
-const CHANCE: f64 = 0.01;
+const MAX_CHANCE: f64 = 0.01;
 /// Times its own length that the run must go on without it.
 const SETTLED: f64 = 3.0;
 /// Seconds by which the end of a warm-up may be misplaced, as its error is no more than that in the scoreboard.
@@ -50,16 +50,16 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
 
 /// Series of the same CPU and run.
 fn relatives(case: Case<'_>) -> Vec<usize> {
-    let everything = case.everything;
+    let analysed = case.analysed;
     let mine = |other: &usize| {
-        let other = &everything.series[*other];
+        let other = &analysed.series[*other];
         (other.cpu, &other.origin) == (case.series.cpu, &case.series.origin)
     };
-    (0..everything.series.len()).filter(mine).collect()
+    (0..analysed.series.len()).filter(mine).collect()
 }
 
 fn find(case: Case<'_>, relatives: &[usize]) -> Option<WarmUp> {
-    let seen = relatives.iter().map(|&one| &case.everything.seen[one]);
+    let seen = relatives.iter().map(|&one| &case.analysed.seen[one]);
     let blocks: Vec<&[Observed]> = seen.map(|seen| seen.start.as_slice()).collect();
     warm_up::find(&blocks)
 }
@@ -72,10 +72,10 @@ pub(super) fn explains(case: Case<'_>, seconds: f64) -> bool {
 
 fn finding(case: Case<'_>, series: Vec<usize>, found: WarmUp) -> Finding {
     // While the work kernel ran before the first quantum, the machine was warming up as well.
-    let delay = case.everything.manifest.settings.start_delay_s.max(0.0);
+    let delay = case.analysed.manifest.settings.start_delay_s.max(0.0);
     let duration = found.duration_s + delay;
     let like_a_state = found.ratio > STATE && !found.noise;
-    let settled = found.p_value < CHANCE && found.settled >= SETTLED;
+    let settled = found.p_value < MAX_CHANCE && found.settled >= SETTLED;
     let likely = settled && !like_a_state && !found.switched;
     let what = match (found.ratio > 1.002, found.noise) {
         (true, true) => format!(

@@ -9,7 +9,7 @@ use bandscope_report::{Cause, Certainty};
 /// A gap and what it was.
 #[derive(Debug)]
 pub struct NamedGap<'a> {
-    /// The gap.
+    /// The gap as it was recorded.
     pub gap: &'a Gap,
     /// Causes and the ticks that are booked to each, in the order of time in which each came up; they add up to the gap's duration.
     pub shares: &'a [(Cause, u64)],

@@ -3,9 +3,10 @@
 //! Reads [`bandscope_recording::Source::replay_gaps`]. Kept are sums by cause, a histogram of durations to 0.1 %, the
 //! longest 64 gaps, and the first 65,536 for [`crate::periods::signals`], which wants times and not counts.
 
-use crate::gaps::naming::{Key, Namer, Share};
+use crate::gaps::causes::{CauseSum, Causes, by_cause};
+use crate::gaps::naming::{Key, Namer};
 use crate::series::context::Context;
-use crate::series::totals::{Measures, Totals};
+use crate::series::totals::Totals;
 use bandscope_recording::{Error, Gap, GapKind};
 use bandscope_report::{self as report, Cause};
 use bandscope_statistics::quantiles::Distribution;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 /// Gaps that a picture marks.
 pub const MARKS: usize = 64;
 /// Gaps that the report lists.
-const LONGEST: usize = 16;
+const MAX_LONGEST_GAPS: usize = 16;
 /// Gaps whose times are kept: 160 s of a busy machine's 400 a second, 1 MiB.
 pub const EVENTS: usize = 65_536;
 /// Kernel events in them whose times are kept.
@@ -33,62 +34,22 @@ const THREADS: usize = 64;
 /// Tasks that have a line of their own in the ledger, the costliest. A machine that starts thousands of short-lived tasks of unlike names
 /// has as many causes, none of which matters; they have one line together.
 const TASKS: usize = 48;
+
 /// Number and time of some gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Number.
+    /// How many gaps.
     pub number: u64,
     /// Total duration, ticks.
     pub ticks: u128,
 }
-
-/// What the gaps of one cause come to. A gap may have several.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CauseSum {
-    /// Gaps in which it took part.
-    pub number: u64,
-    /// Gaps whose unit of work is in its time.
-    pub units: u64,
-    /// Its time in all of them, ticks.
-    pub ticks: u128,
-    /// Its longest part of one gap, ticks.
-    pub longest: u64,
-}
-
-impl CauseSum {
-    /// Adds a gap to the sums of its causes, of which each share has its place by key; the first has the gap's unit.
-    pub(crate) fn book(sums: &mut Vec<CauseSum>, shares: &[Share]) {
-        for (place, share) in shares.iter().enumerate() {
-            let index = share.key as usize;
-            if index >= sums.len() {
-                sums.resize(index + 1, CauseSum::default());
-            }
-            let cause = &mut sums[index];
-            cause.number += 1;
-            cause.units += u64::from(place == 0);
-            cause.ticks += u128::from(share.ticks);
-            cause.longest = cause.longest.max(share.ticks);
-        }
-    }
-
-    /// Takes another one's gaps, too; a gap of both counts twice.
-    pub fn add(&mut self, other: CauseSum) {
-        self.number += other.number;
-        self.units += other.units;
-        self.ticks += other.ticks;
-        self.longest = self.longest.max(other.longest);
-    }
-}
-
-/// Sums by cause.
-pub type Causes = BTreeMap<Cause, CauseSum>;
 
 /// Start and duration of a gap, ticks, and what it was for the most part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Ticks since the recording's origin.
     pub start: u64,
-    /// Ticks.
+    /// Its length, ticks.
     pub duration: u64,
     /// The cause with the largest part of it, among [`Statistics::names`].
     pub cause: Key,
@@ -344,7 +305,7 @@ impl Statistics {
         longest.sort_by_key(|&(duration, start, _)| (Reverse(duration), start));
         longest
             .into_iter()
-            .take(LONGEST)
+            .take(MAX_LONGEST_GAPS)
             .map(|(duration, start, cause)| report::LongGap {
                 at_s: context.seconds(start.saturating_sub(origin) as f64),
                 ns: context.ns(duration as f64),
@@ -378,39 +339,4 @@ impl Statistics {
             })
             .collect()
     }
-}
-
-/// Splits `lost` over the causes by what their gaps lasted, less the same unit each; what no detailed gap accounts for
-/// is `unnamed`.
-pub fn by_cause(lost: i128, totals: &Measures, causes: &Causes) -> BTreeMap<Cause, i128> {
-    let mut booked = BTreeMap::new();
-    if lost == 0 {
-        return booked;
-    }
-    let unit = ((totals.gap_ticks as f64 - lost as f64) / totals.gaps.max(1) as f64).max(0.0);
-    let losses: Vec<(&Cause, f64)> = causes
-        .iter()
-        .map(|(cause, sum)| (cause, (sum.ticks as f64 - sum.units as f64 * unit).max(0.0)))
-        .collect();
-    let claimed: f64 = losses.iter().map(|(_, loss)| loss).sum();
-    let scale = if claimed > lost as f64 {
-        lost as f64 / claimed
-    } else {
-        1.0
-    };
-    let mut rest = lost;
-    for (cause, loss) in losses {
-        let share = ((loss * scale).floor() as i128).min(rest);
-        if share > 0 {
-            booked.insert(cause.clone(), share);
-            rest -= share;
-        }
-    }
-    // Less than a tick for each cause is rounding; more was not detailed.
-    let rounding = rest <= causes.len() as i128;
-    match booked.values_mut().next() {
-        Some(first) if rounding => *first += rest,
-        _ => *booked.entry(Cause::Unnamed).or_default() += rest,
-    }
-    booked
 }

@@ -6,7 +6,7 @@
 //! to every quantum that has a pace, and what they do not cover stands in `unexplained`. Sums run over the quanta ([`Measured`], or
 //! [`crate::ledger::inferred`] for files of counts) and are rounded to ticks once, here.
 
-use crate::gaps::statistics::{Causes, by_cause};
+use crate::gaps::causes::{Causes, by_cause};
 use crate::series::context::Context;
 use crate::series::derive::{Derived, as_float};
 use crate::series::detector::Detector;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// Time lost, in ticks, as a pass over the quanta saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Books {
-    /// To gaps.
+    /// Lost to gaps.
     pub gaps: f64,
     /// To pace, less what was gained; the cost of storing a quantum is still in it.
     pub pace: f64,
@@ -83,7 +83,7 @@ impl Detector for Measured {
 /// The ledger in ticks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Wall time.
+    /// What all other lines add up to.
     pub wall: i128,
     /// Units times the reference pace, less the bonus.
     pub work: i128,
@@ -95,7 +95,7 @@ pub struct Account {
     pub gaps: BTreeMap<Cause, i128>,
     /// The measurement's own.
     pub measurement: i128,
-    /// The rest.
+    /// What no other line explains.
     pub unexplained: i128,
 }
 

@@ -17,7 +17,7 @@ use std::collections::{BinaryHeap, VecDeque};
 /// consumer that is late.
 const EVENTS_COME_WITHIN_S: f64 = 0.1;
 /// The longest gaps that are kept.
-const LONGEST: usize = 16;
+const MAX_LONGEST_GAPS: usize = 16;
 
 /// Quanta of one series, and their gaps, that wait for their events.
 struct Waiting {
@@ -26,7 +26,7 @@ struct Waiting {
     gaps: Vec<Gap>,
 }
 
-/// One CPU.
+/// What is known of one CPU that is being measured.
 pub struct Lane {
     cpu: u32,
     context: Context,
@@ -106,7 +106,7 @@ impl Lane {
         if !events.is_empty() {
             self.namer.feed(events);
             // Recording them may have failed after the manifest was made: silence counts once something was heard.
-            self.namer.hears();
+            self.namer.trust_silence();
         }
     }
 
@@ -220,7 +220,7 @@ impl Lane {
             self.gaps += 1;
             self.longest_now = self.longest_now.max(Some(mark));
             self.longest.push(Reverse(mark));
-            if self.longest.len() > LONGEST {
+            if self.longest.len() > MAX_LONGEST_GAPS {
                 self.longest.pop();
             }
         }

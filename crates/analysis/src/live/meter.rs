@@ -4,8 +4,8 @@
 //! pace of nothing, from which the account against any other follows.
 
 use super::{Band, Pace};
+use crate::gaps::causes::{CauseSum, Causes};
 use crate::gaps::naming::{Key, Share};
-use crate::gaps::statistics::{CauseSum, Causes};
 use crate::ledger::account::{Account, Books, Measured};
 use crate::pace::bands;
 use crate::pace::best_pace::{self, Paces, Reference};

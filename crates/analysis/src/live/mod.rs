@@ -90,7 +90,7 @@ pub struct Pace {
 /// A pace that recurs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Band {
-    /// Its mean.
+    /// Mean pace of its quanta.
     pub ns_per_unit: f64,
     /// Relative half width that holds 90 %.
     pub half_width: f64,

@@ -20,12 +20,12 @@ const WINDOW: usize = 256;
 /// Patterns that are looked for.
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=7;
 /// Levels differ by this share at least: closer ones are one band, too.
-const APART: f64 = 0.003;
+const MIN_SHARE_APART: f64 = 0.003;
 /// Levels differ by so many of the mean deviations within a phase.
-const RESOLVED: f64 = 6.0;
+const MIN_DEVIATIONS_APART: f64 = 6.0;
 /// Share of the quanta that must be near the level of their phase, and of the windows that must show the pattern.
-const OBEY: f64 = 0.9;
-const WINDOWS: f64 = 0.6;
+const MIN_SHARE_AT_LEVEL: f64 = 0.9;
+const MIN_SHARE_OF_WINDOWS: f64 = 0.6;
 
 /// A pattern that repeats.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,7 +79,7 @@ impl Sample {
         let agree = found.iter().filter(|other| {
             other.quanta == first.quanta && other.levels.len() == first.levels.len()
         });
-        let shown = agree.count() as f64 >= WINDOWS * windows().count() as f64;
+        let shown = agree.count() as f64 >= MIN_SHARE_OF_WINDOWS * windows().count() as f64;
         shown.then(|| first.clone())
     }
 }
@@ -110,27 +110,40 @@ fn fold(window: &[(f32, u32)], length: usize, context: &Context) -> Option<Patte
     } else {
         2.5 * fastest / context.quantum_ticks
     };
-    let apart = fastest * APART.max(counted);
-    if slowest - fastest <= apart.max(RESOLVED * scatter) {
+    let apart = fastest * MIN_SHARE_APART.max(counted);
+    if slowest - fastest <= apart.max(MIN_DEVIATIONS_APART * scatter) {
         return None;
     }
     let near = deviations
         .iter()
-        .filter(|&&d| d < 0.5 * apart.max(RESOLVED * scatter))
+        .filter(|&&d| d < 0.5 * apart.max(MIN_DEVIATIONS_APART * scatter))
         .count();
-    if (near as f64) < OBEY * window.len() as f64 {
+    if (near as f64) < MIN_SHARE_AT_LEVEL * window.len() as f64 {
         return None;
     }
     let mut level = vec![0; length];
     for pair in order.windows(2) {
-        let step = medians[pair[1]] - medians[pair[0]] > apart.max(RESOLVED * scatter);
+        let step = medians[pair[1]] - medians[pair[0]] > apart.max(MIN_DEVIATIONS_APART * scatter);
         level[pair[1]] = level[pair[0]] + usize::from(step);
     }
     // Of a pattern of half the length the levels would be the same one half later.
     let whole =
         (1..length).all(|shift| (0..length).any(|k| level[k] != level[(k + shift) % length]));
-    let most = level.iter().max().copied().unwrap_or(0);
-    let levels: Vec<(f64, f64, f64)> = (0..=most)
+    let levels = levels_of(&level, &medians);
+    whole.then(|| Pattern {
+        quanta: length,
+        cost: (levels[levels.len() - 1].0 / levels[0].0 - 1.0) * context.quantum_ticks,
+        peaks: levels[0].1 < 0.5,
+        counts: window[..length].iter().map(|(_, count)| *count).collect(),
+        levels,
+    })
+}
+
+/// What each level of a pattern is, from the level and the median of each of its quanta: pace, share of the quanta, quanta of a stay.
+fn levels_of(level: &[usize], medians: &[f64]) -> Vec<(f64, f64, f64)> {
+    let length = level.len();
+    let slowest = level.iter().max().copied().unwrap_or(0);
+    (0..=slowest)
         .map(|number| {
             let members: Vec<f64> = (0..length)
                 .filter(|&k| level[k] == number)
@@ -146,14 +159,7 @@ fn fold(window: &[(f32, u32)], length: usize, context: &Context) -> Option<Patte
                 quanta / stays as f64,
             )
         })
-        .collect();
-    whole.then(|| Pattern {
-        quanta: length,
-        cost: (levels[most].0 / levels[0].0 - 1.0) * context.quantum_ticks,
-        peaks: levels[0].1 < 0.5,
-        counts: window[..length].iter().map(|(_, count)| *count).collect(),
-        levels,
-    })
+        .collect()
 }
 
 /// 0 of nothing.

@@ -32,7 +32,7 @@ const DIPS: f64 = 1.0 / 3.0;
 pub struct Mode {
     /// First and last bin of the histogram.
     pub bins: (usize, usize),
-    /// Mean pace.
+    /// Mean pace of its quanta, ticks per unit.
     pub centre: f64,
     /// Relative half width that holds 90 %.
     pub half_width: f64,

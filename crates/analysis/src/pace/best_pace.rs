@@ -30,7 +30,7 @@ const HALF_BIN: f64 = 5e-4;
 /// A stretch is undisturbed if its quanta are all within 1 % of u0.
 const UNDISTURBED: f64 = 0.01;
 /// A series shorter than this is short.
-const SHORT: u64 = 64;
+const MAX_SHORT_QUANTA: u64 = 64;
 /// Quanta of an undisturbed stretch, and in a short series.
 const STRETCH: u64 = 10;
 const SHORT_STRETCH: u64 = 3;
@@ -263,7 +263,7 @@ impl Stretch {
 
     /// What the report says of the reference.
     pub fn report(&self, reference: Reference, quanta: u64, context: &Context) -> BestPace {
-        let needed = if quanta < SHORT {
+        let needed = if quanta < MAX_SHORT_QUANTA {
             SHORT_STRETCH
         } else {
             STRETCH

@@ -21,7 +21,7 @@ const USUAL: f64 = 0.01;
 /// Gaps fall on one place if their times to the quantum's end differ by less than this share of it.
 const IN_STEP: f64 = 0.05;
 /// Fewer quanta with one gap say nothing.
-const FEWEST: usize = 20;
+const MIN_QUANTA_WITH_GAP: usize = 20;
 /// Deviations from Theil's line, each at least a tick, within which the line of least squares is fitted.
 const CUT: f64 = 4.0;
 
@@ -72,7 +72,7 @@ pub struct Line {
 impl Interrupted {
     /// Gaps in order of time; the usual pace and the relative half width of its band. `None` without gaps.
     pub fn new(events: &[Event], usual: f64, half_width: f64) -> Option<Interrupted> {
-        (events.len() >= FEWEST && usual > 0.0).then(|| Interrupted {
+        (events.len() >= MIN_QUANTA_WITH_GAP && usual > 0.0).then(|| Interrupted {
             events: events.to_vec(),
             next: 0,
             usual,
@@ -88,7 +88,7 @@ impl Interrupted {
 
     /// The line; `None` of too few quanta.
     pub fn finish(mut self) -> Option<Line> {
-        if self.points.len() < FEWEST {
+        if self.points.len() < MIN_QUANTA_WITH_GAP {
             return None;
         }
         self.points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -215,7 +215,7 @@ mod tests {
     /// Quanta of 200,000 ticks with a gap of 8000 ticks that ends `left` ticks before their end, after which units
     /// take 3 times as long; each seventh has lost 20,000 ticks more for another reason.
     fn line(left: impl Fn(u32) -> f32) -> Line {
-        let mut seen = Interrupted::new(&[GAP; FEWEST], 224.0, 0.0).unwrap();
+        let mut seen = Interrupted::new(&[GAP; MIN_QUANTA_WITH_GAP], 224.0, 0.0).unwrap();
         for k in 0..200 {
             let other = if k % 7 == 0 { 20_000.0 } else { 0.0 };
             seen.points.push((left(k), left(k) * 2.0 / 3.0 + other));
@@ -244,7 +244,7 @@ mod tests {
         let (quantum, slope, took) = (200_000.0, 0.77, 8000.4);
         let lines = (0..40).map(|train| {
             let period = 2.0 * quantum + 3_456.7 * f64::from(train);
-            let mut seen = Interrupted::new(&[GAP; FEWEST], 224.0, 0.0).unwrap();
+            let mut seen = Interrupted::new(&[GAP; MIN_QUANTA_WITH_GAP], 224.0, 0.0).unwrap();
             for k in 1..700 {
                 let end = period * f64::from(k);
                 let left = quantum - end % quantum;

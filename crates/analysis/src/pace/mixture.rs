@@ -15,7 +15,7 @@ pub const UNKNOWN: &str = "unknown";
 /// Shares of the turns of its two inner loops.
 const OLD_LOOPS: [f64; 2] = [32.0 / 63.0, 31.0 / 63.0];
 /// How near is near: the published ones miss by 0.006 and 0.008.
-const NEAR: f64 = 0.01;
+const MAX_FRACTION_ERROR: f64 = 0.01;
 
 /// The fractions of a unit that the work kernel called `name` declares: its manifest's, or those known by its name.
 pub fn fractions(name: &str, context: &Context) -> Vec<f64> {
@@ -59,7 +59,9 @@ pub fn find(paces: &[f64], fractions: &[f64]) -> Option<Mixture> {
                     .iter()
                     .copied()
                     .min_by(|a, b| near(*a).total_cmp(&near(*b)));
-                let Some(declared) = nearest.filter(|declared| near(*declared) <= NEAR) else {
+                let Some(declared) =
+                    nearest.filter(|declared| near(*declared) <= MAX_FRACTION_ERROR)
+                else {
                     continue;
                 };
                 if best.is_none_or(|best| near(declared) < (best.fraction - best.declared).abs()) {
@@ -84,7 +86,10 @@ pub fn find(paces: &[f64], fractions: &[f64]) -> Option<Mixture> {
 fn covered(fractions: &[f64]) -> f64 {
     let (mut sum, mut end) = (0.0, 0.0f64);
     for fraction in fractions {
-        let (from, to) = ((fraction - NEAR).max(end), (fraction + NEAR).min(1.0));
+        let (from, to) = (
+            (fraction - MAX_FRACTION_ERROR).max(end),
+            (fraction + MAX_FRACTION_ERROR).min(1.0),
+        );
         sum += (to - from).max(0.0);
         end = end.max(to);
     }

@@ -18,10 +18,10 @@ const BLOCKS: usize = 2048;
 /// Share of a block that must have been measured.
 const MEASURED: f64 = 0.25;
 /// Fewest blocks before the change, and in all.
-const BEFORE: usize = 2;
-const FEWEST: usize = 24;
+const MIN_BLOCKS_BEFORE: usize = 2;
+const MIN_BLOCKS: usize = 24;
 /// A warm-up is at the start: at most this share of what was seen.
-const LONGEST: f64 = 0.4;
+const MAX_SHARE_OF_RUN: f64 = 0.4;
 /// Deviations that one block counts at most.
 const CAP: f64 = 8.0;
 /// Twice the gain in log likelihood that a change must bring: the square of 6 deviations, for some 10^3 places and three quantities.
@@ -30,7 +30,7 @@ const GAIN: f64 = 36.0;
 const WORSE_BEFORE: f64 = 0.75;
 const WORSE_AFTER: f64 = 0.02;
 /// Smallest differences that matter: of pace (a ratio), of the share of time away, of the scatter of pace (a ratio of the pace).
-const SMALLEST: [f64; QUANTITIES] = [2e-3, 1e-3, 2e-3];
+const MIN_DIFFERENCES: [f64; QUANTITIES] = [2e-3, 1e-3, 2e-3];
 
 /// Pace, share of time away, scatter of pace.
 const QUANTITIES: usize = 3;
@@ -184,7 +184,7 @@ pub fn find(series: &[&[Observed]]) -> Option<WarmUp> {
     tagged.sort_by_key(|(block, _)| block.number);
     let blocks: Vec<Observed> = tagged.iter().map(|(block, _)| *block).collect();
     let n = blocks.len();
-    if n < FEWEST {
+    if n < MIN_BLOCKS {
         return None;
     }
     let settled = &blocks[n / 2..];
@@ -195,7 +195,7 @@ pub fn find(series: &[&[Observed]]) -> Option<WarmUp> {
         let deviation =
             SIGMA_PER_MAD * median(settled.iter().map(|block| (of(block) - middle).abs()));
         // What is too small to matter is not a deviation either.
-        let scale = deviation.max(SMALLEST[q] / CAP);
+        let scale = deviation.max(MIN_DIFFERENCES[q] / CAP);
         for (score, block) in scores.iter_mut().zip(&blocks) {
             score[q] = ((of(block) - middle) / scale).clamp(-CAP, CAP);
         }
@@ -232,7 +232,7 @@ pub fn find(series: &[&[Observed]]) -> Option<WarmUp> {
 
 /// The number of blocks before the change that explains the scores best; `None` if none is needed.
 fn change(scores: &[[f64; QUANTITIES]]) -> Option<usize> {
-    let most = (scores.len() as f64 * LONGEST) as usize;
+    let most = (scores.len() as f64 * MAX_SHARE_OF_RUN) as usize;
     let mut sums = [0.0; QUANTITIES];
     let mut best = (GAIN, None);
     for (number, score) in (1..=most).zip(scores) {
@@ -242,7 +242,7 @@ fn change(scores: &[[f64; QUANTITIES]]) -> Option<usize> {
         // After the change the mean is 0 and the deviation 1, so this is twice the gain in log likelihood.
         let square = |sum: &f64| sum.max(0.0).powi(2) / number as f64;
         let gain: f64 = sums.iter().map(square).sum();
-        if number >= BEFORE && gain > best.0 {
+        if number >= MIN_BLOCKS_BEFORE && gain > best.0 {
             best = (gain, Some(number));
         }
     }
@@ -258,7 +258,7 @@ fn is_worse(q: usize, before: &[Observed], after: &[Observed], [bad, good]: [f64
     };
     // The first block after the change may be half of it.
     let rest = &after[1.min(after.len() - 1)..];
-    bad - good >= SMALLEST[q] && share(before) >= WORSE_BEFORE && share(rest) <= WORSE_AFTER
+    bad - good >= MIN_DIFFERENCES[q] && share(before) >= WORSE_BEFORE && share(rest) <= WORSE_AFTER
 }
 
 /// The end in seconds, to a part of a block: the pace of the block in which it lies is mixed.

@@ -20,6 +20,7 @@ macro_rules! pass {
 }
 
 mod first;
+pub(crate) mod results;
 mod second;
 pub mod survey;
 

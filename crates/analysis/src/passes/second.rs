@@ -8,9 +8,9 @@ use crate::pace::alternation::Sample;
 use crate::pace::best_pace::Stretch;
 use crate::pace::dwell::Dwell;
 use crate::pace::edges::Edges;
-use crate::pace::helps::Helps;
 use crate::pace::interrupted::Interrupted;
 use crate::pace::quantisation::Counts;
+use crate::pace::rise_at_gap::RisesAtGaps;
 use crate::passes::survey::Survey;
 use crate::periods::kept::Kept;
 use crate::periods::spectrum::Spectra;
@@ -25,7 +25,7 @@ pass! {
     Second {
         /// Undisturbed stretches, and what is faster than the reference pace.
         stretch: Stretch,
-        /// Worst availability.
+        /// The least that was available in windows of each length.
         windows: Windows,
         /// Stays in bands.
         dwell: Dwell,
@@ -39,17 +39,17 @@ pass! {
         measured: Option<Measured>,
         /// Losses where they are not.
         inferred: Option<Inferred>,
-        /// Periodograms.
+        /// Periodograms of all losses, and of the residual.
         spectra: Spectra,
         /// The residual, to look at lines again.
         kept: Kept,
         /// Changes of pace with and without gaps.
-        helps: Option<Helps>,
+        rises: Option<RisesAtGaps>,
         /// Quanta with a gap.
         interrupted: Option<Interrupted>,
         /// Interruptions without a gap.
         tripwire: Option<Tripwire>,
-        /// Pictures.
+        /// Pixels of the pictures.
         raster: Raster,
     }
 }
@@ -74,7 +74,7 @@ impl Second {
                 .then(|| Inferred::new(best, levels.clone())),
             spectra: Spectra::new(survey.totals.longest_segment, context),
             kept: Kept::new(context),
-            helps: Helps::new(levels).filter(|_| context.gaps_known),
+            rises: RisesAtGaps::new(levels).filter(|_| context.gaps_known),
             interrupted: main.and_then(|main| Interrupted::new(gaps, main.centre, main.half_width)),
             tripwire: Tripwire::new(context),
             raster: Raster::new(extent, survey.pace_range),

@@ -6,8 +6,8 @@
 //! multiples, and they mix with those of others wherever losses are cut.
 
 use crate::periods::events::{Train, is_train, trains_and_rest};
+use crate::periods::gap_trains;
 use crate::periods::kept::Kept;
-use crate::periods::signals;
 use crate::series::context::Context;
 use bandscope_report::{SeenIn, Signal};
 use bandscope_statistics::order::{SIGMA_PER_MAD, median};
@@ -17,7 +17,7 @@ const BASELINE_QUANTA: usize = 64;
 /// Standard deviations of the noise beyond which a loss is an event: one quantum in 10^15 of Gaussian noise.
 const MIN_DEVIATIONS: f64 = 8.0;
 /// By how much more than that the events of a train must take, so that noise hides few of them.
-const BEYOND: f64 = 1.17;
+const MIN_TIMES_THRESHOLD: f64 = 1.17;
 /// Quanta that are looked at for that, parts of a period at which trains are added to them, and by how much and how often their loss is raised.
 const LOOKED_AT: usize = 1 << 16;
 const PHASES: [f64; 3] = [0.1, 0.4, 0.8];
@@ -50,6 +50,49 @@ pub fn take_trains(kept: &mut Kept, context: &Context) -> (Vec<Signal>, Rest) {
     let first = samples[..looked_at].to_vec();
     let threshold = threshold(&losses, context);
     let seconds = |tick: u64| context.seconds(tick.saturating_sub(origin) as f64);
+    let (train, quanta) = events_beyond(threshold, &losses, starts, &extents, context);
+    let (mut found, rest) = trains_and_rest(&train);
+    let mut left = rest.times.iter().zip(&rest.losses).peekable();
+    for (&k, time) in quanta.iter().zip(&train.times) {
+        let loss = left.next_if(|one| one.0 == time).map_or(0.0, |one| *one.1);
+        samples[k] += context.ticks(loss * 1e-9).clamp(0.0, threshold) as f32 - losses[k];
+    }
+    let starts: Vec<f64> = starts[..looked_at].iter().map(|&k| seconds(k)).collect();
+    if let Some(&last) = quanta.get(MAX_EVENTS - 1) {
+        kept.truncate(last + 1);
+    }
+    gap_trains::within_books(&mut found, &train);
+    let signals = found.iter().map(|one| Signal {
+        // Also of a train that scatters: what tells these from lines.
+        occupied: one.occupied.or(Some(0.0)),
+        seen_in: SeenIn::Residual,
+        ..gap_trains::in_gap_times(one, context)
+    });
+    let until = starts.last().copied().unwrap_or(0.0);
+    let mut events = rest;
+    let within = events.times.partition_point(|&time| time < until);
+    events.times.truncate(within);
+    events.losses.truncate(within);
+    events.segments.retain(|segment| segment.0 < until);
+    let rest = Rest {
+        losses: first,
+        starts,
+        events,
+        threshold_ns: context.ns(threshold),
+    };
+    (signals.collect(), rest)
+}
+
+/// The quanta that lost more than a threshold, as events: a train of them, in seconds since the first start, and their numbers.
+fn events_beyond(
+    threshold: f64,
+    losses: &[f32],
+    starts: &[u64],
+    extents: &[(usize, usize)],
+    context: &Context,
+) -> (Train, Vec<usize>) {
+    let origin = starts.first().copied().unwrap_or(0);
+    let seconds = |tick: u64| context.seconds(tick.saturating_sub(origin) as f64);
     let quantum_s = context.rate_hz.recip();
     let mut train = Train {
         jitter: JITTER_QUANTA * quantum_s,
@@ -57,7 +100,7 @@ pub fn take_trains(kept: &mut Kept, context: &Context) -> (Vec<Signal>, Rest) {
         ..Train::default()
     };
     let mut quanta: Vec<usize> = Vec::new();
-    for &(from, to) in &extents {
+    for &(from, to) in extents {
         let end = |k: usize| match k + 1 < to {
             true => seconds(starts[k + 1]),
             false => seconds(starts[k]) + quantum_s,
@@ -80,36 +123,7 @@ pub fn take_trains(kept: &mut Kept, context: &Context) -> (Vec<Signal>, Rest) {
             }
         }
     }
-    let (mut found, rest) = trains_and_rest(&train);
-    let mut left = rest.times.iter().zip(&rest.losses).peekable();
-    for (&k, time) in quanta.iter().zip(&train.times) {
-        let loss = left.next_if(|one| one.0 == time).map_or(0.0, |one| *one.1);
-        samples[k] += context.ticks(loss * 1e-9).clamp(0.0, threshold) as f32 - losses[k];
-    }
-    let starts: Vec<f64> = starts[..looked_at].iter().map(|&k| seconds(k)).collect();
-    if let Some(&last) = quanta.get(MAX_EVENTS - 1) {
-        kept.truncate(last + 1);
-    }
-    signals::within_books(&mut found, &train);
-    let signals = found.iter().map(|one| Signal {
-        // Also of a train that scatters: what tells these from lines.
-        occupied: one.occupied.or(Some(0.0)),
-        seen_in: SeenIn::Residual,
-        ..signals::in_gap_times(one, context)
-    });
-    let until = starts.last().copied().unwrap_or(0.0);
-    let mut events = rest;
-    let within = events.times.partition_point(|&time| time < until);
-    events.times.truncate(within);
-    events.losses.truncate(within);
-    events.segments.retain(|segment| segment.0 < until);
-    let rest = Rest {
-        losses: first,
-        starts,
-        events,
-        threshold_ns: context.ns(threshold),
-    };
-    (signals.collect(), rest)
+    (train, quanta)
 }
 
 /// What is left of the first quanta of a file of counts when trains are taken out, to say what other trains would have been found.
@@ -125,7 +139,7 @@ pub struct Rest {
 impl Rest {
     /// Nanoseconds that the events of a frequency must take to be found. Less than `edge_ns` is not seen where the band changes.
     pub fn least_of_events(&self, hz: f64, edge_ns: f64, context: &Context) -> Option<f64> {
-        let mut ns = BEYOND * self.threshold_ns;
+        let mut ns = MIN_TIMES_THRESHOLD * self.threshold_ns;
         for _ in 0..RAISES {
             if PHASES
                 .iter()

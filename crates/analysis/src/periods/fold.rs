@@ -9,7 +9,7 @@
 //! falls into one of them, is no period. The scatter of all phases is the measure, whatever made it.
 
 /// Longest period: 2^12 quanta; all shorter ones follow from its table.
-const LONGEST: usize = 1 << 12;
+const MAX_PERIOD_QUANTA: usize = 1 << 12;
 /// Shortest: 2^3. Below, alternating bands would show.
 const SHORTEST: usize = 1 << 3;
 /// Quanta of each phase in each half from which on their mean is Gaussian enough, with two halves that must agree.
@@ -24,7 +24,7 @@ const PART: f64 = 0.5;
 /// A period in quanta that stands out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Folded {
-    /// Quanta.
+    /// Length of the period, quanta.
     pub period: usize,
     /// The quantum of each that loses, or the one half a period away.
     pub phase: usize,
@@ -49,10 +49,10 @@ pub fn search<'a>(
     most: f32,
     limit: f64,
 ) -> Option<Folded> {
-    let mut halves = Halves::new(LONGEST);
+    let mut halves = Halves::new(MAX_PERIOD_QUANTA);
     halves.add(segments.clone(), most);
     let mut found: Vec<Folded> = Vec::new();
-    let mut period = LONGEST;
+    let mut period = MAX_PERIOD_QUANTA;
     let mut tried = 0.0f64;
     while period >= SHORTEST {
         if let Some(folded) = halves.levels().judge() {
@@ -142,7 +142,7 @@ impl Halves {
         }
     }
 
-    /// Their means.
+    /// Mean residual of each phase.
     fn levels(&self) -> Levels {
         let mean = |half: usize| {
             let numbers = self.numbers[half].iter();

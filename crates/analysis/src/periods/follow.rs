@@ -22,7 +22,7 @@ const DEVIATIONS: f64 = 3.0;
 /// of its power that they have.
 const DIVISORS: u32 = 8;
 const BETWEEN: usize = 3;
-const SHARE: f64 = 0.05;
+const MIN_SHARE_BETWEEN: f64 = 0.05;
 /// Share of a line's power that the fundamental of which it is a harmonic has at least.
 pub const FUNDAMENTAL: f64 = 0.2;
 /// Harmonics of a line that may be seen folded back.
@@ -180,7 +180,7 @@ impl Lines {
                 .collect();
             let weakest = teeth.iter().copied().fold(f64::INFINITY, f64::min);
             if teeth.len() == BETWEEN.min(divisor as usize)
-                && weakest > self.least().max(SHARE * track.power)
+                && weakest > self.least().max(MIN_SHARE_BETWEEN * track.power)
             {
                 let reach = 4.0 * track.sigma_hz / f64::from(divisor);
                 return self.follow(lower, reach, divisor * 2).unwrap_or(track);

@@ -9,7 +9,7 @@ use crate::series::levels::NO_BAND;
 use bandscope_statistics::comb::SIGNIFICANT;
 
 /// Quanta kept: 105 s at 10 kHz, 4 MiB.
-const MOST: usize = 1 << 20;
+const MAX_QUANTA: usize = 1 << 20;
 /// Fewest quanta of a segment that is used.
 pub const SHORTEST: usize = 64;
 /// A residual beyond this many mean ones is cut to that: a rare long loss hides no line.
@@ -176,7 +176,7 @@ impl Kept {
 
 impl Detector for Kept {
     fn push(&mut self, chunk: &Derived<'_>) {
-        let room = MOST - self.samples.len().min(MOST);
+        let room = MAX_QUANTA - self.samples.len().min(MAX_QUANTA);
         if room == 0 {
             return;
         }

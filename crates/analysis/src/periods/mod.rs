@@ -4,6 +4,7 @@ pub mod counted;
 pub mod events;
 pub mod fold;
 pub mod follow;
+pub mod gap_trains;
 pub mod kept;
 pub mod limits;
 pub mod origins;

@@ -17,7 +17,7 @@ const TOO_RARE: f64 = 0.5;
 /// Share of the time beyond which counts a second say nothing of how often something came while the thread was there.
 const MAX_AWAY: f64 = 0.25;
 /// Fewer counts say nothing about a rate.
-const FEWEST: u64 = 20;
+const MIN_COUNTS: u64 = 20;
 
 /// Names the signals in gaps of all series that have no name.
 pub fn name(series: &mut [Series], manifest: &Manifest) {
@@ -48,10 +48,13 @@ const MAX_TICK_PART: f64 = 8.0;
 /// Relative tolerance of that: the kernel's clock is some 100 ppm off the recording's at most.
 const TICK_TOLERANCE: f64 = 1e-3;
 
+/// The tracepoint of a timer's function, as a recording's manifest names it.
+const TIMER_EXPIRY: &str = "timer:hrtimer_expire_entry";
+
 /// Whether the functions of timers were recorded, and so which interrupt of the timer was the tick.
 fn tells_timers(events: &Events) -> bool {
     let mut tracepoints = events.tracepoints.iter();
-    tracepoints.any(|tracepoint| tracepoint == "timer:hrtimer_expire_entry")
+    tracepoints.any(|tracepoint| tracepoint == TIMER_EXPIRY)
 }
 
 /// Without their functions an interrupt of the timer is the tick's if it comes as often as that, and otherwise that of some timer.
@@ -104,8 +107,8 @@ struct Rates {
 
 impl Rates {
     fn of(counts: &KernelCounts) -> Rates {
-        let known =
-            (counts.counts.iter()).filter(|count| count.number >= FEWEST && counts.seconds > 0.0);
+        let known = (counts.counts.iter())
+            .filter(|count| count.number >= MIN_COUNTS && counts.seconds > 0.0);
         let (softirqs, interrupts): (Vec<_>, Vec<_>) = known.partition(|count| is_softirq(count));
         let rate = |count: &KernelCount| {
             let per_second = count.number as f64 / counts.seconds;
@@ -269,7 +272,7 @@ mod tests {
     #[test]
     fn few_counts_and_the_residual_have_no_name() {
         let mut few = counts(&[("tick", 250)]);
-        few.counts[0].number = FEWEST - 1;
+        few.counts[0].number = MIN_COUNTS - 1;
         assert!(Rates::of(&few).interrupts.is_empty());
         let mut signals = [Signal {
             frequency_hz: 250.0,

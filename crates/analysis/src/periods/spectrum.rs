@@ -16,7 +16,7 @@ pub struct Spectrum {
     pub step_hz: f64,
     /// Power density of time lost, ns^2/Hz.
     pub power: Vec<f64>,
-    /// Windows averaged.
+    /// Windows whose periodograms were averaged.
     pub windows: u64,
 }
 

@@ -18,9 +18,9 @@ use bandscope_statistics::random::Random;
 /// Quanta on either side that tell what the pace would have been.
 const BESIDE: usize = 8;
 /// Fewest of them.
-const FEWEST_BESIDE: usize = 5;
+const MIN_BESIDE: usize = 5;
 /// An interruption is noticed from this part of what one at a unit's very start does to a quantum: what comes in the last tenth of a unit is not.
-const LEAST: f64 = 0.1;
+const MIN_PART_NOTICED: f64 = 0.1;
 /// And from so many deviations of the pace from that beside it.
 const DEVIATIONS: f64 = 5.0;
 /// Deviations that are kept to know that: the first.
@@ -71,7 +71,7 @@ impl Tripwire {
     pub fn finish(self, segments: &[(u64, u64)], context: &Context) -> report::Tripwire {
         let noise =
             SIGMA_PER_MAD * median(self.sample.iter().map(|part| part.abs())).unwrap_or(0.0);
-        let least = LEAST.max(DEVIATIONS * noise);
+        let least = MIN_PART_NOTICED.max(DEVIATIONS * noise);
         let interrupted: Vec<&Candidate> = (self.candidates.iter())
             .filter(|candidate| f64::from(candidate.part) >= least)
             .collect();
@@ -135,7 +135,7 @@ impl Detector for Tripwire {
                     .map(|other| chunk.pace[other])
                     .filter(|&pace| pace > 0.0)
             };
-            let Some(usual) = median(beside()).filter(|_| beside().count() >= FEWEST_BESIDE) else {
+            let Some(usual) = median(beside()).filter(|_| beside().count() >= MIN_BESIDE) else {
                 continue;
             };
             self.quanta += 1;
@@ -146,7 +146,7 @@ impl Detector for Tripwire {
             if self.sample.len() < SAMPLE {
                 self.sample.push(part);
             }
-            if part >= LEAST {
+            if part >= MIN_PART_NOTICED {
                 if self.candidates.len() < EVENTS {
                     self.candidates.push(Candidate {
                         start: chunk.chunk.start[at],

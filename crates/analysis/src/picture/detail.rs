@@ -34,7 +34,7 @@ pub struct Stretch {
 pub struct Mark {
     /// Ticks since the start of the recording.
     pub start: u64,
-    /// Ticks.
+    /// Its length, ticks.
     pub duration: u64,
     /// What took most of it: an index into [`Detail::causes`].
     pub cause: u32,

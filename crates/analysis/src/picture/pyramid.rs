@@ -53,9 +53,9 @@ pub struct Bin {
     pub pace_max: f64,
     /// Sum of paces, for the mean.
     pub pace_sum: f64,
-    /// Lowest count.
+    /// Lowest count of its quanta.
     pub count_min: u32,
-    /// Highest count.
+    /// Highest count of its quanta.
     pub count_max: u32,
     /// Time in gaps, ns.
     pub gap_ns: f64,
@@ -83,6 +83,6 @@ pub struct EdgeMark {
     pub at_s: f64,
     /// Band before, an index into the bands of the series.
     pub from: u8,
-    /// Band after.
+    /// Band after the edge.
     pub to: u8,
 }

@@ -155,34 +155,12 @@ impl Deriver {
         }
         self.bin.resize(n, 0);
         // Slices of one known length: the loops are free of bounds checks.
-        let (start, end) = (&block.start[..n], &block.end[..n]);
         let (count, gaps) = (&block.count[..n], &block.gaps[..n]);
-        let (gap_ticks, own) = (&block.gap_ticks[..n], &block.measurement_ticks[..n]);
+        let gap_ticks = &block.gap_ticks[..n];
         let (lengths, presents) = (&mut self.length[..n], &mut self.present[..n]);
         let (units, paces) = (&mut self.units[..n], &mut self.pace[..n]);
         let (bins, losses) = (&mut self.bin[..n], &mut self.gap_loss[..n]);
-        let mut bits = 0;
-        for k in 0..n {
-            // The last term is for ends before starts, whose difference wraps to something small from a start beyond 2^63 only.
-            bits |= end[k].wrapping_sub(start[k]) | gap_ticks[k] | own[k] | (start[k] & BEYOND);
-        }
-        if bits <= SHORT {
-            // All times fit into 31 bits, which is so but for absences of a second and bad input: floats then hold their
-            // differences exactly, and two quanta are done at a time.
-            for k in 0..n {
-                let length = small(end[k].wrapping_sub(start[k]));
-                let away = small(gap_ticks[k]) + small(own[k]);
-                lengths[k] = length;
-                presents[k] = positive(length - away);
-            }
-        } else {
-            for k in 0..n {
-                let length = end[k].saturating_sub(start[k]);
-                let away = gap_ticks[k].saturating_add(own[k]);
-                lengths[k] = as_float(length);
-                presents[k] = as_float(length.saturating_sub(away));
-            }
-        }
+        lengths_and_presents(block, lengths, presents);
         for k in 0..n {
             units[k] = positive(f64::from(count[k]) - f64::from(gaps[k]));
         }
@@ -284,6 +262,37 @@ impl Deriver {
 /// The longest times that are computed in the short way, and ticks that no recording gets to.
 const SHORT: u64 = i32::MAX as u64;
 const BEYOND: u64 = 1 << 63;
+
+/// Wall time of each quantum in ticks, and what gaps and the reading of counters left of it.
+#[inline]
+fn lengths_and_presents(block: &Chunk<'_>, lengths: &mut [f64], presents: &mut [f64]) {
+    let n = block.len();
+    let (start, end) = (&block.start[..n], &block.end[..n]);
+    let (gap_ticks, own) = (&block.gap_ticks[..n], &block.measurement_ticks[..n]);
+    let (lengths, presents) = (&mut lengths[..n], &mut presents[..n]);
+    let mut bits = 0;
+    for k in 0..n {
+        // The last term is for ends before starts, whose difference wraps to something small from a start beyond 2^63 only.
+        bits |= end[k].wrapping_sub(start[k]) | gap_ticks[k] | own[k] | (start[k] & BEYOND);
+    }
+    if bits <= SHORT {
+        // All times fit into 31 bits, which is so but for absences of a second and bad input: floats then hold their
+        // differences exactly, and two quanta are done at a time.
+        for k in 0..n {
+            let length = small(end[k].wrapping_sub(start[k]));
+            let away = small(gap_ticks[k]) + small(own[k]);
+            lengths[k] = length;
+            presents[k] = positive(length - away);
+        }
+    } else {
+        for k in 0..n {
+            let length = end[k].saturating_sub(start[k]);
+            let away = gap_ticks[k].saturating_add(own[k]);
+            lengths[k] = as_float(length);
+            presents[k] = as_float(length.saturating_sub(away));
+        }
+    }
+}
 
 /// A number of up to [`SHORT`] ticks as a float, two at a time: by way of 32 bits, because there is an instruction for two of these.
 #[inline]

@@ -35,7 +35,7 @@ pub struct Bin {
 }
 
 impl Bin {
-    /// All quanta.
+    /// Quanta of the bin, whatever lies beside them.
     pub fn quanta(&self) -> u64 {
         self.by_company.iter().sum()
     }

@@ -13,11 +13,11 @@ const LOW_COUNTS: usize = 1 << 14;
 /// What an account is closed from besides: sums of the measured columns, in ticks and numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measures {
-    /// Quanta.
+    /// Number of quanta.
     pub quanta: u64,
-    /// Units completed.
+    /// Units of work that were completed in them.
     pub units: u128,
-    /// Wall time.
+    /// Wall time of the quanta, ticks.
     pub wall: u128,
     /// Units that contain a gap.
     pub gaps: u64,
@@ -30,11 +30,11 @@ pub struct Measures {
 /// Sums over a series.
 #[derive(Clone, Debug)]
 pub struct Totals {
-    /// Quanta.
+    /// Number of quanta.
     pub quanta: u64,
-    /// Units completed.
+    /// Units of work that were completed in them.
     pub units: u128,
-    /// Segments.
+    /// Segments that hold at least one quantum.
     pub segments: u64,
     /// Quanta of the longest segment.
     pub longest_segment: u64,
@@ -102,7 +102,7 @@ impl Totals {
         self.units as f64 / self.quanta.max(1) as f64
     }
 
-    /// Highest count.
+    /// Highest count of units in one quantum.
     pub fn max_count(&self) -> u64 {
         if self.high_counts.is_empty() {
             self.low_counts
@@ -132,7 +132,7 @@ impl Totals {
 /// Sums of a block.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
-    /// Wall time.
+    /// Wall time of the quanta, ticks.
     pub wall: u128,
     /// Time in gaps.
     pub gap_ticks: u128,

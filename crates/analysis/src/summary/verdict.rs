@@ -7,7 +7,7 @@ use bandscope_report::Series;
 use bandscope_report::format::{duration, percent};
 
 /// A loss below this share of the time is not worth a clause.
-const SMALLEST: f64 = 5e-5;
+const MIN_SHARE: f64 = 5e-5;
 
 /// Sums over the series of one CPU.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,7 +23,7 @@ struct Sums {
     number: f64,
 }
 
-/// The sentence.
+/// What the CPUs lost, and to which causes for the most part.
 pub fn sentence(series: &[Series]) -> String {
     let mut cpus: Vec<Option<u32>> = series
         .iter()
@@ -65,7 +65,9 @@ pub fn sentence(series: &[Series]) -> String {
     };
     // Work beyond what it could at the best pace that lasts is no part of the account.
     let bonus = match sums.bonus / sums.wall {
-        bonus if bonus >= SMALLEST => format!(" A faster pace at times gained {}.", percent(bonus)),
+        bonus if bonus >= MIN_SHARE => {
+            format!(" A faster pace at times gained {}.", percent(bonus))
+        }
         _ => String::new(),
     };
     format!(
@@ -107,7 +109,7 @@ fn losses(sums: &Sums, series: &[&Series]) -> Vec<String> {
         (sums.pace, format!("to slower pace{}", paces(sums, series))),
         (sums.measurement, "to the measurement itself".to_owned()),
     ];
-    losses.retain(|loss| loss.0 / sums.wall >= SMALLEST);
+    losses.retain(|loss| loss.0 / sums.wall >= MIN_SHARE);
     losses.sort_by(|a, b| b.0.total_cmp(&a.0));
     let clause = |(ns, what): &(f64, String)| format!("{} {what}", percent(ns / sums.wall));
     losses.iter().map(clause).collect()
@@ -147,7 +149,7 @@ fn paces(sums: &Sums, series: &[&Series]) -> String {
     };
     let cause = match sums.unsplit {
         unsplit if unsplit == sums.pace => Some("cause not known".to_owned()),
-        unsplit if unsplit / sums.wall >= SMALLEST => Some(format!(
+        unsplit if unsplit / sums.wall >= MIN_SHARE => Some(format!(
             "{} of it for no known cause",
             percent(unsplit / sums.pace)
         )),

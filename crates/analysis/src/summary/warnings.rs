@@ -8,7 +8,7 @@ use bandscope_recording::read::{ReadWarning, ReadWarningKind as Read};
 use bandscope_report::{Cause, Report, Series, Warning, WarningKind};
 
 /// Quanta below which shares and periods mean little.
-const SHORT: u64 = 1000;
+const MAX_FEW_QUANTA: u64 = 1000;
 /// A quantum that is longer or shorter than its rate says by more than this is another quantum. Truncation and calibration are
 /// a thousandth at most.
 const OTHER_QUANTUM: f64 = 0.01;
@@ -238,7 +238,7 @@ fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
         Some(cpu) => format!("CPU {cpu} at {:.0} Hz", series.rate_hz),
         None => series.origin.escape_debug().to_string(),
     };
-    if series.quanta < SHORT {
+    if series.quanta < MAX_FEW_QUANTA {
         warnings.push(warning(
             WarningKind::ShortSeries,
             format!(

@@ -3,7 +3,7 @@
 use super::{Track, whole_ns};
 use crate::gaps::naming::{Key, Namer, Share, Thread};
 use crate::series::context::Context;
-use bandscope_recording::disturbances::Intervals;
+use bandscope_recording::disturbances::{Header, Intervals};
 use bandscope_recording::{Error, EventKind, Gap, GapKind, KernelEvent, Source};
 use bandscope_report::{Cause, Held, MatchedBy, OutsideGaps};
 use std::cmp::Reverse;
@@ -148,9 +148,9 @@ impl Books {
             false => self.names[key as usize] == task,
         };
         // Without events there is nothing that tells its time from that of others.
-        let is_own = |key: Key| {
-            !traced || is_task(key) || is_its_work(&header.kind, &self.names[key as usize])
-        };
+        let work = KernelWork::of(header);
+        let is_its_work = |key: Key| work.is_some_and(|work| work.has(&self.names[key as usize]));
+        let is_own = |key: Key| !traced || is_task(key) || is_its_work(key);
         let mut others = BTreeMap::<Cause, u64>::new();
         let mut own = 0;
         for (key, &ticks) in of_log.within.0.iter().enumerate() {
@@ -220,13 +220,28 @@ impl Books {
     }
 }
 
-/// What a disturber of this kind makes the kernel do in its time, which has events of its own: it is the disturber's
-/// work, and the CPU time of its thread.
-fn is_its_work(kind: &str, cause: &Cause) -> bool {
-    match kind {
-        "softirq" => matches!(cause, Cause::Softirq(name) if **name == *"NET_RX"),
-        "faults" => matches!(cause, Cause::Exception(_)),
-        _ => false,
+/// What a disturber makes the kernel do in its time, which has events of its own: it is the disturber's work, and the CPU time of its thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KernelWork {
+    Packets,
+    PageFaults,
+}
+
+impl KernelWork {
+    /// By the kind that a log names.
+    fn of(log: &Header) -> Option<KernelWork> {
+        match log.kind.as_str() {
+            "softirq" => Some(KernelWork::Packets),
+            "faults" => Some(KernelWork::PageFaults),
+            _ => None,
+        }
+    }
+
+    fn has(self, cause: &Cause) -> bool {
+        match self {
+            KernelWork::Packets => matches!(cause, Cause::Softirq(name) if **name == *"NET_RX"),
+            KernelWork::PageFaults => matches!(cause, Cause::Exception(_)),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod cpus;
 mod edges;
 mod evidence;
 mod generated;
+mod grids;
 mod limits;
 mod naming;
 mod pace;

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// What the two are called.
 pub(super) const SIDES: [&str; 2] = ["A", "B"];
 
-/// What changed.
+/// What changed from the first recording to the second, as the page shows it.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Changes {
     /// The comparison itself, `bandscope.compare/1`, for programs.

@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 
 /// Numbers that must survive a reader whose numbers are doubles.
-const MOST: u64 = (1 << 53) - 1;
+const MAX_WHOLE: u64 = (1 << 53) - 1;
 
 /// Bytes under way.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +16,7 @@ pub(super) struct Columns(Vec<u8>);
 impl Columns {
     /// Appends a number; beyond 2^53 - 1 it is that.
     pub(super) fn push(&mut self, number: u64) {
-        let mut rest = number.min(MOST);
+        let mut rest = number.min(MAX_WHOLE);
         while rest >= 0x80 {
             self.0.push((rest as u8 & 0x7f) | 0x80);
             rest >>= 7;
@@ -26,7 +26,7 @@ impl Columns {
 
     /// Appends a signed number, held to +-2^52.
     pub(super) fn push_signed(&mut self, number: i64) {
-        let limit = (MOST / 2) as i64;
+        let limit = (MAX_WHOLE / 2) as i64;
         let number = number.clamp(-limit, limit);
         self.push(((number << 1) ^ (number >> 63)) as u64);
     }
@@ -161,8 +161,8 @@ pub(super) mod tests {
             columns.write(&mut out).unwrap();
             let decoded = decode(&String::from_utf8(out).unwrap());
             for (pair, &number) in decoded.chunks(2).zip(&numbers) {
-                prop_assert_eq!(pair[0], number.min(MOST));
-                let limit = (MOST / 2) as i64;
+                prop_assert_eq!(pair[0], number.min(MAX_WHOLE));
+                let limit = (MAX_WHOLE / 2) as i64;
                 prop_assert_eq!(signed(pair[1]), (number as i64).clamp(-limit, limit));
             }
             prop_assert_eq!(decoded.len(), 2 * numbers.len());

@@ -119,25 +119,52 @@ impl Page<'_> {
         while let Some((before, after)) = rest.split_once("{{") {
             out.write_all(before.as_bytes())?;
             let (mark, after) = after.split_once("}}").unwrap_or((after, ""));
-            match mark {
-                "policy" => out.write_all(policy::policy(SCRIPT, STYLE).as_bytes())?,
-                "title" => out.write_all(title(self.analysis).as_bytes())?,
-                "style" => out.write_all(STYLE.as_bytes())?,
-                "script" => out.write_all(SCRIPT.as_bytes())?,
-                "text" => {
-                    for line in String::from_utf8_lossy(&self.text).lines() {
-                        writeln!(out, "{}", escape::xml(line))?;
-                    }
-                }
-                "data" => self.data(out)?,
-                _ => {}
+            if let Some((_, part)) = PARTS.iter().find(|known| known.0 == mark) {
+                self.part(*part, out)?;
             }
             rest = after;
         }
         out.write_all(rest.as_bytes())?;
         Ok(())
     }
+
+    fn part(&mut self, part: Part, out: &mut dyn Write) -> Result<(), Error> {
+        match part {
+            Part::Policy => out.write_all(policy::policy(SCRIPT, STYLE).as_bytes())?,
+            Part::Title => out.write_all(title(self.analysis).as_bytes())?,
+            Part::Style => out.write_all(STYLE.as_bytes())?,
+            Part::Script => out.write_all(SCRIPT.as_bytes())?,
+            Part::Text => {
+                for line in String::from_utf8_lossy(&self.text).lines() {
+                    writeln!(out, "{}", escape::xml(line))?;
+                }
+            }
+            Part::Data => self.data(out)?,
+        }
+        Ok(())
+    }
 }
+
+/// What the page has in place of its marks.
+#[derive(Clone, Copy)]
+enum Part {
+    Policy,
+    Title,
+    Style,
+    Script,
+    Text,
+    Data,
+}
+
+/// The marks of the page.
+const PARTS: [(&str, Part); 6] = [
+    ("policy", Part::Policy),
+    ("title", Part::Title),
+    ("style", Part::Style),
+    ("script", Part::Script),
+    ("text", Part::Text),
+    ("data", Part::Data),
+];
 
 fn title(analysis: &Analysis) -> String {
     let names: Vec<String> = analysis

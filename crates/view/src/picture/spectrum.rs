@@ -23,7 +23,7 @@ const FOOT: f64 = 30.0;
 /// Spectra beside each other.
 const ABREAST: usize = 2;
 /// Spectra that are drawn.
-const MOST: usize = 4;
+const MAX_SPECTRA: usize = 4;
 /// Decades of power below the strongest line that are shown at most.
 const DECADES: f64 = 8.0;
 
@@ -41,7 +41,7 @@ pub(super) fn spectra(
             let (frequency, power) = axes(&panel.pyramid.spectrum)?;
             Some((panel, frequency, power))
         })
-        .take(MOST)
+        .take(MAX_SPECTRA)
         .collect();
     let abreast = drawn.len().clamp(1, ABREAST);
     let space = (width - MARGIN) / abreast as f64;

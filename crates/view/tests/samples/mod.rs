@@ -4,6 +4,7 @@
 //! quanta are drawn and a pyramid and a ledger that adds up are counted, so that what is shown is
 //! consistent in itself.
 
+mod hostile;
 mod scenes;
 mod sketch;
 
@@ -12,7 +13,8 @@ use bandscope_analysis::Analysis;
     unused_imports,
     reason = "each user of this module uses some of the scenes"
 )]
-pub use scenes::{empty, hostile, imported, noisy, quiet, two_paces};
+pub use hostile::hostile;
+pub use scenes::{empty, imported, noisy, quiet, two_paces};
 
 /// Every scene with its name.
 pub fn all() -> Vec<(&'static str, Analysis)> {

@@ -13,8 +13,8 @@ const OWN: f64 = 1e-3;
 
 /// What a tripwire noticed beyond what the kernel counted.
 pub fn more_than_counted(case: Case<'_>, gaps: &Gaps, tripwire: &Tripwire) -> Option<Finding> {
-    let counts = rates::is_one_recording(case.everything.series)
-        .then(|| rates::of(case.series, case.everything.manifest))??;
+    let counts = rates::is_one_recording(case.analysed.series)
+        .then(|| rates::of(case.series, case.analysed.manifest))??;
     let interrupts = rates::interrupts_per_second(counts)?;
     // Whether a gap was a preemption is known of gaps only, and each preemption is one.
     let preemptions = match gaps.number {
@@ -27,7 +27,7 @@ pub fn more_than_counted(case: Case<'_>, gaps: &Gaps, tripwire: &Tripwire) -> Op
     if noticed - counted < FEWEST_PER_S || noticed < MORE * counted {
         return None;
     }
-    let tick_hz = case.everything.manifest.machine.tick_hz;
+    let tick_hz = case.analysed.manifest.machine.tick_hz;
     let others = || {
         tripwire
             .periods

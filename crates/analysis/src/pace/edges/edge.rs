@@ -16,9 +16,9 @@ pub struct Edge {
     pub resolution: f32,
     /// Ticks of this quantum in which the CPU was away.
     pub away: f32,
-    /// Band before.
+    /// Band before the edge.
     pub from: u8,
-    /// Band after.
+    /// Band after the edge.
     pub to: u8,
     /// How it was placed.
     pub place: Place,

@@ -23,21 +23,26 @@ pub use edge::{Edge, Place};
 pub use shown::{Pairs, Shown};
 
 /// Edges that are kept.
-const KEPT: usize = 1 << 16;
+const MAX_EDGES: usize = 1 << 16;
 /// Half of a band's width that holds 90 %, in standard deviations of a Gaussian.
 const HALF_WIDTH: f64 = 1.645;
-/// Standard deviation of a count where starts are printed and ends are not known: a unit's rounding at either end.
-const ROUNDING: f64 = 0.41;
+/// Standard deviation of a difference of two readings, each rounded to a whole: 1/sqrt(6) of one, twice a uniform error's 1/sqrt(12)
+/// in squares (docs/method.md, section 5.1).
+const TWO_ROUNDINGS: f64 = 0.41;
+/// Units by which a count is off where starts are printed and ends are not known.
+const COUNT_ERROR_UNITS: f64 = TWO_ROUNDINGS;
+/// Ticks by which a time is off.
+const CLOCK_ERROR_TICKS: f64 = TWO_ROUNDINGS;
 /// A quantum is an edge quantum if this share of it lies on either side.
 const EITHER_SIDE: f64 = 0.01;
 /// Half-widths of both bands that lie between their centres: a pace that wanders has bands as well, and is between them all the time. On a real
 /// machine such bands lie 1.4 to 9 of them apart, those of a core that flips hundreds (docs/scoreboard.md).
-const APART: f64 = 10.0;
+const MIN_HALF_WIDTHS_APART: f64 = 10.0;
 /// A stay of less than a quantum must take this share of it, and so many standard deviations, to be told from noise.
-const SHORT: f64 = 0.05;
-const SHORT_DEVIATIONS: f64 = 6.0;
+const MIN_SHARE_OF_SHORT_STAY: f64 = 0.05;
+const MIN_DEVIATIONS_OF_SHORT_STAY: f64 = 6.0;
 /// Quanta of a level that is held.
-const HELD: u64 = 2;
+const MIN_QUANTA_HELD: u64 = 2;
 
 /// Places the edges of a series.
 #[derive(Clone, Debug)]
@@ -95,7 +100,7 @@ impl Edges {
         match self.stay {
             Some(stay) if stay.band != run.band => self.change(stay, &between, &run),
             Some(mut stay) => {
-                let is_held = stay.quanta >= HELD && run.quanta >= HELD;
+                let is_held = stay.quanta >= MIN_QUANTA_HELD && run.quanta >= MIN_QUANTA_HELD;
                 let is_dip = is_held && between.quanta == 1 && between.first[0].away == 0.0;
                 self.pairs.dips += u64::from(is_dip);
                 self.short_stay(&mut stay, &between);
@@ -138,7 +143,10 @@ impl Edges {
         let length: f64 = window.iter().map(|quantum| quantum.present).sum();
         if place == Place::Blurred {
             edge.resolution = edge.resolution.max((length / 12f64.sqrt()) as f32);
-        } else if place == Place::Inside && stay.quanta >= HELD && run.quanta >= HELD {
+        } else if place == Place::Inside
+            && stay.quanta >= MIN_QUANTA_HELD
+            && run.quanta >= MIN_QUANTA_HELD
+        {
             self.note_pair(&edge, &between.first[0]);
         }
         let at = edge.ticks(0);
@@ -156,7 +164,8 @@ impl Edges {
     fn note_pair(&mut self, edge: &Edge, quantum: &Quantum) {
         let share = edge.offset / quantum.present;
         let [from, to] = [edge.from, edge.to].map(|band| self.rates[usize::from(band)]);
-        let apart = (from.0 - to.0).abs() > APART * HALF_WIDTH * (from.1 * from.0 + to.1 * to.0);
+        let apart = (from.0 - to.0).abs()
+            > MIN_HALF_WIDTHS_APART * HALF_WIDTH * (from.1 * from.0 + to.1 * to.0);
         // What gaps left of a quantum has few units, and a pace of its own.
         let is_whole = quantum.away == 0.0;
         if !apart || !is_whole || !(EITHER_SIDE..=1.0 - EITHER_SIDE).contains(&share) {
@@ -181,7 +190,7 @@ impl Edges {
         let rounding = if self.context.ends_known {
             0.0
         } else {
-            ROUNDING
+            COUNT_ERROR_UNITS
         };
         let error = (noise_a * a * before).hypot(noise_b * b * (present - before));
         let resolution = error.hypot(rounding) / (a - b).abs();
@@ -196,8 +205,7 @@ impl Edges {
         Edge {
             quantum: quantum.start,
             offset: before,
-            // A tick of the clock at either end.
-            resolution: resolution.hypot(0.41) as f32,
+            resolution: resolution.hypot(CLOCK_ERROR_TICKS) as f32,
             away: quantum.away as f32,
             from,
             to,
@@ -208,7 +216,7 @@ impl Edges {
 
     fn keep(&mut self, edge: Edge) -> bool {
         self.number += 1;
-        let room = self.kept.len() < KEPT;
+        let room = self.kept.len() < MAX_EDGES;
         if room {
             self.kept.push(edge);
         }
@@ -230,8 +238,8 @@ impl Edges {
         // Time in the other band.
         let inside = |quantum: &Quantum| {
             let inside = (quantum.units - a * quantum.present) / (b - a);
-            let least = (SHORT * quantum.present)
-                .max(SHORT_DEVIATIONS * noise * a * quantum.present / (a - b).abs());
+            let least = (MIN_SHARE_OF_SHORT_STAY * quantum.present)
+                .max(MIN_DEVIATIONS_OF_SHORT_STAY * noise * a * quantum.present / (a - b).abs());
             let plain = quantum.away == 0.0 && inside > least && inside < quantum.present;
             plain.then_some(inside)
         };

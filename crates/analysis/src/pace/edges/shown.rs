@@ -26,7 +26,7 @@ pub struct Shown {
     pub shares: Vec<f64>,
     /// Typical length of a whole stay in each band, ticks.
     pub dwells: Vec<Option<f64>>,
-    /// Edge quanta.
+    /// Quanta with an edge whose counts lie between those of two bands.
     pub pairs: Pairs,
 }
 

@@ -3,7 +3,7 @@
 //! Too few for a period; published rows hold as few as two. So only rates that kernels are built with are tried, and
 //! the chance of an accident is stated.
 
-use super::{FEWEST, Period, Recurrence, Time, fraction};
+use super::{MIN_INTERVALS, Period, Recurrence, Time, fraction};
 use crate::pace::edges::{Edges, Place};
 use bandscope_statistics::distributions::ln_binomial_at_most;
 
@@ -14,12 +14,12 @@ const HANDFUL: f64 = 6e-6;
 /// Stays of a handful are this many ticks at most: of longer ones any would fit.
 const FEW_TICKS: f64 = 3.0;
 /// Chance of such an agreement above which it is not stated.
-const CHANCE: f64 = 0.15;
+const MAX_CHANCE: f64 = 0.15;
 
 /// Two to a few edges, of which a stay is a whole number of an operating system's ticks.
 pub(super) fn handful(edges: &Edges, times: &[Time]) -> Option<Recurrence> {
     let inside = edges.kept().iter().any(|edge| edge.place == Place::Inside);
-    if !(2..=FEWEST).contains(&times.len()) || !inside {
+    if !(2..=MIN_INTERVALS).contains(&times.len()) || !inside {
         return None;
     }
     let intervals: Vec<f64> = times
@@ -44,7 +44,7 @@ pub(super) fn handful(edges: &Edges, times: &[Time]) -> Option<Recurrence> {
         })
         .min_by(|a, b| a.2.total_cmp(&b.2))?;
     let chance = chance * TICKS.len() as f64;
-    (kept > 0 && chance <= CHANCE).then(|| Recurrence {
+    (kept > 0 && chance <= MAX_CHANCE).then(|| Recurrence {
         grid: Some(Period {
             seconds,
             uncertainty: HANDFUL / 3f64.sqrt() / kept as f64,

@@ -18,7 +18,7 @@ use follower::Follower;
 use handful::handful;
 
 /// Intervals that can show a period.
-const FEWEST: usize = 8;
+const MIN_INTERVALS: usize = 8;
 /// Share of the intervals, and of the edges, that keep a period. Random stays reach 10 %.
 const REGULAR: f64 = 0.7;
 /// Edges per period of one kind: two slow stays within each period are followed, and three.
@@ -45,7 +45,7 @@ const SHORTEST_STAY: f64 = 1.5;
 /// A period that edges keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Period {
-    /// Seconds.
+    /// Its length, seconds.
     pub seconds: f64,
     /// One standard deviation by the edges alone, seconds.
     pub uncertainty: f64,
@@ -204,7 +204,7 @@ fn frequent_kinds(times: &[Time]) -> Vec<(u8, u8)> {
             None => kinds.push((time.kind, 1)),
         }
     }
-    kinds.retain(|(_, number)| number * 10 >= times.len() && *number > FEWEST);
+    kinds.retain(|(_, number)| number * 10 >= times.len() && *number > MIN_INTERVALS);
     kinds.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
     kinds.into_iter().map(|(kind, _)| kind).take(4).collect()
 }
@@ -217,7 +217,7 @@ fn follow_kind(times: &[Time]) -> Option<Follower> {
             .filter(|window| window[0].segment == window[order].segment)
             .map(|window| window[order].at - window[0].at)
             .collect();
-        if intervals.len() < FEWEST {
+        if intervals.len() < MIN_INTERVALS {
             return None;
         }
         intervals.sort_by(f64::total_cmp);

@@ -63,7 +63,7 @@ pub(super) fn cost(losses: &[(i64, f64)]) -> Cost {
 
 /// What a train takes each time, nanoseconds.
 pub(super) struct Cost {
-    /// Its mean.
+    /// Mean over its own turns, nanoseconds.
     pub(super) ns: f64,
     /// What an event lost that nothing else fell together with, at most.
     pub(super) most: f64,

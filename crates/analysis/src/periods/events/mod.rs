@@ -6,6 +6,7 @@
 
 mod cost;
 mod pulse;
+mod regular;
 mod strength;
 mod trains;
 
@@ -13,41 +14,42 @@ use bandscope_statistics::comb::{Comb, SIGNIFICANT, Search};
 use bandscope_statistics::order::median;
 use bandscope_statistics::transform::Planner;
 use pulse::{Pulse, by_pulse, loss_per_period, periods, pulse_events};
+pub use regular::MAX_UNSEEN;
 use strength::{HARMONICS, bunching, controls, h_test, maximum, z_squared};
-pub use trains::{MAX_UNSEEN, is_train, trains, trains_and_rest};
+pub use trains::{is_train, trains, trains_and_rest};
 
 /// Bins per second; combs are looked for below half of it.
 const BINS_PER_SECOND: f64 = 8192.0;
 /// Longest transform: the first 16 s.
-const LONGEST: usize = 1 << 17;
+const MAX_BINS: usize = 1 << 17;
 /// Fewest events that can show a period.
-const FEWEST: usize = 32;
+const MIN_EVENTS: usize = 32;
 /// Combs that are tested on the event times for each period.
 const CANDIDATES: usize = 2;
 /// A fundamental may be lower or higher than what was found by a whole number up to this: the lowest line with this share of the
 /// strongest one's power.
-const LOWER: u32 = 8;
-const SHARE: f64 = 0.2;
+const MAX_DIVISOR: u32 = 8;
+const MIN_SHARE_OF_STRONGEST: f64 = 0.2;
 /// A lower one must stand out of what is around it as well, by this factor over the median: bursts have power at all low frequencies. Of noise
 /// that is 8 times the mean, one in 4,000.
-const STANDS_OUT: f64 = 12.0;
+const MIN_TIMES_MEDIAN: f64 = 12.0;
 /// H-tests that differ by less than this share are equal.
-const TIED: f64 = 0.05;
+const MAX_TIE: f64 = 0.05;
 /// Events on which that is looked at: seconds of a busy machine, so that bursts do not matter.
-const COUNTED: usize = 16_384;
+const MAX_EVENTS_COUNTED: usize = 16_384;
 /// Or, for a lower one, if the H-test is better by more than this share and this much.
-const BETTER: f64 = 0.02;
-const BETTER_H: f64 = 40.0;
+const MIN_SHARE_BETTER: f64 = 0.02;
+const MIN_H_BETTER: f64 = 40.0;
 /// Events of a tick in each period: some fall into longer absences, some are two.
-const ONE: std::ops::RangeInclusive<f64> = 0.7..=1.3;
+const EVENTS_A_TICK: std::ops::RangeInclusive<f64> = 0.7..=1.3;
 /// How far a kernel's tick may be from its name: its clock is disciplined to some hundred ppm.
 const AS_NAMED: f64 = 1e-3;
 /// Seconds in which that is a part of a turn.
-const SHORT: f64 = 4.0;
+const FIRST_SPAN_S: f64 = 4.0;
 /// Periods that are looked for.
-const MOST: usize = 8;
+const MAX_PERIODS: usize = 8;
 /// Independent frequencies that are tried around a bin.
-const AROUND: f64 = 5.0;
+const TRIALS_A_BIN: f64 = 5.0;
 /// Share of the mean power below which there is no background: beyond the guard, side lobes of a segment's window are
 /// weaker than this.
 const FLOOR: f64 = 0.25;
@@ -55,7 +57,7 @@ const FLOOR: f64 = 0.25;
 /// Events of a series, in seconds since the first segment starts.
 #[derive(Clone, Debug, Default)]
 pub struct Train {
-    /// Times, ascending.
+    /// When each began, seconds, in ascending order.
     pub times: Vec<f64>,
     /// Nanoseconds lost to each.
     pub losses: Vec<f64>,
@@ -79,7 +81,7 @@ pub struct Train {
 /// A period that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Periodic {
-    /// Hertz.
+    /// Periods a second.
     pub frequency: f64,
     /// One standard deviation, hertz, by the events alone.
     pub uncertainty: f64,
@@ -108,7 +110,7 @@ pub fn search(train: &Train) -> Vec<Periodic> {
     }
     // Keeps its tables from one search to the next.
     let mut planner = Planner::new();
-    while found.len() < MOST {
+    while found.len() < MAX_PERIODS {
         let Some(period) = strongest(&rest, &found, &mut planner) else {
             break;
         };
@@ -130,7 +132,7 @@ fn ticking(train: &Train, hz: f64) -> Option<Periodic> {
         uncertainty,
         ..
     } = by_pulse(train, start)?;
-    let one = ONE.contains(&(pulse_events(train, frequency) / periods(train, frequency)));
+    let one = EVENTS_A_TICK.contains(&(pulse_events(train, frequency) / periods(train, frequency)));
     if !one || (frequency / hz - 1.0).abs() > AS_NAMED {
         return None;
     }
@@ -139,7 +141,7 @@ fn ticking(train: &Train, hz: f64) -> Option<Periodic> {
         frequency,
         uncertainty,
         ns_per_event: loss_per_period(train, frequency),
-        log_p: (-0.4 * h + AROUND.ln()).min(0.0),
+        log_p: (-0.4 * h + TRIALS_A_BIN.ln()).min(0.0),
         harmonics: HARMONICS as u32,
         begins: None,
         occupied: None,
@@ -177,11 +179,11 @@ fn candidates(train: &Train, known: &[f64], planner: &mut Planner) -> Vec<Hint> 
     let (Some(&first), Some(&last)) = (train.times.first(), train.times.last()) else {
         return Vec::new();
     };
-    if train.times.len() < FEWEST || last - first <= 0.0 {
+    if train.times.len() < MIN_EVENTS || last - first <= 0.0 {
         return Vec::new();
     }
     let bins = (last * BINS_PER_SECOND) as usize;
-    let bins = bins.clamp(1023, LONGEST - 1) + 1;
+    let bins = bins.clamp(1023, MAX_BINS - 1) + 1;
     let bins = bins.next_power_of_two();
     let span = bins as f64 / BINS_PER_SECOND;
     let power = periodogram(train, bins, planner);
@@ -253,7 +255,7 @@ fn periodic(train: &Train, comb: &Comb, span: f64, trials: usize) -> Periodic {
     });
     let h = h_test(&train.times, frequency) / bunching(train, frequency);
     // Around each bin several frequencies were tried, and their fractions.
-    let trials = trials as f64 * f64::from(LOWER) * AROUND;
+    let trials = trials as f64 * f64::from(MAX_DIVISOR) * TRIALS_A_BIN;
     Periodic {
         frequency,
         uncertainty,
@@ -269,27 +271,28 @@ fn periodic(train: &Train, comb: &Comb, span: f64, trials: usize) -> Periodic {
 /// period has them all.
 fn fundamental(train: &Train, frequency: f64) -> f64 {
     // Not every n-th event: those of a regular train have a period of their own.
-    let times = &train.times[..train.times.len().min(COUNTED)];
+    let times = &train.times[..train.times.len().min(MAX_EVENTS_COUNTED)];
     let power = |frequency: f64| z_squared(times, frequency, 1)[0];
-    let multiples: Vec<f64> = (1..=LOWER)
+    let multiples: Vec<f64> = (1..=MAX_DIVISOR)
         .map(|k| power(f64::from(k) * frequency))
         .collect();
     let strongest = multiples.iter().copied().fold(0.0, f64::max);
     let lowest = multiples
         .iter()
-        .position(|power| *power >= SHARE * strongest);
+        .position(|power| *power >= MIN_SHARE_OF_STRONGEST * strongest);
     let frequency = frequency * (lowest.unwrap_or(0) + 1) as f64;
     let whole = h_test(times, frequency);
     // Two events a period may have next to no line at the fundamental itself: then the lines between those of the multiple tell.
-    let enough = whole * (1.0 + BETTER) + BETTER_H;
-    let fractions: Vec<(f64, f64)> = (2..=LOWER)
+    let enough = whole * (1.0 + MIN_SHARE_BETTER) + MIN_H_BETTER;
+    let fractions: Vec<(f64, f64)> = (2..=MAX_DIVISOR)
         .map(|divisor| frequency / f64::from(divisor))
         .map(|lower| (lower, h_test(times, lower)))
         .filter(|&(lower, h)| {
             let line = power(lower);
-            let stands_out =
-                || line >= STANDS_OUT * median(controls(train, lower).map(power)).unwrap_or(0.0);
-            h > enough || (line >= SHARE * strongest && stands_out())
+            let stands_out = || {
+                line >= MIN_TIMES_MEDIAN * median(controls(train, lower).map(power)).unwrap_or(0.0)
+            };
+            h > enough || (line >= MIN_SHARE_OF_STRONGEST * strongest && stands_out())
         })
         .collect();
     let best = fractions.iter().map(|one| one.1).fold(whole, f64::max);
@@ -297,164 +300,9 @@ fn fundamental(train: &Train, frequency: f64) -> f64 {
     fractions
         .into_iter()
         .rev()
-        .find(|(_, h)| *h >= (1.0 - TIED) * best)
+        .find(|(_, h)| *h >= (1.0 - MAX_TIE) * best)
         .map_or(frequency, |(lower, _)| lower)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_train_of_nothing_but_equal_periods_is_one_period() {
-        for frequency in [100.0, 250.0, 1_000.0, 99.7, 713.986_454, 2_080.913_092] {
-            let mut train = Train::default();
-            for segment in 0..4 {
-                let (from, to) = (f64::from(2 * segment), f64::from(2 * segment + 1));
-                train.segments.push((from, to));
-                let first = (from * frequency).ceil() as u32;
-                for k in first..(to * frequency).ceil() as u32 {
-                    train.times.push(f64::from(k) / frequency);
-                    train.losses.push(3000.0);
-                }
-            }
-            let found = search(&train);
-            assert_eq!(found.len(), 1, "{frequency}: {found:?}");
-            assert!(
-                (found[0].frequency / frequency - 1.0).abs() < 1e-6,
-                "{found:?}"
-            );
-            assert!(
-                (found[0].ns_per_event / 3000.0 - 1.0).abs() < 0.01,
-                "{found:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn strong_even_harmonics_do_not_double_the_frequency() {
-        // Two events a period, the second one at half of it but for 1/50.
-        let mut train = Train {
-            segments: vec![(0.0, 4.0)],
-            ..Train::default()
-        };
-        for k in 0..1000 {
-            let start = f64::from(k) / 250.0;
-            train.times.extend([start, start + 0.52 / 250.0]);
-            train.losses.extend([3000.0, 1000.0]);
-        }
-        let found = search(&train);
-        assert!((found[0].frequency / 250.0 - 1.0).abs() < 1e-6, "{found:?}");
-        assert!(
-            (found[0].ns_per_event / 4000.0 - 1.0).abs() < 0.01,
-            "{found:?}"
-        );
-    }
-
-    /// Each event a Gaussian's scatter beside its time, and as many others at random: the stated deviation is that of the estimate.
-    #[test]
-    fn the_frequency_of_a_pulse_is_as_uncertain_as_it_says() {
-        let mut state = 11u64;
-        let mut random = move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        };
-        for scatter_s in [1e-6, 20e-6, 100e-6] {
-            let errors = (0..200).map(|_| {
-                let mut times: Vec<f64> = (1..1000)
-                    .map(|k| {
-                        let normal = (0..12).map(|_| random()).sum::<f64>() - 6.0;
-                        f64::from(k) / 250.0 + scatter_s * normal
-                    })
-                    .collect();
-                times.extend((0..1000).map(|_| 4.0 * random()));
-                times.sort_by(f64::total_cmp);
-                let train = Train {
-                    times,
-                    segments: vec![(0.0, 4.0)],
-                    ..Train::default()
-                };
-                let pulse = by_pulse(&train, 250.0).unwrap();
-                ((pulse.frequency - 250.0) / pulse.uncertainty).powi(2)
-            });
-            let ratio = (errors.sum::<f64>() / 200.0).sqrt();
-            // Of two estimates the larger is stated, so it is too large rather than too small.
-            assert!((0.5..1.1).contains(&ratio), "{scatter_s}: {ratio}");
-        }
-    }
-
-    /// Bursts have every frequency a little, and a pulse through one has any slope: whatever they are, the search ends.
-    #[test]
-    fn bursts_shorter_than_every_period_end_the_search() {
-        let mut state = 3u64;
-        let mut random = move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        };
-        for case in 0..3000 {
-            let run = 0.1 + 2.0 * random();
-            let bursts = 1 + case % 4;
-            let mut times: Vec<f64> = Vec::new();
-            for _ in 0..bursts {
-                let (start, length) = (run * random(), 10f64.powf(-6.0 + 5.0 * random()));
-                let number = 33 + (100.0 * random()) as usize;
-                times.extend((0..number).map(|_| (start + length * random()).min(run)));
-            }
-            times.sort_by(f64::total_cmp);
-            let train = Train {
-                losses: times.iter().map(|_| 1000.0 + 9000.0 * random()).collect(),
-                times,
-                segments: vec![(0.0, run)],
-                is_mixture: case % 2 == 0,
-                tick_hz: (case % 3 == 0).then_some(250.0),
-                ..Train::default()
-            };
-            for found in trains(&train) {
-                assert!(found.frequency > 0.0, "{found:?}");
-            }
-        }
-    }
-
-    /// A tick of 250 Hz, a host's of 100, and others at random: 50 Hz has the lines of both.
-    #[test]
-    fn the_kernels_tick_is_told_from_another_that_it_shares_a_divisor_with() {
-        let mut state = 7u64;
-        let mut random = move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        };
-        let mut events: Vec<(f64, f64)> = Vec::new();
-        events.extend((0..2500).map(|k| ((f64::from(k) + 0.31) / 250.000_3, 40_000.0)));
-        events.extend((0..1000).map(|k| ((f64::from(k) + 0.77) / 99.9962, 30_000.0)));
-        events.extend((0..15_000).map(|_| (10.0 * random(), 2_000.0)));
-        events.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let train = |tick_hz: Option<f64>| Train {
-            times: events.iter().map(|event| event.0).collect(),
-            losses: events.iter().map(|event| event.1).collect(),
-            segments: vec![(0.0, 10.0)],
-            tick_hz,
-            ..Train::default()
-        };
-        let found = search(&train(Some(250.0)));
-        assert!(
-            (found[0].frequency / 250.000_3 - 1.0).abs() < 1e-6,
-            "{found:?}"
-        );
-        assert!(
-            (found[0].ns_per_event / 40_000.0 - 1.0).abs() < 0.08,
-            "{found:?}"
-        );
-        assert!(
-            (found[1].frequency / 99.9962 - 1.0).abs() < 1e-6,
-            "{found:?}"
-        );
-        // A kernel whose HZ is another has no such tick: what it finds is what it finds without.
-        assert_eq!(search(&train(Some(300.0))), search(&train(None)));
-    }
-}
+mod tests;

@@ -11,7 +11,7 @@ pub(super) const PHASES: usize = 64;
 /// Where events crowd at one phase.
 #[derive(Clone, Copy)]
 pub(super) struct Pulse {
-    /// Hertz.
+    /// Turns a second.
     pub(super) frequency: f64,
     /// Its standard deviation.
     pub(super) uncertainty: f64,
@@ -57,86 +57,28 @@ impl Pulse {
 
 /// Where the events form a pulse: the frequency by regression of their phase on time, with its standard deviation.
 pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
-    let mut profile = [0u32; PHASES];
-    let phase = |time: f64| part_of_turn(time * frequency);
-    for &time in &train.times {
-        profile[(phase(time) * PHASES as f64) as usize % PHASES] += 1;
-    }
-    let peak = (0..PHASES).max_by_key(|&bin| profile[bin])?;
-    let centre = (peak as f64 + 0.5) / PHASES as f64;
-    // Within 1/20 of a period of the peak, and what its time may be off by.
-    let jitter = train.jitter * frequency;
-    let offset = |time: f64| part_of_turn(phase(time) - centre + 0.5) - 0.5;
-    let inside: Vec<(f64, f64)> = train
-        .times
-        .iter()
-        .map(|&time| (time, offset(time)))
-        .filter(|(_, offset)| offset.abs() < REACH + jitter)
-        .collect();
-    let expected = 2.0 * (REACH + jitter) * train.times.len() as f64;
-    if (inside.len() as f64) < expected + 5.0 * expected.sqrt().max(2.0) {
-        return None;
-    }
-    let mut line = Line::through(&inside);
-    // Were the pulse a little later, events would leave the reach at one end and others enter at the other: the middle of those within moves by
-    // less than the pulse does (Huber 1964, of estimators that leave out what is far off).
-    let moves = |line: &Line, reach: f64| {
-        let number = |shell: Range<f64>| {
-            let distances = inside.iter().map(|&point| line.distance(point).abs());
-            let shares = distances.map(|distance| distance / (reach + jitter));
-            shares.filter(|share| shell.contains(share)).count() as f64
-        };
-        let edge = match reach < REACH {
-            true => number(1.0 - EDGE..1.0 + EDGE),
-            false => 2.0 * number(1.0 - EDGE..1.0),
-        };
-        (1.0 - edge / (2.0 * EDGE) / number(0.0..1.0).max(1.0)).clamp(0.0, 1.0)
-    };
-    let mut uncertainty = line.uncertainty / moves(&line, REACH).max(LEAST_MOVES);
+    let crowd = Crowd::at_peak(train, frequency)?;
+    let mut line = Line::through(&crowd.events);
+    let mut uncertainty = line.uncertainty / crowd.moves(&line, MAX_REACH_TURNS).max(LEAST_MOVES);
     // Whatever else happened within a twentieth of a period draws the line to itself: closer looks, as long as they hold the pulse,
-    // leave most of it out. What is held are turns with an event, beyond those that have one by chance: of two trains that are always as far
-    // apart one has an event in every turn.
-    let all_turns = periods(train, frequency).max(1.0);
-    let turn = |point: &(f64, f64)| (point.0 * frequency - centre - point.1).round() as i64;
-    let turns: Vec<i64> = inside.iter().map(turn).collect();
-    let held = |near: &mut dyn Iterator<Item = usize>, reach: f64| {
-        let (mut held, mut last) = (0.0, None);
-        for k in near {
-            held += f64::from(u8::from(last != Some(turns[k])));
-            last = Some(turns[k]);
-        }
-        let by_chance = 2.0 * (reach + jitter) * train.times.len() as f64 / all_turns;
-        // The share that has an event is 1 - (1 - share by the train) * exp(-by chance).
-        1.0 - (1.0 - held / all_turns).max(0.0) * by_chance.exp()
-    };
-    let whole = held(&mut (0..inside.len()), REACH);
-    let mut reach = REACH;
-    while reach > NARROWEST {
+    // leave most of it out.
+    let whole = crowd.share_of_turns(0..crowd.events.len(), MAX_REACH_TURNS);
+    let mut reach = MAX_REACH_TURNS;
+    while reach > MIN_REACH_TURNS {
         reach /= 2.0;
-        let distances: Vec<f64> = inside.iter().map(|&point| line.distance(point)).collect();
-        let near = |shift: f64| {
-            let is_near = move |distance: &f64| (distance - shift).abs() < reach + jitter;
-            (distances.iter().enumerate()).filter_map(move |(k, one)| is_near(one).then_some(k))
-        };
-        let looks = [0.0, -reach / 2.0, reach / 2.0].map(|by| (held(&mut near(by), reach), by));
-        let best = looks
-            .into_iter()
-            .reduce(|a, b| if b.0 > a.0 { b } else { a });
-        let best = best.filter(|best| whole > 0.0 && best.0 >= HELD * whole);
-        let near = best.map(|(_, shift)| near(shift).map(|k| inside[k]));
-        let near: Vec<(f64, f64)> = near.into_iter().flatten().collect();
-        if near.len() < FEWEST {
+        let near = crowd.closer_look(&line, reach, whole);
+        if near.len() < MIN_EVENTS_IN_PULSE {
             reach *= 2.0;
             break;
         }
         line = Line::through(&near);
         // The rest of the way it stays where the look before left it.
-        uncertainty = line.uncertainty + (1.0 - moves(&line, reach)) * uncertainty;
+        uncertainty = line.uncertainty + (1.0 - crowd.moves(&line, reach)) * uncertainty;
     }
     let slope = line.slope;
     // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
     let frequency_of_pulse = frequency - slope;
-    let turns = phase(line.time) - part_of_turn(centre + line.phase);
+    let turns = part_of_turn(line.time * frequency) - part_of_turn(crowd.centre + line.phase);
     let is_near = slope.abs() < MOST_SLOPE * frequency;
     (is_near && uncertainty.is_finite()).then(|| Pulse {
         frequency: frequency_of_pulse,
@@ -147,10 +89,10 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
 }
 
 /// Turns on each side of a pulse that are looked at; how close, how much of it a closer look must hold, and the fewest events.
-const REACH: f64 = 0.05;
-const NARROWEST: f64 = 1e-5;
-const HELD: f64 = 0.8;
-const FEWEST: usize = 16;
+const MAX_REACH_TURNS: f64 = 0.05;
+const MIN_REACH_TURNS: f64 = 1e-5;
+const MIN_SHARE_HELD: f64 = 0.8;
+const MIN_EVENTS_IN_PULSE: usize = 16;
 /// Share of the frequency by which its pulse may differ from it: the fewest events, one a period, know theirs to 1/16. A burst that is shorter
 /// than a period has a pulse of any frequency, negative ones included.
 pub(super) const MOST_SLOPE: f64 = 0.1;
@@ -160,6 +102,105 @@ const EDGE: f64 = 0.25;
 const LEAST_MOVES: f64 = 0.25;
 /// Blocks of a run that are held against its line.
 const BLOCKS: usize = 8;
+
+/// The events near the phase at which most of them are.
+struct Crowd {
+    /// That phase, turns.
+    centre: f64,
+    /// What times may be off by, turns.
+    jitter: f64,
+    /// Times, seconds, and phases from `centre` on, turns.
+    events: Vec<(f64, f64)>,
+    /// The number of the turn of each.
+    turns: Vec<i64>,
+    /// Events of the whole train, and periods in which one could be seen.
+    all_events: f64,
+    all_turns: f64,
+}
+
+impl Crowd {
+    /// `None` where there are no more events than chance brings.
+    fn at_peak(train: &Train, frequency: f64) -> Option<Crowd> {
+        let mut profile = [0u32; PHASES];
+        for &time in &train.times {
+            profile[phase_of(time, frequency)] += 1;
+        }
+        let peak = (0..PHASES).max_by_key(|&bin| profile[bin])?;
+        let centre = (peak as f64 + 0.5) / PHASES as f64;
+        // Within 1/20 of a period of the peak, and what its time may be off by.
+        let jitter = train.jitter * frequency;
+        let offset = |time: f64| part_of_turn(part_of_turn(time * frequency) - centre + 0.5) - 0.5;
+        let events: Vec<(f64, f64)> = train
+            .times
+            .iter()
+            .map(|&time| (time, offset(time)))
+            .filter(|(_, offset)| offset.abs() < MAX_REACH_TURNS + jitter)
+            .collect();
+        let all_events = train.times.len() as f64;
+        let expected = 2.0 * (MAX_REACH_TURNS + jitter) * all_events;
+        if (events.len() as f64) < expected + 5.0 * expected.sqrt().max(2.0) {
+            return None;
+        }
+        let turn = |point: &(f64, f64)| (point.0 * frequency - centre - point.1).round() as i64;
+        Some(Crowd {
+            centre,
+            jitter,
+            turns: events.iter().map(turn).collect(),
+            events,
+            all_events,
+            all_turns: periods(train, frequency).max(1.0),
+        })
+    }
+
+    /// How far the middle of the events within the reach of a line moves with the pulse. Were the pulse a little later, events would leave the
+    /// reach at one end and others enter at the other: the middle of those within moves by less than the pulse does (Huber 1964, of
+    /// estimators that leave out what is far off).
+    fn moves(&self, line: &Line, reach: f64) -> f64 {
+        let number = |shell: Range<f64>| {
+            let distances = (self.events.iter()).map(|&point| line.distance(point).abs());
+            let shares = distances.map(|distance| distance / (reach + self.jitter));
+            shares.filter(|share| shell.contains(share)).count() as f64
+        };
+        let edge = match reach < MAX_REACH_TURNS {
+            true => number(1.0 - EDGE..1.0 + EDGE),
+            false => 2.0 * number(1.0 - EDGE..1.0),
+        };
+        (1.0 - edge / (2.0 * EDGE) / number(0.0..1.0).max(1.0)).clamp(0.0, 1.0)
+    }
+
+    /// The share of the turns that have one of these events, beyond those that have one by chance: of two trains that are always as far apart
+    /// one has an event in every turn.
+    fn share_of_turns(&self, events: impl Iterator<Item = usize>, reach: f64) -> f64 {
+        let (mut held, mut last) = (0.0, None);
+        for k in events {
+            held += f64::from(u8::from(last != Some(self.turns[k])));
+            last = Some(self.turns[k]);
+        }
+        let by_chance = 2.0 * (reach + self.jitter) * self.all_events / self.all_turns;
+        // The share that has an event is 1 - (1 - share by the train) * exp(-by chance).
+        1.0 - (1.0 - held / self.all_turns).max(0.0) * by_chance.exp()
+    }
+
+    /// The events within a smaller reach of the line, or of one beside it, whichever holds more; none where that leaves too much out of the
+    /// `whole` share of turns.
+    fn closer_look(&self, line: &Line, reach: f64, whole: f64) -> Vec<(f64, f64)> {
+        let distances: Vec<f64> = (self.events.iter())
+            .map(|&point| line.distance(point))
+            .collect();
+        let near = |shift: f64| {
+            let is_near = move |distance: &f64| (distance - shift).abs() < reach + self.jitter;
+            (distances.iter().enumerate()).filter_map(move |(k, one)| is_near(one).then_some(k))
+        };
+        let looks = [0.0, -reach / 2.0, reach / 2.0];
+        let best = looks
+            .map(|by| (self.share_of_turns(near(by), reach), by))
+            .into_iter()
+            .reduce(|a, b| if b.0 > a.0 { b } else { a });
+        let best = best.filter(|best| whole > 0.0 && best.0 >= MIN_SHARE_HELD * whole);
+        let near = best.map(|(_, shift)| near(shift).map(|k| self.events[k]));
+        near.into_iter().flatten().collect()
+    }
+}
 
 /// Phase, in turns, against time, in seconds.
 struct Line {

@@ -1,6 +1,6 @@
 //! What a line may be, and what the other rate says of each explanation.
 
-use super::{HIGHEST_HZ, SAME, STRENGTH, apparent};
+use super::{HIGHEST_HZ, MAX_STRENGTH_RATIO, SAME_DEVIATIONS, apparent};
 use crate::periods::follow::{FUNDAMENTAL, Lines, Track};
 use bandscope_report::{Origin, Signal};
 
@@ -57,7 +57,7 @@ pub(super) fn explain(
     other: &Lines,
 ) -> Option<(Hypothesis, f64, Track)> {
     let (rate, second) = (mine.rate_hz(), other.rate_hz());
-    let reach = (SAME * signal.uncertainty_hz).max(mine.grid() * signal.frequency_hz);
+    let reach = (SAME_DEVIATIONS * signal.uncertainty_hz).max(mine.grid() * signal.frequency_hz);
     let here = mine.follow(signal.frequency_hz, reach, 1)?;
     let fitting: Vec<(Hypothesis, Track)> = hypotheses(signal.frequency_hz, rate, second)
         .into_iter()
@@ -98,19 +98,20 @@ fn there(
         LineOrigin::External => LEAK / other.longest_s(),
     };
     let grid = (other.grid() * hypothesis.hz).max(leak);
-    let reach = (SAME * sigma).max(grid).max(NARROWEST_HZ);
+    let reach = (SAME_DEVIATIONS * sigma).max(grid).max(NARROWEST_HZ);
     let least = VISIBLE * other.power().around(hypothesis.seen_hz).max(1.0);
     // Bins of the transform see up to a fifth less of it.
     if other.power().near(hypothesis.seen_hz, reach) < 0.8 * least {
         return None;
     }
     let track = other.follow(hypothesis.seen_hz, reach, 1)?;
-    let same = (track.hz - hypothesis.seen_hz).abs() <= SAME * sigma.hypot(track.sigma_hz) + grid;
+    let same = (track.hz - hypothesis.seen_hz).abs()
+        <= SAME_DEVIATIONS * sigma.hypot(track.sigma_hz) + grid;
     // Of a short event every `hz` the line has 2 |sin(pi hz/rate)| / pi of its loss.
     let visible = |rate: f64| (std::f64::consts::PI * hypothesis.hz / rate).sin().abs();
     let expected = visible(second) / visible(rate);
     let ratio = track.amplitude / here.amplitude / expected;
-    let alike = ratio.ln().abs() <= STRENGTH.ln();
+    let alike = ratio.ln().abs() <= MAX_STRENGTH_RATIO.ln();
     (same && alike && track.power > least).then_some(track)
 }
 

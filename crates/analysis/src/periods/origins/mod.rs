@@ -8,6 +8,7 @@
 //! tolerance d (docs/method.md, section 6.7).
 
 mod explain;
+mod known;
 mod own_periods;
 
 use crate::periods::follow::{Lines, TRUNCATED, Track};
@@ -17,20 +18,18 @@ use crate::periods::spectrum::apparent;
 use crate::series::context::Context;
 use bandscope_report::{Origin, SeenIn, Series, Signal};
 use explain::{Hypothesis, LineOrigin, explain};
+pub use known::Known;
+use known::is_harmonic;
 
 /// Highest true frequency that is looked for, hertz (docs/method.md, section 11).
 const HIGHEST_HZ: f64 = 200_000.0;
 /// Standard deviations within which two frequencies are the same.
-const SAME: f64 = 4.0;
+const SAME_DEVIATIONS: f64 = 4.0;
 /// By how much, as a factor, a line may be stronger or weaker than the other one makes expect.
-const STRENGTH: f64 = 1.6;
+const MAX_STRENGTH_RATIO: f64 = 1.6;
 /// Expected accidental agreements above which no alias is claimed. Lines are many, and products of lines with the units' own frequency
 /// agree as well: in one scene in twenty one of them did at 0.03.
-const CHANCE: f64 = 0.01;
-/// Share of the spectrum that the harmonics of a frequency may cover before one of them is no evidence.
-const COVERED: f64 = 0.05;
-/// Multiples of two frequencies that are mixed.
-const MIXED: u32 = 4;
+const MAX_EXPECTED_AGREEMENTS: f64 = 0.01;
 /// By how much, as a factor, a harmonic may seem stronger than its fundamental.
 const OVERTONE: f64 = 1.3;
 /// Smallest p-value that is stated.
@@ -39,18 +38,18 @@ const SMALLEST_P: f64 = 1e-300;
 /// What is kept of a series until all have been analysed.
 #[derive(Debug)]
 pub struct Residual {
-    /// Its samples.
+    /// The samples in which lines are looked for.
     pub kept: Kept,
     /// The same as lines are followed in them.
     pub lines: Lines,
-    /// Its frame.
+    /// Its clock and rate.
     pub context: Context,
 }
 
 /// A true frequency above half the rate that two series agree on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alias {
-    /// Hertz.
+    /// The true frequency, hertz.
     pub hz: f64,
     /// One standard deviation.
     pub sigma_hz: f64,
@@ -89,7 +88,7 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
             let rates = [a, b].map(|index| series[index].rate_hz);
             if found.origin == LineOrigin::Alias && found.hz < 0.5 * rates[0].min(rates[1]) {
                 // A harmonic, folded, of what both rates show as it is, unless the two agree by accident.
-                if chance(series, (a, number), &track, b) > CHANCE {
+                if chance(series, (a, number), &track, b) > MAX_EXPECTED_AGREEMENTS {
                     continue;
                 }
                 found.origin = LineOrigin::External;
@@ -128,7 +127,7 @@ pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> 
 fn names(series: &Series, line: &Signal, hz: f64) -> bool {
     let mut others = series.signals.iter().filter(|other| *other != line);
     others.any(|other| {
-        let tolerance = SAME * other.uncertainty_hz.hypot(line.uncertainty_hz);
+        let tolerance = SAME_DEVIATIONS * other.uncertainty_hz.hypot(line.uncertainty_hz);
         (other.frequency_hz - hz).abs() <= tolerance
     })
 }
@@ -183,7 +182,8 @@ fn same_trains(series: &mut [Series], a: usize, b: usize) {
     for signal in &mut series[a].signals {
         let (mine, sigma) = (signal.frequency_hz, signal.uncertainty_hz);
         let is_same = |(hz, its_sigma): (f64, f64), ratio: f64| {
-            let tolerance = (SAME * sigma.hypot(ratio * its_sigma)).max(TRUNCATED * mine);
+            let tolerance =
+                (SAME_DEVIATIONS * sigma.hypot(ratio * its_sigma)).max(TRUNCATED * mine);
             (mine - ratio * hz).abs() <= tolerance
         };
         if !is_train(signal) {
@@ -232,7 +232,9 @@ fn apply(
     aliases: &mut [Vec<Alias>],
 ) {
     let word = found.origin.in_report();
-    if found.origin == LineOrigin::Alias && chance(series, (a, number), track, b) > CHANCE {
+    if found.origin == LineOrigin::Alias
+        && chance(series, (a, number), track, b) > MAX_EXPECTED_AGREEMENTS
+    {
         return;
     }
     let [one, two] = [a, b].map(|index| series[index].rate_hz);
@@ -270,7 +272,7 @@ fn apply(
         }
     }
     let known = series[b].signals.iter_mut().find(|other| {
-        let tolerance = SAME * other.uncertainty_hz.hypot(track.sigma_hz);
+        let tolerance = SAME_DEVIATIONS * other.uncertainty_hz.hypot(track.sigma_hz);
         other.seen_in == SeenIn::Residual && (other.frequency_hz - track.hz).abs() <= tolerance
     });
     match known {
@@ -286,7 +288,7 @@ fn apply(
 /// Accidental agreements to be expected between a line and those of the other rate, for all lines (docs/method.md,
 /// section 6.7).
 fn chance(series: &[Series], (a, number): (usize, usize), track: &Track, b: usize) -> f64 {
-    let tolerance = SAME
+    let tolerance = SAME_DEVIATIONS
         * series[a].signals[number]
             .uncertainty_hz
             .hypot(track.sigma_hz);
@@ -330,86 +332,6 @@ fn leave_out_harmonics(series: &mut Series, aliases: &[Alias]) {
     series.signals.retain(|signal| {
         !is_line(signal) || signal.origin != Origin::Unresolved || !known.explain(signal)
     });
-}
-
-/// Frequencies that are known, and what mixes of them.
-pub struct Known {
-    frequencies: Vec<(f64, f64)>,
-    mixed: Vec<(f64, f64)>,
-    rate_hz: f64,
-}
-
-impl Known {
-    /// Of signals and aliases.
-    pub fn new(signals: &[Signal], aliases: &[Alias], rate_hz: f64) -> Known {
-        let is_known = |one: &&Signal| {
-            matches!(one.origin, Origin::External | Origin::Sampling) || is_train(one)
-        };
-        let signals = signals.iter().filter(is_known);
-        let frequencies: Vec<(f64, f64)> = signals
-            .map(|signal| (signal.frequency_hz, signal.uncertainty_hz))
-            .chain(aliases.iter().map(|alias| (alias.hz, alias.sigma_hz)))
-            .collect();
-        Known {
-            mixed: mixed(&frequencies),
-            frequencies,
-            rate_hz,
-        }
-    }
-
-    /// Whether a line is a harmonic or a mixture of these.
-    pub fn explain(&self, line: &Signal) -> bool {
-        let mut known = self.frequencies.iter();
-        known.any(|&known| is_harmonic(line, known, self.rate_hz))
-            || is_mixed(line, &self.mixed, self.rate_hz)
-    }
-}
-
-/// Sums and differences of multiples of two known frequencies: a gap takes its quantum out of the residual, with all that others lose in it.
-fn mixed(known: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let multiples =
-        |(hz, sigma): (f64, f64)| (1..=MIXED).map(f64::from).map(move |h| (h * hz, h * sigma));
-    let pairs = known.iter().enumerate();
-    let pairs = pairs.flat_map(|(k, &one)| known[k + 1..].iter().map(move |&other| (one, other)));
-    pairs
-        .flat_map(|(one, other)| {
-            multiples(one).flat_map(move |a| multiples(other).map(move |b| (a, b)))
-        })
-        .flat_map(|(a, b)| {
-            [
-                (a.0 + b.0, a.1.hypot(b.1)),
-                ((a.0 - b.0).abs(), a.1.hypot(b.1)),
-            ]
-        })
-        .collect()
-}
-
-/// Whether a line is one of these, folded at the rate, where they are not so many that one would fit by accident.
-fn is_mixed(line: &Signal, mixed: &[(f64, f64)], rate: f64) -> bool {
-    let tolerance = |sigma: f64| SAME * sigma.hypot(line.uncertainty_hz);
-    let covered: f64 = mixed
-        .iter()
-        .map(|one| 2.0 * tolerance(one.1) / (0.5 * rate))
-        .sum();
-    covered < COVERED
-        && mixed.iter().any(|&(hz, sigma)| {
-            (apparent(hz, rate).0 - line.frequency_hz).abs() <= tolerance(sigma)
-        })
-}
-
-/// Whether a line is a harmonic of a known frequency, folded at the rate: of as many as may be tried without one fitting by accident.
-fn is_harmonic(line: &Signal, (hz, sigma): (f64, f64), rate: f64) -> bool {
-    let mut covered = 0.0;
-    (1..)
-        .map(f64::from)
-        .take_while(|h| h * hz <= HIGHEST_HZ)
-        .map(|h| (h, SAME * (h * sigma).hypot(line.uncertainty_hz)))
-        .take_while(|(_, tolerance)| {
-            // Each covers as much of the half of the rate that is seen.
-            covered += 2.0 * tolerance / (0.5 * rate);
-            covered < COVERED
-        })
-        .any(|(h, tolerance)| (apparent(h * hz, rate).0 - line.frequency_hz).abs() <= tolerance)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! look, of all periods at once, as do the lines that were found and the powers of two, which pages are; folding the residual there
 //! decides ([`crate::periods::fold`]).
 
-use super::{Residual, SMALLEST_P, STRENGTH};
+use super::{MAX_STRENGTH_RATIO, Residual, SMALLEST_P};
 use crate::periods::follow::{Lines, TRUNCATED};
 use bandscope_report::{Origin, SeenIn, Series, Signal};
 use bandscope_statistics::comb::SIGNIFICANT;
@@ -14,8 +14,8 @@ const OWN_PERIODS: std::ops::RangeInclusive<usize> = 8..=4096;
 /// Harmonics that are added up, from the lowest to the highest.
 const HARMONICS: usize = 128;
 /// Standard deviations of noise above which a sum is worth a fold at both rates, and periods that are folded at most.
-const WORTH_IT: f64 = 4.0;
-const MOST: usize = 24;
+const MIN_DEVIATIONS: f64 = 4.0;
+const MAX_FOLDS: usize = 24;
 /// Standard deviations of noise as which a harmonic counts at most.
 const STRONGEST: f64 = 4.0;
 /// A line's period, or a multiple of it up to this one, is folded at if it is this near a whole number of quanta; a line that a period
@@ -51,7 +51,7 @@ pub(super) fn find(series: &mut [Series], (a, b): (usize, usize), residuals: &[R
         };
         let ns = |index: usize, ticks: f64| residuals[index].context.ns(ticks);
         let losses = [ns(a, one.ticks_per_event), ns(b, two.ticks_per_event)];
-        let alike = (losses[0] / losses[1]).ln().abs() <= STRENGTH.ln();
+        let alike = (losses[0] / losses[1]).ln().abs() <= MAX_STRENGTH_RATIO.ln();
         if alike {
             known.push(period);
             for (index, loss, folded) in [(a, losses[0], one), (b, losses[1], two)] {
@@ -78,10 +78,14 @@ fn by_lines(series: &Series) -> impl Iterator<Item = usize> {
 fn by_harmonics(one: &Lines, two: &Lines) -> Vec<usize> {
     let mut scored: Vec<(f64, usize)> = OWN_PERIODS
         .map(|period| (score(one, period).min(score(two, period)), period))
-        .filter(|(score, _)| *score > WORTH_IT)
+        .filter(|(score, _)| *score > MIN_DEVIATIONS)
         .collect();
     scored.sort_by(|x, y| y.0.total_cmp(&x.0));
-    scored.into_iter().take(MOST).map(|one| one.1).collect()
+    scored
+        .into_iter()
+        .take(MAX_FOLDS)
+        .map(|one| one.1)
+        .collect()
 }
 
 /// By how many standard deviations of noise the harmonics of a period outweigh what lies half way between them, which coloured noise

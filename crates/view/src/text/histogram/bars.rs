@@ -54,18 +54,7 @@ pub(super) fn bars(report: &Report, shown: &[&Described], page: &mut Page<'_>) {
             bars.trim_end_matches(' '),
         );
     }
-    let mut line = " ".repeat(4 + label_width);
-    for times in MARKS {
-        let column = 4 + label_width + axis.column(times).min(columns);
-        let length = line.chars().count();
-        let text = format!("{times}x");
-        if (near..=far).contains(&times) && column >= length && column + text.len() <= page.width()
-        {
-            line += &" ".repeat(column - length);
-            line += &text;
-            line.push(' ');
-        }
-    }
+    let line = marks(&axis, far, 4 + label_width, page.width());
     page.line(&[(&line, Paint::Dim)]);
     if report
         .histograms
@@ -91,6 +80,22 @@ impl Axis {
         let place = (times / self.near).ln() / (self.far / self.near).ln();
         (place.max(0.0) * self.columns as f64) as usize
     }
+}
+
+/// The marks of the axis, up to `far` times the work, that fit into a line of this width; the axis begins at column `left`.
+fn marks(axis: &Axis, far: f64, left: usize, width: usize) -> String {
+    let mut line = " ".repeat(left);
+    for times in MARKS {
+        let column = left + axis.column(times).min(axis.columns);
+        let length = line.chars().count();
+        let text = format!("{times}x");
+        if (axis.near..=far).contains(&times) && column >= length && column + text.len() <= width {
+            line += &" ".repeat(column - length);
+            line += &text;
+            line.push(' ');
+        }
+    }
+    line
 }
 
 /// Samples in each column; of a column of which nothing is known, less than 0. A bin wider than a column is spread over all of its columns.

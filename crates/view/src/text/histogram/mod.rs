@@ -13,7 +13,7 @@ use bandscope_studies::histogram::{Described, Report};
 use std::io::Write;
 
 /// Histograms that are shown; of more, those with the most slow samples.
-const MOST: usize = 12;
+const MAX_HISTOGRAMS: usize = 12;
 /// Histograms that say their sentence each; of more, the verdict and the findings do.
 const SENTENCES: usize = 6;
 
@@ -61,7 +61,7 @@ fn shown(report: &Report) -> Vec<&Described> {
     let mut slowest: Vec<usize> = (0..report.histograms.len()).collect();
     let slow = |index: &usize| report.histograms[*index].summary.slow_samples;
     slowest.sort_by_key(|index| std::cmp::Reverse(slow(index)));
-    slowest.truncate(MOST);
+    slowest.truncate(MAX_HISTOGRAMS);
     slowest.sort_unstable();
     slowest
         .iter()

@@ -17,23 +17,23 @@ use crate::series::histogram::PaceHistogram;
 use crate::series::levels::{MAX_BANDS, NO_BAND};
 
 /// Quanta of a mean stay below which the rarer of two modes is not held: between 1, equally spaced, and 2, the most of others.
-const HELD: f64 = 1.75;
+const MIN_STAY_QUANTA: f64 = 1.75;
 
 /// Quanta and stays of each mode.
 #[derive(Clone, Debug)]
-pub struct Turns {
+pub struct BandMerge {
     quanta: [u64; MAX_BANDS],
     stays: [u64; MAX_BANDS],
     last: u8,
 }
 
-impl Turns {
+impl BandMerge {
     /// Ready to count, if two of `modes` are nearer to each other than what takes less than a gap could bring them.
-    pub fn new(modes: &[Mode], context: &Context) -> Option<Turns> {
+    pub fn new(modes: &[Mode], context: &Context) -> Option<BandMerge> {
         let near = modes
             .windows(2)
             .any(|pair| are_near(&pair[0], &pair[1], context));
-        near.then_some(Turns {
+        near.then_some(BandMerge {
             quanta: [0; MAX_BANDS],
             stays: [0; MAX_BANDS],
             last: NO_BAND,
@@ -64,7 +64,7 @@ impl Turns {
         } else {
             b
         };
-        (self.quanta[rarer] as f64) < HELD * self.stays[rarer] as f64
+        (self.quanta[rarer] as f64) < MIN_STAY_QUANTA * self.stays[rarer] as f64
     }
 }
 
@@ -75,7 +75,7 @@ fn are_near(fast: &Mode, slow: &Mode, context: &Context) -> bool {
     (slow.centre / fast.centre - 1.0) * context.quantum_ticks < threshold as f64
 }
 
-impl Detector for Turns {
+impl Detector for BandMerge {
     fn push(&mut self, chunk: &Derived<'_>) {
         if chunk.opens_segment {
             self.last = NO_BAND;

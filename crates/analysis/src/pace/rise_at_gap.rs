@@ -12,7 +12,7 @@ use bandscope_statistics::counts::fisher_exact;
 use std::cmp::Ordering;
 
 /// Bands within this ratio are one pace, as for `bistable-pace`.
-const APART: f64 = 1.05;
+const MIN_RATIO_APART: f64 = 1.05;
 /// Quanta in no band between two stays; more, and where the change took place is not known.
 const EDGE: u64 = 2;
 
@@ -84,7 +84,7 @@ impl Changes {
 
 /// Counts changes of pace by whether there was a gap.
 #[derive(Clone, Debug)]
-pub struct Helps {
+pub struct RisesAtGaps {
     /// The pace that each band belongs to, fastest first.
     paces: Vec<u8>,
     slowest: u8,
@@ -97,21 +97,21 @@ pub struct Helps {
     changes: Changes,
 }
 
-impl Helps {
+impl RisesAtGaps {
     /// `None` where there is but one pace.
-    pub fn new(levels: &Levels) -> Option<Helps> {
+    pub fn new(levels: &Levels) -> Option<RisesAtGaps> {
         let mut paces: Vec<u8> = Vec::new();
         let mut before = f64::INFINITY;
         for &centre in levels.centres() {
             let pace = match paces.last() {
                 None => 0,
-                Some(pace) => pace + u8::from(centre > before * APART),
+                Some(pace) => pace + u8::from(centre > before * MIN_RATIO_APART),
             };
             paces.push(pace);
             before = centre;
         }
         let slowest = paces.last().copied().filter(|&pace| pace > 0)?;
-        Some(Helps {
+        Some(RisesAtGaps {
             paces,
             slowest,
             last: None,
@@ -155,7 +155,7 @@ impl Helps {
     }
 }
 
-impl Helps {
+impl RisesAtGaps {
     /// Takes the quanta that go on in the band of the last one together, and says how many they were: one by one they take
     /// 3.6 times as many instructions.
     fn go_on(&mut self, band: u8, bands: &[u8], gaps: &[u64]) -> usize {
@@ -205,7 +205,7 @@ impl Helps {
     }
 }
 
-impl Detector for Helps {
+impl Detector for RisesAtGaps {
     fn push(&mut self, chunk: &Derived<'_>) {
         if chunk.opens_segment {
             self.last = None;

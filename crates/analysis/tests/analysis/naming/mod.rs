@@ -1,16 +1,16 @@
 //! Gaps and the kernel events that name them: whatever the mixture, the time of each cause is known.
 
-use crate::evidence::{has, number, text, written};
+mod tasks;
+mod throttled;
+
+use crate::evidence::{has, number, written};
 use crate::support::Loop;
 use bandscope_analysis::analyse;
-use bandscope_recording::manifest::{
-    EventsState, KernelCounts, LostEvents, Quota, Schedstat, TaskThread,
-};
+use bandscope_recording::manifest::{EventsState, KernelCounts, LostEvents};
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, KernelEvent};
-use bandscope_report::{Cause, Certainty, Kind, Report, WarningKind};
+use bandscope_report::{Cause, Certainty, Kind, Report};
 use bandscope_sampler::machine::Choice;
-use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// What happens: one interruption of so many microseconds every millisecond, and the events in it: kind, name, start
@@ -327,79 +327,6 @@ fn a_simulated_machine_names_its_own_disturbances() {
     assert!(report.findings.iter().all(|one| one.kind != Kind::TimeAway));
 }
 
-/// A second with a gap each millisecond, each of another task out of `names`, of 20 to 60 us.
-fn of_tasks(names: usize) -> InMemory {
-    let mut source = recorded(&[quiet(20.0), quiet(40.0), quiet(60.0)]);
-    source.events[0] = source.gaps[0]
-        .iter()
-        .enumerate()
-        .map(|(number, gap)| KernelEvent {
-            start: gap.start + 300,
-            duration: gap.duration - 600,
-            kind: EventKind::Task,
-            number: (number % names) as u32,
-            name: format!("job-{:05}", number % names).into(),
-        })
-        .collect();
-    source
-}
-
-#[test]
-fn a_thousand_tasks_are_no_thousand_lines_and_the_ledger_closes() {
-    for names in [10, 48, 49, 500, 999] {
-        // `booked` checks that it closes.
-        let (report, causes) = booked(&of_tasks(names));
-        let tasks: Vec<&String> = causes
-            .keys()
-            .filter(|key| key.starts_with("task:"))
-            .collect();
-        let gaps = report.series[0].gaps.as_ref().unwrap();
-        let apart = names.min(48);
-        assert_eq!(gaps.other_tasks, (names - apart) as u64);
-        assert_eq!(tasks.len(), apart + usize::from(names > apart), "{names}");
-        let total: f64 = causes.values().sum();
-        // 333 each of 20, 40 and 60 us.
-        assert!((total / 39_960.0 - 1.0).abs() < 0.01, "{total}");
-        let named = gaps.causes.iter().find(|one| one.cause.is_other_tasks());
-        assert_eq!(named.is_some(), names > apart);
-        let counted: u64 = gaps.causes.iter().map(|one| one.number).sum();
-        assert_eq!(counted, gaps.detailed);
-        let told = report
-            .warnings
-            .iter()
-            .find(|one| one.kind == WarningKind::ManyTasks);
-        assert_eq!(told.is_some(), names > apart);
-        if let (Some(told), Some(named)) = (told, named) {
-            let number = format!("{} tasks", names - 48);
-            assert!(told.message.contains(&number), "{}", told.message);
-            // The largest keep their lines: each of them took as much as any of the others' gaps, which is all that they had where
-            // there are as many tasks as gaps.
-            let kept = gaps.causes.iter().filter(|one| one.cause != named.cause);
-            let least = kept.map(|one| one.lost_ns as f64).fold(f64::MAX, f64::min);
-            // A unit, 141 ns, is in the gap's time and not in what was lost.
-            assert!(least + 150.0 >= named.longest_ns || names < 999, "{least}");
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
-
-    #[test]
-    fn however_many_tasks_the_ledger_closes(names in 1usize..999, off: bool) {
-        let mut source = of_tasks(names);
-        if off {
-            // Some of the time is nobody's, too.
-            source.events[0].truncate(700);
-        }
-        let (report, causes) = booked(&source);
-        prop_assert!(causes.len() <= 48 + 1 + 1, "{}", causes.len());
-        let lost = report.series[0].gaps.as_ref().unwrap().lost_ns as f64;
-        let total: f64 = causes.values().sum();
-        prop_assert!((total * 1e3 / lost - 1.0).abs() < 1e-6);
-    }
-}
-
 #[test]
 fn a_preemption_without_its_switch_is_not_the_hosts() {
     let lost = Disturbance {
@@ -425,7 +352,7 @@ fn a_preemption_without_its_switch_is_not_the_hosts() {
 }
 
 #[test]
-fn a_timer_is_its_tasks_and_a_stop_is_the_quotas() {
+fn a_timer_is_its_tasks_and_a_stop_has_its_own_name() {
     let source = recorded(&[
         with(
             12.0,
@@ -438,7 +365,7 @@ fn a_timer_is_its_tasks_and_a_stop_is_the_quotas() {
         with(50.0, &[(EventKind::Held, "stopped", 1.0, 48.0)]),
         with(9.0, &[(EventKind::Timer, "", 1.0, 7.0)]),
     ]);
-    let (report, booked) = booked(&source);
+    let (_, booked) = booked(&source);
     let causes: Vec<&str> = booked.keys().map(String::as_str).collect();
     assert_eq!(
         causes,
@@ -449,148 +376,6 @@ fn a_timer_is_its_tasks_and_a_stop_is_the_quotas() {
             "tick",
             "timer:cyclic"
         ]
-    );
-    let throttled: Vec<_> = report
-        .findings
-        .iter()
-        .filter(|one| one.kind == Kind::Throttled)
-        .collect();
-    assert_eq!(throttled.len(), 1);
-    assert_eq!(throttled[0].certainty, Certainty::Certain);
-}
-
-#[test]
-fn counts_that_stood_still_contradict_a_quota() {
-    let stop = with(400.0, &[(EventKind::Held, "throttled:quota", 1.0, 398.0)]);
-    let mut source = recorded(&[stop]);
-    let quota = |throttled: u64| Quota {
-        group: "/a".into(),
-        quota_us: Some(60_000),
-        period_us: Some(100_000),
-        periods: 10,
-        throttled,
-        throttled_ns: throttled * 40_000_000,
-    };
-    let mut found = |throttled| {
-        source.manifest.quotas = vec![quota(throttled)];
-        let report = analyse(&source, &[]).unwrap().report;
-        let mut findings = report.findings.into_iter();
-        findings.find(|one| one.kind == Kind::Throttled).unwrap()
-    };
-    assert_eq!(found(0).certainty, Certainty::Likely);
-    let finding = found(10);
-    assert_eq!(finding.certainty, Certainty::Certain);
-    assert!(
-        finding.summary.contains("60.0 ms in each 100.0 ms"),
-        "{}",
-        finding.summary
-    );
-    assert!(
-        finding.summary.contains("10 of 10 periods"),
-        "{}",
-        finding.summary
-    );
-}
-
-#[test]
-fn without_events_preemptions_as_long_as_the_stops_are_the_quotas() {
-    let away = |us| Disturbance {
-        preempted: true,
-        ..quiet(us)
-    };
-    let mut source = recorded(&[away(400.0), away(20.0)]);
-    source.manifest.events.state = EventsState::Unavailable;
-    source.manifest.quotas = vec![Quota {
-        throttled: 500,
-        throttled_ns: 500 * 401_000,
-        ..Quota::default()
-    }];
-    let (report, with_counts) = booked(&source);
-    assert_booked(
-        &with_counts,
-        &[
-            ("throttled:quota", 499.5 * 400.0),
-            ("preempted", 500.0 * 20.0),
-        ],
-    );
-    let finding = report
-        .findings
-        .iter()
-        .find(|one| one.kind == Kind::Throttled);
-    assert_eq!(finding.unwrap().certainty, Certainty::Likely);
-    source.manifest.quotas.clear();
-    let (report, without) = booked(&source);
-    let causes: Vec<&String> = without.keys().collect();
-    assert_eq!(causes, ["preempted"]);
-    assert!(
-        report
-            .findings
-            .iter()
-            .all(|one| one.kind != Kind::Throttled)
-    );
-    let other = report
-        .findings
-        .iter()
-        .find(|one| one.kind == Kind::TimeAway);
-    assert!(
-        other
-            .unwrap()
-            .next_step
-            .as_ref()
-            .unwrap()
-            .contains("--trace on")
-    );
-}
-
-#[test]
-fn without_events_a_thread_that_did_not_wait_for_the_cpu_was_stopped() {
-    let mut source = recorded(&[Disturbance {
-        preempted: true,
-        ..quiet(300.0)
-    }]);
-    source.manifest.events.state = EventsState::Unavailable;
-    let mut stopped = |wait_ns| {
-        source.manifest.schedstat = vec![Schedstat {
-            cpu: 1,
-            wait_ns,
-            ..Schedstat::default()
-        }];
-        let findings = analyse(&source, &[]).unwrap().report.findings;
-        findings.into_iter().find(|one| one.kind == Kind::Throttled)
-    };
-    // 999 times 300 us, 50 of which may be what else was done.
-    let finding = stopped(100_000_000).unwrap();
-    assert_eq!(finding.certainty, Certainty::Likely);
-    assert_eq!(text(&finding, "cause"), "stopped");
-    let ns = number(&finding, "lost_ns");
-    assert!((ns / 149.7e6 - 1.0).abs() < 0.01, "{ns}");
-    assert_eq!(stopped(240_000_000), None);
-    assert_eq!(stopped(400_000_000), None);
-}
-
-#[test]
-fn threads_are_booked_to_their_process() {
-    let task = |name, us| with(us, &[(EventKind::Task, name, 1.0, us - 2.0)]);
-    let mut source = recorded(&[task("lto cgu.01", 40.0), task("lto cgu.02", 20.0)]);
-    for event in &mut source.events[0] {
-        event.number = 100 + u32::from(&*event.name == "lto cgu.02");
-    }
-    source.manifest.events.tasks = [100, 101]
-        .map(|task| TaskThread {
-            task,
-            process: 99,
-            name: "rustc".into(),
-        })
-        .to_vec();
-    let (report, booked) = booked(&source);
-    let causes: Vec<&String> = booked.keys().collect();
-    assert_eq!(causes, ["task:rustc"]);
-    let cause = &report.series[0].gaps.as_ref().unwrap().causes[0];
-    let tasks: Vec<&str> = cause.tasks.iter().map(|one| one.name.as_str()).collect();
-    assert_eq!(tasks, ["lto cgu.01", "lto cgu.02"]);
-    assert!(
-        cause.tasks[0].ns.abs_diff(500 * 38_000) < 200_000,
-        "{cause:?}"
     );
 }
 

@@ -6,6 +6,9 @@
 //! lost, it was the host, because whatever this kernel does begins with an event. A thread of a process is named by its
 //! process.
 
+mod causes;
+mod split;
+
 use crate::gaps::quota::stopped_by;
 use bandscope_recording::events::NoEvents;
 use bandscope_recording::manifest::EventsState;
@@ -13,8 +16,10 @@ use bandscope_recording::{
     Error, EventKind, EventStream, Gap, KernelEvent, Series, Source, manifest,
 };
 use bandscope_report::Cause;
+use causes::Keys;
+pub use causes::{Thread, bare_timer, cause};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// How far the kernel's time may reach beyond its events, in nanoseconds: from the interruption to the first tracepoint, from one event to
@@ -34,18 +39,15 @@ const EXPIRY_NS: f64 = 100_000.0;
 /// long by their number at most.
 const STOP_SHARE: f64 = 0.3;
 
-/// Threads whose time is told apart; a recording may hold any number of names.
-const MOST_THREADS: usize = 4096;
-
 /// Number of a cause, in the order in which causes came up.
 pub type Key = u32;
 
 /// Time of one gap that is booked to one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The cause.
+    /// The cause that the time is booked to.
     pub key: Key,
-    /// Ticks.
+    /// How much of the gap it is, ticks.
     pub ticks: u64,
     /// When the first of them began.
     pub from: u64,
@@ -85,26 +87,6 @@ pub struct Namer<'a> {
     threads: BTreeMap<(Key, Arc<str>), u64>,
 }
 
-/// The causes that came up.
-#[derive(Debug, Default)]
-struct Keys {
-    /// Names of the processes of tasks, by the tasks' ids.
-    processes: HashMap<u32, Arc<str>>,
-    names: Vec<Cause>,
-    known: HashMap<(EventKind, Arc<str>), Key>,
-    plain: HashMap<Cause, Key>,
-    apart: Vec<(Thread, Key)>,
-}
-
-/// A thread whose time is kept apart from that of others of its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thread {
-    /// Its name, as its events have it.
-    pub name: String,
-    /// Its id.
-    pub id: u32,
-}
-
 /// An event, cut to a gap.
 #[derive(Clone, Debug)]
 struct Span {
@@ -141,7 +123,7 @@ impl<'a> Namer<'a> {
     }
 
     /// For the gaps of a CPU that is being measured: its events are fed as they come, and what is asked for must have had the time to
-    /// come. Silence says nothing before [`Self::hears`].
+    /// come. Silence says nothing before [`Self::trust_silence`].
     pub fn online(cpu: u32, known: &manifest::Events, ticks_per_ns: f64) -> Namer<'static> {
         let known = manifest::Events {
             state: EventsState::Unavailable,
@@ -157,7 +139,7 @@ impl<'a> Namer<'a> {
     }
 
     /// From now on the silence of the events means that nothing happened.
-    pub fn hears(&mut self) {
+    pub fn trust_silence(&mut self) {
         self.known.to_mut().state = EventsState::On;
     }
 
@@ -348,220 +330,4 @@ impl<'a> Namer<'a> {
             }
         }
     }
-
-    /// Nothing of the kernel's happened.
-    fn silent(&mut self, gap: &Gap, from: u64, to: u64) -> Key {
-        let known = self
-            .cpu
-            .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
-        let preempted = gap.preempted == Some(true) && !known;
-        let stopped = self.throttled.as_mut().filter(|(shortest, left)| {
-            let ticks = to - from;
-            preempted && (*shortest..=*left).contains(&ticks)
-        });
-        if let Some((_, left)) = stopped {
-            *left -= to - from;
-            return self.keys.plain(Cause::QuotaThrottled);
-        }
-        self.keys.plain(match gap.preempted {
-            Some(true) => Cause::Preempted,
-            _ if known => Cause::Host,
-            _ => Cause::Unnamed,
-        })
-    }
-
-    /// Each instant belongs to the innermost event. What none covers belongs to the first, which brought the kernel in, as far as
-    /// that can be; longer stretches are the host's.
-    fn split_over_events(&mut self, gap: &Gap, from: u64, to: u64) {
-        let spans = std::mem::take(&mut self.inside);
-        self.pieces.extend(spans.iter().map(|span| Piece {
-            share: Share {
-                key: span.key,
-                ticks: 0,
-                from: span.from,
-            },
-            after: 0,
-        }));
-        // The first reaches back to where the gap began.
-        self.pieces[0].share.from = from;
-        let (mut at, mut outside) = (from, 0);
-        // Where the first stretch begins that no event covers, and how far tasks go that have begun.
-        let (mut silent_from, mut away_until) = (None, 0);
-        let mut open: Vec<usize> = Vec::new();
-        // Events begin in order, and lie within one another.
-        for (index, span) in spans.iter().enumerate() {
-            while let Some(&innermost) = (open.last()).filter(|&&open| spans[open].to <= span.from)
-            {
-                self.book(innermost, &spans, spans[innermost].to.saturating_sub(at));
-                at = at.max(spans[innermost].to);
-                open.pop();
-            }
-            let before = span.from.saturating_sub(at);
-            match open.last() {
-                Some(&around) => self.book(around, &spans, before),
-                None => {
-                    let silent = self.book_entry(before, self.entry);
-                    outside += silent;
-                    silent_from = silent_from.or((silent > 0).then_some(at));
-                }
-            }
-            at = at.max(span.from);
-            let is_inside = span.from < away_until && span.to <= away_until;
-            let piece = &mut self.pieces[index];
-            piece.after = if is_inside {
-                0
-            } else {
-                piece.share.from - from
-            };
-            if span.away {
-                away_until = away_until.max(span.to);
-            }
-            open.push(index);
-        }
-        while let Some(innermost) = open.pop() {
-            self.book(innermost, &spans, spans[innermost].to.saturating_sub(at));
-            at = at.max(spans[innermost].to);
-        }
-        let is_back = spans.iter().any(|span| span.away && span.to == at);
-        let most = if is_back { self.way_back } else { self.entry };
-        let silent = self.book_entry(to.saturating_sub(at), most);
-        outside += silent;
-        silent_from = silent_from.or((silent > 0).then_some(at));
-        if outside > 0 {
-            // A thread that was preempted, without an event that says by whom.
-            let unseen = gap.preempted == Some(true) && !spans.iter().any(|span| span.away);
-            let known = self
-                .cpu
-                .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
-            let key = self.keys.plain(match (unseen, known) {
-                (true, _) => Cause::Preempted,
-                (false, true) => Cause::Host,
-                (false, false) => Cause::Unnamed,
-            });
-            let begins = silent_from.unwrap_or(at);
-            self.pieces.push(Piece {
-                share: Share {
-                    key,
-                    ticks: outside,
-                    from: begins,
-                },
-                after: begins - from,
-            });
-        }
-        self.inside = spans;
-    }
-
-    /// Books the kernel's way in and out to the first event, as far as it can be that; what is left of it.
-    fn book_entry(&mut self, ticks: u64, most: u64) -> u64 {
-        let entry = ticks.min(most);
-        self.pieces[0].share.ticks += entry;
-        ticks - entry
-    }
-
-    /// Books time to an event of [`Self::inside`].
-    fn book(&mut self, index: usize, spans: &[Span], ticks: u64) {
-        self.pieces[index].share.ticks += ticks;
-        let span = &spans[index];
-        if let Some(thread) = span.thread.as_ref().filter(|_| ticks > 0) {
-            let known = self.threads.len();
-            match self.threads.get_mut(&(span.key, thread.clone())) {
-                Some(sum) => *sum += ticks,
-                None if known < MOST_THREADS => {
-                    self.threads.insert((span.key, thread.clone()), ticks);
-                }
-                None => {}
-            }
-        }
-    }
-}
-
-impl Keys {
-    fn of(known: &manifest::Events) -> Keys {
-        let processes = known.tasks.iter();
-        Keys {
-            processes: processes
-                .map(|thread| (thread.task, thread.name.as_str().into()))
-                .collect(),
-            ..Keys::default()
-        }
-    }
-
-    /// The process of the task that an event is of, where that has a name of its own.
-    fn process(&self, event: &KernelEvent) -> Option<&Arc<str>> {
-        let of_task = matches!(event.kind, EventKind::Task | EventKind::Timer);
-        self.processes.get(&event.number).filter(|_| of_task)
-    }
-
-    fn of_event(&mut self, event: &KernelEvent) -> Key {
-        let is_it = |thread: &Thread| thread.id == event.number && *thread.name == *event.name;
-        if let Some(&(_, key)) = self
-            .apart
-            .iter()
-            .find(|(thread, _)| event.kind == EventKind::Task && is_it(thread))
-        {
-            return key;
-        }
-        // An interrupt may come without its name where tracing began inside of it.
-        let name = self.process(event).unwrap_or(&event.name);
-        let known = (event.kind, name.clone());
-        if let Some(&key) = self.known.get(&known) {
-            return key;
-        }
-        let key = self.number(cause(event.kind, name));
-        self.known.insert(known, key);
-        key
-    }
-
-    fn plain(&mut self, cause: Cause) -> Key {
-        if let Some(&key) = self.plain.get(&cause) {
-            return key;
-        }
-        let key = self.number(cause.clone());
-        self.plain.insert(cause, key);
-        key
-    }
-
-    fn number(&mut self, name: Cause) -> Key {
-        let apart = |key: usize| self.apart.iter().any(|one| one.1 as usize == key);
-        let mut known = self.names.iter().enumerate();
-        let known = known.find(|(key, one)| **one == name && !apart(*key));
-        if let Some((key, _)) = known {
-            return key as Key;
-        }
-        self.names.push(name);
-        (self.names.len() - 1) as Key
-    }
-}
-
-/// What the time of an event of a kind and name is booked to.
-pub fn cause(kind: EventKind, name: &str) -> Cause {
-    let of = |kind: fn(Arc<str>) -> Cause| kind(name.into());
-    match kind {
-        // The tick of x86, and of the generic timer, which is a device to the kernel.
-        EventKind::Vector if name == LOCAL_TIMER => Cause::Tick,
-        EventKind::Interrupt if name == "arch_timer" => Cause::Tick,
-        EventKind::Vector | EventKind::Interrupt => of(Cause::Interrupt),
-        EventKind::Softirq => of(Cause::Softirq),
-        EventKind::Task => of(Cause::Task),
-        EventKind::Exception => of(Cause::Exception),
-        EventKind::Nmi => Cause::Nmi,
-        EventKind::Timer if name.is_empty() => bare_timer(),
-        EventKind::Timer => of(Cause::Timer),
-        // As recordings name them (docs/recording-format.md).
-        EventKind::Held => match name {
-            "throttled:quota" => Cause::QuotaThrottled,
-            "throttled:realtime" => Cause::RealTimeThrottled,
-            "stopped" => Cause::Stopped,
-            "frozen" => Cause::Frozen,
-            _ => of(Cause::Held),
-        },
-    }
-}
-
-/// The kernel's name for the interrupt of a CPU's own timer.
-const LOCAL_TIMER: &str = "local_timer";
-
-/// The timer's interrupt, in which none of its functions ran.
-pub fn bare_timer() -> Cause {
-    Cause::Interrupt(LOCAL_TIMER.into())
 }

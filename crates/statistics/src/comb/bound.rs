@@ -13,15 +13,15 @@ const TOGETHER: usize = 4;
 
 /// A whitened periodogram, prepared.
 #[derive(Clone, Debug)]
-pub struct Teeth<'a> {
+pub struct BoundedCombs<'a> {
     white: &'a [f64],
     /// The highest value of 1, 2, 3 and 4 bins from each one on.
     highest_of: [Vec<f64>; TOGETHER],
 }
 
-impl Teeth<'_> {
+impl BoundedCombs<'_> {
     /// Of values that are not negative.
-    pub fn new(white: &[f64]) -> Teeth<'_> {
+    pub fn new(white: &[f64]) -> BoundedCombs<'_> {
         let mut highest_of = [const { Vec::new() }; TOGETHER];
         highest_of[0] = white.to_vec();
         for bins in 1..TOGETHER {
@@ -31,7 +31,7 @@ impl Teeth<'_> {
             }
             highest_of[bins] = highest;
         }
-        Teeth { white, highest_of }
+        BoundedCombs { white, highest_of }
     }
 
     /// The highest sum above `least` of so many teeth (a power of two), and its fundamental in bins times the teeth, `first` at least; of
@@ -93,7 +93,7 @@ mod tests {
             let white: Vec<f64> = (0..bins)
                 .map(|_| (random.unit() * 9.0).floor() / 7.0)
                 .collect();
-            let prepared = Teeth::new(&white);
+            let prepared = BoundedCombs::new(&white);
             for teeth in [1, 2, 4, 8, 16, 32] {
                 for least in [0.0, 0.9 * teeth as f64, 1e3] {
                     let (mut highest, mut found) = (least, None);

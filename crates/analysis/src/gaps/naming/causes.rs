@@ -1,0 +1,118 @@
+//! The causes to which the time of gaps is booked, in the order in which they came up, and which event has which.
+
+use super::Key;
+use bandscope_recording::{EventKind, KernelEvent, manifest};
+use bandscope_report::Cause;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The causes that came up.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    /// Names of the processes of tasks, by the tasks' ids.
+    processes: HashMap<u32, Arc<str>>,
+    pub(super) names: Vec<Cause>,
+    known: HashMap<(EventKind, Arc<str>), Key>,
+    plain: HashMap<Cause, Key>,
+    pub(super) apart: Vec<(Thread, Key)>,
+}
+
+/// A thread whose time is kept apart from that of others of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Its name, as its events have it.
+    pub name: String,
+    /// The kernel's id of the thread, as its events have it.
+    pub id: u32,
+}
+
+impl Keys {
+    pub(super) fn of(known: &manifest::Events) -> Keys {
+        let processes = known.tasks.iter();
+        Keys {
+            processes: processes
+                .map(|thread| (thread.task, thread.name.as_str().into()))
+                .collect(),
+            ..Keys::default()
+        }
+    }
+
+    /// The process of the task that an event is of, where that has a name of its own.
+    pub(super) fn process(&self, event: &KernelEvent) -> Option<&Arc<str>> {
+        let of_task = matches!(event.kind, EventKind::Task | EventKind::Timer);
+        self.processes.get(&event.number).filter(|_| of_task)
+    }
+
+    pub(super) fn of_event(&mut self, event: &KernelEvent) -> Key {
+        let is_it = |thread: &Thread| thread.id == event.number && *thread.name == *event.name;
+        if let Some(&(_, key)) = self
+            .apart
+            .iter()
+            .find(|(thread, _)| event.kind == EventKind::Task && is_it(thread))
+        {
+            return key;
+        }
+        // An interrupt may come without its name where tracing began inside of it.
+        let name = self.process(event).unwrap_or(&event.name);
+        let known = (event.kind, name.clone());
+        if let Some(&key) = self.known.get(&known) {
+            return key;
+        }
+        let key = self.number(cause(event.kind, name));
+        self.known.insert(known, key);
+        key
+    }
+
+    pub(super) fn plain(&mut self, cause: Cause) -> Key {
+        if let Some(&key) = self.plain.get(&cause) {
+            return key;
+        }
+        let key = self.number(cause.clone());
+        self.plain.insert(cause, key);
+        key
+    }
+
+    fn number(&mut self, name: Cause) -> Key {
+        let apart = |key: usize| self.apart.iter().any(|one| one.1 as usize == key);
+        let mut known = self.names.iter().enumerate();
+        let known = known.find(|(key, one)| **one == name && !apart(*key));
+        if let Some((key, _)) = known {
+            return key as Key;
+        }
+        self.names.push(name);
+        (self.names.len() - 1) as Key
+    }
+}
+
+/// What the time of an event of a kind and name is booked to.
+pub fn cause(kind: EventKind, name: &str) -> Cause {
+    let of = |kind: fn(Arc<str>) -> Cause| kind(name.into());
+    match kind {
+        // The tick of x86, and of the generic timer, which is a device to the kernel.
+        EventKind::Vector if name == LOCAL_TIMER => Cause::Tick,
+        EventKind::Interrupt if name == "arch_timer" => Cause::Tick,
+        EventKind::Vector | EventKind::Interrupt => of(Cause::Interrupt),
+        EventKind::Softirq => of(Cause::Softirq),
+        EventKind::Task => of(Cause::Task),
+        EventKind::Exception => of(Cause::Exception),
+        EventKind::Nmi => Cause::Nmi,
+        EventKind::Timer if name.is_empty() => bare_timer(),
+        EventKind::Timer => of(Cause::Timer),
+        // As recordings name them (docs/recording-format.md).
+        EventKind::Held => match name {
+            "throttled:quota" => Cause::QuotaThrottled,
+            "throttled:realtime" => Cause::RealTimeThrottled,
+            "stopped" => Cause::Stopped,
+            "frozen" => Cause::Frozen,
+            _ => of(Cause::Held),
+        },
+    }
+}
+
+/// The kernel's name for the interrupt of a CPU's own timer.
+const LOCAL_TIMER: &str = "local_timer";
+
+/// The timer's interrupt, in which none of its functions ran.
+pub fn bare_timer() -> Cause {
+    Cause::Interrupt(LOCAL_TIMER.into())
+}

@@ -1,0 +1,140 @@
+//! The time of one gap, split over the events that lie in it; and whose it is where there is none.
+
+use super::{Key, Namer, Piece, Share, Span};
+use bandscope_recording::Gap;
+use bandscope_report::Cause;
+
+/// Threads whose time is told apart; a recording may hold any number of names.
+const MOST_THREADS: usize = 4096;
+
+impl Namer<'_> {
+    /// Nothing of the kernel's happened.
+    pub(super) fn silent(&mut self, gap: &Gap, from: u64, to: u64) -> Key {
+        let known = self
+            .cpu
+            .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
+        let preempted = gap.preempted == Some(true) && !known;
+        let stopped = self.throttled.as_mut().filter(|(shortest, left)| {
+            let ticks = to - from;
+            preempted && (*shortest..=*left).contains(&ticks)
+        });
+        if let Some((_, left)) = stopped {
+            *left -= to - from;
+            return self.keys.plain(Cause::QuotaThrottled);
+        }
+        self.keys.plain(match gap.preempted {
+            Some(true) => Cause::Preempted,
+            _ if known => Cause::Host,
+            _ => Cause::Unnamed,
+        })
+    }
+
+    /// Each instant belongs to the innermost event. What none covers belongs to the first, which brought the kernel in, as far as
+    /// that can be; longer stretches are the host's.
+    pub(super) fn split_over_events(&mut self, gap: &Gap, from: u64, to: u64) {
+        let spans = std::mem::take(&mut self.inside);
+        self.pieces.extend(spans.iter().map(|span| Piece {
+            share: Share {
+                key: span.key,
+                ticks: 0,
+                from: span.from,
+            },
+            after: 0,
+        }));
+        // The first reaches back to where the gap began.
+        self.pieces[0].share.from = from;
+        let (mut at, mut outside) = (from, 0);
+        // Where the first stretch begins that no event covers, and how far tasks go that have begun.
+        let (mut silent_from, mut away_until) = (None, 0);
+        let mut open: Vec<usize> = Vec::new();
+        // Events begin in order, and lie within one another.
+        for (index, span) in spans.iter().enumerate() {
+            while let Some(&innermost) = (open.last()).filter(|&&open| spans[open].to <= span.from)
+            {
+                self.book(innermost, &spans, spans[innermost].to.saturating_sub(at));
+                at = at.max(spans[innermost].to);
+                open.pop();
+            }
+            let before = span.from.saturating_sub(at);
+            match open.last() {
+                Some(&around) => self.book(around, &spans, before),
+                None => {
+                    let silent = self.book_entry(before, self.entry);
+                    outside += silent;
+                    silent_from = silent_from.or((silent > 0).then_some(at));
+                }
+            }
+            at = at.max(span.from);
+            let is_inside = span.from < away_until && span.to <= away_until;
+            let piece = &mut self.pieces[index];
+            piece.after = if is_inside {
+                0
+            } else {
+                piece.share.from - from
+            };
+            if span.away {
+                away_until = away_until.max(span.to);
+            }
+            open.push(index);
+        }
+        while let Some(innermost) = open.pop() {
+            self.book(innermost, &spans, spans[innermost].to.saturating_sub(at));
+            at = at.max(spans[innermost].to);
+        }
+        let is_back = spans.iter().any(|span| span.away && span.to == at);
+        let most = if is_back { self.way_back } else { self.entry };
+        let silent = self.book_entry(to.saturating_sub(at), most);
+        outside += silent;
+        silent_from = silent_from.or((silent > 0).then_some(at));
+        if outside > 0 {
+            let begins = silent_from.unwrap_or(at);
+            let is_told = spans.iter().any(|span| span.away);
+            let key = self.outside_events(gap, from, to, is_told);
+            self.pieces.push(Piece {
+                share: Share {
+                    key,
+                    ticks: outside,
+                    from: begins,
+                },
+                after: begins - from,
+            });
+        }
+        self.inside = spans;
+    }
+
+    /// Whose the time is that no event of a gap covers; `is_told`: an event says why the thread did not run.
+    fn outside_events(&mut self, gap: &Gap, from: u64, to: u64, is_told: bool) -> Key {
+        let is_untold = gap.preempted == Some(true) && !is_told;
+        let known = self
+            .cpu
+            .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
+        self.keys.plain(match (is_untold, known) {
+            (true, _) => Cause::Preempted,
+            (false, true) => Cause::Host,
+            (false, false) => Cause::Unnamed,
+        })
+    }
+
+    /// Books the kernel's way in and out to the first event, as far as it can be that; what is left of it.
+    fn book_entry(&mut self, ticks: u64, most: u64) -> u64 {
+        let entry = ticks.min(most);
+        self.pieces[0].share.ticks += entry;
+        ticks - entry
+    }
+
+    /// Books time to an event of [`Self::inside`].
+    fn book(&mut self, index: usize, spans: &[Span], ticks: u64) {
+        self.pieces[index].share.ticks += ticks;
+        let span = &spans[index];
+        if let Some(thread) = span.thread.as_ref().filter(|_| ticks > 0) {
+            let known = self.threads.len();
+            match self.threads.get_mut(&(span.key, thread.clone())) {
+                Some(sum) => *sum += ticks,
+                None if known < MOST_THREADS => {
+                    self.threads.insert((span.key, thread.clone()), ticks);
+                }
+                None => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Trains of known periods, alone and together, and what is no train.
+
+use super::*;
+
+#[test]
+fn a_train_of_nothing_but_equal_periods_is_one_period() {
+    for frequency in [100.0, 250.0, 1_000.0, 99.7, 713.986_454, 2_080.913_092] {
+        let mut train = Train::default();
+        for segment in 0..4 {
+            let (from, to) = (f64::from(2 * segment), f64::from(2 * segment + 1));
+            train.segments.push((from, to));
+            let first = (from * frequency).ceil() as u32;
+            for k in first..(to * frequency).ceil() as u32 {
+                train.times.push(f64::from(k) / frequency);
+                train.losses.push(3000.0);
+            }
+        }
+        let found = search(&train);
+        assert_eq!(found.len(), 1, "{frequency}: {found:?}");
+        assert!(
+            (found[0].frequency / frequency - 1.0).abs() < 1e-6,
+            "{found:?}"
+        );
+        assert!(
+            (found[0].ns_per_event / 3000.0 - 1.0).abs() < 0.01,
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn strong_even_harmonics_do_not_double_the_frequency() {
+    // Two events a period, the second one at half of it but for 1/50.
+    let mut train = Train {
+        segments: vec![(0.0, 4.0)],
+        ..Train::default()
+    };
+    for k in 0..1000 {
+        let start = f64::from(k) / 250.0;
+        train.times.extend([start, start + 0.52 / 250.0]);
+        train.losses.extend([3000.0, 1000.0]);
+    }
+    let found = search(&train);
+    assert!((found[0].frequency / 250.0 - 1.0).abs() < 1e-6, "{found:?}");
+    assert!(
+        (found[0].ns_per_event / 4000.0 - 1.0).abs() < 0.01,
+        "{found:?}"
+    );
+}
+
+/// Each event a Gaussian's scatter beside its time, and as many others at random: the stated deviation is that of the estimate.
+#[test]
+fn the_frequency_of_a_pulse_is_as_uncertain_as_it_says() {
+    let mut state = 11u64;
+    let mut random = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for scatter_s in [1e-6, 20e-6, 100e-6] {
+        let errors = (0..200).map(|_| {
+            let mut times: Vec<f64> = (1..1000)
+                .map(|k| {
+                    let normal = (0..12).map(|_| random()).sum::<f64>() - 6.0;
+                    f64::from(k) / 250.0 + scatter_s * normal
+                })
+                .collect();
+            times.extend((0..1000).map(|_| 4.0 * random()));
+            times.sort_by(f64::total_cmp);
+            let train = Train {
+                times,
+                segments: vec![(0.0, 4.0)],
+                ..Train::default()
+            };
+            let pulse = by_pulse(&train, 250.0).unwrap();
+            ((pulse.frequency - 250.0) / pulse.uncertainty).powi(2)
+        });
+        let ratio = (errors.sum::<f64>() / 200.0).sqrt();
+        // Of two estimates the larger is stated, so it is too large rather than too small.
+        assert!((0.5..1.1).contains(&ratio), "{scatter_s}: {ratio}");
+    }
+}
+
+/// Bursts have every frequency a little, and a pulse through one has any slope: whatever they are, the search ends.
+#[test]
+fn bursts_shorter_than_every_period_end_the_search() {
+    let mut state = 3u64;
+    let mut random = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for case in 0..3000 {
+        let run = 0.1 + 2.0 * random();
+        let bursts = 1 + case % 4;
+        let mut times: Vec<f64> = Vec::new();
+        for _ in 0..bursts {
+            let (start, length) = (run * random(), 10f64.powf(-6.0 + 5.0 * random()));
+            let number = 33 + (100.0 * random()) as usize;
+            times.extend((0..number).map(|_| (start + length * random()).min(run)));
+        }
+        times.sort_by(f64::total_cmp);
+        let train = Train {
+            losses: times.iter().map(|_| 1000.0 + 9000.0 * random()).collect(),
+            times,
+            segments: vec![(0.0, run)],
+            is_mixture: case % 2 == 0,
+            tick_hz: (case % 3 == 0).then_some(250.0),
+            ..Train::default()
+        };
+        for found in trains(&train) {
+            assert!(found.frequency > 0.0, "{found:?}");
+        }
+    }
+}
+
+/// A tick of 250 Hz, a host's of 100, and others at random: 50 Hz has the lines of both.
+#[test]
+fn the_kernels_tick_is_told_from_another_that_it_shares_a_divisor_with() {
+    let mut state = 7u64;
+    let mut random = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut events: Vec<(f64, f64)> = Vec::new();
+    events.extend((0..2500).map(|k| ((f64::from(k) + 0.31) / 250.000_3, 40_000.0)));
+    events.extend((0..1000).map(|k| ((f64::from(k) + 0.77) / 99.9962, 30_000.0)));
+    events.extend((0..15_000).map(|_| (10.0 * random(), 2_000.0)));
+    events.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let train = |tick_hz: Option<f64>| Train {
+        times: events.iter().map(|event| event.0).collect(),
+        losses: events.iter().map(|event| event.1).collect(),
+        segments: vec![(0.0, 10.0)],
+        tick_hz,
+        ..Train::default()
+    };
+    let found = search(&train(Some(250.0)));
+    assert!(
+        (found[0].frequency / 250.000_3 - 1.0).abs() < 1e-6,
+        "{found:?}"
+    );
+    assert!(
+        (found[0].ns_per_event / 40_000.0 - 1.0).abs() < 0.08,
+        "{found:?}"
+    );
+    assert!(
+        (found[1].frequency / 99.9962 - 1.0).abs() < 1e-6,
+        "{found:?}"
+    );
+    // A kernel whose HZ is another has no such tick: what it finds is what it finds without.
+    assert_eq!(search(&train(Some(300.0))), search(&train(None)));
+}

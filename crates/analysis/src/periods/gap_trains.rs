@@ -1,0 +1,249 @@
+//! Signals in the times of gaps: trains of events ([`crate::periods::events`]) of each frequent cause, and of all others together.
+//!
+//! The times of gaps are not sampled, so one rate decides their frequency. Gaps and causes come from [`crate::gaps::statistics`].
+
+use crate::gaps::naming::Key;
+use crate::gaps::statistics::{Event, Statistics};
+use crate::periods::events::{self, Periodic, Train};
+use crate::periods::signals::{SAME_DEVIATIONS, clock_error, p_value};
+use crate::series::context::Context;
+use bandscope_report::{Cause, CauseSource, Origin, SeenIn, Signal};
+
+/// Causes whose gaps are searched by themselves, and gaps that it takes.
+const MAX_CAUSES: usize = 8;
+const MIN_GAPS_OF_A_CAUSE: usize = 64;
+/// How far a kernel's tick may be from its name: its clock is disciplined to some hundred ppm.
+const MAX_TICK_ERROR: f64 = 1e-3;
+/// Share of a tick's period from which on a task that runs may have a time slice, and parts of it after the tick, or before it, at which a slice
+/// begins.
+const MIN_SLICE_TICKS: f64 = 0.4;
+const TICK_TO_TASK: std::ops::Range<f64> = -0.01..0.05;
+
+/// Signals in the times of gaps: of those of each frequent cause, where kernel events name them, and of all others together.
+pub fn in_gaps(
+    gaps: &Statistics,
+    segments: &[(u64, u64)],
+    unit: f64,
+    context: &Context,
+) -> Vec<Signal> {
+    let Some(times) = Times::of(segments, unit, context) else {
+        return Vec::new();
+    };
+    let span = |event: &Event| times.span(event);
+    let away: Vec<(f64, f64)> = gaps.events.iter().map(span).collect();
+    let (causes, main) = frequent_causes(gaps);
+    let is_main = |cause: Key| causes[..main].contains(&cause);
+    let mut tick: Option<Periodic> = None;
+    let mut signals: Vec<Signal> = Vec::new();
+    for &cause in &causes {
+        let mine = gaps.pieces.iter().filter(|piece| piece.cause == cause);
+        let name = &gaps.names()[cause as usize];
+        // An interrupt comes while tasks run, too, and is then seen as well.
+        let away = if is_interrupt(name) {
+            let hidden = |piece: &&Event| hides_interrupts(&gaps.names()[piece.cause as usize]);
+            gaps.pieces.iter().filter(hidden).map(span).collect()
+        } else {
+            away.clone()
+        };
+        let tick_hz = context.tick_hz.filter(|_| *name == Cause::Tick);
+        let mine = Train {
+            tick_hz,
+            ..times.train(mine.collect(), away)
+        };
+        let mut found = events::trains(&mine);
+        tick = tick.or(the_tick(&found, context));
+        found.retain(|one| !is_time_slice(one, tick, context));
+        if !is_main(cause) {
+            // What comes as often as something that takes longer was brought in by that, or brought it in.
+            let is_said = |one: &Periodic| signals.iter().any(|said| is_same(one, said));
+            found.retain(|one| !is_said(one));
+        }
+        within_books(&mut found, &mine);
+        signals.extend(found.iter().map(|one| Signal {
+            cause: Some(name.clone()),
+            cause_by: Some(CauseSource::Events),
+            ..in_gap_times(one, context)
+        }));
+    }
+    let others = (gaps.events.iter()).filter(|event| !causes.contains(&event.cause));
+    let mut found = events::trains(&Train {
+        is_mixture: true,
+        tick_hz: context.tick_hz,
+        ..times.train(others.collect(), away)
+    });
+    tick = tick.or(the_tick(&found, context));
+    found.retain(|one| !is_time_slice(one, tick, context));
+    signals.extend(found.iter().map(|one| in_gap_times(one, context)));
+    signals
+}
+
+/// The clock of a series' events: seconds since its first segment starts.
+struct Times<'a> {
+    origin: u64,
+    /// Ticks of the unit of work that a gap may hold.
+    unit: f64,
+    segments: Vec<(f64, f64)>,
+    context: &'a Context,
+}
+
+impl<'a> Times<'a> {
+    /// `None` without a segment.
+    fn of(segments: &[(u64, u64)], unit: f64, context: &'a Context) -> Option<Times<'a>> {
+        let mut times = Times {
+            origin: segments.first()?.0,
+            unit,
+            segments: Vec::new(),
+            context,
+        };
+        times.segments = (segments.iter())
+            .map(|&(from, to)| (times.seconds(from), times.seconds(to)))
+            .collect();
+        Some(times)
+    }
+
+    fn seconds(&self, ticks: u64) -> f64 {
+        (self.context).seconds(ticks.saturating_sub(self.origin) as f64)
+    }
+
+    /// Start and end of an event.
+    fn span(&self, event: &Event) -> (f64, f64) {
+        let end = event.start.saturating_add(event.duration);
+        (self.seconds(event.start), self.seconds(end))
+    }
+
+    /// The train of these events, none of which begins while the CPU is `away`.
+    fn train(&self, events: Vec<&Event>, away: Vec<(f64, f64)>) -> Train {
+        let own = |event: &Event| if event.holds_unit { self.unit } else { 0.0 };
+        let loss = |event: &Event| event.duration as f64 - own(event);
+        Train {
+            times: (events.iter())
+                .map(|event| self.seconds(event.start))
+                .collect(),
+            losses: (events.iter())
+                .map(|event| self.context.ns(loss(event).max(0.0)))
+                .collect(),
+            early: (events.iter())
+                .map(|event| self.context.seconds(event.after as f64))
+                .collect(),
+            segments: self.segments.clone(),
+            away,
+            ..Train::default()
+        }
+    }
+}
+
+/// Whether tasks do not hold it up.
+fn is_interrupt(cause: &Cause) -> bool {
+    matches!(cause, Cause::Tick | Cause::Interrupt(_) | Cause::Timer(_))
+}
+
+/// Whether interrupts do not come, or cannot be seen, while this has the CPU: an idle CPU stops its tick.
+fn hides_interrupts(cause: &Cause) -> bool {
+    cause.is_held() || matches!(cause, Cause::Host | Cause::Unnamed | Cause::Preempted)
+}
+
+/// The train that has the frequency of the kernel's tick.
+fn the_tick(found: &[Periodic], context: &Context) -> Option<Periodic> {
+    let hz = context.tick_hz?;
+    let is_it = |one: &&Periodic| (one.frequency / hz - 1.0).abs() < MAX_TICK_ERROR;
+    found.iter().find(is_it).copied()
+}
+
+/// Whether it is the scheduler that takes turns: it lets another task run for whole ticks, from one of them to another one, and as often as tasks
+/// and ticks happen to make it. Their frequency is the tick's, or a part of it.
+fn is_time_slice(found: &Periodic, tick: Option<Periodic>, context: &Context) -> bool {
+    let Some(hz) = tick.map(|tick| tick.frequency).or(context.tick_hz) else {
+        return false;
+    };
+    let ticks = hz / found.frequency;
+    let whole = ticks.round().max(1.0);
+    let on_ticks = match (found.begins, tick.and_then(|tick| tick.begins)) {
+        (Some(at), Some(tick_at)) => {
+            let turns = (at - tick_at) * hz;
+            TICK_TO_TASK.contains(&(turns - turns.round()))
+        }
+        _ => true,
+    };
+    on_ticks
+        && found.ns_per_event * hz / 1e9 >= MIN_SLICE_TICKS
+        && (ticks / whole - 1.0).abs() < MAX_TICK_ERROR
+}
+
+/// What trains of one cause take is no more than all of its events took.
+pub fn within_books(found: &mut [Periodic], train: &Train) {
+    let last = train.times.last().copied().unwrap_or(0.0);
+    let segments = train.segments.iter();
+    let seconds: f64 = segments
+        .map(|segment| (segment.1.min(last) - segment.0).max(0.0))
+        .sum();
+    let booked: f64 = train.losses.iter().sum::<f64>() / seconds;
+    let said: f64 = found
+        .iter()
+        .map(|one| one.ns_per_event * one.frequency)
+        .sum();
+    if said > booked {
+        for one in found {
+            one.ns_per_event *= booked / said;
+        }
+    }
+}
+
+/// The causes with the most gaps, where kernel events name any, and how many of them are the largest part of enough gaps, or the tick, which
+/// often comes with what it lets run. The others come with something longer, most of the time. Softirqs are the work of an interrupt.
+fn frequent_causes(gaps: &Statistics) -> (Vec<Key>, usize) {
+    let mut mains = vec![0usize; gaps.names().len()];
+    let mut pieces = mains.clone();
+    for event in &gaps.events {
+        mains[event.cause as usize] += 1;
+    }
+    for piece in &gaps.pieces {
+        pieces[piece.cause as usize] += 1;
+    }
+    let name = |key: usize| &gaps.names()[key];
+    let is_named = |key: &usize| name(*key).is_named();
+    let enough = |numbers: &[usize]| {
+        let mut keys: Vec<usize> = (0..numbers.len()).filter(is_named).collect();
+        keys.retain(|&key| numbers[key] >= MIN_GAPS_OF_A_CAUSE);
+        keys.sort_by_key(|&key| std::cmp::Reverse(numbers[key]));
+        keys
+    };
+    let mut keys = enough(&mains);
+    keys.truncate(MAX_CAUSES);
+    let others = enough(&pieces);
+    let tick = others
+        .iter()
+        .copied()
+        .find(|&key| *name(key) == Cause::Tick);
+    // Time slices are told by it.
+    keys.retain(|&key| Some(key) != tick);
+    keys.splice(0..0, tick);
+    let main = keys.len();
+    let is_new = |key: &usize| !keys.contains(key) && !matches!(name(*key), Cause::Softirq(_));
+    let new: Vec<usize> = others.into_iter().filter(is_new).take(MAX_CAUSES).collect();
+    keys.extend(new);
+    (keys.into_iter().map(|key| key as Key).collect(), main)
+}
+
+/// Whether a train has the frequency of a signal.
+fn is_same(found: &Periodic, signal: &Signal) -> bool {
+    let apart = (found.frequency - signal.frequency_hz).abs();
+    apart <= SAME_DEVIATIONS * found.uncertainty.hypot(signal.uncertainty_hz)
+}
+
+/// A train of gaps as a signal.
+pub fn in_gap_times(found: &Periodic, context: &Context) -> Signal {
+    Signal {
+        frequency_hz: found.frequency,
+        uncertainty_hz: found
+            .uncertainty
+            .hypot(clock_error(found.frequency, context)),
+        origin: Origin::Unresolved,
+        ns_per_event: found.ns_per_event,
+        p_value: p_value(found.log_p),
+        harmonics: found.harmonics,
+        occupied: found.occupied,
+        seen_in: SeenIn::Gaps,
+        cause: None,
+        cause_by: None,
+    }
+}

@@ -1,0 +1,107 @@
+//! Gaps of many tasks, and of threads that belong to one process.
+
+use super::{booked, quiet, recorded, with};
+use bandscope_recording::manifest::TaskThread;
+use bandscope_recording::source::InMemory;
+use bandscope_recording::{EventKind, KernelEvent};
+use bandscope_report::WarningKind;
+use proptest::prelude::*;
+
+/// A second with a gap each millisecond, each of another task out of `names`, of 20 to 60 us.
+fn of_tasks(names: usize) -> InMemory {
+    let mut source = recorded(&[quiet(20.0), quiet(40.0), quiet(60.0)]);
+    source.events[0] = source.gaps[0]
+        .iter()
+        .enumerate()
+        .map(|(number, gap)| KernelEvent {
+            start: gap.start + 300,
+            duration: gap.duration - 600,
+            kind: EventKind::Task,
+            number: (number % names) as u32,
+            name: format!("job-{:05}", number % names).into(),
+        })
+        .collect();
+    source
+}
+
+#[test]
+fn a_thousand_tasks_are_no_thousand_lines_and_the_ledger_closes() {
+    for names in [10, 48, 49, 500, 999] {
+        // `booked` checks that it closes.
+        let (report, causes) = booked(&of_tasks(names));
+        let tasks: Vec<&String> = causes
+            .keys()
+            .filter(|key| key.starts_with("task:"))
+            .collect();
+        let gaps = report.series[0].gaps.as_ref().unwrap();
+        let apart = names.min(48);
+        assert_eq!(gaps.other_tasks, (names - apart) as u64);
+        assert_eq!(tasks.len(), apart + usize::from(names > apart), "{names}");
+        let total: f64 = causes.values().sum();
+        // 333 each of 20, 40 and 60 us.
+        assert!((total / 39_960.0 - 1.0).abs() < 0.01, "{total}");
+        let named = gaps.causes.iter().find(|one| one.cause.is_other_tasks());
+        assert_eq!(named.is_some(), names > apart);
+        let counted: u64 = gaps.causes.iter().map(|one| one.number).sum();
+        assert_eq!(counted, gaps.detailed);
+        let told = report
+            .warnings
+            .iter()
+            .find(|one| one.kind == WarningKind::ManyTasks);
+        assert_eq!(told.is_some(), names > apart);
+        if let (Some(told), Some(named)) = (told, named) {
+            let number = format!("{} tasks", names - 48);
+            assert!(told.message.contains(&number), "{}", told.message);
+            // The largest keep their lines: each of them took as much as any of the others' gaps, which is all that they had where
+            // there are as many tasks as gaps.
+            let kept = gaps.causes.iter().filter(|one| one.cause != named.cause);
+            let least = kept.map(|one| one.lost_ns as f64).fold(f64::MAX, f64::min);
+            // A unit, 141 ns, is in the gap's time and not in what was lost.
+            assert!(least + 150.0 >= named.longest_ns || names < 999, "{least}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn however_many_tasks_the_ledger_closes(names in 1usize..999, off: bool) {
+        let mut source = of_tasks(names);
+        if off {
+            // Some of the time is nobody's, too.
+            source.events[0].truncate(700);
+        }
+        let (report, causes) = booked(&source);
+        prop_assert!(causes.len() <= 48 + 1 + 1, "{}", causes.len());
+        let lost = report.series[0].gaps.as_ref().unwrap().lost_ns as f64;
+        let total: f64 = causes.values().sum();
+        prop_assert!((total * 1e3 / lost - 1.0).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn threads_are_booked_to_their_process() {
+    let task = |name, us| with(us, &[(EventKind::Task, name, 1.0, us - 2.0)]);
+    let mut source = recorded(&[task("lto cgu.01", 40.0), task("lto cgu.02", 20.0)]);
+    for event in &mut source.events[0] {
+        event.number = 100 + u32::from(&*event.name == "lto cgu.02");
+    }
+    source.manifest.events.tasks = [100, 101]
+        .map(|task| TaskThread {
+            task,
+            process: 99,
+            name: "rustc".into(),
+        })
+        .to_vec();
+    let (report, booked) = booked(&source);
+    let causes: Vec<&String> = booked.keys().collect();
+    assert_eq!(causes, ["task:rustc"]);
+    let cause = &report.series[0].gaps.as_ref().unwrap().causes[0];
+    let tasks: Vec<&str> = cause.tasks.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(tasks, ["lto cgu.01", "lto cgu.02"]);
+    assert!(
+        cause.tasks[0].ns.abs_diff(500 * 38_000) < 200_000,
+        "{cause:?}"
+    );
+}

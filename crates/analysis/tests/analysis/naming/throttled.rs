@@ -1,0 +1,131 @@
+//! `throttled`: stops by a limit or a signal, with kernel events and without.
+
+use super::{Disturbance, assert_booked, booked, quiet, recorded, with};
+use crate::evidence::{number, text};
+use bandscope_analysis::analyse;
+use bandscope_recording::EventKind;
+use bandscope_recording::manifest::{EventsState, Quota, Schedstat};
+use bandscope_report::{Certainty, Kind};
+
+#[test]
+fn a_stop_that_events_tell_is_certain() {
+    let stop = with(400.0, &[(EventKind::Held, "throttled:quota", 1.0, 398.0)]);
+    let other = with(50.0, &[(EventKind::Held, "stopped", 1.0, 48.0)]);
+    let (report, _) = booked(&recorded(&[stop, other]));
+    let throttled: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|one| one.kind == Kind::Throttled)
+        .collect();
+    assert_eq!(throttled.len(), 1);
+    assert_eq!(throttled[0].certainty, Certainty::Certain);
+}
+
+#[test]
+fn counts_that_stood_still_contradict_a_quota() {
+    let stop = with(400.0, &[(EventKind::Held, "throttled:quota", 1.0, 398.0)]);
+    let mut source = recorded(&[stop]);
+    let quota = |throttled: u64| Quota {
+        group: "/a".into(),
+        quota_us: Some(60_000),
+        period_us: Some(100_000),
+        periods: 10,
+        throttled,
+        throttled_ns: throttled * 40_000_000,
+    };
+    let mut found = |throttled| {
+        source.manifest.quotas = vec![quota(throttled)];
+        let report = analyse(&source, &[]).unwrap().report;
+        let mut findings = report.findings.into_iter();
+        findings.find(|one| one.kind == Kind::Throttled).unwrap()
+    };
+    assert_eq!(found(0).certainty, Certainty::Likely);
+    let finding = found(10);
+    assert_eq!(finding.certainty, Certainty::Certain);
+    assert!(
+        finding.summary.contains("60.0 ms in each 100.0 ms"),
+        "{}",
+        finding.summary
+    );
+    assert!(
+        finding.summary.contains("10 of 10 periods"),
+        "{}",
+        finding.summary
+    );
+}
+
+#[test]
+fn without_events_preemptions_as_long_as_the_stops_are_the_quotas() {
+    let away = |us| Disturbance {
+        preempted: true,
+        ..quiet(us)
+    };
+    let mut source = recorded(&[away(400.0), away(20.0)]);
+    source.manifest.events.state = EventsState::Unavailable;
+    source.manifest.quotas = vec![Quota {
+        throttled: 500,
+        throttled_ns: 500 * 401_000,
+        ..Quota::default()
+    }];
+    let (report, with_counts) = booked(&source);
+    assert_booked(
+        &with_counts,
+        &[
+            ("throttled:quota", 499.5 * 400.0),
+            ("preempted", 500.0 * 20.0),
+        ],
+    );
+    let finding = report
+        .findings
+        .iter()
+        .find(|one| one.kind == Kind::Throttled);
+    assert_eq!(finding.unwrap().certainty, Certainty::Likely);
+    source.manifest.quotas.clear();
+    let (report, without) = booked(&source);
+    let causes: Vec<&String> = without.keys().collect();
+    assert_eq!(causes, ["preempted"]);
+    assert!(
+        report
+            .findings
+            .iter()
+            .all(|one| one.kind != Kind::Throttled)
+    );
+    let other = report
+        .findings
+        .iter()
+        .find(|one| one.kind == Kind::TimeAway);
+    assert!(
+        other
+            .unwrap()
+            .next_step
+            .as_ref()
+            .unwrap()
+            .contains("--trace on")
+    );
+}
+
+#[test]
+fn without_events_a_thread_that_did_not_wait_for_the_cpu_was_stopped() {
+    let mut source = recorded(&[Disturbance {
+        preempted: true,
+        ..quiet(300.0)
+    }]);
+    source.manifest.events.state = EventsState::Unavailable;
+    let mut stopped = |wait_ns| {
+        source.manifest.schedstat = vec![Schedstat {
+            cpu: 1,
+            wait_ns,
+            ..Schedstat::default()
+        }];
+        let findings = analyse(&source, &[]).unwrap().report.findings;
+        findings.into_iter().find(|one| one.kind == Kind::Throttled)
+    };
+    // 999 times 300 us, 50 of which may be what else was done.
+    let finding = stopped(100_000_000).unwrap();
+    assert_eq!(finding.certainty, Certainty::Likely);
+    assert_eq!(text(&finding, "cause"), "stopped");
+    let ns = number(&finding, "lost_ns");
+    assert!((ns / 149.7e6 - 1.0).abs() < 0.01, "{ns}");
+    assert_eq!(stopped(240_000_000), None);
+    assert_eq!(stopped(400_000_000), None);
+}

@@ -1,0 +1,108 @@
+//! Quanta of another length than their nominal one: truncated, or in wrong ticks.
+
+use super::{report, simulated};
+use crate::evidence::{number, only, text};
+use crate::support::{analysis, as_counts};
+use bandscope_recording::source::InMemory;
+use bandscope_report::{Certainty, Kind};
+
+#[test]
+fn truncated_quanta_are_told_by_their_lattice() {
+    // 2.39824 ticks per ns at 7777 Hz: 308375.98 ticks, truncated by nearly one; and one that is cut by a quarter.
+    for (ghz, rate) in [(2.398_24, 7_777.0), (2.000_002_5, 10_000.0)] {
+        let (recording, truth) = simulated(
+            &format!("truncation+clock:ghz={ghz}"),
+            &[rate],
+            &["mulss80"],
+            1.0,
+        );
+        let expected = truth.drift_ppm(rate);
+        let found_in = analysis(&recording).report;
+        let found = only(&found_in, Kind::ClockDrift);
+        assert_eq!(
+            (&*text(found, "cause"), found.certainty),
+            ("truncation", Certainty::Certain),
+            "{found:?}"
+        );
+        let error = (number(found, "drift_ppm") - expected).abs();
+        assert!(
+            error < 0.05 && error < 5.0 * number(found, "uncertainty_ppm") + 1e-3,
+            "{found:?} {expected}"
+        );
+        // A file of counts does not say how long a tick was.
+        let file = analysis(&as_counts_of(recording, ghz)).report;
+        let found = only(&file, Kind::ClockDrift);
+        assert_eq!(
+            (&*text(found, "cause"), found.certainty),
+            ("truncation", Certainty::Likely)
+        );
+    }
+    // No rounding: nothing to say, at either rate and with all the noise there is.
+    for scenario in ["quiet", "noise:sigma=0.01+reads", "flips", "tasks:hz=200"] {
+        let report = report(scenario, &[10_000.0, 7_777.0], &["mulss80"], 1.0);
+        assert!(
+            report.findings.iter().all(|f| f.kind != Kind::ClockDrift),
+            "{scenario}: {:?}",
+            report.findings
+        );
+    }
+}
+
+/// As the original FTQ would have printed it.
+fn as_counts_of(recording: InMemory, ticks_per_ns: f64) -> InMemory {
+    let mut file = recording.clone();
+    for (column, quanta) in file.quanta.iter_mut().zip(&recording.quanta) {
+        // `as_counts` divides by the 2.3 ticks of its own generator.
+        let scaled = |ticks: &u64| (*ticks as f64 * (2.3 / ticks_per_ns)).round() as u64;
+        column.start = quanta.start.iter().map(scaled).collect();
+        column.end = quanta.end.iter().map(scaled).collect();
+    }
+    as_counts(file)
+}
+
+#[test]
+fn wrong_ticks_are_told_from_truncated_ones() {
+    for ppm in [750.0, -100.0] {
+        // Quanta and times in wrong ticks: only the calibration shows it.
+        let seen = report(
+            &format!("drift:ppm={ppm}"),
+            &[10_000.0, 7_777.0],
+            &["mulss80"],
+            1.0,
+        );
+        let found = only(&seen, Kind::ClockDrift);
+        assert_eq!(
+            (&*text(found, "cause"), found.certainty),
+            ("calibration", Certainty::Certain)
+        );
+        assert!((number(found, "drift_ppm") - ppm).abs() < 0.2, "{found:?}");
+        assert_eq!(found.series, [0, 1]);
+        // Times in right ticks, quanta in wrong ones: the slope shows it, and nothing says where it comes from.
+        let seen = report(
+            &format!("drift:ppm={ppm},printed=1"),
+            &[10_000.0],
+            &["mulss80"],
+            1.0,
+        );
+        let found = only(&seen, Kind::ClockDrift);
+        assert_eq!(
+            (&*text(found, "cause"), found.certainty),
+            ("calibration", Certainty::Likely)
+        );
+        assert!((number(found, "drift_ppm") - ppm).abs() < 0.2, "{found:?}");
+    }
+}
+
+#[test]
+fn that_a_file_drifts_is_certain_where_the_cause_is_undecided() {
+    let (recording, _) = simulated("drift:ppm=750,printed=1", &[10_000.0], &["mulss80"], 1.0);
+    let file = analysis(&as_counts_of(recording, 2.0)).report;
+    let found = only(&file, Kind::ClockDrift);
+    assert_eq!(
+        (&*text(found, "cause"), found.certainty),
+        ("undecided", Certainty::Certain),
+        "{found:?}"
+    );
+    assert!((number(found, "drift_ppm") - 750.0).abs() < 0.2);
+    assert!(found.summary.contains("undecided") && found.next_step.is_some());
+}
