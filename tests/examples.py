@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Runs every example of README.md and of each `--help`, as a shell would: examples.py PROGRAM
+
+In a directory of its own, one after another, so that an example may read what one before it wrote. Long ones are
+shortened by the rules of SHORTER, which are printed where they apply. Files that an example names and none writes are
+made first, by INPUTS. An example fails if its exit status is not the documented one, or if it takes more than LIMIT_S.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMIT_S = 90
+
+# A recording with its log of disturbances.
+DISTURBED = "bandscope inject --period 5ms --length 50us --then record --duration 1s --output evening.bandscope"
+
+# Files that examples read: who writes them.
+INPUTS = f"""
+{DISTURBED}
+bandscope record --cpus 0 --duration 1s --output before.bandscope
+bandscope record --cpus 0 --duration 1s --output after.bandscope
+bandscope synth x-10khz --output old-ftq-run.dat
+bandscope synth tick+flips --duration 1s --output quiet.bandscope
+bandscope lab --only base-register --output lab.json
+bandscope repeat -n 6 --output runs-main.json -- ./benchmark
+bandscope repeat -n 6 --output runs-branch.json -- ./benchmark
+cp runs-main.json main.json && cp runs-branch.json branch.json
+cp cases/perfstat-good.txt good.txt && cp cases/perfstat-bad.txt bad.txt
+cp cases/perfstat-irq-good.txt good-irq.txt && cp cases/perfstat-irq-bad.txt bad-irq.txt
+cp cases/pfmon-good-noisy.tsv pfmon.tsv && cp cases/fwq-smeared.hist cases/fwq-smear-ends.tsv .
+"""
+
+# Pattern and replacement, in this order, for what would take too long or asks for more CPUs than a small machine has.
+SHORTER = [
+    (r"--duration \d+(s|min|h)\b", "--duration 1s"),
+    (r"--from 10s --to 12s", "--from 0.2s --to 0.4s"),
+    (r"--samples 1000000", "--samples 2000"),
+    (r"(^bandscope (record|live)\b(?!.*--duration)(?!.*--samples))", r"\1 --duration 1s"),
+    (r"(bandscope inject\b(?!.*--duration)(?!.*--then))", r"\1 --duration 1s"),
+    (r"(bandscope histogram\b(?!.*--duration)(?!.*--samples)(?!.*\.(hist|tsv|json)))", r"\1 --duration 1s"),
+    (r"(bandscope lab\b(?!.*--only)(?!.*--list)(?! lab\.json))", r"\1 --only base-register,shift-count"),
+    (r"(bandscope repeat\b(?!.*-n )(?!.*--from))", r"\1 -n 6"),
+    (r"repeat -n \d+", "repeat -n 6"),
+    (r"(--then record\b(?!.*--duration))", r"\1 --duration 1s"),
+    (r"--cpus? [-\d,]+", lambda found: found[0].split()[0] + " 0"),
+]
+
+# Exit statuses other than 0 that an example may have: a check that it asks for fails.
+MAY_FAIL_A_CHECK = "--fail-if"
+
+
+def examples_of_help(text: str) -> list[str]:
+    """The indented lines under `Examples:`, those joined that clap wrapped."""
+    lines = []
+    inside = False
+    for line in text.splitlines():
+        if re.match(r"Examples?:$", line):
+            inside = True
+        elif inside and line.startswith("  "):
+            if line.strip().startswith("bandscope"):
+                lines.append(line.strip())
+            else:
+                lines[-1] += " " + line.strip()
+        elif inside:
+            inside = False
+    return lines
+
+
+def examples_of_page(text: str) -> list[str]:
+    """The lines after a prompt of each console session."""
+    sessions = re.findall(r"```console\n(.*?)```", text, re.S)
+    lines = [line[2:] for session in sessions for line in session.splitlines() if line.startswith("$ ")]
+    return [line for line in lines if re.search(r"\bbandscope\b", line) and not line.startswith(("cargo", "sudo", "pip"))]
+
+
+def main() -> int:
+    program = Path(sys.argv[1]).resolve()
+    subcommands = re.findall(r"^  ([a-z]+)  ", subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout, re.M)
+    found = [("README.md", line) for line in examples_of_page((ROOT / "README.md").read_text())]
+    for name in ["", *(name for name in subcommands if name != "help")]:
+        text = subprocess.run([program, *name.split(), "--help"], capture_output=True, text=True, check=True).stdout
+        found += [(f"{name} --help".strip(), line) for line in examples_of_help(text)]
+    if len(found) < 40:
+        print(f"only {len(found)} examples were found")
+        return 1
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="bandscope-examples-") as directory:
+        bin_directory = Path(directory, "bin")
+        bin_directory.mkdir()
+        (bin_directory / "bandscope").symlink_to(program)
+        work = Path(directory, "work")
+        work.mkdir()
+        (work / "cases").symlink_to(ROOT / "cases")
+        benchmark = work / "benchmark"
+        benchmark.write_text("#!/bin/sh\nsleep 0.01\necho 'speed: 320.5 MB/s'\n")
+        benchmark.chmod(0o755)
+        environment = {**os.environ, "PATH": f"{bin_directory}:{os.environ['PATH']}", "HOME": directory}
+        for made in ("~/.local/share/bash-completion/completions",):
+            Path(made.replace("~", directory)).mkdir(parents=True)
+
+        def run(command: str) -> subprocess.CompletedProcess:
+            return subprocess.run(
+                ["bash", "-o", "pipefail", "-c", command],
+                cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=LIMIT_S,
+            )
+
+        for command in filter(None, INPUTS.splitlines()):
+            done = run(command)
+            if done.returncode:
+                print(f"could not prepare: {command}\n{done.stderr}")
+                return 1
+        for source, written in found:
+            command = written.split("  #")[0].split(" # ")[0].strip()
+            for pattern, replacement in SHORTER:
+                command = re.sub(pattern, replacement, command)
+            for output in re.findall(r"--output ([\w.-]+)", command):
+                if (work / output).exists():
+                    subprocess.run(["rm", "-rf", output, output.replace(".bandscope", ".disturbances.jsonl")], cwd=work, check=True)
+            if "--truth" in command:
+                run(f"rm -rf evening.bandscope evening.disturbances.jsonl && {DISTURBED}")
+            lacking = [tool for tool in re.findall(r"\| (\w+)", command) if shutil.which(tool) is None]
+            if lacking:
+                print(f"SKIPPED: no {', '.join(lacking)}: {written}")
+                continue
+            try:
+                done = run(command)
+                status, said = done.returncode, done.stderr
+            except subprocess.TimeoutExpired:
+                status, said = "none", f"took more than {LIMIT_S} s"
+            right = status == 0 or (status == 1 and MAY_FAIL_A_CHECK in command) or (status == 141 and "| head" in command)
+            failed += not right
+            print(f"{'ok    ' if right else 'FAILED'} {source}: {written}" + (f"\n         as: {command}" if command != written else ""))
+            if not right:
+                print(f"         status {status}: {said.strip()}")
+    print(f"{len(found)} examples, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
