@@ -14,11 +14,10 @@ mod progress;
 mod screen;
 mod values;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = commands::Arguments::parse();
+    let arguments = commands::Arguments::of_process();
     match commands::run(arguments) {
         Ok(code) => code,
         Err(error) => output::fail(&error),

@@ -2,7 +2,7 @@
 
 use crate::output;
 use anyhow::Result;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use std::process::ExitCode;
 
 /// Print completions for a shell.
@@ -18,7 +18,7 @@ pub struct Arguments {
 /// Prints them.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut script = Vec::new();
-    let mut command = super::Arguments::command();
+    let mut command = super::top::command();
     clap_complete::generate(arguments.shell, &mut command, "bandscope", &mut script);
     output::write(None, |out| Ok(out.write_all(&script)?))?;
     Ok(ExitCode::SUCCESS)

@@ -2,7 +2,7 @@
 
 use crate::output;
 use anyhow::{Context, Result};
-use clap::{Args, CommandFactory};
+use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -20,7 +20,7 @@ pub struct Arguments {
 
 /// Prints or writes them.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let command = super::Arguments::command();
+    let command = super::top::command();
     match &arguments.output {
         Some(directory) => std::fs::create_dir_all(directory)
             .and_then(|()| clap_mangen::generate_to(command, directory))

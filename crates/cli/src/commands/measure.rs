@@ -1,4 +1,4 @@
-//! Bare `bandscope`: ten seconds of this machine, and what was found.
+//! `bandscope` without a command: records this machine, and reports what was found.
 
 use super::{record, report};
 use crate::output;
@@ -6,9 +6,9 @@ use anyhow::Result;
 use clap::{Args, FromArgMatches};
 use std::process::ExitCode;
 
-/// Records with the defaults of `record`, and reports as text.
-pub fn run() -> Result<ExitCode> {
-    let recorded = record::record(&defaults()?)?;
+/// Records as `record` does, and reports as text.
+pub fn run(arguments: &record::Arguments) -> Result<ExitCode> {
+    let recorded = record::record(arguments)?;
     report::print_text(&recorded.path)?;
     output::note(format_args!("recording: {}", recorded.path.display()));
     Ok(recorded.exit_code)

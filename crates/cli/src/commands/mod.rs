@@ -17,33 +17,36 @@ mod record;
 mod repeat;
 mod report;
 mod synth;
+mod top;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Measures how much of a CPU's time a program really gets, and explains where the rest goes.
 #[derive(Debug, Parser)]
 #[command(
     name = "bandscope",
-    version,
-    propagate_version = true,
-    after_help = "\
-Without a command, bandscope measures this machine for ten seconds on the quietest CPU it may use
-and says what it found.
-
-Examples:
-  bandscope
-  bandscope record --cpus 3 --rate 10kHz --duration 60s --output quiet.bandscope
-  bandscope report quiet.bandscope
-  bandscope report quiet.bandscope --format png --output quiet.png
-
-Exit status: 0 done; 1 a check that was asked for failed; 2 bad usage, bad input, or an error;
-130 or 143 a signal ended the run, and what was measured until then is kept."
+    disable_version_flag = true,
+    args_conflicts_with_subcommands = true
 )]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    record: record::Arguments,
+    /// Print the version; with --verbose also what it was built from
+    #[arg(long, short = 'V')]
+    version: bool,
+    #[arg(long, requires = "version", hide = true)]
+    verbose: bool,
+}
+
+impl Arguments {
+    /// The command line of this process; one that does not parse ends it with exit status 2.
+    pub fn of_process() -> Arguments {
+        let matches = top::command().get_matches();
+        Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -63,13 +66,14 @@ enum Command {
     Man(man::Arguments),
 }
 
-/// Runs what was asked for.
+/// Runs the command.
 ///
 /// # Errors
 /// Anything that makes the program end with exit status 2.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     match arguments.command {
-        None => measure::run(),
+        None if arguments.version => top::version(arguments.verbose).map(|()| ExitCode::SUCCESS),
+        None => measure::run(&arguments.record),
         Some(Command::Record(arguments)) => record::run(&arguments),
         Some(Command::Live(arguments)) => live::run(&arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),

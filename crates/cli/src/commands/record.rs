@@ -7,11 +7,13 @@ use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin};
+use bandscope_recording::Quanta;
 use bandscope_recording::manifest::{Manifest, SCHEMA, State};
 use bandscope_recording::write::Writer;
 use bandscope_sampler::machine::{Choice, Consumed, Length, StoreBypass};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use bandscope_simulation::{Scenario, SimulatedMachine};
+use bandscope_view::numbers;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -71,6 +73,9 @@ pub struct Arguments {
     /// `this` machine, or `simulated:SCENARIO`, see `bandscope synth --list`.
     #[arg(long, value_name = "MACHINE", default_value = "this")]
     pub(super) machine: String,
+    /// Print no summary at the end.
+    #[arg(long, short)]
+    quiet: bool,
     /// The recording, a directory that does not exist yet [default: bandscope-DATE-TIME.bandscope]
     #[arg(long, short, value_name = "DIR")]
     pub(super) output: Option<PathBuf>,
@@ -127,17 +132,66 @@ impl StoreBypassSetting {
 pub struct Recorded {
     /// Where the recording is.
     pub path: PathBuf,
+    /// The measured CPUs.
+    pub cpus: Vec<u32>,
+    /// How long a run was asked for, all segments together.
+    pub duration_s: f64,
+    /// What the recording holds.
+    pub tally: Tally,
     /// 0, or 128 and the number of the signal that ended it.
     pub exit_code: ExitCode,
 }
 
-/// Records and prints where.
+/// What was measured so far, for the summary.
+#[derive(Debug, Default)]
+pub struct Tally {
+    quanta: u64,
+    gaps: u64,
+    away_ticks: u64,
+    measured_ticks: u64,
+}
+
+impl Tally {
+    fn add(&mut self, quanta: &Quanta) {
+        self.quanta += quanta.len() as u64;
+        self.gaps += quanta.gaps.iter().copied().map(u64::from).sum::<u64>();
+        self.away_ticks += quanta.gap_ticks.iter().sum::<u64>();
+        let spans = quanta.start.iter().zip(&quanta.end);
+        self.measured_ticks += spans.map(|(start, end)| end - start).sum::<u64>();
+    }
+}
+
+/// Records, prints where, and sums up on standard error.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let recorded = record(arguments)?;
+    if !arguments.quiet {
+        summarise(&recorded);
+    }
     output::write(None, |out| {
         Ok(writeln!(out, "{}", recorded.path.display())?)
     })?;
     Ok(recorded.exit_code)
+}
+
+/// Three lines: how much was measured, what gaps took of it, and how to read it.
+fn summarise(recorded: &Recorded) {
+    let tally = &recorded.tally;
+    let share = tally.away_ticks as f64 / tally.measured_ticks.max(1) as f64;
+    output::note(format_args!(
+        "CPU {} was measured for {}: {} quanta.",
+        pin::list(&recorded.cpus),
+        numbers::duration_round(recorded.duration_s * 1e9),
+        numbers::count(tally.quanta),
+    ));
+    output::note(format_args!(
+        "{} took {} of the time.",
+        numbers::plural(tally.gaps, "gap", "gaps"),
+        numbers::percent(share),
+    ));
+    output::note(format_args!(
+        "To read it: bandscope report {}",
+        recorded.path.display()
+    ));
 }
 
 /// Prepares the machine, measures, and writes the recording.
@@ -162,9 +216,12 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
         ));
     }
     fill_in(&mut manifest, arguments, &request);
-    write(&mut *machine, &request, &mut manifest, &path, &interrupt)?;
+    let tally = write(&mut *machine, &request, &mut manifest, &path, &interrupt)?;
     Ok(Recorded {
         path,
+        cpus: manifest.settings.cpus,
+        duration_s: manifest.settings.duration_s,
+        tally,
         exit_code: interrupt.exit_code().unwrap_or(ExitCode::SUCCESS),
     })
 }
@@ -176,12 +233,20 @@ pub(super) fn write(
     manifest: &mut Manifest,
     path: &Path,
     interrupt: &Interrupt,
-) -> Result<()> {
+) -> Result<Tally> {
     let mut writer = Writer::create(path, manifest)?;
-    let measured = measure(machine, request, manifest, interrupt, &mut writer);
+    let mut tally = Tally::default();
+    let measured = measure(
+        machine,
+        request,
+        manifest,
+        interrupt,
+        &mut writer,
+        &mut tally,
+    );
     conclude(measured, Some(writer), manifest)?;
     say_if_interrupted(manifest, path);
-    Ok(())
+    Ok(tally)
 }
 
 /// Ends a run: writes the rest of it.
@@ -220,6 +285,7 @@ fn measure(
     manifest: &mut Manifest,
     interrupt: &Interrupt,
     writer: &mut Writer,
+    tally: &mut Tally,
 ) -> Result<(), MachineError> {
     let series = request.series();
     let progress = Progress::run(manifest.settings.duration_s);
@@ -228,6 +294,7 @@ fn measure(
         '_,
     >| {
         keep(writer, &series, &batch)?;
+        tally.add(batch.quanta);
         if let Some(&end) = batch.quanta.end.last() {
             progress.set(end as f64 / ticks_per_s);
         }

@@ -119,7 +119,7 @@ fn write_recording(
     record::sign(&mut manifest);
     manifest.run = run_name(scenario, request);
     record::write(&mut machine, request, &mut manifest, path, interrupt)
-        .and_then(|()| {
+        .and_then(|_| {
             let truths = machine.truths();
             write_truth(&path.join("truth.json"), scenario, request, truths)
         })
