@@ -18,6 +18,7 @@ use crate::pace::{bands, fraction, mixture, recurrence, split};
 use crate::passes::survey::Survey;
 use crate::passes::{First, Second};
 use crate::periods::counted::Rest;
+use crate::periods::fold::Folded;
 use crate::periods::follow::Lines;
 use crate::periods::origins::Residual;
 use crate::periods::spectrum::Spectrum;
@@ -214,22 +215,36 @@ fn conclude(
     let totals = &survey.totals;
     let best = survey.best.map(|best| best.ticks);
     let account = account(survey, &mut pass, gaps, context);
-    let seen = seen(series, survey, &mut pass, gaps, origin, context);
-    let (total, mut residual) = pass.spectra.report(context);
-    let (mut counted, mut rest) = (Vec::new(), Rest::default());
-    if !context.gaps_known {
-        (counted, rest) = counted::take_trains(&mut pass.kept, context);
-        residual = spectrum::of_segments(pass.kept.segments(), context);
-    }
-    let mut signals = all_signals(survey, &pass, gaps, &residual, &account, context);
+    let (total, spectrum) = pass.spectra.report(context);
+    let mut kept = std::mem::take(&mut pass.kept);
+    // Where a series is alone, other CPUs are idle.
+    let (seen, (counted, rest)) = rayon::join(
+        || seen(series, survey, &mut pass, gaps, origin, context),
+        || match context.gaps_known {
+            true => (Vec::new(), Rest::default()),
+            false => counted::take_trains(&mut kept, context),
+        },
+    );
+    let ((residual, folded), lines) = rayon::join(
+        || {
+            rayon::join(
+                || match context.gaps_known {
+                    true => spectrum,
+                    false => spectrum::of_segments(kept.segments(), context),
+                },
+                || kept.folded(),
+            )
+        },
+        || Lines::new(&kept, context),
+    );
+    let mut signals = all_signals(survey, folded, gaps, &residual, &account, context);
     signals.extend(counted);
     let resolution = resolution_ns(survey, &seen, context);
     signals::rank(&mut signals, resolution);
     let main = survey.modes.get(usize::from(survey.main_band()));
-    let lines = Lines::new(&pass.kept, context);
     signals::follow(
         &mut signals,
-        &pass.kept,
+        &kept,
         &lines,
         main.map(|mode| mode.centre),
         context,
@@ -243,7 +258,7 @@ fn conclude(
         false => rest.least_of_events(hz, edge_ns, context),
     };
     let losses = limits::losses(
-        (&residual, pass.kept.seen()),
+        (&residual, kept.seen()),
         resolution,
         gap_ns,
         event_ns,
@@ -291,7 +306,7 @@ fn conclude(
         series: report,
         seen,
         residual: Residual {
-            kept: pass.kept,
+            kept,
             lines,
             context: context.clone(),
         },
@@ -379,7 +394,7 @@ fn edge_marks(edges: &[Edge], origin: u64, context: &Context) -> Vec<EdgeMark> {
 
 fn all_signals(
     survey: &Survey,
-    pass: &Second,
+    folded: Option<Folded>,
     gaps: &Statistics,
     residual: &Spectrum,
     account: &Account,
@@ -388,14 +403,11 @@ fn all_signals(
     let totals = &survey.totals;
     let unit =
         (totals.gap_ticks as f64 - account.lost_to_gaps() as f64) / totals.gaps.max(1) as f64;
-    let folded = pass.kept.folded();
-    let mut signals = signals::in_gaps(gaps, &totals.extents, unit.max(0.0), context);
-    signals.extend(signals::in_residual(
-        residual,
-        folded,
-        totals.longest_segment,
-        context,
-    ));
+    let (mut signals, in_residual) = rayon::join(
+        || signals::in_gaps(gaps, &totals.extents, unit.max(0.0), context),
+        || signals::in_residual(residual, folded, totals.longest_segment, context),
+    );
+    signals.extend(in_residual);
     signals
 }
 

@@ -186,13 +186,11 @@ fn is_aligned(times: &[Time], period: f64, quantum: f64) -> bool {
 
 /// The shorter of the typical stays between edges.
 fn shortest_stay(times: &[Time]) -> f64 {
-    let mut stays: Vec<f64> = times
+    let stays = times
         .windows(2)
         .filter(|pair| pair[0].segment == pair[1].segment)
-        .map(|pair| pair[1].at - pair[0].at)
-        .collect();
-    stays.sort_by(f64::total_cmp);
-    stays.get(stays.len() / 4).copied().unwrap_or(0.0)
+        .map(|pair| pair[1].at - pair[0].at);
+    order::quartiles(stays).map_or(0.0, |quartiles| quartiles[0])
 }
 
 /// Kinds of edges that are at least a tenth of all, the most frequent first.
@@ -211,16 +209,15 @@ fn frequent_kinds(times: &[Time]) -> Vec<(u8, u8)> {
 
 /// The period with which edges of one kind come back.
 fn follow_kind(times: &[Time]) -> Option<Follower> {
-    (1..=ORDERS).find_map(|order| {
-        let mut intervals: Vec<f64> = times
-            .windows(order + 1)
-            .filter(|window| window[0].segment == window[order].segment)
-            .map(|window| window[order].at - window[0].at)
-            .collect();
+    (1..=ORDERS).find_map(|apart| {
+        let intervals = times
+            .windows(apart + 1)
+            .filter(|window| window[0].segment == window[apart].segment)
+            .map(|window| window[apart].at - window[0].at);
+        let intervals = order::sorted(intervals);
         if intervals.len() < FEWEST {
             return None;
         }
-        intervals.sort_by(f64::total_cmp);
         let median = intervals[intervals.len() / 2];
         let tolerance = tolerance(times, median);
         let regular: Vec<f64> = intervals
@@ -233,7 +230,7 @@ fn follow_kind(times: &[Time]) -> Option<Follower> {
         }
         let guess = regular.iter().sum::<f64>() / regular.len() as f64;
         let line = Follower::follow(times, guess, regular.len() as f64, tolerance);
-        let enough = line.kept as f64 >= REGULAR * times.len() as f64 / order as f64;
+        let enough = line.kept as f64 >= REGULAR * times.len() as f64 / apart as f64;
         (enough && line.pieces.len() <= 1 + times.len() / PIECE).then_some(line)
     })
 }
