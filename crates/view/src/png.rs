@@ -6,8 +6,8 @@ use crate::{Error, Format, Options, escape, picture};
 use bandscope_analysis::Analysis;
 use std::io::Write;
 use tiny_skia::{
-    ColorU8, FillRule, FilterQuality, Mask, Paint, PathBuilder, Pixmap, PixmapPaint, Rect, Stroke,
-    StrokeDash, Transform,
+    ColorU8, FillRule, FilterQuality, Mask, Paint, PathBuilder, Pixmap, PixmapPaint,
+    PremultipliedColorU8, Rect, Stroke, StrokeDash, Transform,
 };
 
 /// The format `png`.
@@ -33,34 +33,46 @@ impl Format for Png {
         out: &mut dyn Write,
     ) -> Result<(), Error> {
         let pixmap = draw(&picture::scene(analysis, options)?, options.scale)?;
-        // The paper is opaque, so alpha is 255 everywhere and premultiplied is plain.
-        let rgb: Vec<u8> = pixmap
-            .data()
-            .chunks_exact(4)
-            .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
-            .collect();
         let (width, height) = (pixmap.width(), pixmap.height());
-        match indexed(&rgb) {
+        // The paper is opaque, so alpha is 255 everywhere and premultiplied is plain.
+        let pixels = pixmap.data();
+        match indexed::<4>(pixels) {
             Some((colours, indices)) => encode_indexed(&indices, colours, width, height, out),
-            None => encode(&rgb, width, height, ::png::ColorType::Rgb, out),
+            None => {
+                let rgb = pixels.as_chunks::<4>().0.iter();
+                let rgb: Vec<u8> = rgb.flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();
+                encode(&rgb, width, height, ::png::ColorType::Rgb, out)
+            }
         }
     }
 }
 
-/// The colours of a picture that has no more than a palette holds, and which each pixel has: half the size of a file of three channels.
-fn indexed(rgb: &[u8]) -> Option<(Vec<[u8; 3]>, Vec<u8>)> {
+/// The colours of a picture that has no more than a palette holds, and which each pixel has: half the size of a file of three channels. A pixel
+/// has so many bytes, of which the first three are its colour.
+fn indexed<const BYTES: usize>(pixels: &[u8]) -> Option<(Vec<[u8; 3]>, Vec<u8>)> {
     let mut colours: Vec<[u8; 3]> = Vec::new();
-    let mut indices = Vec::with_capacity(rgb.len() / 3);
+    let mut indices = Vec::with_capacity(pixels.len() / BYTES);
+    // Where colours stand: a hash table with room between them (Fibonacci hashing: Knuth, TAOCP 3, section 6.4).
+    let mut known = [None::<u8>; 1024];
     let mut last = 0;
-    for pixel in rgb.as_chunks().0 {
+    for pixel in pixels.as_chunks::<BYTES>().0 {
+        let colour = [pixel[0], pixel[1], pixel[2]];
         // Most pixels have the colour of the one before.
-        if colours.get(last) != Some(pixel) {
-            last = match colours.iter().position(|colour| colour == pixel) {
-                Some(known) => known,
-                None if colours.len() == 256 => return None,
-                None => {
-                    colours.push(*pixel);
-                    colours.len() - 1
+        if colours.get(last) != Some(&colour) {
+            let bits = u32::from_be_bytes([0, colour[0], colour[1], colour[2]]);
+            let mut slot = (bits.wrapping_mul(0x9e37_79b9) >> 22) as usize;
+            last = loop {
+                match known[slot] {
+                    Some(index) if colours[usize::from(index)] == colour => {
+                        break usize::from(index);
+                    }
+                    Some(_) => slot = (slot + 1) % known.len(),
+                    None if colours.len() == 256 => return None,
+                    None => {
+                        known[slot] = Some(colours.len() as u8);
+                        colours.push(colour);
+                        break colours.len() - 1;
+                    }
                 }
             };
         }
@@ -82,6 +94,8 @@ fn encode_indexed(
     encoder.set_palette(colours.concat());
     // Indices that are near to each other are no similar colours.
     encoder.set_filter(::png::Filter::NoFilter);
+    // An eighth larger than at level 6, in half of the time.
+    encoder.set_deflate_compression(::png::DeflateCompression::Level(4));
     let mut writer = encoder.write_header()?;
     writer.write_image_data(indices)?;
     writer.finish()?;
@@ -210,6 +224,9 @@ impl Canvas {
                 (frame.width / f64::from(image.columns)) as f32,
                 (frame.height / f64::from(image.rows)) as f32,
             );
+        if self.copy_cells(&source, stretch).is_some() {
+            return;
+        }
         let paint = PixmapPaint {
             quality: FilterQuality::Nearest,
             ..PixmapPaint::default()
@@ -217,6 +234,43 @@ impl Canvas {
         let mask = self.mask.as_ref();
         self.pixmap
             .draw_pixmap(0, 0, source.as_ref(), &paint, stretch, mask);
+    }
+
+    /// Does what drawing a pixmap without smoothing does, where nothing shines through anything: a tenth of the time. `None` where it does.
+    fn copy_cells(&mut self, source: &Pixmap, stretch: Transform) -> Option<()> {
+        let (width, height) = (self.pixmap.width(), self.pixmap.height());
+        let is_plain = |pixel: &PremultipliedColorU8| matches!(pixel.alpha(), 0 | 255);
+        let is_clear_cut = |mask: &Mask| {
+            mask.data()
+                .iter()
+                .all(|&coverage| matches!(coverage, 0 | 255))
+        };
+        if width.max(height) > MAX_UNTILED
+            || source.width().max(source.height()) > MAX_NUMBER
+            || !source.pixels().iter().all(is_plain)
+            || !self.mask.as_ref().is_none_or(is_clear_cut)
+        {
+            return None;
+        }
+        let across = Transform::from_row(stretch.sx, 0.0, 0.0, 1.0, stretch.tx, 0.0);
+        let down = Transform::from_row(1.0, 0.0, 0.0, stretch.sy, 0.0, stretch.ty);
+        let columns = stretched((source.width(), 1), across, (width, 1))?;
+        let rows = stretched((1, source.height()), down, (1, height))?;
+        let mask = self.mask.as_ref().map(Mask::data);
+        let width = width as usize;
+        let lines = self.pixmap.pixels_mut().chunks_exact_mut(width);
+        for (y, (line, row)) in lines.zip(rows).enumerate() {
+            let Some(row) = row else { continue };
+            let cells = &source.pixels()[row * source.width() as usize..];
+            for (x, (pixel, column)) in line.iter_mut().zip(&columns).enumerate() {
+                let Some(column) = *column else { continue };
+                let cell = cells[column];
+                if cell.alpha() > 0 && mask.is_none_or(|mask| mask[y * width + x] > 0) {
+                    *pixel = cell;
+                }
+            }
+        }
+        Some(())
     }
 
     fn clip(&mut self, frame: &Frame, items: &[Item]) {
@@ -240,6 +294,36 @@ impl Canvas {
         }
         self.mask = outer;
     }
+}
+
+/// Pictures up to this many pixels in each direction are drawn in one piece by `tiny_skia`.
+const MAX_UNTILED: u32 = 8000;
+/// Numbers that two channels of a colour hold.
+const MAX_NUMBER: u32 = 1 << 16;
+
+/// Which of the cells of a single line, or column, each pixel of such a one shows when it is stretched: cells whose colours are their numbers are
+/// drawn, so that all rounding is that of drawing.
+fn stretched(
+    (columns, rows): (u32, u32),
+    stretch: Transform,
+    (width, height): (u32, u32),
+) -> Option<Vec<Option<usize>>> {
+    let mut cells = Pixmap::new(columns, rows)?;
+    for (number, cell) in cells.pixels_mut().iter_mut().enumerate() {
+        let (low, high) = (number as u8, (number >> 8) as u8);
+        *cell = ColorU8::from_rgba(low, high, 0, 255).premultiply();
+    }
+    let mut shown = Pixmap::new(width, height)?;
+    let paint = PixmapPaint {
+        quality: FilterQuality::Nearest,
+        ..PixmapPaint::default()
+    };
+    shown.draw_pixmap(0, 0, cells.as_ref(), &paint, stretch, None);
+    let number = |pixel: &PremultipliedColorU8| {
+        let number = usize::from(pixel.red()) | usize::from(pixel.green()) << 8;
+        (pixel.alpha() > 0).then_some(number)
+    };
+    Some(shown.pixels().iter().map(number).collect())
 }
 
 /// Appends an outline, each point where `place` puts it.
@@ -351,14 +435,54 @@ mod tests {
             let colour = |k: u32| [k as u8, (k >> 8) as u8, 7];
             (0..2 * number).flat_map(|k| colour(k % number)).collect()
         };
-        let (colours, indices) = indexed(&pixels(256)).unwrap();
+        let (colours, indices) = indexed::<3>(&pixels(256)).unwrap();
         assert_eq!((colours.len(), indices.len()), (256, 512));
         let back: Vec<u8> = indices
             .iter()
             .flat_map(|&index| colours[usize::from(index)])
             .collect();
         assert_eq!(back, pixels(256));
-        assert_eq!(indexed(&pixels(257)), None);
+        assert_eq!(indexed::<3>(&pixels(257)), None);
+    }
+
+    /// At sizes that are no multiples of each other, clipped and beyond the paper's edges.
+    #[test]
+    fn copied_cells_are_what_drawing_makes_of_them() {
+        let cell = |k: u32| (k % 3 > 0).then(|| Colour::rgb(k as u8, (k >> 3) as u8, 90));
+        let image = Image {
+            columns: 37,
+            rows: 23,
+            cells: (0..37 * 23).map(cell).collect(),
+        };
+        let source = pixels(&image).unwrap();
+        let mut mask = Mask::new(200, 150).unwrap();
+        let path = PathBuilder::from_rect(Rect::from_xywh(20.3, 11.8, 90.9, 101.2).unwrap());
+        mask.fill_path(&path, FillRule::Winding, false, Transform::identity());
+        for (sx, sy, tx, ty) in [
+            (3.37, 5.01, 7.7, 3.3),
+            (0.61, 0.23, 50.5, 60.25),
+            (1.0, 1.0, 3.0, 4.0),
+            (9.9, 11.3, -40.0, -33.3),
+        ] {
+            let stretch = Transform::from_row(sx, 0.0, 0.0, sy, tx, ty);
+            for mask in [None, Some(mask.clone())] {
+                let mut pixmap = Pixmap::new(200, 150).unwrap();
+                pixmap.fill(tiny_skia::Color::WHITE);
+                let mut drawn = pixmap.clone();
+                let paint = PixmapPaint {
+                    quality: FilterQuality::Nearest,
+                    ..PixmapPaint::default()
+                };
+                drawn.draw_pixmap(0, 0, source.as_ref(), &paint, stretch, mask.as_ref());
+                let mut canvas = Canvas {
+                    pixmap,
+                    transform: Transform::identity(),
+                    mask,
+                };
+                canvas.copy_cells(&source, stretch).unwrap();
+                assert!(canvas.pixmap == drawn, "{stretch:?}");
+            }
+        }
     }
 
     #[test]
