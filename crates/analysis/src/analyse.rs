@@ -14,6 +14,7 @@ use crate::pace::{bands, split};
 use crate::passes::survey::Survey;
 use crate::passes::{First, Second, results};
 use crate::periods::counted::Rest;
+use crate::periods::fold::Folded;
 use crate::periods::follow::Lines;
 use crate::periods::origins::Residual;
 use crate::periods::spectrum::Spectrum;
@@ -210,22 +211,36 @@ fn conclude(
     let totals = &survey.totals;
     let best = survey.best.map(|best| best.ticks);
     let account = results::account(survey, &mut pass, gaps, context);
-    let seen = results::seen(series, survey, &mut pass, gaps, origin, context);
-    let (total, mut residual) = pass.spectra.report(context);
-    let (mut counted, mut rest) = (Vec::new(), Rest::default());
-    if !context.gaps_known {
-        (counted, rest) = counted::take_trains(&mut pass.kept, context);
-        residual = spectrum::of_segments(pass.kept.segments(), context);
-    }
-    let mut signals = all_signals(survey, &pass, gaps, &residual, &account, context);
+    let (total, spectrum) = pass.spectra.report(context);
+    let mut kept = std::mem::take(&mut pass.kept);
+    // Where a series is alone, other CPUs are idle.
+    let (seen, (counted, rest)) = rayon::join(
+        || results::seen(series, survey, &mut pass, gaps, origin, context),
+        || match context.gaps_known {
+            true => (Vec::new(), Rest::default()),
+            false => counted::take_trains(&mut kept, context),
+        },
+    );
+    let ((residual, folded), lines) = rayon::join(
+        || {
+            rayon::join(
+                || match context.gaps_known {
+                    true => spectrum,
+                    false => spectrum::of_segments(kept.segments(), context),
+                },
+                || kept.folded(),
+            )
+        },
+        || Lines::new(&kept, context),
+    );
+    let mut signals = all_signals(survey, folded, gaps, &residual, &account, context);
     signals.extend(counted);
     let resolution = results::resolution_ns(survey, &seen, context);
     signals::rank(&mut signals, resolution);
     let main = survey.modes.get(usize::from(survey.main_band()));
-    let lines = Lines::new(&pass.kept, context);
     signals::follow(
         &mut signals,
-        &pass.kept,
+        &kept,
         &lines,
         main.map(|mode| mode.centre),
         context,
@@ -239,7 +254,7 @@ fn conclude(
         false => rest.least_of_events(hz, edge_ns, context),
     };
     let losses = limits::losses(
-        (&residual, pass.kept.seen()),
+        (&residual, kept.seen()),
         resolution,
         gap_ns,
         event_ns,
@@ -273,7 +288,7 @@ fn conclude(
         series: report,
         seen,
         residual: Residual {
-            kept: pass.kept,
+            kept,
             lines,
             context: context.clone(),
         },
@@ -289,7 +304,7 @@ fn gap_ns(context: &Context) -> Option<f64> {
 
 fn all_signals(
     survey: &Survey,
-    pass: &Second,
+    folded: Option<Folded>,
     gaps: &Statistics,
     residual: &Spectrum,
     account: &Account,
@@ -298,14 +313,11 @@ fn all_signals(
     let totals = &survey.totals;
     let unit =
         (totals.gap_ticks as f64 - account.lost_to_gaps() as f64) / totals.gaps.max(1) as f64;
-    let folded = pass.kept.folded();
-    let mut signals = gap_trains::in_gaps(gaps, &totals.extents, unit.max(0.0), context);
-    signals.extend(signals::in_residual(
-        residual,
-        folded,
-        totals.longest_segment,
-        context,
-    ));
+    let (mut signals, in_residual) = rayon::join(
+        || gap_trains::in_gaps(gaps, &totals.extents, unit.max(0.0), context),
+        || signals::in_residual(residual, folded, totals.longest_segment, context),
+    );
+    signals.extend(in_residual);
     signals
 }
 

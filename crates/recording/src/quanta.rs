@@ -103,6 +103,28 @@ impl Quanta {
         self.segment.extend_from_slice(&other.segment[range]);
     }
 
+    /// Appends quanta of one segment of which nothing is known but counts, and the times, since `origin`, between which they lie.
+    pub(crate) fn extend_timed(
+        &mut self,
+        times: &[u64],
+        origin: u64,
+        counts: &[u32],
+        segment: u32,
+    ) {
+        let since = |times: &[u64], column: &mut Vec<u64>| {
+            column.extend(times.iter().map(|time| time - origin));
+        };
+        since(&times[..counts.len()], &mut self.start);
+        since(&times[1..], &mut self.end);
+        self.count.extend_from_slice(counts);
+        let rows = self.count.len();
+        self.gaps.resize(rows, 0);
+        self.gap_ticks.resize(rows, 0);
+        self.measurement_ticks.resize(rows, 0);
+        self.cpu.resize(rows, 0);
+        self.segment.resize(rows, segment);
+    }
+
     /// Appends one quantum.
     pub fn push(&mut self, quantum: Quantum) {
         self.start.push(quantum.start);

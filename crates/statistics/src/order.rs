@@ -3,13 +3,46 @@
 /// Standard deviation over median absolute deviation of a normal distribution: 1 over its quantile of 75 % (Hampel 1974).
 pub const SIGMA_PER_MAD: f64 = 1.4826;
 
+/// The whole numbers whose order is the total order of floats: they are compared faster.
+fn whole(value: f64) -> i64 {
+    flip(value.to_bits() as i64)
+}
+
+/// Undoes itself.
+fn flip(bits: i64) -> i64 {
+    bits ^ (((bits >> 63) as u64) >> 1) as i64
+}
+
+fn float(whole: i64) -> f64 {
+    f64::from_bits(flip(whole) as u64)
+}
+
 /// The median of numbers, of an even number the upper of the two in the middle; `None` of nothing.
 pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    // Floats in their total order are these whole numbers in theirs, which are compared faster.
-    let flip = |bits: i64| bits ^ (((bits >> 63) as u64) >> 1) as i64;
-    let numbers = values.into_iter().map(|value| flip(value.to_bits() as i64));
+    let numbers = values.into_iter().map(whole);
     let middle = upper_median(&mut numbers.collect::<Vec<_>>())?;
-    Some(f64::from_bits(flip(middle) as u64))
+    Some(float(middle))
+}
+
+/// The numbers in their total order.
+pub fn sorted(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
+    let mut numbers: Vec<i64> = values.into_iter().map(whole).collect();
+    numbers.sort_unstable();
+    numbers.into_iter().map(float).collect()
+}
+
+/// The quartiles, the upper median among them; `None` of nothing.
+pub fn quartiles(values: impl IntoIterator<Item = f64>) -> Option<[f64; 3]> {
+    let mut numbers: Vec<i64> = values.into_iter().map(whole).collect();
+    let [first, second, third] = [1, 2, 3].map(|quarter| numbers.len() * quarter / 4);
+    let middle = upper_median(&mut numbers)?;
+    let (below, above) = numbers.split_at_mut(second);
+    let lower = match first < second {
+        true => *below.select_nth_unstable(first).1,
+        false => middle,
+    };
+    let upper = *above.select_nth_unstable(third - second).1;
+    Some([lower, middle, upper].map(float))
 }
 
 /// The median of numbers, of an even number the mean of the two in the middle, as other tools print it; `None` of nothing.
@@ -33,7 +66,7 @@ fn upper_median(numbers: &mut [i64]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{median, median_between};
+    use super::{median, median_between, quartiles, sorted};
     use proptest::prelude::*;
 
     #[test]
@@ -54,6 +87,20 @@ mod tests {
             sorted.sort_by(f64::total_cmp);
             let expected = sorted.get(sorted.len() / 2).map(|value| value.to_bits());
             prop_assert_eq!(median(values).map(f64::to_bits), expected);
+        }
+
+        #[test]
+        fn quartiles_are_what_stands_there_in_a_sorted_list(values: Vec<f64>) {
+            let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+            let mut expected = values.clone();
+            expected.sort_by(f64::total_cmp);
+            let found = quartiles(values.iter().copied());
+            prop_assert_eq!(found.is_none(), values.is_empty());
+            for (quarter, found) in (1..).zip(found.into_iter().flatten()) {
+                let expected = expected[expected.len() * quarter / 4];
+                prop_assert_eq!(found.to_bits(), expected.to_bits());
+            }
+            prop_assert_eq!(bits(&sorted(values)), bits(&expected));
         }
     }
 }

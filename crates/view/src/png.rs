@@ -1,13 +1,16 @@
 //! A scene as PNG: tiny-skia fills the paths, the characters are paths from `glyphs`.
 
+mod encode;
+
 use crate::glyphs::{self, Segment};
 use crate::scene::{Anchor, Colour, Frame, Image, Item, Scene, Text};
 use crate::{Error, Format, Options, escape, picture};
 use bandscope_analysis::Analysis;
+use encode::{encode, encode_indexed, indexed};
 use std::io::Write;
 use tiny_skia::{
-    ColorU8, FillRule, FilterQuality, Mask, Paint, PathBuilder, Pixmap, PixmapPaint, Rect, Stroke,
-    StrokeDash, Transform,
+    ColorU8, FillRule, FilterQuality, Mask, Paint, PathBuilder, Pixmap, PixmapPaint,
+    PremultipliedColorU8, Rect, Stroke, StrokeDash, Transform,
 };
 
 /// The format `png`.
@@ -33,59 +36,18 @@ impl Format for Png {
         out: &mut dyn Write,
     ) -> Result<(), Error> {
         let pixmap = draw(&picture::scene(analysis, options)?, options.scale)?;
-        // The paper is opaque, so alpha is 255 everywhere and premultiplied is plain.
-        let rgb: Vec<u8> = pixmap
-            .data()
-            .chunks_exact(4)
-            .flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
-            .collect();
         let (width, height) = (pixmap.width(), pixmap.height());
-        match indexed(&rgb) {
+        // The paper is opaque, so alpha is 255 everywhere and premultiplied is plain.
+        let pixels = pixmap.data();
+        match indexed::<4>(pixels) {
             Some((colours, indices)) => encode_indexed(&indices, colours, width, height, out),
-            None => encode(&rgb, width, height, ::png::ColorType::Rgb, out),
+            None => {
+                let rgb = pixels.as_chunks::<4>().0.iter();
+                let rgb: Vec<u8> = rgb.flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();
+                encode(&rgb, width, height, ::png::ColorType::Rgb, out)
+            }
         }
     }
-}
-
-/// The colours of a picture that has no more than a palette holds, and which each pixel has: half the size of a file of three channels.
-fn indexed(rgb: &[u8]) -> Option<(Vec<[u8; 3]>, Vec<u8>)> {
-    let mut colours: Vec<[u8; 3]> = Vec::new();
-    let mut indices = Vec::with_capacity(rgb.len() / 3);
-    let mut last = 0;
-    for pixel in rgb.as_chunks().0 {
-        // Most pixels have the colour of the one before.
-        if colours.get(last) != Some(pixel) {
-            last = match colours.iter().position(|colour| colour == pixel) {
-                Some(known) => known,
-                None if colours.len() == 256 => return None,
-                None => {
-                    colours.push(*pixel);
-                    colours.len() - 1
-                }
-            };
-        }
-        indices.push(last as u8);
-    }
-    Some((colours, indices))
-}
-
-fn encode_indexed(
-    indices: &[u8],
-    colours: Vec<[u8; 3]>,
-    width: u32,
-    height: u32,
-    out: &mut dyn Write,
-) -> Result<(), Error> {
-    let mut encoder = ::png::Encoder::new(out, width, height);
-    encoder.set_color(::png::ColorType::Indexed);
-    encoder.set_depth(::png::BitDepth::Eight);
-    encoder.set_palette(colours.concat());
-    // Indices that are near to each other are no similar colours.
-    encoder.set_filter(::png::Filter::NoFilter);
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(indices)?;
-    writer.finish()?;
-    Ok(())
 }
 
 /// Draws `scene` at `scale` pixels per point on white paper.
@@ -210,6 +172,9 @@ impl Canvas {
                 (frame.width / f64::from(image.columns)) as f32,
                 (frame.height / f64::from(image.rows)) as f32,
             );
+        if self.copy_cells(&source, stretch).is_some() {
+            return;
+        }
         let paint = PixmapPaint {
             quality: FilterQuality::Nearest,
             ..PixmapPaint::default()
@@ -217,6 +182,43 @@ impl Canvas {
         let mask = self.mask.as_ref();
         self.pixmap
             .draw_pixmap(0, 0, source.as_ref(), &paint, stretch, mask);
+    }
+
+    /// Does what drawing a pixmap without smoothing does, where nothing shines through anything: a tenth of the time. `None` where it does.
+    fn copy_cells(&mut self, source: &Pixmap, stretch: Transform) -> Option<()> {
+        let (width, height) = (self.pixmap.width(), self.pixmap.height());
+        let is_plain = |pixel: &PremultipliedColorU8| matches!(pixel.alpha(), 0 | 255);
+        let is_clear_cut = |mask: &Mask| {
+            mask.data()
+                .iter()
+                .all(|&coverage| matches!(coverage, 0 | 255))
+        };
+        if width.max(height) > MAX_UNTILED
+            || source.width().max(source.height()) > MAX_NUMBER
+            || !source.pixels().iter().all(is_plain)
+            || !self.mask.as_ref().is_none_or(is_clear_cut)
+        {
+            return None;
+        }
+        let across = Transform::from_row(stretch.sx, 0.0, 0.0, 1.0, stretch.tx, 0.0);
+        let down = Transform::from_row(1.0, 0.0, 0.0, stretch.sy, 0.0, stretch.ty);
+        let columns = stretched((source.width(), 1), across, (width, 1))?;
+        let rows = stretched((1, source.height()), down, (1, height))?;
+        let mask = self.mask.as_ref().map(Mask::data);
+        let width = width as usize;
+        let lines = self.pixmap.pixels_mut().chunks_exact_mut(width);
+        for (y, (line, row)) in lines.zip(rows).enumerate() {
+            let Some(row) = row else { continue };
+            let cells = &source.pixels()[row * source.width() as usize..];
+            for (x, (pixel, column)) in line.iter_mut().zip(&columns).enumerate() {
+                let Some(column) = *column else { continue };
+                let cell = cells[column];
+                if cell.alpha() > 0 && mask.is_none_or(|mask| mask[y * width + x] > 0) {
+                    *pixel = cell;
+                }
+            }
+        }
+        Some(())
     }
 
     fn clip(&mut self, frame: &Frame, items: &[Item]) {
@@ -240,6 +242,36 @@ impl Canvas {
         }
         self.mask = outer;
     }
+}
+
+/// Pictures up to this many pixels in each direction are drawn in one piece by `tiny_skia`.
+const MAX_UNTILED: u32 = 8000;
+/// Numbers that two channels of a colour hold.
+const MAX_NUMBER: u32 = 1 << 16;
+
+/// Which of the cells of a single line, or column, each pixel of such a one shows when it is stretched: cells whose colours are their numbers are
+/// drawn, so that all rounding is that of drawing.
+fn stretched(
+    (columns, rows): (u32, u32),
+    stretch: Transform,
+    (width, height): (u32, u32),
+) -> Option<Vec<Option<usize>>> {
+    let mut cells = Pixmap::new(columns, rows)?;
+    for (number, cell) in cells.pixels_mut().iter_mut().enumerate() {
+        let (low, high) = (number as u8, (number >> 8) as u8);
+        *cell = ColorU8::from_rgba(low, high, 0, 255).premultiply();
+    }
+    let mut shown = Pixmap::new(width, height)?;
+    let paint = PixmapPaint {
+        quality: FilterQuality::Nearest,
+        ..PixmapPaint::default()
+    };
+    shown.draw_pixmap(0, 0, cells.as_ref(), &paint, stretch, None);
+    let number = |pixel: &PremultipliedColorU8| {
+        let number = usize::from(pixel.red()) | usize::from(pixel.green()) << 8;
+        (pixel.alpha() > 0).then_some(number)
+    };
+    Some(shown.pixels().iter().map(number).collect())
 }
 
 /// Appends an outline, each point where `place` puts it.
@@ -307,22 +339,6 @@ pub(crate) fn encode_image(image: &Image) -> Result<Vec<u8>, Error> {
         &mut out,
     )?;
     Ok(out)
-}
-
-fn encode(
-    bytes: &[u8],
-    width: u32,
-    height: u32,
-    colour: ::png::ColorType,
-    out: &mut dyn Write,
-) -> Result<(), Error> {
-    let mut encoder = ::png::Encoder::new(out, width, height);
-    encoder.set_color(colour);
-    encoder.set_depth(::png::BitDepth::Eight);
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(bytes)?;
-    writer.finish()?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -210,7 +210,8 @@ impl Density {
         let mut order: Vec<u32> = (0..self.values.len() as u32)
             .filter(|&cell| self.values[cell as usize] > 0.0)
             .collect();
-        order.sort_by(|&a, &b| self.values[b as usize].total_cmp(&self.values[a as usize]));
+        // Of positive floats the bits are in their order, too. The cell decides between equals.
+        order.sort_unstable_by_key(|&cell| (!self.values[cell as usize].to_bits(), cell));
         // The summit of the island that a cell belongs to; `u32::MAX` is water.
         let mut parent = vec![u32::MAX; self.values.len()];
         let mut peaks = Vec::new();

@@ -1,7 +1,8 @@
 //! Which detectors look at a series, and in which order: the two lists of the analysis.
 //!
 //! A new detector is one file and one line of [`First`] or [`Second`]. The first pass finds what the second needs to know beforehand
-//! ([`survey`]): the best pace, the bands, the extent. A thread takes whole series, so no detector is ever cut in parts.
+//! ([`survey`]): the best pace, the bands, the extent. A thread takes whole detectors, and each sees the quanta in order, so no detector is ever
+//! cut in parts and nothing depends on how many threads there are.
 
 macro_rules! pass {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $field:ident: $detector:ty,)* }) => {
@@ -13,7 +14,9 @@ macro_rules! pass {
 
         impl Detector for $name {
             fn push(&mut self, chunk: &Derived<'_>) {
-                $(self.$field.push(chunk);)*
+                rayon::scope(|scope| {
+                    $(scope.spawn(|_| self.$field.push(chunk));)*
+                });
             }
         }
     };

@@ -11,9 +11,12 @@ use crate::periods::kept::Kept;
 use crate::series::context::Context;
 use bandscope_report::{SeenIn, Signal};
 use bandscope_statistics::order::{SIGMA_PER_MAD, median};
+use rayon::prelude::*;
 
 /// Quanta of which the median is what a quantum loses to nothing: a band's own pace wanders over longer times.
 const BASELINE_QUANTA: usize = 64;
+/// Such stretches that a thread takes at least.
+const MIN_BLOCKS: usize = 64;
 /// Standard deviations of the noise beyond which a loss is an event: one quantum in 10^15 of Gaussian noise.
 const MIN_DEVIATIONS: f64 = 8.0;
 /// By how much more than that the events of a train must take, so that noise hides few of them.
@@ -43,8 +46,8 @@ pub fn take_trains(kept: &mut Kept, context: &Context) -> (Vec<Signal>, Rest) {
     // What is left keeps its baseline: without it, noise would have a spectrum with a step.
     let mut losses = samples.to_vec();
     for &(from, to) in &extents {
-        let blocks = losses[from..to].chunks_mut(BASELINE_QUANTA);
-        blocks.for_each(centre);
+        let blocks = losses[from..to].par_chunks_mut(BASELINE_QUANTA);
+        blocks.with_min_len(MIN_BLOCKS).for_each(centre);
     }
     let looked_at = samples.len().min(LOOKED_AT);
     let first = samples[..looked_at].to_vec();

@@ -9,7 +9,7 @@ use crate::periods::kept::{Kept, SHORTEST, norm, phase};
 use crate::periods::spectrum::apparent;
 use crate::series::context::Context;
 use bandscope_statistics::power::Power;
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 /// Harmonics that are followed.
 const HARMONICS: usize = 8;
@@ -51,7 +51,7 @@ pub struct Lines {
     rate_hz: f64,
     grid: f64,
     segments: Vec<Segment>,
-    power: OnceCell<Power>,
+    power: OnceLock<Power>,
 }
 
 /// One segment, and the standard deviation of a phasor over all of it that its samples as noise would have.
@@ -90,7 +90,7 @@ impl Lines {
             rate_hz: context.rate_hz,
             grid: if context.gaps_known { 0.0 } else { TRUNCATED },
             segments,
-            power: OnceCell::new(),
+            power: OnceLock::new(),
         }
     }
 

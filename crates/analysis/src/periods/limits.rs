@@ -11,6 +11,7 @@ use crate::periods::spectrum::Spectrum;
 use crate::series::context::Context;
 use bandscope_report::{LossLimit, Signal};
 use bandscope_statistics::comb::SIGNIFICANT;
+use rayon::prelude::*;
 
 /// Frequencies that are asked for: the usual timer ticks.
 const TICKS_HZ: [f64; 3] = [100.0, 250.0, 1000.0];
@@ -41,7 +42,7 @@ pub fn losses(
     (spectrum, seen): (&Spectrum, f64),
     resolution_ns: f64,
     gap_ns: Option<f64>,
-    event_ns: impl Fn(f64) -> Option<f64>,
+    event_ns: impl Fn(f64) -> Option<f64> + Sync,
     signals: &[Signal],
     context: &Context,
 ) -> Vec<LossLimit> {
@@ -67,7 +68,7 @@ pub fn losses(
         })
     };
     TICKS_HZ
-        .into_iter()
+        .into_par_iter()
         .filter(|hz| hz * QUANTA_PER_PERIOD <= context.rate_hz && !is_there(*hz))
         .filter_map(limit)
         .collect()

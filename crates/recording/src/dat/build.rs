@@ -58,6 +58,29 @@ impl<'a> Builder<'a> {
         self.next_segment = Some(segment.min(MAX_SEGMENT));
     }
 
+    /// Takes rows with no comment between.
+    pub fn rows(&mut self, times: &[u64], counts: &[u32]) {
+        let ([time, ..], [count, ..]) = (times, counts) else {
+            return;
+        };
+        self.row(time - self.first_time, *count);
+        // All but the first end a quantum of this segment.
+        let mut from = 0;
+        while from + 1 < times.len() {
+            let room = CHUNK_ROWS - self.quanta.len();
+            let to = (from + room).min(times.len() - 1);
+            self.quanta.extend_timed(
+                &times[from..=to],
+                self.first_time,
+                &counts[from..to],
+                self.segment,
+            );
+            self.hand_out_full();
+            from = to;
+        }
+        self.open = Some((times[from] - self.first_time, counts[from]));
+    }
+
     fn row(&mut self, start: u64, count: u32) {
         let last = self.open.replace((start, count));
         match (last, self.next_segment.take()) {
@@ -93,9 +116,54 @@ impl<'a> Builder<'a> {
             segment: self.segment,
             ..Quantum::default()
         });
+        self.hand_out_full();
+    }
+
+    fn hand_out_full(&mut self) {
         if self.quanta.len() == CHUNK_ROWS {
             (self.visit)(&self.quanta);
             self.quanta.clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Many rows at once, and one after another, with marks and beyond several chunks.
+    #[test]
+    fn rows_are_the_same_at_once_and_one_by_one() {
+        let times: Vec<u64> = (0..30_000).map(|k| 700 + k * k % 7 + k * 100_000).collect();
+        let counts: Vec<u32> = (0..30_000).map(|k| k % 11).collect();
+        let handed_out = |at_once: bool| {
+            let mut chunks: Vec<Quanta> = Vec::new();
+            let mut visit = |quanta: &Quanta| chunks.push(quanta.clone());
+            let mut builder = Builder::new(700, 1e4, &mut visit);
+            let mut from = 0;
+            for (to, segment) in [
+                (0, 3),
+                (1, 4),
+                (2, 9),
+                (8_193, 10),
+                (20_000, 12),
+                (30_000, 0),
+            ] {
+                let (times, counts) = (&times[from..to], &counts[from..to]);
+                match at_once {
+                    true => builder.rows(times, counts),
+                    false => (times.iter().zip(counts))
+                        .for_each(|(&time, &count)| builder.take(Item::Row(time, count))),
+                }
+                builder.mark(segment);
+                from = to;
+            }
+            builder.finish();
+            chunks
+        };
+        let chunks = handed_out(true);
+        assert_eq!(chunks, handed_out(false));
+        let rows: usize = chunks.iter().map(Quanta::len).sum();
+        assert_eq!((rows, chunks[0].len()), (30_000, CHUNK_ROWS));
     }
 }

@@ -6,40 +6,86 @@ use crate::dat::scan::Item;
 /// Rows that are kept at most: 12 MiB.
 const ROWS: usize = 1 << 20;
 
-/// Rows, and where segments begin.
+/// Rows in order, and where segments begin.
 #[derive(Debug, Default)]
-pub struct Kept {
-    times: Vec<u64>,
-    counts: Vec<u32>,
+pub struct Rows {
+    /// Nanoseconds, as printed.
+    pub times: Vec<u64>,
+    /// The count of each.
+    pub counts: Vec<u32>,
     /// Row before which a mark stands, and the segment that it names.
     marks: Vec<(usize, u32)>,
+}
+
+impl Rows {
+    /// A segment begins with the next row. Of several marks before one row the last counts.
+    pub fn mark(&mut self, row: usize, segment: u32) {
+        self.marks.pop_if(|mark| mark.0 == row);
+        self.marks.push((row, segment));
+    }
+
+    fn replay(&self, builder: &mut Builder<'_>) {
+        let mut from = 0;
+        for &(to, segment) in &self.marks {
+            builder.rows(&self.times[from..to], &self.counts[from..to]);
+            builder.mark(segment);
+            from = to;
+        }
+        builder.rows(&self.times[from..], &self.counts[from..]);
+    }
+}
+
+/// The rows of a whole file, or none.
+#[derive(Debug, Default)]
+pub struct Kept {
+    pieces: Vec<Rows>,
+    number: usize,
     too_many: bool,
 }
 
 impl Kept {
+    /// Takes the rows that follow.
+    pub fn add(&mut self, rows: Rows) {
+        if self.has_room_for(rows.times.len()) {
+            self.pieces.push(rows);
+        }
+    }
+
     /// Takes the next row or comment.
     pub fn take(&mut self, item: Item<'_>) {
+        let is_row = matches!(item, Item::Row(..));
+        if !self.has_room_for(usize::from(is_row)) {
+            return;
+        }
+        if self.pieces.is_empty() {
+            self.pieces.push(Rows::default());
+        }
+        let Some(rows) = self.pieces.last_mut() else {
+            return;
+        };
         match item {
-            _ if self.too_many => {}
-            Item::Row(time, count) if self.times.len() < ROWS => {
-                self.times.push(time);
-                self.counts.push(count);
-            }
-            Item::Row(..) => {
-                *self = Kept {
-                    too_many: true,
-                    ..Kept::default()
-                }
+            Item::Row(time, count) => {
+                rows.times.push(time);
+                rows.counts.push(count);
             }
             Item::Comment(comment) => {
                 if let Some(segment) = segment_mark(comment) {
-                    let row = self.times.len();
-                    // Of several marks before one row the last counts.
-                    self.marks.pop_if(|mark| mark.0 == row);
-                    self.marks.push((row, segment));
+                    rows.mark(rows.times.len(), segment);
                 }
             }
         }
+    }
+
+    /// Counts them in; forgets all where they are too many.
+    fn has_room_for(&mut self, rows: usize) -> bool {
+        self.number += rows;
+        if self.number > ROWS && !self.too_many {
+            *self = Kept {
+                too_many: true,
+                ..Kept::default()
+            };
+        }
+        !self.too_many
     }
 
     /// Whether these are all rows of the file.
@@ -49,19 +95,6 @@ impl Kept {
 
     /// Hands the same rows and marks to `builder`.
     pub fn replay(&self, builder: &mut Builder<'_>) {
-        let mut from = 0;
-        for &(to, segment) in &self.marks {
-            self.rows(from..to, builder);
-            builder.mark(segment);
-            from = to;
-        }
-        self.rows(from..self.times.len(), builder);
-    }
-
-    fn rows(&self, range: std::ops::Range<usize>, builder: &mut Builder<'_>) {
-        let times = &self.times[range.clone()];
-        for (&time, &count) in times.iter().zip(&self.counts[range]) {
-            builder.take(Item::Row(time, count));
-        }
+        self.pieces.iter().for_each(|rows| rows.replay(builder));
     }
 }

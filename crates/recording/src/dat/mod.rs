@@ -16,6 +16,7 @@
 //! * `lines`: lines out of a buffer of fixed size;
 //! * `line`: one line, parsed;
 //! * `scan`: one pass, which stops at the first bad line;
+//! * `pieces`: a file of moderate size, by all CPUs at once;
 //! * `kept`: the rows of a file that is read once;
 //! * `rate`: header against times;
 //! * `build`: rows into quanta;
@@ -26,6 +27,7 @@ mod export;
 mod kept;
 mod line;
 mod lines;
+mod pieces;
 mod rate;
 mod scan;
 
@@ -36,6 +38,7 @@ use crate::read::{ReadWarning, ReadWarningKind};
 use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source};
 use build::{Builder, segment_mark};
 use kept::Kept;
+use pieces::Piece;
 use rate::Rate;
 use scan::{Item, scan};
 use std::fs::File;
@@ -78,6 +81,25 @@ impl Summary {
             }
         }
     }
+
+    fn take_piece(&mut self, piece: Piece) {
+        let Piece {
+            mut rows, comments, ..
+        } = piece;
+        let mut from = 0;
+        for (row, comment) in &comments {
+            self.rate.rows(&rows.times[from..*row]);
+            self.rate.comment(comment);
+            if let Some(segment) = segment_mark(comment) {
+                self.rate.interrupted();
+                rows.mark(*row, segment);
+            }
+            from = *row;
+        }
+        self.rate.rows(&rows.times[from..]);
+        self.first_time = self.first_time.or(rows.times.first().copied());
+        self.kept.add(rows);
+    }
 }
 
 impl DatFile {
@@ -88,7 +110,16 @@ impl DatFile {
     pub fn open(path: &Path) -> Result<DatFile, Error> {
         let file = open_regular(path)?;
         let mut summary = Summary::default();
-        let terminated = scan(path, file, |item| summary.take(item))?;
+        let terminated = match pieces::read(&file) {
+            Some(pieces) => {
+                let is_cut = pieces.last().is_some_and(|piece| piece.is_cut);
+                pieces
+                    .into_iter()
+                    .for_each(|piece| summary.take_piece(piece));
+                !is_cut
+            }
+            None => scan(path, file, |item| summary.take(item))?,
+        };
         DatFile::build(path, summary, terminated)
     }
 

@@ -41,6 +41,14 @@ impl Rate {
         }
     }
 
+    /// Takes the times of rows.
+    pub fn rows(&mut self, times: &[u64]) {
+        // Of what lies beyond these nothing is kept.
+        let wanted = DIFFERENCES + 1 - self.differences.len();
+        let first = times.iter().take(wanted);
+        first.for_each(|&time| self.row(time));
+    }
+
     /// The next row does not follow upon the last one in time.
     pub fn interrupted(&mut self) {
         self.last_time = None;

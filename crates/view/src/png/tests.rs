@@ -24,14 +24,54 @@ fn a_palette_holds_256_colours() {
         let colour = |k: u32| [k as u8, (k >> 8) as u8, 7];
         (0..2 * number).flat_map(|k| colour(k % number)).collect()
     };
-    let (colours, indices) = indexed(&pixels(256)).unwrap();
+    let (colours, indices) = indexed::<3>(&pixels(256)).unwrap();
     assert_eq!((colours.len(), indices.len()), (256, 512));
     let back: Vec<u8> = indices
         .iter()
         .flat_map(|&index| colours[usize::from(index)])
         .collect();
     assert_eq!(back, pixels(256));
-    assert_eq!(indexed(&pixels(257)), None);
+    assert_eq!(indexed::<3>(&pixels(257)), None);
+}
+
+/// At sizes that are no multiples of each other, clipped and beyond the paper's edges.
+#[test]
+fn copied_cells_are_what_drawing_makes_of_them() {
+    let cell = |k: u32| (k % 3 > 0).then(|| Colour::rgb(k as u8, (k >> 3) as u8, 90));
+    let image = Image {
+        columns: 37,
+        rows: 23,
+        cells: (0..37 * 23).map(cell).collect(),
+    };
+    let source = pixels(&image).unwrap();
+    let mut mask = Mask::new(200, 150).unwrap();
+    let path = PathBuilder::from_rect(Rect::from_xywh(20.3, 11.8, 90.9, 101.2).unwrap());
+    mask.fill_path(&path, FillRule::Winding, false, Transform::identity());
+    for (sx, sy, tx, ty) in [
+        (3.37, 5.01, 7.7, 3.3),
+        (0.61, 0.23, 50.5, 60.25),
+        (1.0, 1.0, 3.0, 4.0),
+        (9.9, 11.3, -40.0, -33.3),
+    ] {
+        let stretch = Transform::from_row(sx, 0.0, 0.0, sy, tx, ty);
+        for mask in [None, Some(mask.clone())] {
+            let mut pixmap = Pixmap::new(200, 150).unwrap();
+            pixmap.fill(tiny_skia::Color::WHITE);
+            let mut drawn = pixmap.clone();
+            let paint = PixmapPaint {
+                quality: FilterQuality::Nearest,
+                ..PixmapPaint::default()
+            };
+            drawn.draw_pixmap(0, 0, source.as_ref(), &paint, stretch, mask.as_ref());
+            let mut canvas = Canvas {
+                pixmap,
+                transform: Transform::identity(),
+                mask,
+            };
+            canvas.copy_cells(&source, stretch).unwrap();
+            assert!(canvas.pixmap == drawn, "{stretch:?}");
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Edge, Edges};
 use crate::gaps::statistics::Event;
-use bandscope_statistics::order::median;
+use bandscope_statistics::order::{median, sorted};
 
 /// Quanta in which the pace changed: isolated and strictly between the levels on either side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,8 +111,8 @@ impl Edges {
     }
 }
 
-fn typical(mut stays: Vec<f64>, resolution: f64) -> Option<f64> {
-    stays.sort_by(f64::total_cmp);
+fn typical(stays: Vec<f64>, resolution: f64) -> Option<f64> {
+    let stays = sorted(stays);
     let median = *stays.get(stays.len() / 2)?;
     let near: Vec<f64> = stays
         .iter()

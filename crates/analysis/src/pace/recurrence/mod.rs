@@ -186,13 +186,11 @@ fn is_aligned(times: &[Time], period: f64, quantum: f64) -> bool {
 
 /// The shorter of the typical stays between edges.
 fn shortest_stay(times: &[Time]) -> f64 {
-    let mut stays: Vec<f64> = times
+    let stays = times
         .windows(2)
         .filter(|pair| pair[0].segment == pair[1].segment)
-        .map(|pair| pair[1].at - pair[0].at)
-        .collect();
-    stays.sort_by(f64::total_cmp);
-    stays.get(stays.len() / 4).copied().unwrap_or(0.0)
+        .map(|pair| pair[1].at - pair[0].at);
+    order::quartiles(stays).map_or(0.0, |quartiles| quartiles[0])
 }
 
 /// Kinds of edges that are at least a tenth of all, the most frequent first.
@@ -212,15 +210,14 @@ fn frequent_kinds(times: &[Time]) -> Vec<(u8, u8)> {
 /// The period with which edges of one kind come back.
 fn follow_kind(times: &[Time]) -> Option<Follower> {
     (1..=ORDERS).find_map(|order| {
-        let mut intervals: Vec<f64> = times
+        let intervals = times
             .windows(order + 1)
             .filter(|window| window[0].segment == window[order].segment)
-            .map(|window| window[order].at - window[0].at)
-            .collect();
+            .map(|window| window[order].at - window[0].at);
+        let intervals = order::sorted(intervals);
         if intervals.len() < MIN_INTERVALS {
             return None;
         }
-        intervals.sort_by(f64::total_cmp);
         let median = intervals[intervals.len() / 2];
         let tolerance = tolerance(times, median);
         let regular: Vec<f64> = intervals

@@ -3,6 +3,8 @@
 //! Two trains whose frequencies have a ratio of small numbers meet every few periods: at those turns an event takes what both cost. The turns at which it
 //! takes least are the train's own.
 
+use bandscope_statistics::order;
+
 /// Periods after which losses may recur: every second event of a train is longer where a train of half the frequency falls together with it.
 const MAX_CLASSES: usize = 12;
 /// Events of a class that have a median.
@@ -73,20 +75,12 @@ pub(super) struct Cost {
 
 /// The quartiles, the median among them.
 pub(super) fn quartiles(values: &[f64]) -> [f64; 3] {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    [1, 2, 3].map(|quarter| {
-        sorted
-            .get(sorted.len() * quarter / 4)
-            .copied()
-            .unwrap_or(0.0)
-    })
+    order::quartiles(values.iter().copied()).unwrap_or_default()
 }
 
 /// The loss about which a quarter of them lies closest.
 pub(super) fn densest(losses: &[(i64, f64)]) -> f64 {
-    let mut sorted: Vec<f64> = losses.iter().map(|one| one.1.max(1.0)).collect();
-    sorted.sort_by(f64::total_cmp);
+    let sorted = order::sorted(losses.iter().map(|one| one.1.max(1.0)));
     let quarter = sorted.len() / 4;
     let closest = (0..sorted.len() - quarter).min_by(|&a, &b| {
         let ratio = |from: usize| sorted[from + quarter] / sorted[from];

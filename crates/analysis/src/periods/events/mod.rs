@@ -14,6 +14,7 @@ use bandscope_statistics::comb::{Comb, SIGNIFICANT, Search};
 use bandscope_statistics::order::median;
 use bandscope_statistics::transform::Planner;
 use pulse::{Pulse, by_pulse, loss_per_period, periods, pulse_events};
+use rayon::prelude::*;
 pub use regular::MAX_UNSEEN;
 use strength::{HARMONICS, bunching, controls, h_test, maximum, z_squared};
 pub use trains::{is_train, trains, trains_and_rest};
@@ -253,7 +254,11 @@ fn periodic(train: &Train, comb: &Comb, span: f64, trials: usize) -> Periodic {
             6f64.sqrt() / (std::f64::consts::PI * span * strength.sqrt()),
         )
     });
-    let h = h_test(&train.times, frequency) / bunching(train, frequency);
+    let (h, bunching) = rayon::join(
+        || h_test(&train.times, frequency),
+        || bunching(train, frequency),
+    );
+    let h = h / bunching;
     // Around each bin several frequencies were tried, and their fractions.
     let trials = trials as f64 * f64::from(MAX_DIVISOR) * TRIALS_A_BIN;
     Periodic {
@@ -274,6 +279,7 @@ fn fundamental(train: &Train, frequency: f64) -> f64 {
     let times = &train.times[..train.times.len().min(MAX_EVENTS_COUNTED)];
     let power = |frequency: f64| z_squared(times, frequency, 1)[0];
     let multiples: Vec<f64> = (1..=MAX_DIVISOR)
+        .into_par_iter()
         .map(|k| power(f64::from(k) * frequency))
         .collect();
     let strongest = multiples.iter().copied().fold(0.0, f64::max);
@@ -285,6 +291,7 @@ fn fundamental(train: &Train, frequency: f64) -> f64 {
     // Two events a period may have next to no line at the fundamental itself: then the lines between those of the multiple tell.
     let enough = whole * (1.0 + MIN_SHARE_BETTER) + MIN_H_BETTER;
     let fractions: Vec<(f64, f64)> = (2..=MAX_DIVISOR)
+        .into_par_iter()
         .map(|divisor| frequency / f64::from(divisor))
         .map(|lower| (lower, h_test(times, lower)))
         .filter(|&(lower, h)| {

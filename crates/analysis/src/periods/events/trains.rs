@@ -47,10 +47,12 @@ pub fn trains_and_rest(train: &Train) -> (Vec<Periodic>, Train) {
     while found.len() + hidden.len() < MAX_TRAINS {
         let hints = candidates(&rest, &hidden, &mut planner);
         let Some(hint) = hints.first() else { break };
-        let mut broad = periodic(&rest, &hint.comb, hint.span, hint.trials);
-        let regular = hints
-            .iter()
-            .find_map(|hint| Regular::best(&rest, hint.frequency(&rest)))
+        let mut best = hints.iter();
+        let (mut broad, regular) = rayon::join(
+            || periodic(&rest, &hint.comb, hint.span, hint.trials),
+            || best.find_map(|hint| Regular::best(&rest, hint.frequency(&rest))),
+        );
+        let regular = regular
             .filter(|regular| !regular.is_part_of(&broad, &rest))
             .filter(|regular| rest.is_mixture || !regular.is_of_a_faster_one(&rest));
         match regular {

@@ -20,6 +20,7 @@ use bandscope_report::{Origin, SeenIn, Series, Signal};
 use explain::{Hypothesis, LineOrigin, explain};
 pub use known::Known;
 use known::is_harmonic;
+use rayon::prelude::*;
 
 /// Highest true frequency that is looked for, hertz (docs/method.md, section 11).
 const HIGHEST_HZ: f64 = 200_000.0;
@@ -63,6 +64,48 @@ pub struct Alias {
 
 /// Settles origins between series of the same CPU and work kernel at different rates. Returns the aliases of each series.
 pub fn settle(series: &mut [Series], residuals: &[Residual]) -> Vec<Vec<Alias>> {
+    let groups: Vec<(Vec<usize>, Vec<Series>)> = groups(series)
+        .into_iter()
+        .map(|members| {
+            let mine = members.iter().map(|&one| std::mem::take(&mut series[one]));
+            let mine = mine.collect();
+            (members, mine)
+        })
+        .collect();
+    let settled = groups.into_par_iter().map(|(members, mut mine)| {
+        let residuals: Vec<&Residual> = members.iter().map(|&one| &residuals[one]).collect();
+        let aliases = settle_group(&mut mine, &residuals);
+        (members, mine, aliases)
+    });
+    let settled: Vec<_> = settled.collect();
+    let mut aliases = vec![Vec::new(); series.len()];
+    for (members, mine, found) in settled {
+        for ((member, one), found) in members.into_iter().zip(mine).zip(found) {
+            series[member] = one;
+            aliases[member] = found;
+        }
+    }
+    aliases
+}
+
+/// The series that can be compared, with each other or by way of others, in their order. No group has anything to do with another.
+fn groups(series: &[Series]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, one) in series.iter().enumerate() {
+        let are_comparable =
+            |&other: &usize| comparable(one, &series[other]) || comparable(&series[other], one);
+        let (mut joined, apart): (Vec<_>, Vec<_>) =
+            (groups.into_iter()).partition(|group| group.iter().any(are_comparable));
+        joined.push(vec![index]);
+        let mut joined = joined.concat();
+        joined.sort_unstable();
+        groups = apart;
+        groups.push(joined);
+    }
+    groups
+}
+
+fn settle_group(series: &mut [Series], residuals: &[&Residual]) -> Vec<Vec<Alias>> {
     let mut aliases = vec![Vec::new(); series.len()];
     let pairs: Vec<(usize, usize)> = (0..series.len())
         .flat_map(|a| (0..series.len()).map(move |b| (a, b)))

@@ -8,6 +8,7 @@ use super::{MAX_STRENGTH_RATIO, Residual, SMALLEST_P};
 use crate::periods::follow::{Lines, TRUNCATED};
 use bandscope_report::{Origin, SeenIn, Series, Signal};
 use bandscope_statistics::comb::SIGNIFICANT;
+use rayon::prelude::*;
 
 /// Periods in quanta that may be the measurement's own: from where alternating bands end to a page of the smallest records.
 const OWN_PERIODS: std::ops::RangeInclusive<usize> = 8..=4096;
@@ -24,7 +25,7 @@ const MULTIPLES: u32 = 8;
 const NEARLY_WHOLE: f64 = 0.3;
 
 /// Finds periods in quanta that both of two series show, and writes them down in both.
-pub(super) fn find(series: &mut [Series], (a, b): (usize, usize), residuals: &[Residual]) {
+pub(super) fn find(series: &mut [Series], (a, b): (usize, usize), residuals: &[&Residual]) {
     let significant = SIGNIFICANT.ln() - (OWN_PERIODS.count() as f64).ln();
     let mut known: Vec<usize> = Vec::new();
     let mut periods = by_harmonics(&residuals[a].lines, &residuals[b].lines);
@@ -76,7 +77,10 @@ fn by_lines(series: &Series) -> impl Iterator<Item = usize> {
 
 /// The periods whose harmonics stand out most at both rates.
 fn by_harmonics(one: &Lines, two: &Lines) -> Vec<usize> {
+    // Worked out by both at once, and before anybody asks for it.
+    rayon::join(|| one.power(), || two.power());
     let mut scored: Vec<(f64, usize)> = OWN_PERIODS
+        .into_par_iter()
         .map(|period| (score(one, period).min(score(two, period)), period))
         .filter(|(score, _)| *score > MIN_DEVIATIONS)
         .collect();
