@@ -60,7 +60,8 @@ pub struct Repeat {
     /// Their modes.
     #[serde(flatten)]
     pub modes: Modes,
-    /// Modes of all runs, at whatever level, where slow runs are told by these: the plain runs have one mode, or perhaps one.
+    /// The modes that tell slow runs from the others, if these are not the modes of the plain runs: the modes of all runs, or one level
+    /// against all others. Empty otherwise.
     pub modes_at_levels: Vec<modes::Mode>,
     /// The chance that a mode was missed.
     pub missed: Missed,

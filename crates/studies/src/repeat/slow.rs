@@ -98,3 +98,67 @@ impl Slow {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandscope_recording::runs::{Factor, Metric};
+
+    /// 40 plain runs from 1.0 on, 1 ms apart, the last 12 of them later by `valley`; then three runs at each of ten levels, which fill the
+    /// valley but for those at one level: these take half as long again.
+    fn runs(valley: f64) -> Runs {
+        let plain = (0..40).map(|n| {
+            let later = if n < 28 { 0.0 } else { valley };
+            Run {
+                value: Some(1.0 + 1e-3 * f64::from(n) + later),
+                ..Run::default()
+            }
+        });
+        let screened = (0..30).map(|n| {
+            let level = n / 3;
+            Run {
+                phase: Phase::Screening,
+                factor: Some("environment".into()),
+                levels: [("environment".into(), level.to_string())].into(),
+                value: Some(if level == 7 { 1.5 } else { 1.0 } + 2e-3 * f64::from(n)),
+                ..Run::default()
+            }
+        });
+        Runs {
+            metric: Metric::measured("wall").unwrap(),
+            factors: vec![Factor {
+                name: "environment".into(),
+                levels: (0..10).map(|level| level.to_string()).collect(),
+                ..Factor::default()
+            }],
+            runs: plain.chain(screened).collect(),
+            ..Runs::default()
+        }
+    }
+
+    fn slow_runs(runs: &Runs) -> Vec<&Run> {
+        let slow = Slow::of(runs);
+        let is_slow = |run: &&Run| slow.is(run) == Some(true);
+        runs.runs.iter().filter(is_slow).collect()
+    }
+
+    #[test]
+    fn an_accidental_valley_of_the_plain_runs_does_not_hide_a_level_far_beyond_them() {
+        let runs = runs(0.0135);
+        let plain = crate::repeat::plain_modes(&runs);
+        assert_eq!(plain.modes.len(), 2);
+        assert!((0.001..0.01).contains(&plain.p_value), "{}", plain.p_value);
+        let slow = slow_runs(&runs);
+        assert_eq!(slow.len(), 3);
+        assert!(slow.iter().all(|run| run.level("environment") == "7"));
+    }
+
+    #[test]
+    fn certain_modes_of_the_plain_runs_tell_slow_runs_whatever_a_level_shows() {
+        let runs = runs(0.03);
+        let plain = crate::repeat::plain_modes(&runs);
+        assert!(plain.p_value < 0.001, "{}", plain.p_value);
+        let of_plain = |run: &&&Run| run.factor.is_none();
+        assert_eq!(slow_runs(&runs).iter().filter(of_plain).count(), 12);
+    }
+}
