@@ -44,6 +44,7 @@ fn repeat(cause: &str, options: &[&str]) -> Option<Value> {
         .arg(cause)
         .output()
         .unwrap();
+    let output = common::checked(output);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
     Some(serde_json::from_slice(&output.stdout).unwrap())
@@ -333,7 +334,7 @@ fn a_signal_ends_it_and_what_was_measured_is_reported() {
         .unwrap();
     wait_for_runs(directory.path(), 5);
     common::signal(&child, "INT");
-    let output = child.wait_with_output().unwrap();
+    let output = common::checked(child.wait_with_output().unwrap());
     assert_eq!(
         output.status.code(),
         Some(130),

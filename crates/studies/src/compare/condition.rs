@@ -32,6 +32,7 @@ pub struct Condition {
 
 /// What came of a condition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checked {
     /// The condition, as the user wrote it.
     pub condition: String,

@@ -24,8 +24,10 @@ pub const SCHEMA: &str = "bandscope.compare/1";
 
 /// What a comparison says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// [`SCHEMA`].
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: &'static str,
     /// A and B.
     pub sides: [Side; 2],
@@ -45,6 +47,7 @@ pub struct Comparison {
 
 /// One of the two.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Side {
     /// Its files. Untrusted.
     pub inputs: Vec<String>,

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// Cycles of one event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cost {
     /// At least.
     pub low: f64,

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 /// One loop.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Switching {
     /// The loop.
     pub code: String,
@@ -39,6 +40,7 @@ pub struct Switching {
 
 /// A share of trials.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Chance {
     /// Interruptions in that state.
     pub trials: u64,

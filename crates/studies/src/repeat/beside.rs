@@ -20,6 +20,7 @@ const COUNTER: &str = "counter:";
 
 /// Something that differs between slow runs and the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beside {
     /// As in the runs: `irq:NAME`, `faults:minor`, `user`, ...
     pub name: String,

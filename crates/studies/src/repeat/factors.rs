@@ -15,6 +15,7 @@ pub const DECIDES: f64 = 0.01;
 
 /// What is known of a factor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Varied {
     /// Its name.
     pub name: String,
@@ -36,6 +37,7 @@ pub struct Varied {
 
 /// Runs at one level.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
     /// Its name.
     pub name: String,
@@ -47,6 +49,7 @@ pub struct Level {
 
 /// Fresh runs at two levels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Confirmation {
     /// The level that screening had more slow runs at, then the other.
     pub levels: [Level; 2],

@@ -32,8 +32,10 @@ const CERTAIN: f64 = 0.001;
 
 /// The result of `bandscope repeat`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repeat {
     /// [`SCHEMA`].
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: &'static str,
     /// One sentence: the modes, and what decides.
     pub verdict: String,
@@ -52,6 +54,7 @@ pub struct Repeat {
     /// From which orders were drawn.
     pub seed: u64,
     /// Facts of the machine.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::facts"))]
     pub machine: Machine,
     /// How many runs there were.
     pub runs: Numbers,
@@ -81,6 +84,7 @@ pub struct Repeat {
 
 /// How many runs there were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Numbers {
     /// With nothing varied, and a value.
     pub plain: usize,
@@ -96,6 +100,7 @@ pub struct Numbers {
 
 /// The chance that a mode was missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Missed {
     /// Of a mode of this share.
     pub share: f64,

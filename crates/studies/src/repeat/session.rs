@@ -14,6 +14,7 @@ const SAID: f64 = 0.01;
 
 /// How the plain runs follow each other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Session {
     /// Kendall's tau of value and order: 1 if every run is above all before it.
     pub trend: f64,

@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 
 /// A figure of both.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delta {
     /// What it is. May hold the name of a task, untrusted.
     pub name: String,
@@ -35,6 +36,7 @@ pub struct Delta {
 
 /// A band of both, or of one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BandPair {
     /// Pace in A and in B, where it has one.
     pub ns_per_unit: [Option<f64>; 2],
@@ -46,6 +48,7 @@ pub struct BandPair {
 
 /// Which of two recordings have a signal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SignalChange {
     /// A and B.
@@ -73,6 +76,7 @@ impl SignalChange {
 
 /// A periodic signal of both, or of one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SignalPair {
     /// In A or, where that has none, in B.
     pub frequency_hz: f64,
@@ -84,6 +88,7 @@ pub struct SignalPair {
 
 /// A kind of finding that not both have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingPair {
     /// Its kind.
     pub kind: Kind,
@@ -93,6 +98,7 @@ pub struct FindingPair {
 
 /// A series of A and the one of B that it is held against.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SeriesPair {
     /// CPU of each.
     pub cpu: [Option<u32>; 2],
@@ -114,6 +120,7 @@ pub struct SeriesPair {
 
 /// What two recordings say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recordings {
     /// One for each series of A that has one in B.
     pub series: Vec<SeriesPair>,
