@@ -6,6 +6,7 @@
 mod rung;
 mod work;
 
+use crate::Error;
 use bandscope_probe::calibration::Calibration;
 use bandscope_probe::{clock, facts, pin, plan, preparation, quietest};
 use bandscope_recording::histogram::{FixedWork, Histogram, SCHEMA};
@@ -139,12 +140,13 @@ pub fn run(
             });
         }
         let ended = threads.into_iter().map(|thread| {
-            let died = || Err("a measuring thread panicked: this is a bug".to_owned());
-            thread.join().unwrap_or_else(|_| died())
+            let died = |_| Err(Error::Panicked("a measuring thread"));
+            thread.join().unwrap_or_else(died)
         });
         // All of them, so that none is left behind an error.
-        let ended: Vec<Result<(), String>> = ended.collect();
-        let lost: Vec<String> = ended.into_iter().filter_map(Result::err).collect();
+        let ended: Vec<Result<(), Error>> = ended.collect();
+        let lost = ended.into_iter().filter_map(Result::err);
+        let lost: Vec<String> = lost.map(|why| why.to_string()).collect();
         // A CPU that went offline does not take the others' samples along.
         match lost.len() < cpus.len() {
             true => Ok(lost),
@@ -186,7 +188,7 @@ pub fn run(
 /// Tells how far it is, until all threads have ended.
 fn follow(
     length: Length,
-    threads: &[ScopedJoinHandle<'_, Result<(), String>>],
+    threads: &[ScopedJoinHandle<'_, Result<(), Error>>],
     tell: &mut dyn FnMut(f64),
 ) {
     let begun = Instant::now();
@@ -201,10 +203,9 @@ fn follow(
 
 impl Task<'_> {
     /// On a thread of its own.
-    fn run(&self) -> Result<(), String> {
+    fn run(&self) -> Result<(), Error> {
         let cpu = self.cpu;
-        pin::pin(&[cpu])
-            .map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
+        pin::pin(&[cpu]).map_err(|error| Error::Pin { cpu, error })?;
         let ticks = |ns: f64| (ns * self.ticks_per_ns) as u64;
         let mut rungs = Vec::with_capacity(self.rungs.len());
         for (kernel, work_us) in self.rungs {
@@ -263,7 +264,7 @@ fn check(request: &Request, allowed: &[u32]) -> Result<(), MachineError> {
         }
     }
     for (index, kernel) in request.kernels.iter().enumerate() {
-        Work::named(kernel).map_err(MachineError::Request)?;
+        Work::named(kernel).map_err(|why| MachineError::Request(why.to_string()))?;
         if request.kernels[..index].contains(kernel) {
             return refuse(format!("{kernel} is named twice"));
         }

@@ -20,6 +20,7 @@ mod thread;
 mod usage;
 mod witness;
 
+use crate::Error;
 use action::Waiting;
 use bandscope_probe::calibration::Calibration;
 use bandscope_probe::ring::{Reader, ring};
@@ -29,7 +30,7 @@ use bandscope_recording::events::escaped;
 use bandscope_recording::manifest::{self, ClockOrigin, Missing, State};
 use bandscope_sampler::MachineError;
 pub use child::pass_on;
-pub use kinds::{Kind, Neighbour};
+pub use kinds::{Kind, Neighbour, UnknownKind};
 use plan::Plan;
 use priority::Scheduling;
 pub use request::{Request, choose_cpu, choose_neighbour};
@@ -46,6 +47,8 @@ const CALIBRATION: Duration = Duration::from_millis(120);
 const RING: usize = 1 << 16;
 /// And where they all must stay until the end, because there is no other CPU: 64 MiB, or 100 s of 10,000 a second.
 const LARGE_RING: usize = 1 << 20;
+/// What is said of a disturbing thread that panicked.
+const PANICKED: Error = Error::Panicked("the disturbing thread");
 
 /// A thread that disturbs, and what it has done so far. Dropping it ends it.
 #[derive(Debug)]
@@ -55,7 +58,7 @@ pub struct Disturber {
     calibration: Calibration,
     waiting: Arc<Waiting>,
     tally: Arc<Tally>,
-    thread: Option<JoinHandle<Result<(), String>>>,
+    thread: Option<JoinHandle<Result<(), Error>>>,
     reader: Reader<Entry>,
     assembler: Assembler,
     rows: u64,
@@ -130,8 +133,8 @@ impl Disturber {
             .map_err(|error| MachineError::Refused(format!("cannot make a thread: {error}")))?;
         let ready = ready
             .recv()
-            .unwrap_or_else(|_| Err("the disturbing thread panicked: this is a bug".to_owned()))
-            .map_err(MachineError::Refused)?;
+            .unwrap_or(Err(PANICKED))
+            .map_err(|why| MachineError::Refused(why.to_string()))?;
         let clock = clock_of(&calibration, origin, ticks_per_ns, error_ppm);
         Ok(Disturber {
             header: header(request, ready, clock, &waiting, others.is_empty()),
@@ -210,7 +213,7 @@ impl Disturber {
             disturbances: self.rows,
             skipped: self.tally.skipped.load(Ordering::Relaxed),
             lost: self.tally.lost.load(Ordering::Relaxed),
-            why: outcome.err(),
+            why: outcome.err().map(|why| why.to_string()),
             clock,
             kernel_counts: witness::grown(&self.counts, after),
         };
@@ -218,7 +221,7 @@ impl Disturber {
     }
 
     /// Ends the thread and waits for it.
-    fn stop(&mut self) -> Result<(), String> {
+    fn stop(&mut self) -> Result<(), Error> {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
@@ -227,8 +230,7 @@ impl Disturber {
         if self.kind == Kind::Signal && !thread.is_finished() {
             signal::wake(self.header.task.thread);
         }
-        let outcome = thread.join();
-        outcome.unwrap_or_else(|_| Err("the disturbing thread panicked: this is a bug".to_owned()))
+        thread.join().unwrap_or(Err(PANICKED))
     }
 }
 
@@ -255,16 +257,11 @@ fn calibrate() -> Result<(Calibration, f64, f64), MachineError> {
 }
 
 /// In the disturbing thread: its CPU, its priority, and what its kind needs.
-fn set_up(
-    kind: Kind,
-    cpu: u32,
-    length_ns: f64,
-) -> Result<(Box<dyn action::Action>, Ready), String> {
-    pin::pin(&[cpu]).map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
+fn set_up(kind: Kind, cpu: u32, length_ns: f64) -> Result<(Box<dyn action::Action>, Ready), Error> {
+    pin::pin(&[cpu]).map_err(|error| Error::Pin { cpu, error })?;
     // A neighbour may keep its CPU busy all the time, where others want to run, too.
     let scheduling = priority::raise(kind.takes_the_cpu());
-    let action = action::action(kind, length_ns)
-        .map_err(|error| format!("cannot disturb by {kind}: {error}"))?;
+    let action = action::action(kind, length_ns).map_err(|error| Error::Prepare { kind, error })?;
     let ready = Ready {
         name: own_name().unwrap_or_else(|| kind.thread_name().to_owned()),
         thread: rustix::thread::gettid().as_raw_nonzero().get() as u32,

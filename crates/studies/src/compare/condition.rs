@@ -42,6 +42,39 @@ pub struct Checked {
     pub found: String,
 }
 
+/// What is wrong with a condition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConditionError {
+    /// It does not read.
+    #[error(
+        "found {0:?}, expected a condition such as \"cycles>+5%\", \"fraction<-0.01\" or \"longest-gap>50us\""
+    )]
+    Unreadable(String),
+    /// Percent are a change, which has a sign.
+    #[error("{}; percent have a sign: they are of A", ConditionError::Unreadable(.0.clone()))]
+    NoSign(String),
+    /// There is no figure of its name.
+    #[error(
+        "--fail-if {condition:?}: found no figure {figure:?}, expected one of both sides{known}"
+    )]
+    UnknownFigure {
+        /// The condition.
+        condition: String,
+        /// Its figure.
+        figure: String,
+        /// Some of those that there are, as the sentence ends.
+        known: String,
+    },
+    /// Its figure is no time, and its value is one.
+    #[error("--fail-if {condition:?}: found a time, expected a number: {figure:?} is none")]
+    NoTime {
+        /// The condition.
+        condition: String,
+        /// Its figure.
+        figure: String,
+    },
+}
+
 /// Units of values; `%` apart.
 const UNITS: [(&str, f64); 4] = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
 
@@ -50,18 +83,14 @@ impl Condition {
     ///
     /// # Errors
     /// What was found, and what is expected.
-    pub fn parse(text: &str) -> Result<Condition, String> {
-        let wrong = || {
-            format!(
-                "found {text:?}, expected a condition such as \"cycles>+5%\", \"fraction<-0.01\" or \"longest-gap>50us\""
-            )
-        };
+    pub fn parse(text: &str) -> Result<Condition, ConditionError> {
+        let wrong = || ConditionError::Unreadable(text.to_owned());
         let at = text.rfind(['<', '>']).ok_or_else(wrong)?;
         let (figure, value) = (text[..at].trim(), text[at + 1..].trim());
         let signed = value.starts_with(['+', '-']);
         let (number, of) = match value.strip_suffix('%') {
             Some(number) if signed => (number, Of::Share),
-            Some(_) => return Err(format!("{}; percent have a sign: they are of A", wrong())),
+            Some(_) => return Err(ConditionError::NoSign(text.to_owned())),
             None if signed => (value, Of::Difference),
             None => (value, Of::Itself),
         };
@@ -96,7 +125,7 @@ impl Condition {
     ///
     /// # Errors
     /// If no measure has its name, or another unit.
-    pub(super) fn check(&self, measures: &[Measure]) -> Result<Checked, String> {
+    pub(super) fn check(&self, measures: &[Measure]) -> Result<Checked, ConditionError> {
         let mut first = None;
         for measure in measures
             .iter()
@@ -111,7 +140,7 @@ impl Condition {
         first.ok_or_else(|| self.unknown(measures))
     }
 
-    fn unknown(&self, measures: &[Measure]) -> String {
+    fn unknown(&self, measures: &[Measure]) -> ConditionError {
         let mut names: Vec<&str> = measures
             .iter()
             .map(|measure| &*measure.name)
@@ -125,18 +154,19 @@ impl Condition {
             true => ", of which there is none".into(),
             false => format!(", such as {}", names.join(", ")),
         };
-        format!(
-            "--fail-if {:?}: found no figure {:?}, expected one of both sides{known}",
-            self.text, self.figure
-        )
+        ConditionError::UnknownFigure {
+            condition: self.text.clone(),
+            figure: self.figure.clone(),
+            known,
+        }
     }
 
-    fn check_one(&self, measure: &Measure) -> Result<Checked, String> {
+    fn check_one(&self, measure: &Measure) -> Result<Checked, ConditionError> {
         if self.seconds && !measure.seconds {
-            return Err(format!(
-                "--fail-if {:?}: found a time, expected a number: {:?} is none",
-                self.text, self.figure
-            ));
+            return Err(ConditionError::NoTime {
+                condition: self.text.clone(),
+                figure: self.figure.clone(),
+            });
         }
         let value = match self.of {
             Of::Itself => measure.b,
@@ -254,7 +284,8 @@ mod tests {
             let error = Condition::parse(text)
                 .unwrap()
                 .check(&measures())
-                .unwrap_err();
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(expected), "{error}");
         }
     }

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::counters::{self, Counters, Options};
 use bandscope_recording::Source;
 use bandscope_recording::counter_files::CounterSet;
-pub use condition::{Checked, Condition};
+pub use condition::{Checked, Condition, ConditionError};
 pub use recordings::{
     BandPair, Delta, FindingPair, Recordings, SeriesPair, SignalChange, SignalPair,
 };
@@ -180,7 +180,7 @@ impl Comparison {
     ///
     /// # Errors
     /// If one names a figure that there is not.
-    pub fn check(&mut self, conditions: &[Condition]) -> Result<(), String> {
+    pub fn check(&mut self, conditions: &[Condition]) -> Result<(), ConditionError> {
         let measures = self.measures();
         for condition in conditions {
             self.conditions.push(condition.check(&measures)?);

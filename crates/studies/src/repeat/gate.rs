@@ -106,17 +106,16 @@ impl PartialEq for Quantity {
     }
 }
 
-impl FromStr for Condition {
-    type Err = String;
+/// What is no condition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("found {:?}, expected one of {}, then >, >=, < or <=, then a number, as in modes>1", .0, QUANTITIES.iter().map(|quantity| quantity.name).collect::<Vec<_>>().join(", "))]
+pub struct UnreadableCondition(String);
 
-    fn from_str(text: &str) -> Result<Condition, String> {
-        let wrong = || {
-            let names: Vec<&str> = QUANTITIES.iter().map(|quantity| quantity.name).collect();
-            format!(
-                "found {text:?}, expected one of {}, then >, >=, < or <=, then a number, as in modes>1",
-                names.join(", ")
-            )
-        };
+impl FromStr for Condition {
+    type Err = UnreadableCondition;
+
+    fn from_str(text: &str) -> Result<Condition, UnreadableCondition> {
+        let wrong = || UnreadableCondition(text.to_owned());
         let split = COMPARISONS
             .iter()
             .find_map(|(sign, _)| Some((text.split_once(sign)?, *sign)));

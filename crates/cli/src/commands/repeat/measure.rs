@@ -38,8 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
         cycles: metric.name == "cycles",
         noise: arguments.noise.map(Duration::from_secs_f64),
         outputs: arguments.outputs.clone(),
-    })
-    .map_err(anyhow::Error::msg)?;
+    })?;
     if let Some(directory) = &arguments.outputs {
         // Nothing that somebody has kept is written over.
         std::fs::create_dir(directory)
