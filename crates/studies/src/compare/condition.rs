@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// What a value is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
+enum Basis {
     /// B less A, over A.
     Share,
     /// B less A.
@@ -24,7 +24,7 @@ pub struct Condition {
     text: String,
     figure: String,
     above: bool,
-    of: Of,
+    of: Basis,
     value: f64,
     /// Whether the value has a unit of time, and so is in seconds.
     seconds: bool,
@@ -89,10 +89,10 @@ impl Condition {
         let (figure, value) = (text[..at].trim(), text[at + 1..].trim());
         let signed = value.starts_with(['+', '-']);
         let (number, of) = match value.strip_suffix('%') {
-            Some(number) if signed => (number, Of::Share),
+            Some(number) if signed => (number, Basis::Share),
             Some(_) => return Err(ConditionError::NoSign(text.to_owned())),
-            None if signed => (value, Of::Difference),
-            None => (value, Of::Itself),
+            None if signed => (value, Basis::Difference),
+            None => (value, Basis::Itself),
         };
         let unit = UNITS
             .into_iter()
@@ -104,7 +104,7 @@ impl Condition {
             .ok()
             .filter(|value: &f64| value.is_finite())
             .ok_or_else(wrong)?;
-        if figure.is_empty() || (of == Of::Share && unit.is_some()) {
+        if figure.is_empty() || (of == Basis::Share && unit.is_some()) {
             return Err(wrong());
         }
         Ok(Condition {
@@ -112,7 +112,7 @@ impl Condition {
             figure: figure.into(),
             above: text[at..].starts_with('>'),
             of,
-            value: if of == Of::Share {
+            value: if of == Basis::Share {
                 value / 100.0
             } else {
                 value * scale
@@ -169,26 +169,26 @@ impl Condition {
             });
         }
         let value = match self.of {
-            Of::Itself => measure.b,
-            Of::Difference => measure.b - measure.a,
-            Of::Share if measure.a == 0.0 => match measure.b > 0.0 {
+            Basis::Itself => measure.b,
+            Basis::Difference => measure.b - measure.a,
+            Basis::Share if measure.a == 0.0 => match measure.b > 0.0 {
                 true => f64::INFINITY,
                 false => 0.0,
             },
-            Of::Share => (measure.b - measure.a) / measure.a,
+            Basis::Share => (measure.b - measure.a) / measure.a,
         };
         let beyond = match self.above {
             true => value > self.value,
             false => value < self.value,
         };
-        let met = beyond && (self.of == Of::Itself || measure.changed);
+        let met = beyond && (self.of == Basis::Itself || measure.changed);
         let mut found = format!(
             "{} is {} in B and {} in A",
             measure.name,
             number(measure.b),
             number(measure.a)
         );
-        if self.of == Of::Share && measure.a > 0.0 {
+        if self.of == Basis::Share && measure.a > 0.0 {
             found += &format!(", {:+.2} %", 100.0 * value);
         }
         if beyond && !met {

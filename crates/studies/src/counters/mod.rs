@@ -18,7 +18,7 @@ use bandscope_statistics::holm;
 pub(crate) use budget::closure;
 pub use budget::{Budget, BudgetBasis, Verdict};
 pub use costs::{Cost, Role};
-pub(crate) use costs::{cost, cycles, role};
+pub(crate) use costs::{cost, cycles, role, seconds_of};
 pub use effect::{Change, Mean};
 use serde::Serialize;
 

@@ -128,7 +128,7 @@ pub fn screened(runs: &Runs, factor: &Factor, slow: &Slow) -> Option<Screened> {
         let level = run.level(&factor.name);
         let (Some(group), Some(slow)) = (
             factor.levels.iter().position(|name| name == level),
-            slow.is(run),
+            slow.is_slow(run),
         ) else {
             continue;
         };
@@ -227,7 +227,7 @@ fn confirmed(runs: &Runs, factor: &Factor, slow: &Slow) -> Option<Confirmation> 
     };
     let levels = [more, less].map(|Level { name, .. }| {
         let here = fresh.iter().filter(|run| run.level(&factor.name) == name);
-        let marks: Vec<bool> = here.filter_map(|run| slow.is(run)).collect();
+        let marks: Vec<bool> = here.filter_map(|run| slow.is_slow(run)).collect();
         Level {
             runs: marks.len(),
             slow: marks.iter().filter(|slow| **slow).count(),

@@ -1,10 +1,10 @@
 //! What the runs of a command say: its modes, what goes with the slow one, and what decides it.
 //!
 //! [`explain`] makes of [`bandscope_recording::runs`] the object `bandscope.repeat/1`. [`modes`] finds modes by the valleys between them
-//! ([`bandscope_statistics::valley`]), [`session`] tells drift from modes, [`beside`] ranks what was counted, [`factors`] says what decides, and [`design`] which
+//! ([`bandscope_statistics::valley`]), [`session`] tells drift from modes, [`association`] ranks what was counted, [`factors`] says what decides, and [`design`] which
 //! runs to make for that. docs/repeat.md has the formulas and their sources.
 
-pub mod beside;
+pub mod association;
 pub mod design;
 pub mod factors;
 mod findings;
@@ -71,7 +71,8 @@ pub struct Repeat {
     /// How they follow each other.
     pub session: session::Session,
     /// What goes with the slow mode.
-    pub beside: Vec<beside::Beside>,
+    #[serde(rename = "beside")]
+    pub associations: Vec<association::Association>,
     /// What was varied.
     pub factors: Vec<factors::Varied>,
     /// What decides, in a sentence; `null` if nothing was varied.
@@ -138,7 +139,7 @@ pub fn explain(runs: &Runs) -> Repeat {
         modes: plain_modes,
         modes_at_levels: at_levels,
         session,
-        beside: beside::beside(runs, &slow),
+        associations: association::associations(runs, &slow),
         factors,
         answer: None,
         findings: Vec::new(),

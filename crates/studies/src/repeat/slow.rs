@@ -4,9 +4,9 @@ use super::modes::{Mode, Modes};
 use bandscope_recording::runs::{Phase, Run, Runs};
 
 /// Fewest runs that make a mode.
-const FEWEST: usize = 3;
+const MIN_RUNS_OF_A_MODE: usize = 3;
 /// A level stands apart if by chance one of all levels would less often than this.
-const BY_CHANCE: f64 = 0.01;
+const MAX_CHANCE_OF_A_LEVEL: f64 = 0.01;
 
 /// The two modes of runs of which all at one level lie beyond all others, too few to be a mode among all runs together.
 fn of_a_level(runs: &Runs) -> Option<Modes> {
@@ -33,7 +33,7 @@ fn of_a_level(runs: &Runs) -> Option<Modes> {
         // Beyond them by more than all of them are wide.
         let gap = high.range[0] - low.range[1];
         let wide = [&low, &high].map(|mode| mode.range[1] - mode.range[0]);
-        (chance < BY_CHANCE && gap > wide[0].max(wide[1])).then(|| Modes {
+        (chance < MAX_CHANCE_OF_A_LEVEL && gap > wide[0].max(wide[1])).then(|| Modes {
             modes: vec![low, high],
             p_value: chance,
             ..Modes::default()
@@ -46,7 +46,7 @@ fn of_a_level(runs: &Runs) -> Option<Modes> {
 fn mode(values: &[f64], all: usize) -> Option<Mode> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    Mode::of(&sorted, all).filter(|mode| mode.runs >= FEWEST)
+    Mode::of(&sorted, all).filter(|mode| mode.runs >= MIN_RUNS_OF_A_MODE)
 }
 
 /// Tells slow runs from the others.
@@ -84,7 +84,7 @@ impl Slow {
     }
 
     /// Whether a run is; `None` of one without a value, and if there is but one mode.
-    pub fn is(&self, run: &Run) -> Option<bool> {
+    pub fn is_slow(&self, run: &Run) -> Option<bool> {
         let last = self
             .modes
             .modes
@@ -138,7 +138,7 @@ mod tests {
 
     fn slow_runs(runs: &Runs) -> Vec<&Run> {
         let slow = Slow::of(runs);
-        let is_slow = |run: &&Run| slow.is(run) == Some(true);
+        let is_slow = |run: &&Run| slow.is_slow(run) == Some(true);
         runs.runs.iter().filter(is_slow).collect()
     }
 
