@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
         command: arguments.command.clone(),
         timeout: arguments.timeout.map(Duration::from_secs_f64),
         vary: arguments.vary.clone(),
-        cycles: metric.name == "cycles",
+        cycles: matches!(finder, Finder::Cycles),
         noise: arguments.noise.map(Duration::from_secs_f64),
         outputs: arguments.outputs.clone(),
     })?;
@@ -160,7 +160,7 @@ fn judge(run: &mut Run, said: &Output, finder: &Finder, runs: &mut Runs) -> Opti
             }
             None
         }
-        None if runs.metric.name == "cycles" => Some(format!(
+        None if matches!(finder, Finder::Cycles) => Some(format!(
             "run {number}: cycles were not counted all of the time"
         )),
         None => {
