@@ -23,7 +23,7 @@ mod witness;
 use crate::Error;
 use action::Waiting;
 use bandscope_probe::calibration::Calibration;
-use bandscope_probe::ring::{Reader, ring};
+use bandscope_probe::ring::{Reader, Writer, ring};
 use bandscope_probe::{clock, pin};
 use bandscope_recording::disturbances::{Disturbance, End, Header, SCHEMA, Settings, Task};
 use bandscope_recording::events::escaped;
@@ -92,7 +92,7 @@ impl Disturber {
         });
         let tally = Arc::new(Tally::default());
         let size = if others.is_empty() { LARGE_RING } else { RING };
-        let (mut writer, reader) = ring(size)
+        let (writer, reader) = ring(size)
             .map_err(|error| MachineError::Refused(format!("no memory for the log: {error}")))?;
         let counts = witness::counts(request.kind, request.cpu);
         let origin = clock::ticks();
@@ -108,37 +108,11 @@ impl Disturber {
             last_tick: request.duration_s.map(|seconds| plan.end(ticks(seconds))),
             cpu: request.cpu,
         };
-        let (sender, ready) = mpsc::channel();
-        let (kind, length_ns) = (request.kind, request.length_s * 1e9);
-        let shared = (waiting.clone(), tally.clone());
-        // A report books threads to their process: it is to show the disturber, not the program that is measured with. Where it fails the
-        // name of the program stands there.
-        let _ = std::fs::write("/proc/self/comm", kind.thread_name());
-        let thread = std::thread::Builder::new()
-            .name(kind.thread_name().to_owned())
-            .spawn(move || {
-                let (waiting, tally) = shared;
-                let made = set_up(kind, orders.cpu, length_ns);
-                let (mut action, ready) = match made {
-                    Ok(made) => made,
-                    Err(why) => {
-                        // Whoever waits is told by the thread's end, too.
-                        let _ = sender.send(Err(why));
-                        return Ok(());
-                    }
-                };
-                let _ = sender.send(Ok(ready));
-                thread::disturb(&mut *action, &orders, &waiting, &tally, &mut writer)
-            })
-            .map_err(|error| MachineError::Refused(format!("cannot make a thread: {error}")))?;
-        let ready = ready
-            .recv()
-            .unwrap_or(Err(PANICKED))
-            .map_err(|why| MachineError::Refused(why.to_string()))?;
+        let (thread, ready) = spawn(request, orders, &waiting, &tally, writer)?;
         let clock = clock_of(&calibration, origin, ticks_per_ns, error_ppm);
         Ok(Disturber {
             header: header(request, ready, clock, &waiting, others.is_empty()),
-            kind,
+            kind: request.kind,
             calibration,
             waiting,
             tally,
@@ -254,6 +228,42 @@ fn calibrate() -> Result<(Calibration, f64, f64), MachineError> {
         )
     })?;
     Ok((calibration, fit.ticks_per_ns, fit.error_ppm))
+}
+
+/// Starts the disturbing thread, and waits until it is ready.
+fn spawn(
+    request: &Request,
+    orders: Orders,
+    waiting: &Arc<Waiting>,
+    tally: &Arc<Tally>,
+    mut writer: Writer<Entry>,
+) -> Result<(JoinHandle<Result<(), Error>>, Ready), MachineError> {
+    let (sender, ready) = mpsc::channel();
+    let (kind, length_ns) = (request.kind, request.length_s * 1e9);
+    let (waiting, tally) = (waiting.clone(), tally.clone());
+    // A report books threads to their process: it is to show the disturber, not the program that is measured with. Where it fails the
+    // name of the program stands there.
+    let _ = std::fs::write("/proc/self/comm", kind.thread_name());
+    let thread = std::thread::Builder::new()
+        .name(kind.thread_name().to_owned())
+        .spawn(move || {
+            let (mut action, ready) = match set_up(kind, orders.cpu, length_ns) {
+                Ok(made) => made,
+                Err(why) => {
+                    // Whoever waits is told by the thread's end, too.
+                    let _ = sender.send(Err(why));
+                    return Ok(());
+                }
+            };
+            let _ = sender.send(Ok(ready));
+            thread::disturb(&mut *action, &orders, &waiting, &tally, &mut writer)
+        })
+        .map_err(|error| MachineError::Refused(format!("cannot make a thread: {error}")))?;
+    let ready = ready
+        .recv()
+        .unwrap_or(Err(PANICKED))
+        .map_err(|why| MachineError::Refused(why.to_string()))?;
+    Ok((thread, ready))
 }
 
 /// In the disturbing thread: its CPU, its priority, and what its kind needs.

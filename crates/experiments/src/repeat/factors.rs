@@ -13,6 +13,10 @@ use std::io;
 const SIZES: &[&str] = &[
     "0", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096",
 ];
+/// Levels of the layout, as personality(2) sets them.
+const LAYOUTS: [&str; 2] = ["fixed", "random"];
+/// Levels of the neighbour.
+const NEIGHBOURS: [&str; 2] = ["idle", "busy"];
 /// CPUs that a command is put on, at most; of more, some from the first to the last.
 const MOST_CPUS: usize = 4;
 /// Less urgent by so much: a task at 10 gets a tenth of what one at 0 does (sched_prio_to_weight in the kernel: 110 of 1024).
@@ -80,7 +84,7 @@ pub const FACTORS: &[Known] = &[
         moves_stack: false,
         levels: layouts,
         set: |level, settings, _| {
-            settings.random_layout = Some(level == "random");
+            settings.random_layout = Some(is_second(level, LAYOUTS)?);
             Ok(())
         },
     },
@@ -125,11 +129,11 @@ pub const FACTORS: &[Known] = &[
         name: "neighbour",
         description: "whether another CPU, of the same core where there is one, computes meanwhile; the command is kept on one CPU",
         moves_stack: false,
-        levels: || neighbours().map(|_| owned(&["idle", "busy"])),
+        levels: || neighbours().map(|_| owned(&NEIGHBOURS)),
         set: |level, settings, _| {
             let (own, other) = neighbours().map_err(io::Error::other)?;
             settings.cpu = Some(own);
-            settings.busy = (level == "busy").then_some(other);
+            settings.busy = is_second(level, NEIGHBOURS)?.then_some(other);
             Ok(())
         },
     },
@@ -211,9 +215,9 @@ fn known(name: &str) -> Option<&'static Known> {
 impl Known {
     fn here(&self) -> Factor {
         let levels = (self.levels)();
-        let fixed = || layouts().is_ok_and(|levels| levels.iter().any(|level| level == "fixed"));
+        let fixed = || layouts().is_ok_and(|levels| levels.iter().any(|level| level == LAYOUTS[0]));
         let with = match self.moves_stack && fixed() {
-            true => [("layout".to_owned(), "fixed".to_owned())].into(),
+            true => [("layout".to_owned(), LAYOUTS[0].to_owned())].into(),
             false => Default::default(),
         };
         Factor {
@@ -230,6 +234,17 @@ fn owned(levels: &[&str]) -> Vec<String> {
     levels.iter().map(|level| (*level).to_owned()).collect()
 }
 
+/// Whether a level is the second of two.
+fn is_second(level: &str, levels: [&str; 2]) -> io::Result<bool> {
+    match levels.iter().position(|known| *known == level) {
+        Some(place) => Ok(place == 1),
+        None => Err(io::Error::other(format!(
+            "found level {level:?}, expected one of {}",
+            levels.join(", ")
+        ))),
+    }
+}
+
 fn number(level: &str) -> io::Result<usize> {
     level
         .parse()
@@ -244,7 +259,7 @@ fn layouts() -> Result<Vec<String>, NotVaried> {
     // On a thread of its own, of which it is a setting.
     let tried = std::thread::spawn(move || settings::set_layout(!random)).join();
     match tried {
-        Ok(Ok(())) => Ok(owned(&[INHERITED, if random { "fixed" } else { "random" }])),
+        Ok(Ok(())) => Ok(owned(&[INHERITED, LAYOUTS[usize::from(!random)]])),
         Ok(Err(error)) => Err(NotVaried::PersonalityRefused(error)),
         Err(_) => Err(NotVaried::NoThread),
     }
