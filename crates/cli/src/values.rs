@@ -3,11 +3,58 @@
 use bandscope_recording::manifest::TICKS_PER_NS;
 use std::collections::BTreeSet;
 
+/// What does not read, and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Wrong {
+    /// No duration.
+    #[error("found {0:?}, expected a duration such as 10s, 500ms or 2min")]
+    Duration(String),
+    /// A duration that must not be 0.
+    #[error("found 0, expected a duration above 0, such as 10s")]
+    NoTime,
+    /// No jitter.
+    #[error("found {0:?}, expected a share of the period such as 10%, or a duration such as 20us")]
+    Jitter(String),
+    /// No rate.
+    #[error("found {0:?}, expected a rate above 0 such as 10000, 7777Hz or 10kHz")]
+    Rate(String),
+    /// No number of quanta.
+    #[error("found {0:?}, expected a whole number above 0, such as 100000")]
+    Samples(String),
+    /// No rate of a clock.
+    #[error("found {:?}, expected ticks per nanosecond between {} and {}, such as 2.3982", .0, TICKS_PER_NS.start(), TICKS_PER_NS.end())]
+    TicksPerNs(String),
+    /// No list of CPUs.
+    #[error("found {part:?} in {list:?}, expected CPU numbers and ranges such as 0,2-5{}", if *.or_all { ", or all" } else { "" })]
+    CpuList {
+        /// The part that does not read.
+        part: String,
+        /// The list.
+        list: String,
+        /// Whether `all` would do.
+        or_all: bool,
+    },
+    /// No view of a picture.
+    #[error("found {0:?}, expected series, density, histogram, gaps, spectrum or fold[:PERIOD]")]
+    View(String),
+    /// A view that has no period.
+    #[error("found {found:?}, expected {name}: only fold has a period")]
+    ViewWithPeriod {
+        /// What was found.
+        found: String,
+        /// The view.
+        name: String,
+    },
+    /// No period to fold by.
+    #[error("found {0:?}, expected a period such as 1ms or 250Hz")]
+    Period(String),
+}
+
 /// A duration in seconds.
 ///
 /// # Errors
 /// Says what was found and how a duration is written.
-pub fn duration(text: &str) -> Result<f64, String> {
+pub fn duration(text: &str) -> Result<f64, Wrong> {
     let seconds = number_with_unit(
         text,
         &[
@@ -22,9 +69,7 @@ pub fn duration(text: &str) -> Result<f64, String> {
     );
     match seconds {
         Some(seconds) if seconds >= 0.0 => Ok(seconds),
-        _ => Err(format!(
-            "found {text:?}, expected a duration such as 10s, 500ms or 2min"
-        )),
+        _ => Err(Wrong::Duration(text.to_owned())),
     }
 }
 
@@ -32,9 +77,9 @@ pub fn duration(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// As [`duration`].
-pub fn positive_duration(text: &str) -> Result<f64, String> {
+pub fn positive_duration(text: &str) -> Result<f64, Wrong> {
     match duration(text)? {
-        0.0 => Err("found 0, expected a duration above 0, such as 10s".into()),
+        0.0 => Err(Wrong::NoTime),
         seconds => Ok(seconds),
     }
 }
@@ -52,12 +97,8 @@ pub enum Jitter {
 ///
 /// # Errors
 /// Says what was found and how a jitter is written.
-pub fn jitter(text: &str) -> Result<Jitter, String> {
-    let wrong = || {
-        format!(
-            "found {text:?}, expected a share of the period such as 10%, or a duration such as 20us"
-        )
-    };
+pub fn jitter(text: &str) -> Result<Jitter, Wrong> {
+    let wrong = || Wrong::Jitter(text.to_owned());
     let jitter = match text.trim().strip_suffix('%') {
         None => Jitter::Seconds(duration(text).map_err(|_| wrong())?),
         Some(number) => Jitter::Share(number.trim().parse::<f64>().map_err(|_| wrong())? / 100.0),
@@ -72,13 +113,11 @@ pub fn jitter(text: &str) -> Result<Jitter, String> {
 ///
 /// # Errors
 /// Says what was found and how a rate is written.
-pub fn rate(text: &str) -> Result<f64, String> {
+pub fn rate(text: &str) -> Result<f64, Wrong> {
     let units = [("", 1.0), ("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6)];
     match number_with_unit(text, &units) {
         Some(hertz) if hertz > 0.0 => Ok(hertz),
-        _ => Err(format!(
-            "found {text:?}, expected a rate above 0 such as 10000, 7777Hz or 10kHz"
-        )),
+        _ => Err(Wrong::Rate(text.to_owned())),
     }
 }
 
@@ -86,12 +125,10 @@ pub fn rate(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// Says what was found and what a number of samples is.
-pub fn samples(text: &str) -> Result<u64, String> {
+pub fn samples(text: &str) -> Result<u64, Wrong> {
     match text.parse::<u64>() {
         Ok(number) if number > 0 => Ok(number),
-        _ => Err(format!(
-            "found {text:?}, expected a whole number above 0, such as 100000"
-        )),
+        _ => Err(Wrong::Samples(text.to_owned())),
     }
 }
 
@@ -99,14 +136,10 @@ pub fn samples(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// Says what was found and which values can be.
-pub fn ticks_per_ns(text: &str) -> Result<f64, String> {
+pub fn ticks_per_ns(text: &str) -> Result<f64, Wrong> {
     match text.parse::<f64>() {
         Ok(ticks) if TICKS_PER_NS.contains(&ticks) => Ok(ticks),
-        _ => Err(format!(
-            "found {text:?}, expected ticks per nanosecond between {} and {}, such as 2.3982",
-            TICKS_PER_NS.start(),
-            TICKS_PER_NS.end()
-        )),
+        _ => Err(Wrong::TicksPerNs(text.to_owned())),
     }
 }
 
@@ -118,9 +151,15 @@ pub struct CpuList(pub Vec<u32>);
 ///
 /// # Errors
 /// Says which part was found and how a list is written.
-pub fn cpu_list(text: &str) -> Result<CpuList, String> {
-    let wrong = |part: &str| {
-        format!("found {part:?} in {text:?}, expected CPU numbers and ranges such as 0,2-5")
+pub fn cpu_list(text: &str) -> Result<CpuList, Wrong> {
+    Ok(CpuList(numbers(text, false)?))
+}
+
+fn numbers(text: &str, or_all: bool) -> Result<Vec<u32>, Wrong> {
+    let wrong = |part: &str| Wrong::CpuList {
+        part: part.to_owned(),
+        list: text.to_owned(),
+        or_all,
     };
     let number = |part: &str| part.trim().parse::<u32>().map_err(|_| wrong(part));
     let mut cpus = BTreeSet::new();
@@ -135,7 +174,7 @@ pub fn cpu_list(text: &str) -> Result<CpuList, String> {
         }
         cpus.extend(first..=last);
     }
-    Ok(CpuList(cpus.into_iter().collect()))
+    Ok(cpus.into_iter().collect())
 }
 
 /// CPUs by number, or all that there are.
@@ -151,12 +190,10 @@ pub enum Cpus {
 ///
 /// # Errors
 /// Says which part was found and how a list is written.
-pub fn cpus(text: &str) -> Result<Cpus, String> {
+pub fn cpus(text: &str) -> Result<Cpus, Wrong> {
     match text.trim() {
         "all" => Ok(Cpus::All),
-        list => cpu_list(list)
-            .map(|list| Cpus::These(list.0))
-            .map_err(|wrong| format!("{wrong}, or all")),
+        list => numbers(list, true).map(Cpus::These),
     }
 }
 

@@ -162,8 +162,8 @@ fn a_signal_ends_it_and_what_was_measured_is_explained() {
     // The last of the signals that it takes over.
     common::wait_until_caught(&mut child, 15);
     common::signal(&child, "INT");
-    let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(130), "{status}");
+    let output = common::checked(child.wait_with_output().unwrap());
+    assert_eq!(output.status.code(), Some(130), "{}", output.status);
     let file = std::fs::read_to_string(directory.path().join("part.json")).unwrap();
     let part: Value = serde_json::from_str(&file).unwrap();
     assert_eq!(part["interrupted"], true);

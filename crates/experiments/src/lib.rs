@@ -10,7 +10,10 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod error;
 pub mod histogram;
 pub mod inject;
 pub mod lab;
 pub mod repeat;
+
+pub use error::Error;

@@ -105,6 +105,7 @@ pub struct Parts {
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// The run goes on, or it was killed: no end was ever written.
@@ -351,6 +352,7 @@ pub struct Lost {
 
 /// Something that could not be measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Missing {
     /// What, as in `counters`.
     pub what: String,

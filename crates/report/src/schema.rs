@@ -1,15 +1,23 @@
 //! The contract as a JSON schema: `report.schema.json` of this crate, which a test holds to the types.
 
 use crate::{Evidence, Report};
-use schemars::{Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 /// The schema of [`Report`], as the file has it.
 ///
 /// # Errors
 /// If it cannot be written as JSON.
 pub fn report() -> Result<String, serde_json::Error> {
+    of::<Report>()
+}
+
+/// The schema of a type, as its file has it.
+///
+/// # Errors
+/// If it cannot be written as JSON.
+pub fn of<T: JsonSchema>() -> Result<String, serde_json::Error> {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
-    let schema = settings.into_generator().into_root_schema_for::<Report>();
+    let schema = settings.into_generator().into_root_schema_for::<T>();
     Ok(serde_json::to_string_pretty(&schema)? + "\n")
 }
 

@@ -17,6 +17,8 @@ pub mod counters;
 pub mod histogram;
 pub mod lab;
 pub mod repeat;
+#[cfg(feature = "schema")]
+pub mod schema;
 
 /// Why a study could not be done.
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,9 @@ use bandscope_recording::source::InMemory;
 use bandscope_report::Kind;
 use bandscope_simulation::machine::request;
 use bandscope_simulation::{Scenario, synthesise};
-use bandscope_studies::compare::{self, Comparison, Condition, Delta, SeriesPair, SignalChange};
+use bandscope_studies::compare::{
+    self, Comparison, Condition, Delta, Figure, SeriesPair, SignalChange,
+};
 
 fn of(a: &InMemory, b: &InMemory) -> Comparison {
     compare::recordings(a, b, ["a".into(), "b".into()]).unwrap()
@@ -30,7 +32,7 @@ fn only(comparison: &Comparison) -> &SeriesPair {
 fn figure<'a>(deltas: &'a [Delta], name: &str) -> &'a Delta {
     deltas
         .iter()
-        .find(|delta| delta.name == name)
+        .find(|delta| delta.name.to_string() == name)
         .unwrap_or_else(|| panic!("{name}: {deltas:?}"))
 }
 
@@ -204,6 +206,6 @@ fn counts_alone_have_no_pace_away_from_gaps() {
     let counts = as_counts(scene("reads:sigma=5ns+tick:hz=250,cost=20us", 1));
     let comparison = of(&counts, &counts);
     let figures = &only(&comparison).figures;
-    assert!(figures.iter().any(|delta| delta.name == "fraction"));
-    assert!(figures.iter().all(|delta| delta.name != "pace"));
+    assert!(figures.iter().any(|delta| delta.name == Figure::Fraction));
+    assert!(figures.iter().all(|delta| delta.name != Figure::Pace));
 }

@@ -84,7 +84,7 @@ pub fn compare(comparison: &Comparison, out: &mut dyn Write) -> Result<(), Error
             let number = |number: f64| recordings::value(delta.unit, number);
             let changed = if delta.changed { "changed" } else { "" };
             let cells = [
-                safe(&delta.name),
+                safe(&delta.name.to_string()),
                 number(delta.a),
                 number(delta.b),
                 recordings::interval(delta),
@@ -141,20 +141,20 @@ fn modes(repeat: &Repeat, out: &mut dyn Write) -> Result<(), Error> {
 
 /// What differs between the runs of the slow mode and the others.
 fn associations(repeat: &Repeat, out: &mut dyn Write) -> Result<(), Error> {
-    if !repeat.beside.is_empty() {
+    if !repeat.associations.is_empty() {
         writeln!(
             out,
             "\n| with the slow mode | per | others | slow | p | |\n|---|---|--:|--:|--:|---|"
         )?;
     }
-    for one in repeat.beside.iter().take(ROWS) {
+    for one in repeat.associations.iter().take(ROWS) {
         let [others, slow] = one.medians.map(|value| numbers::significant(value, 3));
         let (p, word) = (p_in_words(one.p_value), word(one.closure));
         let name = safe(&one.name);
         writeln!(
             out,
             "| {name} | {} | {others} | {slow} | {p} | {word} |",
-            one.per
+            one.per.name()
         )?;
     }
     Ok(())

@@ -77,9 +77,7 @@ enum Format {
 /// Reads, compares, prints, checks.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut comparison = arguments.compare()?;
-    comparison
-        .check(&arguments.fail_if)
-        .map_err(anyhow::Error::msg)?;
+    comparison.check(&arguments.fail_if)?;
     // Read before there is a file to write to.
     let sides = match arguments.format {
         Format::Html => Some(arguments.sides()?),

@@ -90,8 +90,7 @@ fn measure(arguments: &Arguments) -> Result<(Experiments, ExitCode)> {
     let started = record::now();
     let mut experiments = {
         let progress = Progress::experiments();
-        lab::run(&plan, interrupt.stop(), &mut |part| progress.set(part))
-            .map_err(anyhow::Error::msg)?
+        lab::run(&plan, interrupt.stop(), &mut |part| progress.set(part))?
     };
     experiments.tool = record::tool();
     experiments.started = started;

@@ -1,6 +1,6 @@
 //! Which picture `bandscope report` draws: views, a stretch of time, size and colours.
 
-use crate::values;
+use crate::values::{self, Wrong};
 use anyhow::{Result, bail};
 use bandscope_view::{Options, Theme, View};
 use clap::{Args, ValueEnum};
@@ -78,7 +78,7 @@ impl Picture {
 }
 
 /// A view by its name.
-fn view(text: &str) -> Result<View, String> {
+fn view(text: &str) -> Result<View, Wrong> {
     let (name, period) = match text.split_once(':') {
         Some((name, period)) => (name, Some(period)),
         None => (text, None),
@@ -90,22 +90,19 @@ fn view(text: &str) -> Result<View, String> {
         "gaps" => View::Gaps,
         "spectrum" => View::Spectrum,
         "fold" => return Ok(View::Fold(period.map(seconds).transpose()?)),
-        _ => {
-            return Err(format!(
-                "found {text:?}, expected series, density, histogram, gaps, spectrum or fold[:PERIOD]"
-            ));
-        }
+        _ => return Err(Wrong::View(text.to_owned())),
     };
     match period {
         None => Ok(view),
-        Some(_) => Err(format!(
-            "found {text:?}, expected {name}: only fold has a period"
-        )),
+        Some(_) => Err(Wrong::ViewWithPeriod {
+            found: text.to_owned(),
+            name: name.to_owned(),
+        }),
     }
 }
 
 /// A period, as a duration or by its frequency.
-fn seconds(text: &str) -> Result<f64, String> {
+fn seconds(text: &str) -> Result<f64, Wrong> {
     let seconds = match text.ends_with("Hz") {
         true => values::rate(text).map(|hertz| 1.0 / hertz),
         false => values::positive_duration(text),
@@ -113,7 +110,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     seconds
         .ok()
         .filter(|seconds| seconds.is_finite() && *seconds > 0.0)
-        .ok_or_else(|| format!("found {text:?}, expected a period such as 1ms or 250Hz"))
+        .ok_or_else(|| Wrong::Period(text.to_owned()))
 }
 
 #[cfg(test)]
@@ -138,7 +135,7 @@ mod tests {
             "fold:inf",
             "fold:1ms:2",
         ] {
-            let error = view(wrong).unwrap_err();
+            let error = view(wrong).unwrap_err().to_string();
             assert!(
                 error.contains("expected") && !error.contains('\n'),
                 "{error}"

@@ -81,6 +81,28 @@ pub struct Arguments {
     pub(super) output: Option<PathBuf>,
 }
 
+/// What `--machine` names.
+pub(super) enum MachineName<'a> {
+    /// The machine that this program runs on.
+    This,
+    /// A simulated one, in this scenario.
+    Simulated(&'a str),
+}
+
+impl MachineName<'_> {
+    /// Reads the name.
+    ///
+    /// # Errors
+    /// If it names no machine.
+    pub(super) fn parse(name: &str) -> Result<MachineName<'_>> {
+        match (name, name.split_once(':')) {
+            ("this", _) => Ok(MachineName::This),
+            (_, Some(("simulated", scenario))) => Ok(MachineName::Simulated(scenario)),
+            _ => bail!("--machine: found {name:?}, expected `this` or `simulated:SCENARIO`"),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ClockRead {
     Plain,
@@ -381,21 +403,17 @@ impl Arguments {
     }
 
     fn machine(&self) -> Result<Box<dyn Machine>> {
-        match self.machine.split_once(':') {
-            None if self.machine == "this" => Ok(Box::new(ThisMachine::new())),
-            Some(("simulated", scenario)) => {
-                Ok(Box::new(SimulatedMachine::new(Scenario::parse(scenario)?)))
+        Ok(match MachineName::parse(&self.machine)? {
+            MachineName::This => Box::new(ThisMachine::new()),
+            MachineName::Simulated(scenario) => {
+                Box::new(SimulatedMachine::new(Scenario::parse(scenario)?))
             }
-            _ => bail!(
-                "--machine: found {:?}, expected `this` or `simulated:SCENARIO`",
-                self.machine
-            ),
-        }
+        })
     }
 
     /// Whether it would measure the machine that it runs on.
     pub(super) fn is_real(&self) -> bool {
-        self.machine == "this"
+        matches!(MachineName::parse(&self.machine), Ok(MachineName::This))
     }
 
     /// The CPUs asked for; empty if none were.

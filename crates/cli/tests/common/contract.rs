@@ -1,37 +1,63 @@
-//! Whether a report is what `crates/report/report.schema.json` says, and holds nothing that it does not say.
+//! Whether what the program prints as JSON is what the `.schema.json` files say, and holds nothing that they do not say.
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::Value;
 use std::sync::LazyLock;
 
-/// Asserts it of what the program wrote, if that is a report.
+/// What a printed object begins with, and its schema.
+const CONTRACTS: [(&str, &str); 5] = [
+    (
+        r#"{"schema":"bandscope.report/1""#,
+        include_str!("../../../report/report.schema.json"),
+    ),
+    (
+        r#"{"schema":"bandscope.compare/1""#,
+        include_str!("../../../studies/compare.schema.json"),
+    ),
+    (
+        r#"{"schema":"bandscope.histogram/1""#,
+        include_str!("../../../studies/histogram.schema.json"),
+    ),
+    (
+        r#"{"schema":"bandscope.lab/1""#,
+        include_str!("../../../studies/lab.schema.json"),
+    ),
+    (
+        r#"{"schema":"bandscope.repeat/1""#,
+        include_str!("../../../studies/repeat.schema.json"),
+    ),
+];
+
+/// Asserts it of what the program wrote, if that is one of these objects.
 pub fn check(written: &str) {
-    const REPORT: &str = r#"{"schema":"bandscope.report/1""#;
-    static SCHEMA: LazyLock<(Schemas, SchemaIndex)> = LazyLock::new(schema);
-    let text: String = written
+    static SCHEMAS: LazyLock<(Schemas, Vec<SchemaIndex>)> = LazyLock::new(schemas);
+    let begins: String = written
         .chars()
         .filter(|one| !one.is_whitespace())
-        .take(REPORT.len())
+        .take(64)
         .collect();
-    if text == REPORT {
-        let report = serde_json::from_str(written).unwrap();
-        if let Err(error) = SCHEMA.0.validate(&report, SCHEMA.1) {
-            panic!("not as report.schema.json says: {error:#}");
+    for ((beginning, _), index) in CONTRACTS.iter().zip(&SCHEMAS.1) {
+        if begins.starts_with(beginning) {
+            let object = serde_json::from_str(written).unwrap();
+            if let Err(error) = SCHEMAS.0.validate(&object, *index) {
+                panic!("not as the schema of {beginning} says: {error:#}");
+            }
         }
     }
 }
 
-fn schema() -> (Schemas, SchemaIndex) {
-    let mut schema =
-        serde_json::from_str(include_str!("../../../report/report.schema.json")).unwrap();
-    forbid_others(&mut schema);
+fn schemas() -> (Schemas, Vec<SchemaIndex>) {
     let mut compiler = Compiler::new();
-    compiler.add_resource("report.schema.json", schema).unwrap();
     let mut schemas = Schemas::new();
-    let index = compiler
-        .compile("report.schema.json", &mut schemas)
-        .unwrap();
-    (schemas, index)
+    let indices = CONTRACTS.iter().enumerate().map(|(number, (_, text))| {
+        let mut schema = serde_json::from_str(text).unwrap();
+        forbid_others(&mut schema);
+        let name = format!("{number}.json");
+        compiler.add_resource(&name, schema).unwrap();
+        compiler.compile(&name, &mut schemas).unwrap()
+    });
+    let indices = indices.collect();
+    (schemas, indices)
 }
 
 /// Readers ignore keys that they do not know; what writes them must not have any.

@@ -6,6 +6,7 @@
 mod rung;
 mod work;
 
+use crate::Error;
 use bandscope_probe::calibration::Calibration;
 use bandscope_probe::{clock, facts, pin, plan, preparation, quietest};
 use bandscope_recording::histogram::{FixedWork, Histogram, SCHEMA};
@@ -78,89 +79,41 @@ pub fn run(
     calibration.read();
     let ticks_per_ns = preparation::rough_ticks_per_ns();
     let cpus = choose(request, &allowed, ticks_per_ns)?;
-    let rungs: Vec<(String, f64)> = (request.kernels.iter())
-        .flat_map(|kernel| request.works_us.iter().map(|work| (kernel.clone(), *work)))
-        .collect();
     let mut measured = empty(&cpus);
-    let origin = clock::ticks();
-    let seen: Vec<Mutex<Vec<(u64, Seen)>>> = cpus.iter().map(|_| Mutex::default()).collect();
-    let tick_hz = measured.machine.tick_hz;
-    let all = |ticks_per_ns: f64| -> Vec<Histogram> {
-        let of = |(cpu, seen): (&u32, &Mutex<Vec<(u64, Seen)>>)| {
-            let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-            let rungs = rungs.iter().zip(seen.iter());
-            rungs
-                .map(|((kernel, work_us), (turns, seen))| {
-                    let named = Histogram {
-                        cpu: Some(*cpu),
-                        kernel: kernel.clone(),
-                        work_us: Some(*work_us),
-                        turns: Some(*turns),
-                        tick_hz,
-                        ..Histogram::default()
-                    };
-                    seen.histogram(ticks_per_ns, named)
-                })
-                .collect::<Vec<_>>()
-        };
-        cpus.iter().zip(&seen).flat_map(of).collect()
+    let measurement = Measurement {
+        seen: cpus.iter().map(|_| Mutex::default()).collect(),
+        cpus,
+        rungs: (request.kernels.iter())
+            .flat_map(|kernel| request.works_us.iter().map(|work| (kernel.clone(), *work)))
+            .collect(),
+        tick_hz: measured.machine.tick_hz,
+        ticks_per_ns,
+        origin: clock::ticks(),
+        length: request.length,
     };
     let others: Vec<u32> = (allowed.iter().copied())
-        .filter(|cpu| !cpus.contains(cpu))
+        .filter(|cpu| !measurement.cpus.contains(cpu))
         .collect();
     let _restore = pin::Restore::remember();
     if !others.is_empty() {
         // If it cannot be had, this thread disturbs what it measures, and the samples will show it.
         let _ = pin::pin(&others);
     }
-    let lost = thread::scope(|scope| {
-        let mut threads = Vec::new();
-        for (&cpu, seen) in cpus.iter().zip(&seen) {
-            let task = Task {
-                cpu,
-                rungs: &rungs,
-                seen,
-                ticks_per_ns,
-                origin,
-                length: request.length,
-                stop,
-            };
-            let thread = thread::Builder::new().spawn_scoped(scope, move || task.run());
-            threads.push(thread.map_err(|error| {
-                MachineError::Refused(format!("CPU {cpu}: cannot make a thread for it: {error}"))
-            })?);
-        }
-        if !others.is_empty() {
-            follow(request.length, &threads, &mut |part| {
-                progress(part, &|| FixedWork {
-                    histograms: all(ticks_per_ns),
-                    ..measured.clone()
-                });
-            });
-        }
-        let ended = threads.into_iter().map(|thread| {
-            let died = || Err("a measuring thread panicked: this is a bug".to_owned());
-            thread.join().unwrap_or_else(|_| died())
+    let mut tell = |part: f64| {
+        progress(part, &|| FixedWork {
+            histograms: measurement.histograms(ticks_per_ns),
+            ..measured.clone()
         });
-        // All of them, so that none is left behind an error.
-        let ended: Vec<Result<(), String>> = ended.collect();
-        let lost: Vec<String> = ended.into_iter().filter_map(Result::err).collect();
-        // A CPU that went offline does not take the others' samples along.
-        match lost.len() < cpus.len() {
-            true => Ok(lost),
-            false => Err(MachineError::Refused(lost.join("; "))),
-        }
-    })?;
+    };
+    let tell: &mut dyn FnMut(f64) = &mut tell;
+    let lost = measurement.run(stop, (!others.is_empty()).then_some(tell))?;
     measured.missing.extend(lost.into_iter().map(|why| Missing {
         what: "a CPU".to_owned(),
         why,
         leaves_undecided: "how long work takes on it".to_owned(),
     }));
-    calibration.read();
-    let fit = calibration.fit().ok_or_else(|| {
-        MachineError::Refused("the CPU's counter stands still: it cannot be used as a clock".into())
-    })?;
-    measured.histograms = all(fit.ticks_per_ns);
+    let clock = clock_of(calibration, measurement.origin)?;
+    measured.histograms = measurement.histograms(clock.ticks_per_ns);
     measured
         .histograms
         .retain(|histogram| histogram.samples > 0);
@@ -168,7 +121,98 @@ pub fn run(
         true => State::Interrupted,
         false => State::Complete,
     };
-    measured.clock = Some(manifest::Clock {
+    measured.clock = Some(clock);
+    Ok(measured)
+}
+
+/// What all threads measure, and what they have measured so far.
+struct Measurement {
+    cpus: Vec<u32>,
+    /// Kernels and lengths of work in microseconds.
+    rungs: Vec<(String, f64)>,
+    /// By CPU: turns and samples of each rung.
+    seen: Vec<Mutex<Vec<(u64, Seen)>>>,
+    tick_hz: Option<f64>,
+    ticks_per_ns: f64,
+    origin: u64,
+    length: Length,
+}
+
+impl Measurement {
+    /// A thread a CPU, until all have ended; `tell` hears the part that is done. Says why CPUs were lost, unless all were.
+    fn run(
+        &self,
+        stop: &AtomicBool,
+        tell: Option<&mut dyn FnMut(f64)>,
+    ) -> Result<Vec<String>, MachineError> {
+        thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for (&cpu, seen) in self.cpus.iter().zip(&self.seen) {
+                let task = Task {
+                    cpu,
+                    rungs: &self.rungs,
+                    seen,
+                    ticks_per_ns: self.ticks_per_ns,
+                    origin: self.origin,
+                    length: self.length,
+                    stop,
+                };
+                let thread = thread::Builder::new().spawn_scoped(scope, move || task.run());
+                threads.push(thread.map_err(|error| {
+                    MachineError::Refused(format!(
+                        "CPU {cpu}: cannot make a thread for it: {error}"
+                    ))
+                })?);
+            }
+            if let Some(tell) = tell {
+                follow(self.length, &threads, tell);
+            }
+            let ended = threads.into_iter().map(|thread| {
+                let died = |_| Err(Error::Panicked("a measuring thread"));
+                thread.join().unwrap_or_else(died)
+            });
+            // All of them, so that none is left behind an error.
+            let ended: Vec<Result<(), Error>> = ended.collect();
+            let lost = ended.into_iter().filter_map(Result::err);
+            let lost: Vec<String> = lost.map(|why| why.to_string()).collect();
+            // A CPU that went offline does not take the others' samples along.
+            match lost.len() < self.cpus.len() {
+                true => Ok(lost),
+                false => Err(MachineError::Refused(lost.join("; "))),
+            }
+        })
+    }
+
+    /// What there is by now, at this rate of the clock.
+    fn histograms(&self, ticks_per_ns: f64) -> Vec<Histogram> {
+        let of = |(cpu, seen): (&u32, &Mutex<Vec<(u64, Seen)>>)| {
+            let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let rungs = self.rungs.iter().zip(seen.iter());
+            rungs
+                .map(|((kernel, work_us), (turns, seen))| {
+                    let named = Histogram {
+                        cpu: Some(*cpu),
+                        kernel: kernel.clone(),
+                        work_us: Some(*work_us),
+                        turns: Some(*turns),
+                        tick_hz: self.tick_hz,
+                        ..Histogram::default()
+                    };
+                    seen.histogram(ticks_per_ns, named)
+                })
+                .collect::<Vec<_>>()
+        };
+        self.cpus.iter().zip(&self.seen).flat_map(of).collect()
+    }
+}
+
+/// The clock as the whole run calibrated it.
+fn clock_of(mut calibration: Calibration, origin: u64) -> Result<manifest::Clock, MachineError> {
+    calibration.read();
+    let fit = calibration.fit().ok_or_else(|| {
+        MachineError::Refused("the CPU's counter stands still: it cannot be used as a clock".into())
+    })?;
+    Ok(manifest::Clock {
         name: clock::NAME.to_owned(),
         ticks_per_ns: fit.ticks_per_ns,
         error_ppm: Some(fit.error_ppm),
@@ -179,14 +223,13 @@ pub fn run(
         origin_unix_ns: bandscope_probe::unix_ns(),
         read_ticks: clock::read_costs(),
         ..manifest::Clock::default()
-    });
-    Ok(measured)
+    })
 }
 
 /// Tells how far it is, until all threads have ended.
 fn follow(
     length: Length,
-    threads: &[ScopedJoinHandle<'_, Result<(), String>>],
+    threads: &[ScopedJoinHandle<'_, Result<(), Error>>],
     tell: &mut dyn FnMut(f64),
 ) {
     let begun = Instant::now();
@@ -201,10 +244,9 @@ fn follow(
 
 impl Task<'_> {
     /// On a thread of its own.
-    fn run(&self) -> Result<(), String> {
+    fn run(&self) -> Result<(), Error> {
         let cpu = self.cpu;
-        pin::pin(&[cpu])
-            .map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
+        pin::pin(&[cpu]).map_err(|error| Error::Pin { cpu, error })?;
         let ticks = |ns: f64| (ns * self.ticks_per_ns) as u64;
         let mut rungs = Vec::with_capacity(self.rungs.len());
         for (kernel, work_us) in self.rungs {
@@ -263,7 +305,7 @@ fn check(request: &Request, allowed: &[u32]) -> Result<(), MachineError> {
         }
     }
     for (index, kernel) in request.kernels.iter().enumerate() {
-        Work::named(kernel).map_err(MachineError::Request)?;
+        Work::named(kernel).map_err(|why| MachineError::Request(why.to_string()))?;
         if request.kernels[..index].contains(kernel) {
             return refuse(format!("{kernel} is named twice"));
         }

@@ -1,5 +1,6 @@
 //! What fixed work can be made of: turns of a loop of the lab, or units of a work kernel, by one name.
 
+use crate::Error;
 use crate::lab::loops::{self, Loop, Scratch};
 use bandscope_probe::kernels::{self, NativeKernel, Visitor};
 
@@ -16,22 +17,24 @@ impl Work {
     ///
     /// # Errors
     /// If there is none, or this CPU lacks an instruction; the sentence names what there is.
-    pub fn named(name: &str) -> Result<Work, String> {
+    pub fn named(name: &str) -> Result<Work, Error> {
         if let Some(one) = loops::named(name) {
             return match one.supported() {
                 Ok(()) => Ok(Work::Loop(one, Box::default())),
-                Err(lacks) => Err(format!("loop {name}: this CPU has no {lacks}")),
+                Err(lacks) => Err(Error::LoopLacks {
+                    name: name.to_owned(),
+                    lacks,
+                }),
             };
         }
         if kernels::kernels().iter().all(|info| info.name != name) {
-            return Err(format!(
-                "there is no loop or work kernel {name:?} on {}, expected one of {}",
-                std::env::consts::ARCH,
-                names().join(", ")
-            ));
+            return Err(Error::UnknownWork {
+                name: name.to_owned(),
+                expected: names(),
+            });
         }
-        kernels::check(name).map_err(|error| error.to_string())?;
-        kernels::dispatch(name, Units).ok_or_else(|| format!("there is no work kernel {name:?}"))
+        kernels::check(name).map_err(|why| Error::Machine(why.to_string()))?;
+        kernels::dispatch(name, Units).ok_or_else(|| Error::UnknownKernel(name.to_owned()))
     }
 
     /// Does it so many times.
@@ -84,7 +87,7 @@ mod tests {
                 }
             };
         }
-        let error = Work::named("non\x1bsense").err().unwrap();
+        let error = Work::named("non\x1bsense").err().unwrap().to_string();
         assert!(
             error.contains("non\\u{1b}sense") && error.contains(bandscope_probe::default_kernel())
         );

@@ -77,15 +77,18 @@ impl fmt::Display for Kind {
     }
 }
 
-impl FromStr for Kind {
-    type Err = String;
+/// What is no kind of disturber.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("found {:?}, expected one of {}", .0, NAMES.map(|(name, _)| name).join(", "))]
+pub struct UnknownKind(String);
 
-    fn from_str(text: &str) -> Result<Kind, String> {
+impl FromStr for Kind {
+    type Err = UnknownKind;
+
+    fn from_str(text: &str) -> Result<Kind, UnknownKind> {
         let found = NAMES.iter().find(|(name, _)| *name == text);
-        found.map(|(_, kind)| *kind).ok_or_else(|| {
-            let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-            format!("found {text:?}, expected one of {}", names.join(", "))
-        })
+        let kind = found.map(|(_, kind)| *kind);
+        kind.ok_or_else(|| UnknownKind(text.to_owned()))
     }
 }
 
@@ -99,7 +102,7 @@ mod tests {
             assert_eq!(kind.to_string().parse(), Ok(kind));
             assert!(kind.thread_name().len() <= 15);
         }
-        let error = "neighbour".parse::<Kind>().unwrap_err();
+        let error = "neighbour".parse::<Kind>().unwrap_err().to_string();
         assert!(error.contains("neighbour:deep"), "{error}");
     }
 }

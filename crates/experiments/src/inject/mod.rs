@@ -20,16 +20,17 @@ mod thread;
 mod usage;
 mod witness;
 
+use crate::Error;
 use action::Waiting;
 use bandscope_probe::calibration::Calibration;
-use bandscope_probe::ring::{Reader, ring};
+use bandscope_probe::ring::{Reader, Writer, ring};
 use bandscope_probe::{clock, pin};
 use bandscope_recording::disturbances::{Disturbance, End, Header, SCHEMA, Settings, Task};
 use bandscope_recording::events::escaped;
 use bandscope_recording::manifest::{self, ClockOrigin, Missing, State};
 use bandscope_sampler::MachineError;
 pub use child::pass_on;
-pub use kinds::{Kind, Neighbour};
+pub use kinds::{Kind, Neighbour, UnknownKind};
 use plan::Plan;
 use priority::Scheduling;
 pub use request::{Request, choose_cpu, choose_neighbour};
@@ -46,6 +47,8 @@ const CALIBRATION: Duration = Duration::from_millis(120);
 const RING: usize = 1 << 16;
 /// And where they all must stay until the end, because there is no other CPU: 64 MiB, or 100 s of 10,000 a second.
 const LARGE_RING: usize = 1 << 20;
+/// What is said of a disturbing thread that panicked.
+const PANICKED: Error = Error::Panicked("the disturbing thread");
 
 /// A thread that disturbs, and what it has done so far. Dropping it ends it.
 #[derive(Debug)]
@@ -55,7 +58,7 @@ pub struct Disturber {
     calibration: Calibration,
     waiting: Arc<Waiting>,
     tally: Arc<Tally>,
-    thread: Option<JoinHandle<Result<(), String>>>,
+    thread: Option<JoinHandle<Result<(), Error>>>,
     reader: Reader<Entry>,
     assembler: Assembler,
     rows: u64,
@@ -89,7 +92,7 @@ impl Disturber {
         });
         let tally = Arc::new(Tally::default());
         let size = if others.is_empty() { LARGE_RING } else { RING };
-        let (mut writer, reader) = ring(size)
+        let (writer, reader) = ring(size)
             .map_err(|error| MachineError::Refused(format!("no memory for the log: {error}")))?;
         let counts = witness::counts(request.kind, request.cpu);
         let origin = clock::ticks();
@@ -105,37 +108,11 @@ impl Disturber {
             last_tick: request.duration_s.map(|seconds| plan.end(ticks(seconds))),
             cpu: request.cpu,
         };
-        let (sender, ready) = mpsc::channel();
-        let (kind, length_ns) = (request.kind, request.length_s * 1e9);
-        let shared = (waiting.clone(), tally.clone());
-        // A report books threads to their process: it is to show the disturber, not the program that is measured with. Where it fails the
-        // name of the program stands there.
-        let _ = std::fs::write("/proc/self/comm", kind.thread_name());
-        let thread = std::thread::Builder::new()
-            .name(kind.thread_name().to_owned())
-            .spawn(move || {
-                let (waiting, tally) = shared;
-                let made = set_up(kind, orders.cpu, length_ns);
-                let (mut action, ready) = match made {
-                    Ok(made) => made,
-                    Err(why) => {
-                        // Whoever waits is told by the thread's end, too.
-                        let _ = sender.send(Err(why));
-                        return Ok(());
-                    }
-                };
-                let _ = sender.send(Ok(ready));
-                thread::disturb(&mut *action, &orders, &waiting, &tally, &mut writer)
-            })
-            .map_err(|error| MachineError::Refused(format!("cannot make a thread: {error}")))?;
-        let ready = ready
-            .recv()
-            .unwrap_or_else(|_| Err("the disturbing thread panicked: this is a bug".to_owned()))
-            .map_err(MachineError::Refused)?;
+        let (thread, ready) = spawn(request, orders, &waiting, &tally, writer)?;
         let clock = clock_of(&calibration, origin, ticks_per_ns, error_ppm);
         Ok(Disturber {
             header: header(request, ready, clock, &waiting, others.is_empty()),
-            kind,
+            kind: request.kind,
             calibration,
             waiting,
             tally,
@@ -210,7 +187,7 @@ impl Disturber {
             disturbances: self.rows,
             skipped: self.tally.skipped.load(Ordering::Relaxed),
             lost: self.tally.lost.load(Ordering::Relaxed),
-            why: outcome.err(),
+            why: outcome.err().map(|why| why.to_string()),
             clock,
             kernel_counts: witness::grown(&self.counts, after),
         };
@@ -218,7 +195,7 @@ impl Disturber {
     }
 
     /// Ends the thread and waits for it.
-    fn stop(&mut self) -> Result<(), String> {
+    fn stop(&mut self) -> Result<(), Error> {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
@@ -227,8 +204,7 @@ impl Disturber {
         if self.kind == Kind::Signal && !thread.is_finished() {
             signal::wake(self.header.task.thread);
         }
-        let outcome = thread.join();
-        outcome.unwrap_or_else(|_| Err("the disturbing thread panicked: this is a bug".to_owned()))
+        thread.join().unwrap_or(Err(PANICKED))
     }
 }
 
@@ -254,17 +230,48 @@ fn calibrate() -> Result<(Calibration, f64, f64), MachineError> {
     Ok((calibration, fit.ticks_per_ns, fit.error_ppm))
 }
 
+/// Starts the disturbing thread, and waits until it is ready.
+fn spawn(
+    request: &Request,
+    orders: Orders,
+    waiting: &Arc<Waiting>,
+    tally: &Arc<Tally>,
+    mut writer: Writer<Entry>,
+) -> Result<(JoinHandle<Result<(), Error>>, Ready), MachineError> {
+    let (sender, ready) = mpsc::channel();
+    let (kind, length_ns) = (request.kind, request.length_s * 1e9);
+    let (waiting, tally) = (waiting.clone(), tally.clone());
+    // A report books threads to their process: it is to show the disturber, not the program that is measured with. Where it fails the
+    // name of the program stands there.
+    let _ = std::fs::write("/proc/self/comm", kind.thread_name());
+    let thread = std::thread::Builder::new()
+        .name(kind.thread_name().to_owned())
+        .spawn(move || {
+            let (mut action, ready) = match set_up(kind, orders.cpu, length_ns) {
+                Ok(made) => made,
+                Err(why) => {
+                    // Whoever waits is told by the thread's end, too.
+                    let _ = sender.send(Err(why));
+                    return Ok(());
+                }
+            };
+            let _ = sender.send(Ok(ready));
+            thread::disturb(&mut *action, &orders, &waiting, &tally, &mut writer)
+        })
+        .map_err(|error| MachineError::Refused(format!("cannot make a thread: {error}")))?;
+    let ready = ready
+        .recv()
+        .unwrap_or(Err(PANICKED))
+        .map_err(|why| MachineError::Refused(why.to_string()))?;
+    Ok((thread, ready))
+}
+
 /// In the disturbing thread: its CPU, its priority, and what its kind needs.
-fn set_up(
-    kind: Kind,
-    cpu: u32,
-    length_ns: f64,
-) -> Result<(Box<dyn action::Action>, Ready), String> {
-    pin::pin(&[cpu]).map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
+fn set_up(kind: Kind, cpu: u32, length_ns: f64) -> Result<(Box<dyn action::Action>, Ready), Error> {
+    pin::pin(&[cpu]).map_err(|error| Error::Pin { cpu, error })?;
     // A neighbour may keep its CPU busy all the time, where others want to run, too.
     let scheduling = priority::raise(kind.takes_the_cpu());
-    let action = action::action(kind, length_ns)
-        .map_err(|error| format!("cannot disturb by {kind}: {error}"))?;
+    let action = action::action(kind, length_ns).map_err(|error| Error::Prepare { kind, error })?;
     let ready = Ready {
         name: own_name().unwrap_or_else(|| kind.thread_name().to_owned()),
         thread: rustix::thread::gettid().as_raw_nonzero().get() as u32,

@@ -3,6 +3,7 @@
 use super::action::{Action, Waiting};
 use super::plan::Plan;
 use super::usage::Usage;
+use crate::Error;
 use bandscope_probe::clock;
 use bandscope_probe::ring::Writer;
 use bandscope_recording::disturbances::Disturbance;
@@ -71,7 +72,7 @@ pub fn disturb(
     waiting: &Waiting,
     tally: &Tally,
     ring: &mut Writer<Entry>,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let usage_ticks = Usage::cost_ticks();
     let mut before = Usage::read();
     // Starts are in order, so the last one that is planned is the one before the first that is not.
@@ -89,9 +90,7 @@ pub fn disturb(
         }
         number = next;
         let planned = orders.plan.start(number);
-        let start = action
-            .wait(planned, waiting)
-            .map_err(|error| format!("cannot wait: {error}"))?;
+        let start = action.wait(planned, waiting).map_err(Error::Wait)?;
         let Some(start) = start else {
             return Ok(());
         };
@@ -105,7 +104,7 @@ pub fn disturb(
         let until = start.saturating_add(orders.length_ticks.saturating_sub(usage_ticks));
         let events = action
             .disturb(start, until, waiting, &mut away)
-            .map_err(|error| format!("cannot disturb: {error}"))?;
+            .map_err(Error::Disturb)?;
         let usage = Usage::read();
         let end = clock::ticks();
         let faults = usage.faults.saturating_sub(before.faults);
@@ -135,12 +134,13 @@ fn narrow(count: u64) -> u32 {
     count.try_into().unwrap_or(u32::MAX)
 }
 
-fn stay_on(cpu: u32) -> Result<(), String> {
+fn stay_on(cpu: u32) -> Result<(), Error> {
     match rustix::thread::sched_getcpu() as u32 {
         here if here == cpu => Ok(()),
-        here => Err(format!(
-            "the disturbing thread was moved from CPU {cpu} to CPU {here}: has CPU {cpu} gone offline?"
-        )),
+        here => Err(Error::Moved {
+            from: cpu,
+            to: here,
+        }),
     }
 }
 
@@ -316,7 +316,7 @@ mod tests {
             Ok(()) => assert_eq!(kept.len() as u64 + lost + skipped, 200),
             Err(why) => {
                 println!("SKIPPED: a full ring: {why}");
-                assert!(why.contains("moved"), "{why}");
+                assert!(why.to_string().contains("moved"), "{why}");
             }
         }
         assert!(kept.len() <= 4);

@@ -4,6 +4,7 @@ use super::loops;
 use super::pairs::{Code, Pair};
 use super::pieces::{Bench, Piece, Runner};
 use super::plan::Plan;
+use crate::Error;
 use bandscope_probe::store_bypass;
 use bandscope_recording::experiments::{self, Pass};
 use bandscope_statistics::random::Random;
@@ -49,7 +50,7 @@ pub(super) fn empty(pair: &Pair) -> experiments::Pair {
 const STEP: usize = if cfg!(target_arch = "x86_64") { 1 } else { 4 };
 
 /// Adds a pass to each level, or says why it has none.
-pub(super) fn keep(passes: Vec<Result<Pass, String>>, pairs: &mut [experiments::Pair]) {
+pub(super) fn keep(passes: Vec<Result<Pass, Error>>, pairs: &mut [experiments::Pair]) {
     let levels = pairs.iter_mut().flat_map(|pair| &mut pair.levels);
     for (level, measured) in levels.zip(passes) {
         match measured {
@@ -57,7 +58,7 @@ pub(super) fn keep(passes: Vec<Result<Pass, String>>, pairs: &mut [experiments::
             // An empty one, so that passes of the same number are of the same time.
             Err(why) => {
                 level.passes.push(Pass::default());
-                level.missing = Some(why);
+                level.missing = Some(why.to_string());
             }
         }
     }
@@ -69,7 +70,7 @@ pub(super) fn pass(
     plan: &Plan,
     ticks_per_ns: f64,
     number: u64,
-) -> Vec<Result<Pass, String>> {
+) -> Vec<Result<Pass, Error>> {
     let mut bench = Bench::default();
     let mut random = Random::new(number);
     let piece_ticks = plan.piece_s * 1e9 * ticks_per_ns;
@@ -85,14 +86,15 @@ fn pass_of(
     piece_ticks: f64,
     bench: &mut Bench,
     random: &mut Random,
-) -> Vec<Result<Pass, String>> {
+) -> Vec<Result<Pass, Error>> {
     let allowed = store_bypass::allowed();
-    let mut levels: Vec<(Result<Runner, String>, Pass)> = Vec::new();
+    let mut levels: Vec<(Result<Runner, Error>, Pass)> = Vec::new();
     for level in &pair.levels {
         let settable = level
             .store_bypass
             .map_or(Ok(()), |_| store_bypass::settable());
-        let runner = (settable.map_err(|error| error.to_string()))
+        let runner = settable
+            .map_err(|why| Error::Machine(why.to_string()))
             .and_then(|()| Runner::new(level.code, piece_ticks, bench));
         levels.push((runner, Pass::default()));
     }
@@ -108,7 +110,7 @@ fn pass_of(
                 continue;
             };
             if let Some(Err(error)) = pair.levels[index].store_bypass.map(store_bypass::set) {
-                levels[index].0 = Err(format!("store bypass cannot be set: {error}"));
+                levels[index].0 = Err(Error::StoreBypass(error));
                 continue;
             }
             let Piece {

@@ -2,6 +2,7 @@
 
 use super::loops::{self, Loop, Scratch};
 use super::pairs::{CHAIN, Code};
+use crate::Error;
 use bandscope_probe::clock;
 use bandscope_probe::kernels::{NativeKernel, Visitor, dispatch};
 
@@ -104,16 +105,15 @@ impl Runner {
     ///
     /// # Errors
     /// If this CPU cannot run it: why.
-    pub fn new(code: Code, piece_ticks: f64, bench: &mut Bench) -> Result<Runner, String> {
+    pub fn new(code: Code, piece_ticks: f64, bench: &mut Bench) -> Result<Runner, Error> {
         let what = match code {
             Code::Loop(name) => {
-                let one = loops::named(name).ok_or_else(|| format!("there is no loop {name:?}"))?;
-                one.supported()
-                    .map_err(|lacks| format!("this CPU has no {lacks}"))?;
+                let one = loops::named(name).ok_or_else(|| Error::UnknownLoop(name.to_owned()))?;
+                one.supported().map_err(Error::Lacks)?;
                 What::Loop(one)
             }
             Code::Placed(name, index) => dispatch(name, Copies(index))
-                .ok_or_else(|| format!("there is no work kernel {name:?}"))??,
+                .ok_or_else(|| Error::UnknownKernel(name.to_owned()))??,
         };
         let operations = match &what {
             What::Loop(one) => one.operations,
@@ -162,10 +162,10 @@ impl Runner {
 struct Copies(usize);
 
 impl Visitor for Copies {
-    type Output = Result<What, String>;
+    type Output = Result<What, Error>;
 
     fn visit<K: NativeKernel>(self) -> Self::Output {
-        K::supported().map_err(|lacks| format!("this CPU has no {lacks}"))?;
+        K::supported().map_err(Error::Lacks)?;
         let mut kernel = K::default();
         let execute = move |turns| {
             for _ in 0..turns {

@@ -9,6 +9,7 @@ use super::passes::{empty, keep, pass};
 use super::pieces::{Bench, Runner};
 use super::plan::{Plan, Step, names};
 use super::signals::Signals;
+use crate::Error;
 use bandscope_probe::{facts, pin, preparation, quietest};
 use bandscope_recording::experiments::{Experiments, SCHEMA, Switching};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,16 +23,16 @@ pub fn run(
     plan: &Plan,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(f64),
-) -> Result<Experiments, String> {
+) -> Result<Experiments, Error> {
     if let Some(wrong) = plan
         .only
         .iter()
         .find(|name| !names().contains(&name.as_str()))
     {
-        return Err(format!(
-            "there is no experiment {wrong:?}, expected one of {}",
-            names().join(", ")
-        ));
+        return Err(Error::UnknownExperiment {
+            name: wrong.clone(),
+            expected: names(),
+        });
     }
     let begun = Instant::now();
     let ticks_per_ns = preparation::rough_ticks_per_ns();
@@ -69,8 +70,12 @@ pub fn run(
                     // A loop that this CPU cannot run has said so among the pairs.
                     Ok(measured) => experiments.switching.extend(measured),
                     // Every other loop would meet the same: it is said once, and what was measured is kept.
-                    Err(why) if experiments.missing.contains(&why) => {}
-                    Err(why) => experiments.missing.push(why),
+                    Err(why) => {
+                        let why = why.to_string();
+                        if !experiments.missing.contains(&why) {
+                            experiments.missing.push(why);
+                        }
+                    }
                 }
             }
         }
@@ -81,33 +86,29 @@ pub fn run(
 }
 
 /// The CPU asked for, or the quietest.
-fn choose(asked: Option<u32>, ticks_per_ns: f64) -> Result<u32, String> {
-    let allowed =
-        pin::allowed().map_err(|error| format!("cannot ask which CPUs may be used: {error}"))?;
+fn choose(asked: Option<u32>, ticks_per_ns: f64) -> Result<u32, Error> {
+    let allowed = pin::allowed().map_err(Error::AllowedCpus)?;
     let reachable = pin::reachable().unwrap_or_else(|_| allowed.clone());
     match asked {
         Some(cpu) if reachable.contains(&cpu) => Ok(cpu),
-        Some(cpu) => Err(format!(
-            "CPU {cpu}: expected one of {}, which this process may use",
-            pin::list(&reachable)
-        )),
-        None => {
-            quietest::quietest(&allowed, ticks_per_ns).ok_or_else(|| "no CPU to measure".to_owned())
-        }
+        Some(cpu) => Err(Error::NotReachable {
+            cpu,
+            reachable: pin::list(&reachable),
+        }),
+        None => quietest::quietest(&allowed, ticks_per_ns).ok_or(Error::NoCpu),
     }
 }
 
 /// What `work` returns in a thread of its own on that CPU.
-fn on<T: Send>(cpu: u32, work: impl FnOnce() -> T + Send) -> Result<T, String> {
+fn on<T: Send>(cpu: u32, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            pin::pin(&[cpu])
-                .map_err(|error| format!("CPU {cpu}: cannot pin a thread to it: {error}"))?;
+            pin::pin(&[cpu]).map_err(|error| Error::Pin { cpu, error })?;
             Ok(work())
         });
         thread
             .join()
-            .unwrap_or_else(|_| Err("an experiment panicked: this is a bug".to_owned()))
+            .unwrap_or(Err(Error::Panicked("an experiment")))
     })
 }
 
@@ -119,7 +120,7 @@ fn switching(
     plan: &Plan,
     ticks_per_ns: f64,
     stop: &AtomicBool,
-) -> Result<Option<Switching>, String> {
+) -> Result<Option<Switching>, Error> {
     let mut bench = Bench::default();
     let Ok(mut runner) = Runner::new(
         Code::Loop(name),
@@ -130,8 +131,7 @@ fn switching(
     };
     let one = loops::named(name).expect("a runner was made of it");
     let turns = runner.turns_for(plan.run_s * 1e9 * ticks_per_ns, &mut bench.scratch);
-    let signals = Signals::start(rate_hz)
-        .map_err(|error| format!("a timer that interrupts the loops: {error}"))?;
+    let signals = Signals::start(rate_hz).map_err(Error::Timer)?;
     let (mut runs, mut references) = (Vec::new(), Vec::new());
     let begun = Instant::now();
     while runs.is_empty()
@@ -228,7 +228,8 @@ mod tests {
             &AtomicBool::new(false),
             &mut |_| (),
         )
-        .unwrap_err();
+        .unwrap_err()
+        .to_string();
         assert!(
             error.contains("chain\\u{1b}s") && error.contains("base-register"),
             "{error}"
@@ -241,7 +242,8 @@ mod tests {
             &AtomicBool::new(false),
             &mut |_| (),
         )
-        .unwrap_err();
+        .unwrap_err()
+        .to_string();
         assert!(error.starts_with("CPU 99999: expected one of"), "{error}");
     }
 }

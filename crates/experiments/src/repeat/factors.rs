@@ -13,10 +13,54 @@ use std::io;
 const SIZES: &[&str] = &[
     "0", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096",
 ];
+/// Levels of the layout, as personality(2) sets them.
+const LAYOUTS: [&str; 2] = ["fixed", "random"];
+/// Levels of the neighbour.
+const NEIGHBOURS: [&str; 2] = ["idle", "busy"];
 /// CPUs that a command is put on, at most; of more, some from the first to the last.
 const MOST_CPUS: usize = 4;
 /// Less urgent by so much: a task at 10 gets a tenth of what one at 0 does (sched_prio_to_weight in the kernel: 110 of 1024).
 const NICER: i32 = 10;
+
+/// Why a factor cannot be varied here.
+#[derive(Debug, thiserror::Error)]
+enum NotVaried {
+    /// For all processes.
+    #[error("no process here has a random layout (kernel.randomize_va_space is 0)")]
+    FixedForAll,
+    /// It does not tell how the layout stands.
+    #[error("personality(2): {0}")]
+    Personality(io::Error),
+    /// It does not set the layout.
+    #[error("personality(2) is refused, as in some containers: {0}")]
+    PersonalityRefused(io::Error),
+    /// The thread that should try it panicked.
+    #[error("no thread to try it on")]
+    NoThread,
+    /// sched_getaffinity(2) fails.
+    #[error("which CPUs may be used is not known: {0}")]
+    AllowedCpus(io::Error),
+    /// A second one is needed.
+    #[error("there is one CPU to run on")]
+    OneCpu,
+    /// `probe` says why.
+    #[error("{0}")]
+    StoreBypass(String),
+    /// The file that tells is not there.
+    #[error("this kernel has no transparent huge pages, or does not tell")]
+    NoHugePages,
+    /// For all processes.
+    #[error("this machine gives none (/sys/kernel/mm/transparent_hugepage/enabled: never)")]
+    HugePagesNever,
+    /// An older kernel.
+    #[error("prctl(2) does not know of them: {0}")]
+    HugePagesNotSettable(io::Error),
+}
+
+/// A name that is no factor's.
+#[derive(Debug, thiserror::Error)]
+#[error("found factor {:?}, expected all or some of {}", .0, FACTORS.iter().map(|factor| factor.name).collect::<Vec<_>>().join(", "))]
+pub struct UnknownFactor(String);
 
 /// Something that can be varied.
 pub struct Known {
@@ -27,7 +71,7 @@ pub struct Known {
     /// Whether it moves the stack, and so is varied with the layout fixed.
     moves_stack: bool,
     /// Its levels, or why it cannot be varied here.
-    levels: fn() -> Result<Vec<String>, String>,
+    levels: fn() -> Result<Vec<String>, NotVaried>,
     /// Sets one of these.
     set: fn(&str, &mut Settings, &Option<LongNames>) -> io::Result<()>,
 }
@@ -40,7 +84,7 @@ pub const FACTORS: &[Known] = &[
         moves_stack: false,
         levels: layouts,
         set: |level, settings, _| {
-            settings.random_layout = Some(level == "random");
+            settings.random_layout = Some(is_second(level, LAYOUTS)?);
             Ok(())
         },
     },
@@ -85,11 +129,11 @@ pub const FACTORS: &[Known] = &[
         name: "neighbour",
         description: "whether another CPU, of the same core where there is one, computes meanwhile; the command is kept on one CPU",
         moves_stack: false,
-        levels: || neighbours().map(|_| owned(&["idle", "busy"])),
+        levels: || neighbours().map(|_| owned(&NEIGHBOURS)),
         set: |level, settings, _| {
             let (own, other) = neighbours().map_err(io::Error::other)?;
             settings.cpu = Some(own);
-            settings.busy = (level == "busy").then_some(other);
+            settings.busy = is_second(level, NEIGHBOURS)?.then_some(other);
             Ok(())
         },
     },
@@ -97,9 +141,9 @@ pub const FACTORS: &[Known] = &[
         name: "store-bypass",
         description: "whether loads may run ahead of stores whose addresses are not known yet (prctl PR_SPEC_STORE_BYPASS)",
         moves_stack: false,
-        levels: || {
-            let settable = store_bypass::settable().map_err(|error| error.to_string());
-            settable.map(|()| owned(&[INHERITED, "off"]))
+        levels: || match store_bypass::settable() {
+            Ok(()) => Ok(owned(&[INHERITED, "off"])),
+            Err(why) => Err(NotVaried::StoreBypass(why.to_string())),
         },
         set: |_, settings, _| {
             settings.no_store_bypass = true;
@@ -132,17 +176,13 @@ pub const FACTORS: &[Known] = &[
 ///
 /// # Errors
 /// If there is no factor of a name.
-pub fn chosen(names: &[String]) -> Result<Vec<Factor>, String> {
+pub fn chosen(names: &[String]) -> Result<Vec<Factor>, UnknownFactor> {
     let all = names.iter().any(|name| name == "all");
     if let Some(name) = names
         .iter()
         .find(|name| *name != "all" && known(name).is_none())
     {
-        let names: Vec<&str> = FACTORS.iter().map(|factor| factor.name).collect();
-        return Err(format!(
-            "found factor {name:?}, expected all or some of {}",
-            names.join(", ")
-        ));
+        return Err(UnknownFactor(name.clone()));
     }
     let wanted = FACTORS
         .iter()
@@ -175,16 +215,16 @@ fn known(name: &str) -> Option<&'static Known> {
 impl Known {
     fn here(&self) -> Factor {
         let levels = (self.levels)();
-        let fixed = || layouts().is_ok_and(|levels| levels.iter().any(|level| level == "fixed"));
+        let fixed = || layouts().is_ok_and(|levels| levels.iter().any(|level| level == LAYOUTS[0]));
         let with = match self.moves_stack && fixed() {
-            true => [("layout".to_owned(), "fixed".to_owned())].into(),
+            true => [("layout".to_owned(), LAYOUTS[0].to_owned())].into(),
             false => Default::default(),
         };
         Factor {
             name: self.name.to_owned(),
             description: self.description.to_owned(),
             with,
-            missing: levels.as_ref().err().cloned(),
+            missing: levels.as_ref().err().map(NotVaried::to_string),
             levels: levels.unwrap_or_default(),
         }
     }
@@ -194,36 +234,41 @@ fn owned(levels: &[&str]) -> Vec<String> {
     levels.iter().map(|level| (*level).to_owned()).collect()
 }
 
+/// Whether a level is the second of two.
+fn is_second(level: &str, levels: [&str; 2]) -> io::Result<bool> {
+    match levels.iter().position(|known| *known == level) {
+        Some(place) => Ok(place == 1),
+        None => Err(io::Error::other(format!(
+            "found level {level:?}, expected one of {}",
+            levels.join(", ")
+        ))),
+    }
+}
+
 fn number(level: &str) -> io::Result<usize> {
     level
         .parse()
         .map_err(|_| io::Error::other(format!("level {level:?} is no number")))
 }
 
-fn layouts() -> Result<Vec<String>, String> {
+fn layouts() -> Result<Vec<String>, NotVaried> {
     if facts::text("/proc/sys/kernel/randomize_va_space").as_deref() == Some("0") {
-        return Err(
-            "no process here has a random layout (kernel.randomize_va_space is 0)".to_owned(),
-        );
+        return Err(NotVaried::FixedForAll);
     }
-    let random =
-        settings::layout_is_random().map_err(|error| format!("personality(2): {error}"))?;
+    let random = settings::layout_is_random().map_err(NotVaried::Personality)?;
     // On a thread of its own, of which it is a setting.
     let tried = std::thread::spawn(move || settings::set_layout(!random)).join();
     match tried {
-        Ok(Ok(())) => Ok(owned(&[INHERITED, if random { "fixed" } else { "random" }])),
-        Ok(Err(error)) => Err(format!(
-            "personality(2) is refused, as in some containers: {error}"
-        )),
-        Err(_) => Err("no thread to try it on".to_owned()),
+        Ok(Ok(())) => Ok(owned(&[INHERITED, LAYOUTS[usize::from(!random)]])),
+        Ok(Err(error)) => Err(NotVaried::PersonalityRefused(error)),
+        Err(_) => Err(NotVaried::NoThread),
     }
 }
 
-fn cpus() -> Result<Vec<String>, String> {
-    let allowed =
-        pin::allowed().map_err(|error| format!("which CPUs may be used is not known: {error}"))?;
+fn cpus() -> Result<Vec<String>, NotVaried> {
+    let allowed = pin::allowed().map_err(NotVaried::AllowedCpus)?;
     if allowed.len() < 2 {
-        return Err("there is one CPU to run on".to_owned());
+        return Err(NotVaried::OneCpu);
     }
     let number = allowed.len().min(MOST_CPUS);
     let some =
@@ -232,11 +277,10 @@ fn cpus() -> Result<Vec<String>, String> {
 }
 
 /// The command's CPU and its neighbour's.
-fn neighbours() -> Result<(u32, u32), String> {
-    let allowed =
-        pin::allowed().map_err(|error| format!("which CPUs may be used is not known: {error}"))?;
+fn neighbours() -> Result<(u32, u32), NotVaried> {
+    let allowed = pin::allowed().map_err(NotVaried::AllowedCpus)?;
     let &[.., other, own] = &allowed[..] else {
-        return Err("there is one CPU to run on".to_owned());
+        return Err(NotVaried::OneCpu);
     };
     let siblings =
         facts::cpu_list(&format!("cpu{own}/topology/thread_siblings_list")).unwrap_or_default();
@@ -246,17 +290,14 @@ fn neighbours() -> Result<(u32, u32), String> {
     Ok((own, sibling.unwrap_or(other)))
 }
 
-fn huge_pages() -> Result<Vec<String>, String> {
+fn huge_pages() -> Result<Vec<String>, NotVaried> {
     let enabled = facts::text("/sys/kernel/mm/transparent_hugepage/enabled");
     match enabled {
-        None => Err("this kernel has no transparent huge pages, or does not tell".to_owned()),
-        Some(text) if text.contains("[never]") => Err(
-            "this machine gives none (/sys/kernel/mm/transparent_hugepage/enabled: never)"
-                .to_owned(),
-        ),
+        None => Err(NotVaried::NoHugePages),
+        Some(text) if text.contains("[never]") => Err(NotVaried::HugePagesNever),
         Some(_) => settings::huge_pages_settable()
             .map(|()| owned(&[INHERITED, "off"]))
-            .map_err(|error| format!("prctl(2) does not know of them: {error}")),
+            .map_err(NotVaried::HugePagesNotSettable),
     }
 }
 
@@ -289,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_none_is_refused_with_those_that_are() {
-        let error = chosen(&["astrology".to_owned()]).unwrap_err();
+        let error = chosen(&["astrology".to_owned()]).unwrap_err().to_string();
         assert!(
             error.contains("\"astrology\"") && error.contains("huge-pages"),
             "{error}"

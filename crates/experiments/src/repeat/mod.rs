@@ -19,7 +19,7 @@ use bandscope_recording::manifest::Machine;
 use bandscope_recording::runs::{End, Factor, Run};
 use counting::Counting;
 use execute::Ended;
-pub use factors::chosen;
+pub use factors::{UnknownFactor, chosen};
 use neighbour::Neighbour;
 pub use output::{Output, Stream};
 use power::Energy;
@@ -51,6 +51,17 @@ pub struct Request {
     pub outputs: Option<PathBuf>,
 }
 
+/// Why a session cannot begin, in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Something else than a factor should be varied.
+    #[error(transparent)]
+    UnknownFactor(#[from] UnknownFactor),
+    /// The metric is cycles, and this machine does not count them for a process.
+    #[error("cycles cannot be counted here: {0}")]
+    NoCycles(String),
+}
+
 /// Some runs of one command.
 #[derive(Debug)]
 pub struct Session {
@@ -74,14 +85,14 @@ impl Session {
     ///
     /// # Errors
     /// If a factor is not known, or cycles are wanted and cannot be counted: in one line.
-    pub fn new(request: Request) -> Result<Session, String> {
+    pub fn new(request: Request) -> Result<Session, Error> {
         let mut factors = factors::chosen(&request.vary)?;
         let machine = bandscope_probe::facts::gather(&[]);
         let bare_metal = machine.hypervisor.as_deref() == Some("none");
         let (counting, why) = Counting::find(machine.microarchitecture.as_deref(), bare_metal);
         if request.cycles && !counting.has_cycles() {
             let why = why.unwrap_or_else(|| "no counter of cycles".to_owned());
-            return Err(format!("cycles cannot be counted here: {why}"));
+            return Err(Error::NoCycles(why));
         }
         let mut names = None;
         if let Some(factor) = factors.iter_mut().find(|factor| factor.name == "directory") {

@@ -44,6 +44,7 @@ pub struct FixedWork {
 
 /// How often the same work took how long.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Histogram {
     /// CPU; `None` where it is not known.
@@ -72,6 +73,7 @@ pub struct Histogram {
 
 /// Samples of about one duration; in JSON `[from_ns, to_ns, count]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "(f64, f64, u64)", into = "(f64, f64, u64)")]
 pub struct Bin {
     /// Shortest duration in nanoseconds.
@@ -100,6 +102,7 @@ impl From<Bin> for (f64, f64, u64) {
 
 /// One of the longest samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LongSample {
     /// When it began, in seconds since the run did.
@@ -110,6 +113,7 @@ pub struct LongSample {
 
 /// Where the smear of a length of work ends, as published.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SmearEnd {
     /// How long the work takes, in microseconds.

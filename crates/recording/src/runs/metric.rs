@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What runs are compared by.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Metric {
     /// `wall`, `user`, `system`, `cycles`, or the regular expression that finds it in the output. Untrusted.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// What a value is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
+enum Basis {
     /// B less A, over A.
     Share,
     /// B less A.
@@ -24,7 +24,7 @@ pub struct Condition {
     text: String,
     figure: String,
     above: bool,
-    of: Of,
+    of: Basis,
     value: f64,
     /// Whether the value has a unit of time, and so is in seconds.
     seconds: bool,
@@ -32,6 +32,7 @@ pub struct Condition {
 
 /// What came of a condition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checked {
     /// The condition, as the user wrote it.
     pub condition: String,
@@ -39,6 +40,39 @@ pub struct Checked {
     pub met: bool,
     /// What was found, in a sentence.
     pub found: String,
+}
+
+/// What is wrong with a condition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConditionError {
+    /// It does not read.
+    #[error(
+        "found {0:?}, expected a condition such as \"cycles>+5%\", \"fraction<-0.01\" or \"longest-gap>50us\""
+    )]
+    Unreadable(String),
+    /// Percent are a change, which has a sign.
+    #[error("{}; percent have a sign: they are of A", ConditionError::Unreadable(.0.clone()))]
+    NoSign(String),
+    /// There is no figure of its name.
+    #[error(
+        "--fail-if {condition:?}: found no figure {figure:?}, expected one of both sides{known}"
+    )]
+    UnknownFigure {
+        /// The condition.
+        condition: String,
+        /// Its figure.
+        figure: String,
+        /// Some of those that there are, as the sentence ends.
+        known: String,
+    },
+    /// Its figure is no time, and its value is one.
+    #[error("--fail-if {condition:?}: found a time, expected a number: {figure:?} is none")]
+    NoTime {
+        /// The condition.
+        condition: String,
+        /// Its figure.
+        figure: String,
+    },
 }
 
 /// Units of values; `%` apart.
@@ -49,20 +83,16 @@ impl Condition {
     ///
     /// # Errors
     /// What was found, and what is expected.
-    pub fn parse(text: &str) -> Result<Condition, String> {
-        let wrong = || {
-            format!(
-                "found {text:?}, expected a condition such as \"cycles>+5%\", \"fraction<-0.01\" or \"longest-gap>50us\""
-            )
-        };
+    pub fn parse(text: &str) -> Result<Condition, ConditionError> {
+        let wrong = || ConditionError::Unreadable(text.to_owned());
         let at = text.rfind(['<', '>']).ok_or_else(wrong)?;
         let (figure, value) = (text[..at].trim(), text[at + 1..].trim());
         let signed = value.starts_with(['+', '-']);
         let (number, of) = match value.strip_suffix('%') {
-            Some(number) if signed => (number, Of::Share),
-            Some(_) => return Err(format!("{}; percent have a sign: they are of A", wrong())),
-            None if signed => (value, Of::Difference),
-            None => (value, Of::Itself),
+            Some(number) if signed => (number, Basis::Share),
+            Some(_) => return Err(ConditionError::NoSign(text.to_owned())),
+            None if signed => (value, Basis::Difference),
+            None => (value, Basis::Itself),
         };
         let unit = UNITS
             .into_iter()
@@ -74,7 +104,7 @@ impl Condition {
             .ok()
             .filter(|value: &f64| value.is_finite())
             .ok_or_else(wrong)?;
-        if figure.is_empty() || (of == Of::Share && unit.is_some()) {
+        if figure.is_empty() || (of == Basis::Share && unit.is_some()) {
             return Err(wrong());
         }
         Ok(Condition {
@@ -82,7 +112,7 @@ impl Condition {
             figure: figure.into(),
             above: text[at..].starts_with('>'),
             of,
-            value: if of == Of::Share {
+            value: if of == Basis::Share {
                 value / 100.0
             } else {
                 value * scale
@@ -95,7 +125,7 @@ impl Condition {
     ///
     /// # Errors
     /// If no measure has its name, or another unit.
-    pub(super) fn check(&self, measures: &[Measure]) -> Result<Checked, String> {
+    pub(super) fn check(&self, measures: &[Measure]) -> Result<Checked, ConditionError> {
         let mut first = None;
         for measure in measures
             .iter()
@@ -110,7 +140,7 @@ impl Condition {
         first.ok_or_else(|| self.unknown(measures))
     }
 
-    fn unknown(&self, measures: &[Measure]) -> String {
+    fn unknown(&self, measures: &[Measure]) -> ConditionError {
         let mut names: Vec<&str> = measures
             .iter()
             .map(|measure| &*measure.name)
@@ -124,40 +154,41 @@ impl Condition {
             true => ", of which there is none".into(),
             false => format!(", such as {}", names.join(", ")),
         };
-        format!(
-            "--fail-if {:?}: found no figure {:?}, expected one of both sides{known}",
-            self.text, self.figure
-        )
+        ConditionError::UnknownFigure {
+            condition: self.text.clone(),
+            figure: self.figure.clone(),
+            known,
+        }
     }
 
-    fn check_one(&self, measure: &Measure) -> Result<Checked, String> {
+    fn check_one(&self, measure: &Measure) -> Result<Checked, ConditionError> {
         if self.seconds && !measure.seconds {
-            return Err(format!(
-                "--fail-if {:?}: found a time, expected a number: {:?} is none",
-                self.text, self.figure
-            ));
+            return Err(ConditionError::NoTime {
+                condition: self.text.clone(),
+                figure: self.figure.clone(),
+            });
         }
         let value = match self.of {
-            Of::Itself => measure.b,
-            Of::Difference => measure.b - measure.a,
-            Of::Share if measure.a == 0.0 => match measure.b > 0.0 {
+            Basis::Itself => measure.b,
+            Basis::Difference => measure.b - measure.a,
+            Basis::Share if measure.a == 0.0 => match measure.b > 0.0 {
                 true => f64::INFINITY,
                 false => 0.0,
             },
-            Of::Share => (measure.b - measure.a) / measure.a,
+            Basis::Share => (measure.b - measure.a) / measure.a,
         };
         let beyond = match self.above {
             true => value > self.value,
             false => value < self.value,
         };
-        let met = beyond && (self.of == Of::Itself || measure.changed);
+        let met = beyond && (self.of == Basis::Itself || measure.changed);
         let mut found = format!(
             "{} is {} in B and {} in A",
             measure.name,
             number(measure.b),
             number(measure.a)
         );
-        if self.of == Of::Share && measure.a > 0.0 {
+        if self.of == Basis::Share && measure.a > 0.0 {
             found += &format!(", {:+.2} %", 100.0 * value);
         }
         if beyond && !met {
@@ -253,7 +284,8 @@ mod tests {
             let error = Condition::parse(text)
                 .unwrap()
                 .check(&measures())
-                .unwrap_err();
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(expected), "{error}");
         }
     }

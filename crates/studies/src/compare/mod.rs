@@ -12,9 +12,9 @@ use crate::Error;
 use crate::counters::{self, Counters, Options};
 use bandscope_recording::Source;
 use bandscope_recording::counter_files::CounterSet;
-pub use condition::{Checked, Condition};
+pub use condition::{Checked, Condition, ConditionError};
 pub use recordings::{
-    BandPair, Delta, FindingPair, Recordings, SeriesPair, SignalChange, SignalPair,
+    BandPair, Delta, Figure, FindingPair, Recordings, SeriesPair, SignalChange, SignalPair, Unit,
 };
 use serde::Serialize;
 pub use times::{Shares, Times};
@@ -24,8 +24,10 @@ pub const SCHEMA: &str = "bandscope.compare/1";
 
 /// What a comparison says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// [`SCHEMA`].
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: &'static str,
     /// A and B.
     pub sides: [Side; 2],
@@ -45,6 +47,7 @@ pub struct Comparison {
 
 /// One of the two.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Side {
     /// Its files. Untrusted.
     pub inputs: Vec<String>,
@@ -128,28 +131,22 @@ impl Comparison {
             self.times.as_ref().map(Times::measures).unwrap_or_default();
         let counters = self.counters.as_ref();
         for row in counters.iter().flat_map(|counters| &counters.rows) {
-            let mut measure = |suffix: &str, change: &counters::Change, scale: f64| {
+            let mut measure = |suffix: &str, change: &counters::Change, seconds: Option<f64>| {
+                let scale = seconds.unwrap_or(1.0);
                 measures.push(Measure {
                     name: format!("{}{suffix}", row.name),
-                    seconds: scale != 0.0 && suffix.is_empty(),
-                    a: change.a * if scale == 0.0 { 1.0 } else { scale },
-                    b: change.b * if scale == 0.0 { 1.0 } else { scale },
+                    seconds: seconds.is_some(),
+                    a: change.a * scale,
+                    b: change.b * scale,
                     changed: change.changed,
                 });
             };
-            let scale = match &*row.unit {
-                "s" | "sec" => 1.0,
-                "msec" | "ms" => 1e-3,
-                "us" | "usec" => 1e-6,
-                "ns" => 1e-9,
-                _ => 0.0,
-            };
-            measure("", &row.per_work, scale);
+            measure("", &row.per_work, counters::seconds_of(&row.unit));
             if let Some(change) = &row.per_second {
-                measure("/second", change, 0.0);
+                measure("/second", change, None);
             }
             if let Some(change) = &row.per_instruction {
-                measure("/instruction", change, 0.0);
+                measure("/instruction", change, None);
             }
         }
         let pairs = self
@@ -158,12 +155,12 @@ impl Comparison {
             .flat_map(|recordings| &recordings.series);
         for delta in pairs.flat_map(|pair| pair.figures.iter().chain(&pair.ledger)) {
             let (seconds, scale) = match delta.unit {
-                "s" => (true, 1.0),
-                "ns/s" => (true, 1e-9),
-                _ => (false, 1.0),
+                Unit::Seconds => (true, 1.0),
+                Unit::NsPerSecond => (true, 1e-9),
+                Unit::Share | Unit::NsPerUnit | Unit::PerSecond => (false, 1.0),
             };
             measures.push(Measure {
-                name: delta.name.clone(),
+                name: delta.name.to_string(),
                 seconds,
                 a: scale * delta.a,
                 b: scale * delta.b,
@@ -177,7 +174,7 @@ impl Comparison {
     ///
     /// # Errors
     /// If one names a figure that there is not.
-    pub fn check(&mut self, conditions: &[Condition]) -> Result<(), String> {
+    pub fn check(&mut self, conditions: &[Condition]) -> Result<(), ConditionError> {
         let measures = self.measures();
         for condition in conditions {
             self.conditions.push(condition.check(&measures)?);

@@ -1,6 +1,6 @@
 //! What two recordings say, in words.
 
-use super::recordings::{Delta, Recordings, SeriesPair, SignalChange, subject};
+use super::recordings::{Delta, Figure, Recordings, SeriesPair, SignalChange, Unit, subject};
 use bandscope_report::format;
 
 /// Series that the verdict names.
@@ -52,14 +52,14 @@ fn changes(pair: &SeriesPair) -> Vec<String> {
     let changed = pair
         .figures
         .iter()
-        .filter(|delta| delta.changed && delta.name != "longest-gap-of-a-block");
+        .filter(|delta| delta.changed && delta.name != Figure::LongestGapOfBlock);
     clauses.extend(changed.map(|delta| {
-        let name = match &*delta.name {
-            "lost" => "lost to gaps",
-            "longest-gap" => "the longest gap",
-            name => name,
+        let name = match &delta.name {
+            Figure::Lost => "lost to gaps".to_owned(),
+            Figure::LongestGap => "the longest gap".to_owned(),
+            name => name.to_string(),
         };
-        instead(name, delta)
+        instead(&name, delta)
     }));
     for band in pair.bands.iter().filter(|band| band.share.changed) {
         clauses.push(match band.ns_per_unit {
@@ -97,10 +97,14 @@ fn changes(pair: &SeriesPair) -> Vec<String> {
     let lines = pair
         .ledger
         .iter()
-        .filter(|delta| delta.changed && delta.name.starts_with("gap: "));
+        .filter(|delta| delta.changed && matches!(delta.name, Figure::Gap(_)));
     let mut lines: Vec<&Delta> = lines.collect();
     lines.sort_by(|one, other| (other.b - other.a).abs().total_cmp(&(one.b - one.a).abs()));
-    clauses.extend(lines.into_iter().map(|delta| instead(&delta.name, delta)));
+    clauses.extend(
+        lines
+            .into_iter()
+            .map(|delta| instead(&delta.name.to_string(), delta)),
+    );
     clauses
 }
 
@@ -116,10 +120,10 @@ fn instead(name: &str, delta: &Delta) -> String {
 /// A value in its unit.
 fn value(delta: &Delta, value: f64) -> String {
     match delta.unit {
-        "share" => format::percent(value),
-        "ns/unit" => format!("{value:.4} ns per unit"),
-        "1/s" => format!("{value:.1} a second"),
-        "s" => format::duration(1e9 * value),
-        _ => format!("{} a second", format::duration(value)),
+        Unit::Share => format::percent(value),
+        Unit::NsPerUnit => format!("{value:.4} ns per unit"),
+        Unit::PerSecond => format!("{value:.1} a second"),
+        Unit::Seconds => format::duration(1e9 * value),
+        Unit::NsPerSecond => format!("{} a second", format::duration(value)),
     }
 }

@@ -20,6 +20,7 @@ const DIGIT: f64 = 1e-9;
 
 /// What the runs of both sides look like.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Times {
     /// What they are compared by.
     #[serde(flatten)]
@@ -33,6 +34,7 @@ pub struct Times {
 
 /// How often a side is outside of the best mode of both.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shares {
     /// Values that divide the modes, lowest first.
     pub modes: Vec<f64>,

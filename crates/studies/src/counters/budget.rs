@@ -13,6 +13,7 @@ const PAID: f64 = 0.5;
 
 /// Whether a counter can pay. In the order in which a reader wants them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Its events cost as much as was lost.
@@ -32,6 +33,7 @@ pub enum Verdict {
 
 /// Who says what has to be paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum BudgetBasis {
     /// The CPU's counters.
@@ -42,6 +44,7 @@ pub enum BudgetBasis {
 
 /// What has to be paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Budget {
     /// Cycles that B took more than A in a unit of work; negative where it took fewer, which is to be explained as well.
     pub lost_cycles: f64,

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// Cycles of one event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cost {
     /// At least.
     pub low: f64,
@@ -159,9 +160,26 @@ pub fn role(name: &str, unit: &str) -> Role {
     }
     match unit {
         "" => entry(&plain).map_or(Role::Unknown, |entry| entry.role),
-        "s" | "msec" | "ns" | "us" | "usec" | "ms" | "sec" => Role::Time,
+        unit if seconds_of(unit).is_some() => Role::Time,
         _ => Role::Unknown,
     }
+}
+
+/// Units of time as tools write them, in seconds.
+const TIME_UNITS: [(&str, f64); 7] = [
+    ("s", 1.0),
+    ("sec", 1.0),
+    ("msec", 1e-3),
+    ("ms", 1e-3),
+    ("usec", 1e-6),
+    ("us", 1e-6),
+    ("ns", 1e-9),
+];
+
+/// A unit of a counter in seconds; `None` if it is none of time.
+pub fn seconds_of(unit: &str) -> Option<f64> {
+    let known = TIME_UNITS.iter().find(|(name, _)| *name == unit);
+    known.map(|(_, seconds)| *seconds)
 }
 
 fn entry(plain: &str) -> Option<&'static Entry> {

@@ -65,6 +65,7 @@ impl Mean {
 
 /// What became of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// Of A.
     pub a: f64,

@@ -18,7 +18,7 @@ use bandscope_statistics::holm;
 pub(crate) use budget::closure;
 pub use budget::{Budget, BudgetBasis, Verdict};
 pub use costs::{Cost, Role};
-pub(crate) use costs::{cost, cycles, role};
+pub(crate) use costs::{cost, cycles, role, seconds_of};
 pub use effect::{Change, Mean};
 use serde::Serialize;
 
@@ -42,6 +42,7 @@ impl Default for Options {
 
 /// What two sets of counters say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counters {
     /// The answer in some sentences. Holds untrusted names.
     pub verdict: String,
@@ -63,6 +64,7 @@ pub struct Counters {
 
 /// One counter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// Its name. Untrusted.
     pub name: String,

@@ -117,78 +117,85 @@ pub(super) fn reason(row: &Row, role: Role, budget: Option<&Budget>) -> String {
 /// The answer.
 pub(super) fn verdict(counters: &Counters) -> String {
     let mut sentences = vec![opening(counters)];
-    let of = |verdict: Verdict| {
-        counters
-            .rows
-            .iter()
-            .filter(move |row| row.verdict == verdict)
-    };
-    let list = |rows: &[&Row]| {
-        let named: Vec<String> = rows
-            .iter()
-            .take(LISTED)
-            .map(|row| format!("{} ({})", row.name, moved(&row.per_work)))
-            .collect();
-        let more = match rows.len() {
-            0..=LISTED => String::new(),
-            all => format!(" and {} more", all - LISTED),
-        };
-        named.join(", ") + &more
-    };
-    let candidates = counters
-        .rows
-        .iter()
-        .filter(|row| !matches!(row.verdict, Verdict::Outcome))
-        .count();
-    match counters.budget {
-        Some(budget) => {
-            let pays: Vec<&Row> = of(Verdict::Pays).collect();
-            let what = if budget.lost_cycles > 0.0 {
-                "lost"
-            } else {
-                "saved"
-            };
-            match pays[..] {
-                [] if candidates > 0 => sentences.push(format!(
-                    "None of the other {candidates} counters pays for that."
-                )),
-                [] => sentences.push("No counter beside them says for what.".into()),
-                [first, ..] => sentences.push(format!(
-                    "{} {} for it: {} of the {what} cycles.",
-                    list(&pays),
-                    if pays.len() == 1 {
-                        "pays"
-                    } else {
-                        "pay, each by itself,"
-                    },
-                    shares(first.pays.unwrap_or_default())
-                )),
-            }
-            let leads: Vec<&Row> = of(Verdict::Lead).collect();
-            if !leads.is_empty() && pays.is_empty() {
-                sentences.push(format!(
-                    "{}: {}. The next step is an intervention: change the number of these events on purpose, and see whether the cycles follow.",
-                    if leads.len() == 1 { "A lead" } else { "Leads" },
-                    list(&leads)
-                ));
-            }
-        }
-        None => {
-            let changed: Vec<&Row> = of(Verdict::Changed).collect();
-            match changed[..] {
-                [] if candidates > 0 => {
-                    sentences.push(format!("None of {candidates} counters changed."))
-                }
-                [] => {}
-                _ => sentences.push(format!("Changed most: {}.", list(&changed))),
-            }
-            if counters.cycles.is_none() && !changed.is_empty() {
-                sentences.push("No cycles were counted: what the counters would have to pay for is not known (--lost-cycles).".into());
-            }
-        }
-    }
+    sentences.extend(match &counters.budget {
+        Some(budget) => of_budget(counters, budget),
+        None => without_budget(counters),
+    });
     sentences.retain(|sentence| !sentence.is_empty());
     sentences.join(" ")
+}
+
+fn rows_of(counters: &Counters, verdict: Verdict) -> Vec<&Row> {
+    let rows = counters.rows.iter();
+    rows.filter(|row| row.verdict == verdict).collect()
+}
+
+/// How many counters are not themselves what is to be explained.
+fn candidates(counters: &Counters) -> usize {
+    let rows = counters.rows.iter();
+    rows.filter(|row| row.verdict != Verdict::Outcome).count()
+}
+
+/// Some rows by name, each with how it moved.
+fn list(rows: &[&Row]) -> String {
+    let named: Vec<String> = rows
+        .iter()
+        .take(LISTED)
+        .map(|row| format!("{} ({})", row.name, moved(&row.per_work)))
+        .collect();
+    let more = match rows.len() {
+        0..=LISTED => String::new(),
+        all => format!(" and {} more", all - LISTED),
+    };
+    named.join(", ") + &more
+}
+
+/// What pays for the lost cycles, and else what may.
+fn of_budget(counters: &Counters, budget: &Budget) -> Vec<String> {
+    let pays = rows_of(counters, Verdict::Pays);
+    let what = if budget.lost_cycles > 0.0 {
+        "lost"
+    } else {
+        "saved"
+    };
+    let mut sentences = vec![match (&pays[..], candidates(counters)) {
+        ([], 0) => "No counter beside them says for what.".into(),
+        ([], candidates) => format!("None of the other {candidates} counters pays for that."),
+        ([first, ..], _) => format!(
+            "{} {} for it: {} of the {what} cycles.",
+            list(&pays),
+            if pays.len() == 1 {
+                "pays"
+            } else {
+                "pay, each by itself,"
+            },
+            shares(first.pays.unwrap_or_default())
+        ),
+    }];
+    let leads = rows_of(counters, Verdict::Lead);
+    if !leads.is_empty() && pays.is_empty() {
+        sentences.push(format!(
+            "{}: {}. The next step is an intervention: change the number of these events on purpose, and see whether the cycles follow.",
+            if leads.len() == 1 { "A lead" } else { "Leads" },
+            list(&leads)
+        ));
+    }
+    sentences
+}
+
+/// What changed, where nobody knows what it would have to pay for.
+fn without_budget(counters: &Counters) -> Vec<String> {
+    let changed = rows_of(counters, Verdict::Changed);
+    let mut sentences = Vec::new();
+    match (&changed[..], candidates(counters)) {
+        ([], 0) => {}
+        ([], candidates) => sentences.push(format!("None of {candidates} counters changed.")),
+        _ => sentences.push(format!("Changed most: {}.", list(&changed))),
+    }
+    if counters.cycles.is_none() && !changed.is_empty() {
+        sentences.push("No cycles were counted: what the counters would have to pay for is not known (--lost-cycles).".into());
+    }
+    sentences
 }
 
 /// What is to be explained.

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// Samples faster than the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fast {
     /// What most samples take, in nanoseconds.
     pub body_ns: f64,

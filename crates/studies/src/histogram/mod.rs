@@ -24,8 +24,10 @@ pub use smear::Smear;
 
 /// `bandscope.histogram/1` as it is printed: what was measured, and what it says. A reader of the measurement skips the rest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Name and version of this contract.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: &'static str,
     /// Files that it comes from; empty of a measurement just made.
     pub inputs: Vec<String>,
@@ -36,8 +38,13 @@ pub struct Report {
     /// How it ended.
     pub state: State,
     /// The clock.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "crate::schema::facts_or_null")
+    )]
     pub clock: Option<Clock>,
     /// The machine.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::facts"))]
     pub machine: Machine,
     /// The answer in a sentence or two.
     pub verdict: String,
@@ -53,6 +60,7 @@ pub struct Report {
 
 /// A histogram and what it says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Described {
     /// As measured.
     #[serde(flatten)]
@@ -63,6 +71,7 @@ pub struct Described {
 
 /// How slow samples are spread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Spread {
     /// There are too few to say.
@@ -78,6 +87,7 @@ pub enum Spread {
 
 /// What one histogram says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// The shortest sample.
     pub best_ns: f64,

@@ -24,6 +24,7 @@ const LEAST_SLOPE: f64 = 1.5;
 
 /// Slow samples that are spread evenly.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Smear {
     /// Where it begins.
     pub from_ns: f64,

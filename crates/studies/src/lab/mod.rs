@@ -24,8 +24,10 @@ pub const SCHEMA: &str = "bandscope.lab/1";
 
 /// The lab's result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lab {
     /// [`SCHEMA`].
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: &'static str,
     /// One sentence.
     pub verdict: String,
@@ -38,6 +40,7 @@ pub struct Lab {
     /// The CPU.
     pub cpu: u32,
     /// Facts of the machine.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::facts"))]
     pub machine: Machine,
     /// What a cycle is.
     pub cycles: Cycles,
@@ -53,6 +56,7 @@ pub struct Lab {
 
 /// The register chain by which cycles are told.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cycles {
     /// Its loop.
     pub chain: String,

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 /// A pair's result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
     /// One of the pairs of docs/method.md, section 9.6.
     pub name: String,
@@ -36,6 +37,7 @@ pub struct Pair {
 
 /// A level's result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
     /// What tells it from the others.
     pub name: String,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// A pace that recurs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct State {
     /// Cycles per operation, where its pieces are densest.
     pub cycles: f64,

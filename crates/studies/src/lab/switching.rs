@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 /// One loop.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Switching {
     /// The loop.
     pub code: String,
@@ -39,6 +40,7 @@ pub struct Switching {
 
 /// A share of trials.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Chance {
     /// Interruptions in that state.
     pub trials: u64,
@@ -51,20 +53,20 @@ pub struct Chance {
 }
 
 /// Interruptions that are too few to decide anything.
-pub(super) const FEWEST: u64 = 20;
+pub(super) const MIN_CHANGES: u64 = 20;
 /// A pace of a smaller share of the stretches is an accident: those that something else changed lie anywhere between two.
-const SMALLEST: f64 = 0.02;
+const MIN_SHARE_OF_A_PACE: f64 = 0.02;
 /// Paces that differ by less are one: a stretch is longer by what its interruption took, up to a tenth.
-const APART: f64 = 1.5;
+const MIN_RATIO_OF_TWO_PACES: f64 = 1.5;
 /// A stretch is in a state if its pace lies no farther from it than this part of the way to the other one.
-const NEAR: f64 = 0.2;
+const MAX_WAY_FROM_A_PACE: f64 = 0.2;
 /// A pace belongs to a state of several if it has this part of the share of its most frequent one; one of less may be of stretches
 /// that something else changed.
-const BESIDE: f64 = 1.0 / 3.0;
+const MIN_SHARE_OF_MOST_FREQUENT: f64 = 1.0 / 3.0;
 /// A stretch slower than the slow state by more than this was preempted; one faster than the fast state by as much is a mistake.
-const BEYOND: f64 = 1.3;
+const MAX_RATIO_TO_A_PACE: f64 = 1.3;
 /// A stretch must be so long, in seconds, that what an interruption takes (2 to 5 us) is a tenth of it at most.
-const SHORTEST_S: f64 = 50e-6;
+const MIN_STRETCH_S: f64 = 50e-6;
 
 impl Chance {
     fn new([trials, changes]: [u64; 2]) -> Option<Chance> {
@@ -80,7 +82,7 @@ impl Chance {
 impl Switching {
     /// Whether interruptions bring changes about: there are enough, and more come with them than would by chance.
     pub fn is_switched(&self) -> bool {
-        let enough = self.changes.is_some_and(|[at, _]| at >= FEWEST);
+        let enough = self.changes.is_some_and(|[at, _]| at >= MIN_CHANGES);
         enough && self.excess_interval.is_some_and(|[low, _]| low > 1.0)
     }
 }
@@ -100,7 +102,7 @@ pub fn all(experiments: &Experiments) -> Vec<Switching> {
             .filter(|one| one.code == code)
             .collect::<Vec<_>>()
     };
-    let shortest = SHORTEST_S * 1e9 * experiments.ticks_per_ns;
+    let shortest = MIN_STRETCH_S * 1e9 * experiments.ticks_per_ns;
     codes
         .into_iter()
         .map(|code| one(&of(code), experiments.reference_cycles, shortest))
@@ -185,10 +187,11 @@ struct Paces {
     bounds: Option<[f64; 2]>,
 }
 
-/// Part of a stretch in which a change makes it look like one that did not change: near its ends, by [`NEAR`] on the logarithm of the pace.
+/// Part of a stretch in which a change makes it look like one that did not change: near its ends, by [`MAX_WAY_FROM_A_PACE`] on the logarithm of the pace.
 fn near([fast, slow]: [f64; 2]) -> f64 {
     let ratio = slow / fast;
-    (ratio.powf(NEAR) - 1.0 + ratio - ratio.powf(1.0 - NEAR)) / (ratio - 1.0)
+    (ratio.powf(MAX_WAY_FROM_A_PACE) - 1.0 + ratio - ratio.powf(1.0 - MAX_WAY_FROM_A_PACE))
+        / (ratio - 1.0)
 }
 
 /// What a stretch is.
@@ -205,10 +208,10 @@ enum Class {
 impl Paces {
     /// Split where two neighbouring paces are farthest apart.
     fn of(cycles: &[f64]) -> Paces {
-        let states = states(cycles, SMALLEST);
+        let states = states(cycles, MIN_SHARE_OF_A_PACE);
         let ratio = |index: usize| states[index].cycles / states[index - 1].cycles;
         let widest = (1..states.len()).max_by(|&a, &b| ratio(a).total_cmp(&ratio(b)));
-        match widest.filter(|&index| ratio(index) > APART) {
+        match widest.filter(|&index| ratio(index) > MIN_RATIO_OF_TWO_PACES) {
             Some(index) => Paces {
                 bounds: Some([
                     edge(&states[..index], f64::max),
@@ -232,18 +235,20 @@ impl Paces {
         };
         let one = |index: usize| self.states[index].cycles;
         match self.bounds {
-            None if self.states.is_empty() || cycles > BEYOND * one(0) => Class::Unknown,
+            None if self.states.is_empty() || cycles > MAX_RATIO_TO_A_PACE * one(0) => {
+                Class::Unknown
+            }
             None => Class::In(0),
             Some([fast, slow]) => {
                 let way = (cycles / fast).ln() / (slow / fast).ln();
                 match way {
-                    _ if cycles > BEYOND * one(1).max(slow)
-                        || cycles < one(0).min(fast) / BEYOND =>
+                    _ if cycles > MAX_RATIO_TO_A_PACE * one(1).max(slow)
+                        || cycles < one(0).min(fast) / MAX_RATIO_TO_A_PACE =>
                     {
                         Class::Unknown
                     }
-                    _ if way <= NEAR => Class::In(0),
-                    _ if way >= 1.0 - NEAR => Class::In(1),
+                    _ if way <= MAX_WAY_FROM_A_PACE => Class::In(0),
+                    _ if way >= 1.0 - MAX_WAY_FROM_A_PACE => Class::In(1),
                     _ => Class::Between,
                 }
             }
@@ -254,7 +259,9 @@ impl Paces {
 /// The outermost, as `outer` says, of those paces that are no accident beside the one that most keep to.
 fn edge(states: &[State], outer: fn(f64, f64) -> f64) -> f64 {
     let most = states.iter().map(|state| state.share).fold(0.0, f64::max);
-    let such = states.iter().filter(|state| state.share >= most * BESIDE);
+    let such = states
+        .iter()
+        .filter(|state| state.share >= most * MIN_SHARE_OF_MOST_FREQUENT);
     such.map(|state| state.cycles)
         .reduce(outer)
         .unwrap_or(f64::NAN)
@@ -309,96 +316,4 @@ impl Counted {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use bandscope_recording::experiments::Interruption;
-
-    /// A run of turns of 10 operations: so many turns at a pace in ticks per turn, interrupted between.
-    fn run(stretches: &[(u64, u64)]) -> Run {
-        let turns = stretches.iter().map(|one| one.0).sum();
-        let (mut at, mut turns_left) = (0, turns);
-        let mut interruptions = Vec::new();
-        for &(number, ticks) in stretches {
-            at += number * ticks;
-            turns_left -= number;
-            interruptions.push(Interruption { at, turns_left });
-        }
-        interruptions.pop();
-        Run {
-            turns,
-            ticks: at,
-            interruptions,
-        }
-    }
-
-    fn explained(rate_hz: u32, runs: Vec<Run>) -> Switching {
-        let experiments = Experiments {
-            ticks_per_ns: 1.0,
-            reference_cycles: 3.0,
-            switching: vec![experiments::Switching {
-                code: "loop".into(),
-                operations: 10,
-                rate_hz,
-                reference: 3.0,
-                runs,
-                ..Default::default()
-            }],
-            ..Experiments::default()
-        };
-        all(&experiments).remove(0)
-    }
-
-    #[test]
-    fn a_loop_that_interruptions_make_fast_says_so() {
-        // Entered at 3 cycles; from the first interruption on at 1; in every fifth run something else comes first.
-        let clean = run(&[(10_000, 30), (30_000, 10), (30_000, 10)]);
-        let changed = |index: u64| run(&[(10_000, 14 + index % 9), (30_000, 10), (30_000, 10)]);
-        let runs = (0..100).map(|index| match index % 5 {
-            0 => changed(index),
-            _ => clean.clone(),
-        });
-        let result = explained(1000, runs.collect());
-        assert_eq!(result.states.len(), 2);
-        assert_eq!(result.entered, Some(1));
-        let (to_fast, to_slow) = (result.to_fast.unwrap(), result.to_slow.unwrap());
-        assert_eq!((to_fast.trials, to_fast.changes), (80, 80));
-        // The second interruption of each run found it fast, and left it so.
-        assert_eq!((to_slow.trials, to_slow.changes), (100, 0));
-        assert!(
-            to_fast.interval[0] > 0.95 && to_slow.interval[1] < 0.04,
-            "{result:?}"
-        );
-        assert_eq!(result.by_rate[&1000], [180, 80]);
-        assert_eq!(result.changes, Some([80, 20]));
-        assert!(result.is_switched(), "{result:?}");
-    }
-
-    #[test]
-    fn a_loop_of_one_pace_has_no_chances() {
-        let runs = (0..50).map(|index| run(&[(40_000 + index * 10, 30), (40_000, 30)]));
-        let result = explained(100, runs.collect());
-        assert_eq!((result.states.len(), result.entered), (1, Some(0)));
-        assert!(result.to_fast.is_none() && result.to_slow.is_none());
-        assert_eq!(result.changes, None);
-    }
-
-    #[test]
-    fn a_loop_that_changes_by_itself_is_not_switched_by_interruptions() {
-        // At 1 or at 3 cycles; it changes within every fourth stretch, and never at a signal.
-        let runs = (0..90).flat_map(|index: u64| {
-            let way = 11 + index % 18;
-            [
-                run(&[(10_000, 30), (10_000, 30), (10_000, way), (30_000, 10)]),
-                run(&[(30_000, 10), (30_000, 10), (10_000, way), (10_000, 30)]),
-            ]
-        });
-        let result = explained(1000, runs.collect());
-        assert_eq!(result.states.len(), 2);
-        assert!(!result.is_switched(), "{result:?}");
-    }
-
-    #[test]
-    fn no_trials_have_no_chance() {
-        assert!(Chance::new([0, 0]).is_none());
-    }
-}
+mod tests;

@@ -13,23 +13,23 @@ use bandscope_statistics::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Factors that are looked at again, those that may decide.
-const CANDIDATES: usize = 3;
+const MAX_CANDIDATES: usize = 3;
 /// A factor that screening gives a higher chance of an accident is none of them.
-const WORTH_A_LOOK: f64 = 0.2;
+const MAX_SCREENING_P_VALUE: f64 = 0.2;
 /// How often to try each level where there are few, if the plain runs show one mode only.
-const FEW: usize = 8;
+const RUNS_A_LEVEL: usize = 8;
 /// A factor with more levels than this has each tried only so often: as many runs as make a mode, as one level may be the only one at which
 /// the other mode is seen.
 const MANY_LEVELS: usize = 4;
-const OF_MANY: usize = 3;
+const RUNS_A_LEVEL_OF_MANY: usize = 3;
 /// Chance of having missed the rarer mode with as many runs.
-const MISSED: f64 = 0.05;
+const MAX_CHANCE_TO_MISS: f64 = 0.05;
 /// Fewest fresh runs at a level.
-const FRESH: usize = 10;
+const MIN_FRESH_RUNS: usize = 10;
 /// So many fresh runs are made that shares as seen would be told apart with this chance of an accident.
 ///
 /// Where half of one level's runs and all of the other's are slow, these are 33 runs each, and 98 of 100 such sessions decide it.
-const TOLD_APART: f64 = 1e-5;
+const CONFIRMATION_P_VALUE: f64 = 1e-5;
 
 /// A run to be made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,7 +85,7 @@ fn screening(runs: &Runs) -> Vec<Arm> {
     {
         let levels = factor.levels.iter().filter(|level| *level != INHERITED);
         let each = match factor.levels.len() > MANY_LEVELS {
-            true => OF_MANY,
+            true => RUNS_A_LEVEL_OF_MANY,
             false => number,
         };
         arms.extend(levels.flat_map(|level| vec![arm(Phase::Screening, factor, level); each]));
@@ -95,36 +95,41 @@ fn screening(runs: &Runs) -> Vec<Arm> {
 
 /// As many runs as would have shown the rarer mode of the plain ones.
 fn enough(runs: &Runs) -> usize {
-    let most = (runs.asked as usize).max(FEW);
+    let most = (runs.asked as usize).max(RUNS_A_LEVEL);
     let modes = super::plain_modes(runs).modes;
     let rarer = modes.iter().map(|mode| mode.share).fold(1.0, f64::min);
     if modes.len() < 2 {
-        return FEW;
+        return RUNS_A_LEVEL;
     }
-    ((MISSED.ln() / (1.0 - rarer).ln()).ceil() as usize).clamp(FEW.min(most), most)
+    ((MAX_CHANCE_TO_MISS.ln() / (1.0 - rarer).ln()).ceil() as usize)
+        .clamp(RUNS_A_LEVEL.min(most), most)
 }
 
 fn confirmation(runs: &Runs) -> Vec<Arm> {
     let slow = Slow::of(runs);
-    let most = (2 * runs.asked as usize).max(4 * FRESH);
+    let most = (2 * runs.asked as usize).max(4 * MIN_FRESH_RUNS);
     let mut candidates: Vec<(f64, &Factor, [Level; 2])> = runs
         .factors
         .iter()
         .filter_map(|factor| {
             let screened = factors::screened(runs, factor, &slow)?;
             let contrast = screened.contrast?;
-            (screened.p_value < WORTH_A_LOOK).then_some((screened.p_value, factor, contrast))
+            (screened.p_value < MAX_SCREENING_P_VALUE).then_some((
+                screened.p_value,
+                factor,
+                contrast,
+            ))
         })
         .collect();
     candidates.sort_by(|a, b| a.0.total_cmp(&b.0));
     // What decides only where another factor is set tells of that one, too.
-    let set: BTreeSet<&String> = (candidates.iter().take(CANDIDATES))
+    let set: BTreeSet<&String> = (candidates.iter().take(MAX_CANDIDATES))
         .flat_map(|(_, factor, _)| factor.with.keys())
         .collect();
     let mut place = 0;
     candidates.retain(|(_, factor, _)| {
         place += 1;
-        place <= CANDIDATES || set.contains(&factor.name)
+        place <= MAX_CANDIDATES || set.contains(&factor.name)
     });
     let arms = candidates.into_iter().flat_map(|(_, factor, levels)| {
         let number = fresh(&levels, most);
@@ -140,7 +145,8 @@ fn fresh([more, less]: &[Level; 2], most: usize) -> usize {
     let told_apart = |number: &usize| {
         let expected = |level: &Level| (share(level) * *number as f64).round() as usize;
         let [more, less] = [expected(more), expected(less)];
-        fisher_exact(more as u64, *number as u64, less as u64, *number as u64) < TOLD_APART
+        fisher_exact(more as u64, *number as u64, less as u64, *number as u64)
+            < CONFIRMATION_P_VALUE
     };
-    (FRESH..most).find(told_apart).unwrap_or(most)
+    (MIN_FRESH_RUNS..most).find(told_apart).unwrap_or(most)
 }

@@ -15,6 +15,7 @@ pub const DECIDES: f64 = 0.01;
 
 /// What is known of a factor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Varied {
     /// Its name.
     pub name: String,
@@ -36,6 +37,7 @@ pub struct Varied {
 
 /// Runs at one level.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
     /// Its name.
     pub name: String,
@@ -47,6 +49,7 @@ pub struct Level {
 
 /// Fresh runs at two levels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Confirmation {
     /// The level that screening had more slow runs at, then the other.
     pub levels: [Level; 2],
@@ -125,7 +128,7 @@ pub fn screened(runs: &Runs, factor: &Factor, slow: &Slow) -> Option<Screened> {
         let level = run.level(&factor.name);
         let (Some(group), Some(slow)) = (
             factor.levels.iter().position(|name| name == level),
-            slow.is(run),
+            slow.is_slow(run),
         ) else {
             continue;
         };
@@ -224,7 +227,7 @@ fn confirmed(runs: &Runs, factor: &Factor, slow: &Slow) -> Option<Confirmation> 
     };
     let levels = [more, less].map(|Level { name, .. }| {
         let here = fresh.iter().filter(|run| run.level(&factor.name) == name);
-        let marks: Vec<bool> = here.filter_map(|run| slow.is(run)).collect();
+        let marks: Vec<bool> = here.filter_map(|run| slow.is_slow(run)).collect();
         Level {
             runs: marks.len(),
             slow: marks.iter().filter(|slow| **slow).count(),

@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     quantity: &'static Quantity,
-    comparison: &'static str,
+    comparison: Comparison,
     limit: f64,
 }
 
@@ -56,30 +56,51 @@ const QUANTITIES: &[Quantity] = &[
     },
 ];
 
-/// Whether two numbers compare so.
-type Holds = fn(f64, f64) -> bool;
+/// How two numbers compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    AtLeast,
+    AtMost,
+    Above,
+    Below,
+}
 
-/// Longer ones first, so that `>=` is not taken for `>`.
-const COMPARISONS: &[(&str, Holds)] = &[
-    (">=", |a, b| a >= b),
-    ("<=", |a, b| a <= b),
-    (">", |a, b| a > b),
-    ("<", |a, b| a < b),
-];
+impl Comparison {
+    /// Longer signs first, so that `>=` is not taken for `>`.
+    const ALL: [Comparison; 4] = [
+        Comparison::AtLeast,
+        Comparison::AtMost,
+        Comparison::Above,
+        Comparison::Below,
+    ];
+
+    const fn sign(self) -> &'static str {
+        match self {
+            Comparison::AtLeast => ">=",
+            Comparison::AtMost => "<=",
+            Comparison::Above => ">",
+            Comparison::Below => "<",
+        }
+    }
+
+    fn holds(self, a: f64, b: f64) -> bool {
+        match self {
+            Comparison::AtLeast => a >= b,
+            Comparison::AtMost => a <= b,
+            Comparison::Above => a > b,
+            Comparison::Below => a < b,
+        }
+    }
+}
 
 impl Condition {
     /// Whether it is met, and what was found; it is not where there is nothing to compare.
     pub fn check(&self, repeat: &Repeat) -> Checked {
         let value = (self.quantity.of)(repeat);
-        let holds = COMPARISONS
-            .iter()
-            .find(|(sign, _)| *sign == self.comparison);
         let name = self.quantity.name;
         Checked {
             condition: self.to_string(),
-            met: value
-                .zip(holds)
-                .is_some_and(|(value, (_, holds))| holds(value, self.limit)),
+            met: value.is_some_and(|value| self.comparison.holds(value, self.limit)),
             found: match value {
                 Some(value) => format!("{name} is {value}"),
                 None => format!("no {name} is known"),
@@ -90,7 +111,8 @@ impl Condition {
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}{}", self.quantity.name, self.comparison, self.limit)
+        let (name, sign) = (self.quantity.name, self.comparison.sign());
+        write!(f, "{name}{sign}{}", self.limit)
     }
 }
 
@@ -106,20 +128,19 @@ impl PartialEq for Quantity {
     }
 }
 
-impl FromStr for Condition {
-    type Err = String;
+/// What is no condition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("found {:?}, expected one of {}, then >, >=, < or <=, then a number, as in modes>1", .0, QUANTITIES.iter().map(|quantity| quantity.name).collect::<Vec<_>>().join(", "))]
+pub struct UnreadableCondition(String);
 
-    fn from_str(text: &str) -> Result<Condition, String> {
-        let wrong = || {
-            let names: Vec<&str> = QUANTITIES.iter().map(|quantity| quantity.name).collect();
-            format!(
-                "found {text:?}, expected one of {}, then >, >=, < or <=, then a number, as in modes>1",
-                names.join(", ")
-            )
-        };
-        let split = COMPARISONS
-            .iter()
-            .find_map(|(sign, _)| Some((text.split_once(sign)?, *sign)));
+impl FromStr for Condition {
+    type Err = UnreadableCondition;
+
+    fn from_str(text: &str) -> Result<Condition, UnreadableCondition> {
+        let wrong = || UnreadableCondition(text.to_owned());
+        let split = Comparison::ALL
+            .into_iter()
+            .find_map(|comparison| Some((text.split_once(comparison.sign())?, comparison)));
         let ((name, limit), comparison) = split.ok_or_else(wrong)?;
         let quantity = QUANTITIES
             .iter()

@@ -1,10 +1,10 @@
 //! What the runs of a command say: its modes, what goes with the slow one, and what decides it.
 //!
 //! [`explain`] makes of [`bandscope_recording::runs`] the object `bandscope.repeat/1`. [`modes`] finds modes by the valleys between them
-//! ([`bandscope_statistics::valley`]), [`session`] tells drift from modes, [`beside`] ranks what was counted, [`factors`] says what decides, and [`design`] which
+//! ([`bandscope_statistics::valley`]), [`session`] tells drift from modes, [`association`] ranks what was counted, [`factors`] says what decides, and [`design`] which
 //! runs to make for that. docs/repeat.md has the formulas and their sources.
 
-pub mod beside;
+pub mod association;
 pub mod design;
 pub mod factors;
 mod findings;
@@ -32,8 +32,10 @@ const CERTAIN: f64 = 0.001;
 
 /// The result of `bandscope repeat`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repeat {
     /// [`SCHEMA`].
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: &'static str,
     /// One sentence: the modes, and what decides.
     pub verdict: String,
@@ -52,6 +54,7 @@ pub struct Repeat {
     /// From which orders were drawn.
     pub seed: u64,
     /// Facts of the machine.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::facts"))]
     pub machine: Machine,
     /// How many runs there were.
     pub runs: Numbers,
@@ -60,14 +63,16 @@ pub struct Repeat {
     /// Their modes.
     #[serde(flatten)]
     pub modes: Modes,
-    /// Modes of all runs, at whatever level, where slow runs are told by these: the plain runs have one mode, or perhaps one.
+    /// The modes that tell slow runs from the others, if these are not the modes of the plain runs: the modes of all runs, or one level
+    /// against all others. Empty otherwise.
     pub modes_at_levels: Vec<modes::Mode>,
     /// The chance that a mode was missed.
     pub missed: Missed,
     /// How they follow each other.
     pub session: session::Session,
     /// What goes with the slow mode.
-    pub beside: Vec<beside::Beside>,
+    #[serde(rename = "beside")]
+    pub associations: Vec<association::Association>,
     /// What was varied.
     pub factors: Vec<factors::Varied>,
     /// What decides, in a sentence; `null` if nothing was varied.
@@ -80,6 +85,7 @@ pub struct Repeat {
 
 /// How many runs there were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Numbers {
     /// With nothing varied, and a value.
     pub plain: usize,
@@ -95,6 +101,7 @@ pub struct Numbers {
 
 /// The chance that a mode was missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Missed {
     /// Of a mode of this share.
     pub share: f64,
@@ -132,7 +139,7 @@ pub fn explain(runs: &Runs) -> Repeat {
         modes: plain_modes,
         modes_at_levels: at_levels,
         session,
-        beside: beside::beside(runs, &slow),
+        associations: association::associations(runs, &slow),
         factors,
         answer: None,
         findings: Vec::new(),

@@ -20,6 +20,7 @@ const COARSEST: f64 = 0.05;
 
 /// What the values of some runs look like.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Modes {
     /// Lowest value first; one, if there is but one mode; none, if there is no value.
     pub modes: Vec<Mode>,
@@ -31,6 +32,7 @@ pub struct Modes {
 
 /// A value that recurs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mode {
     /// Median, in the unit of the metric.
     pub value: f64,

@@ -10,10 +10,11 @@ use bandscope_statistics::{counts, ranks};
 use serde::Serialize;
 
 /// Less likely than this by accident, and it is said.
-const SAID: f64 = 0.01;
+const MAX_P_VALUE_SAID: f64 = 0.01;
 
 /// How the plain runs follow each other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Session {
     /// Kendall's tau of value and order: 1 if every run is above all before it.
     pub trend: f64,
@@ -38,17 +39,17 @@ pub fn session(runs: &Runs, slow: &Slow) -> Session {
         .collect();
     let values: Vec<f64> = plain.iter().filter_map(|run| run.value).collect();
     let trend = ranks::mann_kendall(&values);
-    let marks: Vec<bool> = plain.iter().filter_map(|run| slow.is(run)).collect();
+    let marks: Vec<bool> = plain.iter().filter_map(|run| slow.is_slow(run)).collect();
     let mixed = marks.contains(&true) && marks.contains(&false);
     let stretches = mixed.then(|| counts::runs_test(&marks, runs.seed));
-    let together = stretches.is_some_and(|(_, p_value)| p_value < SAID);
+    let together = stretches.is_some_and(|(_, p_value)| p_value < MAX_P_VALUE_SAID);
     Session {
         trend: trend.effect,
         trend_p_value: trend.p_value,
         change: change(&values),
         stretches: stretches.map(|(number, _)| number),
         stretches_p_value: stretches.map(|(_, p_value)| p_value),
-        drifts: trend.p_value < SAID,
+        drifts: trend.p_value < MAX_P_VALUE_SAID,
         together,
     }
 }

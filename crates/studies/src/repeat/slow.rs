@@ -4,9 +4,9 @@ use super::modes::{Mode, Modes};
 use bandscope_recording::runs::{Phase, Run, Runs};
 
 /// Fewest runs that make a mode.
-const FEWEST: usize = 3;
+const MIN_RUNS_OF_A_MODE: usize = 3;
 /// A level stands apart if by chance one of all levels would less often than this.
-const BY_CHANCE: f64 = 0.01;
+const MAX_CHANCE_OF_A_LEVEL: f64 = 0.01;
 
 /// The two modes of runs of which all at one level lie beyond all others, too few to be a mode among all runs together.
 fn of_a_level(runs: &Runs) -> Option<Modes> {
@@ -33,7 +33,7 @@ fn of_a_level(runs: &Runs) -> Option<Modes> {
         // Beyond them by more than all of them are wide.
         let gap = high.range[0] - low.range[1];
         let wide = [&low, &high].map(|mode| mode.range[1] - mode.range[0]);
-        (chance < BY_CHANCE && gap > wide[0].max(wide[1])).then(|| Modes {
+        (chance < MAX_CHANCE_OF_A_LEVEL && gap > wide[0].max(wide[1])).then(|| Modes {
             modes: vec![low, high],
             p_value: chance,
             ..Modes::default()
@@ -46,7 +46,7 @@ fn of_a_level(runs: &Runs) -> Option<Modes> {
 fn mode(values: &[f64], all: usize) -> Option<Mode> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    Mode::of(&sorted, all).filter(|mode| mode.runs >= FEWEST)
+    Mode::of(&sorted, all).filter(|mode| mode.runs >= MIN_RUNS_OF_A_MODE)
 }
 
 /// Tells slow runs from the others.
@@ -84,7 +84,7 @@ impl Slow {
     }
 
     /// Whether a run is; `None` of one without a value, and if there is but one mode.
-    pub fn is(&self, run: &Run) -> Option<bool> {
+    pub fn is_slow(&self, run: &Run) -> Option<bool> {
         let last = self
             .modes
             .modes
@@ -96,5 +96,69 @@ impl Slow {
             true => index < last,
             false => index > 0,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandscope_recording::runs::{Factor, Metric};
+
+    /// 40 plain runs from 1.0 on, 1 ms apart, the last 12 of them later by `valley`; then three runs at each of ten levels, which fill the
+    /// valley but for those at one level: these take half as long again.
+    fn runs(valley: f64) -> Runs {
+        let plain = (0..40).map(|n| {
+            let later = if n < 28 { 0.0 } else { valley };
+            Run {
+                value: Some(1.0 + 1e-3 * f64::from(n) + later),
+                ..Run::default()
+            }
+        });
+        let screened = (0..30).map(|n| {
+            let level = n / 3;
+            Run {
+                phase: Phase::Screening,
+                factor: Some("environment".into()),
+                levels: [("environment".into(), level.to_string())].into(),
+                value: Some(if level == 7 { 1.5 } else { 1.0 } + 2e-3 * f64::from(n)),
+                ..Run::default()
+            }
+        });
+        Runs {
+            metric: Metric::measured("wall").unwrap(),
+            factors: vec![Factor {
+                name: "environment".into(),
+                levels: (0..10).map(|level| level.to_string()).collect(),
+                ..Factor::default()
+            }],
+            runs: plain.chain(screened).collect(),
+            ..Runs::default()
+        }
+    }
+
+    fn slow_runs(runs: &Runs) -> Vec<&Run> {
+        let slow = Slow::of(runs);
+        let is_slow = |run: &&Run| slow.is_slow(run) == Some(true);
+        runs.runs.iter().filter(is_slow).collect()
+    }
+
+    #[test]
+    fn an_accidental_valley_of_the_plain_runs_does_not_hide_a_level_far_beyond_them() {
+        let runs = runs(0.0135);
+        let plain = crate::repeat::plain_modes(&runs);
+        assert_eq!(plain.modes.len(), 2);
+        assert!((0.001..0.01).contains(&plain.p_value), "{}", plain.p_value);
+        let slow = slow_runs(&runs);
+        assert_eq!(slow.len(), 3);
+        assert!(slow.iter().all(|run| run.level("environment") == "7"));
+    }
+
+    #[test]
+    fn certain_modes_of_the_plain_runs_tell_slow_runs_whatever_a_level_shows() {
+        let runs = runs(0.03);
+        let plain = crate::repeat::plain_modes(&runs);
+        assert!(plain.p_value < 0.001, "{}", plain.p_value);
+        let of_plain = |run: &&&Run| run.factor.is_none();
+        assert_eq!(slow_runs(&runs).iter().filter(of_plain).count(), 12);
     }
 }

@@ -53,9 +53,9 @@ impl Changes {
 /// Figures, lines of the ledger and bands of a pair.
 fn tables(pair: &SeriesPair) -> Vec<Figures> {
     let figures = pair.figures.iter();
-    let figures = figures.map(|delta| Row::new(recordings::figure(&delta.name).into(), delta));
+    let figures = figures.map(|delta| Row::new(recordings::figure(&delta.name), delta));
     let lines = recordings::lines(pair).into_iter();
-    let lines = lines.map(|delta| Row::new(delta.name.clone(), delta));
+    let lines = lines.map(|delta| Row::new(delta.name.to_string(), delta));
     let bands = pair.bands.iter();
     let bands = bands.map(|band| Row::new(recordings::band(band), &band.share));
     let title = recordings::title(pair);

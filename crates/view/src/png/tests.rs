@@ -37,7 +37,7 @@ fn a_palette_holds_256_colours() {
 /// At sizes that are no multiples of each other, clipped and beyond the paper's edges.
 #[test]
 fn copied_cells_are_what_drawing_makes_of_them() {
-    let cell = |k: u32| (k % 3 > 0).then(|| Colour::rgb(k as u8, (k >> 3) as u8, 90));
+    let cell = |k: u32| (!k.is_multiple_of(3)).then(|| Colour::rgb(k as u8, (k >> 3) as u8, 90));
     let image = Image {
         columns: 37,
         rows: 23,

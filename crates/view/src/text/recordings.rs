@@ -2,7 +2,9 @@
 
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::numbers;
-use bandscope_studies::compare::{BandPair, Delta, Recordings, SeriesPair, SignalChange};
+use bandscope_studies::compare::{
+    BandPair, Delta, Figure, Recordings, SeriesPair, SignalChange, Unit,
+};
 
 /// Pairs that are shown whole.
 const PAIRS: usize = 4;
@@ -40,13 +42,13 @@ pub(crate) fn title(pair: &SeriesPair) -> String {
 }
 
 /// A value in its unit.
-pub(crate) fn value(unit: &str, value: f64) -> String {
+pub(crate) fn value(unit: Unit, value: f64) -> String {
     match unit {
-        "share" => numbers::percent(value),
-        "ns/unit" => numbers::significant(value, 5),
-        "1/s" => numbers::significant(value, 4),
-        "s" => numbers::duration(1e9 * value),
-        _ => numbers::duration(value),
+        Unit::Share => numbers::percent(value),
+        Unit::NsPerUnit => numbers::significant(value, 5),
+        Unit::PerSecond => numbers::significant(value, 4),
+        Unit::Seconds => numbers::duration(1e9 * value),
+        Unit::NsPerSecond => numbers::duration(value),
     }
 }
 
@@ -55,7 +57,7 @@ pub(crate) fn interval(delta: &Delta) -> String {
     delta.interval.map_or_else(String::new, |[low, high]| {
         // An end of an interval is never known to five digits.
         let end = |number: f64| match delta.unit {
-            "ns/unit" | "1/s" => numbers::significant(number, 3),
+            Unit::NsPerUnit | Unit::PerSecond => numbers::significant(number, 3),
             unit => value(unit, number),
         };
         format!("{} to {}", end(low), end(high))
@@ -63,14 +65,14 @@ pub(crate) fn interval(delta: &Delta) -> String {
 }
 
 /// A figure's name in words.
-pub(crate) fn figure(name: &str) -> &str {
-    match name {
-        "pace" => "pace, ns/unit",
-        "lost" => "lost to gaps",
-        "gaps" => "gaps a second",
-        "longest-gap" => "longest gap",
-        "longest-gap-of-a-block" => "longest of a block",
-        name => name,
+pub(crate) fn figure(figure: &Figure) -> String {
+    match figure {
+        Figure::Pace => "pace, ns/unit".into(),
+        Figure::Lost => "lost to gaps".into(),
+        Figure::Gaps => "gaps a second".into(),
+        Figure::LongestGap => "longest gap".into(),
+        Figure::LongestGapOfBlock => "longest of a block".into(),
+        figure => figure.to_string(),
     }
 }
 
@@ -126,14 +128,14 @@ fn heads(title: &str) -> Table {
 fn figures(title: &str, pair: &SeriesPair, page: &mut Page<'_>) {
     let mut table = heads(title);
     for delta in &pair.figures {
-        table.row(row(figure(&delta.name), delta));
+        table.row(row(&figure(&delta.name), delta));
     }
     page.blank();
     page.table(&table);
     let lines = lines(pair);
     let mut table = heads("In a second");
     for delta in lines.iter().take(LINES) {
-        table.row(row(&delta.name, delta));
+        table.row(row(&delta.name.to_string(), delta));
     }
     page.blank();
     page.table(&table);

@@ -10,10 +10,10 @@ use bandscope_recording::runs::{INHERITED, Metric, Runs};
 use bandscope_studies::counters::Verdict;
 use bandscope_studies::repeat::factors::{Level, Varied};
 use bandscope_studies::repeat::modes::Mode;
-use bandscope_studies::repeat::{Repeat, beside::Beside, p_in_words, value_in_words};
+use bandscope_studies::repeat::{Repeat, association::Association, p_in_words, value_in_words};
 
 /// Lines of what goes with the slow mode.
-const MOST_BESIDE: usize = 8;
+const MOST_ASSOCIATIONS: usize = 8;
 /// Levels of a factor that a line has room for.
 const MOST_LEVELS: usize = 3;
 /// Columns of a distribution.
@@ -29,7 +29,7 @@ pub fn repeat(repeat: &Repeat, options: &Options) -> String {
     page.blank();
     opening(repeat, &mut page);
     modes(repeat, &mut page);
-    beside(repeat, &mut page);
+    associations(repeat, &mut page);
     varied(repeat, &mut page);
     // Its summary is the verdict; what to do next is what it adds.
     if let Some(step) = repeat
@@ -203,8 +203,8 @@ fn strip(values: &[f64], metric: &Metric, page: &mut Page<'_>) {
     );
 }
 
-fn beside(repeat: &Repeat, page: &mut Page<'_>) {
-    if repeat.beside.is_empty() {
+fn associations(repeat: &Repeat, page: &mut Page<'_>) {
+    if repeat.associations.is_empty() {
         return;
     }
     let mut table = Table::new("With the slow mode")
@@ -215,7 +215,7 @@ fn beside(repeat: &Repeat, page: &mut Page<'_>) {
         .column("p", Side::Right)
         .column("", Side::Left);
     let digits = |value: f64| numbers::significant(value, 3);
-    for Beside {
+    for Association {
         name,
         per,
         medians,
@@ -223,11 +223,11 @@ fn beside(repeat: &Repeat, page: &mut Page<'_>) {
         p_value,
         closure,
         ..
-    } in repeat.beside.iter().take(MOST_BESIDE)
+    } in repeat.associations.iter().take(MOST_ASSOCIATIONS)
     {
         table.row(vec![
             name.as_str().into(),
-            (*per).into(),
+            per.name().into(),
             digits(medians[0]).into(),
             digits(medians[1]).into(),
             format!("{effect:+.2}").into(),

@@ -244,16 +244,12 @@ impl Arguments {
     }
 
     fn machine(&self) -> Result<Box<dyn Machine>> {
-        match self.machine.split_once(':') {
-            None if self.machine == "this" => Ok(Box::new(ThisMachine::new())),
-            Some(("simulated", scenario)) => Ok(Box::new(RealTime(SimulatedMachine::new(
-                Scenario::parse(scenario)?,
-            )))),
-            _ => bail!(
-                "--machine: found {:?}, expected `this` or `simulated:SCENARIO`",
-                self.machine
-            ),
-        }
+        Ok(match record::MachineName::parse(&self.machine)? {
+            record::MachineName::This => Box::new(ThisMachine::new()),
+            record::MachineName::Simulated(scenario) => {
+                Box::new(RealTime(SimulatedMachine::new(Scenario::parse(scenario)?)))
+            }
+        })
     }
 }
 

@@ -35,11 +35,10 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
         command: arguments.command.clone(),
         timeout: arguments.timeout.map(Duration::from_secs_f64),
         vary: arguments.vary.clone(),
-        cycles: metric.name == "cycles",
+        cycles: matches!(finder, Finder::Cycles),
         noise: arguments.noise.map(Duration::from_secs_f64),
         outputs: arguments.outputs.clone(),
-    })
-    .map_err(anyhow::Error::msg)?;
+    })?;
     if let Some(directory) = &arguments.outputs {
         // Nothing that somebody has kept is written over.
         std::fs::create_dir(directory)
@@ -161,7 +160,7 @@ fn judge(run: &mut Run, said: &Output, finder: &Finder, runs: &mut Runs) -> Opti
             }
             None
         }
-        None if runs.metric.name == "cycles" => Some(format!(
+        None if matches!(finder, Finder::Cycles) => Some(format!(
             "run {number}: cycles were not counted all of the time"
         )),
         None => {

@@ -8,8 +8,10 @@ use regex_lite::Regex;
 /// How to get the value of a run.
 #[derive(Debug)]
 pub enum Finder {
-    /// bandscope measured it.
+    /// bandscope measured it, by the clock or what the kernel books.
     Measured,
+    /// bandscope counted it, with a hardware counter.
+    Cycles,
     /// It stands in the output.
     Printed(Regex),
 }
@@ -21,7 +23,11 @@ pub enum Finder {
 pub fn resolve(text: &str, higher_is_better: bool) -> Result<(Metric, Finder)> {
     if let Some(mut metric) = Metric::measured(text) {
         metric.higher_is_better = higher_is_better;
-        return Ok((metric, Finder::Measured));
+        let finder = match text {
+            "cycles" => Finder::Cycles,
+            _ => Finder::Measured,
+        };
+        return Ok((metric, finder));
     }
     let Ok(regex) = Regex::new(&format!("(?m){text}")) else {
         bail!(
@@ -40,7 +46,7 @@ impl Finder {
     /// The value of a run, and the worth of its last digit where it was printed; `None` if there is none.
     pub fn find(&self, metric: &Metric, run: &Run, output: &Output) -> Option<(f64, Option<f64>)> {
         match self {
-            Finder::Measured => Some((metric.of(run)?, None)),
+            Finder::Measured | Finder::Cycles => Some((metric.of(run)?, None)),
             Finder::Printed(regex) => [&output.out, &output.error]
                 .into_iter()
                 .flat_map(|stream| stream.parts())

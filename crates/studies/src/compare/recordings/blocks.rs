@@ -17,11 +17,11 @@ use bandscope_statistics::distributions::{student_95, welch};
 use std::collections::BTreeMap;
 
 /// Blocks of a series.
-const BLOCKS: usize = 20;
+const MAX_BLOCKS: usize = 20;
 /// Quanta of a block, at least.
-const QUANTA: u64 = 10;
+const MIN_QUANTA_OF_A_BLOCK: u64 = 10;
 /// With fewer nothing is known of how they scatter.
-pub const FEWEST: usize = 5;
+pub const MIN_BLOCKS: usize = 5;
 /// A quantum is of a band within three of its half widths, and a hundredth.
 const WIDTHS: f64 = 3.0;
 const NEAR: f64 = 0.01;
@@ -75,9 +75,9 @@ impl Blocks {
         series: &report::Series,
     ) -> Result<Blocks, Error> {
         let context = Context::new(source.manifest(), &source.series()[index]);
-        let number = (series.quanta / QUANTA).clamp(1, BLOCKS as u64);
+        let number = (series.quanta / MIN_QUANTA_OF_A_BLOCK).clamp(1, MAX_BLOCKS as u64);
         let mut blocks = Blocks {
-            blocks: Vec::with_capacity(BLOCKS + 1),
+            blocks: Vec::with_capacity(MAX_BLOCKS + 1),
             ticks_per_ns: context.ticks_per_ns,
             // Rounding must not make a twenty-first.
             length: context.ticks(series.duration_s) / number as f64 * 0.9999,
@@ -202,7 +202,7 @@ impl Detector for Blocks {
 
 /// Standard error of the mean of blocks, and its degrees of freedom; `None` of too few.
 pub fn error(values: &[f64]) -> Option<(f64, f64)> {
-    if values.len() < FEWEST {
+    if values.len() < MIN_BLOCKS {
         return None;
     }
     let number = values.len() as f64;

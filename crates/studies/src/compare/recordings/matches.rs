@@ -2,7 +2,7 @@
 
 use super::blocks::{Block, Blocks};
 use super::figures::over;
-use super::{BandPair, FindingPair, SMALL_SHARE, SignalChange, SignalPair, delta};
+use super::{BandPair, Figure, FindingPair, SMALL_SHARE, SignalChange, SignalPair, Unit, delta};
 use bandscope_report::{Band, Finding, Kind, Series, Signal};
 use std::collections::BTreeSet;
 
@@ -64,15 +64,21 @@ fn band_pair(places: [Option<usize>; 2], series: [&Series; 2], of: &[Blocks; 2])
                     over(ticks, units * of[side].ticks_per_ns)
                 })
             });
-            Some(delta("pace", "ns/unit", [a, b], of_blocks, SMALL_SHARE * a))
+            Some(delta(
+                Figure::Pace,
+                Unit::NsPerUnit,
+                [a, b],
+                of_blocks,
+                SMALL_SHARE * a,
+            ))
         }
         _ => None,
     };
     BandPair {
         ns_per_unit: paces,
         share: delta(
-            "share",
-            "share",
+            Figure::Share,
+            Unit::Share,
             shares,
             [figure(0, &share), figure(1, &share)],
             SMALL_SHARE,

@@ -11,18 +11,101 @@ use crate::Error;
 use bandscope_analysis::analyse;
 use bandscope_recording::Source;
 use bandscope_report::format;
-use bandscope_report::{Certainty, Kind, Report, Series};
+use bandscope_report::{Cause, Certainty, Kind, Report, Series};
 use blocks::Blocks;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
+use std::fmt;
+
+/// What a [`Delta`] is of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Figure {
+    /// Work that was done, of what the fastest band would have done.
+    #[default]
+    Fraction,
+    /// Time that the units of a series or band take; in a ledger, time lost to a slower pace.
+    Pace,
+    /// Share of the time that went to gaps.
+    Lost,
+    /// Gaps in a second.
+    Gaps,
+    /// The longest gap of a series.
+    LongestGap,
+    /// The longest gap of each block, their mean.
+    LongestGapOfBlock,
+    /// Share of the quanta that are in a band.
+    Share,
+    /// In a ledger, time that was worked.
+    Work,
+    /// In a ledger, the part of the slower pace that is the clock frequency's.
+    PaceOfFrequency,
+    /// In a ledger, the part that is the core's own.
+    PaceOfMicroarchitecture,
+    /// In a ledger, time that went to gaps of a cause.
+    Gap(Cause),
+    /// In a ledger, time that the measurement took.
+    Measurement,
+    /// In a ledger, the rest.
+    Unexplained,
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Figure::Fraction => "fraction",
+            Figure::Pace => "pace",
+            Figure::Lost => "lost",
+            Figure::Gaps => "gaps",
+            Figure::LongestGap => "longest-gap",
+            Figure::LongestGapOfBlock => "longest-gap-of-a-block",
+            Figure::Share => "share",
+            Figure::Work => "work",
+            Figure::PaceOfFrequency => "pace: frequency",
+            Figure::PaceOfMicroarchitecture => "pace: microarchitecture",
+            Figure::Gap(cause) => return write!(f, "gap: {cause}"),
+            Figure::Measurement => "measurement",
+            Figure::Unexplained => "unexplained",
+        })
+    }
+}
+
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The unit of a [`Delta`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Unit {
+    /// Of 1.
+    #[default]
+    #[serde(rename = "share")]
+    Share,
+    /// Nanoseconds for each unit of work.
+    #[serde(rename = "ns/unit")]
+    NsPerUnit,
+    /// A number in a second.
+    #[serde(rename = "1/s")]
+    PerSecond,
+    /// Seconds.
+    #[serde(rename = "s")]
+    Seconds,
+    /// Nanoseconds in a second.
+    #[serde(rename = "ns/s")]
+    NsPerSecond,
+}
 
 /// A figure of both.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delta {
     /// What it is. May hold the name of a task, untrusted.
-    pub name: String,
-    /// `share`, `ns/unit`, `1/s`, `s` or `ns/s`.
-    pub unit: &'static str,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub name: Figure,
+    /// Its unit.
+    pub unit: Unit,
     /// Of A.
     pub a: f64,
     /// Of B.
@@ -35,6 +118,7 @@ pub struct Delta {
 
 /// A band of both, or of one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BandPair {
     /// Pace in A and in B, where it has one.
     pub ns_per_unit: [Option<f64>; 2],
@@ -46,6 +130,7 @@ pub struct BandPair {
 
 /// Which of two recordings have a signal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SignalChange {
     /// A and B.
@@ -73,6 +158,7 @@ impl SignalChange {
 
 /// A periodic signal of both, or of one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SignalPair {
     /// In A or, where that has none, in B.
     pub frequency_hz: f64,
@@ -84,6 +170,7 @@ pub struct SignalPair {
 
 /// A kind of finding that not both have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingPair {
     /// Its kind.
     pub kind: Kind,
@@ -93,6 +180,7 @@ pub struct FindingPair {
 
 /// A series of A and the one of B that it is held against.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SeriesPair {
     /// CPU of each.
     pub cpu: [Option<u32>; 2],
@@ -114,6 +202,7 @@ pub struct SeriesPair {
 
 /// What two recordings say.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recordings {
     /// One for each series of A that has one in B.
     pub series: Vec<SeriesPair>,
@@ -146,10 +235,11 @@ pub fn compare(a: &dyn Source, b: &dyn Source) -> Result<(Recordings, Vec<String
         let blocks = [Blocks::new(a, of_a, one)?, Blocks::new(b, of_b, other)?];
         series.push(pair([one, other], &blocks));
     }
-    if series
-        .iter()
-        .any(|pair| pair.blocks.iter().any(|blocks| *blocks < blocks::FEWEST))
-    {
+    if series.iter().any(|pair| {
+        pair.blocks
+            .iter()
+            .any(|blocks| *blocks < blocks::MIN_BLOCKS)
+    }) {
         notes.push("A series is too short for five blocks: nothing is called a change.".into());
     }
     notes.push(
@@ -215,8 +305,8 @@ pub fn subject(cpu: [Option<u32>; 2], rate_hz: f64, kernel: &str) -> String {
 
 /// A figure with the interval that blocks give; less than `small` is no change.
 fn delta(
-    name: &str,
-    unit: &'static str,
+    name: Figure,
+    unit: Unit,
     [a, b]: [f64; 2],
     of_blocks: [Vec<f64>; 2],
     small: f64,
@@ -225,7 +315,7 @@ fn delta(
     let reach = blocks::reach(&of_a, &of_b);
     let difference = b - a;
     Delta {
-        name: name.into(),
+        name,
         unit,
         a,
         b,

@@ -10,21 +10,22 @@ use bandscope_recording::runs::{Run, Runs};
 use bandscope_statistics::order::median_between;
 use bandscope_statistics::{holm, ranks::mann_whitney};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Less likely than this by accident, all quantities together, and it is listed.
-const LISTED: f64 = 0.01;
+const MAX_P_VALUE_LISTED: f64 = 0.01;
 
 /// Before the names of hardware counters.
 const COUNTER: &str = "counter:";
 
 /// Something that differs between slow runs and the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Beside {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Association {
     /// As in the runs: `irq:NAME`, `faults:minor`, `user`, ...
     pub name: String,
-    /// `run`, `second` or `instruction`: per what it differs most.
-    pub per: &'static str,
+    /// Per what it differs most.
+    pub per: Per,
     /// Medians in the other runs and in slow ones; seconds where it is a time.
     pub medians: [f64; 2],
     /// Cliff's delta: 1 if every slow run has more of it than every other, -1 if less.
@@ -37,78 +38,132 @@ pub struct Beside {
     pub needs_s: Option<f64>,
 }
 
+/// What a count is divided by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Per {
+    /// An instruction.
+    Instruction,
+    /// A run.
+    #[default]
+    Run,
+    /// A second.
+    Second,
+}
+
+impl Per {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Per::Instruction => "instruction",
+            Per::Run => "run",
+            Per::Second => "second",
+        }
+    }
+}
+
+/// CPU time that the kernel books to a run; it is its own cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CpuTime {
+    User,
+    System,
+}
+
+impl CpuTime {
+    const ALL: [CpuTime; 2] = [CpuTime::User, CpuTime::System];
+
+    fn named(name: &str) -> Option<CpuTime> {
+        CpuTime::ALL.into_iter().find(|time| time.name() == name)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            CpuTime::User => "user",
+            CpuTime::System => "system",
+        }
+    }
+
+    fn of(self, run: &Run) -> f64 {
+        match self {
+            CpuTime::User => run.user_s,
+            CpuTime::System => run.system_s,
+        }
+    }
+}
+
+/// A count or time by its name, and per what.
+type Quantity = (String, Per);
+
+/// Everything of a run.
+type Quantities = BTreeMap<Quantity, f64>;
+
 /// The strongest first, each source once.
-pub fn beside(runs: &Runs, slow: &Slow) -> Vec<Beside> {
+pub fn associations(runs: &Runs, slow: &Slow) -> Vec<Association> {
     let mut groups: [Vec<&Run>; 2] = [Vec::new(), Vec::new()];
     for run in super::plain(runs) {
-        if let Some(slow) = slow.is(run) {
+        if let Some(slow) = slow.is_slow(run) {
             groups[usize::from(slow)].push(run);
         }
     }
     if groups.iter().any(Vec::is_empty) {
         return Vec::new();
     }
-    let quantities: Vec<_> = groups
-        .each_ref()
-        .map(|group| {
-            group
-                .iter()
-                .map(|run| quantities(run, &runs.metric.name))
-                .collect::<Vec<_>>()
-        })
-        .into();
+    let of = |run: &&Run| quantities(run, &runs.metric.name);
+    let groups_of = groups.each_ref();
+    let quantities = groups_of.map(|group| group.iter().map(of).collect::<Vec<_>>());
     let lost = lost(&groups, &runs.metric.name);
-    let names: std::collections::BTreeSet<&(String, &'static str)> = quantities
-        .iter()
-        .flatten()
-        .flat_map(BTreeMap::keys)
-        .collect();
-    let mut all: Vec<Beside> = names
-        .into_iter()
-        .map(|key| {
-            let [fast, slow] = [0, 1].map(|group| column(&quantities[group], key));
-            let ranked = mann_whitney(&slow, &fast);
-            Beside {
-                name: key.0.clone(),
-                per: key.1,
-                medians: [median(fast), median(slow)],
-                effect: ranked.effect,
-                p_value: ranked.p_value,
-                ..Beside::default()
-            }
-        })
-        .collect();
+    let mut all = ranked(&quantities);
     let corrected = holm(&all.iter().map(|one| one.p_value).collect::<Vec<_>>());
     for (one, corrected) in all.iter_mut().zip(corrected) {
         one.p_value = corrected;
-        let more = |per: &'static str| {
+        let more = |per: Per| {
             let key = (one.name.clone(), per);
             let [fast, slow] = [0, 1].map(|group| median(column(&quantities[group], &key)));
             slow - fast
         };
-        let (more, more_often) = (more("run"), more("second") > 0.0);
+        let (more, more_often) = (more(Per::Run), more(Per::Second) > 0.0);
         (one.closure, one.needs_s) = match lost {
             Some(_) => budget(&one.name, more, more_often, lost),
             None => (Verdict::Changed, None),
         };
     }
-    all.retain(|one| one.p_value < LISTED);
+    all.retain(|one| one.p_value < MAX_P_VALUE_LISTED);
     all.sort_by(|a, b| {
         b.effect
             .abs()
             .total_cmp(&a.effect.abs())
             .then(a.p_value.total_cmp(&b.p_value))
     });
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     all.retain(|one| seen.insert(one.name.clone()));
     all
 }
 
+/// Every quantity in slow runs against the others, p-values not corrected yet.
+fn ranked(quantities: &[Vec<Quantities>; 2]) -> Vec<Association> {
+    let keys: BTreeSet<&Quantity> = quantities
+        .iter()
+        .flatten()
+        .flat_map(BTreeMap::keys)
+        .collect();
+    let of = |key: &Quantity| {
+        let [fast, slow] = [0, 1].map(|group| column(&quantities[group], key));
+        let ranked = mann_whitney(&slow, &fast);
+        Association {
+            name: key.0.clone(),
+            per: key.1,
+            medians: [median(fast), median(slow)],
+            effect: ranked.effect,
+            p_value: ranked.p_value,
+            ..Association::default()
+        }
+    };
+    keys.into_iter().map(of).collect()
+}
+
 /// Values of a quantity in the runs of a group. A source that is missing in a run did nothing in it; a hardware counter was not its turn.
-fn column(
-    group: &[BTreeMap<(String, &'static str), f64>],
-    key: &(String, &'static str),
-) -> Vec<f64> {
+fn column(group: &[Quantities], key: &Quantity) -> Vec<f64> {
     group
         .iter()
         .filter_map(|run| match run.get(key) {
@@ -124,11 +179,8 @@ fn median(values: Vec<f64>) -> f64 {
 
 /// Median of what a slow run takes longer, in seconds, where the metric is a time.
 fn lost(groups: &[Vec<&Run>; 2], metric: &str) -> Option<f64> {
-    let of = |run: &&Run| match metric {
-        "user" => run.user_s,
-        "system" => run.system_s,
-        _ => run.wall_s,
-    };
+    let time = CpuTime::named(metric);
+    let of = |run: &&Run| time.map_or(run.wall_s, |time| time.of(run));
     let [fast, slow] = groups
         .each_ref()
         .map(|group| median(group.iter().map(of).collect()));
@@ -136,8 +188,8 @@ fn lost(groups: &[Vec<&Run>; 2], metric: &str) -> Option<f64> {
 }
 
 /// Everything of a run, per what; but not the metric itself.
-fn quantities(run: &Run, metric: &str) -> BTreeMap<(String, &'static str), f64> {
-    let times = [("user", run.user_s), ("system", run.system_s)];
+fn quantities(run: &Run, metric: &str) -> Quantities {
+    let times = CpuTime::ALL.map(|time| (time.name(), time.of(run)));
     let counts = run
         .counts
         .iter()
@@ -148,12 +200,12 @@ fn quantities(run: &Run, metric: &str) -> BTreeMap<(String, &'static str), f64> 
         if name == metric || name.strip_prefix(COUNTER) == Some(metric) {
             continue;
         }
-        all.insert((name.to_owned(), "run"), value);
+        all.insert((name.to_owned(), Per::Run), value);
         if run.wall_s > 0.0 {
-            all.insert((name.to_owned(), "second"), value / run.wall_s);
+            all.insert((name.to_owned(), Per::Second), value / run.wall_s);
         }
         if let Some(instructions) = instructions {
-            all.insert((name.to_owned(), "instruction"), value / instructions);
+            all.insert((name.to_owned(), Per::Instruction), value / instructions);
         }
     }
     all
@@ -166,8 +218,7 @@ fn budget(name: &str, more: f64, more_often: bool, lost: Option<f64>) -> (Verdic
     let Some(lost) = lost.filter(|_| more > 0.0) else {
         return (Verdict::CannotPay, None);
     };
-    // CPU times are their own cost.
-    if ["user", "system"].contains(&name) {
+    if CpuTime::named(name).is_some() {
         let share = more / lost;
         return (counters::closure(Some([share; 2]), Role::Time, false), None);
     }
@@ -184,9 +235,9 @@ mod tests {
 
     #[test]
     fn a_counter_that_had_not_its_turn_is_not_0() {
-        let run = |name: &str, value: f64| BTreeMap::from([((name.to_owned(), "run"), value)]);
+        let run = |name: &str, value: f64| BTreeMap::from([((name.to_owned(), Per::Run), value)]);
         let group = [run("counter:cycles", 5.0), run("irq:eth0", 3.0)];
-        let of = |name: &str| column(&group, &(name.to_owned(), "run"));
+        let of = |name: &str| column(&group, &(name.to_owned(), Per::Run));
         assert_eq!(of("counter:cycles"), [5.0]);
         assert_eq!(of("irq:eth0"), [0.0, 3.0]);
     }

@@ -1,0 +1,26 @@
+//! What the studies print as JSON schemas: the `.schema.json` files of this crate, which a test holds to the types.
+
+use crate::{compare, histogram, lab, repeat};
+use bandscope_report::schema;
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+/// Makes a schema, as its file has it.
+pub type Make = fn() -> Result<String, serde_json::Error>;
+
+/// The files, and what makes each.
+pub const FILES: [(&str, Make); 4] = [
+    ("compare.schema.json", schema::of::<compare::Comparison>),
+    ("histogram.schema.json", schema::of::<histogram::Report>),
+    ("lab.schema.json", schema::of::<lab::Lab>),
+    ("repeat.schema.json", schema::of::<repeat::Repeat>),
+];
+
+/// Facts about the machine have a contract of their own.
+pub(crate) fn facts(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object" })
+}
+
+/// The same where they may not be known.
+pub(crate) fn facts_or_null(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["object", "null"] })
+}
