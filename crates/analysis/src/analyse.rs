@@ -40,6 +40,11 @@ use rayon::prelude::*;
 /// # Errors
 /// If the recording cannot be read or is damaged.
 pub fn analyse(source: &dyn Source, inputs: &[String]) -> Result<Analysis, Error> {
+    // On a thread of the pool: from outside every block of quanta would be handed over to it, and waited for.
+    rayon::scope(|_| analyse_in_pool(source, inputs))
+}
+
+fn analyse_in_pool(source: &dyn Source, inputs: &[String]) -> Result<Analysis, Error> {
     let manifest = source.manifest();
     let contexts: Vec<Context> = source
         .series()
