@@ -73,7 +73,8 @@ pub struct Change {
     pub b: f64,
     /// B over A; `null` where A had none.
     pub ratio: Option<f64>,
-    /// Of the ratio, 95 %; `null` where nothing says how values scatter.
+    /// Of the ratio, 95 %; `null` where nothing says how values scatter. An end beyond all numbers is `null`, too.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<[Option<f64>; 2]>"))]
     pub interval: Option<[f64; 2]>,
     /// Chance that values which do not differ would differ so; not corrected for the number of counters.
     pub p_value: Option<f64>,
