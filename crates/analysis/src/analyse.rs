@@ -16,6 +16,7 @@ use crate::passes::{First, Second, results};
 use crate::periods::counted::Rest;
 use crate::periods::fold::Folded;
 use crate::periods::follow::Lines;
+use crate::periods::kept::Kept;
 use crate::periods::origins::Residual;
 use crate::periods::spectrum::Spectrum;
 use crate::periods::{counted, events, gap_trains, limits, origins, rates, signals, spectrum};
@@ -214,7 +215,7 @@ fn conclude(
     context: &Context,
 ) -> Concluded {
     let totals = &survey.totals;
-    let best = survey.best.map(|best| best.ticks);
+    let best = survey.best.map_or(0.0, |best| best.ticks);
     let account = results::account(survey, &mut pass, gaps, context);
     let (total, spectrum) = pass.spectra.report(context);
     let mut kept = std::mem::take(&mut pass.kept);
@@ -226,48 +227,24 @@ fn conclude(
             false => counted::take_trains(&mut kept, context),
         },
     );
-    let ((residual, folded), lines) = rayon::join(
-        || {
-            rayon::join(
-                || match context.gaps_known {
-                    true => spectrum,
-                    false => spectrum::of_segments(kept.segments(), context),
-                },
-                || kept.folded(),
-            )
-        },
-        || Lines::new(&kept, context),
-    );
+    let (residual, folded, lines) = look_into(&kept, spectrum, context);
     let mut signals = all_signals(survey, folded, gaps, &residual, &account, context);
     signals.extend(counted);
     let resolution = results::resolution_ns(survey, &seen, context);
-    signals::rank(&mut signals, resolution);
-    let main = survey.modes.get(usize::from(survey.main_band()));
-    signals::follow(
-        &mut signals,
-        &kept,
-        &lines,
-        main.map(|mode| mode.centre),
-        context,
-    );
-    let gap_ns = gap_ns(context);
-    let edge_ns = results::edge_ns(survey, context);
+    follow(&mut signals, resolution, &kept, &lines, survey, context);
     let is_mostly_there = (account.lost_to_gaps() as f64) < events::MAX_UNSEEN * totals.wall as f64;
-    let event_ns = |hz: f64| match context.gaps_known {
-        // Of a CPU that is mostly away no train is said.
-        true => gap_ns.filter(|_| is_mostly_there),
-        false => rest.least_of_events(hz, edge_ns, context),
-    };
-    let losses = limits::losses(
-        (&residual, kept.seen()),
+    let spectrum = (&residual, kept.seen());
+    let losses = losses(
+        survey,
+        spectrum,
+        &rest,
         resolution,
-        gap_ns,
-        event_ns,
+        is_mostly_there,
         &signals,
         context,
     );
     let report = report::Series {
-        availability: pass.windows.report(best.unwrap_or(0.0), origin, context),
+        availability: pass.windows.report(best, origin, context),
         best_pace: (survey.best).map(|best| pass.stretch.report(best, totals.quanta, context)),
         bands: results::bands(survey, &seen, context),
         signals,
@@ -298,6 +275,57 @@ fn conclude(
             context: context.clone(),
         },
     }
+}
+
+/// The spectrum of the residual, what folding it shows, and its lines over time, side by side.
+fn look_into(
+    kept: &Kept,
+    spectrum: Spectrum,
+    context: &Context,
+) -> (Spectrum, Option<Folded>, Lines) {
+    let residual = || match context.gaps_known {
+        true => spectrum,
+        false => spectrum::of_segments(kept.segments(), context),
+    };
+    let ((residual, folded), lines) = rayon::join(
+        || rayon::join(residual, || kept.folded()),
+        || Lines::new(kept, context),
+    );
+    (residual, folded, lines)
+}
+
+/// Ranks the signals, and follows each over time, against the pace of the main band.
+fn follow(
+    signals: &mut Vec<report::Signal>,
+    resolution: f64,
+    kept: &Kept,
+    lines: &Lines,
+    survey: &Survey,
+    context: &Context,
+) {
+    signals::rank(signals, resolution);
+    let main = survey.modes.get(usize::from(survey.main_band()));
+    signals::follow(signals, kept, lines, main.map(|mode| mode.centre), context);
+}
+
+/// The smallest periodic losses that this series would have shown.
+fn losses(
+    survey: &Survey,
+    spectrum: (&Spectrum, f64),
+    rest: &Rest,
+    resolution: f64,
+    is_mostly_there: bool,
+    signals: &[report::Signal],
+    context: &Context,
+) -> Vec<report::LossLimit> {
+    let gap_ns = gap_ns(context);
+    let edge_ns = results::edge_ns(survey, context);
+    let event_ns = |hz: f64| match context.gaps_known {
+        // Of a CPU that is mostly away no train is said.
+        true => gap_ns.filter(|_| is_mostly_there),
+        false => rest.least_of_events(hz, edge_ns, context),
+    };
+    limits::losses(spectrum, resolution, gap_ns, event_ns, signals, context)
 }
 
 /// The shortest gap in nanoseconds, where gaps are known.

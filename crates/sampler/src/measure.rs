@@ -103,6 +103,10 @@ pub enum Outcome {
 /// overshoot is carried over, and after a long absence quanta of count 0 and length 0 follow while the
 /// grid catches up, as in FTQ.
 #[inline(always)]
+#[expect(
+    clippy::too_many_lines,
+    reason = "the loop is read, and compiled, as one"
+)]
 pub fn measure<C: Clock, K: WorkKernel, S: Sink>(
     clock: &mut C,
     kernel: &mut K,

@@ -33,16 +33,7 @@ impl Namer<'_> {
     /// that can be; longer stretches are the host's.
     pub(super) fn split_over_events(&mut self, gap: &Gap, from: u64, to: u64) {
         let spans = std::mem::take(&mut self.inside);
-        self.pieces.extend(spans.iter().map(|span| Piece {
-            share: Share {
-                key: span.key,
-                ticks: 0,
-                from: span.from,
-            },
-            after: 0,
-        }));
-        // The first reaches back to where the gap began.
-        self.pieces[0].share.from = from;
+        self.begin_pieces(&spans, from);
         let (mut at, mut outside) = (from, 0);
         // Where the first stretch begins that no event covers, and how far tasks go that have begun.
         let (mut silent_from, mut away_until) = (None, 0);
@@ -100,6 +91,20 @@ impl Namer<'_> {
             });
         }
         self.inside = spans;
+    }
+
+    /// A piece without time for each event of a gap that began at `from`.
+    fn begin_pieces(&mut self, spans: &[Span], from: u64) {
+        self.pieces.extend(spans.iter().map(|span| Piece {
+            share: Share {
+                key: span.key,
+                ticks: 0,
+                from: span.from,
+            },
+            after: 0,
+        }));
+        // The first reaches back to where the gap began.
+        self.pieces[0].share.from = from;
     }
 
     /// Whose the time is that no event of a gap covers; `is_told`: an event says why the thread did not run.

@@ -18,6 +18,7 @@ pub const SWITCHED: &[&str] = &[
     "shift-count-renewed",
 ];
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub fn pairs() -> Vec<Pair> {
     vec![
         of_loops(

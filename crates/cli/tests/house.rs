@@ -1,0 +1,195 @@
+//! Rules of the house that no compiler checks (CONTRIBUTING.md, "The house" and "Style"). Tests of the crates are not read.
+
+use regex_lite::Regex;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where literals are compared to words that this program does not choose, once, where they come in. Everywhere else a closed set is an enum.
+const READS_FOREIGN_WORDS: [(&str, &str); 16] = [
+    (
+        "analysis/src/gaps/naming/causes.rs",
+        "names of the kernel's interrupts",
+    ),
+    ("cli/src/commands/inject/then.rs", "extensions of files"),
+    ("cli/src/commands/live/viewer.rs", "names of terminals"),
+    ("cli/src/commands/synth/mod.rs", "extensions of files"),
+    (
+        "experiments/src/inject/witness.rs",
+        "rows of /proc/softirqs",
+    ),
+    ("probe/src/counters/mod.rs", "names of the kernel's events"),
+    ("probe/src/facts/counts.rs", "rows of /proc/interrupts"),
+    ("probe/src/facts/files.rs", "what sysfs writes for nothing"),
+    (
+        "probe/src/facts/quotas.rs",
+        "controllers in /proc/self/cgroup",
+    ),
+    (
+        "probe/src/trace/functions.rs",
+        "kinds of symbols in /proc/kallsyms",
+    ),
+    (
+        "recording/src/counter_files/perf_csv.rs",
+        "what perf stat prints",
+    ),
+    (
+        "recording/src/counter_files/perf_text.rs",
+        "what perf stat prints",
+    ),
+    (
+        "recording/src/counter_files/table.rs",
+        "what tables have for nothing",
+    ),
+    (
+        "studies/src/counters/costs.rs",
+        "names of counters in files",
+    ),
+    (
+        "experiments/src/repeat/factors.rs",
+        "words of the command line",
+    ),
+    (
+        "experiments/src/repeat/counting.rs",
+        "names of the kernel's events",
+    ),
+];
+
+/// Tables may be longer than a file that is read from the beginning to the end.
+const LONG_TABLES: [&str; 1] = ["simulation/src/catalogue.rs"];
+
+/// Lines of a file that is no table.
+const MAX_LINES: usize = 400;
+
+/// The rooms of `analysis`: each knows only those before it.
+const ROOMS: [&str; 12] = [
+    "series", "gaps", "periods", "pace", "ledger", "cpus", "picture", "findings", "summary",
+    "truth", "live", "passes",
+];
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Each source of the crates that is no test, without its tests and comments: its path below `crates`, and its text.
+fn sources() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(crates()).unwrap() {
+        walk(&entry.unwrap().path().join("src"), &mut found);
+    }
+    assert!(found.len() > 300, "only {} sources", found.len());
+    found
+}
+
+fn walk(directory: &Path, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(directory).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() && name != "tests" {
+            walk(&path, found);
+        } else if name.ends_with(".rs")
+            && !["tests.rs", "documented.rs", "samples.rs"].contains(&name)
+        {
+            let text = fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+            let code = code.lines().map(|line| {
+                let comment = line.trim_start().starts_with("//");
+                if comment { "" } else { line }
+            });
+            let below = path.strip_prefix(crates()).unwrap().to_str().unwrap();
+            found.push((below.to_owned(), code.collect::<Vec<_>>().join("\n")));
+        }
+    }
+}
+
+fn complaints(pattern: &str, allowed: &[(&str, &str)]) -> Vec<String> {
+    let pattern = Regex::new(pattern).unwrap();
+    let mut complaints = Vec::new();
+    for (path, code) in sources() {
+        if allowed.iter().any(|(file, _)| *file == path) {
+            continue;
+        }
+        for found in pattern.find_iter(&code) {
+            let line = code[..found.start()].matches('\n').count() + 1;
+            complaints.push(format!("{path}:{line}: {}", found.as_str()));
+        }
+    }
+    complaints
+}
+
+#[test]
+fn no_string_decides() {
+    let compared = r#"(==|!=) "[^"]*"|matches!\([^()]*"[^"]*"\)"#;
+    let found = complaints(compared, &READS_FOREIGN_WORDS);
+    assert!(found.is_empty(), "an enum instead:\n{}", found.join("\n"));
+}
+
+#[test]
+fn what_may_compare_words_still_does() {
+    let compared = Regex::new(r#"(==|!=) "|matches!\("#).unwrap();
+    let sources = sources();
+    for (file, reads) in READS_FOREIGN_WORDS {
+        let (_, code) = sources
+            .iter()
+            .find(|(path, _)| path == file)
+            .unwrap_or_else(|| panic!("{file}: is not there"));
+        assert!(
+            compared.is_match(code),
+            "{file} compares no {reads}: strike it off the list"
+        );
+    }
+}
+
+#[test]
+fn no_error_is_a_string() {
+    let found = complaints(r"Result<[^;{}=]*,\s*String\s*>", &[]);
+    assert!(
+        found.is_empty(),
+        "a typed error instead:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn files_are_short() {
+    let long = |(path, _): &(String, String)| {
+        let lines = fs::read_to_string(crates().join(path))
+            .unwrap()
+            .lines()
+            .count();
+        (lines > MAX_LINES && !LONG_TABLES.contains(&path.as_str()))
+            .then(|| format!("{path}: {lines} lines"))
+    };
+    let found: Vec<String> = sources().iter().filter_map(long).collect();
+    assert!(
+        found.is_empty(),
+        "longer than {MAX_LINES}:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn rooms_of_the_analysis_know_only_those_before_them() {
+    let known = Regex::new(r"\bcrate::\{?\s*([a-z]+)\b").unwrap();
+    let place = |name: &str| ROOMS.iter().position(|room| *room == name);
+    let mut looked_at = 0;
+    for (path, code) in sources() {
+        let Some(inside) = path.strip_prefix("analysis/src/") else {
+            continue;
+        };
+        let own = inside.split(['/', '.']).next().unwrap();
+        let Some(own) = place(own) else { continue };
+        for found in known.captures_iter(&code) {
+            let Some(other) = place(&found[1]) else {
+                continue;
+            };
+            looked_at += 1;
+            assert!(
+                other <= own,
+                "{path}: {} knows {}",
+                ROOMS[own],
+                ROOMS[other]
+            );
+        }
+    }
+    assert!(looked_at > 50, "{looked_at}");
+}
