@@ -17,7 +17,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Say what changed from A to B, by how much, and which counters can pay for it.
+/// Say what changed from A to B, and which counters can pay for it.
 ///
 /// Takes two recordings, or what perf stat prints (as text in any locale, with -x or -j), tables of counters, JSON of hyperfine, and what repeat --output wrote.
 #[derive(Debug, Args)]

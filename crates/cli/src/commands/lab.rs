@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Experiment on this CPU: which hidden states its core has, and what switches them.
+/// Find the hidden states of this core, and what switches them.
 ///
 /// Runs pairs of loops in alternation, each a probe and a control, and some under interruptions by signals of a timer. Takes
 /// about 40 seconds, and no privileges. An idle machine gives narrow intervals; a busy one wide ones.

@@ -6,7 +6,7 @@ use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Print the manual page, or write one page a command into a directory.
+/// Print the manual page, or write one page a command.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

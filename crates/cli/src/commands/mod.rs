@@ -34,10 +34,11 @@ pub struct Arguments {
     command: Option<Command>,
     #[command(flatten)]
     record: record::Arguments,
-    /// Print the version; with --verbose also what it was built from
+    /// Print the version
     #[arg(long, short = 'V')]
     version: bool,
-    #[arg(long, requires = "version", hide = true)]
+    /// With --version: print the commit, the target and the profile
+    #[arg(long, requires = "version")]
     verbose: bool,
 }
 

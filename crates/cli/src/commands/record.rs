@@ -23,6 +23,8 @@ use std::process::ExitCode;
 /// Prints the recording's path. With several rates or work kernels, segments of each alternate, so that all
 /// see the same machine.
 #[derive(Debug, Args)]
+// The options of bandscope without a command are these, and have a group of that name.
+#[group(skip)]
 #[command(after_help = "\
 Examples:
   bandscope record

@@ -28,7 +28,7 @@ const LONG_NAP: Duration = Duration::from_millis(250);
 /// How long the disturber runs without --duration and without a command, in seconds: as long as a recording.
 const DURATION_S: f64 = 10.0;
 
-/// Disturb a CPU at a known period and length, and log what was really done.
+/// Disturb a CPU at a known period and length, and log it.
 ///
 /// The log is JSON, one line a disturbance, on the clock that recordings use. With --then, a bandscope command
 /// runs while the disturbance lasts, measures the CPU that is disturbed, and gives the exit status.

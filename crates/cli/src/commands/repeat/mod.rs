@@ -21,7 +21,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Run a command many times: how many speeds it has, what goes with the slow one, and what decides.
+/// Run a command many times, and find why it has several speeds.
 ///
 /// Each run is a process of its own. With --vary, what can be set from outside is varied: first a few runs at each level, then fresh runs for
 /// what may decide. The command gets no input, and a process group of its own; its output is read and, where a run fails, shown.
