@@ -1,6 +1,6 @@
-//! The report for a terminal: the verdict first, then the account, then what it rests on.
+//! The report for a terminal: on one screen (`screen.rs`), or all of it: the verdict first, then the account, then what it rests on.
 //!
-//! One file a section. Series of one CPU stand beside or under each other, so that two rates read as two
+//! One file a section. In the long report series of one CPU stand beside or under each other, so that two rates read as two
 //! views of one machine; several CPUs have a table of their own, and of many only the one that lost
 //! most is shown whole.
 
@@ -15,7 +15,9 @@ mod lab;
 mod limits;
 mod measured;
 pub(crate) mod recordings;
+mod remedies;
 pub mod repeat;
+mod screen;
 mod shares;
 mod signals;
 pub(crate) mod strip;
@@ -34,6 +36,8 @@ use table::{Page, Paint};
 
 /// CPUs that are shown whole; of more than these, only the one that lost most.
 const WHOLE_CPUS: usize = 2;
+/// CPUs that all get a line in the table of them.
+const MAX_CPUS: usize = 10;
 
 /// The format `text`.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +55,10 @@ impl Format for Text {
         out: &mut dyn Write,
     ) -> Result<(), Error> {
         let mut page = Page::new(options);
-        report(analysis, &mut page);
+        match options.all {
+            true => report(analysis, &mut page),
+            false => screen::screen(analysis, &mut page),
+        }
         out.write_all(page.finish().as_bytes())?;
         Ok(())
     }
@@ -61,11 +68,12 @@ fn report(analysis: &Analysis, page: &mut Page<'_>) {
     let report = &analysis.report;
     let groups = panels::groups(report);
     opening(report, &groups, page);
-    cpus::cpus(report, groups.len() > WHOLE_CPUS, page);
+    cpus::cpus(report, MAX_CPUS, groups.len() > WHOLE_CPUS, page);
     for group in shown(report, &groups) {
         cpu(&View::new(analysis, group), groups.len() > 1, page);
     }
-    findings::findings(report, page);
+    findings::list(&report.findings, page);
+    remedies::in_full(report, page);
     findings::warnings(report, page);
     measured::measured(report, page);
 }
@@ -108,17 +116,24 @@ impl<'a> View<'a> {
 
 /// What was measured, in one line, and the verdict.
 fn opening(report: &Report, groups: &[Group], page: &mut Page<'_>) {
-    page.line(&[
+    page.wrapped(
         ("bandscope  ", Paint::Bold),
-        (&subject(report, groups), Paint::Dim),
-    ]);
+        &subject(report, groups),
+        Paint::Dim,
+    );
     page.blank();
-    let verdict = match report.verdict.trim() {
-        "" if report.series.is_empty() => "There is nothing to report on: no series was measured.",
-        "" => "The analysis reached no verdict.",
-        verdict => verdict,
-    };
-    page.wrapped(("", Paint::Plain), verdict, Paint::Bold);
+    page.wrapped(("", Paint::Plain), &verdict(report), Paint::Bold);
+}
+
+/// One sentence.
+fn verdict(report: &Report) -> String {
+    match report.verdict.trim() {
+        "" if report.series.is_empty() => {
+            "There is nothing to report on: no series was measured.".to_owned()
+        }
+        "" => "The analysis reached no verdict.".to_owned(),
+        verdict => verdict.to_owned(),
+    }
 }
 
 /// Which CPUs, rates, work kernels, and for how long.
@@ -202,7 +217,7 @@ fn cpu(view: &View<'_>, name_it: bool, page: &mut Page<'_>) {
     }
     account::account(view, page);
     truth::truth(view, page);
-    strip::strip(view, page);
+    strip::strip(view, page.options.strip_rows, page);
     bands::bands(view, page);
     gaps::gaps(view, page);
     signals::signals(view, page);
