@@ -62,6 +62,7 @@ pub struct Account {
     pub wall_ns: u128,
     /// Digits after the decimal point of every share.
     digits: u32,
+    work_ns: u128,
     work_steps: u128,
     other_steps: u128,
 }
@@ -109,6 +110,7 @@ impl Account {
             losses,
             wall_ns,
             digits,
+            work_ns: work,
             work_steps: steps[0],
             other_steps: steps[1],
         })
@@ -137,11 +139,18 @@ impl Account {
         (steps > 0).then(|| self.written(steps))
     }
 
-    /// Some time as a share of all of it, as it is written; `None` if it rounds to nothing.
-    pub fn part(&self, ns: u128) -> Option<String> {
+    /// Share of a cause of a loss, as it is written; `None` if it rounds to nothing.
+    pub fn share_of_cause(&self, part: &LossPart, ns: u128) -> Option<String> {
         let whole = 100 * 10u128.pow(self.digits);
         let steps = (2 * ns * whole + self.wall_ns) / (2 * self.wall_ns);
+        // No part is written larger than the whole.
+        let steps = steps.min(part.steps);
         (steps > 0).then(|| self.written(steps))
+    }
+
+    /// Share of work, as a number.
+    pub fn work_share(&self) -> f64 {
+        self.work_ns as f64 / self.wall_ns as f64
     }
 
     /// The least share that is written.

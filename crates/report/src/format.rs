@@ -63,9 +63,15 @@ pub fn cause_in_sentence(of: &Cause) -> String {
     first.into_iter().chain(characters).collect()
 }
 
-/// A rate without digits that say nothing.
+/// A rate without digits that say nothing: `10 kHz`, `7777 Hz`.
 pub fn rate(hertz: f64) -> String {
-    format!("{} Hz", (hertz * 1e3).round() / 1e3)
+    let hertz = (hertz * 1e3).round() / 1e3;
+    match hertz / 1e3 {
+        thousands if (1.0..1e6).contains(&thousands) && thousands.fract() == 0.0 => {
+            format!("{thousands} kHz")
+        }
+        _ => format!("{hertz} Hz"),
+    }
 }
 
 /// The last part of a path, or all of it.
@@ -84,5 +90,7 @@ mod tests {
         assert_eq!(frequency(75.99, 2.0), "76 Hz");
         assert_eq!(frequency(250.0, 0.0), "250.000 Hz");
         assert_eq!(rate(7777.0), "7777 Hz");
+        assert_eq!(rate(10_000.0), "10 kHz");
+        assert_eq!(duration(2_500.0), "2.5 µs");
     }
 }

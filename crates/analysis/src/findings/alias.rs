@@ -30,7 +30,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 /// Until it is certain.
 fn remedy(finding: &Finding, _: Everything<'_>) -> Option<Remedy> {
     (finding.certainty < Certainty::Certain)
-        .then(|| remedies::longer("sharper lines leave fewer true frequencies"))
+        .then(|| remedies::longer("which of the possible frequencies it is"))
 }
 
 /// Accidental agreements expected below which the rates decide.

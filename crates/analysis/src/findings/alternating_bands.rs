@@ -29,7 +29,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 fn remedy(_: &Finding, _: Everything<'_>) -> Option<Remedy> {
     Some(remedies::other_kernels(
         "mulss80,imul20",
-        "another loop has another pattern",
+        "whether another loop has another pattern",
     ))
 }
 

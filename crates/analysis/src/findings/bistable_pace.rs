@@ -35,7 +35,7 @@ fn remedy(finding: &Finding, _: Everything<'_>) -> Option<Remedy> {
     (finding.certainty < Certainty::Certain).then(|| {
         remedies::other_kernels(
             "mulss80,ftq-float20-stack",
-            "a register chain that keeps its pace rules out the frequency",
+            "whether it is the clock frequency, which slows both work kernels",
         )
     })
 }

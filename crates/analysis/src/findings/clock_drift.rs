@@ -30,10 +30,12 @@ fn remedy(finding: &Finding, _: Everything<'_>) -> Option<Remedy> {
     let is_certain = finding.certainty == Certainty::Certain;
     match cause {
         DriftCause::Truncation | DriftCause::Calibration if is_certain => None,
-        DriftCause::Truncation => Some(remedies::again("its grid is not truncated")),
-        DriftCause::Calibration | DriftCause::Undecided => Some(remedies::again(
-            "without --ticks-per-ns it calibrates the clock over the whole run",
+        DriftCause::Truncation => Some(remedies::again(
+            "whether a grid that is not truncated drifts",
         )),
+        DriftCause::Calibration | DriftCause::Undecided => {
+            Some(remedies::again("how fast the clock really is"))
+        }
     }
 }
 

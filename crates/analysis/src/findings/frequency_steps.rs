@@ -33,7 +33,7 @@ fn remedy(finding: &Finding, _: Everything<'_>) -> Option<Remedy> {
     (finding.certainty < Certainty::Certain).then(|| {
         remedies::other_kernels(
             "mulss80,ftq-o2",
-            "a lower clock slows both by the same ratio",
+            "whether both work kernels slow down by the same ratio",
         )
     })
 }

@@ -31,11 +31,11 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 fn remedy(finding: &Finding, _: Everything<'_>) -> Option<Remedy> {
     Some(match finding.certainty {
         Certainty::Possible => {
-            remedies::other_rates("at one of them interrupts are not in step with the quanta")
+            remedies::other_rates("whether it is the interrupts or their step with the quanta")
         }
         _ => remedies::other_kernels(
             "mulss80,ftq-o0",
-            "a loop in registers keeps its pace, one on the stack does not",
+            "whether only a loop on the stack slows down",
         ),
     })
 }

@@ -21,7 +21,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 /// Until it is certain.
 fn remedy(finding: &Finding, _: Everything<'_>) -> Option<Remedy> {
     (finding.certainty < Certainty::Certain)
-        .then(|| remedies::again("it pins the measuring thread and reads the CPU with the clock"))
+        .then(|| remedies::again("whether a pinned thread keeps the phase"))
 }
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {

@@ -28,7 +28,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 /// Until it is certain.
 fn remedy(finding: &Finding, _: Everything<'_>) -> Option<Remedy> {
     (finding.certainty < Certainty::Certain)
-        .then(|| remedies::other_rates("what drives the changes keeps its period in seconds"))
+        .then(|| remedies::other_rates("whether the period stays the same in seconds"))
 }
 
 /// Edges that decide on a fixed-point grid.

@@ -53,7 +53,7 @@ fn remedy(finding: &Finding, everything: Everything<'_>) -> Option<Remedy> {
         None
     } else if sampled {
         Some(remedies::other_rates(
-            "an external signal keeps its frequency at both rates",
+            "whether it keeps its frequency at both rates",
         ))
     } else {
         (!traced).then(|| remedies::trace_events(&cpu(first_series(finding, everything))))

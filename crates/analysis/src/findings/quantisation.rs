@@ -17,8 +17,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 
 /// Until it is certain.
 fn remedy(finding: &Finding, _: Everything<'_>) -> Option<Remedy> {
-    (finding.certainty < Certainty::Certain)
-        .then(|| remedies::again("it measures when each quantum ends"))
+    (finding.certainty < Certainty::Certain).then(|| remedies::again("when each quantum ends"))
 }
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {

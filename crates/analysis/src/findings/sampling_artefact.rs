@@ -30,7 +30,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 /// Until it is certain.
 fn remedy(finding: &Finding, _: Everything<'_>) -> Option<Remedy> {
     (finding.certainty < Certainty::Certain)
-        .then(|| remedies::other_rates("what the measurement does keeps its period in quanta"))
+        .then(|| remedies::other_rates("whether it keeps its period in quanta at both rates"))
 }
 
 /// Periods in quanta that are looked at: from where alternating bands end to a page of the smallest records.

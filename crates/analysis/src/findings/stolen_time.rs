@@ -104,9 +104,8 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             Certainty::Likely
         },
         summary: format!(
-            "{} lost {} of its time to {}{regular} {:.0} gaps a second, up to {}.{}{}",
+            "{} was interrupted by {}{regular} {:.0} times a second, up to {}.{}{}",
             subject(case.series),
-            format::percent(share),
             who(case),
             host.per_second,
             format::duration(host.longest_ns),

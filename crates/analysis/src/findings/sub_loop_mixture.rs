@@ -30,7 +30,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 fn remedy(_: &Finding, _: Everything<'_>) -> Option<Remedy> {
     Some(remedies::other_kernels(
         "ftq-o2,ftq-float20-stack",
-        "a work kernel without inner loops has no band between",
+        "whether a work kernel without inner loops has a band between",
     ))
 }
 

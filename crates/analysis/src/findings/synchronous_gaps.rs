@@ -97,10 +97,7 @@ fn sentence(found: &Synchronous, per_second: f64) -> String {
     let who = match found.causes.first() {
         Some((cause, _)) if found.named => format!(" ({})", cause_phrase(cause)),
         Some((cause, share)) if cause.is_named() => {
-            format!(
-                " ({} of their gaps there: {cause})",
-                format::percent(*share)
-            )
+            format!(" ({} of them {cause})", format::percent(*share))
         }
         _ => String::new(),
     };

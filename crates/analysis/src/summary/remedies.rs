@@ -3,11 +3,13 @@
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::EventsState;
 use bandscope_report::account::{Account, Loss, NOT_NAMED};
-use bandscope_report::remedies::{self, Purpose, Remedy};
-use bandscope_report::{Cause, Finding, Kind, Series};
+use bandscope_report::remedies::{self, Purpose, Remedy, RemedyKind};
+use bandscope_report::{Cause, Certainty, Finding, Kind, Series};
 
 /// Share of the time from which on a loss is worth a fix.
 const MIN_SHARE: f64 = 2e-3;
+/// Time of a task over that of the costliest from which on it is worth moving.
+const MIN_SHARE_OF_TASK: f64 = 0.1;
 
 /// The remedies of a report.
 pub fn all(
@@ -26,7 +28,18 @@ pub fn all(
     let of_findings = findings
         .iter()
         .filter(|(finding, _)| is_a_loss(finding.kind));
-    all.extend(of_findings.filter_map(|(_, remedy)| remedy.clone()));
+    // A work kernel that leaves a kind of finding open asks nothing that another one answered.
+    let is_answered = |(finding, remedy): &&(Finding, Option<Remedy>)| {
+        let asks = remedy
+            .as_ref()
+            .is_some_and(|remedy| remedy.kind == RemedyKind::OtherKernels);
+        let answers = |other: &(Finding, Option<Remedy>)| {
+            other.0.kind == finding.kind && other.0.certainty == Certainty::Certain
+        };
+        asks && findings.iter().any(answers)
+    };
+    let open = of_findings.filter(|one| !is_answered(one));
+    all.extend(open.filter_map(|(_, remedy)| remedy.clone()));
     let mut once: Vec<Remedy> = Vec::new();
     for remedy in all {
         if once.iter().all(|known| known.kind != remedy.kind) {
@@ -76,6 +89,7 @@ fn of_account(series: &[&Series], manifest: &Manifest) -> Vec<Remedy> {
                 all.extend(remedies::move_tasks(cpu, &tasks(series), machine));
                 all.extend(remedies::isolate_cpu(cpu, machine));
             }
+            Loss::Hypervisor => all.push(remedies::trace_host(&cpu.to_string())),
             Loss::Interrupts => all.extend(device(series, cpu, manifest)),
             Loss::Tick => all.extend(remedies::stop_tick(cpu, machine)),
             _ => {}
@@ -97,13 +111,19 @@ fn by_cause<'a>(series: &[&'a Series]) -> Vec<(&'a Cause, u64)> {
     causes
 }
 
-/// Names of processes, the costliest first.
+/// Names of processes that took a part of what the costliest took, the costliest first.
 fn tasks<'a>(series: &[&'a Series]) -> Vec<&'a str> {
-    let name = |(cause, _): (&'a Cause, u64)| match cause {
-        Cause::Task(name) if !cause.is_other_tasks() => Some(&**name),
+    let name = |(cause, ns): (&'a Cause, u64)| match cause {
+        Cause::Task(name) if !cause.is_other_tasks() => Some((&**name, ns as f64)),
         _ => None,
     };
-    by_cause(series).into_iter().filter_map(name).collect()
+    let tasks: Vec<(&str, f64)> = by_cause(series).into_iter().filter_map(name).collect();
+    let least = tasks.first().map_or(0.0, |task| MIN_SHARE_OF_TASK * task.1);
+    tasks
+        .iter()
+        .filter(|task| task.1 >= least)
+        .map(|task| task.0)
+        .collect()
 }
 
 /// The costliest device that can be sent elsewhere.
@@ -120,7 +140,6 @@ fn device(series: &[&Series], cpu: u32, manifest: &Manifest) -> Option<Remedy> {
 mod tests {
     use super::*;
     use bandscope_report::Ledger;
-    use bandscope_report::remedies::RemedyKind;
 
     fn series(gaps: &[(Cause, u64)]) -> Series {
         Series {

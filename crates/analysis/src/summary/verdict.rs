@@ -66,7 +66,10 @@ pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
         ),
         Some(lost) => {
             let causes = worst.account.losses.iter().take(MAX_CAUSES);
-            let causes: Vec<String> = causes.map(|part| clause(part, worst, manifest)).collect();
+            let mut reasons = Vec::new();
+            let causes: Vec<String> = causes
+                .map(|part| clause(part, worst, manifest, &mut reasons))
+                .collect();
             let colon = if causes.is_empty() { "" } else { ": " };
             format!(
                 "{subject} lost {at_least}{lost}{colon}{}.",
@@ -112,19 +115,32 @@ fn cpus<'a>(series: &'a [Series], manifest: &Manifest) -> Vec<Cpu<'a>> {
     numbers.into_iter().filter_map(of).collect()
 }
 
-/// A cause with its share, and who it was where that has names.
-fn clause(part: &LossPart, cpu: &Cpu<'_>, manifest: &Manifest) -> String {
+/// A cause with its share, and who it was where that has names. Why there are none is said once: `reasons` holds what was said.
+fn clause(
+    part: &LossPart,
+    cpu: &Cpu<'_>,
+    manifest: &Manifest,
+    reasons: &mut Vec<&'static str>,
+) -> String {
     let large = |cause: &&(String, u128)| cause.1 as f64 >= MIN_SHARE_OF_CAUSE * part.ns as f64;
     let names = part.causes.iter().filter(large).take(MAX_NAMES);
     let names: Vec<String> = names
         .map(|(name, _)| name.escape_debug().to_string())
         .collect();
+    let mut reason = || {
+        let why = account::why_not_named(Some(manifest));
+        let is_said = reasons.contains(&why);
+        reasons.push(why);
+        if is_said {
+            String::new()
+        } else {
+            why.to_owned()
+        }
+    };
     let who = match part.loss {
         Loss::Hypervisor | Loss::Firmware => String::new(),
-        Loss::Interruptions => account::why_not_named(Some(manifest)).to_owned(),
-        Loss::OtherTasks if names == [NOT_NAMED] => {
-            account::why_not_named(Some(manifest)).to_owned()
-        }
+        Loss::Interruptions => reason(),
+        Loss::OtherTasks if names == [NOT_NAMED] => reason(),
         _ => names.join(", "),
     };
     let share = cpu.account.share(part);

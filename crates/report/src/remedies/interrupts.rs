@@ -44,7 +44,7 @@ pub fn move_interrupts(cpu: u32, name: &str, machine: &Machine) -> Option<Remedy
     Some(Remedy {
         kind: RemedyKind::MoveInterrupts,
         purpose: Purpose::Fix,
-        what: format!("sends interrupts of {name} to other CPUs"),
+        what: format!("send interrupts of {name} to other CPUs"),
         command: Some(all(&others)),
         needs: vec![Need::Root],
         undo: Some(all(online)),
@@ -56,7 +56,7 @@ pub fn skew_ticks() -> Remedy {
     Remedy {
         kind: RemedyKind::SkewTicks,
         purpose: Purpose::Fix,
-        what: "`skew_tick=1` at boot moves the ticks of the CPUs apart".to_owned(),
+        what: "boot with `skew_tick=1` to move the ticks of the CPUs apart".to_owned(),
         command: None,
         needs: vec![Need::Root, Need::Boot],
         undo: Some("boot without it".to_owned()),
@@ -75,7 +75,9 @@ pub fn stop_tick(cpu: u32, machine: &Machine) -> Option<Remedy> {
     (!is_full && !is_alone).then(|| Remedy {
         kind: RemedyKind::StopTick,
         purpose: Purpose::Fix,
-        what: format!("`nohz_full={cpu}` at boot stops the tick while one task runs on CPU {cpu}"),
+        what: format!(
+            "boot with `nohz_full={cpu}` to stop the tick while one task runs on CPU {cpu}"
+        ),
         command: None,
         needs: vec![Need::Root, Need::Boot],
         undo: Some("boot without it".to_owned()),
@@ -88,7 +90,7 @@ pub fn trace_function_calls() -> Remedy {
     Remedy {
         kind: RemedyKind::TraceFunctionCalls,
         purpose: Purpose::FindOut,
-        what: "shows who interrupts all CPUs; a program that unmaps memory does".to_owned(),
+        what: "who interrupts all CPUs, such as a program that unmaps memory".to_owned(),
         command: Some(format!(
             "sudo perf record -a -e {events} -e 'ipi:*' sleep 10"
         )),

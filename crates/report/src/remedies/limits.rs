@@ -21,7 +21,7 @@ pub fn raise_quota(group: Option<&Quota>) -> Remedy {
             let known = quota.quota_us.zip(quota.period_us);
             let known = known.filter(|_| path.starts_with('/'));
             (
-                format!("takes the CPU quota off {path}"),
+                format!("take the CPU quota off {path}"),
                 known.map(|(_, period)| set("max", period)),
                 known.map(|(limit, period)| set(&limit.to_string(), period)),
             )
@@ -43,7 +43,7 @@ pub fn lift_realtime_limit(runtime_us: Option<i64>) -> Remedy {
     Remedy {
         kind: RemedyKind::LiftRealtimeLimit,
         purpose: Purpose::Fix,
-        what: "lifts the limit for real-time tasks".to_owned(),
+        what: "lift the limit for real-time tasks".to_owned(),
         command: Some(set(-1)),
         needs: vec![Need::Root],
         // The kernel's own default.

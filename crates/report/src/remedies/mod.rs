@@ -27,7 +27,7 @@ pub struct Remedy {
     pub kind: RemedyKind,
     /// Whether it removes a loss or answers a question.
     pub purpose: Purpose,
-    /// What it does, as one says it: without a capital and a full stop.
+    /// What it does ("move cc1 off CPU 1"), or what it shows ("what interrupts CPU 1").
     pub what: String,
     /// The very command; `null` where it is no single one.
     pub command: Option<String>,
@@ -38,11 +38,12 @@ pub struct Remedy {
 }
 
 impl Remedy {
-    /// In one line: the command, and what it does.
+    /// In one line: what it does or shows, and the command.
     pub fn line(&self) -> String {
-        match &self.command {
-            Some(command) => format!("{command}: {}", self.what),
-            None => self.what.clone(),
+        match (&self.command, self.purpose) {
+            (None, _) => self.what.clone(),
+            (Some(command), Purpose::Fix) => format!("{}: {command}", self.what),
+            (Some(command), Purpose::FindOut) => format!("{command} shows {}", self.what),
         }
     }
 }

@@ -8,7 +8,7 @@ pub fn trace_host(cpu: &str) -> Remedy {
         kind: RemedyKind::TraceHost,
         purpose: Purpose::FindOut,
         what: format!(
-            "on the host, `perf trace -C` on the CPU that runs vCPU {cpu} shows what it ran instead"
+            "what runs on the host in place of vCPU {cpu}: `perf trace -C` there, on its CPU"
         ),
         command: None,
         needs: vec![Need::Root, Need::Host],
@@ -21,7 +21,7 @@ pub fn count_firmware(cpu: &str) -> Remedy {
     Remedy {
         kind: RemedyKind::CountFirmware,
         purpose: Purpose::FindOut,
-        what: "counts how often firmware takes the CPU".to_owned(),
+        what: "how often firmware takes the CPU".to_owned(),
         command: Some(format!("sudo turbostat --cpu {cpu} --show CPU,SMI")),
         needs: vec![Need::Root],
         undo: None,
@@ -33,7 +33,7 @@ pub fn compare_frequencies(leader: u32, follower: u32) -> Remedy {
     Remedy {
         kind: RemedyKind::CompareFrequencies,
         purpose: Purpose::FindOut,
-        what: format!("shows whether CPUs {leader} and {follower} change their frequency together"),
+        what: format!("whether CPUs {leader} and {follower} change their frequency together"),
         command: Some("sudo turbostat --show CPU,Bzy_MHz,Busy% --interval 0.1".to_owned()),
         needs: vec![Need::Root],
         undo: None,
@@ -45,7 +45,7 @@ pub fn own_neighbour() -> Remedy {
     Remedy {
         kind: RemedyKind::OwnNeighbour,
         purpose: Purpose::FindOut,
-        what: "`bandscope inject --kind neighbour:spin` on each other CPU in turn shows which shares the core".to_owned(),
+        what: "which CPU shares the core: run `bandscope inject --kind neighbour:spin` on each in turn".to_owned(),
         command: None,
         needs: Vec::new(),
         undo: None,
@@ -58,7 +58,7 @@ pub fn free_sibling(siblings: &str) -> Remedy {
     Remedy {
         kind: RemedyKind::FreeSibling,
         purpose: Purpose::Fix,
-        what: format!("switches SMT off, so that CPUs {siblings} no longer share a core"),
+        what: format!("switch SMT off, so that CPUs {siblings} no longer share a core"),
         command: Some(set("off")),
         needs: vec![Need::Root],
         undo: Some(set("on")),

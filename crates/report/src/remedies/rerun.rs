@@ -13,6 +13,13 @@ fn record(kind: RemedyKind, arguments: &str, what: &str) -> Remedy {
     }
 }
 
+fn named(cpus: &str) -> String {
+    match cpus {
+        "all" => "the CPUs".to_owned(),
+        one => format!("CPU {one}"),
+    }
+}
+
 /// Records the kernel's events, which name what takes a CPU.
 pub fn trace_events(cpus: &str) -> Remedy {
     Remedy {
@@ -22,7 +29,7 @@ pub fn trace_events(cpus: &str) -> Remedy {
         ..record(
             RemedyKind::TraceEvents,
             "",
-            "kernel events name what interrupts",
+            &format!("what interrupts {}", named(cpus)),
         )
     }
 }
@@ -58,7 +65,7 @@ pub fn start_later(milliseconds: f64) -> Remedy {
     record(
         RemedyKind::StartLater,
         &format!("--start-delay {milliseconds:.0}ms"),
-        "a longer start delay hides a warm-up",
+        "whether a longer start delay hides the loss",
     )
 }
 
@@ -71,7 +78,7 @@ pub fn own_interrupts(cpu: &str) -> Remedy {
         ..record(
             RemedyKind::OwnInterrupts,
             "",
-            "shows whether the pace follows interrupts",
+            "whether the pace follows interrupts",
         )
     }
 }
@@ -83,7 +90,7 @@ pub fn switching(cpu: &str) -> Remedy {
         ..record(
             RemedyKind::Switching,
             "",
-            "shows whether an interruption changes the pace",
+            "whether an interruption changes the pace",
         )
     }
 }
@@ -97,13 +104,13 @@ mod tests {
         let line = trace_events("N").line();
         assert_eq!(
             line,
-            "sudo bandscope record --cpus N --trace on: kernel events name what interrupts"
+            "sudo bandscope record --cpus N --trace on shows what interrupts CPU N"
         );
-        assert_eq!(again("x").line(), "bandscope record: x");
+        assert_eq!(again("x").line(), "bandscope record shows x");
         assert!(
             other_kernels("mulss80,ftq-o2", "x")
                 .line()
-                .starts_with("bandscope record --kernel mulss80,ftq-o2: ")
+                .starts_with("bandscope record --kernel mulss80,ftq-o2 ")
         );
     }
 }

@@ -37,7 +37,7 @@ pub fn move_tasks(cpu: u32, names: &[&str], machine: &Machine) -> Option<Remedy>
     Some(Remedy {
         kind: RemedyKind::MoveTasks,
         purpose: Purpose::Fix,
-        what: format!("moves {} off CPU {cpu}", names.join(", ")),
+        what: format!("move {} off CPU {cpu}", names.join(", ")),
         command: Some(format!("{tasks} sudo taskset -apc {others}")),
         needs: vec![Need::Root],
         undo: Some(format!("{tasks} sudo taskset -apc {online}")),
@@ -54,9 +54,7 @@ pub fn isolate_cpu(cpu: u32, machine: &Machine) -> Option<Remedy> {
     Some(Remedy {
         kind: RemedyKind::IsolateCpu,
         purpose: Purpose::Fix,
-        what: format!(
-            "`isolcpus={cpu}` at boot keeps away every task that is not pinned to CPU {cpu}"
-        ),
+        what: format!("boot with `isolcpus={cpu}` to keep all other tasks off CPU {cpu}"),
         command: None,
         needs: vec![Need::Root, Need::Boot],
         undo: Some("boot without it".to_owned()),

@@ -115,7 +115,11 @@ pub(super) fn on_one_screen(report: &Report, page: &mut Page<'_>) {
     }
     for (finding, series) in events.iter().take(MAX_ON_SCREEN) {
         let lead = format!("  {:8}  ", certainty(finding.certainty));
-        let text = format!("{}{}", first_sentence(&finding.summary), elsewhere(series));
+        let text = format!(
+            "{}{}",
+            first_sentence(&finding.summary),
+            elsewhere(finding, series, report)
+        );
         page.wrapped((&lead, sure(finding)), &text, Paint::Plain);
     }
     if let Some(more) = events.len().checked_sub(MAX_ON_SCREEN + 1) {
@@ -126,7 +130,8 @@ pub(super) fn on_one_screen(report: &Report, page: &mut Page<'_>) {
             "Artefacts of measuring, no losses: {}.",
             bookkeeping.join(", ")
         );
-        page.wrapped(("  ", Paint::Plain), &text, Paint::Dim);
+        let indent = if events.is_empty() { "" } else { "  " };
+        page.wrapped((indent, Paint::Plain), &text, Paint::Dim);
     }
 }
 
@@ -139,26 +144,31 @@ fn first_sentence(text: &str) -> &str {
     end.map_or(text, |index| &text[..=index])
 }
 
-/// Where else an event was seen than in the first of its series.
-fn elsewhere(series: &[&Series]) -> String {
-    let distinct = |of: &dyn Fn(&Series) -> String| {
+/// Where else an event was seen than in the series of the finding that speaks for it.
+fn elsewhere(finding: &Finding, series: &[&Series], report: &Report) -> String {
+    let mine: Vec<&Series> = finding
+        .series
+        .iter()
+        .filter_map(|&index| report.series.get(index))
+        .collect();
+    let others = |of: &dyn Fn(&Series) -> String| {
         let mut words: Vec<String> = Vec::new();
         for word in series.iter().map(|series| of(series)) {
-            if !words.contains(&word) {
+            if !words.contains(&word) && mine.iter().all(|mine| of(mine) != word) {
                 words.push(word);
             }
         }
         words
     };
-    let cpus = distinct(&|series| panels::cpu_name(series.cpu));
+    let cpus = others(&|series| panels::cpu_name(series.cpu));
     match cpus.len() {
-        0 | 1 => {}
-        few if few <= MAX_CPUS => return format!(" Also on {}.", panels::listed(&cpus[1..])),
-        many => return format!(" Also on {} other CPUs.", many - 1),
+        0 => {}
+        few if few <= MAX_CPUS => return format!(" Also on {}.", panels::listed(&cpus)),
+        many => return format!(" Also on {many} other CPUs."),
     }
-    match distinct(&|series| series.kernel.clone()).as_slice() {
-        [] | [_] => String::new(),
-        [_, others @ ..] => format!(" Also with {}.", panels::listed(others)),
+    match others(&|series| series.kernel.clone()).as_slice() {
+        [] => String::new(),
+        kernels => format!(" Also with {}.", panels::listed(kernels)),
     }
 }
 

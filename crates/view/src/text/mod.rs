@@ -238,15 +238,27 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    fn at_width(width: usize) -> Options {
-        Options {
+    /// One screen, and all of it.
+    fn at_width(width: usize) -> [Options; 2] {
+        [false, true].map(|all| Options {
+            all,
             width,
             ..Options::default()
-        }
+        })
+    }
+
+    fn in_full() -> Options {
+        let [_, all] = at_width(80);
+        all
     }
 
     #[test]
     fn two_rates_of_one_cpu() {
+        insta::assert_snapshot!(rendered(&samples::noisy(), &in_full()));
+    }
+
+    #[test]
+    fn two_rates_on_one_screen() {
         insta::assert_snapshot!(rendered(&samples::noisy(), &Options::default()));
     }
 
@@ -254,7 +266,7 @@ mod tests {
     fn fourteen_rows_of_an_old_file_in_ascii() {
         let options = Options {
             ascii: true,
-            ..Options::default()
+            ..in_full()
         };
         insta::assert_snapshot!(rendered(&samples::imported(), &options));
     }
@@ -263,20 +275,43 @@ mod tests {
     fn no_line_is_wider_than_asked_for() {
         for (name, analysis) in samples::all() {
             for width in [60, 80, 97, 120, 160] {
-                for line in rendered(&analysis, &at_width(width)).lines() {
-                    let length = line.chars().count();
-                    assert!(length <= width, "{name} at {width}: {length} in {line:?}");
-                    assert!(!line.ends_with(' '), "{name}: {line:?}");
+                for options in at_width(width) {
+                    for line in rendered(&analysis, &options).lines() {
+                        let length = line.chars().count();
+                        assert!(length <= width, "{name} at {width}: {length} in {line:?}");
+                        assert!(!line.ends_with(' '), "{name}: {line:?}");
+                    }
                 }
             }
         }
     }
 
     #[test]
-    fn a_recording_reads_in_two_screens() {
+    fn all_of_a_recording_reads_in_two_screens() {
         for analysis in [samples::quiet(), samples::noisy(), samples::two_paces()] {
-            let lines = rendered(&analysis, &Options::default()).lines().count();
-            assert!(lines <= 72, "{:?}: {lines} lines", analysis.report.inputs);
+            let lines = rendered(&analysis, &in_full()).lines().count();
+            assert!(lines <= 90, "{:?}: {lines} lines", analysis.report.inputs);
+        }
+    }
+
+    #[test]
+    fn a_report_fits_on_a_screen_and_cuts_nothing_off() {
+        for (name, analysis) in samples::all() {
+            for (width, most) in [(100, 40), (80, 50)] {
+                let [screen, all] = at_width(width).map(|options| rendered(&analysis, &options));
+                // A made-up file name of a hundred characters takes lines of its own.
+                let most = if name == "hostile" { most + 20 } else { most };
+                assert!(
+                    screen.lines().count() <= most,
+                    "{name} at {width}:\n{screen}"
+                );
+                // In the made-up names of the hostile sample, labels are wider than any page.
+                assert!(!screen.contains('…'), "{name} at {width}:\n{screen}");
+                assert!(
+                    name == "hostile" || !all.contains('…'),
+                    "{name} at {width}:\n{all}"
+                );
+            }
         }
     }
 
@@ -286,8 +321,19 @@ mod tests {
             ascii: true,
             ..Options::default()
         };
+        let both = |analysis: &Analysis| {
+            [
+                options.clone(),
+                Options {
+                    all: true,
+                    ..options.clone()
+                },
+            ]
+            .map(|options| rendered(analysis, &options))
+            .concat()
+        };
         for (name, analysis) in samples::all() {
-            let text = rendered(&analysis, &options);
+            let text = both(&analysis);
             let plain = |byte: u8| byte == b'\n' || (b' '..=b'~').contains(&byte);
             assert!(text.bytes().all(plain), "{name}");
         }
@@ -308,10 +354,24 @@ mod tests {
             ..Options::default()
         };
         for (name, analysis) in samples::all() {
-            let coloured = rendered(&analysis, &colour);
-            let plain = rendered(&analysis, &Options::default());
-            assert!(coloured.contains("\x1b["), "{name}");
-            assert_eq!(without_colour(&coloured), plain, "{name}");
+            for all in [false, true] {
+                let coloured = rendered(
+                    &analysis,
+                    &Options {
+                        all,
+                        ..colour.clone()
+                    },
+                );
+                let plain = rendered(
+                    &analysis,
+                    &Options {
+                        all,
+                        ..Options::default()
+                    },
+                );
+                assert!(coloured.contains("\x1b["), "{name}");
+                assert_eq!(without_colour(&coloured), plain, "{name}");
+            }
         }
     }
 
@@ -329,7 +389,10 @@ mod tests {
         worst.ledger.unexplained_ns += 1_000_000_000;
         analysis.report.series[9].ledger.gaps_ns.clear();
         analysis.report.cpus = bandscope_analysis::cpus::ranking(&analysis.report.series);
-        let text = rendered(&analysis, &Options::default());
+        let screen = rendered(&analysis, &Options::default());
+        assert!(screen.contains("Where the time went on CPU 8 "), "{screen}");
+        assert!(screen.contains("and 35 between") && screen.lines().count() <= 40);
+        let text = rendered(&analysis, &in_full());
         assert_eq!(text.matches("Where the time went").count(), 1);
         assert!(text.contains("\nCPU 8\n"), "{text}");
         assert!(text.contains("39 CPUs") && text.lines().count() < 80);
@@ -353,7 +416,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn no_string_of_a_recording_reaches_the_terminal_raw(
-            text in any::<String>(), colour in any::<bool>(), width in 0usize..200
+            text in any::<String>(), colour in any::<bool>(), all in any::<bool>(), width in 0usize..200
         ) {
             let mut analysis = samples::imported();
             let report = &mut analysis.report;
@@ -378,7 +441,7 @@ mod tests {
                 }],
                 ..Default::default()
             });
-            let options = Options { colour, width, ..Options::default() };
+            let options = Options { colour, all, width, ..Options::default() };
             let shown = without_colour(&rendered(&analysis, &options));
             prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n'));
             prop_assert_eq!(crate::escape::visible(&shown.replace('\n', "")), shown.replace('\n', ""));
@@ -405,8 +468,10 @@ mod tests {
             pyramid.gaps[1].at_s = value;
             pyramid.spectrum.step_hz = value;
             for width in [60, 80] {
-                for line in rendered(&analysis, &at_width(width)).lines() {
-                    prop_assert!(line.chars().count() <= width);
+                for options in at_width(width) {
+                    for line in rendered(&analysis, &options).lines() {
+                        prop_assert!(line.chars().count() <= width);
+                    }
                 }
             }
             let scene = crate::picture::scene(&analysis, &Options::default()).unwrap();

@@ -78,14 +78,11 @@ fn one(title: &str, remedy: &Remedy, page: &mut Page<'_>) {
     };
     let length = page.safe(command).chars().count() + 2 + page.safe(&remedy.what).chars().count();
     if length <= room {
+        let what = format!("{}: ", remedy.what);
         page.hanging(
-            &[
-                (&lead, Paint::Bold),
-                (command, Paint::Work),
-                ("  ", Paint::Plain),
-            ],
-            &remedy.what,
-            Paint::Plain,
+            &[(&lead, Paint::Bold), (&what, Paint::Plain)],
+            command,
+            Paint::Work,
         );
     } else {
         page.wrapped(

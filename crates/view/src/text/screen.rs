@@ -5,21 +5,24 @@
 
 use super::account::bar;
 use super::table::{Page, Paint};
-use super::{View, cpus, findings, remedies, strip, subject, truth, verdict};
+use super::{View, findings, remedies, strip, subject, truth, verdict};
 use crate::panels::{self, Group};
 use crate::{escape, numbers};
 use bandscope_analysis::Analysis;
 use bandscope_report::account::{self, Account, Loss, LossPart, NOT_NAMED};
-use bandscope_report::{Gaps, Report, Series, format};
+use bandscope_report::{Cause, Gaps, Report, Series, format};
 
 /// Losses with a line of their own; the rest is added up.
-const MAX_LOSSES: usize = 7;
+const MAX_LOSSES: usize = 6;
 /// Names of a loss.
 const MAX_NAMES: usize = 3;
 /// Rows of the pace over time.
 const PACE_ROWS: usize = 4;
-/// CPUs that all get a line.
+/// CPUs that all get a line; of more, so many of the best and of the worst.
 const MAX_CPUS: usize = 6;
+const EITHER_END: usize = 2;
+/// Losses that are named of each CPU.
+const LOSSES_OF_CPU: usize = 2;
 /// Characters of the bar that shows a loss as a share of all losses.
 const BAR: usize = 8;
 /// A pace that costs, or gains, less than this share of the time is one constant.
@@ -32,9 +35,14 @@ pub(super) fn screen(analysis: &Analysis, page: &mut Page<'_>) {
     let groups = panels::groups(report);
     page.wrapped(("", Paint::Plain), &verdict(report), Paint::Bold);
     page.wrapped(("", Paint::Plain), &subject(report, &groups), Paint::Dim);
-    cpus::cpus(report, MAX_CPUS, false, page);
-    if let Some(group) = worst(report, &groups) {
-        cpu(&View::new(analysis, group), report, groups.len() > 1, page);
+    let mut measured: Vec<Measured<'_>> = groups
+        .iter()
+        .filter_map(|group| Measured::new(analysis, group))
+        .collect();
+    measured.sort_by(|a, b| b.account.work_share().total_cmp(&a.account.work_share()));
+    cpus(&measured, page);
+    if let Some(worst) = measured.last() {
+        cpu(worst, report, groups.len() > 1, page);
     }
     findings::on_one_screen(report, page);
     remedies::remedies(report, page);
@@ -42,29 +50,60 @@ pub(super) fn screen(analysis: &Analysis, page: &mut Page<'_>) {
     more(report, page);
 }
 
-/// The CPU that lost the largest share of its time.
-fn worst<'a>(report: &Report, groups: &'a [Group]) -> Option<&'a Group> {
-    let work = |group: &Group| {
-        let ledgers = group
-            .members
-            .iter()
-            .map(|&index| &report.series[index].ledger);
-        let (work, wall) = ledgers.fold((0.0, 0.0), |sum, ledger| {
-            (sum.0 + ledger.work_ns as f64, sum.1 + ledger.wall_ns as f64)
-        });
-        if wall > 0.0 {
-            work / wall
-        } else {
-            f64::INFINITY
-        }
-    };
-    groups.iter().min_by(|a, b| work(a).total_cmp(&work(b)))
+/// A CPU and where its time went.
+struct Measured<'a> {
+    view: View<'a>,
+    account: Account,
 }
 
-fn cpu(view: &View<'_>, report: &Report, name_it: bool, page: &mut Page<'_>) {
-    let Some(account) = Account::new(&view.series, report.recording.as_ref()) else {
+impl<'a> Measured<'a> {
+    fn new(analysis: &'a Analysis, group: &'a Group) -> Option<Measured<'a>> {
+        let view = View::new(analysis, group);
+        let account = Account::new(&view.series, analysis.report.recording.as_ref())?;
+        Some(Measured { view, account })
+    }
+}
+
+/// A line for each of several CPUs, best first.
+fn cpus(measured: &[Measured<'_>], page: &mut Page<'_>) {
+    if measured.len() < 2 {
         return;
+    }
+    page.blank();
+    page.line(&[
+        ("CPUs", Paint::Bold),
+        ("  best first: lost, most of it to", Paint::Dim),
+    ]);
+    let left = match measured.len() {
+        few if few <= MAX_CPUS => 0,
+        many => many - 2 * EITHER_END,
     };
+    for (index, one) in measured.iter().enumerate() {
+        if left > 0 && index == EITHER_END {
+            page.line(&[(&format!("  and {left} between"), Paint::Dim)]);
+        }
+        if left > 0 && (EITHER_END..EITHER_END + left).contains(&index) {
+            continue;
+        }
+        let account = &one.account;
+        let losses = account.losses.iter().take(LOSSES_OF_CPU);
+        let losses: Vec<String> = losses
+            .map(|part| format!("{} {}", part.loss, account.share(part)))
+            .collect();
+        let lost = account
+            .lost()
+            .unwrap_or_else(|| format!("<{}", account.least()));
+        let name = panels::cpu_name(one.view.group.cpu);
+        page.hanging(
+            &[(&format!("  {name:7} {lost:>8}  "), Paint::Plain)],
+            &losses.join(", "),
+            Paint::Plain,
+        );
+    }
+}
+
+fn cpu(measured: &Measured<'_>, report: &Report, name_it: bool, page: &mut Page<'_>) {
+    let Measured { view, account } = measured;
     page.blank();
     let name = match name_it {
         true => format!(" on {}", panels::cpu_name(view.group.cpu)),
@@ -74,7 +113,7 @@ fn cpu(view: &View<'_>, report: &Report, name_it: bool, page: &mut Page<'_>) {
         (&format!("Where the time went{name}"), Paint::Bold),
         ("  bars: share of what was lost", Paint::Dim),
     ]);
-    ledger(view, &account, report, page);
+    ledger(view, account, report, page);
     gaps(view, report, page);
     truth::truth(view, page);
     if !is_constant(&view.series) {
@@ -162,42 +201,43 @@ fn who(
     match (part.loss, part.causes.as_slice()) {
         (Loss::Interruptions, _) => not_named(),
         (Loss::Measurement, _) => "bandscope itself".to_owned(),
-        (Loss::SlowerPace, causes) => match bands(view) {
-            Some(bands) => format!("{}; {bands}", names(causes, causes.len(), account)),
-            None => names(causes, causes.len(), account),
+        (Loss::SlowerPace, causes) => match paces(view) {
+            Some(paces) => format!("{}; {paces}", names(part, causes.len(), account)),
+            None => names(part, causes.len(), account),
         },
         (_, [(name, _)]) if name == NOT_NAMED => not_named(),
         (_, causes) => {
             let fitting = (1..=MAX_NAMES.min(causes.len()))
                 .rev()
-                .map(|most| names(causes, most, account));
+                .map(|most| names(part, most, account));
             let fits = |text: &String| page.safe(text).chars().count() <= room;
             let mut fitting = fitting.skip_while(|text| !fits(text));
-            fitting.next().unwrap_or_else(|| names(causes, 1, account))
+            fitting.next().unwrap_or_else(|| names(part, 1, account))
         }
     }
 }
 
 /// The largest `most` causes, each with its share where there are several, and the number of the others.
-fn names(causes: &[(String, u128)], most: usize, account: &Account) -> String {
-    if let [(only, _)] = causes {
+fn names(part: &LossPart, most: usize, account: &Account) -> String {
+    if let [(only, _)] = part.causes.as_slice() {
         return escape::visible(only);
     }
-    let named = causes.iter().take(most).map(|(name, ns)| {
-        let share = account
-            .part(*ns)
-            .unwrap_or_else(|| format!("<{}", account.least()));
-        format!("{} {share}", escape::visible(name))
+    let named = part.causes.iter().take(most).map_while(|(name, ns)| {
+        let share = account.share_of_cause(part, *ns)?;
+        Some(format!("{} {share}", escape::visible(name)))
     });
     let named: Vec<String> = named.collect();
-    match causes.len() - named.len() {
+    match part.causes.len() - named.len() {
         0 => named.join(", "),
+        many if named.is_empty() => format!("{many} of them"),
+        // What rounds to nothing is not counted: it has no name of its own.
+        _ if part.loss == Loss::SlowerPace => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }
 }
 
-/// How far the paces lie apart that recur.
-fn bands(view: &View<'_>) -> Option<String> {
+/// How far the paces lie apart that recur in the series that has most of them.
+fn paces(view: &View<'_>) -> Option<String> {
     let most = view
         .series
         .iter()
@@ -206,7 +246,7 @@ fn bands(view: &View<'_>) -> Option<String> {
     let (first, last) = (most.first()?, most.last()?);
     (last.ns_per_unit > APART * first.ns_per_unit).then(|| {
         let [from, to] = [first, last].map(|band| numbers::pace(band.ns_per_unit));
-        format!("{} bands from {from} to {to} ns per unit", most.len())
+        format!("{from} to {to} ns per unit")
     })
 }
 
@@ -235,12 +275,15 @@ fn gaps(view: &View<'_>, report: &Report, page: &mut Page<'_>) {
     let (Some(median), Some(longest)) = (median, longest) else {
         return;
     };
+    let by = match &longest.cause {
+        Cause::Unnamed | Cause::Preempted => String::new(),
+        cause => format!(" ({})", account::name(cause, report.recording.as_ref())),
+    };
     let text = format!(
-        "{} gaps a second, half of them of {} or less; the longest {} ({})",
+        "{} gaps a second, half of them of {} or less; the longest {}{by}",
         numbers::significant(number / seconds, 3),
         format::duration(median),
         format::duration(longest.ns),
-        account::name(&longest.cause, report.recording.as_ref()),
     );
     page.wrapped(("  ", Paint::Plain), &text, Paint::Dim);
 }
@@ -252,6 +295,6 @@ fn more(report: &Report, page: &mut Page<'_>) {
         [only] => format!("bandscope report {only} --all"),
         _ => "--all".to_owned(),
     };
-    let text = format!("{command} shows bands, gaps, signals, limits, and how it was measured.");
+    let text = format!("{command}: bands, gaps, signals, limits, how it was measured");
     page.wrapped(("", Paint::Plain), &text, Paint::Dim);
 }

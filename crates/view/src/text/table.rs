@@ -96,13 +96,32 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// The first column and some of the others.
+    fn part(&self, columns: std::ops::Range<usize>) -> Table {
+        let kept = |index: &usize| *index == 0 || columns.contains(index);
+        let row = |row: &Vec<Cell>| {
+            let cells = row.iter().enumerate().filter(|(index, _)| kept(index));
+            cells.map(|(_, cell)| cell.clone()).collect()
+        };
+        let heads = self
+            .heads
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| kept(index));
+        Table {
+            heads: heads.map(|(_, head)| head.clone()).collect(),
+            rows: self.rows.iter().map(row).collect(),
+            first_width: self.first_width,
+        }
+    }
+
     /// Whether there is no row.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }
 
-/// The least that is left for a first column; where tables are wider than the page, the last columns are cut off.
+/// The least that is left for a first column.
 const MIN_FIRST_WIDTH: usize = 8;
 
 /// What is printed.
@@ -214,8 +233,14 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A table, its columns as wide as they must be and two blanks apart.
+    /// A table, its columns as wide as they must be and two blanks apart. Columns that do not fit follow below.
     pub(crate) fn table(&mut self, table: &Table) {
+        let (fitting, columns) = (self.fitting_columns(table), table.heads.len());
+        if fitting < columns {
+            self.table(&table.part(1..fitting));
+            self.table(&table.part(fitting..columns));
+            return;
+        }
         let heads = table.heads.iter().enumerate().map(|(column, (head, _))| {
             let paint = if column == 0 { Paint::Bold } else { Paint::Dim };
             Cell::painted(self.safe(head), paint)
@@ -244,18 +269,35 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// Longest text of a column.
+    fn column_width(&self, table: &Table, column: usize) -> usize {
+        let cells = table.rows.iter().filter_map(|row| row.get(column));
+        let cells = cells.map(|cell| cell.text.as_str());
+        let texts = cells.chain([table.heads[column].0.as_str()]);
+        let widths = texts.map(|text| self.safe(text).chars().count());
+        widths.max().unwrap_or(0)
+    }
+
+    /// How many columns fit beside the first at its narrowest; two at least.
+    fn fitting_columns(&self, table: &Table) -> usize {
+        let title = self.safe(&table.heads[0].0).chars().count();
+        let first = self.column_width(table, 0).min(MIN_FIRST_WIDTH) + 4;
+        let mut left = self.width().saturating_sub(title.max(first));
+        let fits = |column: &usize| {
+            let width = 2 + self.column_width(table, *column);
+            let fits = width <= left;
+            left = left.saturating_sub(width);
+            fits || *column == 1
+        };
+        1 + (1..table.heads.len()).take_while(fits).count()
+    }
+
     /// What the other columns leave of the line for the first.
     fn room_for_first(&self, table: &Table) -> usize {
-        let width = |column: usize| {
-            let cells = table.rows.iter().filter_map(|row| row.get(column));
-            let cells = cells.map(|cell| cell.text.as_str());
-            let texts = cells.chain([table.heads[column].0.as_str()]);
-            texts
-                .map(|text| self.safe(text).chars().count())
-                .max()
-                .unwrap_or(0)
-        };
-        let others: usize = (1..table.heads.len()).map(|column| 2 + width(column)).sum();
+        let columns = 1..table.heads.len();
+        let others: usize = columns
+            .map(|column| 2 + self.column_width(table, column))
+            .sum();
         // Two blanks before it, and two more before what goes on in the next line.
         let room = self.width().saturating_sub(others + 4);
         table.first_width.min(room.max(MIN_FIRST_WIDTH))
