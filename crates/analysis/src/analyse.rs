@@ -26,7 +26,7 @@ use crate::series::context::Context;
 use crate::series::derive::Deriver;
 use crate::series::detector::Detector;
 use crate::series::levels::Levels;
-use crate::summary::{verdict, warnings};
+use crate::summary::{remedies, verdict, warnings};
 use crate::truth;
 use bandscope_recording::Error;
 use bandscope_recording::disturbances::Log;
@@ -383,13 +383,17 @@ fn assemble(
     split::settle(&mut series, manifest);
     rates::name(&mut series, manifest);
     let across = Across::new(&series, tracks);
+    let findings = findings::all(&series, &seen, &across, manifest);
+    let remedies = remedies::all(&series, &findings, manifest);
+    let findings = findings.into_iter().map(|(finding, _)| finding).collect();
     let mut report = Report {
         schema: report::SCHEMA,
         inputs: inputs.to_vec(),
-        verdict: verdict::sentence(&series),
-        findings: findings::all(&series, &seen, &across, manifest),
+        verdict: verdict::sentence(&series, manifest),
+        findings,
         cpus: across.ranking(&series),
         series,
+        remedies,
         truth: Vec::new(),
         warnings: Vec::new(),
         recording: (!manifest.is_imported()).then(|| manifest.clone()),

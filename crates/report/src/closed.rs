@@ -34,6 +34,8 @@ pub(crate) use words;
 
 #[cfg(test)]
 mod tests {
+    use crate::account::Loss;
+    use crate::remedies::{Need, Purpose, RemedyKind};
     use crate::{
         Basis, CauseSource, Certainty, Kind, MatchedBy, Nature, Origin, SeenIn, WarningKind,
     };
@@ -56,9 +58,13 @@ mod tests {
             CauseSource,
             Certainty,
             Kind,
+            Loss,
             MatchedBy,
             Nature,
+            Need,
             Origin,
+            Purpose,
+            RemedyKind,
             SeenIn,
             WarningKind
         );

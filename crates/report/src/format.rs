@@ -17,7 +17,7 @@ pub fn percent(share: f64) -> String {
 pub fn duration(ns: f64) -> String {
     match ns {
         ns if ns < 1e3 => format!("{ns:.0} ns"),
-        ns if ns < 1e6 => format!("{:.1} us", ns / 1e3),
+        ns if ns < 1e6 => format!("{:.1} µs", ns / 1e3),
         ns if ns < 1e9 => format!("{:.1} ms", ns / 1e6),
         ns => format!("{:.2} s", ns / 1e9),
     }
@@ -41,23 +41,37 @@ pub fn cause(cause: &Cause) -> String {
         Cause::Task(name) if !cause.is_other_tasks() => return format!("The task {name}"),
         Cause::Exception(name) => return format!("Exceptions ({name})"),
         Cause::Timer(name) => return format!("The timer of {name}"),
-        Cause::Task(_) => "Many tasks, each of which took little,",
+        Cause::Task(_) => "Many tasks that took little each",
         Cause::RealTimeThrottled => "The limit on the CPU time of real-time tasks",
         Cause::QuotaThrottled => "The CPU quota",
         Cause::Tick => "The timer tick",
         Cause::Nmi => "Non-maskable interrupts",
         Cause::Host => "The host",
-        Cause::Preempted => "Other tasks, which nothing names,",
+        Cause::Preempted => "Other tasks that nothing names",
         Cause::Stopped => "A signal or a debugger that stopped the thread",
-        Cause::Frozen => "A freeze of the thread's group, or another wait,",
+        Cause::Frozen => "A freeze of the thread's group or another wait",
         Cause::Held(_) | Cause::Unnamed => "Something",
     };
     plain.to_owned()
 }
 
-/// A rate without digits that say nothing.
+/// A cause within a sentence.
+pub fn cause_in_sentence(of: &Cause) -> String {
+    let subject = cause(of);
+    let mut characters = subject.chars();
+    let first = characters.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(characters).collect()
+}
+
+/// A rate without digits that say nothing: `10 kHz`, `7777 Hz`.
 pub fn rate(hertz: f64) -> String {
-    format!("{} Hz", (hertz * 1e3).round() / 1e3)
+    let hertz = (hertz * 1e3).round() / 1e3;
+    match hertz / 1e3 {
+        thousands if (1.0..1e6).contains(&thousands) && thousands.fract() == 0.0 => {
+            format!("{thousands} kHz")
+        }
+        _ => format!("{hertz} Hz"),
+    }
 }
 
 /// The last part of a path, or all of it.
@@ -76,5 +90,7 @@ mod tests {
         assert_eq!(frequency(75.99, 2.0), "76 Hz");
         assert_eq!(frequency(250.0, 0.0), "250.000 Hz");
         assert_eq!(rate(7777.0), "7777 Hz");
+        assert_eq!(rate(10_000.0), "10 kHz");
+        assert_eq!(duration(2_500.0), "2.5 µs");
     }
 }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+pub mod account;
 mod cause;
 mod closed;
 mod cpu;
@@ -16,6 +17,7 @@ mod kind;
 mod ledger;
 mod limits;
 mod pace;
+pub mod remedies;
 mod report;
 #[cfg(feature = "schema")]
 pub mod schema;

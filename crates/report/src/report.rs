@@ -1,5 +1,6 @@
 //! The report itself, and what it is made of.
 
+use crate::remedies::Remedy;
 use crate::{Cpu, Finding, Series, Truth, Warning};
 use serde::Serialize;
 
@@ -23,6 +24,8 @@ pub struct Report {
     pub cpus: Vec<Cpu>,
     /// Phenomena that were recognised, most consequential first.
     pub findings: Vec<Finding>,
+    /// What to do: fixes, then what answers an open question, each once, most consequential first.
+    pub remedies: Vec<Remedy>,
     /// What was booked against what logs of disturbances say really happened, one for each log; empty where none was given.
     pub truth: Vec<Truth>,
     /// What a reader must know before believing the rest, with advice.

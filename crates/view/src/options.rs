@@ -38,6 +38,8 @@ pub struct Options {
     pub colour: bool,
     /// Text: nothing but ASCII.
     pub ascii: bool,
+    /// Text: everything that was measured, and not one screen.
+    pub all: bool,
     /// Text: columns to use, at least [`Options::MIN_WIDTH`].
     pub width: usize,
     /// Text: rows of the strip that shows pace over time.
@@ -79,6 +81,7 @@ impl Default for Options {
         Options {
             colour: false,
             ascii: false,
+            all: false,
             width: 80,
             strip_rows: 7,
             picture_width: 1200.0,

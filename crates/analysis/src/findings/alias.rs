@@ -3,9 +3,10 @@
 //! One rate cannot tell: a line at 3,456 Hz may be that or 13,456 or 6,544. Two rates agree on one true frequency
 //! ([`crate::periods::origins`]).
 
-use super::{Case, Phenomenon, SHORTEST_NS, agree, figure, is_close, name};
+use super::{Analysed, Case, Phenomenon, SHORTEST_NS, agree, figure, is_close, name};
 use bandscope_report::evidence;
 use bandscope_report::format;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -23,7 +24,14 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
             alias.frequency_hz * alias.ns_per_event / 1e9
         })
     },
+    remedy,
 };
+
+/// Until it is certain.
+fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    (finding.certainty < Certainty::Certain)
+        .then(|| remedies::longer("which of the possible frequencies it is"))
+}
 
 /// Accidental agreements expected below which the rates decide.
 const DECIDED: f64 = 0.01;
@@ -46,7 +54,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
                     Certainty::Likely
                 },
                 summary: format!(
-                    "What looks like {} and {} at the two rates is one thing at {}: it takes {} from {} each time.",
+                    "What looks like {} and {} at the two rates is one thing at {}. It takes {} from {} each time.",
                     format::frequency(a, alias.sigma_hz),
                     format::frequency(b, alias.sigma_hz),
                     format::frequency(alias.hz, alias.sigma_hz),
@@ -61,9 +69,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
                     uncertainty_hz: alias.sigma_hz,
                 }
                 .into(),
-                next_step: (!decided).then(|| {
-                    "bandscope record --rate 10000,7777 --duration 60s: sharper lines leave fewer true frequencies to choose from".to_owned()
-                }),
+                next_step: None,
             }
         })
         .collect()

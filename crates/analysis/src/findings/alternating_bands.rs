@@ -7,6 +7,7 @@
 
 use super::{Analysed, Case, Phenomenon, agree, is_alone, is_part, name, name_rate};
 use bandscope_report::evidence;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -22,7 +23,15 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     consequence: |_, series| {
         series.ledger.pace_ns.total() as f64 / (series.ledger.wall_ns as f64).max(1.0)
     },
+    remedy,
 };
+
+fn remedy(_: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    Some(remedies::other_kernels(
+        "mulss80,imul20",
+        "whether another loop has another pattern",
+    ))
+}
 
 /// Nanoseconds that a store which misses all caches, or meets a page for the first time, may add to a quantum.
 const OWN_COST: f64 = 300.0;
@@ -55,7 +64,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         series: vec![case.index],
         certainty,
         summary: format!(
-            "The pace of {} repeats every {} quanta, as in counts of {}: a pattern of the measured loop's own.",
+            "A pattern of the loop's own repeats on {} every {} quanta, as in counts of {}.",
             name(case.series),
             pattern.quanta,
             counts.join(", "),
@@ -68,11 +77,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             shares: numbers(&|level| level.1),
         }
         .into(),
-        next_step: Some(
-            "bandscope record --rate 10000,7777 --kernel mulss80,imul20: a loop's own pattern keeps its length in quanta, and \
-             another loop has another"
-                .to_owned(),
-        ),
+        next_step: None,
     }]
 }
 

@@ -13,6 +13,7 @@ use super::{
     warm_up,
 };
 use bandscope_report::evidence;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Band, Certainty, Finding, Kind, Series};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -26,7 +27,18 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     },
     settle,
     consequence: |finding, _| figure(finding, lost),
+    remedy,
 };
+
+/// Until it is certain.
+fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    (finding.certainty < Certainty::Certain).then(|| {
+        remedies::other_kernels(
+            "mulss80,ftq-float20-stack",
+            "whether it is the clock frequency, which slows both work kernels",
+        )
+    })
+}
 
 /// Bands further apart than this are paces of their own.
 const MIN_RATIO_APART: f64 = 1.05;
@@ -86,25 +98,29 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let numbers = |of: fn(&Pace) -> f64| paces.iter().map(of).collect::<Vec<f64>>();
     let (fastest, slowest) = (&paces[0], &paces[paces.len() - 1]);
     let ratio = slowest.ns_per_unit / fastest.ns_per_unit;
-    let list: Vec<String> = paces
-        .iter()
-        .map(|pace| {
-            format!(
-                "{:.2} ns ({:.1} % of the time)",
-                pace.ns_per_unit,
-                pace.share * 100.0
-            )
-        })
-        .collect();
+    let list = match paces.as_slice() {
+        [fast, slow] => {
+            let [fast, slow] = [fast, slow]
+                .map(|pace| format!("{:.2} ns ({:.1} %)", pace.ns_per_unit, pace.share * 100.0));
+            format!("{fast} and {slow} per unit")
+        }
+        _ => format!(
+            "from {:.2} to {:.2} ns per unit, a ratio of {ratio:.2}",
+            fastest.ns_per_unit, slowest.ns_per_unit
+        ),
+    };
     vec![Finding {
         kind: Kind::BistablePace,
         series: vec![case.index],
-        certainty: if ratio > FREQUENCY { Certainty::Likely } else { Certainty::Possible },
+        certainty: if ratio > FREQUENCY {
+            Certainty::Likely
+        } else {
+            Certainty::Possible
+        },
         summary: format!(
-            "The same work runs at {} paces on {}: {} per unit, a ratio of {ratio:.2}, with no gap between.",
+            "The same work runs at {} paces on {}: {list}.",
             paces.len(),
             name(case.series),
-            list.join(", "),
         ),
         evidence: evidence::BistablePace {
             median_dwells_s: numbers(|pace| pace.median_dwell_s),
@@ -112,11 +128,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             shares: numbers(|pace| pace.share),
         }
         .into(),
-        next_step: Some(
-            "bandscope record --kernel mulss80,ftq-float20-stack: a register chain that keeps its pace while the \
-             other changes rules out the frequency"
-                .to_owned(),
-        ),
+        next_step: None,
     }]
 }
 
@@ -193,7 +205,6 @@ fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
         .map(|&index| analysed.seen[index].edges.number);
     if agree == 0 && differ > 0 && edges.sum::<u64>() >= ENOUGH {
         finding.certainty = Certainty::Certain;
-        finding.next_step = None;
     } else if is_frequency(mine, &analysed.seen[first].stays) {
         // Steps of one clock are no states of their own, unless another work kernel rules the clock out.
         return false;

@@ -6,9 +6,10 @@
 //! The slope is that of [`crate::series::drift`]; a manifest that holds a calibration beside the factor in use shows the second
 //! where the slope cannot.
 
-use super::{Case, Phenomenon, agree, is_close, name, name_rate, none};
+use super::{Analysed, Case, Phenomenon, agree, is_close, name, name_rate, none};
 use crate::series::drift::Slope;
-use bandscope_report::evidence::{self, DriftCause};
+use bandscope_report::evidence::{self, DriftCause, OfKind};
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -21,7 +22,22 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     },
     settle: name_rate,
     consequence: none,
+    remedy,
 };
+
+fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    let cause = evidence::ClockDrift::of(&finding.evidence)?.cause;
+    let is_certain = finding.certainty == Certainty::Certain;
+    match cause {
+        DriftCause::Truncation | DriftCause::Calibration if is_certain => None,
+        DriftCause::Truncation => Some(remedies::again(
+            "whether a grid that is not truncated drifts",
+        )),
+        DriftCause::Calibration | DriftCause::Undecided => {
+            Some(remedies::again("how fast the clock really is"))
+        }
+    }
+}
 
 /// Standard deviations from which a slope is no accident; below, a creep through a unit might look like one.
 const ERRORS: f64 = 5.0;
@@ -157,38 +173,25 @@ fn finding(case: Case<'_>, drift: &Drift) -> Finding {
     let sense = if drift.ppm < 0.0 { "shorter" } else { "longer" };
     let because = match drift.cause {
         DriftCause::Truncation => ", because they were truncated to whole ticks",
-        DriftCause::Calibration => ", because the ticks per nanosecond that made them are wrong",
-        DriftCause::Undecided => ". Whether their grid or the clock is off is undecided",
+        DriftCause::Calibration => ", because their ticks per nanosecond are wrong",
+        DriftCause::Undecided => ": their grid or the clock is off",
     };
     let evidence = evidence::ClockDrift {
         cause: drift.cause,
         drift_ppm: drift.ppm,
         uncertainty_ppm: drift.error_ppm,
     };
-    let next_step = match drift.cause {
-        DriftCause::Truncation | DriftCause::Calibration
-            if drift.certainty == Certainty::Certain =>
-        {
-            None
-        }
-        DriftCause::Truncation => {
-            Some("bandscope record: its grid is not truncated, so such a drift does not show")
-        }
-        DriftCause::Calibration | DriftCause::Undecided => Some(
-            "bandscope record: without --ticks-per-ns it calibrates the clock over the whole run",
-        ),
-    };
     Finding {
         kind: PHENOMENON.kind,
         series: vec![case.index],
         certainty: drift.certainty,
         summary: format!(
-            "Quanta on {} are {} parts per million {sense} than they say{because}.",
+            "Quanta on {} are {} ppm {sense} than they say{because}.",
             name(case.series),
             digits(drift.ppm.abs(), drift.error_ppm),
         ),
         evidence: evidence.into(),
-        next_step: next_step.map(str::to_owned),
+        next_step: None,
     }
 }
 

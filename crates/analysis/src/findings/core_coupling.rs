@@ -1,13 +1,14 @@
 //! `core-coupling`: the pace of one CPU changes when another's does, or when another is away.
 //!
-//! Published: a core's turbo step follows another core's activity. Cores share a clock, a power budget, or, as threads of one core, everything: all of these show
+//! Published: a core's turbo step follows another core's activity. Cores share a clock, a power budget, or, as threads of one core, analysed: all of these show
 //! as changes of pace that keep a constant lag ([`crate::cpus`]). A third one that both follow would look the same, so it is `likely` at most;
 //! the frequency of both would decide.
 
-use super::{Case, Phenomenon, always};
+use super::{Analysed, Case, Phenomenon, always};
 use crate::cpus::{self, Coupling, Source};
-use bandscope_report::evidence::{self, FollowedEvent};
+use bandscope_report::evidence::{self, FollowedEvent, OfKind};
 use bandscope_report::format;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -19,7 +20,16 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     consequence: |_, series| {
         series.ledger.pace_ns.total() as f64 / (series.ledger.wall_ns as f64).max(1.0)
     },
+    remedy,
 };
+
+fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    let coupling = evidence::CoreCoupling::of(&finding.evidence)?;
+    Some(remedies::compare_frequencies(
+        coupling.leader,
+        coupling.follower,
+    ))
+}
 
 /// What is not below this is no probability that anybody can check.
 const SMALLEST_P: f64 = 1e-300;
@@ -57,10 +67,7 @@ fn finding(found: &Coupling) -> Finding {
         certainty: Certainty::Likely,
         summary: sentence(found),
         evidence: evidence.into(),
-        next_step: Some(format!(
-            "turbostat --show CPU,Bzy_MHz,Busy% --interval 0.1 beside it: the frequency of CPUs {} and {} decides",
-            found.leader, found.follower
-        )),
+        next_step: None,
     }
 }
 
@@ -87,7 +94,7 @@ fn sentence(found: &Coupling) -> String {
         String::new()
     };
     format!(
-        "The pace of CPU {follower} goes with CPU {leader}: {} changes by a ratio of {ratio} come {lag} {event}, where chance makes {:.1}.{others}",
+        "The pace of CPU {follower} goes with CPU {leader}: {} changes come {lag} {event}. They are by a ratio of {ratio}; chance makes {:.1}.{others}",
         found.number, found.expected,
     )
 }

@@ -3,8 +3,9 @@
 //! Isolated, strictly between the levels held on either side, by [`crate::pace::edges`]. A loss of time makes a dip and no such
 //! quantum, so a number of them needs nothing more than to be more than by accident: what makes dips makes some at a change of pace, too.
 
-use super::{Case, Phenomenon, always, name, name_rate, none};
+use super::{Analysed, Case, Phenomenon, always, name, name_rate, none};
 use bandscope_report::evidence;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -14,7 +15,13 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     same: always,
     settle: name_rate,
     consequence: none,
+    remedy,
 };
+
+/// Until it is certain.
+fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    (finding.certainty < Certainty::Certain).then(|| remedies::longer("more changes of pace"))
+}
 
 /// One is where a warm-up ends, or an accident.
 const MIN_PAIRS: u64 = 2;
@@ -42,7 +49,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         series: vec![case.index],
         certainty,
         summary: format!(
-            "The pace changed inside {} quanta on {}: counts such as {} are no band of their own.",
+            "The pace changed inside {} quanta on {}, so counts such as {} are not bands.",
             pairs.number,
             name(case.series),
             listed.join(" and "),
@@ -52,7 +59,6 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             number: pairs.number,
         }
         .into(),
-        next_step: (certainty < Certainty::Certain)
-            .then(|| "bandscope record --duration 60s: more changes of pace".to_owned()),
+        next_step: None,
     }]
 }

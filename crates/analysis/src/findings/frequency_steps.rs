@@ -8,6 +8,7 @@
 use super::{Analysed, Case, Phenomenon, agree, is_part, name, smt_neighbour};
 use crate::pace::dwell::Stays;
 use bandscope_report::evidence::{self, OfKind};
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Band, Certainty, Finding, Kind, Series};
 use bandscope_statistics::lattice::{self, Lattice, Ratio};
 
@@ -24,7 +25,18 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     consequence: |_, series| {
         series.ledger.pace_ns.total() as f64 / (series.ledger.wall_ns as f64).max(1.0)
     },
+    remedy,
 };
+
+/// Until it is certain.
+fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    (finding.certainty < Certainty::Certain).then(|| {
+        remedies::other_kernels(
+            "mulss80,ftq-o2",
+            "whether both work kernels slow down by the same ratio",
+        )
+    })
+}
 
 /// Steps of 100 MHz that the fastest level may have: 0.8 to 6 GHz, cores in use. Core clocks are made by multiplying a reference of 100 MHz
 /// (Intel; AMD in steps of 25 to 100 MHz).
@@ -49,6 +61,9 @@ const DEVIATION: f64 = 1.0 / 1.645;
 const INDEPENDENT: f64 = 0.01;
 /// A level of a second work kernel is the same if its ratio is within this.
 const MAX_RATIO_ERROR: f64 = 5e-4;
+
+/// Steps that a sentence lists.
+const MAX_LISTED: usize = 4;
 
 /// Levels that one clock can have, fastest first.
 #[derive(Clone, Debug)]
@@ -145,20 +160,16 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         },
         summary: sentence(case.series, &levels),
         evidence: evidence.into(),
-        next_step: Some(
-            "bandscope record --kernel mulss80,ftq-o2: a lower clock slows both by the same ratio"
-                .to_owned(),
-        ),
+        next_step: None,
     }]
 }
 
 fn sentence(series: &Series, levels: &Levels) -> String {
     match &levels.lattice {
         Some(lattice) => format!(
-            "The paces on {} are steps of a clock: {} of {} of the fastest.",
+            "The paces on {} are steps of a clock: {} of the fastest.",
             name(series),
-            list(&lattice.steps),
-            lattice.top
+            list(&lattice.steps, lattice.top),
         ),
         None => format!(
             "The paces on {} are as close together as the steps of a clock.",
@@ -167,12 +178,15 @@ fn sentence(series: &Series, levels: &Levels) -> String {
     }
 }
 
-/// Numbers as one writes them: "34, 32 and 30".
-fn list(numbers: &[u32]) -> String {
-    let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
-    match words.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => words.concat(),
+/// Steps as parts of the fastest one: "34/37, 32/37 and 30/37", and of many the first and the last.
+fn list(steps: &[u32], top: u32) -> String {
+    let words: Vec<String> = steps.iter().map(|step| format!("{step}/{top}")).collect();
+    match words.as_slice() {
+        [] | [_] => words.concat(),
+        [first, .., last] if words.len() > MAX_LISTED => {
+            format!("{} of them, from {first} to {last}", words.len())
+        }
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
     }
 }
 
@@ -209,12 +223,9 @@ fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
             _ => Certainty::Possible,
         };
         finding.summary = format!(
-            "{}, in another work kernel alike.",
+            "{}, and so are those of another work kernel.",
             finding.summary.trim_end_matches('.')
         );
-    }
-    if finding.certainty == Certainty::Certain {
-        finding.next_step = None;
     }
     if finding.certainty == Certainty::Possible {
         finding.summary = finding.summary.replacen(" are steps", " may be steps", 1);

@@ -4,8 +4,9 @@
 //! say which brings about which, or what brings about both; interrupts that one sends oneself decide it, so it is
 //! `likely` at best.
 
-use super::{Case, Phenomenon, always, cpu, name, name_rate};
+use super::{Analysed, Case, Phenomenon, always, cpu, first_series, name, name_rate};
 use bandscope_report::evidence;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -17,7 +18,14 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     consequence: |_, series| {
         series.ledger.pace_ns.total() as f64 / (series.ledger.wall_ns as f64).max(1.0)
     },
+    remedy,
 };
+
+fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
+    Some(remedies::own_interrupts(&cpu(first_series(
+        finding, analysed,
+    ))))
+}
 
 /// One series in a thousand by accident.
 const SIGNIFICANT: f64 = 1e-3;
@@ -54,8 +62,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             Certainty::Likely
         },
         summary: format!(
-            "Interrupts help on {}: {with} of {} changes to the faster pace came with one, against {} of {} changes to the \
-             slower pace.",
+            "Interrupts help on {}: {with} of {} changes to the faster pace came with one, {} of {} to the slower.",
             name(case.series),
             with + without,
             changes.falls.changes[1],
@@ -70,10 +77,6 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             rises: changes.rises.changes,
         }
         .into(),
-        next_step: Some(format!(
-            "stress-ng --timer 1 --timer-freq 100 --taskset {cpu} & bandscope record --cpus {cpu}: interrupts of one's own \
-             show whether the pace follows them",
-            cpu = cpu(case.series),
-        )),
+        next_step: None,
     }]
 }

@@ -5,9 +5,10 @@
 //! after it ([`crate::pace::interrupted`]). A plain interrupt has slope 0; a state that an interrupt brings about lasts beyond
 //! the quantum. Injected interrupts or another placement would decide it: `likely` at best.
 
-use super::{Case, Phenomenon, agree, figure, is_close, name, name_rate};
+use super::{Analysed, Case, Phenomenon, agree, figure, is_close, name, name_rate};
 use bandscope_report::evidence;
 use bandscope_report::format;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -24,7 +25,20 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
             shown.ns_per_tick.unwrap_or(0.0) * shown.ticks.unwrap_or(0.0)
         }) / (series.ledger.wall_ns as f64).max(1.0)
     },
+    remedy,
 };
+
+fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    Some(match finding.certainty {
+        Certainty::Possible => {
+            remedies::other_rates("whether it is the interrupts or their step with the quanta")
+        }
+        _ => remedies::other_kernels(
+            "mulss80,ftq-o0",
+            "whether only a loop on the stack slows down",
+        ),
+    })
+}
 
 /// How many times slower is slower: what caches lose in an interrupt costs a few per cent of a quantum.
 const SLOWER: f64 = 1.15;
@@ -70,22 +84,15 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             Certainty::Likely
         },
         summary: format!(
-            "After an interrupt the loop on {} runs {slower:.2} times slower until the quantum ends: {} of {} \
-             interrupted quanta, {} each besides the {} of the interrupt.",
-            name(case.series),
+            "After {} of {} interrupts the loop on {} ran {slower:.2} times slower until the quantum ended. That cost {} each, besides \
+             the {} of the interrupt.",
             line.slow,
             line.gaps,
+            name(case.series),
             format::duration(ns(line.mean_loss)),
             format::duration(ns(line.intercept)),
         ),
         evidence: evidence.into(),
-        next_step: Some(
-            if line.in_step {
-                "bandscope record --rate 10000,7777: at one of them the interrupts are not in step with the quanta"
-            } else {
-                "bandscope record --kernel mulss80,ftq-o0: a loop in registers goes on at its pace, one on the stack does not"
-            }
-            .to_owned(),
-        ),
+        next_step: None,
     }]
 }

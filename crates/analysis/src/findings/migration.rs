@@ -3,9 +3,10 @@
 //! The CPU is read with the clock, so a change of it inside a segment needs nothing more. Where it is not known, or did not
 //! change, a step of the phase of otherwise periodic edges (another CPU's tick is staggered against this one's) is only possibly one.
 
-use super::{Case, Phenomenon, always, name, name_rate, none};
+use super::{Analysed, Case, Phenomenon, always, name, name_rate, none};
 use bandscope_report::evidence;
 use bandscope_report::format;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -14,7 +15,14 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     same: always,
     settle: name_rate,
     consequence: none,
+    remedy,
 };
+
+/// Until it is certain.
+fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    (finding.certainty < Certainty::Certain)
+        .then(|| remedies::again("whether a pinned thread keeps the phase"))
+}
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let steps = case
@@ -37,7 +45,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
                 series: vec![case.index],
                 certainty: Certainty::Certain,
                 summary: format!(
-                    "The measuring thread changed CPU {times}, first after {}: what was measured is no single CPU.",
+                    "The measuring thread changed CPU {times}, first after {}: what was measured is not one CPU.",
                     format::duration(first_s * 1e9),
                 ),
                 evidence: evidence::Migration {
@@ -54,7 +62,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             series: vec![case.index],
             certainty: Certainty::Possible,
             summary: format!(
-                "The changes of pace on {} keep a period, but its phase steps by {} after {}: another CPU, or a timer that was set anew.",
+                "The changes of pace on {} keep a period, but its phase steps by {} after {}. Another CPU does that, or a timer that was set anew.",
                 name(case.series),
                 format::duration(step_s.abs() * 1e9),
                 format::duration(at_s * 1e9),
@@ -65,10 +73,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
                 jump_s,
             }
             .into(),
-            next_step: Some(
-                "bandscope record: it pins the measuring thread and reads the CPU with the clock"
-                    .to_owned(),
-            ),
+            next_step: None,
         },
         (None, None) => return Vec::new(),
     };

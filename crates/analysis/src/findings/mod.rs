@@ -1,8 +1,8 @@
 //! Findings: the phenomena that were recognised. One file a phenomenon, one line of [`PHENOMENA`].
 //!
 //! A finding never says more than its evidence: what one rate, one work kernel or no counters cannot decide is
-//! `possible` or `likely`, and its `next_step` is the command that would decide it. A [`Phenomenon`] recognises in one series; what
-//! agrees between series becomes one finding; then it is settled against everything that was measured.
+//! `possible` or `likely`, and its `next_step` is the command that would decide it, by its remedy. A [`Phenomenon`] recognises in one series; what
+//! agrees between series becomes one finding; then it is settled against analysed that was measured.
 
 mod alias;
 mod alternating_bands;
@@ -40,6 +40,7 @@ use crate::series::drift::Slope;
 use bandscope_recording::Manifest;
 use bandscope_report::evidence::OfKind;
 use bandscope_report::format;
+use bandscope_report::remedies::Remedy;
 use bandscope_report::{Evidence, Finding, Kind, Series};
 
 /// What one series shows, beyond what the report says of it.
@@ -107,6 +108,8 @@ struct Phenomenon {
     settle: fn(&mut Finding, Analysed<'_>) -> bool,
     /// Share of the wall time that it accounts for, by which findings are ordered.
     consequence: fn(&Finding, &Series) -> f64,
+    /// What to do about it, or what would decide it.
+    remedy: fn(&Finding, Analysed<'_>) -> Option<Remedy>,
 }
 
 /// The phenomena, in the order in which ties are listed.
@@ -141,24 +144,30 @@ const OF_THE_MACHINE: [Kind; 3] = [
     Kind::SamplingArtefact,
 ];
 
-/// All findings, most consequential first.
-pub fn all(series: &[Series], seen: &[Seen], across: &Across, manifest: &Manifest) -> Vec<Finding> {
+/// All findings, most consequential first, each with what to do about it.
+pub fn all(
+    series: &[Series],
+    seen: &[Seen],
+    across: &Across,
+    manifest: &Manifest,
+) -> Vec<(Finding, Option<Remedy>)> {
     let analysed = Analysed {
         series,
         seen,
         across,
         manifest,
     };
-    let mut findings: Vec<(f64, Finding)> = PHENOMENA
+    let mut findings: Vec<(f64, Finding, Option<Remedy>)> = PHENOMENA
         .iter()
         .flat_map(|phenomenon| of_kind(phenomenon, analysed))
         .collect();
     findings.sort_by(|a, b| b.0.total_cmp(&a.0));
-    findings.into_iter().map(|(_, finding)| finding).collect()
+    let without_consequence = |(_, finding, remedy)| (finding, remedy);
+    findings.into_iter().map(without_consequence).collect()
 }
 
-/// What there is of one phenomenon, each with its consequence.
-fn of_kind(phenomenon: &Phenomenon, analysed: Analysed<'_>) -> Vec<(f64, Finding)> {
+/// What there is of one phenomenon, each with its consequence and what to do about it.
+fn of_kind(phenomenon: &Phenomenon, analysed: Analysed<'_>) -> Vec<(f64, Finding, Option<Remedy>)> {
     let Analysed { series, seen, .. } = analysed;
     let mut findings: Vec<Finding> = Vec::new();
     for (index, (one, seen)) in series.iter().zip(seen).enumerate() {
@@ -190,11 +199,11 @@ fn of_kind(phenomenon: &Phenomenon, analysed: Analysed<'_>) -> Vec<(f64, Finding
     findings.retain_mut(|finding| (phenomenon.settle)(finding, analysed));
     findings
         .into_iter()
-        .map(|finding| {
-            (
-                (phenomenon.consequence)(&finding, &series[finding.series[0]]),
-                finding,
-            )
+        .map(|mut finding| {
+            let remedy = (phenomenon.remedy)(&finding, analysed);
+            finding.next_step = remedy.as_ref().map(Remedy::line);
+            let consequence = (phenomenon.consequence)(&finding, &series[finding.series[0]]);
+            (consequence, finding, remedy)
         })
         .collect()
 }
@@ -253,10 +262,7 @@ fn is_part(known: &[f64], new: &[f64], tolerance: f64) -> bool {
 fn name_rate(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     if is_alone(finding, analysed) {
         let rate = format::rate(analysed.series[finding.series[0]].rate_hz);
-        finding.summary = format!(
-            "{} (at {rate} only).",
-            finding.summary.trim_end_matches('.')
-        );
+        finding.summary += &format!(" Only the series at {rate} shows it.");
     }
     true
 }
@@ -289,6 +295,18 @@ fn name(series: &Series) -> String {
     series
         .cpu
         .map_or("the measured CPU".to_owned(), |cpu| format!("CPU {cpu}"))
+}
+
+/// The same at the begin of a sentence.
+fn subject(series: &Series) -> String {
+    series
+        .cpu
+        .map_or("The measured CPU".to_owned(), |cpu| format!("CPU {cpu}"))
+}
+
+/// The series that stands for a finding.
+fn first_series<'a>(finding: &Finding, analysed: Analysed<'a>) -> &'a Series {
+    &analysed.series[finding.series[0]]
 }
 
 /// The CPU of a series in a command, for the reader to fill in where it is not known.

@@ -7,6 +7,7 @@
 use super::{Analysed, Case, Phenomenon, agree, are_close, clock_drift, name, name_rate, none};
 use crate::pace::recurrence::{Period, Recurrence};
 use bandscope_report::evidence;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -21,7 +22,14 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     },
     settle,
     consequence: none,
+    remedy,
 };
+
+/// Until it is certain.
+fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    (finding.certainty < Certainty::Certain)
+        .then(|| remedies::other_rates("whether the period stays the same in seconds"))
+}
 
 /// Edges that decide on a fixed-point grid.
 const ENOUGH: u64 = 100;
@@ -66,9 +74,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         certainty: certainty(case, found, judged),
         summary: summary(case, found, judged, turn),
         evidence: evidence.into(),
-        next_step: Some(
-            "bandscope record --rate 10000,7777: what drives the changes keeps its period in seconds at both rates".to_owned(),
-        ),
+        next_step: None,
     }]
 }
 
@@ -131,11 +137,11 @@ fn summary(case: Case<'_>, found: &Recurrence, judged: Period, turn: Option<f64>
     };
     let moves = match turn {
         Some(turn) if turn >= 1.0 => {
-            format!(", so edge quanta drift through the picture once in {turn:.1} s")
+            format!(" Edge quanta drift through the picture once in {turn:.1} s.")
         }
         _ => String::new(),
     };
-    format!("The pace of {name} changes {driven}{moves}.")
+    format!("The pace of {name} changes {driven}.{moves}")
 }
 
 /// The same period in seconds at two rates is the machine's own.
@@ -148,9 +154,6 @@ fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
         .any(|index| (rate(index) / first - 1.0).abs() > 0.01);
     if rates_agree && finding.certainty >= Certainty::Likely {
         finding.certainty = Certainty::Certain;
-    }
-    if finding.certainty == Certainty::Certain {
-        finding.next_step = None;
     }
     name_rate(finding, analysed)
 }

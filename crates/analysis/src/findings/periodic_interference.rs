@@ -4,13 +4,14 @@
 //! rate tells apart; what is known to be either is not interference.
 
 use super::{
-    Analysed, Case, Phenomenon, SHORTEST_NS, agree, cpu, figure, is_alone, is_close, name,
-    name_rate,
+    Analysed, Case, Phenomenon, SHORTEST_NS, agree, cpu, figure, first_series, is_alone, is_close,
+    name_rate, subject,
 };
 use crate::gaps::quota::stopped_by;
 use bandscope_recording::manifest::EventsState;
 use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::format;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{
     Cause, CauseSource, Certainty, Finding, Kind, Origin, SeenIn, Series, Signal,
 };
@@ -33,7 +34,28 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
             periodic.frequency_hz * periodic.ns_per_event / 1e9
         })
     },
+    remedy,
 };
+
+/// What names it, or tells it from a frequency of the sampling.
+fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
+    let periodic = evidence::PeriodicInterference::of(&finding.evidence)?;
+    let mut series = finding.series.iter().map(|&index| &analysed.series[index]);
+    let signals = &series.next()?.signals;
+    let is_its = |signal: &&Signal| is_close(signal.frequency_hz, periodic.frequency_hz, SAME_HZ);
+    let sampled = signals.iter().find(is_its).is_some_and(is_sampled);
+    // Where they were recorded already they name no more.
+    let traced = analysed.manifest.events.state == EventsState::On;
+    if periodic.cause_by == Some(CauseSource::Events) {
+        None
+    } else if sampled {
+        Some(remedies::other_rates(
+            "whether it keeps its frequency at both rates",
+        ))
+    } else {
+        (!traced).then(|| remedies::trace_events(&cpu(first_series(finding, analysed))))
+    }
+}
 
 /// Relative tolerance within which two series have one frequency.
 const SAME_HZ: f64 = 1e-4;
@@ -111,9 +133,7 @@ fn share(signal: &Signal) -> f64 {
 }
 
 fn finding(case: Case<'_>, signal: &Signal) -> Finding {
-    let sampled = signal.seen_in == SeenIn::Residual && signal.origin != Origin::External;
-    // Where they were recorded already they name no more.
-    let traced = case.analysed.manifest.events.state == EventsState::On;
+    let sampled = is_sampled(signal);
     Finding {
         kind: Kind::PeriodicInterference,
         series: vec![case.index],
@@ -129,7 +149,7 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
         } else {
             Certainty::Likely
         },
-        summary: sentence(signal, &name(case.series)),
+        summary: sentence(signal, &subject(case.series)),
         evidence: evidence::PeriodicInterference {
             cause: signal.cause.clone(),
             cause_by: signal.cause_by,
@@ -138,31 +158,29 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
             uncertainty_hz: signal.uncertainty_hz,
         }
         .into(),
-        next_step: (signal.cause_by != Some(CauseSource::Events) && (sampled || !traced)).then(|| if sampled {
-            "bandscope record --rate 10000,7777: an external signal keeps its frequency at both rates".to_owned()
-        } else {
-            format!(
-                "bandscope record --cpus {} --trace on: kernel events name what has this period",
-                cpu(case.series)
-            )
-        }),
+        next_step: None,
     }
 }
 
 fn sentence(signal: &Signal, cpu: &str) -> String {
     format!(
-        "{} takes {} from {cpu} at {}, {} of its time{}.",
-        format::cause(signal.cause.as_ref().unwrap_or(&Cause::Unnamed)),
+        "{cpu} loses {} to {} at {}, {} of its time.{}",
         format::duration(signal.ns_per_event),
+        format::cause_in_sentence(signal.cause.as_ref().unwrap_or(&Cause::Unnamed)),
         format::frequency(signal.frequency_hz, signal.uncertainty_hz),
         format::percent(share(signal)),
         match (signal.cause_by, signal.cause.as_ref()) {
             (Some(CauseSource::Rate), Some(Cause::Host)) =>
-                ": the kernel counted nothing that came so often",
-            (Some(CauseSource::Rate), _) => ": the kernel counted as many",
+                " The kernel counted nothing that came so often.",
+            (Some(CauseSource::Rate), _) => " The kernel counted as many.",
             _ => "",
         },
     )
+}
+
+/// Whether only what is left beside the gaps shows it, so that it may be a frequency of the sampling.
+fn is_sampled(signal: &Signal) -> bool {
+    signal.seen_in == SeenIn::Residual && signal.origin != Origin::External
 }
 
 /// Says of several series what each period cost in all of them, by the time of each, and the frequency that is known best.
@@ -193,7 +211,7 @@ fn speak_for_all(finding: &mut Finding, analysed: Analysed<'_>) {
         ns_per_event: mean,
         ..sharpest.clone()
     };
-    finding.summary = sentence(&signal, &name(series));
+    finding.summary = sentence(&signal, &subject(series));
     evidence.frequency_hz = signal.frequency_hz;
     evidence.uncertainty_hz = signal.uncertainty_hz;
     evidence.ns_per_event = signal.ns_per_event;

@@ -1,7 +1,8 @@
 //! `quantisation`: neighbouring counts that alternate at one pace, which is no second band.
 
-use super::{Case, Phenomenon, always, name, name_rate, none};
+use super::{Analysed, Case, Phenomenon, always, name, name_rate, none};
 use bandscope_report::evidence;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -11,7 +12,13 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     same: always,
     settle: name_rate,
     consequence: none,
+    remedy,
 };
+
+/// Until it is certain.
+fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    (finding.certainty < Certainty::Certain).then(|| remedies::again("when each quantum ends"))
+}
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(found) = case.seen.quantisation else {
@@ -20,9 +27,13 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     vec![Finding {
         kind: Kind::Quantisation,
         series: vec![case.index],
-        certainty: if found.times_decide { Certainty::Certain } else { Certainty::Likely },
+        certainty: if found.times_decide {
+            Certainty::Certain
+        } else {
+            Certainty::Likely
+        },
         summary: format!(
-            "Counts of {} and {} on {} alternate because a quantum is no whole number of units; the pace is the same.",
+            "Counts of {} and {} on {} alternate because a quantum is not a whole number of units. The pace is the same.",
             found.count,
             found.count + 1,
             name(case.series),
@@ -33,9 +44,6 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             shares: [found.share, 1.0 - found.share],
         }
         .into(),
-        next_step: (!found.times_decide).then(|| {
-            "bandscope record: it measures when each quantum ends, which files of starts on a nominal grid do not say"
-                .to_owned()
-        }),
+        next_step: None,
     }]
 }

@@ -7,6 +7,7 @@
 use super::{Analysed, Case, Phenomenon, SHORTEST_NS, agree, figure, is_alone, is_close, name};
 use bandscope_report::evidence;
 use bandscope_report::format;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind, Origin, SeenIn, Series, Signal};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -23,7 +24,14 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
             artefact.ns_per_event / artefact.period_quanta * series.rate_hz / 1e9
         })
     },
+    remedy,
 };
+
+/// Until it is certain.
+fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    (finding.certainty < Certainty::Certain)
+        .then(|| remedies::other_rates("whether it keeps its period in quanta at both rates"))
+}
 
 /// Periods in quanta that are looked at: from where alternating bands end to a page of the smallest records.
 const PERIODS: std::ops::RangeInclusive<f64> = 7.5..=4096.5;
@@ -83,7 +91,7 @@ fn finding(case: Case<'_>, signal: &Signal, certainty: Certainty) -> Finding {
         series: vec![case.index],
         certainty,
         summary: format!(
-            "Every {exact:.6} quanta the measurement loses {} on {}: that is its own doing, such as a page that is full.",
+            "Every {exact:.6} quanta the measurement itself loses {} on {}, such as for a page that is full.",
             format::duration(signal.ns_per_event),
             name(case.series),
         )
@@ -94,9 +102,7 @@ fn finding(case: Case<'_>, signal: &Signal, certainty: Certainty) -> Finding {
             period_quanta: exact,
         }
         .into(),
-        next_step: (certainty < Certainty::Certain).then(|| {
-            "bandscope record --rate 10000,7777: what the measurement does keeps its period in quanta at both rates".to_owned()
-        }),
+        next_step: None,
     }
 }
 

@@ -5,10 +5,12 @@
 //! that slows while the chain that alternates with it keeps its pace has company. A lower clock slows both.
 //! What else would do it, a core that takes fewer operations in by itself (its own power limits), no quantum tells.
 
-use super::{Case, Phenomenon, agree, cpu, figure, is_close, name};
+use super::{Analysed, Case, Phenomenon, agree, figure, first_series, is_close, name};
 use crate::pace::split;
+use bandscope_recording::manifest::Machine;
 use bandscope_report::evidence;
 use bandscope_report::format;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind, Series};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -26,7 +28,22 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
             shown.share * (1.0 - 1.0 / shown.ratio)
         })
     },
+    remedy,
 };
+
+fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
+    let siblings = first_series(finding, analysed)
+        .cpu
+        .and_then(|cpu| siblings(cpu, &analysed.manifest.machine));
+    Some(siblings.map_or_else(remedies::own_neighbour, remedies::free_sibling))
+}
+
+/// The CPUs of its core, where there are others.
+fn siblings(cpu: u32, machine: &Machine) -> Option<&str> {
+    let list = machine.smt_siblings.get(&cpu)?;
+    // A CPU without one is its only sibling.
+    (*list != cpu.to_string()).then_some(list)
+}
 
 /// A pace this much slower than the best is that of a shared core: alternation alone costs a third and more where the other thread
 /// works at all (measured: 1.33 to 1.40 beside a compiler, Golden Cove).
@@ -77,20 +94,16 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let machine = &case.analysed.manifest.machine;
-    let siblings = case.series.cpu.and_then(|cpu| {
-        let list = machine.smt_siblings.get(&cpu)?;
-        // A CPU without one is its only sibling.
-        (*list != cpu.to_string()).then_some(list)
-    });
+    let siblings = case.series.cpu.and_then(|cpu| siblings(cpu, machine));
     let (certainty, who) = match (siblings, machine.known_hypervisor()) {
-        (Some(list), _) => (Certainty::Likely, format!("another of the CPUs {list}")),
+        (Some(list), _) => (Certainty::Likely, format!("with another of CPUs {list}")),
         (None, Some(hypervisor)) => (
             Certainty::Likely,
-            format!("another thread of the core that {hypervisor} does not show"),
+            format!("with a thread that {hypervisor} does not show"),
         ),
         (None, None) => (
             Certainty::Possible,
-            "though this machine shows no other thread of it".to_owned(),
+            "though no other thread of it is known".to_owned(),
         ),
     };
     vec![Finding {
@@ -98,7 +111,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         series: vec![case.index],
         certainty,
         summary: format!(
-            "{} shares its core {} of the time ({who}): independent operations run at {:.2} times their best pace then, and lost {} of their work in all, a chain lost {}.",
+            "{} shares its core {} of the time, {who}: independent operations then take {:.2} times as long. They lost {} of their work, a chain lost {}.",
             name(case.series),
             format::percent(company.share),
             company.ratio,
@@ -112,14 +125,6 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             share: company.share,
         }
         .into(),
-        next_step: Some(match siblings {
-            Some(list) => format!(
-                "keep everything off the other CPUs of {list}, or switch SMT off (/sys/devices/system/cpu/smt/control), and record again"
-            ),
-            None => format!(
-                "bandscope inject --kind neighbour:spin --then record --cpus {} --kernel mulss80,add6x80: a neighbour of your own, on each other CPU in turn (--cpu), shows which shares the core; if none does, it is another guest's",
-                cpu(case.series)
-            ),
-        }),
+        next_step: None,
     }]
 }

@@ -6,11 +6,12 @@
 
 mod unseen;
 
-use super::{Case, Phenomenon, always, cpu, figure, name};
+use super::{Analysed, Case, Phenomenon, always, cpu, figure, first_series, subject};
 use crate::periods::rates;
 use bandscope_recording::manifest::EventsState;
-use bandscope_report::evidence;
+use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::format;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Cause, Certainty, Finding, GapCause, Gaps, Kind, Signal};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -23,7 +24,23 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
             stolen.share.unwrap_or(0.0)
         })
     },
+    remedy,
 };
+
+/// What shows who it was, or whether it was anybody.
+fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
+    let stolen = evidence::StolenTime::of(&finding.evidence)?;
+    let series = first_series(finding, analysed);
+    let is_counted = stolen.counted_per_second.is_some();
+    Some(match (is_counted, stolen.without_gap_per_second) {
+        (_, Some(_)) => remedies::switching(&cpu(series)),
+        (true, None) => remedies::trace_events(&cpu(series)),
+        (false, None) => match analysed.manifest.machine.known_hypervisor() {
+            Some(_) => remedies::trace_host(&cpu(series)),
+            None => remedies::count_firmware(&cpu(series)),
+        },
+    })
+}
 
 /// A part per million of the time is nobody's problem; nor are ten of them, unless a gap is long or firmware counted.
 const MIN_SHARE: f64 = 1e-6;
@@ -45,11 +62,10 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     }
     let is_its = |signal: &&Signal| signal.cause == Some(Cause::Host);
     let period = case.series.signals.iter().find(is_its);
-    let who = who(case);
     let has_hypervisor = case.analysed.manifest.machine.known_hypervisor().is_some();
-    let regular = period.map_or(String::new(), |signal| {
+    let regular = period.map_or(":".to_owned(), |signal| {
         let frequency = format::frequency(signal.frequency_hz, signal.uncertainty_hz);
-        format!(", in part regularly at {frequency}")
+        format!(", in part regularly at {frequency}:")
     });
     let evidence = evidence::StolenTime {
         frequency_hz: period.map(|signal| signal.frequency_hz),
@@ -71,15 +87,16 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             Certainty::Likely
         },
         summary: format!(
-            "{} of the time of {} went to {who} while this kernel did nothing: {:.1} gaps a second, up to {}{regular}.{}",
-            format::percent(share),
-            name(case.series),
+            "{} was interrupted by {}{regular} {:.0} times a second, up to {}.{}{}",
+            subject(case.series),
+            who(case),
             host.per_second,
             format::duration(host.longest_ns),
+            aside(case),
             firmware.words(),
         ),
         evidence: evidence.into(),
-        next_step: Some(next_step(case)),
+        next_step: None,
     }]
 }
 
@@ -101,19 +118,6 @@ fn smallest_share(host: &GapCause, firmware: &Firmware) -> f64 {
     match host.longest_ns < MIN_LONG_NS && !is_counted {
         true => MIN_SHARE_OF_SHORT,
         false => MIN_SHARE,
-    }
-}
-
-/// How to see who it was.
-fn next_step(case: Case<'_>) -> String {
-    let cpu = cpu(case.series);
-    match case.analysed.manifest.machine.known_hypervisor() {
-        Some(_) => format!(
-            "on the host, `perf trace -C` or `rtla osnoise` on the CPU that runs vCPU {cpu} shows what it ran instead"
-        ),
-        None => format!(
-            "`turbostat --cpu {cpu} --show CPU,SMI` counts how often firmware takes the CPU; `rtla hwnoise -c {cpu}` shows how long"
-        ),
     }
 }
 
@@ -151,10 +155,19 @@ impl Firmware {
 fn who(case: Case<'_>) -> String {
     match case.analysed.manifest.machine.known_hypervisor() {
         Some(hypervisor) => format!("the hypervisor ({hypervisor})"),
+        None if Firmware::of(case).0 == Some(0) => "something beneath this kernel".to_owned(),
+        None => "firmware".to_owned(),
+    }
+}
+
+/// A sentence on why it is whom it is, where no hypervisor is known.
+fn aside(case: Case<'_>) -> &'static str {
+    match case.analysed.manifest.machine.known_hypervisor() {
+        Some(_) => "",
         None if Firmware::of(case).0 == Some(0) => {
-            "something beneath it (no hypervisor is known, and no system management interrupt was counted)".to_owned()
+            " No hypervisor is known, and no system management interrupt was counted."
         }
-        None => "firmware (no hypervisor is known)".to_owned(),
+        None => " No hypervisor is known.",
     }
 }
 
@@ -189,18 +202,17 @@ fn more_than_counted(case: Case<'_>, gaps: &Gaps) -> Option<Finding> {
         series: vec![case.index],
         certainty: Certainty::Likely,
         summary: format!(
-            "{more:.0} of the {:.0} gaps a second on {} are not this kernel's, which counted {interrupts:.0} interrupts and {preemptions:.1} preemptions a second: {} of the time at least, rather lost to {}.{}",
-            gaps.per_second,
-            name(case.series),
+            "{} lost at least {} of its time to {}: there were {:.0} gaps a second. This kernel counted {interrupts:.0} interrupts \
+             and {preemptions:.1} preemptions a second, which leaves {more:.0}.{}{}",
+            subject(case.series),
             format::percent(share),
             who(case),
+            gaps.per_second,
+            aside(case),
             firmware.words(),
         ),
         evidence: evidence.into(),
-        next_step: Some(format!(
-            "bandscope record --cpus {} --trace on: gaps in which kernel events are silent are the host's for certain",
-            cpu(case.series)
-        )),
+        next_step: None,
     })
 }
 

@@ -6,9 +6,10 @@
 //! assumed, `possible`.
 
 use super::frequency_steps::is_frequency;
-use super::{Case, Phenomenon, agree, is_close, name, name_rate, none};
+use super::{Analysed, Case, Phenomenon, agree, is_close, name, name_rate, none};
 use crate::pace::mixture::{self, Mixture};
 use bandscope_report::evidence;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Band, Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -23,7 +24,15 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     settle: name_rate,
     // The pace that it costs is bistable-pace's.
     consequence: none,
+    remedy,
 };
+
+fn remedy(_: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    Some(remedies::other_kernels(
+        "ftq-o2,ftq-float20-stack",
+        "whether a work kernel without inner loops has a band between",
+    ))
+}
 
 /// Quanta that a stay in each of the three must last.
 const DWELL: f64 = 2.0;
@@ -75,8 +84,8 @@ fn finding(case: Case<'_>, paces: &[f64], found: Mixture) -> Finding {
             Certainty::Possible
         },
         summary: format!(
-            "On {} {between:.2} ns per unit is {:.3} of the way from {fast:.2} to {slow:.2} ns: one inner loop of \
-             {loops} ({:.3} of its turns) is slow and the other is not.",
+            "On {} {between:.2} ns per unit is a mixture: one inner loop of {loops} is slow, the other is not. \
+             It is {:.3} of the way from {fast:.2} to {slow:.2} ns; that loop has {:.3} of the turns.",
             name(case.series),
             found.fraction,
             found.declared,
@@ -89,9 +98,6 @@ fn finding(case: Case<'_>, paces: &[f64], found: Mixture) -> Finding {
             of: [fast, slow],
         }
         .into(),
-        next_step: Some(
-            "bandscope record --kernel ftq-o2,ftq-float20-stack: a work kernel without inner loops has no band between"
-                .to_owned(),
-        ),
+        next_step: None,
     }
 }

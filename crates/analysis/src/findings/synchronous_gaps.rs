@@ -4,10 +4,11 @@
 //! once, what comes at unlike times up to once for each CPU (docs/method.md, section 7.4; Petrini, Kerbyson and Pakin
 //! 2003). What coincides is found by [`crate::cpus`]; who did it, kernel events say.
 
-use super::{Case, Phenomenon, always, figure};
+use super::{Analysed, Case, Phenomenon, always, figure};
 use crate::cpus::{self, Synchronous};
 use bandscope_report::evidence;
 use bandscope_report::format;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Cause, Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -16,7 +17,26 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     same: always,
     settle: |_, _| true,
     consequence: |finding, _| figure(finding, |gaps: &evidence::SynchronousGaps| gaps.together),
+    remedy,
 };
+
+fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
+    let all = analysed.across.synchronous.iter();
+    let found = all
+        .into_iter()
+        .find(|found| found.series == finding.series)?;
+    let mut causes = found.causes.iter().map(|cause| &cause.0);
+    if !found.named && causes.any(|cause| !cause.is_named()) {
+        return Some(remedies::trace_events("all"));
+    }
+    match &found.causes.first().filter(|_| found.named)?.0 {
+        Cause::Tick => Some(remedies::skew_ticks()),
+        Cause::Interrupt(name) if name.starts_with("call_function") => {
+            Some(remedies::trace_function_calls())
+        }
+        _ => None,
+    }
+}
 
 /// What is not below this is no probability that anybody can check.
 const SMALLEST_P: f64 = 1e-300;
@@ -61,16 +81,11 @@ fn finding(found: &Synchronous) -> Finding {
         },
         summary: sentence(found, per_second),
         evidence: evidence.into(),
-        next_step: next_step(found, &causes),
+        next_step: None,
     }
 }
 
 fn sentence(found: &Synchronous, per_second: f64) -> String {
-    let some = if found.median_cpus < found.cpus.len() {
-        format!(", {} of them as a rule", found.median_cpus)
-    } else {
-        String::new()
-    };
     let regular = found
         .regular
         .map_or(String::new(), |(frequency, uncertainty)| {
@@ -82,29 +97,32 @@ fn sentence(found: &Synchronous, per_second: f64) -> String {
     let who = match found.causes.first() {
         Some((cause, _)) if found.named => format!(" ({})", cause_phrase(cause)),
         Some((cause, share)) if cause.is_named() => {
-            format!(
-                " ({} of their gaps there: {cause})",
-                format::percent(*share)
-            )
+            format!(" ({} of them {cause})", format::percent(*share))
         }
         _ => String::new(),
     };
     let cost = if found.together >= NOTICEABLE {
         format!(
-            " A program that waits for all of them loses {} of its time to it, and up to {} if the same gaps came at unlike times.",
+            " A program that waits for all of them loses {} to it, and would lose {} to the same gaps at unlike times.",
             format::percent(found.together),
             format::percent(found.apart.min(1.0)),
         )
     } else {
         String::new()
     };
+    let some = if found.median_cpus < found.cpus.len() {
+        format!(" As a rule it is {} of them.", found.median_cpus)
+    } else {
+        String::new()
+    };
     format!(
-        "CPUs {} are away at the same time{who}{some}: {per_second:.1} times a second{regular}, {} times where chance makes {:.1}, begins {} apart in the median; {} of their gap time.{cost}",
+        "CPUs {} are away at the same time{who}: {per_second:.1} times a second{regular}.{some} \
+         That is {} of their gap time: {} times where chance makes {:.1}, begins {} apart in the median.{cost}",
         cpus::list(&found.cpus),
+        format::percent(found.share.min(1.0)),
         found.number,
         found.expected,
         format::duration(found.skew_s * 1e9),
-        format::percent(found.share.min(1.0)),
     )
 }
 
@@ -120,25 +138,5 @@ fn cause_phrase(cause: &Cause) -> String {
         Cause::Host => "the host takes them".to_owned(),
         Cause::Tick => "their timer ticks are aligned".to_owned(),
         other => other.to_string(),
-    }
-}
-
-fn next_step(found: &Synchronous, causes: &[&Cause]) -> Option<String> {
-    if !found.named && causes.iter().any(|cause| !cause.is_named()) {
-        return Some(
-            "bandscope record --cpus all --trace on: the kernel's events say who does it"
-                .to_owned(),
-        );
-    }
-    match causes.first().filter(|_| found.named)? {
-        Cause::Tick => Some(
-            "skew_tick=1 at boot moves the ticks of the CPUs apart; nohz_full= stops most of them"
-                .to_owned(),
-        ),
-        Cause::Interrupt(name) if name.starts_with("call_function") => Some(
-            "who unmaps or protects memory, or changes code, interrupts all CPUs that run the same program: trace tlb:tlb_flush and ipi:* to see who"
-                .to_owned(),
-        ),
-        _ => None,
     }
 }

@@ -3,12 +3,13 @@
 //! A limit that is used up leaves the CPU to the idle task while the thread would run, and the switch of tasks says both. Without kernel events
 //! the control group's own counts tell of it: preemptions as long as its stops are on average are booked to them.
 
-use super::{Case, Phenomenon, agree, figure, name};
+use super::{Analysed, Case, Phenomenon, agree, figure, name, subject};
 use crate::gaps::quota::stopped_by;
 use crate::periods::rates;
 use bandscope_recording::manifest::{EventsState, Quota};
-use bandscope_report::evidence;
+use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::format;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Cause, Certainty, Finding, GapCause, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -21,7 +22,24 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     },
     settle: |_, _| true,
     consequence: |finding, _| figure(finding, |stop: &evidence::Throttled| stop.share),
+    remedy,
 };
+
+fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
+    let throttled = evidence::Throttled::of(&finding.evidence)?;
+    let manifest = analysed.manifest;
+    match throttled.cause {
+        Cause::RealTimeThrottled => {
+            let limit = manifest.machine.realtime_limit_us;
+            Some(remedies::lift_realtime_limit(limit.map(|limit| limit[0])))
+        }
+        Cause::QuotaThrottled => {
+            let known = stopped_by(manifest).filter(|_| throttled.group.is_some());
+            Some(remedies::raise_quota(known))
+        }
+        _ => None,
+    }
+}
 
 /// Share of the time from which on it is worth a sentence, as for any cause that is named.
 const MIN_SHARE: f64 = 1e-4;
@@ -82,7 +100,8 @@ fn off_the_run_queue(case: Case<'_>) -> Option<Finding> {
         series: vec![case.index],
         certainty: Certainty::Likely,
         summary: format!(
-            "The measuring thread of {} was away for {} ({}) more than it waited for the CPU: a signal or the freezer of a control group stopped it.",
+            "A signal or the freezer of a control group stopped the measuring thread of {} for {} ({}). It was away so much longer \
+             than it waited for the CPU.",
             name(series),
             format::duration(stopped),
             format::percent(share),
@@ -117,7 +136,7 @@ fn counted_only(case: Case<'_>) -> Option<Finding> {
             counts_of(group, &mut evidence),
         ),
         evidence: evidence.into(),
-        next_step: Some(next_step(group)),
+        next_step: None,
     })
 }
 
@@ -133,13 +152,6 @@ fn at_least(cause: Cause, share: f64) -> evidence::Throttled {
 /// Microseconds as the kernel has them: of a limit that there is, far below the most.
 fn whole(us: u64) -> i64 {
     i64::try_from(us).unwrap_or(i64::MAX)
-}
-
-fn next_step(group: &Quota) -> String {
-    format!(
-        "a higher quota for {} (cpu.max, or cpu.cfs_quota_us in version 1), or a group without one",
-        group.group
-    )
 }
 
 /// The limit in words, and as evidence.
@@ -205,19 +217,14 @@ fn finding(case: Case<'_>, cause: &GapCause, share: f64) -> Finding {
             false => Certainty::Likely,
         },
         summary: format!(
-            "{}{limit} stopped the measuring thread of {} for {} of the time: {:.1} times a second, up to {}.{counts}",
-            format::cause(&cause.cause),
-            name(case.series),
+            "{} lost {} of its time to {}{limit}. It stopped the measuring thread {:.1} times a second, up to {}.{counts}",
+            subject(case.series),
             format::percent(share),
+            format::cause_in_sentence(&cause.cause),
             cause.per_second,
             format::duration(cause.longest_ns),
         ),
         evidence: evidence.into(),
-        next_step: Some(match (realtime, group) {
-            (true, _) => "sysctl kernel.sched_rt_runtime_us=-1 lifts the limit for real-time tasks"
-                .to_owned(),
-            (false, Some(group)) => next_step(group),
-            (false, None) => "a higher quota for the container, or none".to_owned(),
-        }),
+        next_step: None,
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! The ledger has all causes; a finding is one that takes a noticeable share and is not said already.
 
-use super::{Case, Phenomenon, agree, cpu, figure, name};
+use super::{Analysed, Case, Phenomenon, agree, cpu, figure, first_series, name};
 use bandscope_recording::manifest::EventsState;
-use bandscope_report::evidence;
+use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::format;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Cause, Certainty, Finding, GapCause, Kind, Signal};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -18,7 +19,26 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     },
     settle: |_, _| true,
     consequence: |finding, _| figure(finding, |away: &evidence::TimeAway| away.share),
+    remedy,
 };
+
+/// What names the tasks, where nobody listened to it, or what moves them away.
+fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
+    let away = evidence::TimeAway::of(&finding.evidence)?;
+    let machine = &analysed.manifest.machine;
+    let series = first_series(finding, analysed);
+    match &away.cause {
+        Cause::Preempted => (analysed.manifest.events.state != EventsState::On)
+            .then(|| remedies::trace_events(&cpu(first_series(finding, analysed)))),
+        Cause::Task(name) if !away.cause.is_other_tasks() => {
+            remedies::move_tasks(series.cpu?, &[name], machine)
+                .or_else(|| remedies::isolate_cpu(series.cpu?, machine))
+        }
+        Cause::Task(_) => remedies::isolate_cpu(series.cpu?, machine),
+        Cause::Interrupt(name) => remedies::move_interrupts(series.cpu?, name, machine),
+        _ => None,
+    }
+}
 
 /// Share of the time from which on a cause is worth a sentence, and causes that get one.
 const MIN_SHARE: f64 = 1e-4;
@@ -75,34 +95,6 @@ fn finding(case: Case<'_>, cause: &GapCause, share: f64) -> Finding {
             share,
         }
         .into(),
-        next_step: match &cause.cause {
-            Cause::Preempted => trace(case),
-            named => next_step(case, named),
-        },
-    }
-}
-
-/// What names the tasks, where nobody listened to it.
-fn trace(case: Case<'_>) -> Option<String> {
-    let off = case.analysed.manifest.events.state != EventsState::On;
-    off.then(|| {
-        format!(
-            "bandscope record --cpus {} --trace on: kernel events name the tasks",
-            cpu(case.series)
-        )
-    })
-}
-
-/// What moves it away.
-fn next_step(case: Case<'_>, cause: &Cause) -> Option<String> {
-    let cpu = cpu(case.series);
-    match cause {
-        Cause::Task(_) => Some(format!(
-            "taskset, or a cpuset without CPU {cpu}, keeps tasks away; isolcpus={cpu} at boot keeps away those that nobody placed"
-        )),
-        Cause::Interrupt(_) => Some(format!(
-            "/proc/irq/*/smp_affinity_list without CPU {cpu} sends interrupts of devices elsewhere"
-        )),
-        _ => None,
+        next_step: None,
     }
 }

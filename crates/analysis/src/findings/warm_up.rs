@@ -4,10 +4,11 @@
 //! time. A core that has two states and happens to start in the slow one looks alike: so the run must go on for several times
 //! as long without it, and where nothing but the pace changes, by as much as states do, it is `possible` only.
 
-use super::{Case, Phenomenon, agree, figure, name};
+use super::{Analysed, Case, Phenomenon, agree, figure, name};
 use crate::pace::warm_up::{self, Observed, WarmUp};
-use bandscope_report::evidence;
+use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::format;
+use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
@@ -25,7 +26,13 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
             lost * start.measured_s / series.duration_s.max(1e-9)
         })
     },
+    remedy,
 };
+
+fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
+    let start = evidence::WarmUp::of(&finding.evidence)?;
+    Some(remedies::start_later((start.duration_s * 1.5e3).ceil()))
+}
 
 /// Chance that a bad stretch lies at the start of all places.
 const MAX_CHANCE: f64 = 0.01;
@@ -113,9 +120,6 @@ fn finding(case: Case<'_>, series: Vec<usize>, found: WarmUp) -> Finding {
             uncertainty_s: found.uncertainty_s,
         }
         .into(),
-        next_step: Some(format!(
-            "bandscope record --start-delay {:.0}ms: with a longer start delay a warm-up does not show",
-            (duration * 1.5e3).ceil()
-        )),
+        next_step: None,
     }
 }

@@ -1,4 +1,5 @@
-//! What stands before everything else: the verdict in one sentence, and what to know before believing it.
+//! What stands before and after everything else: the verdict in one sentence, what to do, and what to know before believing it.
 
+pub mod remedies;
 pub mod verdict;
 pub mod warnings;

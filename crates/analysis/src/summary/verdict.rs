@@ -1,196 +1,247 @@
 //! The verdict: one sentence for the reader who reads one sentence.
 //!
-//! It speaks of the CPU that did the smallest share of the work it could, sums over its series, and names the
-//! losses in order of size.
+//! It speaks of the CPU that lost most, and names the three largest causes. Its figures are those of [`Account`].
 
+use bandscope_recording::Manifest;
 use bandscope_report::Series;
-use bandscope_report::format::{duration, percent};
+use bandscope_report::account::{self, Account, Loss, LossPart, NOT_NAMED};
+use bandscope_report::format::percent;
 
-/// A loss below this share of the time is not worth a clause.
-const MIN_SHARE: f64 = 5e-5;
+/// Causes that are named, and names of each.
+const MAX_CAUSES: usize = 3;
+const MAX_NAMES: usize = 2;
+/// A name is worth saying from this share of its cause on.
+const MIN_SHARE_OF_CAUSE: f64 = 0.1;
+/// A bonus below this share of the time is not worth a sentence.
+const MIN_BONUS: f64 = 5e-5;
 
-/// Sums over the series of one CPU.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    wall: f64,
-    work: f64,
-    gaps: f64,
-    pace: f64,
-    unsplit: f64,
-    bonus: f64,
-    measurement: f64,
-    seconds: f64,
-    number: f64,
+/// One CPU, all of its series together.
+struct Cpu<'a> {
+    number: Option<u32>,
+    series: Vec<&'a Series>,
+    account: Account,
 }
 
-/// What the CPUs lost, and to which causes for the most part.
-pub fn sentence(series: &[Series]) -> String {
-    let mut cpus: Vec<Option<u32>> = series
-        .iter()
-        .filter(|series| series.ledger.wall_ns > 0)
-        .map(|series| series.cpu)
-        .collect();
-    cpus.sort_unstable();
-    cpus.dedup();
-    let worst = cpus
-        .iter()
-        .map(|&cpu| (cpu, sums(series, cpu)))
-        .min_by(|a, b| (a.1.work / a.1.wall).total_cmp(&(b.1.work / b.1.wall)));
-    let Some((cpu, sums)) = worst else {
+impl Cpu<'_> {
+    /// Share of the time that is work.
+    fn work(&self) -> f64 {
+        self.sum(|series| series.ledger.work_ns)
+    }
+
+    /// A part of the ledger as a share of the wall time.
+    fn sum(&self, of: fn(&Series) -> u64) -> f64 {
+        let sum: f64 = self.series.iter().map(|series| of(series) as f64).sum();
+        sum / self.account.wall_ns as f64
+    }
+}
+
+/// The sentence.
+pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
+    let cpus = cpus(series, manifest);
+    let Some(worst) = cpus.iter().min_by(|a, b| a.work().total_cmp(&b.work())) else {
         return "Nothing was measured.".to_owned();
     };
-    let of_cpu: Vec<&Series> = series.iter().filter(|series| series.cpu == cpu).collect();
-    if of_cpu.iter().all(|series| series.best_pace.is_none()) {
-        return format!("{} completed no unit of work.", subject(cpu, cpus.len()));
-    }
-    let share = (sums.work / sums.wall).clamp(0.0, 1.0);
-    let best = if of_cpu.iter().all(|series| {
-        series
-            .best_pace
-            .as_ref()
-            .is_none_or(|best| best.undisturbed)
-    }) {
-        ""
-    } else {
-        " at most"
-    };
-    let losses = losses(&sums, &of_cpu);
-    let reasons = if losses.is_empty() {
-        String::new()
-    } else {
-        format!(
-            ": {}",
-            losses.join(", ").replacen(" % to ", " % went to ", 1)
-        )
-    };
-    // Work beyond what it could at the best pace that lasts is no part of the account.
-    let bonus = match sums.bonus / sums.wall {
-        bonus if bonus >= MIN_SHARE => {
-            format!(" A faster pace at times gained {}.", percent(bonus))
-        }
-        _ => String::new(),
-    };
-    format!(
-        "{} did{best} {} of the work it could{reasons}.{bonus}",
-        subject(cpu, cpus.len()),
-        percent(share)
-    )
-}
-
-fn subject(cpu: Option<u32>, cpus: usize) -> String {
-    match (cpu, cpus) {
+    let subject = match (worst.number, cpus.len()) {
         (Some(cpu), 1) => format!("CPU {cpu}"),
-        (Some(cpu), _) => format!("The worst of {cpus} CPUs, CPU {cpu},"),
+        (Some(cpu), many) => format!("The worst of {many} CPUs, CPU {cpu},"),
         (None, _) => "The measured CPU".to_owned(),
+    };
+    let paces = || {
+        worst
+            .series
+            .iter()
+            .filter_map(|series| series.best_pace.as_ref())
+    };
+    if paces().next().is_none() {
+        return format!("{subject} completed no unit of work.");
     }
-}
-
-fn sums(series: &[Series], cpu: Option<u32>) -> Sums {
-    let mut sums = Sums::default();
-    for series in series.iter().filter(|series| series.cpu == cpu) {
-        let ledger = &series.ledger;
-        let pace = ledger.pace_ns;
-        sums.wall += ledger.wall_ns as f64;
-        sums.work += ledger.work_ns as f64;
-        sums.gaps += ledger.gaps_ns.values().sum::<u64>() as f64;
-        sums.pace += pace.total() as f64;
-        sums.unsplit += pace.unsplit as f64;
-        sums.bonus += ledger.bonus_ns as f64;
-        sums.measurement += ledger.measurement_ns as f64;
-        sums.seconds += series.duration_s;
-        sums.number += series.gaps.as_ref().map_or(0.0, |gaps| gaps.number as f64);
-    }
-    sums
-}
-
-fn losses(sums: &Sums, series: &[&Series]) -> Vec<String> {
-    let mut losses = vec![
-        (sums.gaps, format!("to gaps{}", gaps(sums, series))),
-        (sums.pace, format!("to slower pace{}", paces(sums, series))),
-        (sums.measurement, "to the measurement itself".to_owned()),
-    ];
-    losses.retain(|loss| loss.0 / sums.wall >= MIN_SHARE);
-    losses.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let clause = |(ns, what): &(f64, String)| format!("{} {what}", percent(ns / sums.wall));
-    losses.iter().map(clause).collect()
-}
-
-fn gaps(sums: &Sums, series: &[&Series]) -> String {
-    let most = series
-        .iter()
-        .filter_map(|series| series.gaps.as_ref())
-        .max_by_key(|gaps| gaps.number);
-    match most.and_then(|gaps| gaps.percentiles.first()) {
-        Some(median) if sums.seconds > 0.0 => {
+    let at_least = match paces().all(|best| best.undisturbed) {
+        true => "",
+        false => "at least ",
+    };
+    let mut said = match worst.account.lost() {
+        None => format!(
+            "{subject} lost less than {} of its time.",
+            worst.account.least()
+        ),
+        Some(lost) => {
+            let causes = worst.account.losses.iter().take(MAX_CAUSES);
+            let mut reasons = Vec::new();
+            let causes: Vec<String> = causes
+                .map(|part| clause(part, worst, manifest, &mut reasons))
+                .collect();
+            let colon = if causes.is_empty() { "" } else { ": " };
             format!(
-                " ({:.0} a second, half of them of {} or less)",
-                sums.number / sums.seconds,
-                duration(median.ns)
+                "{subject} lost {at_least}{lost}{colon}{}.",
+                causes.join(", ")
             )
         }
-        _ => String::new(),
+    };
+    let best = cpus.iter().max_by(|a, b| a.work().total_cmp(&b.work()));
+    if let Some((best, cpu)) = best
+        .filter(|_| cpus.len() > 1)
+        .and_then(|best| Some((best, best.number?)))
+    {
+        said += &match best.account.lost() {
+            Some(lost) => format!(" The best, CPU {cpu}, lost {lost}."),
+            None => format!(
+                " The best, CPU {cpu}, lost less than {}.",
+                best.account.least()
+            ),
+        };
     }
+    // Work beyond what it could at the best pace that lasts is no part of the account.
+    let bonus = worst.sum(|series| series.ledger.bonus_ns);
+    if bonus >= MIN_BONUS {
+        said += &format!(" A faster pace at times gained {}.", percent(bonus));
+    }
+    said
 }
 
-/// How far the bands lie apart, and how much of the pace has no known cause.
-fn paces(sums: &Sums, series: &[&Series]) -> String {
-    let bands = series
-        .iter()
-        .map(|series| &series.bands)
-        .max_by_key(|bands| bands.len());
-    let apart = match bands.map(Vec::as_slice) {
-        Some([first, .., last]) if last.ns_per_unit > first.ns_per_unit * 1.05 => Some(format!(
-            "bands from {:.2} to {:.2} ns per unit, a ratio of {:.2}",
-            first.ns_per_unit,
-            last.ns_per_unit,
-            last.ns_per_unit / first.ns_per_unit
-        )),
-        _ => None,
+fn cpus<'a>(series: &'a [Series], manifest: &Manifest) -> Vec<Cpu<'a>> {
+    let mut numbers: Vec<Option<u32>> = series.iter().map(|series| series.cpu).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let of = |number: Option<u32>| {
+        let mine = series.iter().filter(|series| series.cpu == number);
+        let series: Vec<&Series> = mine.collect();
+        let account = Account::new(&series, Some(manifest))?;
+        Some(Cpu {
+            number,
+            series,
+            account,
+        })
     };
-    let cause = match sums.unsplit {
-        unsplit if unsplit == sums.pace => Some("cause not known".to_owned()),
-        unsplit if unsplit / sums.wall >= MIN_SHARE => Some(format!(
-            "{} of it for no known cause",
-            percent(unsplit / sums.pace)
-        )),
-        _ => None,
+    numbers.into_iter().filter_map(of).collect()
+}
+
+/// A cause with its share, and who it was where that has names. Why there are none is said once: `reasons` holds what was said.
+fn clause(
+    part: &LossPart,
+    cpu: &Cpu<'_>,
+    manifest: &Manifest,
+    reasons: &mut Vec<&'static str>,
+) -> String {
+    let large = |cause: &&(String, u128)| cause.1 as f64 >= MIN_SHARE_OF_CAUSE * part.ns as f64;
+    let names = part.causes.iter().filter(large).take(MAX_NAMES);
+    let names: Vec<String> = names
+        .map(|(name, _)| name.escape_debug().to_string())
+        .collect();
+    let mut reason = || {
+        let why = account::why_not_named(Some(manifest));
+        let is_said = reasons.contains(&why);
+        reasons.push(why);
+        if is_said {
+            String::new()
+        } else {
+            why.to_owned()
+        }
     };
-    let said: Vec<String> = apart.into_iter().chain(cause).collect();
-    match said.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", said.join("; ")),
+    let who = match part.loss {
+        Loss::Hypervisor | Loss::Firmware => String::new(),
+        Loss::Interruptions => reason(),
+        Loss::OtherTasks if names == [NOT_NAMED] => reason(),
+        _ => names.join(", "),
+    };
+    let share = cpu.account.share(part);
+    match who.is_empty() {
+        true => format!("{} {share}", part.loss),
+        false => format!("{} {share} ({who})", part.loss),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bandscope_recording::manifest::{ClockOrigin, Events, EventsState};
     use bandscope_report::{BestPace, Cause, Ledger, PaceLoss};
 
-    #[test]
-    fn the_largest_loss_comes_first() {
-        let series = Series {
-            cpu: Some(1),
+    fn series(cpu: Option<u32>, gaps: &[(Cause, u64)], unsplit: u64) -> Series {
+        let lost = gaps.iter().map(|gap| gap.1).sum::<u64>() + unsplit;
+        Series {
+            cpu,
             best_pace: Some(BestPace {
                 undisturbed: true,
                 ..BestPace::default()
             }),
             ledger: Ledger {
                 wall_ns: 1_000_000,
-                work_ns: 977_000,
+                work_ns: 1_000_000 - lost,
                 pace_ns: PaceLoss {
-                    unsplit: 4000,
+                    unsplit,
                     ..PaceLoss::default()
                 },
-                gaps_ns: [(Cause::Unnamed, 19_000)].into(),
+                gaps_ns: gaps.iter().cloned().collect(),
                 ..Ledger::default()
             },
             ..Series::default()
+        }
+    }
+
+    fn traced(state: EventsState, why: &str) -> Manifest {
+        let mut manifest = Manifest {
+            events: Events {
+                state,
+                why: why.to_owned(),
+                ..Events::default()
+            },
+            ..Manifest::default()
         };
+        manifest.clock.origin = ClockOrigin::Calibrated;
+        manifest.machine.hypervisor = Some("KVM".to_owned());
+        manifest
+    }
+
+    fn task(name: &str) -> Cause {
+        Cause::Task(name.into())
+    }
+
+    #[test]
+    fn the_three_largest_causes_are_named() {
+        let gaps = [
+            (task("rustc"), 60_000),
+            (task("cc1"), 28_000),
+            (task("sh"), 2_000),
+            (Cause::Host, 12_000),
+            (Cause::Tick, 9_000),
+        ];
+        let manifest = traced(EventsState::On, "");
         assert_eq!(
-            sentence(&[series]),
-            "CPU 1 did 97.7 % of the work it could: 1.9 % went to gaps, 0.40 % to slower pace (cause not known)."
+            sentence(&[series(Some(1), &gaps, 33_000)], &manifest),
+            "CPU 1 lost 14.4 %: other tasks 9.0 % (rustc, cc1), slower pace 3.3 % (cause not known), hypervisor 1.2 %."
         );
-        assert_eq!(sentence(&[]), "Nothing was measured.");
+        assert_eq!(sentence(&[], &manifest), "Nothing was measured.");
+    }
+
+    #[test]
+    fn what_has_no_name_says_why() {
+        let gaps = [(Cause::Unnamed, 50_000)];
+        let without = traced(EventsState::Unavailable, "may not mount it (CAP_SYS_ADMIN)");
+        assert_eq!(
+            sentence(&[series(Some(1), &gaps, 0)], &without),
+            "CPU 1 lost 5.0 %: interruptions 5.0 % (not named: no root)."
+        );
+        let mut file = Manifest::default();
+        file.clock.origin = ClockOrigin::Imported;
+        let said = sentence(&[series(None, &gaps, 0)], &file);
+        assert_eq!(
+            said,
+            "The measured CPU lost 5.0 %: interruptions 5.0 % (inferred from counts)."
+        );
+    }
+
+    #[test]
+    fn a_quiet_cpu_and_the_worst_of_several() {
+        let manifest = traced(EventsState::On, "");
+        let quiet = series(Some(0), &[(Cause::Tick, 1)], 0);
+        assert_eq!(
+            sentence(std::slice::from_ref(&quiet), &manifest),
+            "CPU 0 lost less than 0.001 % of its time."
+        );
+        let slow = series(Some(3), &[], 100_000);
+        assert_eq!(
+            sentence(&[quiet, slow], &manifest),
+            "The worst of 2 CPUs, CPU 3, lost 10.0 %: slower pace 10.0 % (cause not known). The best, CPU 0, lost less than 0.001 %."
+        );
     }
 }

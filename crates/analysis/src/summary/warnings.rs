@@ -5,6 +5,7 @@
 
 use bandscope_recording::manifest::{ClockOrigin, Manifest, State};
 use bandscope_recording::read::{ReadWarning, ReadWarningKind as Read};
+use bandscope_report::format;
 use bandscope_report::{Cause, Report, Series, Warning, WarningKind};
 
 /// Quanta below which shares and periods mean little.
@@ -125,7 +126,7 @@ fn lost(manifest: &Manifest, warnings: &mut Vec<Warning>) {
         warnings.push(warning(
             WarningKind::LostQuanta,
             format!(
-                "{} quanta and the details of {} gaps were measured and did not fit.",
+                "{} quanta and the details of {} gaps were measured but did not fit into memory.",
                 lost.quanta, lost.gaps
             ),
             Some("Lower the rate, leave a second CPU free for writing, or record with --buffered."),
@@ -146,7 +147,7 @@ fn kernels(manifest: &Manifest, warnings: &mut Vec<Warning>) {
                 "The pace of work kernel {} depends on its placement by {spread:.2} % on this CPU.",
                 kernel.name.escape_debug()
             ),
-            Some("Changes of pace of that size may be its own; bandscope record --kernel imul20 is another."),
+            Some("Changes of pace of that size may be its own. Compare with bandscope record --kernel imul20."),
         ));
     }
 }
@@ -201,7 +202,7 @@ fn missing(manifest: &Manifest, warnings: &mut Vec<Warning>) {
             ),
             advice: (!missing.leaves_undecided.is_empty()).then(|| {
                 format!(
-                    "Without it undecided: {}",
+                    "Not decided without it: {}",
                     missing.leaves_undecided.escape_debug()
                 )
             }),
@@ -235,7 +236,7 @@ fn inputs(report: &Report, warnings: &mut Vec<Warning>) {
 
 fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
     let what = match series.cpu {
-        Some(cpu) => format!("CPU {cpu} at {:.0} Hz", series.rate_hz),
+        Some(cpu) => format!("CPU {cpu} at {}", format::rate(series.rate_hz)),
         None => series.origin.escape_debug().to_string(),
     };
     if series.quanta < MAX_FEW_QUANTA {
@@ -250,14 +251,28 @@ fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
     }
     let quanta_per_second = series.quanta as f64 / series.duration_s;
     if series.quanta > 0 && (quanta_per_second / series.rate_hz - 1.0).abs() > OTHER_QUANTUM {
-        warnings.push(warning(
-            WarningKind::RateMismatch,
-            format!(
-                "{what}: the times say {quanta_per_second:.1} quanta a second, the rate {} Hz.",
-                series.rate_hz
+        let longest = series.gaps.as_ref().and_then(|gaps| gaps.longest.first());
+        let away = longest
+            .filter(|gap| gap.ns * series.rate_hz > 1e9 && quanta_per_second < series.rate_hz);
+        warnings.push(match away {
+            Some(gap) => warning(
+                WarningKind::RateMismatch,
+                format!(
+                    "{what}: the CPU was away for up to {} at once, so {} of the quanta are missing.",
+                    format::duration(gap.ns),
+                    format::percent(1.0 - quanta_per_second / series.rate_hz)
+                ),
+                Some("The account holds; take bands and frequencies with care."),
             ),
-            Some("Do not trust shares, drift and frequencies; the clock or the rate that was given is wrong."),
-        ));
+            None => warning(
+                WarningKind::RateMismatch,
+                format!(
+                    "{what}: the times say {quanta_per_second:.1} quanta a second, the rate {}.",
+                    format::rate(series.rate_hz)
+                ),
+                Some("Do not trust shares, drift and frequencies: the clock or the given rate is wrong."),
+            ),
+        });
     }
     if let Some(gaps) = series.gaps.as_ref().filter(|gaps| gaps.other_tasks > 0) {
         warnings.push(warning(
@@ -267,13 +282,13 @@ fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
                 gaps.other_tasks,
                 Cause::other_tasks()
             ),
-            Some("What starts so many, `perf trace -e sched:sched_process_exec` shows."),
+            Some("`perf trace -e sched:sched_process_exec` shows what starts so many."),
         ));
     }
     if series.units > 0 && series.bands.is_empty() {
         warnings.push(warning(
             WarningKind::NoBand,
-            format!("{what}: no pace recurs, so there is nothing to hold losses and changes of pace against."),
+            format!("{what}: no pace recurs, so losses and changes of pace have no reference."),
             Some("Record for ten seconds or longer, on a quieter CPU."),
         ));
     }
@@ -285,7 +300,7 @@ fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
         warnings.push(warning(
             WarningKind::NoUndisturbedStretch,
             format!("{what}: no undisturbed stretch was seen, so the best pace is uncertain and losses are lower bounds."),
-            Some("Record longer, or on a quieter CPU; the self-test of `bandscope record` gives an absolute best pace."),
+            Some("Record for longer, or on a quieter CPU."),
         ));
     }
 }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 /// at keys that may be `null`.
 fn assert_finite(report: &Report) {
     fn walk(path: &str, value: &serde_json::Value) {
-        const NULLABLE: [&str; 22] = [
+        const NULLABLE: [&str; 24] = [
             "cause",
             "cause_by",
             "band",
@@ -30,6 +30,8 @@ fn assert_finite(report: &Report) {
             "occupied",
             "recording",
             "next_step",
+            "command",
+            "undo",
             "advice",
             "best_ticks_per_unit",
             "placement_spread",

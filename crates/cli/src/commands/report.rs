@@ -21,6 +21,7 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   bandscope report evening.bandscope
+  bandscope report evening.bandscope --all                                  # bands, gaps, signals, limits, how it was measured
   bandscope report evening.bandscope --format png --output evening.png
   bandscope report evening.bandscope --format png --view fold:1ms --from 10s --to 12s --output fold.png
   bandscope report evening.bandscope --format html --output evening.html    # to look around in, with a browser
@@ -39,6 +40,9 @@ pub struct Arguments {
     /// Where to write it [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Text: everything that was measured, and not one screen.
+    #[arg(long)]
+    all: bool,
     /// Plain ASCII, for terminals and mails that know nothing else.
     #[arg(long)]
     ascii: bool,
@@ -62,6 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let mut options = output::terminal_options(to_terminal);
     options.ascii = arguments.ascii;
+    options.all = arguments.all;
     if let Some(width) = arguments.width {
         options.width = width.into();
         options.picture_width = width.into();

@@ -182,6 +182,7 @@ fn title(analysis: &Analysis) -> String {
 /// How text is for readers without script.
 fn plain() -> Options {
     Options {
+        all: true,
         width: 100,
         ..Options::default()
     }

@@ -10,10 +10,14 @@ const CAUSES: usize = 6;
 /// Characters of the bar that shows a loss as a share of all losses.
 const BAR: usize = 6;
 /// Width of a series' figures: two blanks and a time, two and a percentage, two and the bar.
-const SERIES_WIDTH: usize = 2 + 8 + 2 + 8 + 2 + 7;
-/// The least that is left for the names of causes.
-const NAMES: usize = 16;
+const SERIES_WIDTH: usize = 2 + LABEL + 2 + 8 + 2 + 7;
+/// Longest label at the head of a column, which is as wide as a time.
+const LABEL: usize = 9;
+/// The least that is left for the names of causes; longer ones take several lines.
+const NAMES: usize = 14;
 
+/// A band that holds this share of the time is the main one.
+const MAIN: f64 = 0.5;
 /// A self-test that was faster by this share is named.
 const NOTABLE: f64 = 0.02;
 /// A bonus of this share of the wall time is named.
@@ -35,31 +39,45 @@ pub(crate) enum Kind {
 }
 
 pub(super) fn account(view: &View<'_>, page: &mut Page<'_>) {
-    let fitting = page.width().saturating_sub(2 + NAMES) / SERIES_WIDTH;
+    let longest = view
+        .labels
+        .iter()
+        .map(|label| page.safe(label).chars().count())
+        .max();
+    let is_long = longest.unwrap_or(0) > LABEL;
+    let fitting = match is_long {
+        true => 1,
+        false => page.width().saturating_sub(2 + NAMES) / SERIES_WIDTH,
+    };
     let indices: Vec<usize> = (0..view.series.len()).collect();
     for some in indices.chunks(fitting.max(1)) {
         page.blank();
         let series: Vec<&Series> = some.iter().map(|&i| view.series[i]).collect();
         let labels: Vec<&str> = some.iter().map(|&i| view.labels[i].as_str()).collect();
-        part(&series, &labels, page);
+        if is_long {
+            page.wrapped(
+                ("Where the time went: ", Paint::Bold),
+                labels[0],
+                Paint::Plain,
+            );
+            part("", &series, &["time"], page);
+        } else {
+            part("Where the time went", &series, &labels, page);
+        }
     }
     basis(view, page);
 }
 
 /// As many series as fit beside each other.
-fn part(series: &[&Series], labels: &[&str], page: &mut Page<'_>) {
-    let mut table = Table::new("Where the time went");
+fn part(title: &str, series: &[&Series], labels: &[&str], page: &mut Page<'_>) {
+    let mut table = Table::new(title);
     for label in labels {
-        let label: String = page.safe(label).chars().take(12).collect();
         table = table
-            .column(label, Side::Right)
+            .column(*label, Side::Right)
             .column("of wall", Side::Right)
             .column("of loss", Side::Left);
     }
-    table.first_width = page
-        .width()
-        .saturating_sub(2 + series.len() * SERIES_WIDTH)
-        .max(NAMES);
+    table.first_width = page.width();
     let ledgers: Vec<&Ledger> = series.iter().map(|s| &s.ledger).collect();
     for line in lines(&ledgers) {
         let mut cells = vec![Cell::from(line.name.clone())];
@@ -129,13 +147,15 @@ pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<Line> {
     let mut lines = vec![
         of("wall time", Kind::Wall, &|l| l.wall_ns.into()),
         of("work", Kind::Work, &|l| l.work_ns.into()),
-        of("pace: frequency", Kind::Loss, &|l| {
+        of("slower pace, lower frequency", Kind::Loss, &|l| {
             l.pace_ns.frequency.into()
         }),
-        of("pace: core state", Kind::Loss, &|l| {
+        of("slower pace, core state", Kind::Loss, &|l| {
             l.pace_ns.microarchitecture.into()
         }),
-        of("pace: unsplit", Kind::Loss, &|l| l.pace_ns.unsplit.into()),
+        of("slower pace, cause not known", Kind::Loss, &|l| {
+            l.pace_ns.unsplit.into()
+        }),
     ];
     lines.extend(gap_lines(ledgers));
     lines.push(of("measurement itself", Kind::Loss, &|l| {
@@ -204,6 +224,7 @@ fn basis(view: &View<'_>, page: &mut Page<'_>) {
     };
     let origin = match best.origin {
         PaceOrigin::SelfTest => "the best of the self-test on this CPU",
+        PaceOrigin::Series if best.share >= MAIN => "the pace of this CPU's main band",
         PaceOrigin::Series => "the pace of the fastest band that lasts",
     };
     let caution = if view
@@ -231,7 +252,7 @@ fn basis(view: &View<'_>, page: &mut Page<'_>) {
     let (bonus, wall) = (sum(|l| l.bonus_ns), sum(|l| l.wall_ns));
     let faster = match part_of(bonus.into(), wall) >= WORTH_SAYING {
         true => format!(
-            " Where the pace was faster it gained {} ({}), which is in no line.",
+            " A faster pace at times gained {} ({}), which is in no line.",
             numbers::duration_fine(bonus.into()),
             numbers::percent(part_of(bonus.into(), wall))
         ),
@@ -240,7 +261,7 @@ fn basis(view: &View<'_>, page: &mut Page<'_>) {
     page.wrapped(
         ("  ", Paint::Plain),
         &format!(
-            "Work: units x {} ns, {origin}{caution}{inferred}.{tested}{faster}",
+            "100 % = one unit per {} ns, {origin}{caution}{inferred}.{tested}{faster}",
             numbers::pace(best.ns_per_unit)
         ),
         Paint::Dim,

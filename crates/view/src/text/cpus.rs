@@ -5,12 +5,8 @@ use crate::{numbers, panels};
 use bandscope_report::Cpu;
 use bandscope_report::Report;
 
-/// CPUs that all get a line; of more, so many of the best and of the worst.
-const ALL: usize = 10;
-const EITHER_END: usize = 4;
-
-/// Nothing where there is one CPU: its own account says it.
-pub(super) fn cpus(report: &Report, one_follows: bool, page: &mut Page<'_>) {
+/// Of more than `most` CPUs, the best and the worst. Nothing where there is one CPU: its own account says it.
+pub(super) fn cpus(report: &Report, most: usize, one_follows: bool, page: &mut Page<'_>) {
     let cpus = &report.cpus;
     if cpus.len() < 2 {
         return;
@@ -29,17 +25,18 @@ pub(super) fn cpus(report: &Report, one_follows: bool, page: &mut Page<'_>) {
         .column("bands", Side::Right)
         .column("longest", Side::Right)
         .column("at once", Side::Right);
+    let either_end = most / 2 - 1;
     let left = match cpus.len() {
-        few if few <= ALL => 0,
-        many => many - 2 * EITHER_END,
+        few if few <= most => 0,
+        many => many - 2 * either_end,
     };
-    let upper = if left > 0 { EITHER_END } else { cpus.len() };
+    let upper = if left > 0 { either_end } else { cpus.len() };
     for cpu in &cpus[..upper] {
         table.row(row(cpu, window, several));
     }
     if left > 0 {
         table.row(vec![Cell::painted(format!("... {left} more"), Paint::Dim)]);
-        for cpu in &cpus[cpus.len() - EITHER_END..] {
+        for cpu in &cpus[cpus.len() - either_end..] {
             table.row(row(cpu, window, several));
         }
     }

@@ -1,7 +1,9 @@
 //! Findings and warnings: a sentence each, and what to do next.
 
 use super::table::{Page, Paint};
-use bandscope_report::{Certainty, Finding, Report, WarningKind};
+use crate::panels;
+use bandscope_report::evidence::{Alias, OfKind, PeriodicInterference, Throttled};
+use bandscope_report::{Cause, Certainty, Finding, Kind, Report, Series, Warning, WarningKind};
 
 /// The word for a certainty, as in the JSON.
 pub(crate) fn certainty(certainty: Certainty) -> &'static str {
@@ -15,11 +17,6 @@ pub(crate) fn certainty(certainty: Certainty) -> &'static str {
 /// Findings that a reader takes in.
 const MOST: usize = 5;
 
-/// Those of a report.
-pub(super) fn findings(report: &Report, page: &mut Page<'_>) {
-    list(&report.findings, page);
-}
-
 /// Most consequential first, as the analysis ordered them.
 pub(super) fn list(findings: &[Finding], page: &mut Page<'_>) {
     if findings.is_empty() {
@@ -28,15 +25,9 @@ pub(super) fn list(findings: &[Finding], page: &mut Page<'_>) {
     page.blank();
     page.line(&[("Findings", Paint::Bold)]);
     for finding in findings.iter().take(MOST) {
-        let sure = certainty(finding.certainty);
-        let lead = format!("  {sure:8}  ");
-        let paint = if finding.certainty == Certainty::Certain {
-            Paint::Bold
-        } else {
-            Paint::Plain
-        };
+        let lead = format!("  {:8}  ", certainty(finding.certainty));
         let text = format!("{} [{}]", finding.summary.trim(), finding.kind);
-        page.wrapped((&lead, paint), &text, Paint::Plain);
+        page.wrapped((&lead, sure(finding)), &text, Paint::Plain);
         if let Some(step) = &finding.next_step {
             page.wrapped(("            next: ", Paint::Dim), step, Paint::Plain);
         }
@@ -46,6 +37,188 @@ pub(super) fn list(findings: &[Finding], page: &mut Page<'_>) {
             &format!("  and {more} of less consequence: --format json"),
             Paint::Dim,
         )]);
+    }
+}
+
+/// Findings, and notes, on one screen.
+const MAX_ON_SCREEN: usize = 4;
+const MAX_NOTES: usize = 2;
+/// CPUs that are named after a finding that several have.
+const MAX_CPUS: usize = 4;
+
+/// What measuring makes by itself: nothing is lost by it.
+fn is_bookkeeping(finding: &Finding) -> bool {
+    matches!(
+        finding.kind,
+        Kind::Quantisation | Kind::EdgePairs | Kind::SamplingArtefact
+    )
+}
+
+/// Whether the account says it, or another finding.
+fn is_said(finding: &Finding, report: &Report) -> bool {
+    let is_stolen = |other: &Finding| {
+        other.kind == Kind::StolenTime
+            && other.series.iter().any(|one| finding.series.contains(one))
+    };
+    match finding.kind {
+        Kind::TimeAway => true,
+        Kind::PeriodicInterference => {
+            let periodic = PeriodicInterference::of(&finding.evidence);
+            let is_host = periodic.is_some_and(|periodic| periodic.cause == Some(Cause::Host));
+            is_host && report.findings.iter().any(is_stolen)
+        }
+        _ => false,
+    }
+}
+
+/// What makes two findings of a kind one event that different series saw.
+fn event(finding: &Finding) -> String {
+    let hertz = |hz: f64| format!("{hz:.0}");
+    let evidence = &finding.evidence;
+    None.or_else(|| PeriodicInterference::of(evidence).map(|it| hertz(it.frequency_hz)))
+        .or_else(|| Alias::of(evidence).map(|it| hertz(it.frequency_hz)))
+        .or_else(|| Throttled::of(evidence).map(|it| it.cause.to_string()))
+        .unwrap_or_default()
+}
+
+/// One sentence each, and in a footnote what is no loss.
+pub(super) fn on_one_screen(report: &Report, page: &mut Page<'_>) {
+    let mut events: Vec<(&Finding, Vec<&Series>)> = Vec::new();
+    let mut bookkeeping: Vec<&str> = Vec::new();
+    for finding in &report.findings {
+        let series = || {
+            finding
+                .series
+                .iter()
+                .filter_map(|&index| report.series.get(index))
+        };
+        if is_bookkeeping(finding) {
+            if !bookkeeping.contains(&finding.kind.name()) {
+                bookkeeping.push(finding.kind.name());
+            }
+        } else if !is_said(finding, report) {
+            let is_same = |known: &&mut (&Finding, Vec<&Series>)| {
+                (known.0.kind, event(known.0)) == (finding.kind, event(finding))
+            };
+            match events.iter_mut().find(is_same) {
+                Some(known) => known.1.extend(series()),
+                None => events.push((finding, series().collect())),
+            }
+        }
+    }
+    if events.is_empty() && bookkeeping.is_empty() {
+        return;
+    }
+    page.blank();
+    if !events.is_empty() {
+        page.line(&[("Findings", Paint::Bold)]);
+    }
+    for (finding, series) in events.iter().take(MAX_ON_SCREEN) {
+        let lead = format!("  {:8}  ", certainty(finding.certainty));
+        let text = format!(
+            "{}{}",
+            first_sentence(&finding.summary),
+            elsewhere(finding, series, report)
+        );
+        page.wrapped((&lead, sure(finding)), &text, Paint::Plain);
+    }
+    if let Some(more) = events.len().checked_sub(MAX_ON_SCREEN + 1) {
+        page.line(&[(&format!("  and {} more: --all", more + 1), Paint::Dim)]);
+    }
+    if !bookkeeping.is_empty() {
+        let text = format!(
+            "Artefacts of measuring, no losses: {}.",
+            bookkeeping.join(", ")
+        );
+        let indent = if events.is_empty() { "" } else { "  " };
+        page.wrapped((indent, Paint::Plain), &text, Paint::Dim);
+    }
+}
+
+/// What stands before the next sentence, which says what it rests on.
+fn first_sentence(text: &str) -> &str {
+    let text = text.trim();
+    let begins = |rest: &str| rest.starts_with(|c: char| c.is_ascii_uppercase());
+    let mut ends = text.match_indices(". ").map(|(index, _)| index);
+    let end = ends.find(|&index| begins(&text[index + 2..]));
+    end.map_or(text, |index| &text[..=index])
+}
+
+/// Where else an event was seen than in the series of the finding that speaks for it.
+fn elsewhere(finding: &Finding, series: &[&Series], report: &Report) -> String {
+    let mine: Vec<&Series> = finding
+        .series
+        .iter()
+        .filter_map(|&index| report.series.get(index))
+        .collect();
+    let others = |of: &dyn Fn(&Series) -> String| {
+        let mut words: Vec<String> = Vec::new();
+        for word in series.iter().map(|series| of(series)) {
+            if !words.contains(&word) && mine.iter().all(|mine| of(mine) != word) {
+                words.push(word);
+            }
+        }
+        words
+    };
+    let cpus = others(&|series| panels::cpu_name(series.cpu));
+    match cpus.len() {
+        0 => {}
+        few if few <= MAX_CPUS => return format!(" Also on {}.", panels::listed(&cpus)),
+        many => return format!(" Also on {many} other CPUs."),
+    }
+    match others(&|series| series.kernel.clone()).as_slice() {
+        [] => String::new(),
+        kernels => format!(" Also with {}.", panels::listed(kernels)),
+    }
+}
+
+/// What to know before believing the rest: one line of a kind, but for what the account or the advice says.
+pub(super) fn notes(report: &Report, page: &mut Page<'_>) {
+    let names_tasks = report.series.iter().any(|series| {
+        series
+            .ledger
+            .gaps_ns
+            .keys()
+            .any(|cause| matches!(cause, Cause::Task(_)))
+    });
+    let mut warnings: Vec<(&Warning, usize)> = Vec::new();
+    for warning in &report.warnings {
+        match warning.kind {
+            WarningKind::NotMeasured => continue,
+            WarningKind::HighLoad | WarningKind::OtherTask if names_tasks => continue,
+            _ => {}
+        }
+        match warnings
+            .iter_mut()
+            .find(|known| known.0.kind == warning.kind)
+        {
+            Some(known) => known.1 += 1,
+            None => warnings.push((warning, 0)),
+        }
+    }
+    for (warning, alike) in warnings.iter().take(MAX_NOTES) {
+        let mut text = warning.message.trim().to_owned();
+        if let Some(advice) = &warning.advice {
+            text = format!("{text} {}", advice.trim());
+        }
+        if *alike > 0 {
+            text = format!("{text} And {alike} alike.");
+        }
+        page.wrapped(("Note:         ", Paint::Loss), &text, Paint::Plain);
+    }
+    if let Some(more) = warnings.len().checked_sub(MAX_NOTES + 1) {
+        page.line(&[(
+            &format!("              and {} more: --all", more + 1),
+            Paint::Dim,
+        )]);
+    }
+}
+
+/// Certain stands out.
+fn sure(finding: &Finding) -> Paint {
+    match finding.certainty {
+        Certainty::Certain => Paint::Bold,
+        _ => Paint::Plain,
     }
 }
 

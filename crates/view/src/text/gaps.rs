@@ -8,7 +8,7 @@ use bandscope_report::{GapBin, Gaps, LongGap, Series};
 /// The longest gaps that are named.
 const LONGEST: usize = 3;
 /// From this width on, more percentiles fit.
-const WIDE: usize = 100;
+const WIDE: usize = 110;
 /// Heights of the histogram's bars, in equal steps of the logarithm of the number.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// The same in ASCII: the number of decimal digits, at most nine.

@@ -14,7 +14,10 @@ pub(super) fn limits(view: &View<'_>, page: &mut Page<'_>) {
         return;
     }
     page.blank();
-    page.line(&[("Would have shown", Paint::Bold)]);
+    page.line(&[(
+        "Smallest effects this recording could have detected",
+        Paint::Bold,
+    )]);
     for (label, sentence) in lines {
         let label = format!("  {}  ", page.safe(label));
         page.wrapped((&label, Paint::Plain), &sentence, Paint::Plain);

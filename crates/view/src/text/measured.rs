@@ -8,6 +8,8 @@ use bandscope_recording::manifest::{
 };
 use bandscope_report::Report;
 
+/// Gaps that grow by less than this share vary by as much between two samples.
+const MIN_COST: f64 = 0.05;
 /// CPUs whose counts are listed.
 const MOST_CPUS: usize = 8;
 
@@ -45,7 +47,7 @@ pub(crate) fn entries(report: &Report) -> Vec<(&'static str, String)> {
     for missing in &manifest.missing {
         let undecided = match missing.leaves_undecided.as_str() {
             "" => String::new(),
-            what => format!("; leaves undecided: {what}"),
+            what => format!("; not decided: {what}"),
         };
         entry(
             "missing",
@@ -131,31 +133,41 @@ fn events(manifest: &Manifest) -> String {
     if let Some(ticks) = events.time_error_ticks.filter(|ticks| ticks.is_finite()) {
         text += &format!(", times within {}", numbers::duration(clock.ns(ticks)));
     }
+    text += ".";
     if let Some(cost) = &events.cost {
-        let sample = |sample: &GapSample| {
-            format!(
-                "{} of the time in gaps, {} each",
-                numbers::percent(sample.share().unwrap_or(0.0)),
-                numbers::duration(clock.ns(sample.median_gap_ticks as f64))
-            )
-        };
-        text += &format!(
-            "; before the run: {} with them, {} without",
-            sample(&cost.with),
-            sample(&cost.without)
-        );
+        text += &tracing_cost(&cost.with, &cost.without, clock);
     }
     if !events.lost.is_empty() {
-        let spans = numbers::plural(events.lost.len() as u64, "span", "spans");
+        let stretches =
+            numbers::plural(events.lost.len() as u64, "short stretch", "short stretches");
         let lost: u64 = events.lost.iter().map(|span| span.events).sum();
-        text += &format!("; {spans} undecided");
         // Without a loss they are those in which tracepoints were being switched.
-        if lost > 0 {
-            let events = numbers::plural(lost, "event was", "events were");
-            text += &format!(", where {events} lost");
-        }
+        text += &match lost {
+            0 => {
+                format!(" Gaps in {stretches} have no names: events were being switched on or off.")
+            }
+            lost => {
+                let events = numbers::plural(lost, "event was", "events were");
+                format!(" Gaps in {stretches} have no names: {events} lost.")
+            }
+        };
     }
     text
+}
+
+/// What recording events costs, by two samples of gaps before the run.
+fn tracing_cost(with: &GapSample, without: &GapSample, clock: &Clock) -> String {
+    let share = |sample: &GapSample| sample.share().unwrap_or(0.0);
+    let each = |sample: &GapSample| sample.median_gap_ticks as f64;
+    let (more, longer) = (share(with) - share(without), each(with) - each(without));
+    if more <= MIN_COST * share(without) && longer <= MIN_COST * each(without) {
+        return " Cost of tracing: too small to measure here.".to_owned();
+    }
+    format!(
+        " Cost of tracing: {} more of the time in gaps, {} a gap.",
+        numbers::percent(more.max(0.0)),
+        numbers::duration(clock.ns(longer.max(0.0)))
+    )
 }
 
 /// System management interrupts, as far as they were counted. Where they were not, `missing` says why.

@@ -1,6 +1,6 @@
-//! The report for a terminal: the verdict first, then the account, then what it rests on.
+//! The report for a terminal: on one screen (`screen.rs`), or all of it: the verdict first, then the account, then what it rests on.
 //!
-//! One file a section. Series of one CPU stand beside or under each other, so that two rates read as two
+//! One file a section. In the long report series of one CPU stand beside or under each other, so that two rates read as two
 //! views of one machine; several CPUs have a table of their own, and of many only the one that lost
 //! most is shown whole.
 
@@ -15,7 +15,9 @@ mod lab;
 mod limits;
 mod measured;
 pub(crate) mod recordings;
+mod remedies;
 pub mod repeat;
+mod screen;
 mod shares;
 mod signals;
 pub(crate) mod strip;
@@ -34,6 +36,8 @@ use table::{Page, Paint};
 
 /// CPUs that are shown whole; of more than these, only the one that lost most.
 const WHOLE_CPUS: usize = 2;
+/// CPUs that all get a line in the table of them.
+const MAX_CPUS: usize = 10;
 
 /// The format `text`.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +55,10 @@ impl Format for Text {
         out: &mut dyn Write,
     ) -> Result<(), Error> {
         let mut page = Page::new(options);
-        report(analysis, &mut page);
+        match options.all {
+            true => report(analysis, &mut page),
+            false => screen::screen(analysis, &mut page),
+        }
         out.write_all(page.finish().as_bytes())?;
         Ok(())
     }
@@ -61,11 +68,12 @@ fn report(analysis: &Analysis, page: &mut Page<'_>) {
     let report = &analysis.report;
     let groups = panels::groups(report);
     opening(report, &groups, page);
-    cpus::cpus(report, groups.len() > WHOLE_CPUS, page);
+    cpus::cpus(report, MAX_CPUS, groups.len() > WHOLE_CPUS, page);
     for group in shown(report, &groups) {
         cpu(&View::new(analysis, group), groups.len() > 1, page);
     }
-    findings::findings(report, page);
+    findings::list(&report.findings, page);
+    remedies::in_full(report, page);
     findings::warnings(report, page);
     measured::measured(report, page);
 }
@@ -108,17 +116,24 @@ impl<'a> View<'a> {
 
 /// What was measured, in one line, and the verdict.
 fn opening(report: &Report, groups: &[Group], page: &mut Page<'_>) {
-    page.line(&[
+    page.wrapped(
         ("bandscope  ", Paint::Bold),
-        (&subject(report, groups), Paint::Dim),
-    ]);
+        &subject(report, groups),
+        Paint::Dim,
+    );
     page.blank();
-    let verdict = match report.verdict.trim() {
-        "" if report.series.is_empty() => "There is nothing to report on: no series was measured.",
-        "" => "The analysis reached no verdict.",
-        verdict => verdict,
-    };
-    page.wrapped(("", Paint::Plain), verdict, Paint::Bold);
+    page.wrapped(("", Paint::Plain), &verdict(report), Paint::Bold);
+}
+
+/// One sentence.
+fn verdict(report: &Report) -> String {
+    match report.verdict.trim() {
+        "" if report.series.is_empty() => {
+            "There is nothing to report on: no series was measured.".to_owned()
+        }
+        "" => "The analysis reached no verdict.".to_owned(),
+        verdict => verdict.to_owned(),
+    }
 }
 
 /// Which CPUs, rates, work kernels, and for how long.
@@ -202,7 +217,7 @@ fn cpu(view: &View<'_>, name_it: bool, page: &mut Page<'_>) {
     }
     account::account(view, page);
     truth::truth(view, page);
-    strip::strip(view, page);
+    strip::strip(view, page.options.strip_rows, page);
     bands::bands(view, page);
     gaps::gaps(view, page);
     signals::signals(view, page);
@@ -223,15 +238,27 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    fn at_width(width: usize) -> Options {
-        Options {
+    /// One screen, and all of it.
+    fn at_width(width: usize) -> [Options; 2] {
+        [false, true].map(|all| Options {
+            all,
             width,
             ..Options::default()
-        }
+        })
+    }
+
+    fn in_full() -> Options {
+        let [_, all] = at_width(80);
+        all
     }
 
     #[test]
     fn two_rates_of_one_cpu() {
+        insta::assert_snapshot!(rendered(&samples::noisy(), &in_full()));
+    }
+
+    #[test]
+    fn two_rates_on_one_screen() {
         insta::assert_snapshot!(rendered(&samples::noisy(), &Options::default()));
     }
 
@@ -239,7 +266,7 @@ mod tests {
     fn fourteen_rows_of_an_old_file_in_ascii() {
         let options = Options {
             ascii: true,
-            ..Options::default()
+            ..in_full()
         };
         insta::assert_snapshot!(rendered(&samples::imported(), &options));
     }
@@ -248,20 +275,43 @@ mod tests {
     fn no_line_is_wider_than_asked_for() {
         for (name, analysis) in samples::all() {
             for width in [60, 80, 97, 120, 160] {
-                for line in rendered(&analysis, &at_width(width)).lines() {
-                    let length = line.chars().count();
-                    assert!(length <= width, "{name} at {width}: {length} in {line:?}");
-                    assert!(!line.ends_with(' '), "{name}: {line:?}");
+                for options in at_width(width) {
+                    for line in rendered(&analysis, &options).lines() {
+                        let length = line.chars().count();
+                        assert!(length <= width, "{name} at {width}: {length} in {line:?}");
+                        assert!(!line.ends_with(' '), "{name}: {line:?}");
+                    }
                 }
             }
         }
     }
 
     #[test]
-    fn a_recording_reads_in_two_screens() {
+    fn all_of_a_recording_reads_in_two_screens() {
         for analysis in [samples::quiet(), samples::noisy(), samples::two_paces()] {
-            let lines = rendered(&analysis, &Options::default()).lines().count();
-            assert!(lines <= 72, "{:?}: {lines} lines", analysis.report.inputs);
+            let lines = rendered(&analysis, &in_full()).lines().count();
+            assert!(lines <= 90, "{:?}: {lines} lines", analysis.report.inputs);
+        }
+    }
+
+    #[test]
+    fn a_report_fits_on_a_screen_and_cuts_nothing_off() {
+        for (name, analysis) in samples::all() {
+            for (width, most) in [(100, 40), (80, 50)] {
+                let [screen, all] = at_width(width).map(|options| rendered(&analysis, &options));
+                // A made-up file name of a hundred characters takes lines of its own.
+                let most = if name == "hostile" { most + 20 } else { most };
+                assert!(
+                    screen.lines().count() <= most,
+                    "{name} at {width}:\n{screen}"
+                );
+                // In the made-up names of the hostile sample, labels are wider than any page.
+                assert!(!screen.contains('…'), "{name} at {width}:\n{screen}");
+                assert!(
+                    name == "hostile" || !all.contains('…'),
+                    "{name} at {width}:\n{all}"
+                );
+            }
         }
     }
 
@@ -271,8 +321,19 @@ mod tests {
             ascii: true,
             ..Options::default()
         };
+        let both = |analysis: &Analysis| {
+            [
+                options.clone(),
+                Options {
+                    all: true,
+                    ..options.clone()
+                },
+            ]
+            .map(|options| rendered(analysis, &options))
+            .concat()
+        };
         for (name, analysis) in samples::all() {
-            let text = rendered(&analysis, &options);
+            let text = both(&analysis);
             let plain = |byte: u8| byte == b'\n' || (b' '..=b'~').contains(&byte);
             assert!(text.bytes().all(plain), "{name}");
         }
@@ -293,10 +354,24 @@ mod tests {
             ..Options::default()
         };
         for (name, analysis) in samples::all() {
-            let coloured = rendered(&analysis, &colour);
-            let plain = rendered(&analysis, &Options::default());
-            assert!(coloured.contains("\x1b["), "{name}");
-            assert_eq!(without_colour(&coloured), plain, "{name}");
+            for all in [false, true] {
+                let coloured = rendered(
+                    &analysis,
+                    &Options {
+                        all,
+                        ..colour.clone()
+                    },
+                );
+                let plain = rendered(
+                    &analysis,
+                    &Options {
+                        all,
+                        ..Options::default()
+                    },
+                );
+                assert!(coloured.contains("\x1b["), "{name}");
+                assert_eq!(without_colour(&coloured), plain, "{name}");
+            }
         }
     }
 
@@ -314,7 +389,10 @@ mod tests {
         worst.ledger.unexplained_ns += 1_000_000_000;
         analysis.report.series[9].ledger.gaps_ns.clear();
         analysis.report.cpus = bandscope_analysis::cpus::ranking(&analysis.report.series);
-        let text = rendered(&analysis, &Options::default());
+        let screen = rendered(&analysis, &Options::default());
+        assert!(screen.contains("Where the time went on CPU 8 "), "{screen}");
+        assert!(screen.contains("and 35 between") && screen.lines().count() <= 40);
+        let text = rendered(&analysis, &in_full());
         assert_eq!(text.matches("Where the time went").count(), 1);
         assert!(text.contains("\nCPU 8\n"), "{text}");
         assert!(text.contains("39 CPUs") && text.lines().count() < 80);
@@ -338,7 +416,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn no_string_of_a_recording_reaches_the_terminal_raw(
-            text in any::<String>(), colour in any::<bool>(), width in 0usize..200
+            text in any::<String>(), colour in any::<bool>(), all in any::<bool>(), width in 0usize..200
         ) {
             let mut analysis = samples::imported();
             let report = &mut analysis.report;
@@ -363,7 +441,7 @@ mod tests {
                 }],
                 ..Default::default()
             });
-            let options = Options { colour, width, ..Options::default() };
+            let options = Options { colour, all, width, ..Options::default() };
             let shown = without_colour(&rendered(&analysis, &options));
             prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n'));
             prop_assert_eq!(crate::escape::visible(&shown.replace('\n', "")), shown.replace('\n', ""));
@@ -390,8 +468,10 @@ mod tests {
             pyramid.gaps[1].at_s = value;
             pyramid.spectrum.step_hz = value;
             for width in [60, 80] {
-                for line in rendered(&analysis, &at_width(width)).lines() {
-                    prop_assert!(line.chars().count() <= width);
+                for options in at_width(width) {
+                    for line in rendered(&analysis, &options).lines() {
+                        prop_assert!(line.chars().count() <= width);
+                    }
                 }
             }
             let scene = crate::picture::scene(&analysis, &Options::default()).unwrap();

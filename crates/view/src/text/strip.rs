@@ -15,7 +15,7 @@ const BEYOND: f64 = 0.003;
 /// Characters of a pace on the axis.
 const AXIS: usize = 7;
 
-pub(super) fn strip(view: &View<'_>, page: &mut Page<'_>) {
+pub(super) fn strip(view: &View<'_>, rows: usize, page: &mut Page<'_>) {
     let pyramids: Vec<&Pyramid> = view.pyramids.iter().copied().flatten().collect();
     let pace = panels::pace_range(pyramids.iter().copied(), BEYOND);
     let time = panels::time_range(pyramids.iter().copied());
@@ -23,7 +23,7 @@ pub(super) fn strip(view: &View<'_>, page: &mut Page<'_>) {
         return;
     };
     let columns = page.width() - 2 - AXIS - 2;
-    let rows = page.options.strip_rows.clamp(4, 40);
+    let rows = rows.clamp(4, 40);
     let beyond = pyramids
         .iter()
         .map(|pyramid| panels::beyond(pyramid, pace_ns))

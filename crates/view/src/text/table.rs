@@ -71,7 +71,7 @@ impl<T: Into<String>> From<T> for Cell {
 pub(crate) struct Table {
     heads: Vec<(String, Side)>,
     rows: Vec<Vec<Cell>>,
-    /// Longest text of the first column; the rest is cut off.
+    /// Longest line of the first column; longer text goes on in the next line.
     pub(crate) first_width: usize,
 }
 
@@ -96,11 +96,33 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// The first column and some of the others.
+    fn part(&self, columns: std::ops::Range<usize>) -> Table {
+        let kept = |index: &usize| *index == 0 || columns.contains(index);
+        let row = |row: &Vec<Cell>| {
+            let cells = row.iter().enumerate().filter(|(index, _)| kept(index));
+            cells.map(|(_, cell)| cell.clone()).collect()
+        };
+        let heads = self
+            .heads
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| kept(index));
+        Table {
+            heads: heads.map(|(_, head)| head.clone()).collect(),
+            rows: self.rows.iter().map(row).collect(),
+            first_width: self.first_width,
+        }
+    }
+
     /// Whether there is no row.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }
+
+/// The least that is left for a first column.
+const MIN_FIRST_WIDTH: usize = 8;
 
 /// What is printed.
 #[derive(Debug)]
@@ -185,15 +207,25 @@ impl<'a> Page<'a> {
 
     /// A sentence over as many lines as it takes: `first` before it, its length in blanks before the rest.
     pub(crate) fn wrapped(&mut self, first: (&str, Paint), text: &str, paint: Paint) {
-        let lead = self.safe(first.0);
-        let indent = lead.chars().count();
+        self.hanging(&[first], text, paint);
+    }
+
+    /// The same after several pieces, which fit into a line.
+    pub(crate) fn hanging(&mut self, first: &[(&str, Paint)], text: &str, paint: Paint) {
+        let leads: Vec<(String, Paint)> = first
+            .iter()
+            .map(|(piece, paint)| (self.safe(piece), *paint))
+            .collect();
+        let indent = leads.iter().map(|lead| lead.0.chars().count()).sum();
         let lines = wrap(
             &self.safe(text),
             self.width().saturating_sub(indent).max(20),
         );
         for (index, line) in lines.iter().enumerate() {
             match index {
-                0 => self.push(&lead, first.1),
+                0 => leads
+                    .iter()
+                    .for_each(|(lead, paint)| self.push(lead, *paint)),
                 _ => self.out += &" ".repeat(indent),
             }
             self.push(line, paint);
@@ -201,32 +233,32 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A table, its columns as wide as they must be and two blanks apart.
+    /// A table, its columns as wide as they must be and two blanks apart. Columns that do not fit follow below.
     pub(crate) fn table(&mut self, table: &Table) {
-        let cell = |text: &str, column: usize| match column {
-            0 => cut(&self.safe(text), table.first_width, self.sign("…", "~")),
-            _ => self.safe(text),
-        };
-        let mut lines: Vec<Vec<Cell>> = vec![
-            table
-                .heads
-                .iter()
-                .enumerate()
-                .map(|(column, (head, _))| {
-                    let paint = if column == 0 { Paint::Bold } else { Paint::Dim };
-                    Cell::painted(self.safe(head), paint)
-                })
-                .collect(),
-        ];
-        lines.extend(table.rows.iter().map(|row| {
-            row.iter()
-                .enumerate()
-                .map(|(column, c)| {
-                    let indent = if column == 0 { "  " } else { "" };
-                    Cell::painted(format!("{indent}{}", cell(&c.text, column)), c.paint)
-                })
-                .collect()
-        }));
+        let (fitting, columns) = (self.fitting_columns(table), table.heads.len());
+        if fitting < columns {
+            self.table(&table.part(1..fitting));
+            self.table(&table.part(fitting..columns));
+            return;
+        }
+        let heads = table.heads.iter().enumerate().map(|(column, (head, _))| {
+            let paint = if column == 0 { Paint::Bold } else { Paint::Dim };
+            Cell::painted(self.safe(head), paint)
+        });
+        let mut lines: Vec<Vec<Cell>> = vec![heads.collect()];
+        let first_width = self.room_for_first(table);
+        for row in &table.rows {
+            let mut cells = row.iter();
+            let Some(first) = cells.next() else {
+                continue;
+            };
+            let mut pieces = wrap(&self.safe(&first.text), first_width).into_iter();
+            let indented = |piece: String| Cell::painted(format!("  {piece}"), first.paint);
+            let mut line = vec![indented(pieces.next().unwrap_or_default())];
+            line.extend(cells.map(|cell| Cell::painted(self.safe(&cell.text), cell.paint)));
+            lines.push(line);
+            lines.extend(pieces.map(|piece| vec![indented(format!("  {piece}"))]));
+        }
         let width = |column: usize| {
             let of = |line: &Vec<Cell>| line.get(column).map_or(0, |c| c.text.chars().count());
             lines.iter().map(of).max().unwrap_or(0)
@@ -235,6 +267,40 @@ impl<'a> Page<'a> {
         for line in &lines {
             self.table_line(table, line, &widths);
         }
+    }
+
+    /// Longest text of a column.
+    fn column_width(&self, table: &Table, column: usize) -> usize {
+        let cells = table.rows.iter().filter_map(|row| row.get(column));
+        let cells = cells.map(|cell| cell.text.as_str());
+        let texts = cells.chain([table.heads[column].0.as_str()]);
+        let widths = texts.map(|text| self.safe(text).chars().count());
+        widths.max().unwrap_or(0)
+    }
+
+    /// How many columns fit beside the first at its narrowest; two at least.
+    fn fitting_columns(&self, table: &Table) -> usize {
+        let title = self.safe(&table.heads[0].0).chars().count();
+        let first = self.column_width(table, 0).min(MIN_FIRST_WIDTH) + 4;
+        let mut left = self.width().saturating_sub(title.max(first));
+        let fits = |column: &usize| {
+            let width = 2 + self.column_width(table, *column);
+            let fits = width <= left;
+            left = left.saturating_sub(width);
+            fits || *column == 1
+        };
+        1 + (1..table.heads.len()).take_while(fits).count()
+    }
+
+    /// What the other columns leave of the line for the first.
+    fn room_for_first(&self, table: &Table) -> usize {
+        let columns = 1..table.heads.len();
+        let others: usize = columns
+            .map(|column| 2 + self.column_width(table, column))
+            .sum();
+        // Two blanks before it, and two more before what goes on in the next line.
+        let room = self.width().saturating_sub(others + 4);
+        table.first_width.min(room.max(MIN_FIRST_WIDTH))
     }
 
     fn table_line(&mut self, table: &Table, line: &[Cell], widths: &[usize]) {

@@ -5,6 +5,7 @@ use bandscope_analysis::{Analysis, Pyramid};
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{ClockOrigin, Counter, Kernel, Machine, Missing, State};
 use bandscope_report::evidence::{BistablePace, PeriodicInterference};
+use bandscope_report::remedies;
 use bandscope_report::{
     Band, Cause, Certainty, Evidence, Finding, Kind, Nature, Origin, PaceOrigin, Report, SCHEMA,
     SeenIn, Signal, Warning, WarningKind,
@@ -234,6 +235,14 @@ pub fn noisy() -> Analysis {
             next_step: None,
         },
     ];
+    let machine = Machine {
+        online_cpus: Some("0-3".into()),
+        ..Machine::default()
+    };
+    analysis.report.remedies = remedies::move_tasks(1, &["cargo"], &machine)
+        .into_iter()
+        .chain([remedies::trace_host("1")])
+        .collect();
     analysis.report.warnings = vec![Warning {
         kind: WarningKind::HighLoad,
         message: "Two other tasks used 1.3 CPUs while the run was being prepared.".into(),

@@ -1,7 +1,7 @@
 //! Interruptions that left no gap, noticed by a tripwire: where they are more than this kernel counted, the rest were never its own.
 
-use super::{FEWEST_PER_S, Firmware, MORE, who};
-use crate::findings::{Case, cpu, name};
+use super::{FEWEST_PER_S, Firmware, MORE, aside, who};
+use crate::findings::{Case, subject};
 use crate::periods::rates;
 use bandscope_report::evidence;
 use bandscope_report::format;
@@ -38,8 +38,8 @@ pub fn more_than_counted(case: Case<'_>, gaps: &Gaps, tripwire: &Tripwire) -> Op
         .map(|period| format::frequency(period.frequency_hz, period.uncertainty_hz))
         .collect();
     let regular = match &regular[..] {
-        [] => "without a period of their own".to_owned(),
-        some => format!("in part regularly at {}", some.join(", ")),
+        [] => "They have no period of their own.".to_owned(),
+        some => format!("In part they are regular, at {}.", some.join(", ")),
     };
     let firmware = Firmware::of(case);
     let evidence = evidence::StolenTime {
@@ -55,18 +55,16 @@ pub fn more_than_counted(case: Case<'_>, gaps: &Gaps, tripwire: &Tripwire) -> Op
         series: vec![case.index],
         certainty: Certainty::Likely,
         summary: format!(
-            "{} was interrupted {noticed:.0} times a second at least, {:.0} of them too short for a gap, and this kernel counted {counted:.0} \
-             interrupts and preemptions: the others, {regular}, are not its own, rather those of {}.{}",
-            name(case.series),
+            "{} was interrupted at least {noticed:.0} times a second, {:.0} of them too short for a gap. This kernel counted \
+             {counted:.0}, so the others are probably those of {}. {regular}{}{}",
+            subject(case.series),
             tripwire.per_second,
             who(case),
+            aside(case),
             firmware.words(),
         ),
         evidence: evidence.into(),
-        next_step: Some(format!(
-            "bandscope lab --cpu {} --only switching: whether an interruption is what changes this work kernel's pace",
-            cpu(case.series)
-        )),
+        next_step: None,
     })
 }
 

@@ -104,5 +104,5 @@ fn that_a_file_drifts_is_certain_where_the_cause_is_undecided() {
         "{found:?}"
     );
     assert!((number(found, "drift_ppm") - 750.0).abs() < 0.2);
-    assert!(found.summary.contains("undecided") && found.next_step.is_some());
+    assert!(found.summary.contains("their grid or the clock is off") && found.next_step.is_some());
 }

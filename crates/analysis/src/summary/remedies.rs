@@ -1,0 +1,193 @@
+//! What to do: against what the ledger of the worst CPU shows, then about the findings. Each remedy once, fixes first.
+
+use bandscope_recording::Manifest;
+use bandscope_recording::manifest::EventsState;
+use bandscope_report::account::{Account, Loss, NOT_NAMED};
+use bandscope_report::remedies::{self, Purpose, Remedy, RemedyKind};
+use bandscope_report::{Cause, Certainty, Finding, Kind, Series};
+
+/// Share of the time from which on a loss is worth a fix.
+const MIN_SHARE: f64 = 2e-3;
+/// Time of a task over that of the costliest from which on it is worth moving.
+const MIN_SHARE_OF_TASK: f64 = 0.1;
+
+/// The remedies of a report.
+pub fn all(
+    series: &[Series],
+    findings: &[(Finding, Option<Remedy>)],
+    manifest: &Manifest,
+) -> Vec<Remedy> {
+    let mut all = worst(series).map_or(Vec::new(), |worst| of_account(&worst, manifest));
+    // What measuring makes by itself costs nothing, and needs nothing.
+    let is_a_loss = |kind| {
+        !matches!(
+            kind,
+            Kind::Quantisation | Kind::EdgePairs | Kind::SamplingArtefact
+        )
+    };
+    let of_findings = findings
+        .iter()
+        .filter(|(finding, _)| is_a_loss(finding.kind));
+    // A work kernel that leaves a kind of finding open asks nothing that another one answered.
+    let is_answered = |(finding, remedy): &&(Finding, Option<Remedy>)| {
+        let asks = remedy
+            .as_ref()
+            .is_some_and(|remedy| remedy.kind == RemedyKind::OtherKernels);
+        let answers = |other: &(Finding, Option<Remedy>)| {
+            other.0.kind == finding.kind && other.0.certainty == Certainty::Certain
+        };
+        asks && findings.iter().any(answers)
+    };
+    let open = of_findings.filter(|one| !is_answered(one));
+    all.extend(open.filter_map(|(_, remedy)| remedy.clone()));
+    let mut once: Vec<Remedy> = Vec::new();
+    for remedy in all {
+        if once.iter().all(|known| known.kind != remedy.kind) {
+            once.push(remedy);
+        }
+    }
+    once.sort_by_key(|remedy| remedy.purpose != Purpose::Fix);
+    once
+}
+
+/// The series of the CPU that did least work.
+fn worst(series: &[Series]) -> Option<Vec<&Series>> {
+    let mut cpus: Vec<Option<u32>> = series.iter().map(|series| series.cpu).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    let of = |cpu: Option<u32>| series.iter().filter(move |series| series.cpu == cpu);
+    let work = |cpu: &Option<u32>| {
+        let [work, wall] = [
+            |series: &Series| series.ledger.work_ns,
+            |series: &Series| series.ledger.wall_ns,
+        ]
+        .map(|part| of(*cpu).map(|series| part(series) as f64).sum::<f64>());
+        work / wall.max(1.0)
+    };
+    let worst = cpus
+        .into_iter()
+        .min_by(|a, b| work(a).total_cmp(&work(b)))?;
+    Some(of(worst).collect())
+}
+
+fn of_account(series: &[&Series], manifest: &Manifest) -> Vec<Remedy> {
+    let (Some(account), Some(cpu)) = (Account::new(series, Some(manifest)), series[0].cpu) else {
+        return Vec::new();
+    };
+    let machine = &manifest.machine;
+    let untraced = manifest.events.state != EventsState::On;
+    let trace = || untraced.then(|| remedies::trace_events(&cpu.to_string()));
+    let noticeable =
+        (account.losses.iter()).filter(|part| part.ns as f64 >= MIN_SHARE * account.wall_ns as f64);
+    let mut all = Vec::new();
+    for part in noticeable {
+        let is_named = part.causes.iter().any(|cause| cause.0 != NOT_NAMED);
+        match part.loss {
+            Loss::Interruptions => all.extend(trace()),
+            Loss::OtherTasks if !is_named => all.extend(trace()),
+            Loss::OtherTasks => {
+                all.extend(remedies::move_tasks(cpu, &tasks(series), machine));
+                all.extend(remedies::isolate_cpu(cpu, machine));
+            }
+            Loss::Hypervisor => all.push(remedies::trace_host(&cpu.to_string())),
+            Loss::Interrupts => all.extend(device(series, cpu, manifest)),
+            Loss::Tick => all.extend(remedies::stop_tick(cpu, machine)),
+            _ => {}
+        }
+    }
+    all
+}
+
+/// Time in gaps by cause, the costliest first, of all series together.
+fn by_cause<'a>(series: &[&'a Series]) -> Vec<(&'a Cause, u64)> {
+    let mut causes: Vec<(&Cause, u64)> = Vec::new();
+    for (cause, &ns) in series.iter().flat_map(|series| &series.ledger.gaps_ns) {
+        match causes.iter_mut().find(|known| known.0 == cause) {
+            Some(known) => known.1 = known.1.saturating_add(ns),
+            None => causes.push((cause, ns)),
+        }
+    }
+    causes.sort_by_key(|cause| std::cmp::Reverse(cause.1));
+    causes
+}
+
+/// Names of processes that took a part of what the costliest took, the costliest first.
+fn tasks<'a>(series: &[&'a Series]) -> Vec<&'a str> {
+    let name = |(cause, ns): (&'a Cause, u64)| match cause {
+        Cause::Task(name) if !cause.is_other_tasks() => Some((&**name, ns as f64)),
+        _ => None,
+    };
+    let tasks: Vec<(&str, f64)> = by_cause(series).into_iter().filter_map(name).collect();
+    let least = tasks.first().map_or(0.0, |task| MIN_SHARE_OF_TASK * task.1);
+    tasks
+        .iter()
+        .filter(|task| task.1 >= least)
+        .map(|task| task.0)
+        .collect()
+}
+
+/// The costliest device that can be sent elsewhere.
+fn device(series: &[&Series], cpu: u32, manifest: &Manifest) -> Option<Remedy> {
+    by_cause(series)
+        .into_iter()
+        .find_map(|(cause, _)| match cause {
+            Cause::Interrupt(name) => remedies::move_interrupts(cpu, name, &manifest.machine),
+            _ => None,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandscope_report::Ledger;
+
+    fn series(gaps: &[(Cause, u64)]) -> Series {
+        Series {
+            cpu: Some(1),
+            ledger: Ledger {
+                work_ns: 1_000_000 - gaps.iter().map(|gap| gap.1).sum::<u64>(),
+                wall_ns: 1_000_000,
+                gaps_ns: gaps.iter().cloned().collect(),
+                ..Ledger::default()
+            },
+            ..Series::default()
+        }
+    }
+
+    fn manifest(state: EventsState) -> Manifest {
+        let mut manifest = Manifest::default();
+        manifest.events.state = state;
+        manifest.machine.online_cpus = Some("0-1".to_owned());
+        manifest
+    }
+
+    fn kinds(remedies: &[Remedy]) -> Vec<RemedyKind> {
+        remedies.iter().map(|remedy| remedy.kind).collect()
+    }
+
+    #[test]
+    fn what_takes_time_is_moved_and_what_takes_none_is_left() {
+        let gaps = [
+            (Cause::Task("rustc".into()), 30_000),
+            (Cause::Interrupt("eth0".into()), 5_000),
+            (Cause::Tick, 100),
+        ];
+        let all = all(&[series(&gaps)], &[], &manifest(EventsState::On));
+        assert_eq!(
+            kinds(&all),
+            [
+                RemedyKind::MoveTasks,
+                RemedyKind::IsolateCpu,
+                RemedyKind::MoveInterrupts
+            ]
+        );
+    }
+
+    #[test]
+    fn without_events_they_are_the_one_advice() {
+        let gaps = [(Cause::Unnamed, 30_000), (Cause::Preempted, 5_000)];
+        let all = |state| kinds(&super::all(&[series(&gaps)], &[], &manifest(state)));
+        assert_eq!(all(EventsState::Unavailable), [RemedyKind::TraceEvents]);
+        assert_eq!(all(EventsState::On), []);
+    }
+}

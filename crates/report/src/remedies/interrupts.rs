@@ -1,0 +1,141 @@
+//! Interrupts and the timer tick (`Documentation/core-api/irq/irq-affinity.rst`, `Documentation/timers/no_hz.rst` of Linux).
+
+use super::tasks::others;
+use super::{Need, Purpose, Remedy, RemedyKind, quoted};
+use bandscope_recording::manifest::Machine;
+
+/// Interrupts that CPUs send each other or themselves: no device sends them, and none has an affinity.
+const OF_CPUS: [&str; 12] = [
+    "call_function",
+    "reschedule",
+    "irq_work",
+    "local_timer",
+    "x86_platform_ipi",
+    "thermal",
+    "threshold",
+    "deferred_error",
+    "error_apic",
+    "spurious",
+    "IPI",
+    "vector",
+];
+
+/// Sends interrupts of a device to CPUs other than `cpu`. `None` where there is no other CPU, or no device.
+pub fn move_interrupts(cpu: u32, name: &str, machine: &Machine) -> Option<Remedy> {
+    let online = machine.online_cpus.as_deref()?;
+    let others = others(online, cpu)?;
+    let is_of_a_device = !name.is_empty() && !OF_CPUS.iter().any(|own| name.starts_with(own));
+    // A name that awk takes as it is.
+    let is_plain = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "_-.:@".contains(c));
+    if !is_of_a_device || !is_plain {
+        return None;
+    }
+    let all = |cpus: &str| {
+        let numbers = format!(
+            "awk -F: '/{}$/{{print $1}}' /proc/interrupts",
+            name.replace('.', "[.]")
+        );
+        format!(
+            "for i in $({numbers}); do echo {cpus} | sudo tee /proc/irq/$i/smp_affinity_list; done"
+        )
+    };
+    Some(Remedy {
+        kind: RemedyKind::MoveInterrupts,
+        purpose: Purpose::Fix,
+        what: format!("send interrupts of {name} to other CPUs"),
+        command: Some(all(&others)),
+        needs: vec![Need::Root],
+        undo: Some(all(online)),
+    })
+}
+
+/// Moves the ticks of the CPUs apart.
+pub fn skew_ticks() -> Remedy {
+    Remedy {
+        kind: RemedyKind::SkewTicks,
+        purpose: Purpose::Fix,
+        what: "boot with `skew_tick=1` to move the ticks of the CPUs apart".to_owned(),
+        command: None,
+        needs: vec![Need::Root, Need::Boot],
+        undo: Some("boot without it".to_owned()),
+    }
+}
+
+/// Stops the tick of a CPU on which one task runs. `None` where it is stopped already.
+pub fn stop_tick(cpu: u32, machine: &Machine) -> Option<Remedy> {
+    let full = machine.nohz_full_cpus.as_deref().unwrap_or_default();
+    let is_alone = machine
+        .online_cpus
+        .as_deref()
+        .and_then(|online| others(online, cpu))
+        .is_none();
+    let is_full = !full.is_empty() && full != "(null)";
+    (!is_full && !is_alone).then(|| Remedy {
+        kind: RemedyKind::StopTick,
+        purpose: Purpose::Fix,
+        what: format!(
+            "boot with `nohz_full={cpu}` to stop the tick while one task runs on CPU {cpu}"
+        ),
+        command: None,
+        needs: vec![Need::Root, Need::Boot],
+        undo: Some("boot without it".to_owned()),
+    })
+}
+
+/// Shows who interrupts the other CPUs.
+pub fn trace_function_calls() -> Remedy {
+    let events = quoted("tlb:tlb_flush");
+    Remedy {
+        kind: RemedyKind::TraceFunctionCalls,
+        purpose: Purpose::FindOut,
+        what: "who interrupts all CPUs, such as a program that unmaps memory".to_owned(),
+        command: Some(format!(
+            "sudo perf record -a -e {events} -e 'ipi:*' sleep 10"
+        )),
+        needs: vec![Need::Root],
+        undo: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(online: &str) -> Machine {
+        Machine {
+            online_cpus: Some(online.to_owned()),
+            ..Machine::default()
+        }
+    }
+
+    #[test]
+    fn a_device_is_sent_elsewhere_and_back() {
+        let remedy = move_interrupts(1, "virtio0-input.0", &machine("0-1")).unwrap();
+        let command = remedy.command.unwrap();
+        assert!(
+            command.contains("virtio0-input[.]0$/") && command.contains("echo 0 |"),
+            "{command}"
+        );
+        assert!(remedy.undo.unwrap().contains("echo 0-1 |"));
+    }
+
+    #[test]
+    fn interrupts_between_cpus_stay() {
+        assert_eq!(
+            move_interrupts(1, "call_function_single", &machine("0-1")),
+            None
+        );
+        assert_eq!(move_interrupts(1, "x/;reboot", &machine("0-1")), None);
+        assert_eq!(move_interrupts(0, "eth0", &machine("0")), None);
+    }
+
+    #[test]
+    fn a_tick_that_is_stopped_stays_so() {
+        let mut machine = machine("0-1");
+        assert!(stop_tick(1, &machine).is_some());
+        machine.nohz_full_cpus = Some("1".to_owned());
+        assert_eq!(stop_tick(1, &machine), None);
+    }
+}

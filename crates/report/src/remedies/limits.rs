@@ -1,0 +1,82 @@
+//! Limits on CPU time (`cpu.max` of control groups, `sched_rt_runtime_us`).
+
+use super::{Need, Purpose, Remedy, RemedyKind, quoted};
+use bandscope_recording::manifest::Quota;
+
+/// Gives the group that stopped the program more CPU time; a container, where no group is known.
+pub fn raise_quota(group: Option<&Quota>) -> Remedy {
+    let (what, command, undo) = match group {
+        None => (
+            "give the container a higher CPU quota, or none".to_owned(),
+            None,
+            None,
+        ),
+        Some(quota) => {
+            let path = &quota.group;
+            let set = |limit: &str, period: u64| {
+                let file = quoted(&format!("{path}/cpu.max"));
+                format!("echo {limit} {period} | sudo tee {file}")
+            };
+            // Version 2 alone has both in one file.
+            let known = quota.quota_us.zip(quota.period_us);
+            let known = known.filter(|_| path.starts_with('/'));
+            (
+                format!("take the CPU quota off {path}"),
+                known.map(|(_, period)| set("max", period)),
+                known.map(|(limit, period)| set(&limit.to_string(), period)),
+            )
+        }
+    };
+    Remedy {
+        kind: RemedyKind::RaiseQuota,
+        purpose: Purpose::Fix,
+        what,
+        command,
+        needs: vec![Need::Root],
+        undo,
+    }
+}
+
+/// Lifts the limit on real-time tasks, which was `runtime_us` where that is known.
+pub fn lift_realtime_limit(runtime_us: Option<i64>) -> Remedy {
+    let set = |us: i64| format!("sudo sysctl kernel.sched_rt_runtime_us={us}");
+    Remedy {
+        kind: RemedyKind::LiftRealtimeLimit,
+        purpose: Purpose::Fix,
+        what: "lift the limit for real-time tasks".to_owned(),
+        command: Some(set(-1)),
+        needs: vec![Need::Root],
+        // The kernel's own default.
+        undo: Some(set(runtime_us.unwrap_or(950_000))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_put_back_as_it_was() {
+        let quota = Quota {
+            group: "/sys/fs/cgroup/job 1".to_owned(),
+            quota_us: Some(60_000),
+            period_us: Some(100_000),
+            ..Quota::default()
+        };
+        let remedy = raise_quota(Some(&quota));
+        assert_eq!(
+            remedy.command.as_deref(),
+            Some("echo max 100000 | sudo tee '/sys/fs/cgroup/job 1/cpu.max'")
+        );
+        assert_eq!(
+            remedy.undo.as_deref(),
+            Some("echo 60000 100000 | sudo tee '/sys/fs/cgroup/job 1/cpu.max'")
+        );
+        assert_eq!(raise_quota(None).command, None);
+        let lifted = lift_realtime_limit(Some(900_000));
+        assert_eq!(
+            lifted.undo.as_deref(),
+            Some("sudo sysctl kernel.sched_rt_runtime_us=900000")
+        );
+    }
+}

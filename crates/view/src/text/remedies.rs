@@ -1,0 +1,99 @@
+//! What to do: fixes, and commands that answer what is open, each once.
+
+use super::table::{Page, Paint};
+use bandscope_report::Report;
+use bandscope_report::remedies::{Need, Purpose, Remedy};
+
+/// Remedies of one purpose that a reader takes in.
+const MAX_REMEDIES: usize = 2;
+const TITLE: usize = 13;
+
+pub(super) fn remedies(report: &Report, page: &mut Page<'_>) {
+    page.blank();
+    for (title, purpose) in [
+        ("To fix:", Purpose::Fix),
+        ("To find out:", Purpose::FindOut),
+    ] {
+        let of_purpose = || {
+            report
+                .remedies
+                .iter()
+                .filter(|remedy| remedy.purpose == purpose)
+        };
+        for (index, remedy) in of_purpose().take(MAX_REMEDIES).enumerate() {
+            one(if index == 0 { title } else { "" }, remedy, page);
+        }
+        if let Some(more) = of_purpose().count().checked_sub(MAX_REMEDIES + 1) {
+            let text = format!("and {} more: --all", more + 1);
+            page.wrapped(
+                (&format!("{:TITLE$} ", ""), Paint::Plain),
+                &text,
+                Paint::Dim,
+            );
+        }
+    }
+}
+
+/// All of them, with what they take and how to undo them.
+pub(super) fn in_full(report: &Report, page: &mut Page<'_>) {
+    for (title, purpose) in [("To fix", Purpose::Fix), ("To find out", Purpose::FindOut)] {
+        let of_purpose: Vec<&Remedy> = report
+            .remedies
+            .iter()
+            .filter(|remedy| remedy.purpose == purpose)
+            .collect();
+        if of_purpose.is_empty() {
+            continue;
+        }
+        page.blank();
+        page.line(&[(title, Paint::Bold)]);
+        for remedy in of_purpose {
+            page.wrapped(("  ", Paint::Plain), &remedy.line(), Paint::Plain);
+            if !remedy.needs.is_empty() {
+                let needs: Vec<&str> = remedy.needs.iter().map(|need| named(*need)).collect();
+                page.wrapped(("    needs: ", Paint::Dim), &needs.join(", "), Paint::Plain);
+            }
+            if let Some(undo) = &remedy.undo {
+                page.wrapped(("    undo: ", Paint::Dim), undo, Paint::Plain);
+            }
+        }
+    }
+}
+
+fn named(need: Need) -> &'static str {
+    match need {
+        Need::Root => "root",
+        Need::Boot => "a boot",
+        Need::Host => "the host",
+    }
+}
+
+/// The command in a line of its own where both do not fit into one.
+fn one(title: &str, remedy: &Remedy, page: &mut Page<'_>) {
+    let lead = format!("{title:TITLE$} ");
+    let room = page.width() - TITLE - 1;
+    let Some(command) = &remedy.command else {
+        page.wrapped((&lead, Paint::Bold), &remedy.what, Paint::Plain);
+        return;
+    };
+    let length = page.safe(command).chars().count() + 2 + page.safe(&remedy.what).chars().count();
+    if length <= room {
+        let what = format!("{}: ", remedy.what);
+        page.hanging(
+            &[(&lead, Paint::Bold), (&what, Paint::Plain)],
+            command,
+            Paint::Work,
+        );
+    } else {
+        page.wrapped(
+            (&lead, Paint::Bold),
+            &format!("{}:", remedy.what),
+            Paint::Plain,
+        );
+        page.wrapped(
+            (&format!("{:TITLE$} ", ""), Paint::Plain),
+            command,
+            Paint::Work,
+        );
+    }
+}
