@@ -72,21 +72,38 @@ def examples_of_help(text: str) -> list[str]:
     return lines
 
 
-def examples_of_page(text: str) -> list[str]:
-    """The lines after a prompt of each console session."""
-    sessions = re.findall(r"```console\n(.*?)```", text, re.S)
-    lines = [line[2:] for session in sessions for line in session.splitlines() if line.startswith("$ ")]
-    return [line for line in lines if re.search(r"\bbandscope\b", line) and not line.startswith(("cargo", "sudo", "pip"))]
+def examples_of_page(text: str) -> list[tuple[str, str]]:
+    """The lines after a prompt of each console session, each with what the page shows as its output."""
+    examples = []
+    for session in re.findall(r"```console\n(.*?)```", text, re.S):
+        for part in ("\n" + session).split("\n$ ")[1:]:
+            line, _, output = part.partition("\n")
+            if line.startswith("bandscope"):
+                examples.append((line, output))
+    return examples
+
+
+def differs(command: str, shown: str, printed: str) -> str:
+    """Where the output is not what the page shows; `...` stands for lines left out.
+
+    What reads a published file prints the same everywhere. Of what was measured, only the headings can be.
+    """
+    if "cases/" not in command:
+        shown = "\n".join(line for line in shown.splitlines() if re.match(r"[A-Z][a-z ]+$", line.split("  ")[0].strip(":")) and line[0] != " ")
+        missing = [line for line in shown.splitlines() if not re.search("^" + re.escape(line.split("  ")[0]), printed, re.M)]
+        return f"no line begins with {missing[0]!r}" if missing else ""
+    wanted = r"\n".join(r"(?:.*\n)*?.*" if line.strip() == "..." else re.escape(line) for line in shown.rstrip().splitlines())
+    return "" if re.match(wanted + r"\n*$" if not shown.rstrip().endswith("...") else wanted, printed.rstrip() + "\n") else f"printed:\n{printed}"
 
 
 def main() -> int:
     program = Path(sys.argv[1]).resolve()
     subcommands = re.findall(r"^  ([a-z]+)  ", subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout, re.M)
-    found = [("README.md", line) for line in examples_of_page((ROOT / "README.md").read_text())]
+    found = [("README.md", line, output) for line, output in examples_of_page((ROOT / "README.md").read_text())]
     for name in ["", *(name for name in subcommands if name != "help")]:
         text = subprocess.run([program, *name.split(), "--help"], capture_output=True, text=True, check=True).stdout
-        found += [(f"{name} --help".strip(), line) for line in examples_of_help(text)]
-    if len(found) < 40:
+        found += [(f"{name} --help".strip(), line, "") for line in examples_of_help(text)]
+    if len(found) < 60:
         print(f"only {len(found)} examples were found")
         return 1
     failed = 0
@@ -115,7 +132,7 @@ def main() -> int:
             if done.returncode:
                 print(f"could not prepare: {command}\n{done.stderr}")
                 return 1
-        for source, written in found:
+        for source, written, shown in found:
             command = written.split("  #")[0].split(" # ")[0].strip()
             for pattern, replacement in SHORTER:
                 command = re.sub(pattern, replacement, command)
@@ -131,9 +148,12 @@ def main() -> int:
             try:
                 done = run(command)
                 status, said = done.returncode, done.stderr
+                wrong = differs(written, shown, done.stdout) if shown else ""
             except subprocess.TimeoutExpired:
-                status, said = "none", f"took more than {LIMIT_S} s"
+                status, said, wrong = "none", f"took more than {LIMIT_S} s", ""
             right = status == 0 or (status == 1 and MAY_FAIL_A_CHECK in command) or (status == 141 and "| head" in command)
+            right = right and not wrong
+            said += wrong
             failed += not right
             print(f"{'ok    ' if right else 'FAILED'} {source}: {written}" + (f"\n         as: {command}" if command != written else ""))
             if not right:
