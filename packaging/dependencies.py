@@ -54,7 +54,7 @@ def licence_texts(package):
         path.relative_to(directory).as_posix()
         for pattern in ("*", "*/*")
         for path in directory.glob(pattern)
-        if path.is_file() and LICENCE_FILE.match(path.name) and path.suffix in {"", ".md", ".txt", ".BSD-3-Clause", ".0"}
+        if path.is_file() and LICENCE_FILE.match(path.name) and path.suffix != ".rs"
     )
     texts = [(directory / name).read_text(errors="replace") for name in names if name not in NOT_CHOSEN]
     if not texts and "Apache-2.0" in package["license"]:
