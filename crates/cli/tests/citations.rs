@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path};
 
-const READ: &str =
-    "crates docs machines cases fuzz .ci tests README.md CONTRIBUTING.md CHANGELOG.md";
+const READ: &str = "crates docs machines cases fuzz .ci packaging tests README.md CONTRIBUTING.md CHANGELOG.md \
+     RELEASING.md SECURITY.md";
 const NOT_READ: &str = "target .git node_modules corpus artifacts __pycache__ citations.rs";
 
 /// What a file cites and does not exist, each as `file:line: found, expected`.
