@@ -89,8 +89,8 @@ def differs(command: str, shown: str, printed: str) -> str:
     What reads a published file prints the same everywhere. Of what was measured, only the headings can be.
     """
     if "cases/" not in command:
-        shown = "\n".join(line for line in shown.splitlines() if re.match(r"[A-Z][a-z ]+$", line.split("  ")[0].strip(":")) and line[0] != " ")
-        missing = [line for line in shown.splitlines() if not re.search("^" + re.escape(line.split("  ")[0]), printed, re.M)]
+        headings = [line.split("  ")[0] for line in shown.splitlines() if re.match(r"[A-Z][a-z ]+  ", line)]
+        missing = [heading for heading in headings if not re.search("^" + re.escape(heading), printed, re.M)]
         return f"no line begins with {missing[0]!r}" if missing else ""
     wanted = r"\n".join(r"(?:.*\n)*?.*" if line.strip() == "..." else re.escape(line) for line in shown.rstrip().splitlines())
     return "" if re.match(wanted + r"\n*$" if not shown.rstrip().endswith("...") else wanted, printed.rstrip() + "\n") else f"printed:\n{printed}"
