@@ -7,19 +7,14 @@ use crate::cpus::{Across, Track};
 use crate::findings::{self, Seen};
 use crate::gaps::naming::Namer;
 use crate::gaps::statistics::Statistics;
-use crate::ledger::account::Account;
 use crate::pace::band_merge::BandMerge;
 use crate::pace::best_pace::{Candidate, choose};
 use crate::pace::{bands, split};
 use crate::passes::survey::Survey;
-use crate::passes::{First, Second, results};
+use crate::passes::{First, Second, results, searches};
 use crate::periods::counted::Rest;
-use crate::periods::fold::Folded;
-use crate::periods::follow::Lines;
-use crate::periods::kept::Kept;
 use crate::periods::origins::Residual;
-use crate::periods::spectrum::Spectrum;
-use crate::periods::{counted, events, gap_trains, limits, origins, rates, signals, spectrum};
+use crate::periods::{counted, events, origins, rates};
 use crate::picture::Analysis;
 use crate::picture::pyramid::Pyramid;
 use crate::series::context::Context;
@@ -227,14 +222,14 @@ fn conclude(
             false => counted::take_trains(&mut kept, context),
         },
     );
-    let (residual, folded, lines) = look_into(&kept, spectrum, context);
-    let mut signals = all_signals(survey, folded, gaps, &residual, &account, context);
+    let (residual, folded, lines) = searches::look_into(&kept, spectrum, context);
+    let mut signals = searches::all_signals(survey, folded, gaps, &residual, &account, context);
     signals.extend(counted);
     let resolution = results::resolution_ns(survey, &seen, context);
-    follow(&mut signals, resolution, &kept, &lines, survey, context);
+    searches::follow(&mut signals, resolution, &kept, &lines, survey, context);
     let is_mostly_there = (account.lost_to_gaps() as f64) < events::MAX_UNSEEN * totals.wall as f64;
     let spectrum = (&residual, kept.seen());
-    let losses = losses(
+    let losses = searches::losses(
         survey,
         spectrum,
         &rest,
@@ -275,83 +270,6 @@ fn conclude(
             context: context.clone(),
         },
     }
-}
-
-/// The spectrum of the residual, what folding it shows, and its lines over time, side by side.
-fn look_into(
-    kept: &Kept,
-    spectrum: Spectrum,
-    context: &Context,
-) -> (Spectrum, Option<Folded>, Lines) {
-    let residual = || match context.gaps_known {
-        true => spectrum,
-        false => spectrum::of_segments(kept.segments(), context),
-    };
-    let ((residual, folded), lines) = rayon::join(
-        || rayon::join(residual, || kept.folded()),
-        || Lines::new(kept, context),
-    );
-    (residual, folded, lines)
-}
-
-/// Ranks the signals, and follows each over time, against the pace of the main band.
-fn follow(
-    signals: &mut Vec<report::Signal>,
-    resolution: f64,
-    kept: &Kept,
-    lines: &Lines,
-    survey: &Survey,
-    context: &Context,
-) {
-    signals::rank(signals, resolution);
-    let main = survey.modes.get(usize::from(survey.main_band()));
-    signals::follow(signals, kept, lines, main.map(|mode| mode.centre), context);
-}
-
-/// The smallest periodic losses that this series would have shown.
-fn losses(
-    survey: &Survey,
-    spectrum: (&Spectrum, f64),
-    rest: &Rest,
-    resolution: f64,
-    is_mostly_there: bool,
-    signals: &[report::Signal],
-    context: &Context,
-) -> Vec<report::LossLimit> {
-    let gap_ns = gap_ns(context);
-    let edge_ns = results::edge_ns(survey, context);
-    let event_ns = |hz: f64| match context.gaps_known {
-        // Of a CPU that is mostly away no train is said.
-        true => gap_ns.filter(|_| is_mostly_there),
-        false => rest.least_of_events(hz, edge_ns, context),
-    };
-    limits::losses(spectrum, resolution, gap_ns, event_ns, signals, context)
-}
-
-/// The shortest gap in nanoseconds, where gaps are known.
-fn gap_ns(context: &Context) -> Option<f64> {
-    let kernel = context.kernel.as_ref().filter(|_| context.gaps_known)?;
-    let ticks = kernel.gap_threshold_ticks;
-    (ticks > 0).then(|| context.ns(ticks as f64))
-}
-
-fn all_signals(
-    survey: &Survey,
-    folded: Option<Folded>,
-    gaps: &Statistics,
-    residual: &Spectrum,
-    account: &Account,
-    context: &Context,
-) -> Vec<report::Signal> {
-    let totals = &survey.totals;
-    let unit =
-        (totals.gap_ticks as f64 - account.lost_to_gaps() as f64) / totals.gaps.max(1) as f64;
-    let (mut signals, in_residual) = rayon::join(
-        || gap_trains::in_gaps(gaps, &totals.extents, unit.max(0.0), context),
-        || signals::in_residual(residual, folded, totals.longest_segment, context),
-    );
-    signals.extend(in_residual);
-    signals
 }
 
 fn assemble(

@@ -5,23 +5,63 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where literals are compared to words that this program does not choose, once, where they come in. Everywhere else a closed set is an enum.
-const READS_FOREIGN_WORDS: [(&str, &str); 16] = [
-    ("analysis/src/gaps/naming/causes.rs", "names of the kernel's interrupts"),
+const READS_FOREIGN_WORDS: [(&str, &str); 20] = [
+    (
+        "analysis/src/gaps/naming/causes.rs",
+        "names of the kernel's interrupts",
+    ),
     ("cli/src/commands/inject/then.rs", "extensions of files"),
     ("cli/src/commands/live/viewer.rs", "names of terminals"),
     ("cli/src/commands/synth/mod.rs", "extensions of files"),
-    ("experiments/src/inject/witness.rs", "rows of /proc/softirqs"),
-    ("probe/src/counters/mod.rs", "names of the kernel's events"),
+    (
+        "experiments/src/inject/witness.rs",
+        "rows of /proc/softirqs",
+    ),
+    ("cli/src/output.rs", "names of terminals"),
+    ("recording/src/manifest.rs", "what is recorded of a machine"),
+    (
+        "report/src/remedies/interrupts.rs",
+        "what sysfs writes for nothing",
+    ),
+    ("simulation/src/scenario.rs", "words of a scenario"),
+    (
+        "studies/src/lab/findings.rs",
+        "names of pairs in files of experiments",
+    ),
     ("probe/src/facts/counts.rs", "rows of /proc/interrupts"),
     ("probe/src/facts/files.rs", "what sysfs writes for nothing"),
-    ("probe/src/facts/quotas.rs", "controllers in /proc/self/cgroup"),
-    ("probe/src/trace/functions.rs", "kinds of symbols in /proc/kallsyms"),
-    ("recording/src/counter_files/perf_csv.rs", "what perf stat prints"),
-    ("recording/src/counter_files/perf_text.rs", "what perf stat prints"),
-    ("recording/src/counter_files/table.rs", "what tables have for nothing"),
-    ("studies/src/counters/costs.rs", "names of counters in files"),
-    ("experiments/src/repeat/factors.rs", "words of the command line"),
-    ("experiments/src/repeat/counting.rs", "names of the kernel's events"),
+    (
+        "probe/src/facts/quotas.rs",
+        "controllers in /proc/self/cgroup",
+    ),
+    (
+        "probe/src/trace/functions.rs",
+        "kinds of symbols in /proc/kallsyms",
+    ),
+    (
+        "recording/src/counter_files/perf_csv.rs",
+        "what perf stat prints",
+    ),
+    (
+        "recording/src/counter_files/perf_text.rs",
+        "what perf stat prints",
+    ),
+    (
+        "recording/src/counter_files/table.rs",
+        "what tables have for nothing",
+    ),
+    (
+        "studies/src/counters/costs.rs",
+        "names of counters in files",
+    ),
+    (
+        "experiments/src/repeat/factors.rs",
+        "words of the command line",
+    ),
+    (
+        "experiments/src/repeat/counting.rs",
+        "names of the kernel's events",
+    ),
 ];
 
 /// Tables may be longer than a file that is read from the beginning to the end.
@@ -56,7 +96,9 @@ fn walk(directory: &Path, found: &mut Vec<(String, String)>) {
         let name = path.file_name().unwrap().to_str().unwrap();
         if path.is_dir() && name != "tests" {
             walk(&path, found);
-        } else if name.ends_with(".rs") && !["tests.rs", "documented.rs", "samples.rs"].contains(&name) {
+        } else if name.ends_with(".rs")
+            && !["tests.rs", "documented.rs", "samples.rs"].contains(&name)
+        {
             let text = fs::read_to_string(&path).unwrap();
             let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
             let code = code.lines().map(|line| {
@@ -96,25 +138,43 @@ fn what_may_compare_words_still_does() {
     let compared = Regex::new(r#"(==|!=) "|matches!\("#).unwrap();
     let sources = sources();
     for (file, reads) in READS_FOREIGN_WORDS {
-        let (_, code) = sources.iter().find(|(path, _)| path == file).unwrap_or_else(|| panic!("{file}: is not there"));
-        assert!(compared.is_match(code), "{file} compares no {reads}: strike it off the list");
+        let (_, code) = sources
+            .iter()
+            .find(|(path, _)| path == file)
+            .unwrap_or_else(|| panic!("{file}: is not there"));
+        assert!(
+            compared.is_match(code),
+            "{file} compares no {reads}: strike it off the list"
+        );
     }
 }
 
 #[test]
 fn no_error_is_a_string() {
     let found = complaints(r"Result<[^;{}=]*,\s*String\s*>", &[]);
-    assert!(found.is_empty(), "a typed error instead:\n{}", found.join("\n"));
+    assert!(
+        found.is_empty(),
+        "a typed error instead:\n{}",
+        found.join("\n")
+    );
 }
 
 #[test]
 fn files_are_short() {
     let long = |(path, _): &(String, String)| {
-        let lines = fs::read_to_string(crates().join(path)).unwrap().lines().count();
-        (lines > MAX_LINES && !LONG_TABLES.contains(&path.as_str())).then(|| format!("{path}: {lines} lines"))
+        let lines = fs::read_to_string(crates().join(path))
+            .unwrap()
+            .lines()
+            .count();
+        (lines > MAX_LINES && !LONG_TABLES.contains(&path.as_str()))
+            .then(|| format!("{path}: {lines} lines"))
     };
     let found: Vec<String> = sources().iter().filter_map(long).collect();
-    assert!(found.is_empty(), "longer than {MAX_LINES}:\n{}", found.join("\n"));
+    assert!(
+        found.is_empty(),
+        "longer than {MAX_LINES}:\n{}",
+        found.join("\n")
+    );
 }
 
 #[test]
@@ -129,9 +189,16 @@ fn rooms_of_the_analysis_know_only_those_before_them() {
         let own = inside.split(['/', '.']).next().unwrap();
         let Some(own) = place(own) else { continue };
         for found in known.captures_iter(&code) {
-            let Some(other) = place(&found[1]) else { continue };
+            let Some(other) = place(&found[1]) else {
+                continue;
+            };
             looked_at += 1;
-            assert!(other <= own, "{path}: {} knows {}", ROOMS[own], ROOMS[other]);
+            assert!(
+                other <= own,
+                "{path}: {} knows {}",
+                ROOMS[own],
+                ROOMS[other]
+            );
         }
     }
     assert!(looked_at > 50, "{looked_at}");

@@ -14,6 +14,11 @@ pub trait Format: Sync {
         false
     }
 
+    /// Whether it is one picture, which can show a part of the recording.
+    fn is_picture(&self) -> bool {
+        false
+    }
+
     /// How many quanta themselves it can hold, where it draws more than the pyramid has: then `analysis.details` should be
     /// [`bandscope_analysis::detail::collect`]'s. It makes do without.
     fn quanta(&self) -> Option<usize> {

@@ -29,6 +29,10 @@ impl Format for Png {
         true
     }
 
+    fn is_picture(&self) -> bool {
+        true
+    }
+
     fn render(
         &self,
         analysis: &Analysis,

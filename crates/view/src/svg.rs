@@ -18,6 +18,10 @@ impl Format for Svg {
         "svg"
     }
 
+    fn is_picture(&self) -> bool {
+        true
+    }
+
     fn render(
         &self,
         analysis: &Analysis,
@@ -167,13 +171,12 @@ fn paint(property: &str, colour: Colour) -> String {
 
 /// A length to a hundredth of a point, without trailing zeros.
 fn number(value: f64) -> String {
-    let text = format!("{value:.2}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" {
-        "0".into()
-    } else {
-        text.into()
+    // It would be written as 0.00 or -0.00.
+    if value.abs() < 0.005 {
+        return "0".to_owned();
     }
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// RFC 4648, section 4.

@@ -24,6 +24,7 @@ macro_rules! pass {
 
 mod first;
 pub(crate) mod results;
+pub(crate) mod searches;
 mod second;
 pub mod survey;
 

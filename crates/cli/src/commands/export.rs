@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
         (Format::Perfetto, several) => {
             if arguments.output.is_none() && std::io::stdout().is_terminal() {
-                bail!("a trace is nothing for a terminal; name an --output");
+                bail!("will not write a trace to a terminal; use --output FILE");
             }
             output::write(arguments.output.as_deref(), |out| {
                 Ok(perfetto::write(&source, several, out)?)

@@ -2,7 +2,7 @@
 
 use crate::values::{self, Wrong};
 use anyhow::{Result, bail};
-use bandscope_view::{Options, Theme, View};
+use bandscope_view::{Format, Options, Theme, View};
 use clap::{Args, ValueEnum};
 
 /// Options of pictures.
@@ -38,14 +38,15 @@ impl Picture {
     ///
     /// # Errors
     /// If the format is no picture, the log of a whole recording is to be held against a part of it, or the times are no stretch.
-    pub fn check(&self, format: &str, truth: bool) -> Result<()> {
+    pub fn check(&self, format: &dyn Format, truth: bool) -> Result<()> {
         let plain = self.views.is_empty()
             && self.window_s().is_none()
             && self.height.is_none()
             && self.theme == Colours::Light;
-        if !plain && !matches!(format, "png" | "svg") {
+        if !plain && !format.is_picture() {
             bail!(
-                "--view, --from, --to, --height and --theme go with --format png or svg, found {format}"
+                "--view, --from, --to, --height and --theme go with --format png or svg, found {}",
+                format.name()
             );
         }
         let Some((from, to)) = self.window_s() else {

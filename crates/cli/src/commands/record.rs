@@ -1,5 +1,8 @@
 //! `bandscope record`: measures and writes a recording.
 
+mod choices;
+mod summary;
+
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
@@ -7,16 +10,17 @@ use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin};
-use bandscope_recording::Quanta;
 use bandscope_recording::manifest::{Manifest, SCHEMA, State};
 use bandscope_recording::write::Writer;
-use bandscope_sampler::machine::{Choice, Consumed, Length, StoreBypass};
+use bandscope_sampler::machine::{Consumed, Length};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use bandscope_simulation::{Scenario, SimulatedMachine};
-use bandscope_view::numbers;
-use clap::{Args, ValueEnum};
+pub(super) use choices::When;
+use choices::{ClockRead, StoreBypassSetting};
+use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use summary::{Tally, summarise};
 
 /// Measure CPUs and write a recording.
 ///
@@ -105,52 +109,6 @@ impl MachineName<'_> {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ClockRead {
-    Plain,
-    Ordered,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum When {
-    Auto,
-    On,
-    Off,
-}
-
-impl When {
-    fn choice(self) -> Choice {
-        match self {
-            When::Auto => Choice::Auto,
-            When::On => Choice::On,
-            When::Off => Choice::Off,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum StoreBypassSetting {
-    /// As it stands.
-    Leave,
-    /// Allowed.
-    On,
-    /// Forbidden.
-    Off,
-    /// Allowed and forbidden in turn, segment by segment.
-    Alternate,
-}
-
-impl StoreBypassSetting {
-    fn setting(self) -> StoreBypass {
-        match self {
-            StoreBypassSetting::Leave => StoreBypass::Leave,
-            StoreBypassSetting::On => StoreBypass::On,
-            StoreBypassSetting::Off => StoreBypass::Off,
-            StoreBypassSetting::Alternate => StoreBypass::Alternate,
-        }
-    }
-}
-
 /// What came of a run.
 #[derive(Debug)]
 pub struct Recorded {
@@ -166,25 +124,6 @@ pub struct Recorded {
     pub exit_code: ExitCode,
 }
 
-/// What was measured so far, for the summary.
-#[derive(Debug, Default)]
-pub struct Tally {
-    quanta: u64,
-    gaps: u64,
-    away_ticks: u64,
-    measured_ticks: u64,
-}
-
-impl Tally {
-    fn add(&mut self, quanta: &Quanta) {
-        self.quanta += quanta.len() as u64;
-        self.gaps += quanta.gaps.iter().copied().map(u64::from).sum::<u64>();
-        self.away_ticks += quanta.gap_ticks.iter().sum::<u64>();
-        let spans = quanta.start.iter().zip(&quanta.end);
-        self.measured_ticks += spans.map(|(start, end)| end - start).sum::<u64>();
-    }
-}
-
 /// Records, prints where, and sums up on standard error.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let recorded = record(arguments)?;
@@ -195,27 +134,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Ok(writeln!(out, "{}", recorded.path.display())?)
     })?;
     Ok(recorded.exit_code)
-}
-
-/// Three lines: how much was measured, what gaps took of it, and how to read it.
-fn summarise(recorded: &Recorded) {
-    let tally = &recorded.tally;
-    let share = tally.away_ticks as f64 / tally.measured_ticks.max(1) as f64;
-    output::note(format_args!(
-        "CPU {} was measured for {}: {} quanta.",
-        pin::list(&recorded.cpus),
-        numbers::duration_round(recorded.duration_s * 1e9),
-        numbers::count(tally.quanta),
-    ));
-    output::note(format_args!(
-        "{} took {} of the time.",
-        numbers::plural(tally.gaps, "gap", "gaps"),
-        numbers::percent(share),
-    ));
-    output::note(format_args!(
-        "To read it: bandscope report {}",
-        recorded.path.display()
-    ));
 }
 
 /// Prepares the machine, measures, and writes the recording.

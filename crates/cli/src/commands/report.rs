@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let format = find(&arguments.format).context("the format is in the list")?;
     let to_terminal = arguments.output.is_none() && io::stdout().is_terminal();
     if to_terminal && format.is_binary() {
-        bail!("a picture is nothing for a terminal; name an --output");
+        bail!("will not write a PNG to a terminal; use --output FILE");
     }
     let mut options = output::terminal_options(to_terminal);
     options.ascii = arguments.ascii;
@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     arguments
         .picture
-        .check(format.name(), !arguments.truth.is_empty())?;
+        .check(format, !arguments.truth.is_empty())?;
     arguments.picture.apply(&mut options);
     let window_s = arguments.picture.window_s();
     let quanta = format.quanta().or(options.quanta());

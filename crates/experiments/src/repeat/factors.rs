@@ -76,6 +76,9 @@ pub struct Known {
     set: fn(&str, &mut Settings, &Option<LongNames>) -> io::Result<()>,
 }
 
+/// The factor that needs names for directories.
+pub const DIRECTORY: &str = "directory";
+
 /// All of them, as they are screened and named.
 pub const FACTORS: &[Known] = &[
     Known {
@@ -103,7 +106,7 @@ pub const FACTORS: &[Known] = &[
         set: |level, settings, _| number(level).map(|bytes| settings.argument = bytes),
     },
     Known {
-        name: "directory",
+        name: DIRECTORY,
         description: "bytes that the name of the working directory is longer, in PWD",
         moves_stack: true,
         levels: || Ok(owned(&["0", "64", "256", "1024"])),

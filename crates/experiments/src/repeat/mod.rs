@@ -95,7 +95,10 @@ impl Session {
             return Err(Error::NoCycles(why));
         }
         let mut names = None;
-        if let Some(factor) = factors.iter_mut().find(|factor| factor.name == "directory") {
+        if let Some(factor) = factors
+            .iter_mut()
+            .find(|factor| factor.name == factors::DIRECTORY)
+        {
             match LongNames::new() {
                 Ok(made) => names = Some(made),
                 Err(error) => {

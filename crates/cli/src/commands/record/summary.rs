@@ -1,0 +1,49 @@
+//! The three lines at the end of a run.
+
+use super::Recorded;
+use crate::output;
+use bandscope_probe::pin;
+use bandscope_recording::Quanta;
+use bandscope_view::numbers;
+
+/// What was measured so far, for the summary.
+#[derive(Debug, Default)]
+pub struct Tally {
+    quanta: u64,
+    gaps: u64,
+    /// In gaps.
+    away_ticks: u64,
+    measured_ticks: u64,
+}
+
+impl Tally {
+    /// Counts a batch.
+    pub fn add(&mut self, quanta: &Quanta) {
+        self.quanta += quanta.len() as u64;
+        self.gaps += quanta.gaps.iter().copied().map(u64::from).sum::<u64>();
+        self.away_ticks += quanta.gap_ticks.iter().sum::<u64>();
+        let spans = quanta.start.iter().zip(&quanta.end);
+        self.measured_ticks += spans.map(|(start, end)| end - start).sum::<u64>();
+    }
+}
+
+/// Three lines: how much was measured, what gaps took of it, and how to read it.
+pub fn summarise(recorded: &Recorded) {
+    let tally = &recorded.tally;
+    let share = tally.away_ticks as f64 / tally.measured_ticks.max(1) as f64;
+    output::note(format_args!(
+        "CPU {} was measured for {}: {} quanta.",
+        pin::list(&recorded.cpus),
+        numbers::duration_round(recorded.duration_s * 1e9),
+        numbers::count(tally.quanta),
+    ));
+    output::note(format_args!(
+        "{} took {} of the time.",
+        numbers::plural(tally.gaps, "gap", "gaps"),
+        numbers::percent(share),
+    ));
+    output::note(format_args!(
+        "To read it: bandscope report {}",
+        recorded.path.display()
+    ));
+}

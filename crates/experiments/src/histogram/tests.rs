@@ -1,0 +1,63 @@
+//! Plans and settings.
+
+use super::*;
+
+fn request() -> Request {
+    Request {
+        cpus: vec![pin::allowed().unwrap()[0]],
+        kernels: vec![bandscope_probe::default_kernel().to_owned()],
+        works_us: vec![5.0, 50.0],
+        length: Length::Samples(30),
+    }
+}
+
+#[test]
+fn every_rung_has_the_samples_that_were_asked_for() {
+    let going = AtomicBool::new(false);
+    let measured = run(&request(), &going, &mut |_, _| {}).unwrap();
+    assert_eq!(measured.state, State::Complete);
+    let samples = |it: &FixedWork| {
+        it.histograms
+            .iter()
+            .map(|one| one.samples)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(samples(&measured), [30, 30]);
+    let [short, long] = &measured.histograms[..] else {
+        panic!("{measured:?}");
+    };
+    assert!(short.turns < long.turns && short.work_us == Some(5.0));
+    assert!(measured.clock.is_some_and(|clock| clock.ticks_per_ns > 0.0));
+}
+
+#[test]
+fn a_signal_ends_it_and_a_short_run_has_some_of_everything() {
+    let stopped = AtomicBool::new(true);
+    let measured = run(&request(), &stopped, &mut |_, _| {}).unwrap();
+    assert_eq!(measured.state, State::Interrupted);
+    let short = Request {
+        length: Length::Duration(0.002),
+        ..request()
+    };
+    let measured = run(&short, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
+    assert_eq!(measured.histograms.len(), 2);
+}
+
+#[test]
+fn refusals_name_what_is_wrong_and_what_would_do() {
+    let refusal = |change: &dyn Fn(&mut Request)| {
+        let mut request = request();
+        change(&mut request);
+        let error = run(&request, &AtomicBool::new(false), &mut |_, _| {});
+        error.unwrap_err().to_string()
+    };
+    assert!(refusal(&|it| it.cpus = vec![60_000]).contains("60000"));
+    assert!(refusal(&|it| it.cpus.extend(it.cpus.clone())).contains("twice"));
+    assert!(refusal(&|it| it.kernels.push("none".into())).contains("none"));
+    assert!(refusal(&|it| it.kernels.extend(it.kernels.clone())).contains("twice"));
+    assert!(refusal(&|it| it.works_us = vec![f64::NAN]).contains("NaN us: expected 1 us"));
+    assert!(refusal(&|it| it.works_us = vec![5.0, 5.0]).contains("twice"));
+    assert!(refusal(&|it| it.works_us.clear()).contains("0 lengths"));
+    assert!(refusal(&|it| it.length = Length::Duration(f64::INFINITY)).contains("inf"));
+    assert!(refusal(&|it| it.length = Length::Samples(0)).contains("0 samples"));
+}
