@@ -249,31 +249,7 @@ fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
             Some("Record for ten seconds or longer."),
         ));
     }
-    let quanta_per_second = series.quanta as f64 / series.duration_s;
-    if series.quanta > 0 && (quanta_per_second / series.rate_hz - 1.0).abs() > OTHER_QUANTUM {
-        let longest = series.gaps.as_ref().and_then(|gaps| gaps.longest.first());
-        let away = longest
-            .filter(|gap| gap.ns * series.rate_hz > 1e9 && quanta_per_second < series.rate_hz);
-        warnings.push(match away {
-            Some(gap) => warning(
-                WarningKind::RateMismatch,
-                format!(
-                    "{what}: the CPU was away for up to {} at once, so {} of the quanta are missing.",
-                    format::duration(gap.ns),
-                    format::percent(1.0 - quanta_per_second / series.rate_hz)
-                ),
-                Some("The account holds; take bands and frequencies with care."),
-            ),
-            None => warning(
-                WarningKind::RateMismatch,
-                format!(
-                    "{what}: the times say {quanta_per_second:.1} quanta a second, the rate {}.",
-                    format::rate(series.rate_hz)
-                ),
-                Some("Do not trust shares, drift and frequencies: the clock or the given rate is wrong."),
-            ),
-        });
-    }
+    warnings.extend(rate_mismatch(series, &what));
     if let Some(gaps) = series.gaps.as_ref().filter(|gaps| gaps.other_tasks > 0) {
         warnings.push(warning(
             WarningKind::ManyTasks,
@@ -303,6 +279,35 @@ fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
             Some("Record for longer, or on a quieter CPU."),
         ));
     }
+}
+
+/// Quanta that are fewer or more than the rate says: the CPU was away, or the clock is wrong.
+fn rate_mismatch(series: &Series, what: &str) -> Option<Warning> {
+    let quanta_per_second = series.quanta as f64 / series.duration_s;
+    if series.quanta == 0 || (quanta_per_second / series.rate_hz - 1.0).abs() <= OTHER_QUANTUM {
+        return None;
+    }
+    let longest = series.gaps.as_ref().and_then(|gaps| gaps.longest.first());
+    let away =
+        longest.filter(|gap| gap.ns * series.rate_hz > 1e9 && quanta_per_second < series.rate_hz);
+    let (message, advice) = match away {
+        Some(gap) => (
+            format!(
+                "{what}: the CPU was away for up to {} at once, so {} of the quanta are missing.",
+                format::duration(gap.ns),
+                format::percent(1.0 - quanta_per_second / series.rate_hz)
+            ),
+            "The account holds; take bands and frequencies with care.",
+        ),
+        None => (
+            format!(
+                "{what}: the times say {quanta_per_second:.1} quanta a second, the rate {}.",
+                format::rate(series.rate_hz)
+            ),
+            "Do not trust shares, drift and frequencies: the clock or the given rate is wrong.",
+        ),
+    };
+    Some(warning(WarningKind::RateMismatch, message, Some(advice)))
 }
 
 #[cfg(test)]
