@@ -1,6 +1,6 @@
 //! `core-coupling`: the pace of one CPU changes when another's does, or when another is away.
 //!
-//! Published: a core's turbo step follows another core's activity. Cores share a clock, a power budget, or, as threads of one core, analysed: all of these show
+//! Published: a core's turbo step follows another core's activity. Cores share a clock, a power budget, or, as threads of one core, everything: all of these show
 //! as changes of pace that keep a constant lag ([`crate::cpus`]). A third one that both follow would look the same, so it is `likely` at most;
 //! the frequency of both would decide.
 

@@ -2,7 +2,7 @@
 //!
 //! A finding never says more than its evidence: what one rate, one work kernel or no counters cannot decide is
 //! `possible` or `likely`, and its `next_step` is the command that would decide it, by its remedy. A [`Phenomenon`] recognises in one series; what
-//! agrees between series becomes one finding; then it is settled against analysed that was measured.
+//! agrees between series becomes one finding; then it is settled against all that was analysed.
 
 mod alias;
 mod alternating_bands;

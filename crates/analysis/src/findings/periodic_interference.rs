@@ -1,6 +1,6 @@
 //! `periodic-interference`: time lost at a constant frequency, such as a timer tick.
 //!
-//! Gaps show it directly. In the residual of one rate alone it might be the measurement's own or an alias, which a second
+//! [`crate::periods`] finds the signals, and this file judges them. Gaps show it directly. In the residual of one rate alone it might be the measurement's own or an alias, which a second
 //! rate tells apart; what is known to be either is not interference.
 
 use super::{

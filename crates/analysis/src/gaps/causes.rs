@@ -46,8 +46,8 @@ impl CauseSum {
 /// Sums by cause.
 pub type Causes = BTreeMap<Cause, CauseSum>;
 
-/// Splits `lost` over the causes by what their gaps lasted, less the same unit each; what no detailed gap accounts for
-/// is `unnamed`.
+/// Splits `lost` over the causes by how long their gaps lasted. Each gap contains one unit of work, of the same length for all,
+/// which is not lost. What no detailed gap accounts for is `unnamed`.
 pub fn by_cause(lost: i128, totals: &Measures, causes: &Causes) -> BTreeMap<Cause, i128> {
     let mut booked = BTreeMap::new();
     if lost == 0 {

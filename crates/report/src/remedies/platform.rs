@@ -7,10 +7,8 @@ pub fn trace_host(cpu: &str) -> Remedy {
     Remedy {
         kind: RemedyKind::TraceHost,
         purpose: Purpose::FindOut,
-        what: format!(
-            "what runs on the host in place of vCPU {cpu}: `perf trace -C` there, on its CPU"
-        ),
-        command: None,
+        what: format!("what the host runs in place of vCPU {cpu}, there, with N its CPU"),
+        command: Some("perf sched record -C N sleep 10 && perf sched timehist".to_owned()),
         needs: vec![Need::Root, Need::Host],
         undo: None,
     }

@@ -73,7 +73,7 @@ pub fn start_later(milliseconds: f64) -> Remedy {
 pub fn own_interrupts(cpu: &str) -> Remedy {
     Remedy {
         command: Some(format!(
-            "stress-ng --timer 1 --timer-freq 100 --taskset {cpu} & bandscope record --cpus {cpu}"
+            "stress-ng --timer 1 --timer-freq 100 --taskset {cpu} --timeout 15 & bandscope record --cpus {cpu}"
         )),
         ..record(
             RemedyKind::OwnInterrupts,

@@ -33,7 +33,7 @@ pub fn move_tasks(cpu: u32, names: &[&str], machine: &Machine) -> Option<Remedy>
     if names.is_empty() {
         return None;
     }
-    let tasks = format!("pgrep -x {} | xargs -n1", quoted(&names.join("|")));
+    let tasks = format!("pgrep -x {} | xargs -rn1", quoted(&names.join("|")));
     Some(Remedy {
         kind: RemedyKind::MoveTasks,
         purpose: Purpose::Fix,
@@ -107,11 +107,11 @@ mod tests {
         let remedy = move_tasks(1, &["rustc", "kworker/1:2", "rust-lld"], &machine("0-3")).unwrap();
         assert_eq!(
             remedy.command.as_deref(),
-            Some("pgrep -x 'rustc|rust-lld' | xargs -n1 sudo taskset -apc 0,2-3")
+            Some("pgrep -x 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0,2-3")
         );
         assert_eq!(
             remedy.undo.as_deref(),
-            Some("pgrep -x 'rustc|rust-lld' | xargs -n1 sudo taskset -apc 0-3")
+            Some("pgrep -x 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0-3")
         );
     }
 

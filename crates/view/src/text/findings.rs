@@ -17,8 +17,17 @@ pub(crate) fn certainty(certainty: Certainty) -> &'static str {
 /// Findings that a reader takes in.
 const MOST: usize = 5;
 
-/// Most consequential first, as the analysis ordered them.
-pub(super) fn list(findings: &[Finding], page: &mut Page<'_>) {
+/// Most consequential first, as the analysis ordered them, each with its next step.
+pub(super) fn with_next_steps(findings: &[Finding], page: &mut Page<'_>) {
+    list(findings, true, page);
+}
+
+/// The same without next steps, which the remedies say.
+pub(super) fn without_next_steps(findings: &[Finding], page: &mut Page<'_>) {
+    list(findings, false, page);
+}
+
+fn list(findings: &[Finding], next_steps: bool, page: &mut Page<'_>) {
     if findings.is_empty() {
         return;
     }
@@ -28,7 +37,7 @@ pub(super) fn list(findings: &[Finding], page: &mut Page<'_>) {
         let lead = format!("  {:8}  ", certainty(finding.certainty));
         let text = format!("{} [{}]", finding.summary.trim(), finding.kind);
         page.wrapped((&lead, sure(finding)), &text, Paint::Plain);
-        if let Some(step) = &finding.next_step {
+        if let Some(step) = finding.next_step.as_deref().filter(|_| next_steps) {
             page.wrapped(("            next: ", Paint::Dim), step, Paint::Plain);
         }
     }

@@ -24,7 +24,7 @@ pub fn lab(lab: &Lab, levels: bool, options: &Options) -> String {
     }
     meanings(lab, &mut page);
     switching(lab, &mut page);
-    findings::list(&lab.findings, &mut page);
+    findings::with_next_steps(&lab.findings, &mut page);
     if !lab.warnings.is_empty() {
         page.blank();
     }

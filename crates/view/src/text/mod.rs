@@ -72,7 +72,7 @@ fn report(analysis: &Analysis, page: &mut Page<'_>) {
     for group in shown(report, &groups) {
         cpu(&View::new(analysis, group), groups.len() > 1, page);
     }
-    findings::list(&report.findings, page);
+    findings::without_next_steps(&report.findings, page);
     remedies::in_full(report, page);
     findings::warnings(report, page);
     measured::measured(report, page);

@@ -48,13 +48,20 @@ pub(super) fn in_full(report: &Report, page: &mut Page<'_>) {
         page.blank();
         page.line(&[(title, Paint::Bold)]);
         for remedy in of_purpose {
-            page.wrapped(("  ", Paint::Plain), &remedy.line(), Paint::Plain);
+            match &remedy.command {
+                None => page.wrapped(("  ", Paint::Plain), &remedy.what, Paint::Plain),
+                Some(command) => {
+                    let what = format!("{}:", remedy.what);
+                    page.wrapped(("  ", Paint::Plain), &what, Paint::Plain);
+                    page.command("    ", command, Paint::Work);
+                }
+            }
             if !remedy.needs.is_empty() {
                 let needs: Vec<&str> = remedy.needs.iter().map(|need| named(*need)).collect();
                 page.wrapped(("    needs: ", Paint::Dim), &needs.join(", "), Paint::Plain);
             }
             if let Some(undo) = &remedy.undo {
-                page.wrapped(("    undo: ", Paint::Dim), undo, Paint::Plain);
+                page.command("    undo: ", undo, Paint::Plain);
             }
         }
     }
@@ -90,10 +97,6 @@ fn one(title: &str, remedy: &Remedy, page: &mut Page<'_>) {
             &format!("{}:", remedy.what),
             Paint::Plain,
         );
-        page.wrapped(
-            (&format!("{:TITLE$} ", ""), Paint::Plain),
-            command,
-            Paint::Work,
-        );
+        page.command(&format!("{:TITLE$} ", ""), command, Paint::Work);
     }
 }

@@ -295,6 +295,5 @@ fn more(report: &Report, page: &mut Page<'_>) {
         [only] => format!("bandscope report {only} --all"),
         _ => "--all".to_owned(),
     };
-    let text = format!("{command}: bands, gaps, signals, limits, how it was measured");
-    page.wrapped(("", Paint::Plain), &text, Paint::Dim);
+    page.command("More: ", &command, Paint::Dim);
 }

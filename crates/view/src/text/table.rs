@@ -233,6 +233,26 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// A command after `lead`. Where it does not fit into a line, backslashes keep it one command for who copies it.
+    pub(crate) fn command(&mut self, lead: &str, command: &str, paint: Paint) {
+        let indent = lead.chars().count();
+        let lines = wrap(
+            &self.safe(command),
+            self.width().saturating_sub(indent + 2).max(20),
+        );
+        for (index, line) in lines.iter().enumerate() {
+            match index {
+                0 => self.push(lead, Paint::Dim),
+                _ => self.out += &" ".repeat(indent),
+            }
+            self.push(line, paint);
+            if index + 1 < lines.len() {
+                self.push(" \\", paint);
+            }
+            self.end_line();
+        }
+    }
+
     /// A table, its columns as wide as they must be and two blanks apart. Columns that do not fit follow below.
     pub(crate) fn table(&mut self, table: &Table) {
         let (fitting, columns) = (self.fitting_columns(table), table.heads.len());

@@ -32,7 +32,7 @@ pub fn render(report: &Report, options: &Options, out: &mut dyn Write) -> Result
     body(report, &mut page);
     sentences(report, &mut page);
     ends(report, &mut page);
-    findings::list(&report.findings, &mut page);
+    findings::with_next_steps(&report.findings, &mut page);
     measured(report, &mut page);
     out.write_all(page.finish().as_bytes())?;
     Ok(())
