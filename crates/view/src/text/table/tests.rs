@@ -50,3 +50,20 @@ proptest! {
         prop_assert_eq!(letters(&lines.concat()), letters(&text));
     }
 }
+
+#[test]
+fn a_command_that_wraps_is_still_one_command() {
+    let command = "bandscope record --cpus 1 --kernel mulss80,ftq-float20-stack --duration 60s";
+    let options = Options {
+        width: 60,
+        ..Options::default()
+    };
+    let mut page = Page::new(&options);
+    page.command("  ", command, Paint::Work);
+    let text = page.finish();
+    assert!(text.lines().count() > 1 && text.lines().all(|line| line.chars().count() <= 60));
+    // As a shell joins it.
+    let joined = text.replace(" \\\n", " ");
+    let words: Vec<&str> = joined.split_whitespace().collect();
+    assert_eq!(words.join(" "), command, "{text}");
+}
