@@ -7,7 +7,7 @@ pub fn trace_host(cpu: &str) -> Remedy {
     Remedy {
         kind: RemedyKind::TraceHost,
         purpose: Purpose::FindOut,
-        what: format!("what the host runs in place of vCPU {cpu}, there, with N its CPU"),
+        what: format!("what runs in place of vCPU {cpu} (on the host, N is its CPU)"),
         command: Some("perf sched record -C N sleep 10 && perf sched timehist".to_owned()),
         needs: vec![Need::Root, Need::Host],
         undo: None,
