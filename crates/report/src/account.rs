@@ -106,6 +106,8 @@ impl Account {
         for (part, &steps) in losses.iter_mut().zip(&steps[2..]) {
             part.steps = steps;
         }
+        // Rounded so that all add up, one may become nothing.
+        losses.retain(|part| part.steps > 0);
         Some(Account {
             losses,
             wall_ns,
@@ -211,7 +213,7 @@ fn entries(ledger: &Ledger, host: (Loss, &str)) -> Vec<(Loss, String, u128)> {
     let mut entries: Vec<(Loss, String, u128)> = [
         ("lower frequency", pace.frequency),
         ("slower core state", pace.microarchitecture),
-        ("cause not known", pace.unsplit),
+        (PACE_NOT_KNOWN, pace.unsplit),
     ]
     .map(|(cause, ns)| (Loss::SlowerPace, cause.to_owned(), ns.into()))
     .into();
@@ -272,6 +274,9 @@ fn host(manifest: Option<&Manifest>) -> (Loss, &str) {
     }
 }
 
+/// What took time by a slower pace that counters and clocks do not explain.
+pub const PACE_NOT_KNOWN: &str = "cause not known";
+
 /// The name of tasks that nobody named.
 pub const NOT_NAMED: &str = "not named";
 
@@ -283,9 +288,11 @@ pub fn why_not_named(manifest: Option<&Manifest>) -> &'static str {
     let needs_rights = |why: &str| why.contains("CAP_") || why.contains("paranoid");
     match manifest.events.state {
         EventsState::On => "cause not known",
-        EventsState::Off => "not named: no kernel events",
-        EventsState::Unavailable if needs_rights(&manifest.events.why) => "not named: no root",
-        EventsState::Unavailable => "not named: no kernel events",
+        EventsState::Off => "not named: kernel events were not recorded",
+        EventsState::Unavailable if needs_rights(&manifest.events.why) => {
+            "not named: kernel events need root"
+        }
+        EventsState::Unavailable => "not named: kernel events were not recorded",
     }
 }
 

@@ -23,13 +23,17 @@ pub fn duration(ns: f64) -> String {
     }
 }
 
-/// A frequency with the digits that its uncertainty leaves.
+/// Significant digits of a frequency in a sentence: they tell a guest's tick from its host's. The evidence and the table of signals have the rest.
+const FREQUENCY_DIGITS: f64 = 6.0;
+
+/// A frequency with the digits that its uncertainty leaves, at most six.
 pub fn frequency(hertz: f64, uncertainty: f64) -> String {
-    let digits = if uncertainty > 0.0 {
-        (-uncertainty.log10()).ceil().clamp(0.0, 6.0)
-    } else {
-        3.0
+    let known = match uncertainty > 0.0 {
+        true => (-uncertainty.log10()).ceil(),
+        false => 3.0,
     };
+    let readable = FREQUENCY_DIGITS - 1.0 - hertz.abs().max(1.0).log10().floor();
+    let digits = known.min(readable).max(0.0);
     format!("{hertz:.*} Hz", digits as usize)
 }
 
@@ -86,7 +90,9 @@ mod tests {
 
     #[test]
     fn digits_follow_what_is_known() {
-        assert_eq!(frequency(249.99994, 0.00007), "249.99994 Hz");
+        assert_eq!(frequency(249.99994, 0.00007), "250.000 Hz");
+        assert_eq!(frequency(99.99584, 0.000_01), "99.9958 Hz");
+        assert_eq!(frequency(12_345.678, 0.001), "12345.7 Hz");
         assert_eq!(frequency(75.99, 2.0), "76 Hz");
         assert_eq!(frequency(250.0, 0.0), "250.000 Hz");
         assert_eq!(rate(7777.0), "7777 Hz");

@@ -35,7 +35,7 @@ fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
     (finding.certainty < Certainty::Certain).then(|| {
         remedies::other_kernels(
             "mulss80,ftq-float20-stack",
-            "whether it is the clock frequency, which slows both work kernels",
+            "whether a lower clock frequency slows both work kernels alike",
         )
     })
 }

@@ -16,6 +16,7 @@ pub(crate) mod interrupted_loop;
 mod migration;
 mod moving_edges;
 mod periodic_interference;
+mod pooled;
 mod quantisation;
 mod sampling_artefact;
 mod smt_neighbour;
@@ -138,10 +139,13 @@ const PHENOMENA: &[Phenomenon] = &[
 ];
 
 /// What happens whatever work kernel runs. Two files, each of another rate, tell of it as well.
-const OF_THE_MACHINE: [Kind; 3] = [
+const OF_THE_MACHINE: [Kind; 6] = [
     Kind::PeriodicInterference,
     Kind::Alias,
     Kind::SamplingArtefact,
+    Kind::TimeAway,
+    Kind::StolenTime,
+    Kind::Throttled,
 ];
 
 /// All findings, most consequential first, each with what to do about it.

@@ -68,6 +68,8 @@ const AS_NAMED: f64 = 1e-3;
 const SAME_DEVIATIONS: f64 = 4.0;
 /// Share of the periods with an event, in which a train that the kernel names is certain.
 const EACH_TIME: f64 = 0.9;
+/// Fewer periods than this in a series make no more than a possible one, unless the kernel names each: chance makes three or four gaps regular.
+const MIN_PERIODS: f64 = 10.0;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     case.series
@@ -144,7 +146,7 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
             && signal.occupied >= Some(EACH_TIME)
         {
             Certainty::Certain
-        } else if sampled {
+        } else if sampled || signal.frequency_hz * case.series.duration_s < MIN_PERIODS {
             Certainty::Possible
         } else {
             Certainty::Likely

@@ -6,13 +6,14 @@
 
 mod unseen;
 
+use super::pooled::{Pooled, relatives};
 use super::{Analysed, Case, Phenomenon, always, cpu, figure, first_series, subject};
 use crate::periods::rates;
 use bandscope_recording::manifest::EventsState;
 use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::format;
 use bandscope_report::remedies::{self, Remedy};
-use bandscope_report::{Cause, Certainty, Finding, GapCause, Gaps, Kind, Signal};
+use bandscope_report::{Cause, Certainty, Finding, GapCause, Gaps, Kind, Series, Signal};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: Kind::StolenTime,
@@ -60,19 +61,21 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     if share < smallest_share(host, &firmware) {
         return Vec::new();
     }
+    let has_hypervisor = case.analysed.manifest.machine.known_hypervisor().is_some();
     let is_its = |signal: &&Signal| signal.cause == Some(Cause::Host);
     let period = case.series.signals.iter().find(is_its);
-    let has_hypervisor = case.analysed.manifest.machine.known_hypervisor().is_some();
-    let regular = period.map_or(":".to_owned(), |signal| {
+    let regular = period.map_or(String::new(), |signal| {
         let frequency = format::frequency(signal.frequency_hz, signal.uncertainty_hz);
-        format!(", in part regularly at {frequency}:")
+        format!(" Some of that recurs at {frequency}.")
     });
+    // Of all series, as the ledger of the report has it.
+    let pooled = Pooled::new(&Cause::Host, case);
     let evidence = evidence::StolenTime {
         frequency_hz: period.map(|signal| signal.frequency_hz),
-        longest_ns: Some(host.longest_ns),
-        lost_ns: Some(host.lost_ns as f64),
-        per_second: host.per_second,
-        share: Some(share),
+        longest_ns: Some(pooled.longest_ns),
+        lost_ns: Some(pooled.lost_ns as f64),
+        per_second: pooled.per_second,
+        share: Some(pooled.share),
         system_management_interrupts: firmware.0,
         ..evidence::StolenTime::default()
     };
@@ -87,11 +90,11 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             Certainty::Likely
         },
         summary: format!(
-            "{} was interrupted by {}{regular} {:.0} times a second, up to {}.{}{}",
+            "{} was interrupted by {} {:.0} times a second, for up to {} at once.{regular}{}{}",
             subject(case.series),
             who(case),
-            host.per_second,
-            format::duration(host.longest_ns),
+            pooled.per_second,
+            format::duration(pooled.longest_ns),
             aside(case),
             firmware.words(),
         ),
@@ -108,7 +111,7 @@ fn without_events(case: Case<'_>, gaps: &Gaps) -> Option<Finding> {
     match &case.series.tripwire {
         Some(tripwire) => unseen::more_than_counted(case, gaps, tripwire),
         None if silent => None,
-        None => more_than_counted(case, gaps),
+        None => more_than_counted(case),
     }
 }
 
@@ -177,23 +180,18 @@ const MORE: f64 = 2.0;
 const FEWEST_PER_S: f64 = 20.0;
 
 /// Gaps that outnumber what the kernel counted.
-fn more_than_counted(case: Case<'_>, gaps: &Gaps) -> Option<Finding> {
-    let counts = rates::of(case.series, case.analysed.manifest)?;
-    let interrupts = rates::interrupts_per_second(counts)?;
-    let preemptions = rates::preemptions(gaps, case.series)?;
-    let counted = interrupts + preemptions;
-    let more = gaps.per_second - counted;
-    if more < FEWEST_PER_S || gaps.per_second < MORE * counted {
+fn more_than_counted(case: Case<'_>) -> Option<Finding> {
+    let here = Excess::of(&[case.series], case)?;
+    if here.per_second < FEWEST_PER_S || here.gaps < MORE * here.counted() {
         return None;
     }
-    let least_ns = least_ns(gaps, more / gaps.per_second);
-    let share = least_ns / (case.series.ledger.wall_ns as f64).max(1.0);
+    let excess = Excess::of(&relatives(case).collect::<Vec<_>>(), case)?;
     let firmware = Firmware::of(case);
     let evidence = evidence::StolenTime {
-        counted_per_second: Some(counted),
-        lost_ns: Some(least_ns),
-        per_second: more,
-        share: Some(share),
+        counted_per_second: Some(excess.counted()),
+        lost_ns: Some(excess.least_ns),
+        per_second: excess.per_second,
+        share: Some(excess.share),
         system_management_interrupts: firmware.0,
         ..evidence::StolenTime::default()
     };
@@ -202,18 +200,64 @@ fn more_than_counted(case: Case<'_>, gaps: &Gaps) -> Option<Finding> {
         series: vec![case.index],
         certainty: Certainty::Likely,
         summary: format!(
-            "{} lost at least {} of its time to {}: there were {:.0} gaps a second. This kernel counted {interrupts:.0} interrupts \
-             and {preemptions:.1} preemptions a second, which leaves {more:.0}.{}{}",
+            "{} lost at least {} of its time to {}: {:.0} gaps a second were not this kernel's. It counted {:.0} interrupts and \
+             {:.1} preemptions a second.{}{}",
             subject(case.series),
-            format::percent(share),
+            format::percent(excess.share),
             who(case),
-            gaps.per_second,
+            excess.per_second,
+            excess.interrupts,
+            excess.preemptions,
             aside(case),
             firmware.words(),
         ),
         evidence: evidence.into(),
         next_step: None,
     })
+}
+
+/// Gaps beyond what the kernel counted in the same time, all per second.
+struct Excess {
+    gaps: f64,
+    interrupts: f64,
+    preemptions: f64,
+    per_second: f64,
+    /// The least that they can have taken, ns.
+    least_ns: f64,
+    /// The same as a share of the time.
+    share: f64,
+}
+
+impl Excess {
+    /// Of some series of one CPU, weighted by their time; `None` where the kernel's counts are not known.
+    fn of(series: &[&Series], case: Case<'_>) -> Option<Excess> {
+        let counts = rates::of(case.series, case.analysed.manifest)?;
+        let interrupts = rates::interrupts_per_second(counts)?;
+        let seconds: f64 = series.iter().map(|series| series.duration_s).sum();
+        let (mut number, mut preempted, mut wall_ns) = (0.0, 0.0, 0.0);
+        for series in series {
+            let gaps = series.gaps.as_ref()?;
+            number += gaps.per_second * series.duration_s;
+            preempted += rates::preemptions(gaps, series)? * series.duration_s;
+            wall_ns += series.ledger.wall_ns as f64;
+        }
+        let (gaps, preemptions) = (number / seconds, preempted / seconds);
+        let per_second = gaps - interrupts - preemptions;
+        let all = series.iter().filter_map(|series| series.gaps.as_ref());
+        let least_ns: f64 = all.map(|of| least_ns(of, per_second / gaps)).sum();
+        Some(Excess {
+            gaps,
+            interrupts,
+            preemptions,
+            per_second,
+            least_ns,
+            share: least_ns / wall_ns.max(1.0),
+        })
+    }
+
+    fn counted(&self) -> f64 {
+        self.interrupts + self.preemptions
+    }
 }
 
 /// Time in this share of the gaps, if they are the shortest: each as long as its bin's shortest.

@@ -3,6 +3,7 @@
 //! A limit that is used up leaves the CPU to the idle task while the thread would run, and the switch of tasks says both. Without kernel events
 //! the control group's own counts tell of it: preemptions as long as its stops are on average are booked to them.
 
+use super::pooled::Pooled;
 use super::{Analysed, Case, Phenomenon, agree, figure, name, subject};
 use crate::gaps::quota::stopped_by;
 use crate::periods::rates;
@@ -10,7 +11,7 @@ use bandscope_recording::manifest::{EventsState, Quota};
 use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::format;
 use bandscope_report::remedies::{self, Remedy};
-use bandscope_report::{Cause, Certainty, Finding, GapCause, Kind};
+use bandscope_report::{Cause, Certainty, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: Kind::Throttled,
@@ -55,7 +56,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let findings: Vec<Finding> = causes
         .filter(|cause| cause.cause.is_throttled())
         .filter(|cause| cause.lost_ns as f64 / wall >= MIN_SHARE)
-        .map(|cause| finding(case, cause, cause.lost_ns as f64 / wall))
+        .map(|cause| finding(case, &cause.cause))
         .collect();
     match findings.is_empty() {
         true => (counted_only(case).or_else(|| off_the_run_queue(case)))
@@ -184,11 +185,13 @@ fn counts_of(group: &Quota, evidence: &mut evidence::Throttled) -> String {
     )
 }
 
-fn finding(case: Case<'_>, cause: &GapCause, share: f64) -> Finding {
+fn finding(case: Case<'_>, cause: &Cause) -> Finding {
     let manifest = case.analysed.manifest;
+    // Of all series, as the ledger of the report has it.
+    let pooled = Pooled::new(cause, case);
     // With several recordings the manifest is that of one.
     let alone = rates::is_one_recording(case.analysed.series);
-    let realtime = cause.cause == Cause::RealTimeThrottled;
+    let realtime = *cause == Cause::RealTimeThrottled;
     let group = stopped_by(manifest).filter(|_| alone && !realtime);
     let limit_us = manifest.machine.realtime_limit_us.filter(|_| realtime);
     let traced = manifest.events.state == EventsState::On;
@@ -198,10 +201,10 @@ fn finding(case: Case<'_>, cause: &GapCause, share: f64) -> Finding {
         false => group.is_some() || manifest.quotas.is_empty(),
     };
     let mut evidence = evidence::Throttled {
-        longest_ns: Some(cause.longest_ns),
-        lost_ns: Some(cause.lost_ns as f64),
-        per_second: Some(cause.per_second),
-        ..at_least(cause.cause.clone(), share)
+        longest_ns: Some(pooled.longest_ns),
+        lost_ns: Some(pooled.lost_ns as f64),
+        per_second: Some(pooled.per_second),
+        ..at_least(cause.clone(), pooled.share)
     };
     let limit = match (limit_us, group) {
         (Some([runtime, period]), _) => limit(runtime, period, &mut evidence),
@@ -217,12 +220,12 @@ fn finding(case: Case<'_>, cause: &GapCause, share: f64) -> Finding {
             false => Certainty::Likely,
         },
         summary: format!(
-            "{} lost {} of its time to {}{limit}. It stopped the measuring thread {:.1} times a second, up to {}.{counts}",
+            "{} lost {} of its time to {}{limit}. It stopped the measuring thread {:.1} times a second, for up to {}.{counts}",
             subject(case.series),
-            format::percent(share),
-            format::cause_in_sentence(&cause.cause),
-            cause.per_second,
-            format::duration(cause.longest_ns),
+            format::percent(pooled.share),
+            format::cause_in_sentence(cause),
+            pooled.per_second,
+            format::duration(pooled.longest_ns),
         ),
         evidence: evidence.into(),
         next_step: None,

@@ -2,6 +2,7 @@
 //!
 //! The ledger has all causes; a finding is one that takes a noticeable share and is not said already.
 
+use super::pooled::Pooled;
 use super::{Analysed, Case, Phenomenon, agree, cpu, figure, first_series, name};
 use bandscope_recording::manifest::EventsState;
 use bandscope_report::evidence::{self, OfKind};
@@ -66,11 +67,13 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .filter(|cause| cause.lost_ns as f64 / wall >= MIN_SHARE)
         .filter(|cause| !said(cause))
         .take(MAX_CAUSES)
-        .map(|cause| finding(case, cause, cause.lost_ns as f64 / wall))
+        .map(|cause| finding(case, cause))
         .collect()
 }
 
-fn finding(case: Case<'_>, cause: &GapCause, share: f64) -> Finding {
+/// Of all series, as the ledger of the report has it.
+fn finding(case: Case<'_>, cause: &GapCause) -> Finding {
+    let pooled = Pooled::new(&cause.cause, case);
     Finding {
         kind: Kind::TimeAway,
         series: vec![case.index],
@@ -80,19 +83,19 @@ fn finding(case: Case<'_>, cause: &GapCause, share: f64) -> Finding {
             _ => Certainty::Certain,
         },
         summary: format!(
-            "{} took {} of the time of {}: {:.1} gaps a second, up to {}.",
+            "{} took {} of the time of {}: {:.1} gaps a second, up to {} at once.",
             format::cause(&cause.cause),
-            format::percent(share),
+            format::percent(pooled.share),
             name(case.series),
-            cause.per_second,
-            format::duration(cause.longest_ns),
+            pooled.per_second,
+            format::duration(pooled.longest_ns),
         ),
         evidence: evidence::TimeAway {
             cause: cause.cause.clone(),
-            longest_ns: cause.longest_ns,
-            lost_ns: cause.lost_ns,
-            per_second: cause.per_second,
-            share,
+            longest_ns: pooled.longest_ns,
+            lost_ns: pooled.lost_ns,
+            per_second: pooled.per_second,
+            share: pooled.share,
         }
         .into(),
         next_step: None,

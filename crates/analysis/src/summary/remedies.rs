@@ -4,7 +4,7 @@ use bandscope_recording::Manifest;
 use bandscope_recording::manifest::EventsState;
 use bandscope_report::account::{Account, Loss, NOT_NAMED};
 use bandscope_report::remedies::{self, Purpose, Remedy, RemedyKind};
-use bandscope_report::{Cause, Certainty, Finding, Kind, Series};
+use bandscope_report::{Cause, Certainty, Finding, Series};
 
 /// Share of the time from which on a loss is worth a fix.
 const MIN_SHARE: f64 = 2e-3;
@@ -18,16 +18,9 @@ pub fn all(
     manifest: &Manifest,
 ) -> Vec<Remedy> {
     let mut all = worst(series).map_or(Vec::new(), |worst| of_account(&worst, manifest));
-    // What measuring makes by itself costs nothing, and needs nothing.
-    let is_a_loss = |kind| {
-        !matches!(
-            kind,
-            Kind::Quantisation | Kind::EdgePairs | Kind::SamplingArtefact
-        )
-    };
     let of_findings = findings
         .iter()
-        .filter(|(finding, _)| is_a_loss(finding.kind));
+        .filter(|(finding, _)| !finding.is_side_effect());
     // A work kernel that leaves a kind of finding open asks nothing that another one answered.
     let is_answered = |(finding, remedy): &&(Finding, Option<Remedy>)| {
         let asks = remedy
@@ -47,6 +40,12 @@ pub fn all(
         }
     }
     once.sort_by_key(|remedy| remedy.purpose != Purpose::Fix);
+    if manifest.is_imported() {
+        let open = once.iter_mut();
+        for remedy in open.filter(|remedy| remedy.purpose == Purpose::FindOut) {
+            remedy.what += ", on the machine of the file";
+        }
+    }
     once
 }
 

@@ -219,7 +219,7 @@ mod tests {
         let without = traced(EventsState::Unavailable, "may not mount it (CAP_SYS_ADMIN)");
         assert_eq!(
             sentence(&[series(Some(1), &gaps, 0)], &without),
-            "CPU 1 lost 5.0 %: interruptions 5.0 % (not named: no root)."
+            "CPU 1 lost 5.0 %: interruptions 5.0 % (not named: kernel events need root)."
         );
         let mut file = Manifest::default();
         file.clock.origin = ClockOrigin::Imported;

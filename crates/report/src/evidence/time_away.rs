@@ -4,7 +4,7 @@ use super::whole::serialize as whole;
 use crate::Cause;
 use serde::Serialize;
 
-/// Gaps of one cause.
+/// Gaps of one cause, in all series of its CPU and recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeAway {

@@ -1,5 +1,6 @@
 //! Findings and warnings: a sentence each, and what to do next.
 
+use super::View;
 use super::table::{Page, Paint};
 use crate::panels;
 use bandscope_report::evidence::{Alias, OfKind, PeriodicInterference, Throttled};
@@ -19,10 +20,16 @@ const MOST: usize = 5;
 
 /// Most consequential first, as the analysis ordered them, each with its next step.
 pub(super) fn with_next_steps(findings: &[Finding], page: &mut Page<'_>) {
-    list(findings, true, page);
+    list(&findings[..findings.len().min(MOST)], true, page);
+    if let Some(more) = findings.len().checked_sub(MOST).filter(|more| *more > 0) {
+        page.line(&[(
+            &format!("  and {more} of less consequence: --format json"),
+            Paint::Dim,
+        )]);
+    }
 }
 
-/// The same without next steps, which the remedies say.
+/// All of them without next steps, which the remedies say.
 pub(super) fn without_next_steps(findings: &[Finding], page: &mut Page<'_>) {
     list(findings, false, page);
 }
@@ -33,19 +40,13 @@ fn list(findings: &[Finding], next_steps: bool, page: &mut Page<'_>) {
     }
     page.blank();
     page.line(&[("Findings", Paint::Bold)]);
-    for finding in findings.iter().take(MOST) {
+    for finding in findings {
         let lead = format!("  {:8}  ", certainty(finding.certainty));
         let text = format!("{} [{}]", finding.summary.trim(), finding.kind);
         page.wrapped((&lead, sure(finding)), &text, Paint::Plain);
         if let Some(step) = finding.next_step.as_deref().filter(|_| next_steps) {
             page.wrapped(("            next: ", Paint::Dim), step, Paint::Plain);
         }
-    }
-    if let Some(more) = findings.len().checked_sub(MOST).filter(|more| *more > 0) {
-        page.line(&[(
-            &format!("  and {more} of less consequence: --format json"),
-            Paint::Dim,
-        )]);
     }
 }
 
@@ -55,22 +56,17 @@ const MAX_NOTES: usize = 2;
 /// CPUs that are named after a finding that several have.
 const MAX_CPUS: usize = 4;
 
-/// What measuring makes by itself: nothing is lost by it.
-fn is_bookkeeping(finding: &Finding) -> bool {
-    matches!(
-        finding.kind,
-        Kind::Quantisation | Kind::EdgePairs | Kind::SamplingArtefact
-    )
-}
-
-/// Whether the account says it, or another finding.
+/// Whether the account says it, or another finding. The account does not say how long and how often the greatest loss was.
 fn is_said(finding: &Finding, report: &Report) -> bool {
     let is_stolen = |other: &Finding| {
         other.kind == Kind::StolenTime
             && other.series.iter().any(|one| finding.series.contains(one))
     };
     match finding.kind {
-        Kind::TimeAway => true,
+        Kind::TimeAway => !report
+            .findings
+            .first()
+            .is_some_and(|first| std::ptr::eq(first, finding)),
         Kind::PeriodicInterference => {
             let periodic = PeriodicInterference::of(&finding.evidence);
             let is_host = periodic.is_some_and(|periodic| periodic.cause == Some(Cause::Host));
@@ -78,6 +74,31 @@ fn is_said(finding: &Finding, report: &Report) -> bool {
         }
         _ => false,
     }
+}
+
+/// Findings that explain a slower pace.
+const OF_PACE: [Kind; 8] = [
+    Kind::BistablePace,
+    Kind::FrequencySteps,
+    Kind::SmtNeighbour,
+    Kind::InterruptHelps,
+    Kind::InterruptedLoop,
+    Kind::WarmUp,
+    Kind::AlternatingBands,
+    Kind::MovingEdges,
+];
+
+/// Whether a finding explains the slower pace of a CPU, at least as `likely`.
+pub(super) fn explain_pace(view: &View<'_>, report: &Report) -> bool {
+    report.findings.iter().any(|finding| {
+        OF_PACE.contains(&finding.kind)
+            && finding.certainty >= Certainty::Likely
+            && view
+                .group
+                .members
+                .iter()
+                .any(|member| finding.series.contains(member))
+    })
 }
 
 /// What makes two findings of a kind one event that different series saw.
@@ -93,7 +114,7 @@ fn event(finding: &Finding) -> String {
 /// One sentence each, and in a footnote what is no loss.
 pub(super) fn on_one_screen(report: &Report, page: &mut Page<'_>) {
     let mut events: Vec<(&Finding, Vec<&Series>)> = Vec::new();
-    let mut bookkeeping: Vec<&str> = Vec::new();
+    let mut side_effects: Vec<&str> = Vec::new();
     for finding in &report.findings {
         let series = || {
             finding
@@ -101,9 +122,9 @@ pub(super) fn on_one_screen(report: &Report, page: &mut Page<'_>) {
                 .iter()
                 .filter_map(|&index| report.series.get(index))
         };
-        if is_bookkeeping(finding) {
-            if !bookkeeping.contains(&finding.kind.name()) {
-                bookkeeping.push(finding.kind.name());
+        if finding.is_side_effect() {
+            if !side_effects.contains(&finding.kind.name()) {
+                side_effects.push(finding.kind.name());
             }
         } else if !is_said(finding, report) {
             let is_same = |known: &&mut (&Finding, Vec<&Series>)| {
@@ -115,7 +136,7 @@ pub(super) fn on_one_screen(report: &Report, page: &mut Page<'_>) {
             }
         }
     }
-    if events.is_empty() && bookkeeping.is_empty() {
+    if events.is_empty() && side_effects.is_empty() {
         return;
     }
     page.blank();
@@ -134,10 +155,10 @@ pub(super) fn on_one_screen(report: &Report, page: &mut Page<'_>) {
     if let Some(more) = events.len().checked_sub(MAX_ON_SCREEN + 1) {
         page.line(&[(&format!("  and {} more: --all", more + 1), Paint::Dim)]);
     }
-    if !bookkeeping.is_empty() {
+    if !side_effects.is_empty() {
         let text = format!(
-            "Artefacts of measuring, no losses: {}.",
-            bookkeeping.join(", ")
+            "Side effects of measuring, not losses: {}.",
+            side_effects.join(", ")
         );
         let indent = if events.is_empty() { "" } else { "  " };
         page.wrapped((indent, Paint::Plain), &text, Paint::Dim);
@@ -213,7 +234,7 @@ pub(super) fn notes(report: &Report, page: &mut Page<'_>) {
         if *alike > 0 {
             text = format!("{text} And {alike} alike.");
         }
-        page.wrapped(("Note:         ", Paint::Loss), &text, Paint::Plain);
+        page.wrapped(("Warning:      ", Paint::Loss), &text, Paint::Plain);
     }
     if let Some(more) = warnings.len().checked_sub(MAX_NOTES + 1) {
         page.line(&[(

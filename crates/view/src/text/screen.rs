@@ -118,6 +118,14 @@ fn cpu(measured: &Measured<'_>, report: &Report, name_it: bool, page: &mut Page<
     truth::truth(view, page);
     if !is_constant(&view.series) {
         strip::strip(view, PACE_ROWS, page);
+    } else if let Some(pace) = view
+        .series
+        .iter()
+        .find_map(|series| series.best_pace.as_ref())
+    {
+        let pace = numbers::pace(pace.ns_per_unit);
+        let text = format!("The pace was constant: {pace} ns per unit.");
+        page.line(&[("  ", Paint::Plain), (&text, Paint::Dim)]);
     }
 }
 
@@ -201,10 +209,20 @@ fn who(
     match (part.loss, part.causes.as_slice()) {
         (Loss::Interruptions, _) => not_named(),
         (Loss::Measurement, _) => "bandscope itself".to_owned(),
-        (Loss::SlowerPace, causes) => match paces(view) {
-            Some(paces) => format!("{}; {paces}", names(part, causes.len(), account)),
-            None => names(part, causes.len(), account),
-        },
+        (Loss::SlowerPace, causes) => {
+            let why = match causes {
+                [(name, _)]
+                    if name == account::PACE_NOT_KNOWN && findings::explain_pace(view, report) =>
+                {
+                    "see Findings".to_owned()
+                }
+                _ => names(part, causes.len(), account),
+            };
+            match paces(view) {
+                Some(paces) => format!("{why}; {paces}"),
+                None => why,
+            }
+        }
         (_, [(name, _)]) if name == NOT_NAMED => not_named(),
         (_, causes) => {
             let fitting = (1..=MAX_NAMES.min(causes.len()))
