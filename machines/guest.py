@@ -67,11 +67,12 @@ def image(scene, kernel, binary, busybox):
         data = module(modules, name)
         if data is not None:
             files[f"modules/{name}.ko"] = data
-    if scene.rtla:
-        if not shutil.which("rtla"):
-            raise Skipped("no rtla")
-        for path in libraries(shutil.which("rtla")):
-            files[str(path.resolve() if path.name == "rtla" else path).lstrip("/")] = path.read_bytes()
+    if scene.tool:
+        tool = scene.tool.split()[0]
+        if not shutil.which(tool):
+            raise Skipped(f"no {tool}")
+        for path in libraries(shutil.which(tool)):
+            files[str(path.resolve() if path.name == tool else path).lstrip("/")] = path.read_bytes()
     folders = {str(parent) for name in files for parent in pathlib.PurePath(name).parents if str(parent) != "."}
     entries = [(name, 0o040755, b"") for name in sorted(folders | {"dev", "proc", "sys", "tmp"}, key=lambda name: (name.count("/"), name))]
     entries += [(name, 0o100755, data) for name, data in sorted(files.items())]

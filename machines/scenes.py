@@ -56,7 +56,8 @@ class Scene:
     # Signals to the program while it measures: seconds after it begins to stop, and to continue.
     stopped: tuple = ()
     modules: tuple = ()
-    rtla: str = ""
+    # The command line of another tool that measures in the place of bandscope.
+    tool: str = ""
     seconds: int = SECONDS
 
     def script(self):
@@ -66,9 +67,8 @@ class Scene:
         if self.disturbers:
             lines.append("sleep 2")
         record = f"bandscope record --cpus {self.measured} --duration {self.seconds}s --output /tmp/out/it.bandscope"
-        if self.rtla:
-            # The kernel's own tool in place of bandscope, beside the same disturbance.
-            record = f"rtla {self.rtla} >/tmp/out/rtla.txt"
+        if self.tool:
+            record = f"{self.tool} >/tmp/out/tool.txt 2>&1"
         if self.priority:
             record = f"disturb become fifo={self.priority} {record}"
         if not self.root:
@@ -155,8 +155,13 @@ SLICE = (
     (RT, Scene("task-and-timer", (*TASKS[2][1], *TIMER[1]))),
     (RT, Scene("quota-60", quota=0.6)),
 )
-BESIDE_RTLA = tuple(
-    (RT, dataclasses.replace(scene, name=f"{scene.name}-rtla-{tool}", rtla=command))
+OTHER_TOOLS = {
+    "osnoise": f"rtla osnoise top -c 0 -d {SECONDS}s -q",
+    "timerlat": f"rtla timerlat top -c 0 -d {SECONDS}s -q",
+    "oslat": f"oslat -c 0 -C 0 -D {SECONDS} -z",
+}
+BESIDE_TOOLS = tuple(
+    (RT, dataclasses.replace(scene, name=f"{scene.name}-beside-{tool}", tool=command))
     for scene in (Scene("nothing"), Scene(*TASKS[2]), Scene(*CROWDS[1]), Scene(*TIMER))
-    for tool, command in (("osnoise", f"osnoise top -c 0 -d {SECONDS}s -q"), ("timerlat", f"timerlat top -c 0 -d {SECONDS}s -q"))
+    for tool, command in OTHER_TOOLS.items()
 )

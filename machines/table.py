@@ -56,31 +56,49 @@ def deterministic(results):
 
 def numbers(text):
     """The numbers of the line of CPU 0 that rtla prints last; none if it printed no such line."""
+    text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
     lines = [line for line in text.splitlines() if re.match(r"\s*0 #\d+", line)]
     return [float(word) for word in re.findall(r"[\d.]+", lines[-1])] if lines else []
 
 
-def beside_rtla(results, report_of):
+def osnoise(text):
+    # CPU, number of periods, runtime, noise, available, longest noise, longest single, hardware, NMI, IRQ, softirq, thread.
+    _, _, runtime, noise, _, longest, single, hardware, nmi, irq, softirq, thread = numbers(text)[:12]
+    # Of the periods that it printed: the last one is not over when it ends.
+    seconds = runtime / 1e6
+    return (f"{noise / runtime:.2%} noise, at most {longest:.0f} µs in a period and {single:.0f} µs at once; "
+            f"a second: {irq / seconds:.0f} IRQ, {softirq / seconds:.0f} softirq, {thread / seconds:.0f} thread, "
+            f"{nmi / seconds:.0f} NMI, {hardware / seconds:.0f} hardware")
+
+
+def timerlat(text):
+    said = numbers(text)
+    return f"timer to IRQ {said[4]:.0f} µs, at most {said[5]:.0f}; to thread {said[8]:.0f} µs, at most {said[9]:.0f}"
+
+
+def oslat(text):
+    """The histogram's microseconds, rounded up, of one thread: `NNN (us): COUNT`."""
+    buckets = [(int(us), int(number)) for us, number in re.findall(r"^\s*(\d+) \(us\):\s+(\d+)", text, re.MULTILINE)]
+    longest = int(re.search(r"Maximum:\s+(\d+)", text)[1])
+    gaps = [(us, number) for us, number in buckets if us > 1 and number]
+    return f"{sum(number for _, number in gaps)} gaps over 1 µs, at most {longest} µs"
+
+
+OTHER_TOOLS = {"osnoise": osnoise, "timerlat": timerlat, "oslat": oslat}
+
+
+def beside_tools(results, report_of):
     """What each tool says of the same scene. `report_of` gives bandscope's own report of a scene by its name, or None."""
-    print("\n| scene | `rtla osnoise` | `rtla timerlat` | bandscope |\n|---|---|---|---|")
-    cells = {}
-    for _, scene, version, text, _ in results:
-        name, tool = scene.name.split("-rtla-")
-        said = numbers(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text))
-        if tool == "osnoise" and len(said) >= 12:
-            # CPU, number of periods, runtime, noise, available, longest noise, longest single, hardware, NMI, IRQ, softirq, thread.
-            _, _, runtime, noise, _, longest, single, hardware, nmi, irq, softirq, thread = said[:12]
-            # Of the periods that it printed: the last one is not over when it ends.
-            seconds = runtime / 1e6
-            cells.setdefault(name, {})[tool] = (f"{noise / runtime:.2%} noise, at most {longest:.0f} µs in a period and {single:.0f} µs at once; "
-                                                f"a second: {irq / seconds:.0f} IRQ, {softirq / seconds:.0f} softirq, {thread / seconds:.0f} thread, "
-                                                f"{nmi / seconds:.0f} NMI, {hardware / seconds:.0f} hardware")
-        elif tool == "timerlat" and len(said) >= 10:
-            cells.setdefault(name, {})[tool] = f"timer to IRQ {said[4]:.0f} µs, at most {said[5]:.0f}; to thread {said[8]:.0f} µs, at most {said[9]:.0f}"
-        else:
-            cells.setdefault(name, {})[tool] = "nothing that could be read"
+    print("\n| scene | `rtla osnoise` | `rtla timerlat` | oslat | bandscope |\n|---|---|---|---|---|")
+    cells = collections.defaultdict(dict)
+    for _, scene, _, text, _ in results:
+        name, tool = scene.name.split("-beside-")
+        try:
+            cells[name][tool] = OTHER_TOOLS[tool](text)
+        except (IndexError, TypeError, ValueError):
+            cells[name][tool] = "nothing that could be read"
     for name, said in cells.items():
-        print(f"| {name} | {said.get('osnoise', '-')} | {said.get('timerlat', '-')} | {by_cause(report_of(name))} |")
+        print(f"| {name} | {' | '.join(said.get(tool, '-') for tool in OTHER_TOOLS)} | {by_cause(report_of(name))} |")
 
 
 def by_cause(report):
