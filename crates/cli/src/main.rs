@@ -16,6 +16,10 @@ mod values;
 
 use std::process::ExitCode;
 
+/// Musl's own serialises threads, and gives pages back to the kernel and takes them again (docs/figures.md, section 4).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = commands::Arguments::of_process();
     match commands::run(arguments) {
