@@ -263,6 +263,13 @@ def findings_jump(view, report):
             assert view.window() != whole or finding["kind"] in ("warm-up", "clock-drift", "quantisation"), finding["kind"]
 
 
+def remedies_agree(view, report):
+    """Each remedy once, its command by itself: that is what its button copies."""
+    of_purpose = [one for purpose in ["fix", "find-out"] for one in report["remedies"] if one["purpose"] == purpose]
+    shown = view.page.locator("#remedies li > code").all_inner_texts()
+    assert shown == [one["command"] for one in of_purpose if one["command"]], shown
+
+
 def changes_agree(view, comparison):
     """What changed is said as `compare --format json` has it, and as many figures are called changed."""
     page = view.page
@@ -341,6 +348,7 @@ def main():
             layers_toggle(view)
             folds(view)
             findings_jump(view, report)
+            remedies_agree(view, report)
             keyboard_reaches_everything(view)
             assert not view.evaluate(CONTRAST), view.evaluate(CONTRAST)
         for width in [1280, 600]:
@@ -417,7 +425,7 @@ def main():
         with Page(browser, path) as view:
             series = view.evaluate("() => bandscope.model.series.map(s => [s.complete, s.length])")
             assert series[0][0] is False and 1_000_000 < series[0][1] < 2_100_000, series
-            assert "What this page holds" in view.page.locator("#measured").inner_text()
+            assert "This page holds" in view.page.locator("#measured").inner_text()
             blank = view.picture()
             view.evaluate("() => bandscope.look(0, 0.0001)")
             assert view.picture() != blank
@@ -437,7 +445,7 @@ def main():
             assert cards.count() == 24, cards.count()
             view.page.get_by_role("button", name="show more of 4,000").click()
             view.settle()
-            assert cards.count() == 200 and "of 4,000; the report as JSON" in view.page.locator("#findings").inner_text(), cards.count()
+            assert cards.count() == 200 and "of 4,000 findings" in view.page.locator("#findings").inner_text(), cards.count()
 
         # Files of counts, without gaps; of one quantum; with names that attack.
         for rows, words in [("0 100\n100000 100\n", "two quanta"), ("# Frequency 10000\n0 100\n", "one quantum"), ("# Frequency 10000\n", "none")]:

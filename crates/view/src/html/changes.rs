@@ -61,9 +61,9 @@ fn tables(pair: &SeriesPair) -> Vec<Figures> {
     let title = recordings::title(pair);
     let tables = [
         (title.clone(), figures.collect::<Vec<Row>>()),
-        (format!("{title}: in a second"), lines.collect()),
+        (format!("{title}: time per second"), lines.collect()),
         (
-            format!("{title}: bands, ns per unit, by their share"),
+            format!("{title}: share of each band, by its ns per unit in A and B"),
             bands.collect(),
         ),
     ];
@@ -126,6 +126,12 @@ pub(super) fn together(comparison: &Comparison, [a, b]: [Analysis; 2]) -> Analys
     report.inputs.append(&mut b.report.inputs);
     report.series.append(&mut b.report.series);
     report.warnings.append(&mut b.report.warnings);
+    // The same advice once.
+    for remedy in b.report.remedies {
+        if !report.remedies.contains(&remedy) {
+            report.remedies.push(remedy);
+        }
+    }
     for finding in &mut b.report.findings {
         let series = finding.series.iter_mut();
         series.for_each(|index| *index += first_of_b);

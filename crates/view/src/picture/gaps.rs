@@ -49,9 +49,9 @@ pub(super) fn strip(panel: &Panel<'_>, axes: &Axes, height: f64, items: &mut Ite
 fn silence(panel: &Panel<'_>) -> &'static str {
     let number = panel.series.gaps.as_ref().map_or(0, |gaps| gaps.number);
     match panel.series.gaps_known {
-        true if number == 0 => "no gaps",
-        true => "no gap whose time and duration are known",
-        false => "gaps were not recorded: a file of counts has none",
+        true if number == 0 => "No gaps.",
+        true => "No gap with a known time and duration.",
+        false => "Gaps were not recorded: the file has only counts.",
     }
 }
 

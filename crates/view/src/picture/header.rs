@@ -59,11 +59,7 @@ fn facts(analysis: &Analysis, options: &Options) -> Vec<String> {
     }
     if let Some((from, to)) = options.window_s {
         let at = |s: f64| numbers::duration(s * 1e9);
-        lines.push(format!(
-            "A stretch of it: {} from {}.",
-            at(to - from),
-            at(from)
-        ));
+        lines.push(format!("Part shown: {} from {}.", at(to - from), at(from)));
     }
     if report.series.len() > MOST_PANELS {
         let all = report.series.len();

@@ -82,10 +82,10 @@ fn note(panel: &Panel<'_>, absent: bool, axes: &Axes) -> String {
     if let Some((fast, slow)) = panels::extremes(panel.pyramid) {
         let (faster, slower) = panels::beyond(panel.pyramid, pace_ns);
         if faster {
-            note += &format!("; down to {} at the upper edge", numbers::pace(fast));
+            note += &format!("; drawn at the top edge: to {}", numbers::pace(fast));
         }
         if slower {
-            note += &format!("; up to {} at the lower edge", numbers::pace(slow));
+            note += &format!("; drawn at the bottom edge: to {}", numbers::pace(slow));
         }
     }
     if absent {

@@ -178,7 +178,7 @@ fn folded(
     }
     if (kept as u64) < all {
         let (kept, all) = (numbers::count(kept as u64), numbers::count(all));
-        note += &format!("; {kept} of {all} quanta, places that matter and an even sample");
+        note += &format!("; {kept} of {all} quanta: those around findings, and an even sample");
     }
     items.text((LEFT, bottom + 12.0), NOTE, Anchor::Start, note);
     bottom + 22.0

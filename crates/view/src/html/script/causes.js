@@ -13,9 +13,9 @@ const LANE = 16;
 const LANES = 10;
 
 export function causesSection() {
-  const sheet = new Sheet(LANE * LANES + AXIS + 6, "Gaps by cause over time; the numbers stand below each series");
+  const sheet = new Sheet(LANE * LANES + AXIS + 6, "Gaps by cause over time; the numbers are below each series");
   const heading = element("h2", {}, "Gaps by cause over time");
-  const root = element("section", { id: "causes" }, heading, sheet.canvas, element("p", { class: "note" }, "A lane for each cause, the costliest first; darker where it took more of the time, on a logarithmic scale. All series together."));
+  const root = element("section", { id: "causes" }, heading, sheet.canvas, element("p", { class: "note" }, "One lane for each cause, the costliest first; all series together. Darker: a larger share of the time, on a logarithmic scale."));
   const known = model.series.some((series) => series.marks.length);
   root.hidden = !known;
   /** @type {string[]} */

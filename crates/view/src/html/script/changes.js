@@ -24,7 +24,7 @@ export function changesSection() {
   const { comparison, tables } = changes;
   /** @param {Change} row */
   const word = (row) => (row.changed ? element("strong", { class: "word" }, "changed") : "");
-  const shown = tables.map(({ title, rows }) => table(title, ["", "A", "B", "B less A, 95 %", "", ""],
+  const shown = tables.map(({ title, rows }) => table(title, ["", "A", "B", "B − A, 95 %", "", ""],
     rows.map((row) => [row.name, row.a, row.b, row.interval, changeBar(row), word(row)])));
   const { recordings } = comparison;
   const signals = (recordings?.series ?? []).flatMap((pair) => pair.signals.map((signal) =>
@@ -35,7 +35,7 @@ export function changesSection() {
     comparison.sides.map((side, index) => element("p", {}, element("strong", {}, `${"AB"[index]} `), `${side.name ? `${side.name}, ` : ""}${side.inputs.join(", ")}`)),
     conditions.length ? element("ul", {}, conditions) : null,
     element("div", { class: "tables" }, shown,
-      signals.length ? table("Signals: time lost each time", ["", "A", "B", ""], signals) : null,
+      signals.length ? table("Signals: time lost per event", ["", "A", "B", ""], signals) : null,
       findings.length ? table("Findings that differ", ["", "A", "B"], findings, 9) : null),
     comparison.notes.map((note) => element("p", { class: "note" }, note)));
 }

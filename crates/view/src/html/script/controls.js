@@ -152,7 +152,7 @@ export function controls() {
     group("Value", ...values),
     group("Layers", layer("density", "quanta"), layer("bands", "bands"), layer("edges", "edges"), layer("findings", "findings"), layer("gaps", "gaps")),
     group("Zoom", button("+", "Zoom in", () => zoom(0.5)), button("−", "Zoom out", () => zoom(2)), button("‹", "Earlier", () => pan(-0.5)), button("›", "Later", () => pan(0.5)), button("0", "The whole run", () => look(...model.whole)),
-      toggle("fit height", () => view.fit, (fit) => change({ fit }))),
+      toggle("fit axis", () => view.fit, (fit) => change({ fit }))),
     window);
 }
 

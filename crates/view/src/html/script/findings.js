@@ -1,4 +1,4 @@
-// Findings as cards: what was recognised, how sure, on what evidence, where it is to be seen, and the step that would decide it.
+// Findings as cards: what was recognised, how sure, on what evidence, and where it is seen. What to do about them, each command once.
 
 import { NONE, whole } from "./numbers.js";
 import { element, table, visible } from "./words.js";
@@ -11,7 +11,7 @@ import { outline, Sheet } from "./sheet.js";
 import { foldAt } from "./fold.js";
 import { show } from "./ledger.js";
 
-const CERTAINTIES = { certain: "the data decide it", likely: "the best explanation of what was measured", possible: "it fits, and so would something else" };
+const CERTAINTIES = { certain: "The data admit no other explanation.", likely: "The best explanation of the data.", possible: "The data fit it, and other explanations as well." };
 /** Cards that are shown at once. */
 const CARDS = 24;
 
@@ -48,7 +48,6 @@ function card({ finding, number, place }) {
     element("header", {}, element("span", { class: "number" }, String(number)), element("span", { class: "certainty", title: CERTAINTIES[finding.certainty] }, finding.certainty), element("span", { class: "note" }, ` ${finding.kind}${labels.length < model.series.length ? ` · ${labels.join("; ")}` : ""}`)),
     element("p", { class: "summary" }, finding.summary),
     sheet ? sheet.canvas : null,
-    finding.next_step ? element("p", { class: "next" }, "To decide it: ", element("code", {}, finding.next_step), copyButton(finding.next_step)) : null,
     element("div", { class: "group" }, place ? element("button", { type: "button", class: "show", onclick: jump }, "show me") : null,
       place && place.period ? element("button", { type: "button", class: "show", onclick: fold }, "fold") : null),
     element("details", {}, element("summary", {}, "Evidence"), table(null, ["", ""], rows)));
@@ -96,7 +95,7 @@ export function findingsSection() {
   const all = places();
   const cards = element("div", { class: "cards" });
   const more = element("button", { type: "button", hidden: true, onclick: () => fill(MOST_CARDS) });
-  const rest = element("p", { class: "note", hidden: true }, `The ${MOST_CARDS} most consequential of ${whole(model.report.findings.length)}; the report as JSON has all of them.`);
+  const rest = element("p", { class: "note", hidden: true }, `The first ${MOST_CARDS} of ${whole(model.report.findings.length)} findings, by importance. The report as JSON has all.`);
   /** @param {number} most */
   const fill = (most) => {
     cards.append(...all.slice(cards.childElementCount, most).map(card));
@@ -110,5 +109,26 @@ export function findingsSection() {
     if (!keys.size || ["theme", "size", "findings"].some((key) => keys.has(key))) for (const draw of thumbnails) draw();
   });
   return element("section", { id: "findings" }, element("h2", {}, "Findings"),
-    all.length ? cards : element("p", {}, "No phenomenon was recognised. What would have shown stands under “What is periodic”."), more, rest);
+    all.length ? cards : element("p", {}, "No findings. “Periodic losses” and “How it was measured” state the smallest effects that this recording could have detected."), more, rest);
+}
+
+/** Remedies, as the text has them: fixes, then what answers an open question. */
+export function remediesSection() {
+  const { remedies } = model.report;
+  if (!remedies.length) return element("div", { hidden: true });
+  const lists = /** @type {const} */ ([["To fix", "fix"], ["To find out", "find-out"]]).map(([title, purpose]) => {
+    const some = remedies.filter((remedy) => remedy.purpose === purpose);
+    return some.length ? [element("h3", {}, title), element("ul", {}, some.map(remedyItem))] : [];
+  });
+  return element("section", { id: "remedies" }, element("h2", {}, "What to do"), ...lists);
+}
+
+const NEEDS = { root: "root", boot: "a boot", host: "the host" };
+
+/** @param {WholeReport["remedies"][number]} remedy */
+function remedyItem({ what, command, needs, undo }) {
+  return element("li", {}, command ? `${what}: ` : what,
+    command ? [element("code", {}, command), copyButton(command)] : null,
+    needs.length ? element("span", { class: "note" }, ` needs ${needs.map((need) => NEEDS[need]).join(", ")}`) : null,
+    undo ? element("div", { class: "note" }, "undo: ", command ? element("code", {}, undo) : undo) : null);
 }

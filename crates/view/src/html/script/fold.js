@@ -47,7 +47,7 @@ export function foldSection() {
     event.preventDefault();
     const period = parsePeriod(input.value);
     if (period) change({ period });
-    else note.textContent = `${input.value}: expected a period or a frequency, as in 1ms or 250 Hz.`;
+    else note.textContent = `Found “${input.value}”, expected a period or a frequency, such as 1ms or 250 Hz.`;
   } }, element("label", { for: "period" }, "period "), input, element("button", {}, "fold"),
     element("button", { type: "button", onclick: () => change({ period: view.period && view.period / 2 }) }, "half"),
     element("button", { type: "button", onclick: () => change({ period: view.period && view.period * 2 }) }, "double"));
@@ -64,7 +64,7 @@ export function foldSection() {
     if (!keys.size || keys.has("period") || keys.has("size")) draw();
     else if (["from", "to", "selected", "value", "theme", "fit"].some((key) => keys.has(key))) later();
   });
-  return element("section", { id: "fold" }, element("h2", {}, "Folded"), form, sheet.canvas, note);
+  return element("section", { id: "fold" }, element("h2", {}, "Quanta folded at a period"), form, sheet.canvas, note);
 }
 
 /**
@@ -85,7 +85,7 @@ function drawFold(context, series, width) {
   context.fillStyle = theme.ink.grey;
   if (!view.period || !axis || !series.length) {
     outline(context, frame);
-    const words = !series.length ? "The quanta themselves are not held here." : "Type a period, or choose a signal or a finding.";
+    const words = !series.length ? "This page does not hold the quanta of this series." : "Type a period, or select “fold” at a signal or a finding.";
     context.fillText(words, frame.x + 10, frame.y + 22);
     return "";
   }
@@ -128,6 +128,6 @@ function drawFold(context, series, width) {
   paintGrid(context, grid, frame);
   outline(context, frame);
   const turnsShown = (view.to - view.from) * turns;
-  const held = series.complete ? "" : ", those that this page holds,";
-  return `${plural(end - first, "quantum", "quanta")} of ${series.label} in the window${held} by where in ${spellPeriod(view.period)} (${significant(turns, 9)} Hz) they begin; ${significant(turnsShown, 4)} turns. A period off by a part in ${significant(turnsShown, 2)} smears all of it once round.`;
+  const held = series.complete ? "" : " that this page holds";
+  return `${plural(end - first, "quantum", "quanta")} of ${series.label}${held}, placed by their start within a period of ${spellPeriod(view.period)} (${significant(turns, 9)} Hz). The window has ${significant(turnsShown, 4)} periods: an error of one part in ${significant(turnsShown, 2)} smears the picture over its whole width.`;
 }

@@ -10,6 +10,8 @@ import { foldButton } from "./spectrum.js";
 
 /** Causes of gaps with a line of their own at first; of more the rest is one line, until the reader opens it. */
 const MOST_CAUSES = 10;
+/** A band that holds this share of the time is the main one (`text/account.rs`). */
+const MAIN = 0.5;
 
 /**
  * The parts of a ledger in the order in which they add up.
@@ -17,7 +19,7 @@ const MOST_CAUSES = 10;
  * @returns {Part[]}
  */
 function parts(ledger) {
-  const paces = /** @type {const} */ ({ frequency: "pace: frequency", microarchitecture: "pace: core state", unsplit: "pace: unsplit" });
+  const paces = /** @type {const} */ ({ frequency: "slower pace, lower frequency", microarchitecture: "slower pace, core state", unsplit: "slower pace, cause not known" });
   const keys = /** @type {(keyof typeof paces)[]} */ (Object.keys(paces));
   const gaps = Object.entries(ledger.gaps_ns).sort((a, b) => b[1] - a[1]);
   /** @type {Part[]} */
@@ -97,7 +99,7 @@ function barsOf(series) {
    * @param {number} least
    */
   const segment = (part, together, least) => {
-    const words = `${part.name}: ${durationFine(part.ns)}, ${percent(part.ns / ledger.wall_ns)} of wall`;
+    const words = `${part.name}: ${durationFine(part.ns)}, ${percent(part.ns / ledger.wall_ns)} of wall time`;
     const button = element("button", { type: "button", class: part.key === "work" ? "part worked" : "part", title: words, "aria-label": words, onclick: () => choose(part, series) },
       part.ns / together > 0.16 ? element("span", {}, part.key === "work" ? `work ${percent(part.ns / ledger.wall_ns)}` : part.name) : null);
     button.style.flex = `${Math.max(part.ns / together, 1e-6)} 1 ${least}px`;
@@ -113,7 +115,7 @@ function barsOf(series) {
       element("span", {}, long ? ` ${durationFine(ledger.wall_ns)} of wall time: ${percent(ledger.work_ns / ledger.wall_ns)} work, ${percent(lostNs / ledger.wall_ns)} lost` : "")),
     element("div", { class: "bar" }, shown.map((part) => segment(part, ledger.wall_ns, 1))),
     // Of many series one is shown at length.
-    lostNs > 0 && long ? element("div", { class: "caption" }, `the ${durationFine(lostNs)} that were lost, in full width`) : null,
+    lostNs > 0 && long ? element("div", { class: "caption" }, `lost time, ${durationFine(lostNs)}, at full width`) : null,
     lostNs > 0 && long ? element("div", { class: "bar thin" }, lost.map((part) => segment(part, lostNs, 2))) : null);
 }
 
@@ -134,13 +136,26 @@ function accountOf(series) {
     return isOpen ? [row, element("tr", { class: "evidence" }, element("td", { colSpan: 4 }, evidenceOf(series, part)))] : [row];
   });
   rows.push(element("tr", { class: "sum" }, element("td", {}, "wall time"), element("td", { class: "figure" }, durationFine(ledger.wall_ns)), element("td", { class: "figure" }, "100.00 %"), element("td", {})));
-  const origin = best && (best.origin === "self-test" ? "the best of the self-test on this CPU" : "the pace of the fastest band that lasts");
   return element("div", { class: "wide" },
-    element("p", { class: "note" }, `${series.label}: ${ledger.basis === "inferred" ? "inferred from counts, as no gaps were recorded" : "measured"}. Choose a line to see what it rests on.`),
+    element("p", { class: "note" }, `${series.label}${ledger.basis === "inferred" ? ": losses are inferred from counts, because gaps were not recorded" : ""}. Select a line to see its evidence.`),
     element("table", { class: "ledger" },
       element("thead", {}, element("tr", {}, ["part", "time", "of wall", "of loss"].map((head, k) => element("th", { scope: "col", class: k ? "figure" : null }, head)))),
       element("tbody", {}, rows)),
-    best ? element("p", { class: "note" }, `Work: units × ${pace(best.ns_per_unit)} ns, ${origin}${best.undisturbed ? "" : "; no undisturbed stretch was seen, so losses are lower bounds"}.${ledger.bonus_ns > 5e-5 * ledger.wall_ns ? ` Where the pace was faster it gained ${durationFine(ledger.bonus_ns)}, which is in no line.` : ""}`) : null);
+    best ? element("p", { class: "note" }, basis(best, ledger)) : null);
+}
+
+/**
+ * What 100 % means, as the text has it.
+ * @param {NonNullable<SeriesReport["best_pace"]>} best
+ * @param {Ledger} ledger
+ */
+function basis(best, ledger) {
+  const ofSeries = best.share >= MAIN ? "the pace of this CPU's main band" : "the pace of the fastest band that lasts";
+  const origin = best.origin === "self-test" ? "the best of the self-test on this CPU" : ofSeries;
+  const caution = best.undisturbed ? "" : "; no undisturbed stretch was seen, so losses are lower bounds";
+  const bonus = ledger.bonus_ns / ledger.wall_ns;
+  const faster = bonus > 5e-5 ? ` A faster pace at times gained ${durationFine(ledger.bonus_ns)} (${percent(bonus)}), which is in no line.` : "";
+  return `100 % = one unit per ${pace(best.ns_per_unit)} ns, ${origin}${caution}.${faster}`;
 }
 
 /**
@@ -172,21 +187,21 @@ function evidenceOf(series, part) {
   const { report } = series;
   if (part.key === "work") {
     const rows = report.availability.map((w) => [durationRound(w.window_s * 1e9), percent(w.worst), instant(w.at_s, 1), showButton(w.at_s - 2 * w.window_s, w.at_s + 3 * w.window_s)]);
-    return element("div", {}, element("p", {}, `${plural(report.units, "unit", "units")} at the best pace.`), table("The least work in any window of a length", ["window", "share of work", "at", ""], rows));
+    return element("div", {}, element("p", {}, `${plural(report.units, "unit", "units")} at the best pace.`), table("Worst window of each length", ["length", "work", "start", ""], rows));
   }
   if (part.pace) {
     const rows = report.bands.map((band) => [pace(band.ns_per_unit), significant(band.count, 4), percent(band.share), whole(band.stays), durationRound(band.median_dwell_s * 1e9), band.nature]);
     const words = {
-      "pace frequency": "A second work kernel slowed by the same ratio: the clock frequency of the core fell.",
-      "pace microarchitecture": "A register chain in the same run kept its pace: the core changed its state, not its frequency.",
-      "pace unsplit": "The CPU was here and slower. What was measured cannot tell a lower frequency from a change inside the core.",
+      "pace frequency": "A second work kernel slowed by the same ratio, so the clock frequency of the core fell.",
+      "pace microarchitecture": "A register chain in the same run kept its pace, so the core changed its state and not its frequency.",
+      "pace unsplit": "The CPU was present, but slower. This recording cannot tell a lower clock frequency from a slower core state.",
     }[part.key];
-    return element("div", {}, element("p", {}, words), table("Paces that recur", ["ns per unit", "count", "share", "stays", "median dwell", "nature"], rows, 0),
-      element("p", {}, element("button", { type: "button", class: "show", onclick: () => { change({ value: "pace", layers: { ...view.layers, bands: true, edges: true } }); show(...model.whole); } }, "show the paces over the whole run")));
+    return element("div", {}, element("p", {}, words), table("Bands: paces that recur", ["ns per unit", "count", "share", "stays", "median dwell", "nature"], rows, 0),
+      element("p", {}, element("button", { type: "button", class: "show", onclick: () => { change({ value: "pace", layers: { ...view.layers, bands: true, edges: true } }); show(...model.whole); } }, "show the bands over the whole run")));
   }
   if (part.cause !== undefined) return causeEvidence(series, part.cause);
-  if (part.key === "measurement") return element("p", {}, "What bandscope spent on itself: storing quanta at their boundaries, and reading counters after gaps.");
-  return element("p", {}, part.ns < 0 ? "The other lines claim this much more than there was." : "What no other line accounts for. The ledger is kept in ticks and adds up exactly.");
+  if (part.key === "measurement") return element("p", {}, "The cost of bandscope itself: it stores a quantum at each boundary and reads counters after gaps.");
+  return element("p", {}, part.ns < 0 ? "The other lines add up to this much more than the wall time." : "Time that no other line accounts for. The ledger is kept in ticks, so it adds up exactly.");
 }
 
 /**
@@ -211,7 +226,7 @@ function causeEvidence(series, cause) {
   const rows = longest.map((k) => [duration(marks.ns[k]), instant(marks.at[k], 1e-3), showButton(marks.at[k] - around(k), marks.at[k] + marks.ns[k] / 1e9 + around(k))]);
   const signals = report.signals.filter((signal) => signal.cause === cause);
   return element("div", {},
-    known ? element("p", {}, `Took part in ${plural(known.number, "gap", "gaps")}, ${significant(known.per_second, 3)} a second; its longest part of one was ${duration(known.longest_ns)}.`) : null,
-    signals.length ? element("p", {}, "Regular: ", signals.map((s) => foldButton(s.frequency_hz, `${frequency(s.frequency_hz, s.uncertainty_hz)}, ${duration(s.ns_per_event)} each`))) : null,
-    rows.length ? table("The longest gaps of which it took most", ["duration", "at", ""], rows, 0) : element("p", {}, "It took most of no gap whose time is held here."));
+    known ? element("p", {}, `Part of ${plural(known.number, "gap", "gaps")}, ${significant(known.per_second, 3)} a second. Its longest time in one gap: ${duration(known.longest_ns)}.`) : null,
+    signals.length ? element("p", {}, "Periodic: ", signals.map((s) => foldButton(s.frequency_hz, `${frequency(s.frequency_hz, s.uncertainty_hz)}, ${duration(s.ns_per_event)} each`))) : null,
+    rows.length ? table("Longest gaps of which this is the main cause", ["duration", "at", ""], rows, 0) : element("p", {}, "This page does not hold a gap of which this is the main cause."));
 }

@@ -16,7 +16,7 @@ import { Panel } from "./panel.js";
 import { controls, overview, steer, themeSwitch } from "./controls.js";
 import { spectrumSection } from "./spectrum.js";
 import { ledgerSection } from "./ledger.js";
-import { findingsSection } from "./findings.js";
+import { findingsSection, remediesSection } from "./findings.js";
 
 /** Panels at full height; more series have lower ones. */
 const HEIGHTS = [0, 250, 190, 150, 130];
@@ -47,7 +47,7 @@ function seriesSection() {
   addEventListener("beforeprint", () => panels.forEach((panel) => { panel.shown = true; }));
   return element("section", { id: "series" }, element("h2", {}, "Pace over time"),
     controls(), overview(),
-    element("p", { class: "note", id: "keys" }, "Wheel or ", element("kbd", {}, "+"), " ", element("kbd", {}, "−"), " zoom, drag or ", element("kbd", {}, "←"), " ", element("kbd", {}, "→"), " move, ", element("kbd", {}, "0"), " shows all, Shift and drag marks a part to zoom to, ", element("kbd", {}, "n"), " ", element("kbd", {}, "p"), " go from gap to gap. Colour: one quantum ", legend, " the fullest cell."),
+    element("p", { class: "note", id: "keys" }, "Zoom: wheel, ", element("kbd", {}, "+"), " ", element("kbd", {}, "−"), ", or Shift and drag · Move: drag, ", element("kbd", {}, "←"), " ", element("kbd", {}, "→"), " · Whole run: ", element("kbd", {}, "0"), " · Next or previous gap: ", element("kbd", {}, "n"), " ", element("kbd", {}, "p"), " · Colour: one quantum ", legend, " the fullest cell"),
     element("p", { class: "note", id: "said", role: "status", "aria-live": "polite" }),
     panels.map((panel) => panel.root));
 }
@@ -58,7 +58,7 @@ async function start() {
   const { report } = model;
   byId("top").append(themeSwitch());
   byId("inputs").textContent = visible(report.inputs.join(", "));
-  byId("verdict").textContent = visible(report.verdict || "There is nothing to report on: no series was measured.");
+  byId("verdict").textContent = visible(report.verdict || "No series was measured, so there is nothing to report.");
   look(...model.whole);
   // Of many series the one that lost most is shown at length.
   const lost = report.series.map(({ ledger }) => 1 - ledger.work_ns / ledger.wall_ns);
@@ -67,7 +67,7 @@ async function start() {
   const body = byId("body");
   body.replaceChildren(warningsLine(), changesSection());
   if (model.series.length) {
-    body.append(ledgerSection(), truthSection(), seriesSection(), causesSection(), findingsSection(), spectrumSection(), foldSection());
+    body.append(ledgerSection(), truthSection(), seriesSection(), causesSection(), findingsSection(), remediesSection(), spectrumSection(), foldSection());
   }
   body.append(warningsSection(), measuredSection());
   document.body.append(tip);

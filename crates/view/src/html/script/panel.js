@@ -22,14 +22,14 @@ export class Panel {
     this.series = series;
     this.height = height;
     const { report } = series;
-    this.sheet = new Sheet(height + STRIP + AXIS + SPACE + 4, `Series ${series.label} over time; its numbers stand below as text`);
+    this.sheet = new Sheet(height + STRIP + AXIS + SPACE + 4, `Series ${series.label} over time; its numbers are below as text`);
     this.plot = element("div", { class: "plot", tabindex: "0", role: "group", "aria-label": `${series.label}, over time`, "aria-describedby": "keys" }, this.sheet.canvas);
     this.note = element("span", { class: "note" });
     this.numbers = element("div");
     this.root = element("section", { class: "panel" },
       element("h3", {}, series.label, element("span", { class: "note" }, ` ${report.kernel}, ${plural(report.quanta, "quantum", "quanta")} · `), this.note),
       this.plot,
-      element("details", { class: "numbers", ontoggle: () => this.tell() }, element("summary", {}, "What the window shows, in numbers"), this.numbers));
+      element("details", { class: "numbers", ontoggle: () => this.tell() }, element("summary", {}, "Numbers of this window"), this.numbers));
     this.shown = true;
     /** What was drawn last: where, with which axis, as which raster. @type {ReturnType<Panel["layout"]> | null} */
     this.frames = null;
@@ -94,10 +94,10 @@ export class Panel {
       /** @param {number} v */
       const spell = (v) => (view.value === "count" ? whole(back(v)) : view.value === "loss" ? duration(back(v)) : pace(back(v)));
       const [upper, lower] = up ? [greatest > axis.high && greatest, least < axis.low && least] : [least < axis.low && least, greatest > axis.high && greatest];
-      if (upper !== false) words += `; to ${spell(upper)} at the upper edge`;
-      if (lower !== false) words += `; to ${spell(lower)} at the lower edge`;
+      if (upper !== false) words += `; drawn at the top edge: to ${spell(upper)}`;
+      if (lower !== false) words += `; drawn at the bottom edge: to ${spell(lower)}`;
     }
-    if (!this.series.complete) words += this.series.length ? "; of this long run quanta are held around what was found, and in samples" : "; without the quanta themselves";
+    if (!this.series.complete) words += this.series.length ? "; of this long run the page holds samples, and the quanta around findings" : "; the page does not hold these quanta";
     return words;
   }
 
@@ -245,7 +245,7 @@ export class Panel {
     const { marks, report } = this.series;
     context.fillStyle = theme.ink.grey;
     if (!marks.length) {
-      const words = !report.gaps_known ? "gaps were not recorded: a file of counts has none" : report.gaps && report.gaps.number ? "no gap whose time and duration are known" : "no gaps";
+      const words = !report.gaps_known ? "Gaps were not recorded: the file has only counts." : report.gaps && report.gaps.number ? "No gap with a known time and duration." : "No gaps.";
       context.fillText(words, frame.x + 8, frame.y + 20);
       return;
     }
@@ -324,11 +324,11 @@ export class Panel {
     if (sum.quanta) {
       rows.push(["units", whole(sum.units)], ["gaps", whole(sum.gaps)],
         ["pace, fastest to slowest", `${pace(sum.fastest)} to ${pace(sum.slowest)} ns per unit`],
-        ["count, least to most", `${whole(sum.least)} to ${whole(sum.most)}`]);
+        ["count, lowest to highest", `${whole(sum.least)} to ${whole(sum.most)}`]);
       if (finite(sum.lostNs)) rows.push(["time lost against the best pace", `${durationFine(Math.round(sum.lostNs))}, ${percent(sum.lostNs / sum.wallNs)}`]);
     }
     const named = [...causes].sort((a, b) => b[1].ns - a[1].ns).map(([name, cause]) => [causeName(name), whole(cause.number), duration(cause.ns), duration(cause.longest)]);
-    this.numbers.replaceChildren(table(null, ["", ""], rows), named.length ? table("Gaps that begin in the window, by what took most of each", ["cause", "number", "together", "longest"], named) : "");
+    this.numbers.replaceChildren(table(null, ["", ""], rows), named.length ? table("Gaps that begin in this window, by main cause", ["main cause", "gaps", "total", "longest"], named) : "");
   }
 }
 

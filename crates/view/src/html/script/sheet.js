@@ -32,7 +32,7 @@ export class Sheet {
     const [w, h] = [Math.round(width * ratio), Math.round(this.height * ratio)];
     if (this.canvas.width !== w || this.canvas.height !== h) [this.canvas.width, this.canvas.height] = [w, h];
     const context = this.canvas.getContext("2d");
-    if (!context) throw new Error("this browser draws no pictures");
+    if (!context) throw new Error("this browser cannot draw on a canvas");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, this.height);
     context.font = FONT;

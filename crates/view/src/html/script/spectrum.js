@@ -13,9 +13,9 @@ import { foldAt } from "./fold.js";
 const SPECTRUM = 190;
 
 export function spectrumSection() {
-  const sheet = new Sheet(SPECTRUM + AXIS, "Spectrum of the time lost; the signals stand below as text");
+  const sheet = new Sheet(SPECTRUM + AXIS, "Spectrum of the time lost; the signals are below as text");
   const body = element("div");
-  const heading = element("h2", {}, "What is periodic");
+  const heading = element("h2", {}, "Periodic losses");
   const root = element("section", { id: "spectrum" }, heading, sheet.canvas, body);
   subscribe((keys) => {
     if (keys.size && !["selected", "theme", "period", "size"].some((key) => keys.has(key))) return;
@@ -35,7 +35,7 @@ export function spectrumSection() {
   });
   sheet.canvas.addEventListener("pointermove", (event) => {
     const hz = hzAt(sheet, event);
-    if (hz) showTip([`${significant(hz, 4)} Hz`, "choose to fold by it"], event.clientX, event.clientY);
+    if (hz) showTip([`${significant(hz, 4)} Hz`, "click to fold at it"], event.clientX, event.clientY);
   });
   sheet.canvas.addEventListener("pointerleave", hideTip);
   return root;
@@ -156,10 +156,10 @@ export function foldButton(hz, words = "fold") {
  */
 function signalsTable(series, has) {
   const { signals, limits } = series.report;
-  const rows = signals.map((s) => [frequency(s.frequency_hz, s.uncertainty_hz), duration(s.ns_per_event), percent(s.ns_per_event * s.frequency_hz / 1e9), s.origin, s.cause ?? s.seen_in, foldButton(s.frequency_hz)]);
+  const rows = signals.map((s) => [frequency(s.frequency_hz, s.uncertainty_hz), duration(s.ns_per_event), percent(s.ns_per_event * s.frequency_hz / 1e9), s.origin, s.cause ?? `not known; seen in the ${s.seen_in}`, foldButton(s.frequency_hz)]);
   const losses = limits.losses.map((l) => `${duration(l.ns_per_event)} at ${frequencyRound(l.frequency_hz)}`);
   return element("div", {},
-    rows.length ? table(`Signals of ${series.label}, most time lost first`, ["frequency", "per event", "of time", "origin", "of what", ""], rows)
-      : element("p", {}, has ? `No signal was found in ${series.label}.` : `${series.label} is too short for a spectrum.`),
-    losses.length ? element("p", { class: "note" }, `A periodic loss would have shown from: ${losses.join(", ")}.`) : null);
+    rows.length ? table(`Signals of ${series.label}, costliest first`, ["frequency", "loss per event", "of time", "origin", "cause", ""], rows)
+      : element("p", {}, has ? `No periodic loss was found in ${series.label}.` : `${series.label} is too short for a spectrum.`),
+    losses.length ? element("p", { class: "note" }, `Smallest detectable periodic loss: ${losses.join(", ")}.`) : null);
 }

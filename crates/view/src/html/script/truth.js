@@ -23,7 +23,7 @@ const share = (value) => (finite(value) ? percent(value) : NONE);
 function costliest(lead, causes) {
   if (!causes.length) return null;
   const named = causes.slice(0, 4).map(([cause, ns]) => `${cause} ${duration(ns)}`);
-  if (causes.length > named.length) named.push(plural(causes.length - named.length, "cause more", "causes more"));
+  if (causes.length > named.length) named.push(plural(causes.length - named.length, "other cause", "other causes"));
   return element("p", {}, `${lead}: ${named.join(", ")}`);
 }
 
@@ -46,10 +46,10 @@ export function truthSection() {
   // What lies outside is the same of all logs of a series.
   const seen = new Map(held.map(({ one }) => [one.series, one.together]));
   const outside = [...seen].map(([series, together]) => {
-    const parts = [`${share(together.precision)} of ${plural(together.quanta_with_gaps, "quantum with a gap", "quanta with gaps")} of ${model.series[series].label} in ${plural(together.logs, "log", "logs")}`];
-    if (together.precision_with_events !== null) parts.push(`in logs or the kernel's events ${share(together.precision_with_events)}`);
-    if (together.gaps_named) parts.push(`of ${plural(together.gaps_named, "gap", "gaps")} booked to a disturber ${share(together.precision_of_names)} are in a log`);
-    return element("div", {}, element("p", {}, `${parts.join("; ")}.`), costliest("Gaps outside the logs", together.gaps_outside.map((gap) => [gap.cause, gap.ns])));
+    const parts = [`In ${model.series[series].label}, ${share(together.precision)} of ${plural(together.quanta_with_gaps, "quantum with a gap", "quanta with gaps")} are in ${plural(together.logs, "log", "logs")}.`];
+    if (together.precision_with_events !== null) parts.push(`${share(together.precision_with_events)} are in a log or in the kernel's events.`);
+    if (together.gaps_named) parts.push(`Of ${plural(together.gaps_named, "gap", "gaps")} booked to a disturber, ${share(together.precision_of_names)} are in a log.`);
+    return element("div", {}, element("p", {}, parts.join(" ")), costliest("Gaps outside the logs", together.gaps_outside.map((gap) => [gap.cause, gap.ns])));
   });
   return element("section", { id: "truth" }, element("h2", {}, "Booked against true"), logs, outside);
 }
