@@ -88,7 +88,7 @@ fn keys_pause_the_picture_choose_a_cpu_and_help() {
     terminal.keys(&["Tab"]);
     terminal.wait_for(">CPU 7");
     terminal.keys(&["+"]);
-    terminal.wait_for("2 s a column");
+    terminal.wait_for("2 s per column");
     terminal.keys(&["?"]);
     terminal.wait_for("Shift-Tab");
     terminal.keys(&["?"]);
@@ -97,7 +97,7 @@ fn keys_pause_the_picture_choose_a_cpu_and_help() {
     let paused = terminal.wait_for("PAUSED");
     let time = |screen: &str| screen.lines().next().unwrap_or("").to_owned();
     terminal.keys(&["-"]);
-    let still = terminal.wait_for("0.5 s a column");
+    let still = terminal.wait_for("0.5 s per column");
     assert_eq!(time(&still), time(&paused));
     // Measuring went on: the time jumps when the picture goes on.
     terminal.keys(&["Space"]);

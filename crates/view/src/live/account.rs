@@ -143,7 +143,7 @@ fn fitting(mut lines: Vec<Line>, most: usize) -> Vec<Line> {
         losses.push(Line {
             name: match room {
                 1 => "lost".into(),
-                _ => format!("{} smaller ones", rest.len()),
+                _ => format!("{} smaller losses", rest.len()),
             },
             ns: (0..2)
                 .map(|index| rest.iter().map(|line| line.ns[index]).sum())

@@ -56,7 +56,7 @@ fn right(picture: &Picture<'_>) -> String {
         parts.push("PAUSED".to_owned());
     }
     if picture.silent_s >= SILENT_S {
-        parts.push(format!("nothing for {:.0} s", picture.silent_s));
+        parts.push(format!("no data for {:.0} s", picture.silent_s));
     }
     if picture.facts.recording.is_some() {
         parts.push("recording".into());
@@ -86,14 +86,14 @@ pub fn foot(picture: &Picture<'_>, level: &Level, y: u16, canvas: &mut Canvas<'_
     canvas.bar(y);
     let column = format!("{} s", level.width_s);
     let pause = match picture.state.paused {
-        true => "p go on",
+        true => "p resume",
         false => "p pause",
     };
     let cpu = match picture.snapshot.cpus.len() {
         0 | 1 => "",
         _ => "   Tab CPU",
     };
-    let column_keys = format!("+/- {column} a column");
+    let column_keys = format!("+/- {column} per column");
     let full = format!("q quit   {pause}   {column_keys}{cpu}   ? help");
     let short = format!("q quit  {pause}  +/-  ? help");
     let room = usize::from(canvas.width).saturating_sub(2);
@@ -106,26 +106,26 @@ pub fn foot(picture: &Picture<'_>, level: &Level, y: u16, canvas: &mut Canvas<'_
 /// What the keys do and what the picture means.
 pub fn help(canvas: &mut Canvas<'_>) {
     let mut lines = vec![
-        ("q, Esc, Ctrl-C", "end"),
+        ("q, Esc, Ctrl-C", "quit"),
         (
             "p, Space",
-            "stop the picture and let it go on; measuring goes on",
+            "pause or resume the picture; measuring continues",
         ),
-        ("+ -", "more or less time in a column"),
-        ("Tab, Shift-Tab", "the next CPU, the one before"),
-        ("?", "this page, and back"),
+        ("+ -", "more or less time per column"),
+        ("Tab, Shift-Tab", "next or previous CPU"),
+        ("?", "help, and back"),
         ("", ""),
     ];
     let legend = strip::legend(canvas.look.ascii);
     let text = [
-        "The line beside a CPU is what was lost of it, the newest at the right: gaps,",
-        "and pace slower than the best. The characters stand for",
+        "The line beside a CPU shows what it lost over time, the newest at the right:",
+        "gaps, and a pace slower than the best. Each character is a share of the time:",
         &legend,
-        "Below it are the paces of the chosen CPU in ns per unit of work, faster at",
-        "the top, denser where more quanta are. The account is of the last whole",
-        "second and of all since the start; a bar is a part of what that second lost.",
-        "Words and causes are those of bandscope report, which knows more: what only",
-        "a whole run shows. Gaps have names where kernel events can be recorded.",
+        "Below it are the paces of the selected CPU in ns per unit of work: faster at",
+        "the top, denser where more quanta are. The account covers the last whole",
+        "second, and all since the start. A bar is a share of what that second lost.",
+        "`bandscope report` uses the same words, and finds more in the whole run.",
+        "Gaps have names where kernel events can be recorded.",
     ];
     lines.extend(text.iter().map(|line| ("", *line)));
     let keys = if canvas.width >= 60 { 18 } else { 0 };

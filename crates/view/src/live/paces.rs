@@ -70,8 +70,11 @@ pub fn bands(cpu: &Cpu, canvas: &mut Canvas<'_>) {
             &numbers::percent(band.share),
             Tone::Plain,
         );
-        let last = if kernel.is_empty() { &since } else { kernel };
-        canvas.put(3 * FIGURE + 2, y, canvas.width, last, Tone::Dim);
+        let last = match kernel {
+            "" => format!("now, {since}"),
+            kernel => format!("now, {kernel}"),
+        };
+        canvas.put(3 * FIGURE + 1, y, canvas.width, &last, Tone::Dim);
     }
 }
 

@@ -53,7 +53,7 @@ pub fn draw(picture: &Picture<'_>, buffer: &mut Buffer) {
     cpus(picture, &mut canvas.part(0, top, width, strips));
     top += strips;
     if cpu.now.number == 0 {
-        let text = "the first second is being measured";
+        let text = "measuring the first second";
         return canvas.put(1, top + 1, width, text, Tone::Dim);
     }
     let left = bottom - top.min(bottom);
@@ -149,7 +149,7 @@ fn over_time(cpu: &Cpu, picture: &Picture<'_>, canvas: &mut Canvas<'_>) {
         );
     }
     canvas.put_right(width, rows, columns, "now", Tone::Dim);
-    canvas.put_right(canvas.width, rows, LOST, "lost now", Tone::Dim);
+    canvas.put_right(canvas.width, rows, LOST, "lost", Tone::Dim);
 }
 
 /// Account, bands and gaps: beside each other where there is room, else below each other.

@@ -260,7 +260,7 @@ fn keys_change_what_they_say() {
         &state,
         Look::default(),
     ));
-    assert!(widest.contains("60 s a column"), "{widest}");
+    assert!(widest.contains("60 s per column"), "{widest}");
     for _ in 0..20 {
         state.wish(Wish::Narrower, 1);
     }
@@ -271,7 +271,7 @@ fn keys_change_what_they_say() {
         &state,
         Look::default(),
     ));
-    assert!(finest.contains("0.1 s a column") && finest.contains("PAUSED"));
+    assert!(finest.contains("0.1 s per column") && finest.contains("PAUSED"));
     state.wish(Wish::Pause, 1);
     state.wish(Wish::Help, 1);
     let help = text(&drawn_with(

@@ -39,8 +39,8 @@ const TERMINAL_MAY_TAKE: Duration = Duration::from_secs(2);
 
 /// Watch CPUs being measured.
 ///
-/// On a terminal: what is lost of each CPU over time, the paces that the chosen one holds, where its time goes, and its largest gaps; keys
-/// are on the last line. Elsewhere, a line a second and CPU. Measures as `bandscope record` does, and with --output records the same.
+/// On a terminal: what each CPU loses over time, the paces of the selected one, where its time goes, and its largest gaps. The last line
+/// lists the keys. Elsewhere: a line per second and CPU. Measures as `bandscope record` does, and with --output records the same.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -49,7 +49,7 @@ Examples:
   bandscope live --cpus 3 | head -20
   bandscope live --machine simulated:tick:hz=250,cost=3us+flips")]
 pub struct Arguments {
-    /// CPUs to measure at the same time, such as 1 or 0,2-5; or all: all but the first, which draws [default: the quietest one]
+    /// CPUs to measure at the same time, such as 1 or 0,2-5. `all` leaves out the first, which draws [default: the quietest one]
     #[arg(long, value_name = "LIST|all", value_parser = values::cpus)]
     cpus: Option<Cpus>,
     /// Quanta per second; several rates alternate.
@@ -61,19 +61,19 @@ pub struct Arguments {
     /// Work kernels, see `bandscope kernels`; several alternate [default: a register chain, above 100 kHz a short one]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     kernel: Vec<String>,
-    /// Read performance counters after gaps: if they are there and cheap, always, or never.
+    /// Performance counters after gaps; `auto`: if they are available and cheap.
     #[arg(long, value_enum, default_value_t = When::Auto)]
     counters: When,
-    /// Record what the kernel does on the measured CPUs, to name gaps by it: if it is permitted, always, or never.
+    /// Kernel events on the measured CPUs, which name the gaps; `auto`: if they are permitted.
     #[arg(long, value_enum, default_value_t = When::Auto)]
     trace: When,
-    /// `this` machine, or `simulated:SCENARIO`, see `bandscope synth --list`, at the pace of the clock on the wall.
+    /// `this` machine, or `simulated:SCENARIO`, see `bandscope synth --list`, in real time.
     #[arg(long, value_name = "MACHINE", default_value = "this")]
     machine: String,
-    /// Record as well: a directory that does not exist yet
+    /// Also record, into a directory that does not exist yet
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Plain ASCII, for terminals that know nothing else.
+    /// Plain ASCII, for terminals without Unicode.
     #[arg(long)]
     ascii: bool,
 }
@@ -267,7 +267,7 @@ fn drawing_cpus(real: bool, manifest: &Manifest) -> Result<Vec<u32>> {
         .collect();
     if others.is_empty() {
         bail!(
-            "every CPU that this process may use ({}) would be measured, and none is left to draw on without disturbing it: \
+            "all usable CPUs ({}) would be measured, and none is left to draw on: \
              name fewer --cpus, or use `bandscope record`",
             pin::list(&allowed)
         );
