@@ -89,8 +89,14 @@ fn measure(arguments: &Arguments) -> Result<(Experiments, ExitCode)> {
     };
     let started = record::now();
     let mut experiments = {
-        let progress = Progress::experiments();
-        lab::run(&plan, interrupt.stop(), &mut |part| progress.set(part))?
+        let mut progress = Progress::spinner("looking at the machine");
+        lab::run(&plan, interrupt.stop(), &mut |part| {
+            // The spinner wakes up on its own, which no experiment may feel.
+            if part == 0.0 {
+                progress = Progress::experiments();
+            }
+            progress.set(part);
+        })?
     };
     experiments.tool = record::tool();
     experiments.started = started;
@@ -99,7 +105,7 @@ fn measure(arguments: &Arguments) -> Result<(Experiments, ExitCode)> {
     }
     if interrupt.signal().is_some() {
         output::note(format_args!(
-            "bandscope: interrupted; this is what was measured until then"
+            "bandscope: interrupted; the result is of what was measured until then"
         ));
     }
     Ok((

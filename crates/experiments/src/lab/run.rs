@@ -15,7 +15,7 @@ use bandscope_recording::experiments::{Experiments, SCHEMA, Switching};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Measures. `progress` hears the part that is done, from 0 to 1; when `stop` becomes true, what was measured is returned.
+/// Measures. `progress` hears the part that is done, from 0, once the machine is known, to 1; when `stop` becomes true, what was measured is returned.
 ///
 /// # Errors
 /// In one line: a CPU that cannot be used, a name that there is not, a timer that cannot be had.
@@ -52,6 +52,7 @@ pub fn run(
         ..Experiments::default()
     };
     let steps = plan.steps();
+    progress(0.0);
     for (number, &step) in steps.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             experiments.interrupted = true;
@@ -176,7 +177,8 @@ mod tests {
         })
         .unwrap();
         assert!(
-            heard.windows(2).all(|pair| pair[0] < pair[1]) && heard.last() == Some(&1.0),
+            heard.windows(2).all(|pair| pair[0] < pair[1])
+                && (heard.first(), heard.last()) == (Some(&0.0), Some(&1.0)),
             "{heard:?}"
         );
         for (pair, plan) in experiments.pairs.iter().zip(pairs::pairs()) {
