@@ -234,7 +234,7 @@ fn what_cannot_be_compared() {
             directory.path(),
             &["compare", "a.csv", "a.csv", "--fail-if", "cycles>5%"]
         )
-        .contains("percent have a sign")
+        .contains("a percentage needs a sign")
     );
     for format in ["text", "json", "markdown", "junit"] {
         let text = succeed(

@@ -153,7 +153,7 @@ fn this_machine_is_measured_kept_and_read_back() {
     assert!(nowhere.contains("none/it.json: cannot create"), "{nowhere}");
     let text = succeed(directory.path(), &["histogram", "it.json"]);
     assert!(
-        text.contains("How long it took") && text.contains("How it was measured"),
+        text.contains("Durations") && text.contains("How it was measured"),
         "{text}"
     );
 }

@@ -75,7 +75,7 @@ pub fn compare(comparison: &Comparison, out: &mut dyn Write) -> Result<(), Error
         let title = recordings::title(pair);
         writeln!(
             out,
-            "\n| {} | A | B | B less A, 95 % | |\n|---|--:|--:|--:|---|",
+            "\n| {} | A | B | B - A, 95 % | |\n|---|--:|--:|--:|---|",
             safe(&title)
         )?;
         // Of the ledger what changed.

@@ -51,7 +51,7 @@ pub enum ConditionError {
     )]
     Unreadable(String),
     /// Percent are a change, which has a sign.
-    #[error("{}; percent have a sign: they are of A", ConditionError::Unreadable(.0.clone()))]
+    #[error("{}; a percentage needs a sign, as it is relative to A", ConditionError::Unreadable(.0.clone()))]
     NoSign(String),
     /// There is no figure of its name.
     #[error(
@@ -66,7 +66,9 @@ pub enum ConditionError {
         known: String,
     },
     /// Its figure is no time, and its value is one.
-    #[error("--fail-if {condition:?}: found a time, expected a number: {figure:?} is none")]
+    #[error(
+        "--fail-if {condition:?}: found a time, expected a number, as {figure:?} is not a time"
+    )]
     NoTime {
         /// The condition.
         condition: String,
@@ -151,7 +153,7 @@ impl Condition {
         names.dedup();
         names.truncate(12);
         let known = match names.is_empty() {
-            true => ", of which there is none".into(),
+            true => ", but both have no figure in common".into(),
             false => format!(", such as {}", names.join(", ")),
         };
         ConditionError::UnknownFigure {
@@ -192,7 +194,7 @@ impl Condition {
             found += &format!(", {:+.2} %", 100.0 * value);
         }
         if beyond && !met {
-            found += ", which is not beyond what it scatters by";
+            found += ", which is within its scatter";
         }
         Ok(Checked {
             condition: self.text.clone(),
@@ -255,7 +257,7 @@ mod tests {
             .found;
         assert_eq!(
             found,
-            "misses is 20 in B and 10 in A, +100.00 %, which is not beyond what it scatters by"
+            "misses is 20 in B and 10 in A, +100.00 %, which is within its scatter"
         );
     }
 

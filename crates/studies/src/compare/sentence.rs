@@ -6,7 +6,7 @@ use bandscope_report::format;
 /// Series that the verdict names.
 const SERIES: usize = 3;
 /// Changes of a series that it names.
-const CHANGES: usize = 5;
+const CHANGES: usize = 3;
 
 /// A signal that takes less of a second than this is for the table, in ns.
 const SMALL_SIGNAL: f64 = 1e4;
@@ -20,10 +20,10 @@ pub(super) fn verdict(recordings: &Recordings) -> String {
         match changes.is_empty() {
             true => silent += 1,
             false if sentences.len() < SERIES => {
-                let named = changes[..changes.len().min(CHANGES)].join("; ");
+                let named = changes[..changes.len().min(CHANGES)].join(", ");
                 let more = match changes.len() {
                     0..=CHANGES => String::new(),
-                    all => format!("; and {} more", all - CHANGES),
+                    all => format!(", and {} more changes", all - CHANGES),
                 };
                 sentences.push(format!(
                     "{}: {named}{more}.",
@@ -34,10 +34,8 @@ pub(super) fn verdict(recordings: &Recordings) -> String {
         }
     }
     match (sentences.is_empty(), silent) {
-        _ if recordings.series.is_empty() => {
-            "The recordings have no series that belong together.".into()
-        }
-        (true, _) => "Nothing changed by more than the recordings themselves scatter.".into(),
+        _ if recordings.series.is_empty() => "The recordings have no series in common.".into(),
+        (true, _) => "Nothing changed beyond the scatter within the recordings.".into(),
         (false, 0) => sentences.join(" "),
         (false, 1) => sentences.join(" ") + " In one other series nothing changed.",
         (false, silent) => {
@@ -59,22 +57,22 @@ fn changes(pair: &SeriesPair) -> Vec<String> {
             Figure::LongestGap => "the longest gap".to_owned(),
             name => name.to_string(),
         };
-        instead(&name, delta)
+        moved(&name, delta)
     }));
     for band in pair.bands.iter().filter(|band| band.share.changed) {
         clauses.push(match band.ns_per_unit {
             [Some(gone), None] => format!(
-                "no band at {gone:.4} ns per unit any more ({} before)",
+                "no band at {gone:.2} ns per unit any more ({} before)",
                 format::percent(band.share.a)
             ),
             [None, Some(new)] => format!(
-                "a new band at {new:.4} ns per unit ({})",
+                "a new band at {new:.2} ns per unit ({})",
                 format::percent(band.share.b)
             ),
             [Some(pace), _] => format!(
-                "the band at {pace:.4} ns per unit {} instead of {}",
-                format::percent(band.share.b),
-                format::percent(band.share.a)
+                "the band at {pace:.2} ns per unit from {} to {}",
+                format::percent(band.share.a),
+                format::percent(band.share.b)
             ),
             [None, None] => continue,
         });
@@ -103,25 +101,26 @@ fn changes(pair: &SeriesPair) -> Vec<String> {
     clauses.extend(
         lines
             .into_iter()
-            .map(|delta| instead(&delta.name.to_string(), delta)),
+            .map(|delta| moved(&delta.name.to_string(), delta)),
     );
     clauses
 }
 
 /// What became of a figure.
-fn instead(name: &str, delta: &Delta) -> String {
-    format!(
-        "{name} {} instead of {}",
-        value(delta, delta.b),
-        value(delta, delta.a)
-    )
+fn moved(name: &str, delta: &Delta) -> String {
+    let from = match delta.unit {
+        Unit::NsPerUnit => format!("{:.2}", delta.a),
+        Unit::PerSecond => format!("{:.1}", delta.a),
+        Unit::Share | Unit::Seconds | Unit::NsPerSecond => value(delta, delta.a),
+    };
+    format!("{name} from {from} to {}", value(delta, delta.b))
 }
 
 /// A value in its unit.
 fn value(delta: &Delta, value: f64) -> String {
     match delta.unit {
         Unit::Share => format::percent(value),
-        Unit::NsPerUnit => format!("{value:.4} ns per unit"),
+        Unit::NsPerUnit => format!("{value:.2} ns per unit"),
         Unit::PerSecond => format!("{value:.1} a second"),
         Unit::Seconds => format::duration(1e9 * value),
         Unit::NsPerSecond => format!("{} a second", format::duration(value)),

@@ -90,7 +90,7 @@ impl Times {
                     .map(|mode| format!("{} ({})", value(mode.value), format::percent(mode.share)))
                     .collect();
                 text += &format!(
-                    " Runs of {letter} {sure} {} modes, of which the mean is none: {}.",
+                    " Runs of {letter} {sure} {} modes, and the mean is not one of them: {}.",
                     modes.len(),
                     named.join(", ")
                 );
@@ -100,10 +100,10 @@ impl Times {
             let [[slow_a, all_a], [slow_b, all_b]] = shares.runs;
             let differ = match shares.p_value < DIFFERS {
                 true => "they differ",
-                false => "no more than by chance",
+                false => "no difference beyond chance",
             };
             text += &format!(
-                " Outside of the best mode of both are {slow_a} of {all_a} runs of A and {slow_b} of {all_b} of B: {differ} (p = {}).",
+                " Runs outside the best mode: {slow_a} of {all_a} of A, {slow_b} of {all_b} of B; {differ} (p = {}).",
                 p_in_words(shares.p_value)
             );
         }
@@ -213,12 +213,12 @@ mod tests {
         assert!(shares.p_value < 1e-4, "{shares:?}");
         assert!(
             more.sentence()
-                .contains("2 of 40 runs of A and 20 of 40 of B: they differ")
+                .contains("2 of 40 of A, 20 of 40 of B; they differ")
         );
         let slow = more.measures().remove(1);
         assert!(slow.name == "slow-share" && slow.b == 0.5 && slow.changed);
         let luck = of(&mixed(40, 8), &mixed(40, 5));
-        assert!(luck.sentence().contains("no more than by chance"));
+        assert!(luck.sentence().contains("no difference beyond chance"));
         assert!(!luck.measures()[1].changed);
     }
 

@@ -281,7 +281,7 @@ fn notes(a: &[Counter], b: &[Counter], pairs: &[Pair<'_>], options: &Options) ->
         .iter()
         .any(|pair| pair.runs.iter().any(|runs| *runs < 3))
     {
-        notes.push("With fewer than 3 runs on a side nobody knows how runs scatter: intervals are those of counting, and less than 5 % is called no change.".into());
+        notes.push("With fewer than 3 runs on a side, the scatter of runs is not known. Intervals are those of counting, and a change below 5 % does not count.".into());
     }
     if options.work == [1.0; 2] {
         notes.push("A run of A and one of B are taken to have done the same work.".into());

@@ -83,7 +83,7 @@ pub(super) fn reason(row: &Row, role: Role, budget: Option<&Budget>) -> String {
         return format!("it {how}");
     };
     if !row.per_work.changed {
-        return "not more than runs or counts scatter".into();
+        return "within the scatter of runs or counts".into();
     }
     let extra = figure((row.per_work.b - row.per_work.a).abs());
     let mut text = match (&row.cost, row.pays) {
@@ -97,7 +97,7 @@ pub(super) fn reason(row: &Row, role: Role, budget: Option<&Budget>) -> String {
             cost.source,
             shares(pays)
         ),
-        _ => format!("{extra}; what one costs is not known"),
+        _ => format!("{extra}; the cost of one is not known"),
     };
     if row.verdict != Verdict::Pays {
         text += &format!("; each would have to take {} cycles", figure(each));
@@ -106,10 +106,10 @@ pub(super) fn reason(row: &Row, role: Role, budget: Option<&Budget>) -> String {
         }
     }
     if row.verdict == Verdict::Lead && role == Role::Switch {
-        text += "; it cannot pay by itself, and may change the state that the core goes on in";
+        text += "; it cannot pay by itself, but may change the state of the core";
     }
     if row.verdict == Verdict::CannotPay && row.pays.is_none() {
-        text += "; per second there are not more of them";
+        text += "; it is not more frequent per second";
     }
     text
 }
@@ -159,7 +159,7 @@ fn of_budget(counters: &Counters, budget: &Budget) -> Vec<String> {
         "saved"
     };
     let mut sentences = vec![match (&pays[..], candidates(counters)) {
-        ([], 0) => "No counter beside them says for what.".into(),
+        ([], 0) => "No other counter says why.".into(),
         ([], candidates) => format!("None of the other {candidates} counters pays for that."),
         ([first, ..], _) => format!(
             "{} {} for it: {} of the {what} cycles.",
@@ -193,7 +193,9 @@ fn without_budget(counters: &Counters) -> Vec<String> {
         _ => sentences.push(format!("Changed most: {}.", list(&changed))),
     }
     if counters.cycles.is_none() && !changed.is_empty() {
-        sentences.push("No cycles were counted: what the counters would have to pay for is not known (--lost-cycles).".into());
+        sentences.push(
+            "No cycles were counted, so the loss to explain is not known (--lost-cycles).".into(),
+        );
     }
     sentences
 }

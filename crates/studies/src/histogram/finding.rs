@@ -113,7 +113,7 @@ fn faster(group: &[usize], histograms: &[Described]) -> Option<Finding> {
             Certainty::Possible
         },
         summary: format!(
-            "An interruption makes {kernel} {most:.2} times as fast until it ends: {samples} samples took less than most, spread evenly down to {}.",
+            "An interruption makes {kernel} {most:.2} times as fast until it ends. {samples} samples were faster than the rest, spread evenly down to {}.",
             bodies.join(", "),
         ),
         evidence: evidence::FasterWork {
@@ -201,7 +201,7 @@ fn of_group(group: &[usize], histograms: &[Described]) -> Option<Finding> {
     let summary = match &line {
         Some(line) => ladder_sentence(&what, line, &points, Some(shortest)),
         None => format!(
-            "Interrupted, {what} takes anything from {} to {} in place of {}, evenly: it runs up to {:.2} times slower until it \
+            "When interrupted, {what} takes {} to {} instead of {}, spread evenly. It runs up to {:.2} times slower until it \
              ends, or interrupts cost that much{}.",
             format::duration(smear.from_ns),
             format::duration(smear.to_ns),
@@ -251,8 +251,8 @@ fn ladder_sentence(
 ) -> String {
     let (first, last) = (points[0], points[points.len() - 1]);
     let mut sentence = format!(
-        "After an interrupt {what} runs {:.2} times slower until it ends, and the interrupt costs {} besides: {} of work \
-         smear up to {}, {} up to {}",
+        "After an interrupt {what} runs {:.2} times slower until it ends, and the interrupt costs {} more. {} of work \
+         smear up to {}, {} of work up to {}",
         line.slope,
         format::duration(line.intercept_ns.max(0.0)),
         format::duration(first.0),
@@ -303,12 +303,6 @@ pub fn sentence(histogram: &Histogram, summary: &Summary) -> String {
     if let Some(ticks) = summary.ticks {
         let _ = write!(text, ", against {ticks:.0} ticks");
     }
-    if let Some(hidden) = summary.ticks_unaccounted {
-        let _ = write!(
-            text,
-            " ({hidden:.0} of them in rows that were not published, if anywhere)"
-        );
-    }
     match (&summary.smear, summary.middle_ns, summary.spread) {
         (Some(smear), ..) => {
             let _ = write!(
@@ -320,7 +314,7 @@ pub fn sentence(histogram: &Histogram, summary: &Summary) -> String {
         (None, Some((from, to)), Spread::Compact | Spread::Uneven) => {
             let _ = write!(
                 text,
-                ", half of these from {} to {}: no smear",
+                ", half of them from {} to {}: no smear",
                 format::duration(from),
                 format::duration(to)
             );
@@ -328,5 +322,8 @@ pub fn sentence(histogram: &Histogram, summary: &Summary) -> String {
         _ => text += ": too few to say how they are spread",
     }
     text.push('.');
+    if let Some(hidden) = summary.ticks_unaccounted {
+        let _ = write!(text, " The published rows lack {hidden:.0} of the ticks.");
+    }
     text
 }

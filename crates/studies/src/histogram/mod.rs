@@ -212,7 +212,7 @@ fn verdict(histograms: &[Described], findings: &[Finding]) -> String {
     match (findings.first(), histograms) {
         (_, [only]) => only.summary.sentence.clone(),
         (Some(finding), _) => finding.summary.clone(),
-        (None, []) => "No histogram, and no line through the ends of a smear.".into(),
+        (None, []) => "No histogram, and no line through the ends of smears.".into(),
         (None, several) => {
             let few = several.iter().filter(|it| it.summary.spread == Spread::Few);
             match few.count() {
@@ -220,7 +220,7 @@ fn verdict(histograms: &[Described], findings: &[Finding]) -> String {
                     "Too few samples are slow to say how interrupts act on this work.".into()
                 }
                 _ => format!(
-                    "No smear: in {} histograms{} what is slow is not spread evenly up to a multiple of the work.",
+                    "No smear: in {} histograms{} the slow samples are not spread evenly up to a multiple of the work.",
                     several.len(),
                     longest_work(several)
                 ),

@@ -81,9 +81,9 @@ fn interrupt_helps(one: &Switching, chance: Chance, ratio: f64) -> Finding {
         series: Vec::new(),
         certainty: certainty(chance),
         summary: format!(
-            "An interruption makes the loop {} {ratio:.2} times as fast: {} of {} that found it at {:.2} cycles an operation left it at \
-             {:.2}. The quieter the core, the slower it runs.",
-            one.code, chance.changes, chance.trials, one.states[1].cycles, one.states[0].cycles,
+            "An interruption makes the loop {} {ratio:.2} times as fast. Of {} interruptions at {:.2} cycles an operation, {} left it at \
+             {:.2}. The quieter the core, the slower the loop.",
+            one.code, chance.trials, one.states[1].cycles, chance.changes, one.states[0].cycles,
         ),
         evidence: switching(one, chance).into(),
         next_step: None,
@@ -96,9 +96,9 @@ fn interrupted_loop(one: &Switching, chance: Chance, ratio: f64) -> Finding {
         series: Vec::new(),
         certainty: certainty(chance),
         summary: format!(
-            "An interruption slows the loop {} down {ratio:.2} times until it is left: {} of {} that found it at {:.2} cycles an operation \
-             left it at {:.2}.",
-            one.code, chance.changes, chance.trials, one.states[0].cycles, one.states[1].cycles,
+            "An interruption makes the loop {} {ratio:.2} times slower until it ends. Of {} interruptions at {:.2} cycles an operation, \
+             {} left it at {:.2}.",
+            one.code, chance.trials, one.states[0].cycles, chance.changes, one.states[1].cycles,
         ),
         evidence: switching(one, chance).into(),
         next_step: Some(format!(
@@ -122,8 +122,8 @@ fn drawn_anew(one: &Switching, [fast, slow]: [Chance; 2], ratio: f64) -> Finding
         series: Vec::new(),
         certainty: Certainty::Certain,
         summary: format!(
-            "Each interruption draws the pace of the loop {} anew, {ratio:.2} times apart: of {} that found it at {slow_cycles:.2} cycles an \
-             operation {} left it at {fast_cycles:.2}, of {} that found it at {fast_cycles:.2} {} left it at {slow_cycles:.2}.",
+            "Each interruption draws the pace of the loop {} anew, {ratio:.2} times apart. Of {} interruptions at {slow_cycles:.2} cycles an \
+             operation, {} left it at {fast_cycles:.2}. Of {} at {fast_cycles:.2}, {} left it at {slow_cycles:.2}.",
             one.code, fast.trials, fast.changes, slow.trials, slow.changes,
         ),
         evidence: evidence.into(),
@@ -135,8 +135,8 @@ fn bistable(one: &Switching, ratio: f64) -> Finding {
     let shares: Vec<f64> = one.states.iter().map(|state| state.share).collect();
     let never = |chance: Option<Chance>| chance.is_some_and(|chance| chance.interval[1] < NEVER);
     let because = match never(one.to_fast) && never(one.to_slow) {
-        true => "Interruptions do not decide which; what else runs on the core may.",
-        false => "What decides which was not seen.",
+        true => "Interruptions do not decide which; other programs on the core may.",
+        false => "The cause is not known.",
     };
     Finding {
         kind: Kind::BistablePace,

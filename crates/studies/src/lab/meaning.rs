@@ -16,32 +16,32 @@ struct Meaning {
 const MEANINGS: &[Meaning] = &[
     Meaning {
         pair: "base-register",
-        differs: "A value that lives in memory costs {ratio} times as much at another address ({level}) as at the stack pointer: the same source built with another option, or its variable made global, is another benchmark.",
+        differs: "A value that lives in memory costs {ratio} times as much at another address ({level}) as at the stack pointer. Another compiler option, or a global variable, can change the pace.",
         same: "A value that lives in memory costs the same whichever register its address comes from.",
         slower_only: true,
     },
     Meaning {
         pair: "store-bypass",
-        differs: "With the mitigation for speculative store bypass on, a value that lives in memory costs {ratio} times as much: containers and seccomp sandboxes that switch it on run another benchmark.",
+        differs: "With the mitigation for speculative store bypass on, a value that lives in memory costs {ratio} times as much. Containers and seccomp sandboxes that switch it on slow such code down.",
         same: "The mitigation for speculative store bypass does not change what a value in memory costs here.",
         slower_only: true,
     },
     Meaning {
         pair: "operand-size",
-        differs: "A value of {level} in memory costs {ratio} times as much as one of 64: the type of a counter decides how fast a loop is.",
+        differs: "A value of {level} in memory costs {ratio} times as much as one of 64. The type of a counter decides how fast a loop is.",
         same: "The size of a value in memory does not matter.",
         slower_only: true,
     },
     Meaning {
         pair: "register-file",
-        differs: "A value in memory costs {ratio} times as much by way of a vector register as of a general one: a float or double that the compiler leaves in memory is slow where an integer is not.",
-        same: "Values in memory cost the same by way of vector registers as of general ones.",
+        differs: "A value in memory costs {ratio} times as much through a vector register as through a general one. A float that the compiler leaves in memory is slow where an integer is not.",
+        same: "Values in memory cost the same through vector registers as through general ones.",
         slower_only: true,
     },
     Meaning {
         pair: "live-slots",
-        differs: "With {level} slots of the stack in use a value in memory costs {ratio} times as much as with one: one variable more can change the pace of a loop.",
-        same: "How many slots of the stack are in use does not matter, up to 64.",
+        differs: "With {level} slots of the stack in use, a value in memory costs {ratio} times as much as with one. One more variable can change the pace of a loop.",
+        same: "The number of stack slots in use does not matter, up to 64.",
         slower_only: false,
     },
     Meaning {
@@ -52,55 +52,55 @@ const MEANINGS: &[Meaning] = &[
     },
     Meaning {
         pair: "add-immediate",
-        differs: "Adding a constant costs {ratio} times as much as adding a register: a loop of increments measures how registers are renamed, and nothing that other code does.",
-        same: "Adding a constant costs what adding a register does.",
+        differs: "Adding a constant costs {ratio} times as much as adding a register. A loop of increments measures how this core renames registers, and says little about other code.",
+        same: "Adding a constant costs as much as adding a register.",
         slower_only: false,
     },
     Meaning {
         pair: "shift-count",
-        differs: "By how its count was set ({level}, against a 32-bit immediate) a shift costs {ratio} times as much: the pace of a loop can depend on one instruction before it, until something saves and restores the register.",
-        same: "How a shift's count was set does not matter.",
+        differs: "A shift costs {ratio} times as much if its count was set by {level} and not by a 32-bit immediate. One instruction before a loop can decide its pace until the register is saved and restored.",
+        same: "The instruction that set a shift's count does not matter.",
         slower_only: true,
     },
     Meaning {
         pair: "loop-body",
-        differs: "With {level} in its body an operation through memory costs {ratio} times as much as with 64: unrolling changes more than the number of branches.",
+        differs: "With {level} in its body, an operation through memory costs {ratio} times as much as with 64. Unrolling changes more than the number of branches.",
         same: "The length of a loop's body does not change what an operation through memory costs.",
         slower_only: false,
     },
     Meaning {
         pair: "placement",
-        differs: "The same loop costs {ratio} times as much at one address as at another: a change anywhere in a program moves its loops. Compare builds at several placements.",
+        differs: "The same loop costs {ratio} times as much at one address as at another. A change anywhere in a program moves its loops. Compare builds at several placements.",
         same: "The address of a loop does not change its pace.",
         slower_only: true,
     },
     Meaning {
         pair: "placement-of-registers",
-        differs: "Even the chain of registers costs {ratio} times as much at one address as at another: on this CPU the default work kernel is not invariant.",
+        differs: "Even the chain of registers costs {ratio} times as much at one address as at another. On this CPU the default work kernel is not invariant.",
         same: "The chain of registers, the default work kernel, keeps its pace at every address.",
         slower_only: true,
     },
     Meaning {
         pair: "failed-forwarding",
-        differs: "A value that is stored in two halves and loaded as one costs {ratio} times as much as one stored whole: copies of structures and unions do this, and a compiler's choice decides it.",
+        differs: "A value that is stored in two halves and loaded as one costs {ratio} times as much as one stored whole. Copies of structures and unions do this where the compiler chooses so.",
         same: "A value that is stored in two halves and loaded as one costs no more.",
         slower_only: true,
     },
     Meaning {
         pair: "4k-aliasing",
-        differs: "A load 4,096 bytes past a store costs {ratio} times as much as one a line further: where a buffer happens to lie decides, and it lies elsewhere in every process.",
+        differs: "A load 4,096 bytes past a store costs {ratio} times as much as one a line further. The place of a buffer decides it, and differs between processes.",
         same: "A load 4,096 bytes past a store costs no more than one a line further.",
         slower_only: true,
     },
     Meaning {
         pair: "denormals",
-        differs: "A denormal float costs {ratio} times as much as a normal one: a benchmark whose values decay towards zero slows down as it runs.",
-        same: "Denormal floats cost what normal ones do.",
+        differs: "A denormal float costs {ratio} times as much as a normal one. A benchmark whose values decay towards zero slows down as it runs.",
+        same: "Denormal floats cost as much as normal ones.",
         slower_only: true,
     },
     Meaning {
         pair: "chains",
-        differs: "With four independent chains an operation costs {ratio} times as much as in one: a loop that waits for itself leaves room, which a neighbour on the same core can take, and one that does not is slowed by it.",
+        differs: "With four independent chains an operation costs {ratio} times as much as in one. A loop of one chain leaves room that a neighbour on the same core can take. A loop of four leaves none, so a neighbour slows it down.",
         same: "Four independent chains are no faster than one: something but the multiplier limits this core.",
         slower_only: false,
     },
@@ -112,7 +112,7 @@ pub fn of(pair: &Pair) -> String {
         let why = pair.levels.iter().find_map(|level| level.missing.clone());
         return format!(
             "Not measured: {}.",
-            why.unwrap_or_else(|| "the run was ended before".to_owned())
+            why.unwrap_or_else(|| "the run ended first".to_owned())
         );
     };
     let known = MEANINGS.iter().find(|meaning| meaning.pair == pair.name);
@@ -137,10 +137,7 @@ pub fn of(pair: &Pair) -> String {
         .count()
     {
         0 => known.same.to_owned(),
-        number => format!(
-            "{} Levels that keep to more than one pace: {number}.",
-            known.same
-        ),
+        number => format!("{} Levels with more than one pace: {number}.", known.same),
     }
 }
 
@@ -174,7 +171,7 @@ pub fn verdict(pairs: &[Pair], switching: &[Switching]) -> String {
     };
     let second = match switching.iter().filter(|one| one.is_switched()).count() {
         _ if switching.is_empty() => String::new(),
-        0 => " No loop was seen to change its pace when it is interrupted.".to_owned(),
+        0 => " No loop changed its pace when it was interrupted.".to_owned(),
         1 => " One loop changes its pace when it is interrupted.".to_owned(),
         number => format!(" {number} loops change their pace when they are interrupted."),
     };
@@ -186,7 +183,7 @@ pub fn verdict(pairs: &[Pair], switching: &[Switching]) -> String {
     let third = match measured {
         0 => String::new(),
         _ => format!(
-            " A chain of registers moved by {} at most.",
+            " The reference, a chain of registers, varied by {} at most.",
             format::percent(chains)
         ),
     };
@@ -230,7 +227,7 @@ mod tests {
         }
         assert_eq!(
             of(&pair("chains", None, false)),
-            "Not measured: the run was ended before."
+            "Not measured: the run ended first."
         );
     }
 

@@ -126,17 +126,18 @@ fn warnings(experiments: &Experiments, disturbed: f64) -> Vec<String> {
     let mut warnings: Vec<String> = experiments
         .missing
         .iter()
-        .map(|why| format!("Not to be had: {why}."))
+        .map(|why| format!("Not available: {why}."))
         .collect();
     if experiments.interrupted {
         warnings.push(
-            "The run was ended early: what follows rests on less than was asked for.".to_owned(),
+            "The run ended early, so the results rest on fewer experiments than asked for."
+                .to_owned(),
         );
     }
     if disturbed > QUIET {
         warnings.push(format!(
-            "The CPU was disturbed: {} of the pieces of a register chain took over {} longer than their median. Intervals are wide \
-             for that; an idle machine gives narrower ones.",
+            "The CPU was disturbed: {} of the reference measurements took over {} longer than their median. Intervals are wide \
+             for that reason; repeat on an idle machine.",
             bandscope_report::format::percent(disturbed),
             bandscope_report::format::percent(DISTURBED - 1.0),
         ));

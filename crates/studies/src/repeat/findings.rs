@@ -59,6 +59,6 @@ fn next_step(repeat: &Repeat, certainty: Certainty, named: bool) -> Option<Strin
     Some(match (certainty, repeat.factors.is_empty()) {
         (Certainty::Possible, _) => format!("the same with -n {more}: whether there is a second mode"),
         (_, true) => "the same with --vary all: what decides it".to_owned(),
-        (_, false) => "look at what goes with the slow mode; what is drawn inside the process cannot be varied from outside".to_owned(),
+        (_, false) => "look at the associations with the slow mode; random choices inside the process cannot be varied from outside".to_owned(),
     })
 }

@@ -109,8 +109,8 @@ pub(super) fn answer(repeat: &Repeat) -> Option<String> {
     }
     if varied.is_empty() {
         return Some(match repeat.runs.screening + repeat.runs.confirmation {
-            0 => "What decides was not looked at: the session ended before.".to_owned(),
-            _ => "There is nothing to decide: no level brought out another mode.".to_owned(),
+            0 => "The session ended before a factor was tested.".to_owned(),
+            _ => "No level of a factor showed another mode.".to_owned(),
         });
     }
     let names: Vec<&str> = varied.iter().map(|factor| &*factor.name).collect();
@@ -170,13 +170,14 @@ pub fn probability(p_value: f64) -> String {
 pub(super) fn warnings(repeat: &Repeat, runs: &Runs) -> Vec<String> {
     let mut warnings = Vec::new();
     if repeat.interrupted {
-        warnings
-            .push("The session was ended early: this rests on less than was asked for.".to_owned());
+        warnings.push(
+            "The session ended early, so the result rests on fewer runs than asked for.".to_owned(),
+        );
     }
     if repeat.session.together {
         warnings.push(format!(
-            "Slow runs came together: {} stretches of equal runs, fewer than chance gives (p = {}). What the machine did during the session \
-             decides then, rather than how a run begins.",
+            "Slow runs came together: {} stretches of equal runs are fewer than chance gives (p = {}). The state of the machine \
+             decides then, not the start of a run.",
             repeat.session.stretches.unwrap_or_default(),
             probability(repeat.session.stretches_p_value.unwrap_or(1.0))
         ));
@@ -207,7 +208,7 @@ pub(super) fn warnings(repeat: &Repeat, runs: &Runs) -> Vec<String> {
     warnings.extend(
         runs.missing
             .iter()
-            .map(|why| format!("Not to be had: {why}.")),
+            .map(|why| format!("Not available: {why}.")),
     );
     warnings
 }

@@ -164,7 +164,7 @@ fn reasons(counters: &Counters, page: &mut Page<'_>) {
         return;
     }
     page.blank();
-    page.line(&[("Why", Paint::Bold)]);
+    page.line(&[("Reasons", Paint::Bold)]);
     for row in told {
         let lead = format!("  {:10}  ", word(row.verdict));
         page.wrapped(

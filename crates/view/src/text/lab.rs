@@ -41,7 +41,7 @@ fn opening(lab: &Lab, page: &mut Page<'_>) {
     page.wrapped(("  machine  ", Paint::Dim), &text, Paint::Plain);
     let cycles = &lab.cycles;
     let mut text = format!(
-        "by a chain of {}, {} cycles each",
+        "chain of {}, {} cycles each",
         cycles.chain,
         numbers::significant(cycles.cycles_per_operation, 2)
     );
@@ -113,7 +113,7 @@ fn pairs(lab: &Lab, page: &mut Page<'_>) {
     page.table(&table);
     page.wrapped(
         ("  ", Paint::Plain),
-        "Cycles per operation; the ratio is to the pair's control. States: all paces that a pair's levels keep to.",
+        "Cycles per operation. Ratio: to the pair's control. States: every pace of the pair's levels.",
         Paint::Dim,
     );
 }
@@ -159,8 +159,8 @@ fn meanings(lab: &Lab, page: &mut Page<'_>) {
     let (differ, same): (Vec<&Pair>, Vec<&Pair>) =
         measured.into_iter().partition(|pair| pair.differs);
     for (title, pairs) in [
-        ("What that means", differ),
-        ("What makes no difference here", same),
+        ("Differences on this core", differ),
+        ("No difference on this core", same),
         ("Not measured", missing),
     ] {
         if pairs.is_empty() {
@@ -199,8 +199,8 @@ fn switching(lab: &Lab, page: &mut Page<'_>) {
     page.wrapped(
         ("  ", Paint::Plain),
         &format!(
-            "Interruptions that changed the pace, of those that found the loop at the other one; signals of a timer at {} Hz. Between: changes \
-             between two signals, by ticks of this system, the host's or nothing that is known.",
+            "Made fast, made slow: timer signals (at {} Hz) that changed the pace, of those that met the loop at the other one. Between: \
+             changes between two signals, by ticks or unknown causes.",
             rates.join(", ")
         ),
         Paint::Dim,

@@ -120,7 +120,7 @@ fn heads(title: &str) -> Table {
         .column("", Side::Left)
         .column("A", Side::Right)
         .column("B", Side::Right)
-        .column("B less A, 95 %", Side::Right);
+        .column("B - A, 95 %", Side::Right);
     table.first_width = 24;
     table
 }
@@ -133,7 +133,7 @@ fn figures(title: &str, pair: &SeriesPair, page: &mut Page<'_>) {
     page.blank();
     page.table(&table);
     let lines = lines(pair);
-    let mut table = heads("In a second");
+    let mut table = heads("Time per second");
     for delta in lines.iter().take(LINES) {
         table.row(row(&delta.name.to_string(), delta));
     }

@@ -93,7 +93,7 @@ fn opening(repeat: &Repeat, page: &mut Page<'_>) {
     )];
     for (number, what) in [
         (counts.screening, "screening"),
-        (counts.confirmation, "fresh to confirm"),
+        (counts.confirmation, "to confirm"),
         (counts.warm_up, "to warm up"),
         (counts.failed, "failed"),
     ] {
@@ -121,16 +121,16 @@ fn modes(repeat: &Repeat, page: &mut Page<'_>) {
     strip(&repeat.values, &repeat.metric, page);
     let sets = [
         ("Modes", &repeat.modes.modes),
-        ("Perhaps", &repeat.modes.possible),
-        ("At all levels", &repeat.modes_at_levels),
+        ("Possible modes", &repeat.modes.possible),
+        ("Modes at all levels", &repeat.modes_at_levels),
     ];
     for (title, modes) in sets {
         mode_table(title, modes, &repeat.metric, page);
     }
     let missed = &repeat.missed;
     let text = format!(
-        "If this were one mode, a valley as deep would be seen with p = {}. A mode of {} would not have run at all in {} of such sessions, \
-         and in fewer than three runs, too few to be told, in {}.",
+        "With one mode, a valley as deep has p = {}. A mode with {} of the runs does not occur in {} of such sessions. In {} it occurs \
+         fewer than three times, too few to detect.",
         p_in_words(repeat.modes.p_value),
         numbers::percent(missed.share),
         numbers::percent(missed.never_ran),
@@ -207,7 +207,7 @@ fn associations(repeat: &Repeat, page: &mut Page<'_>) {
     if repeat.associations.is_empty() {
         return;
     }
-    let mut table = Table::new("With the slow mode")
+    let mut table = Table::new("Associations")
         .column("per", Side::Left)
         .column("others", Side::Right)
         .column("slow", Side::Right)
@@ -246,8 +246,8 @@ fn associations(repeat: &Repeat, page: &mut Page<'_>) {
     page.table(&table);
     page.wrapped(
         ("  ", Paint::Plain),
-        "Medians. Effect: 1 if each slow run has more of it than each other, -1 if less. Pays: as much time as a slow run takes longer; a lead may \
-         be its cause or its effect.",
+        "Medians. Effect: 1 if every slow run has more of it than every other run, -1 if less. Pays: its cost is the extra time of a slow run. \
+         Lead: a cause or an effect.",
         Paint::Dim,
     );
 }
@@ -261,10 +261,10 @@ fn varied(repeat: &Repeat, page: &mut Page<'_>) {
     if tried.is_empty() {
         return;
     }
-    let mut table = Table::new("What was varied")
-        .column("slow at its levels", Side::Left)
+    let mut table = Table::new("Varied factors")
+        .column("slow runs by level", Side::Left)
         .column("p", Side::Right)
-        .column("fresh runs", Side::Left)
+        .column("confirmation", Side::Left)
         .column("p", Side::Right);
     for one in tried {
         let paint = if one.decides {

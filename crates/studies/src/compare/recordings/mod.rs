@@ -243,7 +243,7 @@ pub fn compare(a: &dyn Source, b: &dyn Source) -> Result<(Recordings, Vec<String
         notes.push("A series is too short for five blocks: nothing is called a change.".into());
     }
     notes.push(
-        "Intervals are of 95 %, from blocks of time of each recording: they say nothing of how another recording of the same machine would differ.".into(),
+        "Intervals are of 95 %, from blocks of time within each recording. Another recording of the same machine may differ by more.".into(),
     );
     let findings = matches::findings(&reports[0].findings, &reports[1].findings);
     Ok((Recordings { series, findings }, notes))
@@ -274,7 +274,7 @@ fn pairs(reports: &[Report; 2], notes: &mut Vec<String>) -> Vec<(usize, usize)> 
         match exact.or_else(|| only(a).and_then(|_| only(b))) {
             Some(other) => pairs.push((index, other)),
             None => notes.push(format!(
-                "A's {} has none of its kind in B.",
+                "A's {} has no counterpart in B.",
                 subject([one.cpu; 2], one.rate_hz, &one.kernel)
             )),
         }
@@ -286,7 +286,7 @@ fn pairs(reports: &[Report; 2], notes: &mut Vec<String>) -> Vec<(usize, usize)> 
         .filter(|(index, _)| !used.contains(index))
     {
         notes.push(format!(
-            "B's {} has none of its kind in A.",
+            "B's {} has no counterpart in A.",
             subject([other.cpu; 2], other.rate_hz, &other.kernel)
         ));
     }

@@ -37,7 +37,7 @@ pub(super) fn bars(report: &Report, shown: &[&Described], page: &mut Page<'_>) {
     let rows: Vec<Vec<f64>> = shown.iter().map(|it| cells(it, &axis)).collect();
     let most = rows.iter().flatten().copied().fold(1.0, f64::max);
     page.line(&[
-        ("How long it took", Paint::Bold),
+        ("Durations", Paint::Bold),
         (
             "  times the work across, samples upwards, both logarithmic",
             Paint::Dim,
@@ -62,7 +62,7 @@ pub(super) fn bars(report: &Report, shown: &[&Described], page: &mut Page<'_>) {
         .any(|it| !it.histogram.absent.is_empty())
     {
         page.line(&[(
-            "  ? rows that were not published: not known, which is not 0",
+            "  ? rows that were not published: unknown, not 0",
             Paint::Dim,
         )]);
     }

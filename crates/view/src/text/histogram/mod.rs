@@ -182,13 +182,13 @@ fn measured(report: &Report, page: &mut Page<'_>) {
     if report.state == State::Interrupted {
         page.wrapped(
             ("  state    ", Paint::Dim),
-            "interrupted by a signal: what was measured until then",
+            "interrupted by a signal, so only a part was measured",
             Paint::Plain,
         );
     }
     for missing in &report.missing {
         let text = format!(
-            "{} ({}); leaves undecided: {}",
+            "{} ({}); not decided: {}",
             missing.what, missing.why, missing.leaves_undecided
         );
         page.wrapped(("  missing  ", Paint::Dim), &text, Paint::Plain);
