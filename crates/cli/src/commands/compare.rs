@@ -19,27 +19,28 @@ use std::process::ExitCode;
 
 /// Say what changed from A to B, and which counters can pay for it.
 ///
-/// Takes two recordings, or what perf stat prints (as text in any locale, with -x or -j), tables of counters, JSON of hyperfine, and what repeat --output wrote.
+/// Takes two recordings, two files of `repeat --output`, or counters: output of perf stat (text in any locale, -x or -j), tables, or JSON of
+/// hyperfine.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Conditions are FIGURE<VALUE or FIGURE>VALUE: with a sign and % the change of B against A, with a sign the difference, without B's own.
-Figures are counters, and counters with /second or /instruction; of runs modes and slow-share; of recordings fraction, pace, lost, gaps, longest-gap. A change within its interval of none never fails.
+Conditions are FIGURE<VALUE or FIGURE>VALUE. A VALUE with a sign and % is the change from A to B, one with a sign the difference, any other the figure of B.
+Figures are counters, and counters with /second or /instruction; of runs modes and slow-share; of recordings fraction, pace, lost, gaps, longest-gap. A change whose interval includes zero never fails.
 
 Examples:
   bandscope compare good.txt bad.txt
   bandscope compare good.txt bad.txt --also good-irq.txt bad-irq.txt
   bandscope compare before.bandscope after.bandscope --fail-if 'gaps>+20%'
-  bandscope compare before.bandscope after.bandscope --format html --output compared.html
+  bandscope compare before.bandscope after.bandscope -f html -o compared.html
   bandscope compare pfmon.tsv --lost-cycles 7.6e7
-  bandscope compare main.json branch.json --fail-if 'elapsed>+3%' --format markdown
+  bandscope compare main.json branch.json --fail-if 'elapsed>+3%' -f markdown
   bandscope compare runs-main.json runs-branch.json --fail-if 'slow-share>+0.1'
 
-Exit status: 0 done; 1 a condition of --fail-if is met; 2 bad usage or bad input.")]
+Exit status: 0 done; 1 a condition of --fail-if is met; 2 bad usage or input.")]
 pub struct Arguments {
-    /// What B is held against.
+    /// The baseline.
     #[arg(value_name = "A")]
     a: PathBuf,
-    /// What changed; without it A has both sides: a table's two columns, or hyperfine's two commands.
+    /// The changed side; without it A has both: two columns of a table, or two commands of hyperfine.
     #[arg(value_name = "B")]
     b: Option<PathBuf>,
     /// Counters of further runs of A and of B; repeatable.
@@ -48,19 +49,19 @@ pub struct Arguments {
     /// Cycles that B lost against A, where no counter says it.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     lost_cycles: Option<f64>,
-    /// Units of work that a run of A and of B did.
+    /// Units of work in a run of A and of B.
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "1,1")]
     work: Vec<f64>,
     /// Exit with status 1 if this is so; repeatable.
     #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
     fail_if: Vec<Condition>,
-    /// How to print it.
+    /// Output format.
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Where to write it [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Plain ASCII, for terminals and mails that know nothing else.
+    /// Plain ASCII, for terminals and mails without Unicode.
     #[arg(long)]
     ascii: bool,
 }

@@ -87,6 +87,20 @@ fn next_steps_can_be_taken() {
 }
 
 #[test]
+fn no_example_of_help_is_wrapped_at_80_columns() {
+    let command = super::top::command();
+    let subcommands = command.get_subcommands();
+    let helps = subcommands.filter_map(|one| Some((one.get_name(), one.get_after_help()?)));
+    let top = ("bandscope", command.get_after_help().unwrap());
+    for (name, help) in helps.chain([top]) {
+        let help = help.to_string();
+        for line in help.lines().filter(|line| line.starts_with("  ")) {
+            assert!(line.chars().count() <= 80, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
 fn commands_of_the_pages_are_commands_of_the_program() {
     let mut parsed = 0;
     for (path, page) in files("docs/phenomena", "md") {

@@ -16,12 +16,14 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  bandscope export evening.bandscope --format ftq --rate 10kHz --output evening.dat
+  bandscope export evening.bandscope --format ftq --rate 10kHz -o evening.dat
   bandscope export evening.bandscope --format csv --output evening.csv
   bandscope export evening.bandscope --format csv --what gaps --output gaps.csv
-  bandscope export evening.bandscope --format perfetto --output evening.pftrace    # opens in ui.perfetto.dev
+  # for ui.perfetto.dev:
+  bandscope export evening.bandscope --format perfetto -o evening.pftrace
 
-The recording itself is Parquet, which DuckDB, Polars and pandas read as it is; see docs/recording-format.md.")]
+The recording itself is Parquet, which DuckDB, Polars and pandas read:
+see docs/recording-format.md.")]
 pub struct Arguments {
     /// A recording, or a file of the original FTQ.
     #[arg(value_name = "RECORDING")]
@@ -81,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     match (arguments.format, &chosen[..]) {
         (_, []) => bail!(
-            "no series is left; there are: {}",
+            "no series matches; the recording has: {}",
             list(&source, 0..source.series().len())
         ),
         (Format::Ftq, _) if what != What::Quanta => {

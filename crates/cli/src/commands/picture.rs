@@ -53,7 +53,7 @@ impl Picture {
             return Ok(());
         };
         if truth {
-            bail!("--truth holds a whole recording against a log; leave --from and --to away");
+            bail!("--truth compares a whole recording with a log; omit --from and --to");
         }
         if from >= to {
             bail!("--from {from} s, --to {to} s: expected a time and a later one");

@@ -32,11 +32,11 @@ use summary::{Tally, summarise};
 #[command(after_help = "\
 Examples:
   bandscope record
-  bandscope record --cpus 2,3 --rate 10kHz --duration 1min --output evening.bandscope
+  bandscope record --cpus 2,3 --rate 10kHz --duration 1min -o evening.bandscope
   bandscope record --cpus all --duration 1min
   bandscope record --machine simulated:tick:hz=250,cost=3us+flips --duration 5s")]
 pub struct Arguments {
-    /// CPUs to measure at the same time, such as 1 or 0,2-5; or all: all but the first, which writes, or with --buffered every one
+    /// CPUs to measure at the same time, such as 1 or 0,2-5. `all` leaves out the first, which writes, except with --buffered
     /// [default: the quietest one]
     #[arg(long, value_name = "LIST|all", value_parser = values::cpus)]
     pub(super) cpus: Option<Cpus>,
@@ -46,7 +46,7 @@ pub struct Arguments {
     /// How long to measure, all segments together.
     #[arg(long, value_name = "T", default_value = "10s", value_parser = values::positive_duration, conflicts_with = "samples")]
     pub(super) duration: f64,
-    /// How many quanta to measure of each rate and work kernel, in place of a duration.
+    /// Quanta to measure of each rate and work kernel, in place of a duration.
     #[arg(long, value_name = "N", value_parser = values::samples)]
     samples: Option<u64>,
     /// Work kernels, see `bandscope kernels`; several alternate [default: a register chain, above 100 kHz a short one]
@@ -64,13 +64,13 @@ pub struct Arguments {
     /// How to read the clock inside a quantum; at its end it is always read in order [default: plain, above 100 kHz ordered]
     #[arg(long, value_enum)]
     clock_read: Option<ClockRead>,
-    /// Read performance counters after gaps: if they are there and cheap, always, or never.
+    /// Performance counters after gaps; `auto`: if they are available and cheap.
     #[arg(long, value_enum, default_value_t = When::Auto)]
     pub(super) counters: When,
-    /// Record what the kernel does on the measured CPUs, to name gaps by it: if it is permitted, always, or never.
+    /// Kernel events on the measured CPUs, which name the gaps; `auto`: if they are permitted.
     #[arg(long, value_enum, default_value_t = When::Auto)]
     pub(super) trace: When,
-    /// Let the measuring thread's loads run ahead of stores (speculative store bypass), on which memory renaming depends on some cores: always, never, or in every other segment.
+    /// Speculative store bypass of the measuring thread: its loads may run ahead of stores. On some cores memory renaming depends on it.
     #[arg(long, value_enum, default_value_t = StoreBypassSetting::Leave)]
     store_bypass: StoreBypassSetting,
     /// Keep everything in locked memory until the end, and write nothing while measuring.
@@ -346,7 +346,7 @@ impl Arguments {
             Some(Cpus::These(cpus)) => Ok(cpus.clone()),
             Some(Cpus::All) if !self.is_real() => {
                 bail!(
-                    "--cpus: found all, expected numbers: a simulated machine has as many as are named"
+                    "--cpus: found all, expected numbers: a simulated machine has the CPUs that are named"
                 )
             }
             Some(Cpus::All) => {

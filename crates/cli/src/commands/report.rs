@@ -21,29 +21,33 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   bandscope report evening.bandscope
-  bandscope report evening.bandscope --all                                  # bands, gaps, signals, limits, how it was measured
-  bandscope report evening.bandscope --format png --output evening.png
-  bandscope report evening.bandscope --format png --view fold:1ms --from 10s --to 12s --output fold.png
-  bandscope report evening.bandscope --format html --output evening.html    # to look around in, with a browser
   bandscope report old-ftq-run.dat --format json | jq '.series[0].ledger'
-  bandscope report evening.bandscope --truth evening.disturbances.jsonl     # against what `bandscope inject` really did")]
+  # everything that was measured: bands, gaps, signals, limits
+  bandscope report evening.bandscope --all
+  # a picture, and one of two seconds folded at a period
+  bandscope report evening.bandscope -f png -o evening.png
+  bandscope report evening.bandscope -f png --view fold:1ms --to 2s -o fold.png
+  # a page for the browser
+  bandscope report evening.bandscope -f html -o evening.html
+  # what was booked to a disturbance, against the log of `bandscope inject`
+  bandscope report evening.bandscope --truth evening.disturbances.jsonl")]
 pub struct Arguments {
     /// Recordings (directories) and files of the original FTQ.
     #[arg(required = true, value_name = "RECORDING|FILE.dat")]
     inputs: Vec<PathBuf>,
-    /// Hold a recording against this log of a disturbance that was made meanwhile (`bandscope inject`); repeatable.
+    /// Compare a recording with this log of a disturbance during it (`bandscope inject`); repeatable.
     #[arg(long, value_name = "LOG")]
     truth: Vec<PathBuf>,
-    /// What to make of it.
+    /// Output format.
     #[arg(long, short, default_value = "text", value_parser = formats())]
     format: String,
     /// Where to write it [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Text: everything that was measured, and not one screen.
+    /// Text: everything that was measured, not one screen.
     #[arg(long)]
     all: bool,
-    /// Plain ASCII, for terminals and mails that know nothing else.
+    /// Plain ASCII, for terminals and mails without Unicode.
     #[arg(long)]
     ascii: bool,
     /// Width in columns of text [default: the terminal's, 80 elsewhere] or in points of a picture [default: 1200]

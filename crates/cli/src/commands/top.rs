@@ -24,7 +24,8 @@ bandscope [OPTIONS]      measure this machine for ten seconds, and report
        bandscope COMMAND ...";
 
 const AFTER: &str = "\
-Without a command, bandscope takes every option of `bandscope record`, such as --cpus 1 or --duration 60s.
+Without a command, bandscope takes every option of `bandscope record`,
+such as --cpus 1 or --duration 60s.
 
 Examples:
   bandscope
@@ -33,7 +34,8 @@ Examples:
   bandscope report quiet.bandscope
   bandscope report quiet.bandscope --format png --output quiet.png
 
-Exit status: 0 done; 1 a check that was asked for failed; 2 bad usage, bad input, or an error;
+Exit status: 0 done; 1 a check that was asked for failed;
+2 bad usage, bad input, or an error;
 130 or 143 a signal ended the run, and what was measured until then is kept.";
 
 /// The command line, with its help in groups. The options of `record` are accepted and not listed again.

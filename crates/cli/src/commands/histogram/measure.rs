@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.print(measured)?;
     if interrupt.signal().is_some() {
         output::note(format_args!(
-            "bandscope: interrupted; this is what was measured until then"
+            "bandscope: interrupted; the result is of what was measured until then"
         ));
     }
     Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS))

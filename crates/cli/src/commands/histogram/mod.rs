@@ -26,8 +26,8 @@ Kernels are work kernels (`bandscope kernels`), and loops: frame-64 keeps its ba
 
 Examples:
   bandscope histogram
-  bandscope histogram --work 5us,100us,500us --kernel frame-64,stack-64 --duration 30s
-  bandscope histogram --work 5us --samples 1000000 --cpus 0-3 --output evening.histogram.json
+  bandscope histogram --work 5us,100us --kernel frame-64,stack-64 --duration 30s
+  bandscope histogram --samples 1000000 --cpus 0-3 --output histogram.json
   bandscope histogram fwq-smeared.hist fwq-smear-ends.tsv")]
 pub struct Arguments {
     /// Tables of durations (.hist) or of ends of smears (.tsv), and results of this command, to be explained.
@@ -42,19 +42,19 @@ pub struct Arguments {
     /// How long to measure, everything together.
     #[arg(long, value_name = "T", default_value = "10s", value_parser = values::positive_duration, conflicts_with = "samples")]
     duration: f64,
-    /// How many samples of each length of work and kernel, in place of a duration.
+    /// Samples of each length of work and kernel, in place of a duration.
     #[arg(long, value_name = "N", value_parser = values::samples)]
     samples: Option<u64>,
-    /// CPUs to measure at the same time, such as 1 or 0,2-5; or all: all but the first [default: the quietest one]
+    /// CPUs to measure at the same time, such as 1 or 0,2-5. `all` leaves out the first [default: the quietest one]
     #[arg(long, value_name = "LIST|all", value_parser = values::cpus)]
     cpus: Option<Cpus>,
-    /// What to make of it.
+    /// Output format.
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Keep what was measured in this file, which does not exist yet.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Plain ASCII, for terminals and mails that know nothing else.
+    /// Plain ASCII, for terminals and mails without Unicode.
     #[arg(long)]
     ascii: bool,
 }

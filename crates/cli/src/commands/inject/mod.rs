@@ -38,7 +38,7 @@ Kinds:
   task               a task that sleeps, and then keeps the CPU busy
   signal             the same, woken by a timer signal
   faults             a task that touches fresh pages
-  softirq            a task that sends itself packets over the loopback interface
+  softirq            a task that sends itself packets over loopback
   neighbour:spin     on another CPU: computes for the length, then sleeps
   neighbour:pause    the same in a waiting loop that gives way to an SMT sibling
   neighbour:shallow  naps of 50 us for the length, then sleeps
@@ -47,16 +47,17 @@ Kinds:
 Examples:
   bandscope inject --cpu 1 --duration 5s
   bandscope inject --then record
-  bandscope inject --kind softirq --period 20ms --length 1ms --jitter 10% --then record --cpus 1 --duration 30s
-  bandscope inject --kind neighbour:deep --period 2s --length 1s --then record --output beside.bandscope")]
+  bandscope inject --kind softirq --period 20ms --length 1ms --then record
+  bandscope inject --jitter 10% --then record --cpus 1 --duration 30s
+  bandscope inject --kind neighbour:deep --period 2s --length 1s --then record")]
 pub struct Arguments {
-    /// What disturbs, see below.
+    /// Kind of disturbance, see below.
     #[arg(long, value_name = "KIND", default_value = "task")]
     kind: Kind,
     /// CPU of the disturber [default: the measured one, for a neighbour an SMT sibling or another; without --then the quietest]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
-    /// From one start to the next.
+    /// Time from one start to the next.
     #[arg(long, value_name = "T", default_value = "5ms", value_parser = values::positive_duration)]
     period: f64,
     /// How long each disturbance lasts.

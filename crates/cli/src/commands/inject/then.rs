@@ -127,7 +127,7 @@ fn neighbour(measured: &[u32], cpu: Option<u32>) -> Result<(u32, Option<u32>)> {
         ([], Some(cpu)) => Ok((cpu, Some(choose_cpu(Some(cpu))?))),
         ([only], None) => Ok((choose_neighbour(*only)?, None)),
         (_, None) => bail!(
-            "--cpu: expected the CPU of the neighbour, none of those that the command measures: {measured:?}"
+            "--cpu: expected the CPU of a neighbour, not one that the command measures: {measured:?}"
         ),
         (_, Some(cpu)) if measured.contains(&cpu) => {
             bail!(

@@ -28,7 +28,7 @@ impl When {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StoreBypassSetting {
-    /// As it stands.
+    /// Unchanged.
     Leave,
     /// Allowed.
     On,

@@ -23,8 +23,8 @@ use std::process::ExitCode;
 
 /// Run a command many times, and find why it has several speeds.
 ///
-/// Each run is a process of its own. With --vary, what can be set from outside is varied: first a few runs at each level, then fresh runs for
-/// what may decide. The command gets no input, and a process group of its own; its output is read and, where a run fails, shown.
+/// Each run is a new process, in a process group of its own and without input. Its output is read, and shown if the run fails. With
+/// --vary, a few runs at each level of each factor come first. Fresh runs then confirm the factors that may decide.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Factors: layout, environment, arguments, directory, cpu, neighbour, store-bypass, huge-pages, priority; or all.
@@ -33,12 +33,13 @@ Conditions of --fail-if: modes, slow-share, ratio, median, drift or failed, then
 Examples:
   bandscope repeat -- ./benchmark
   bandscope repeat -n 40 --vary all --output runs.json -- ./benchmark
-  bandscope repeat --metric 'speed: ([0-9.]+) MB/s' --higher-is-better -- ./benchmark --size 1000
-  bandscope repeat --fail-if 'modes>1' --format junit -- ./benchmark > repeat.xml
+  bandscope repeat --metric 'speed: ([0-9.]+)' --higher-is-better -- ./benchmark
+  bandscope repeat --fail-if 'modes>1' -f junit -- ./benchmark > repeat.xml
   bandscope repeat --from runs.json
 
-Exit status: 0 done; 1 a condition of --fail-if is met; 2 bad usage, or a run failed (see --ignore-failure);
-130 or 143 a signal ended the session, and what was measured until then is kept and reported.")]
+Exit status: 0 done; 1 a condition of --fail-if is met;
+2 bad usage, or a run failed (see --ignore-failure);
+130 or 143 a signal ended the session, and the runs until then are reported.")]
 pub struct Arguments {
     /// The command and its arguments.
     #[arg(
@@ -54,31 +55,31 @@ pub struct Arguments {
     /// Runs with nothing varied; --vary adds others.
     #[arg(short = 'n', long, value_name = "RUNS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     runs: u32,
-    /// What to vary, to see what decides; or all.
+    /// Factors to vary, to see which decides; or all.
     #[arg(long, value_name = "FACTOR,...", value_delimiter = ',')]
     vary: Vec<String>,
-    /// What to compare: wall, user, system or cycles; or a regular expression whose first group, or all of it, is a number in the output.
+    /// What to compare: wall, user, system, cycles, or a regular expression. Its first group, or all of it, is a number in the output.
     #[arg(long, value_name = "METRIC", default_value = "wall")]
     metric: String,
-    /// More of the metric is better, as of MB/s.
+    /// A higher value of the metric is better, as of MB/s.
     #[arg(long)]
     higher_is_better: bool,
-    /// End a run that takes longer, with all that it started; it has failed then.
+    /// A run that takes longer has failed: it is ended, with all processes that it started.
     #[arg(long, value_name = "T", value_parser = values::positive_duration)]
     timeout: Option<f64>,
     /// Runs at the beginning that do not count.
     #[arg(long, value_name = "RUNS", default_value_t = 1)]
     warm_up: u32,
-    /// Before each run, watch the CPU that it starts on for so long: noise:share of that time away, noise:gaps/s.
+    /// Before each run, watch the CPU that it starts on for this time, for the counters noise:share and noise:gaps/s.
     #[arg(long, value_name = "T", value_parser = values::positive_duration)]
     noise: Option<f64>,
-    /// Keep all that each run says, in files NUMBER.out and NUMBER.err of this directory, which does not exist yet.
+    /// Keep the output of each run, as NUMBER.out and NUMBER.err in this directory, which does not exist yet.
     #[arg(long, value_name = "DIR")]
     outputs: Option<PathBuf>,
-    /// Go on when a run fails, and leave it out.
+    /// Continue when a run fails, and leave it out.
     #[arg(long)]
     ignore_failure: bool,
-    /// Draw orders from this number [default: from the time]
+    /// Seed of the order of runs [default: from the time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Keep all runs in this file, which does not exist yet.
@@ -87,10 +88,10 @@ pub struct Arguments {
     /// How to print the result.
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Exit with status 1 if this holds, such as modes>1 or slow-share>0.1; several: if any does.
+    /// Exit with status 1 if this holds, such as modes>1 or slow-share>0.1; repeatable.
     #[arg(long, value_name = "CONDITION", value_parser = str::parse::<Condition>)]
     fail_if: Vec<Condition>,
-    /// Plain ASCII, for terminals and mails that know nothing else.
+    /// Plain ASCII, for terminals and mails without Unicode.
     #[arg(long)]
     ascii: bool,
 }
@@ -119,7 +120,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     if let Some(code) = ended.exit_code {
         output::note(format_args!(
-            "bandscope: interrupted; this is what was measured until then"
+            "bandscope: interrupted; the result is of what was measured until then"
         ));
         return Ok(code);
     }

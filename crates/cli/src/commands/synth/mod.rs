@@ -30,7 +30,7 @@ use std::process::ExitCode;
 Examples:
   bandscope synth --list
   bandscope synth tick:hz=250,cost=3us+noise:sigma=0.2% --duration 5s
-  bandscope synth flips:memory=1 --rate 10kHz,7777 --kernel mulss80,ftq-o2 --seed 7
+  bandscope synth flips:memory=1 --kernel mulss80,ftq-o2 --seed 7
   bandscope synth x-10khz --output x.dat
   bandscope synth x-10khz --output x.bandscope && bandscope report x.bandscope")]
 pub struct Arguments {
@@ -55,7 +55,7 @@ pub struct Arguments {
     /// How long to measure, all segments together [default: the preset's, or 10s]
     #[arg(long, value_name = "T", value_parser = values::positive_duration, conflicts_with = "samples")]
     duration: Option<f64>,
-    /// How many quanta to measure of each rate and work kernel, in place of a duration.
+    /// Quanta to measure of each rate and work kernel, in place of a duration.
     #[arg(long, value_name = "N", value_parser = values::samples)]
     samples: Option<u64>,
     /// Work kernels, several alternate [default: the preset's, or mulss80, above 100 kHz mulss20]
