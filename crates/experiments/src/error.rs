@@ -31,7 +31,7 @@ pub enum Error {
     #[error("{0} panicked: this is a bug")]
     Panicked(&'static str),
     /// There is no pair of loops of that name.
-    #[error("there is no experiment {name:?}, expected one of {}", expected.join(", "))]
+    #[error("found experiment {name:?}, expected one of {}", expected.join(", "))]
     UnknownExperiment {
         /// What was asked for.
         name: String,
@@ -70,7 +70,7 @@ pub enum Error {
     #[error("store bypass cannot be set: {0}")]
     StoreBypass(io::Error),
     /// timer_create(2) fails.
-    #[error("a timer that interrupts the loops: {0}")]
+    #[error("cannot make a timer that interrupts the loops: {0}")]
     Timer(io::Error),
     /// The kernel refuses what a kind of disturbance needs.
     #[error("cannot disturb by {kind}: {error}")]

@@ -44,11 +44,11 @@ pub struct NotSettable(Obstacle);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum Obstacle {
-    #[error("the kernel does not tell how it stands (prctl PR_GET_SPECULATION_CTRL)")]
+    #[error("the kernel does not tell its state (prctl PR_GET_SPECULATION_CTRL)")]
     Untold,
-    #[error("this CPU does not do it, or is not affected")]
+    #[error("this CPU does not bypass stores, or is not affected")]
     NotAffected,
-    #[error("it was forbidden for good")]
+    #[error("an earlier setting forbids every change")]
     ForbiddenForGood,
     /// Decided at boot for the whole machine; with the state in bits of linux/prctl.h.
     #[error(

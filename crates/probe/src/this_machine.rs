@@ -306,7 +306,7 @@ fn conclude(
             why:
                 "refused: the limit on locked memory (ulimit -l) is too low, or seccomp forbids it"
                     .to_owned(),
-            leaves_undecided: "whether a gap was a page of our own being brought back".to_owned(),
+            leaves_undecided: "whether a gap was a page fault of bandscope itself".to_owned(),
         });
     }
     let more_incidents = add_accounts(manifest, summary.accounts);

@@ -185,7 +185,7 @@ pub const CATALOGUE: &[Entry] = &[
     },
     Entry {
         name: "tick",
-        description: "a timer interrupt of constant cost; an alias where hz is above half the rate and the cost is no gap",
+        description: "a timer interrupt of constant cost; an alias where `hz` is above half the rate and the cost is not a gap",
         examples: &[
             example("periodic-interference", Seen::Regular),
             example("alias", Seen::Aliased),
@@ -232,7 +232,7 @@ pub const CATALOGUE: &[Entry] = &[
     crowds::SLICES,
     Entry {
         name: "sleeper",
-        description: "the timer of another program, which it sleeps on",
+        description: "the timer that another program sleeps on",
         examples: &[example("periodic-interference", Seen::Always)],
         parameters: &[hz(1000.0), time("cost", 3e-6), time("phase", 0.0)],
         settings: nothing,
@@ -408,7 +408,7 @@ pub const CATALOGUE: &[Entry] = &[
     },
     Entry {
         name: "helps",
-        description: "two paces: an interrupt makes the slow one fast with probability `up`, which `decay` ends",
+        description: "two paces: an interrupt makes the slow one fast with probability `up`, for a time of mean `decay`",
         examples: &[
             example("interrupt-helps", Seen::Always),
             example("bistable-pace", Seen::Always),
@@ -514,7 +514,7 @@ pub const CATALOGUE: &[Entry] = &[
     },
     Entry {
         name: "pages",
-        description: "each N-th quantum boundary costs: a page of the benchmark's own memory",
+        description: "each N-th quantum boundary costs extra: a page of the benchmark's own memory",
         examples: &[example("sampling-artefact", Seen::Always)],
         parameters: &[
             within("quanta", 256.0, 1.0, 1e9, "quanta"),
@@ -532,7 +532,7 @@ pub const CATALOGUE: &[Entry] = &[
     },
     Entry {
         name: "drift",
-        description: "the ticks per ns used are too many by parts per million, which calibration notices; printed=1: used for the quanta only, and nobody notices",
+        description: "the ticks per ns are `ppm` too many, which calibration notices; with printed=1 only the quanta use them, and nothing notices",
         examples: &[example("clock-drift", Seen::Always)],
         parameters: &[within("ppm", 750.0, -1e5, 1e5, ""), share("printed", 0.0)],
         settings: |v, settings| {

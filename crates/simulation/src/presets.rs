@@ -28,7 +28,7 @@ const X: &str = "clock:ghz=1.999999999+truncation+flips";
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "x-10khz",
-        description: "the published X: two paces 5.35 apart on a grid of 1 ms, seen by a truncated 100 us; a turn takes 20 s",
+        description: "the published X: two paces 5.35 apart on a grid of 1 ms, seen by truncated quanta of 100 µs; the X repeats every 20 s",
         scenario: X,
         rate_hz: 10_000.0,
         kernel: "ftq-o2",

@@ -39,7 +39,7 @@ const MAX_TICK_HZ: f64 = 1000.0;
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum ScenarioError {
     /// No such name.
-    #[error("no simulated scenario is called {found:?}; there are: {known}")]
+    #[error("found scenario {found:?}, expected one of: {known}")]
     Unknown {
         /// What was given.
         found: String,
@@ -47,7 +47,7 @@ pub enum ScenarioError {
         known: String,
     },
     /// No such parameter.
-    #[error("scenario {scenario} has no parameter {found:?}; it has: {known}")]
+    #[error("scenario {scenario}: found parameter {found:?}, expected one of: {known}")]
     Parameter {
         /// Its name in the catalogue.
         scenario: &'static str,

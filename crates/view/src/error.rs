@@ -22,8 +22,8 @@ pub enum Error {
     Png(::png::EncodingError),
     /// The picture would need more memory than a picture should.
     #[error(
-        "a picture of {width} x {height} pixels is too large, expected at most {limit} pixels in all; \
-         use a smaller scale, or SVG"
+        "found a picture of {width} x {height} pixels, expected at most {limit} in all; \
+         use a smaller --width or --height, or --format svg"
     )]
     TooLarge {
         /// Pixels across.

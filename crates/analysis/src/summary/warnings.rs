@@ -89,7 +89,7 @@ fn state(manifest: &Manifest, warnings: &mut Vec<Warning>) {
     }
     let how = match manifest.state {
         State::Complete => return,
-        State::Recording => "has no end: it goes on, or it was killed",
+        State::Recording => "has no end: it still runs, or it was killed",
         State::Interrupted => "was interrupted by a signal",
         State::Failed => "was ended early by an error",
     };
@@ -147,7 +147,7 @@ fn kernels(manifest: &Manifest, warnings: &mut Vec<Warning>) {
                 "The pace of work kernel {} depends on its placement by {spread:.2} % on this CPU.",
                 kernel.name.escape_debug()
             ),
-            Some("Changes of pace of that size may be its own. Compare with bandscope record --kernel imul20."),
+            Some("It may cause changes of pace of that size itself. Compare with bandscope record --kernel imul20."),
         ));
     }
 }
@@ -202,7 +202,7 @@ fn missing(manifest: &Manifest, warnings: &mut Vec<Warning>) {
             ),
             advice: (!missing.leaves_undecided.is_empty()).then(|| {
                 format!(
-                    "Not decided without it: {}",
+                    "Not decided without it: {}.",
                     missing.leaves_undecided.escape_debug()
                 )
             }),
@@ -254,11 +254,11 @@ fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
         warnings.push(warning(
             WarningKind::ManyTasks,
             format!(
-                "{what}: {} tasks that took little are booked together, as {}.",
+                "{what}: {} small tasks are booked together, as {}.",
                 gaps.other_tasks,
                 Cause::other_tasks()
             ),
-            Some("`perf trace -e sched:sched_process_exec` shows what starts so many."),
+            Some("`perf trace -e sched:sched_process_exec` shows who starts them."),
         ));
     }
     if series.units > 0 && series.bands.is_empty() {
@@ -301,7 +301,7 @@ fn rate_mismatch(series: &Series, what: &str) -> Option<Warning> {
         ),
         None => (
             format!(
-                "{what}: the times say {quanta_per_second:.1} quanta a second, the rate {}.",
+                "{what}: found {quanta_per_second:.1} quanta a second, expected the rate, {}.",
                 format::rate(series.rate_hz)
             ),
             "Do not trust shares, drift and frequencies: the clock or the given rate is wrong.",

@@ -354,8 +354,8 @@ fn empty(cpus: &[u32]) -> FixedWork {
     if machine.tick_hz.is_none() {
         missing.push(Missing {
             what: "tick".to_owned(),
-            why: "the resolution of CLOCK_MONOTONIC_COARSE does not tell it".to_owned(),
-            leaves_undecided: "whether as many samples are slow as ticks came".to_owned(),
+            why: "the resolution of CLOCK_MONOTONIC_COARSE is not that of a tick".to_owned(),
+            leaves_undecided: "whether each tick made a sample slow".to_owned(),
         });
     }
     FixedWork {

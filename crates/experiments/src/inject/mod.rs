@@ -330,7 +330,9 @@ fn header(
         missing.push(Missing {
             what: "another CPU to write the log on".to_owned(),
             why: format!("this process may use CPU {} only", request.cpu),
-            leaves_undecided: "what the program itself takes from the CPU; a killed run leaves no rows".to_owned(),
+            leaves_undecided:
+                "how much time of the CPU this program takes; a killed run leaves no rows"
+                    .to_owned(),
         });
     }
     Header {

@@ -35,13 +35,13 @@ enum NotVaried {
     #[error("personality(2) is refused, as in some containers: {0}")]
     PersonalityRefused(io::Error),
     /// The thread that should try it panicked.
-    #[error("no thread to try it on")]
+    #[error("cannot make a thread to try it on")]
     NoThread,
     /// sched_getaffinity(2) fails.
-    #[error("which CPUs may be used is not known: {0}")]
+    #[error("cannot ask which CPUs may be used: {0}")]
     AllowedCpus(io::Error),
     /// A second one is needed.
-    #[error("there is one CPU to run on")]
+    #[error("this process may use only one CPU")]
     OneCpu,
     /// `probe` says why.
     #[error("{0}")]
@@ -50,7 +50,7 @@ enum NotVaried {
     #[error("this kernel has no transparent huge pages, or does not tell")]
     NoHugePages,
     /// For all processes.
-    #[error("this machine gives none (/sys/kernel/mm/transparent_hugepage/enabled: never)")]
+    #[error("this machine does not give any (/sys/kernel/mm/transparent_hugepage/enabled: never)")]
     HugePagesNever,
     /// An older kernel.
     #[error("prctl(2) does not know of them: {0}")]

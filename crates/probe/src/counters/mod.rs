@@ -180,7 +180,7 @@ fn choose_hardware(events: &[Event], room: usize, budget: f64, choice: &mut Choi
         choice.missing.push(missing(
             "hardware counters",
             refused.join("; "),
-            "a lower frequency against a change inside the core, and time that firmware takes",
+            "whether a slower pace is a lower clock frequency or a slower core state, and how much time firmware takes",
         ));
     }
 }

@@ -125,7 +125,7 @@ enum Uncounted {
     NoEvent,
     #[error("event msr/smi of CPU {cpu}: {error}")]
     Event { cpu: u32, error: io::Error },
-    #[error("only CPUs of Intel have a register of them")]
+    #[error("only CPUs of Intel have a register for them")]
     NoRegister,
     #[error("{}: {error}", path.display())]
     Register { path: PathBuf, error: io::Error },

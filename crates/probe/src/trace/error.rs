@@ -16,7 +16,7 @@ pub enum TraceError {
         mount: io::Error,
     },
     /// A tracepoint's record has other fields than are known.
-    #[error("this kernel describes {0} in another way")]
+    #[error("this kernel describes {0} in an unknown way")]
     OtherFormat(String),
     /// Without this tracepoint silence would say nothing.
     #[error("this kernel has no tracepoint {0}")]
@@ -40,7 +40,7 @@ pub enum TraceError {
         error: io::Error,
     },
     /// The catalogue is empty.
-    #[error("there is no tracepoint")]
+    #[error("this kernel has no tracepoint that names gaps")]
     NothingToOpen,
     /// A tracepoint cannot be switched on or off.
     #[error("cannot switch a tracepoint: {0}")]
@@ -49,7 +49,7 @@ pub enum TraceError {
     #[error(transparent)]
     NotPinned(#[from] PinError),
     /// The thread that prices them ended by a panic.
-    #[error("pricing the events panicked: this is a bug")]
+    #[error("measuring the cost of events panicked: this is a bug")]
     Panicked,
 }
 

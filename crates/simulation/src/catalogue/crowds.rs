@@ -59,7 +59,7 @@ pub(super) const HEAVY_TAIL: Entry = Entry {
 /// Groups of gaps.
 pub(super) const BURSTS: Entry = Entry {
     name: "bursts",
-    description: "a device interrupts in groups: `hz` groups a second at random times, `gaps` interrupts in each, `every` so often, exponential lengths of mean `mean`",
+    description: "a device interrupts in groups: `hz` groups a second at random times, of `gaps` interrupts that are `every` apart; exponential lengths of mean `mean`",
     examples: &[example("time-away", Seen::Traced)],
     parameters: &[
         hz(5.0),
@@ -86,7 +86,7 @@ pub(super) const BURSTS: Entry = Entry {
 /// Another task that wants the CPU all the time, or nearly.
 pub(super) const SLICES: Entry = Entry {
     name: "slices",
-    description: "another program shares the CPU in slices that begin `phase` after a tick of `hz`: one tick each in turn; with probability `blocks` it stops early and sleeps for some ticks",
+    description: "another program shares the CPU in time slices of one tick of `hz`, `phase` after it; with probability `blocks` it sleeps early",
     examples: &[example("time-away", Seen::Traced)],
     parameters: &[hz(250.0), share("blocks", 0.3), time("phase", 0.0)],
     settings: nothing,
@@ -107,7 +107,7 @@ pub(super) const SLICES: Entry = Entry {
 /// A period of the host's, by a clock of its own.
 pub(super) const HOST_LINE: Entry = Entry {
     name: "host-line",
-    description: "the host takes the CPU `hz` times a second for `cost`; each interval is off by a Gaussian of deviation `wander`, which stays",
+    description: "the host takes the CPU `hz` times a second for `cost`; its phase wanders by a Gaussian step of deviation `wander` each time",
     examples: &[
         example("periodic-interference", Seen::Always),
         example("stolen-time", Seen::Traced),

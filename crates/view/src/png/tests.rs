@@ -146,5 +146,5 @@ fn a_picture_too_large_is_refused_and_says_so() {
         items: Vec::new(),
     };
     let error = draw(&huge, 2.0).unwrap_err();
-    assert!(error.to_string().contains("too large"), "{error}");
+    assert!(error.to_string().contains("found a picture of"), "{error}");
 }
