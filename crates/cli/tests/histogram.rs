@@ -162,7 +162,7 @@ fn this_machine_is_measured_kept_and_read_back() {
 fn arguments_that_cannot_be() {
     let directory = tempfile::tempdir().unwrap();
     for (arguments, expected) in [
-        (&["--work", "0.5us"][..], "expected 1 us to 1 s"),
+        (&["--work", "0.5us"][..], "expected 1 µs to 1 s"),
         (&["--work", "soon"], "expected a duration"),
         (&["--kernel", "nonsense"], "nonsense"),
         (&["--cpus", "60000"], "60000"),

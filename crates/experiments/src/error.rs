@@ -39,7 +39,7 @@ pub enum Error {
         expected: Vec<&'static str>,
     },
     /// There is nothing of that name that fixed work could be made of.
-    #[error("there is no loop or work kernel {name:?} on {}, expected one of {}", std::env::consts::ARCH, expected.join(", "))]
+    #[error("found work kernel or loop {name:?}, expected one of those on {}: {}", std::env::consts::ARCH, expected.join(", "))]
     UnknownWork {
         /// What was asked for.
         name: String,
@@ -47,10 +47,10 @@ pub enum Error {
         expected: Vec<&'static str>,
     },
     /// There is no loop of that name.
-    #[error("there is no loop {0:?}")]
+    #[error("found loop {0:?}, which does not exist")]
     UnknownLoop(String),
     /// There is no work kernel of that name.
-    #[error("there is no work kernel {0:?}")]
+    #[error("found work kernel {0:?}, which does not exist")]
     UnknownKernel(String),
     /// This CPU lacks an instruction.
     #[error("this CPU has no {0}")]

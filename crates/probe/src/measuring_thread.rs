@@ -245,7 +245,9 @@ impl RunSegment<'_, '_> {
                     let account = self.sink.account();
                     account.incident(
                         IncidentKind::ClockJump,
-                        format!("the clock ran backwards by {ticks} ticks; times go on from there"),
+                        format!(
+                            "the clock ran backwards by {ticks} ticks; times continue from there"
+                        ),
                     );
                     // Recorded times must not run backwards: the origin moves with the clock.
                     account.origin = origin.wrapping_sub(ticks);

@@ -60,7 +60,7 @@ pub fn prepare(request: &Request, cpus: &[u32]) -> Result<Findings, MachineError
     if cpus.len() > 1 {
         findings.missing.push(Missing {
             what: "self-test of all CPUs".to_owned(),
-            why: format!("CPU {cpu} stands for all that are measured"),
+            why: format!("only CPU {cpu} was tested, for all measured CPUs"),
             leaves_undecided: "whether cores of different kinds have different best paces"
                 .to_owned(),
         });
@@ -93,7 +93,7 @@ fn on_the_cpu(request: &Request, cpu: u32) -> Result<Findings, MachineError> {
     std::thread::sleep(CALIBRATION.saturating_sub(begun.elapsed()));
     calibration.read();
     let fit = calibration.fit().ok_or_else(|| {
-        let why = "the CPU's counter stands still: it cannot be used as a clock";
+        let why = "the CPU's counter does not advance, so it cannot be used as a clock";
         MachineError::Refused(why.to_owned())
     })?;
     Ok(Findings {

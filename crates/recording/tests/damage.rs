@@ -210,19 +210,19 @@ const CASES: &[Case] = &[
         },
         &[
             "part-000001.parquet: found",
-            "bytes that are no whole Parquet file",
+            "bytes that are not a whole Parquet file",
             "cut off or damaged",
         ],
     ),
     (
         "empty part",
         |path| fs::write(part(path, 1), b"").unwrap(),
-        &["part-000001.parquet: found 0 bytes that are no whole Parquet file"],
+        &["part-000001.parquet: found 0 bytes that are not a whole Parquet file"],
     ),
     (
         "no Parquet",
         |path| fs::write(part(path, 1), b"hello, I am a text file of some length").unwrap(),
-        &["no whole Parquet file"],
+        &["not a whole Parquet file"],
     ),
     (
         "part of another run",

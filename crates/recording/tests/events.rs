@@ -192,7 +192,10 @@ fn damaged_and_missing_parts_are_told() {
     write(&path, &ticks(0..9));
     let whole = fs::read(path.join(PART)).unwrap();
     for (bytes, wanted) in [
-        (cut(whole.clone()), "bytes that are no whole Parquet file"),
+        (
+            cut(whole.clone()),
+            "bytes that are not a whole Parquet file",
+        ),
         (
             turned(whole.clone()),
             "a checksum that does not fit the file",

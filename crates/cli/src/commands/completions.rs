@@ -9,7 +9,8 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  bandscope completions bash > ~/.local/share/bash-completion/completions/bandscope")]
+  # in ~/.local/share/bash-completion/completions:
+  bandscope completions bash > bandscope")]
 pub struct Arguments {
     /// The shell.
     shell: clap_complete::Shell,

@@ -228,7 +228,7 @@ fn two_sessions_are_compared_by_their_share_of_slow_runs() {
     let output = compare(&[]);
     let text = String::from_utf8(output.stdout).unwrap().replace('\n', " ");
     assert!(
-        text.contains("2 of 40 runs of A and 20 of 40 of B: they differ"),
+        text.contains("2 of 40 of A, 20 of 40 of B; they differ"),
         "{text}"
     );
 }

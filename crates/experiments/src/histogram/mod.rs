@@ -210,7 +210,9 @@ impl Measurement {
 fn clock_of(mut calibration: Calibration, origin: u64) -> Result<manifest::Clock, MachineError> {
     calibration.read();
     let fit = calibration.fit().ok_or_else(|| {
-        MachineError::Refused("the CPU's counter stands still: it cannot be used as a clock".into())
+        MachineError::Refused(
+            "the CPU's counter does not advance, so it cannot be used as a clock".into(),
+        )
     })?;
     Ok(manifest::Clock {
         name: clock::NAME.to_owned(),
@@ -312,7 +314,7 @@ fn check(request: &Request, allowed: &[u32]) -> Result<(), MachineError> {
     }
     for (index, work) in request.works_us.iter().enumerate() {
         if !WORKS_US.contains(work) {
-            return refuse(format!("work of {work} us: expected 1 us to 1 s"));
+            return refuse(format!("--work: found {work} µs, expected 1 µs to 1 s"));
         }
         if request.works_us[..index].contains(work) {
             return refuse(format!("work of {work} us is named twice"));

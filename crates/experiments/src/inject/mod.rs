@@ -224,7 +224,7 @@ fn calibrate() -> Result<(Calibration, f64, f64), MachineError> {
     calibration.read();
     let fit = calibration.fit().ok_or_else(|| {
         MachineError::Refused(
-            "the CPU's counter stands still: it cannot be used as a clock".to_owned(),
+            "the CPU's counter does not advance, so it cannot be used as a clock".to_owned(),
         )
     })?;
     Ok((calibration, fit.ticks_per_ns, fit.error_ppm))

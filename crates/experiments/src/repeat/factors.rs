@@ -251,7 +251,7 @@ fn is_second(level: &str, levels: [&str; 2]) -> io::Result<bool> {
 fn number(level: &str) -> io::Result<usize> {
     level
         .parse()
-        .map_err(|_| io::Error::other(format!("level {level:?} is no number")))
+        .map_err(|_| io::Error::other(format!("found level {level:?}, expected a number")))
 }
 
 fn layouts() -> Result<Vec<String>, NotVaried> {

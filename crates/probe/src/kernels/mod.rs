@@ -207,7 +207,7 @@ pub enum KernelError {
     },
     /// No work kernel of this architecture has that name.
     #[error(
-        "there is no work kernel {name:?} on {}, expected one of {}",
+        "found work kernel {name:?}, expected one of those on {}: {}",
         std::env::consts::ARCH,
         kernels().iter().map(|info| info.name).collect::<Vec<_>>().join(", ")
     )]

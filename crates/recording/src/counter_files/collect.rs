@@ -199,7 +199,7 @@ impl Collector {
         if !self.doubles {
             self.doubles = true;
             self.notes.push(format!(
-                "{} stands there twice in one run: the first is taken.",
+                "{} occurs twice in one run: the first value is taken.",
                 quoted(name.as_bytes())
             ));
         }

@@ -185,7 +185,7 @@ fn warn_of_the_end(
         State::Recording => (
             ReadWarningKind::Unfinished,
             format!("{root}: the run still goes on or was killed: {there}, the end is missing"),
-            "what is there is whole; the calibration of the clock is that of the start",
+            "these parts are intact; the clock was calibrated at the start only",
         ),
         State::Failed => (
             ReadWarningKind::Failed,
@@ -193,12 +193,12 @@ fn warn_of_the_end(
                 "{root}: an error ended the run early: {there}, {} quanta lost",
                 manifest.lost.quanta
             ),
-            "what is there is whole; mind that it ends early",
+            "these parts are intact, but the run ended early",
         ),
         State::Interrupted => (
             ReadWarningKind::Interrupted,
             format!("{root}: a signal ended the run early: {there}"),
-            "what is there is whole",
+            "these parts are intact",
         ),
         State::Complete if quanta == 0 => (
             ReadWarningKind::Empty,

@@ -265,7 +265,7 @@ const AS_WRITTEN: &str = "a part as it was written: it was damaged later; copy i
 fn not_whole(path: &Path, bytes: u64, why: &str) -> Error {
     Error::File {
         path: path.into(),
-        found: format!("{bytes} bytes that are no whole Parquet file{why}"),
+        found: format!("{bytes} bytes that are not a whole Parquet file{why}"),
         expected: "a part as it was written: it was cut off or damaged; copy it again".into(),
     }
 }

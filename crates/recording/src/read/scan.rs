@@ -79,7 +79,7 @@ fn unknown(path: &Path) -> ReadWarning {
     ReadWarning {
         kind: ReadWarningKind::UnknownEntry,
         message: format!(
-            "{} is no part of a recording",
+            "{} is not a part of a recording",
             quoted(path.as_os_str().as_encoded_bytes())
         ),
         advice: "it was ignored".into(),

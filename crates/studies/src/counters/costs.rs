@@ -70,16 +70,16 @@ const ITSELF: &str = "it counts cycles";
 /// libpfm4's tables of the Itanium 2 give these events an increment of at most 2 a cycle.
 const BUNDLES: &str = "it counts lost bundles, of which an Itanium 2 issues two a cycle";
 /// docs/method.md, section 9.8: a tick with tracing takes 9 to 21 us on Zen 3, at 4.5 GHz 95,000 cycles.
-const INTERRUPT: &str = "a traced tick of 21 us at 4.5 GHz; an interrupt's entry takes 500";
+const INTERRUPT: &str = "a traced tick of 21 µs at 4.5 GHz; an interrupt's entry takes 500";
 /// Li, Ding and Shen 2007: several us to a ms, where the other task took all the caches; a ms at 4.5 GHz.
 const CONTEXT_SWITCH: &str = "a us or so, to a ms where caches were lost (Li, Ding and Shen 2007)";
 /// Half a ms: what a busy network card's takes.
 const SOFTIRQ: &str = "a softirq, which may work for half a ms (assumed)";
 /// docs/method.md, section 9.8.
 const FAULT: &str = "a minor fault; 28,000 ticks were measured in a virtual machine";
-const MAJOR_FAULT: &str = "a major fault, which waits for a disk: 10 us to 50 ms";
+const MAJOR_FAULT: &str = "a major fault, which waits for a disk: 10 µs to 50 ms";
 /// A page of 2 MiB at 10 GB/s takes 200 us.
-const MAYBE_HUGE: &str = "a minor fault, to the zeroing of a huge page in 300 us";
+const MAYBE_HUGE: &str = "a minor fault, to the zeroing of a huge page in 300 µs";
 /// Fog: 10 to 20 cycles of today's pipelines, 24 and more of the Pentium 4.
 const MISPREDICTION: &str =
     "a pipeline's length (Fog, The microarchitecture of Intel, AMD and VIA CPUs)";

@@ -196,7 +196,7 @@ mod tests {
                 "record --cpus 4,5",
                 neighbour,
                 None,
-                "expected the CPU of the neighbour",
+                "expected the CPU of a neighbour",
             ),
             (
                 "record --machine simulated:tick",

@@ -147,7 +147,7 @@ fn judge(run: &mut Run, said: &Output, finder: &Finder, runs: &mut Runs) -> Opti
         };
         let said = run.end.said.as_deref().unwrap_or_default();
         return Some(format!(
-            "run {number} {how}; --ignore-failure goes on{}",
+            "run {number} {how}; use --ignore-failure to continue{}",
             shown(said)
         ));
     }
