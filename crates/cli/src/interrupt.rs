@@ -1,9 +1,18 @@
-//! SIGINT and SIGTERM (and where the terminal is a screen, its end) end a run in good order: what was measured is written and marked.
+//! SIGINT, SIGTERM and the end of the terminal (SIGHUP) end a run in good order: what was measured is written and marked.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::os::unix::process::parent_id;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Signals that come within this time of the first are the same request: a terminal signals a whole group, and a program that
+/// started this one passes the signal on to it.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
+/// The variable in which `inject --then` gives the command its own process number.
+pub const DISTURBER: &str = "BANDSCOPE_DISTURBER";
 
 /// Notices the signals for as long as the program runs.
 #[derive(Debug)]
@@ -11,56 +20,57 @@ pub struct Interrupt {
     stop: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
     at_once: Arc<AtomicBool>,
+    /// The `inject` that started this program.
+    disturber: Option<u32>,
 }
 
 impl Interrupt {
-    /// Takes the signals over. A second one ends the program at once, as if it had not been caught.
+    /// Takes the signals over. One that comes later than [`ONE_REQUEST`] after the first ends the program at once.
+    ///
+    /// A program that was told to outlive its terminal (`nohup`) does.
     ///
     /// # Errors
-    /// If the operating system refuses the handler.
+    /// If the operating system refuses the handler, or the thread that waits for a second signal.
     pub fn new() -> std::io::Result<Interrupt> {
-        let stop = Arc::new(AtomicBool::new(false));
-        Interrupt::take_over(&[SIGINT, SIGTERM], Arc::clone(&stop), stop)
+        let interrupt = Interrupt::on_screen()?;
+        interrupt.release();
+        Ok(interrupt)
     }
 
-    /// The same while the terminal is a screen, which must be given back first: a second signal ends the program only after
-    /// [`Interrupt::release`]. A terminal that is closed ends the run as well, unless the program was told to outlive it (`nohup`).
+    /// The same while the terminal is a screen, which must be given back first: a later signal ends the program only after
+    /// [`Interrupt::release`].
     ///
     /// # Errors
     /// As [`Interrupt::new`].
     pub fn on_screen() -> std::io::Result<Interrupt> {
-        let stop = Arc::new(AtomicBool::new(false));
+        let parent = parent_id();
+        let disturber = std::env::var(DISTURBER).ok();
+        let interrupt = Interrupt {
+            stop: Arc::default(),
+            signal: Arc::default(),
+            at_once: Arc::default(),
+            disturber: disturber
+                .filter(|process| *process == parent.to_string())
+                .map(|_| parent),
+        };
         let numbers: &[i32] = match ignores(SIGHUP) {
             true => &[SIGINT, SIGTERM],
             false => &[SIGINT, SIGTERM, SIGHUP],
         };
-        Interrupt::take_over(numbers, stop, Arc::new(AtomicBool::new(false)))
-    }
-
-    /// The signals set `stop`; while `at_once` is set they end the program.
-    fn take_over(
-        numbers: &[i32],
-        stop: Arc<AtomicBool>,
-        at_once: Arc<AtomicBool>,
-    ) -> std::io::Result<Interrupt> {
-        let signal = Arc::new(AtomicUsize::new(0));
         for &number in numbers {
-            signal_hook::flag::register_conditional_shutdown(
-                number,
-                shell_status(number as usize).into(),
-                Arc::clone(&at_once),
-            )?;
-            signal_hook::flag::register(number, Arc::clone(&stop))?;
-            signal_hook::flag::register_usize(number, Arc::clone(&signal), number as usize)?;
+            let signal = Arc::clone(&interrupt.signal);
+            signal_hook::flag::register_usize(number, signal, number as usize)?;
+            signal_hook::flag::register(number, Arc::clone(&interrupt.stop))?;
         }
-        Ok(Interrupt {
-            stop,
-            signal,
-            at_once,
-        })
+        let signals = Signals::new(numbers)?;
+        let at_once = Arc::clone(&interrupt.at_once);
+        std::thread::Builder::new()
+            .name("signals".into())
+            .spawn(move || end_at_once(signals, &at_once))?;
+        Ok(interrupt)
     }
 
-    /// From now on a signal ends the program at once.
+    /// From now on a later signal ends the program at once.
     pub fn release(&self) {
         self.at_once.store(true, Ordering::SeqCst);
     }
@@ -76,10 +86,26 @@ impl Interrupt {
         (signal != 0).then_some(signal as i32)
     }
 
-    /// The exit status that shells use for the signal that came: 130 or 143, or 129 where a terminal was closed.
+    /// Whether a signal came because the `inject` that started this program has ended.
+    pub fn disturber_ended(&self) -> bool {
+        self.signal().is_some() && self.disturber.is_some_and(|process| process != parent_id())
+    }
+
+    /// The exit status that shells use for the signal that came: 130, 143, or 129 where a terminal was closed.
     pub fn exit_code(&self) -> Option<ExitCode> {
         self.signal()
             .map(|signal| ExitCode::from(shell_status(signal as usize)))
+    }
+}
+
+/// Ends the program with a signal that is no longer the first request, once that is allowed. Sleeps until a signal comes.
+fn end_at_once(mut signals: Signals, at_once: &AtomicBool) {
+    let mut first: Option<Instant> = None;
+    for number in signals.forever() {
+        let first = *first.get_or_insert_with(Instant::now);
+        if first.elapsed() >= ONE_REQUEST && at_once.load(Ordering::SeqCst) {
+            signal_hook::low_level::exit(shell_status(number as usize).into());
+        }
     }
 }
 

@@ -305,3 +305,54 @@ fn a_signal_ends_the_command_and_the_disturbance_in_order() {
     let log = log(directory.path(), "it.disturbances.jsonl");
     assert_eq!(log.end.unwrap().state, State::Interrupted);
 }
+
+/// `record` would go on to its end, and `live` for ever.
+#[test]
+fn the_command_ends_with_a_disturber_that_is_killed() {
+    if emulated() {
+        return;
+    }
+    for command in ["record", "live"] {
+        let directory = tempfile::tempdir().unwrap();
+        let cpu = pin::allowed().unwrap().pop().unwrap().to_string();
+        if command == "live" && cpu == "0" {
+            println!("SKIPPED: live beside a disturber that is killed: needs two CPUs");
+            continue;
+        }
+        let mut child = bandscope(directory.path())
+            .args(["inject", "--log", "log", "--cpu", &cpu, "--then", command])
+            .args([
+                "--duration",
+                "60s",
+                "--cpus",
+                &cpu,
+                "--output",
+                "it.bandscope",
+            ])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let state =
+            || open(&directory.path().join("it.bandscope")).map(|read| read.manifest().state);
+        for _ in 0..600 {
+            if state().is_ok() {
+                break;
+            }
+            assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        signal(&child, "KILL");
+        child.wait().unwrap();
+        for _ in 0..300 {
+            if state().unwrap() != State::Recording {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        assert_eq!(state().unwrap(), State::Interrupted, "{command}");
+        let report = report(directory.path(), &["it.bandscope"]);
+        let said = report["warnings"].to_string();
+        assert!(said.contains("disturber-ended"), "{said}");
+    }
+}

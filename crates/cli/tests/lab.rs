@@ -153,6 +153,12 @@ fn what_is_no_experiment_is_refused() {
 
 #[test]
 fn a_signal_ends_it_and_what_was_measured_is_explained() {
+    for (name, status) in [("INT", 130), ("HUP", 129)] {
+        a_signal_ends_it(name, status);
+    }
+}
+
+fn a_signal_ends_it(name: &str, status: i32) {
     let directory = tempfile::tempdir().unwrap();
     let mut child = bandscope(directory.path())
         .args(["lab", "--format", "json", "--output", "part.json"])
@@ -160,10 +166,10 @@ fn a_signal_ends_it_and_what_was_measured_is_explained() {
         .spawn()
         .unwrap();
     // The last of the signals that it takes over.
-    common::wait_until_caught(&mut child, 15);
-    common::signal(&child, "INT");
+    common::wait_until_caught(&mut child, 1);
+    common::signal(&child, name);
     let output = common::checked(child.wait_with_output().unwrap());
-    assert_eq!(output.status.code(), Some(130), "{}", output.status);
+    assert_eq!(output.status.code(), Some(status), "{}", output.status);
     let file = std::fs::read_to_string(directory.path().join("part.json")).unwrap();
     let part: Value = serde_json::from_str(&file).unwrap();
     assert_eq!(part["interrupted"], true);

@@ -1,12 +1,13 @@
-//! SIGINT, SIGTERM and SIGKILL at any moment leave a readable recording of what was measured before.
+//! SIGINT, SIGTERM, SIGHUP and SIGKILL at any moment leave a readable recording of what was measured before.
 
 mod common;
 use common::{
-    assert_ledger_closes, finished_parts, kinds_of_warnings, report, run, signal, start,
-    wait_for_parts,
+    assert_ledger_closes, bandscope, finished_parts, kinds_of_warnings, report, run, signal, start,
+    wait_for_parts, wait_until_caught,
 };
+use std::io::Write;
 use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 fn status_after(name: &str, directory: &Path) -> ExitStatus {
@@ -18,7 +19,7 @@ fn status_after(name: &str, directory: &Path) -> ExitStatus {
 
 #[test]
 fn an_interrupt_ends_the_run_in_good_order() {
-    for (name, status) in [("INT", 130), ("TERM", 143)] {
+    for (name, status) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(status_after(name, directory.path()).code(), Some(status));
         let report = report(directory.path(), &["it.bandscope"]);
@@ -45,6 +46,82 @@ fn a_killed_run_keeps_every_finished_part() {
         "{}",
         report["warnings"]
     );
+}
+
+/// A terminal signals a whole group, and a program that started this one passes it on.
+#[test]
+fn signals_that_come_together_are_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = start(directory.path(), &[]);
+    wait_for_parts(directory.path(), &mut child, 1);
+    let script = format!(
+        "for one in INT TERM HUP INT; do kill -$one {0}; done",
+        child.id()
+    );
+    assert!(
+        Command::new("sh")
+            .args(["-c", &script])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let status = child.wait().unwrap().code().unwrap();
+    assert!([129, 130, 143].contains(&status), "{status}");
+    let report = report(directory.path(), &["it.bandscope"]);
+    assert_eq!(report["recording"]["state"], "interrupted");
+}
+
+/// Its output is a pipe that nobody reads, so by itself it never ends.
+#[test]
+fn a_later_signal_ends_it_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut filler = writer.try_clone().unwrap();
+    let filled = std::thread::spawn(move || while filler.write_all(&[0; 4096]).is_ok() {});
+    let mut child = bandscope(directory.path())
+        .args(["record", "--duration", "60s", "--output", "it.bandscope"])
+        .stdout(writer)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until_caught(&mut child, 15);
+    let status = loop {
+        signal(&child, "INT");
+        std::thread::sleep(Duration::from_millis(200));
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+    };
+    assert_eq!(status.code(), Some(130));
+    drop(reader);
+    filled.join().unwrap();
+}
+
+#[test]
+fn a_program_that_was_told_to_outlive_its_terminal_does() {
+    if std::env::var_os("BANDSCOPE_TEST_RUNNER").is_some() {
+        println!("SKIPPED: nohup: an emulator catches signals itself");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = Command::new("sh")
+        .args(["-c", "trap '' HUP; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_bandscope"))
+        .args(["record", "--duration", "60s", "--output", "it.bandscope"])
+        .current_dir(directory.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until_caught(&mut child, 15);
+    signal(&child, "HUP");
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(
+        child.try_wait().unwrap().is_none(),
+        "it outlives its terminal"
+    );
+    signal(&child, "TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(143));
 }
 
 /// Moments of a kill: at the very start, while the machine is looked at, while it is measured.

@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 fn measure(arguments: &Arguments) -> Result<(Experiments, ExitCode)> {
     let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
-    let interrupt = Interrupt::new().context("cannot catch SIGINT and SIGTERM")?;
+    let interrupt = Interrupt::new().context("cannot catch signals")?;
     let plan = Plan {
         cpu: arguments.cpu,
         only: arguments.only.clone(),

@@ -10,7 +10,7 @@ use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin};
-use bandscope_recording::manifest::{Manifest, SCHEMA, State};
+use bandscope_recording::manifest::{Incident, IncidentKind, Manifest, SCHEMA, State};
 use bandscope_recording::write::Writer;
 use bandscope_sampler::machine::{Consumed, Length};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
@@ -144,7 +144,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     if path.exists() {
         bail!("{}: exists already; name another --output", path.display());
     }
-    let interrupt = Interrupt::new().context("cannot catch SIGINT and SIGTERM")?;
+    let interrupt = Interrupt::new().context("cannot catch signals")?;
     let mut machine = arguments.machine()?;
     let mut manifest = {
         let _progress = Progress::spinner("looking at the machine");
@@ -186,7 +186,7 @@ pub(super) fn write(
         &mut writer,
         &mut tally,
     );
-    conclude(measured, Some(writer), manifest)?;
+    conclude(measured, Some(writer), manifest, interrupt)?;
     say_if_interrupted(manifest, path);
     Ok(tally)
 }
@@ -196,9 +196,18 @@ pub(super) fn conclude(
     measured: Result<(), MachineError>,
     writer: Option<Writer>,
     manifest: &mut Manifest,
+    interrupt: &Interrupt,
 ) -> Result<()> {
     if measured.is_err() {
         manifest.state = State::Failed;
+    }
+    if interrupt.disturber_ended() {
+        manifest.incidents.push(Incident {
+            kind: IncidentKind::DisturberEnded,
+            ticks: writer.as_ref().map_or(0, Writer::now),
+            detail: "`bandscope inject` ended before this recording, so the end is cut off"
+                .to_owned(),
+        });
     }
     // What was written before an error is kept: the manifest says what is there. The first error is the
     // one that matters.

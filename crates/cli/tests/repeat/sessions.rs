@@ -140,6 +140,12 @@ fn megabytes_and_daemons_do_not_hold_it_up() {
 
 #[test]
 fn a_signal_ends_it_and_what_was_measured_is_reported() {
+    for (name, status) in [("INT", 130), ("HUP", 129)] {
+        a_signal_ends_it(name, status);
+    }
+}
+
+fn a_signal_ends_it(name: &str, status: i32) {
     let directory = tempfile::tempdir().unwrap();
     let child = bandscope(directory.path())
         .args([
@@ -160,11 +166,11 @@ fn a_signal_ends_it_and_what_was_measured_is_reported() {
         .spawn()
         .unwrap();
     wait_for_runs(directory.path(), 5);
-    common::signal(&child, "INT");
+    common::signal(&child, name);
     let output = common::checked(child.wait_with_output().unwrap());
     assert_eq!(
         output.status.code(),
-        Some(130),
+        Some(status),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );

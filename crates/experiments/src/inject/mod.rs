@@ -29,7 +29,7 @@ use bandscope_recording::disturbances::{Disturbance, End, Header, SCHEMA, Settin
 use bandscope_recording::events::escaped;
 use bandscope_recording::manifest::{self, ClockOrigin, Missing, State};
 use bandscope_sampler::MachineError;
-pub use child::pass_on;
+pub use child::{pass_on, start_bound};
 pub use kinds::{Kind, Neighbour, UnknownKind};
 use plan::Plan;
 use priority::Scheduling;

@@ -24,6 +24,8 @@ pub enum IncidentKind {
     CpuChange,
     /// Quanta were lost, and those after them make a new segment.
     SegmentCut,
+    /// What disturbed the machine on purpose ended before the recording did.
+    DisturberEnded,
     /// Later settings of speculative store bypass are not listed.
     MoreSettings,
     /// Later incidents are not listed.
@@ -40,6 +42,7 @@ impl fmt::Display for IncidentKind {
             IncidentKind::ClockJump => "clock-jump",
             IncidentKind::CpuChange => "cpu-change",
             IncidentKind::SegmentCut => "segment-cut",
+            IncidentKind::DisturberEnded => "disturber-ended",
             IncidentKind::MoreSettings => "more-settings",
             IncidentKind::MoreIncidents => "more-incidents",
             IncidentKind::Other(word) => word,
@@ -57,6 +60,7 @@ mod tests {
             IncidentKind::ClockJump,
             IncidentKind::CpuChange,
             IncidentKind::SegmentCut,
+            IncidentKind::DisturberEnded,
             IncidentKind::MoreSettings,
             IncidentKind::MoreIncidents,
             IncidentKind::Other("cpu-offline".into()),

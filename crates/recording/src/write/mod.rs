@@ -85,6 +85,11 @@ impl Writer {
         &self.manifest
     }
 
+    /// The latest tick of any quantum so far.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
     /// Adds quanta of one series, in order of time.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let request = request(arguments)?;
     let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
-    let interrupt = Interrupt::new().context("cannot catch SIGINT and SIGTERM")?;
+    let interrupt = Interrupt::new().context("cannot catch signals")?;
     let started = record::now();
     let mut measured = {
         let live = Live::new(arguments.ascii);

@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         bail!("{}: exists already; name another --log", path.display());
     }
     let request = arguments.request(then.as_ref())?;
-    let interrupt = Interrupt::new().context("cannot catch SIGINT and SIGTERM")?;
+    let interrupt = Interrupt::new().context("cannot catch signals")?;
     let mut disturber = Disturber::start(&request)?;
     let log = Writer::create(&path, &header(&disturber, then.as_ref()))?;
     for missing in &disturber.header().missing {

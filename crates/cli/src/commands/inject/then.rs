@@ -2,9 +2,9 @@
 //! disturbs; then started as a process of its own, as any other task would be beside it.
 
 use crate::commands::{self, Command as Subcommand, record};
-use crate::interrupt::shell_status;
+use crate::interrupt::{DISTURBER, shell_status};
 use anyhow::{Context, Result, bail};
-use bandscope_experiments::inject::{Kind, choose_cpu, choose_neighbour};
+use bandscope_experiments::inject::{Kind, choose_cpu, choose_neighbour, start_bound};
 use clap::Parser;
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -54,14 +54,16 @@ impl Then {
     }
 
     /// Starts it. It has a process group of its own, so that a signal from the terminal reaches it once: through this program.
+    /// It ends when this program does.
     pub fn start(&self) -> Result<Child> {
         let program = std::env::current_exe().context("cannot find this program's own file")?;
-        Command::new(&program)
+        let mut command = Command::new(&program);
+        command
             .args(&self.words)
+            .env(DISTURBER, std::process::id().to_string())
             .stdin(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .with_context(|| format!("{}: cannot start", program.display()))
+            .process_group(0);
+        start_bound(&mut command).with_context(|| format!("{}: cannot start", program.display()))
     }
 }
 

@@ -162,7 +162,7 @@ impl Run<'_> {
             monitor.finish();
             self.shared.publish(&mut monitor);
             self.shared.end();
-            let recorded = record::conclude(measured, writer, manifest);
+            let recorded = record::conclude(measured, writer, manifest, self.interrupt);
             let since = Instant::now();
             while !drawing.is_finished() && since.elapsed() < TERMINAL_MAY_TAKE {
                 thread::sleep(Duration::from_millis(5));

@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
         std::fs::create_dir(directory)
             .with_context(|| format!("{}: cannot create", directory.display()))?;
     }
-    let interrupt = Interrupt::new().context("cannot catch SIGINT and SIGTERM")?;
+    let interrupt = Interrupt::new().context("cannot catch signals")?;
     let mut runs = Runs {
         schema: SCHEMA.to_owned(),
         tool: record::tool(),

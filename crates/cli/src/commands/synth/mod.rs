@@ -95,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         scenario = scenario.with_seed(seed);
     }
     let path = arguments.path(text);
-    let interrupt = Interrupt::new().context("cannot catch SIGINT and SIGTERM")?;
+    let interrupt = Interrupt::new().context("cannot catch signals")?;
     let request = arguments.request(preset_of(text), is_dat(&path));
     if is_dat(&path) {
         write_file(&scenario, &request, &path, &interrupt)?;
