@@ -41,6 +41,9 @@ pub struct Manifest {
     pub started: String,
     /// How the run ended.
     pub state: State,
+    /// What the run loses at most if it is killed, in seconds; `None` of one that has ended, or that keeps all in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_loss_s: Option<f64>,
     /// What was asked for.
     pub settings: Settings,
     /// The clock and its calibration over the whole run.

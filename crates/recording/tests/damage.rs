@@ -43,11 +43,65 @@ fn a_killed_run_keeps_its_finished_parts() {
     assert!(
         warning
             .message
-            .contains("8000 quanta in 9 finished parts, the end is missing"),
+            .contains("8000 quanta in 9 finished parts, and up to 5 s after them are missing"),
         "{warning}"
     );
     // The parts of 1, 2 and 4 s were whole; the ninth second was under way.
     assert_eq!(quanta_of(&recording, 0).len(), 4000);
+}
+
+/// A killed run of 20 s, whose part of 16 s was 5 s old.
+fn killed_within_a_long_part(path: &Path) -> Writer {
+    let mut writer = Writer::create(path, &manifest(&[1000.0])).unwrap();
+    for k in 0..20 {
+        let (quanta, gaps) = second(0, k);
+        writer.append_quanta(1, 1000.0, "mulss80", &quanta).unwrap();
+        writer.append_gaps(1, &gaps).unwrap();
+    }
+    writer
+}
+
+#[test]
+fn a_killed_run_loses_at_most_some_seconds() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("killed");
+    drop(killed_within_a_long_part(&path));
+    let recording = read::open(&path).unwrap();
+    let read = quanta_of(&recording, 0);
+    assert!(read.len() >= 15_000, "{}", read.len());
+    assert_eq!(read.len() % 1000, 0);
+    let (seconds, gaps) = (read.len() as u64 / 1000, gaps_of(&recording, 0));
+    let mut written = Quanta::default();
+    (0..seconds).for_each(|k| written.extend_from(&second(0, k).0, 0..1000));
+    assert_eq!(read, written);
+    assert!(gaps.len() as u64 >= (seconds - 1) * 100, "{}", gaps.len());
+    // The parts of 1, 2, 4 and 8 s end after 15 s.
+    assert_eq!(seconds, 19);
+}
+
+#[test]
+fn the_whole_part_replaces_the_copies_under_a_reader() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("goes-on");
+    let mut writer = killed_within_a_long_part(&path);
+    let while_it_goes_on = read::open(&path).unwrap();
+    let before = quanta_of(&while_it_goes_on, 0);
+    for k in 20..40 {
+        let (quanta, gaps) = second(0, k);
+        writer.append_quanta(1, 1000.0, "mulss80", &quanta).unwrap();
+        writer.append_gaps(1, &gaps).unwrap();
+    }
+    assert_eq!(quanta_of(&while_it_goes_on, 0), before);
+    let mut end = manifest(&[1000.0]);
+    end.state = State::Complete;
+    writer.finish(&end).unwrap();
+    assert_eq!(quanta_of(&while_it_goes_on, 0), before);
+    let whole = read::open(&path).unwrap();
+    assert!(whole.warnings().is_empty(), "{:?}", whole.warnings());
+    assert_eq!(quanta_of(&whole, 0).len(), 40_000);
+    assert_eq!(gaps_of(&whole, 0).len(), 4000);
+    // 1, 2, 4, 8 and 16 s, and the rest: copies leave nothing behind.
+    assert_eq!(fs::read_dir(path.join(QUANTA)).unwrap().count(), 6);
 }
 
 /// A killed run of two series of which only the first has a finished part, and whose gaps go on after it.

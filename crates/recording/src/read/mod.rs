@@ -58,9 +58,9 @@ pub struct Opened {
 pub fn open(path: &Path) -> Result<Opened, Error> {
     let mut manifest = json::read(path)?;
     let mut warnings = Vec::new();
-    let found = scan::scan(path, &manifest, &mut warnings)?;
+    let mut found = scan::scan(path, &manifest, &mut warnings)?;
     let mut quanta_rows = 0;
-    for found in &found {
+    for found in &mut found {
         let rows = count_rows(&manifest, found, &mut warnings)?;
         check_rows(path, &manifest, found, rows)?;
         if matches!(found.directory, Directory::Quanta { .. }) {
@@ -129,22 +129,26 @@ fn open_part(manifest: &Manifest, found: &Found, number: u32) -> Result<(PathBuf
         number,
         columns: &columns(manifest, &found.directory),
     };
+    let is_last = number + 1 == found.parts;
     let part = Part::open(&path, &expected)?;
-    Ok((path, part))
+    let limit = found.rows_of_last.filter(|_| is_last);
+    Ok((path, part.limited(limit)))
 }
 
 /// Reads every part once, which checks it, and adds up the rows.
 fn count_rows(
     manifest: &Manifest,
-    found: &Found,
+    found: &mut Found,
     warnings: &mut Vec<ReadWarning>,
 ) -> Result<u64, Error> {
-    let (mut rows, mut unchecked) = (0u64, 0);
+    let (mut rows, mut unchecked, mut last) = (0u64, 0, None);
     for number in 0..found.parts {
         unchecked += u32::from(!part::verify(&found.path.join(part_name(number)))?);
         let (_, part) = open_part(manifest, found, number)?;
         rows = rows.saturating_add(part.rows());
+        last = Some(part.rows());
     }
+    found.rows_of_last = last;
     if unchecked > 0 {
         warnings.push(ReadWarning {
             kind: ReadWarningKind::NoChecksum,
@@ -181,10 +185,15 @@ fn warn_of_the_end(
     let root = root.display();
     let parts: u32 = found.iter().map(|found| found.parts).sum();
     let there = format!("{quanta} quanta in {parts} finished parts");
+    let missing = match manifest.max_loss_s {
+        Some(seconds) => format!("and up to {seconds:.0} s after them are missing"),
+        None if manifest.settings.buffered => "as it kept the rest in memory".to_owned(),
+        None => "the end is missing".to_owned(),
+    };
     let (kind, message, advice) = match manifest.state {
         State::Recording => (
             ReadWarningKind::Unfinished,
-            format!("{root}: the run still goes on or was killed: {there}, the end is missing"),
+            format!("{root}: the run still goes on or was killed: {there}, {missing}"),
             "these parts are intact; the clock was calibrated at the start only",
         ),
         State::Failed => (

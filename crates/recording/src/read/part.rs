@@ -9,7 +9,7 @@ use crate::read::guard::guarded;
 use crate::text::quoted;
 use parquet::basic::{Compression, Repetition};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ pub struct Part {
     path: PathBuf,
     file: SerializedFileReader<File>,
     bytes: u64,
+    /// Rows that are read.
+    limit: u64,
 }
 
 /// Which part is expected where.
@@ -43,11 +45,18 @@ impl Part {
             path: path.into(),
             file,
             bytes,
+            limit: u64::MAX,
         };
         part.check_origin(expected)?;
         part.check_columns(expected.columns)?;
         part.check_places()?;
         Ok(part)
+    }
+
+    /// The same part, of which so many rows are read.
+    pub fn limited(mut self, rows: Option<u64>) -> Part {
+        self.limit = rows.unwrap_or(u64::MAX);
+        self
     }
 
     /// Number of rows.
@@ -207,7 +216,10 @@ impl Part {
     ) -> Result<(Vec<Column>, usize), Error> {
         let damaged = |error| damaged(&self.path, error);
         let group = guarded(|| self.file.get_row_group(index)).map_err(damaged)?;
-        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        let rows = |group: &RowGroupMetaData| u64::try_from(group.num_rows()).unwrap_or(0);
+        let before = self.metadata().row_groups()[..index].iter().map(rows);
+        let before = before.fold(0, u64::saturating_add);
+        let rows = rows(group.metadata()).min(self.limit.saturating_sub(before)) as usize;
         let columns = columns
             .iter()
             .map(|(name, _)| self.open_column(&*group, name))

@@ -17,6 +17,8 @@ pub struct Found {
     pub path: PathBuf,
     /// Number of finished parts.
     pub parts: u32,
+    /// Rows of the last part that are read: while the run goes on a longer one may take its place. `None` before they are counted.
+    pub rows_of_last: Option<u64>,
     /// A part was under way when the run was killed.
     pub unfinished: bool,
 }
@@ -121,6 +123,7 @@ fn list_parts(
         directory,
         path,
         parts: numbers.len() as u32,
+        rows_of_last: None,
         unfinished,
     })
 }

@@ -140,7 +140,7 @@ impl EventTrack {
         Ok(())
     }
 
-    /// Closes the part under way if it began long before `now`.
+    /// Closes the part under way if it began long before `now`, or copies it into its place.
     pub fn close_if_due(
         &mut self,
         now: u64,
@@ -148,10 +148,13 @@ impl EventTrack {
         run: &str,
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
-        if !self.track.is_due(now, ticks_per_s) {
-            return Ok(());
+        if self.track.is_due(now, ticks_per_s) {
+            return self.close(run, scratch);
         }
-        self.close(run, scratch)
+        if self.track.copy_if_due(now, ticks_per_s, run, scratch) {
+            self.unfinished_from = None;
+        }
+        Ok(())
     }
 
     /// Writes what waits and waits until it is on the disk.

@@ -6,8 +6,8 @@
 //! * `events`: the track of kernel events, whose losses are kept as spans.
 //!
 //! Memory does not grow with the length of a run: rows wait for a row group of at most 65,536, and if
-//! many series run at once the fullest is written early. A run that is killed keeps every finished part;
-//! at most 30 s of what was appended are under way at any time.
+//! many series run at once the fullest is written early. A run that is killed keeps every finished part, and of the
+//! part under way a copy that is at most some seconds old.
 
 mod events;
 mod part;
@@ -55,6 +55,7 @@ impl Writer {
         manifest.schema = SCHEMA.into();
         manifest.state = State::Recording;
         manifest.parts.clear();
+        manifest.max_loss_s = (!manifest.settings.buffered).then_some(track::MAX_LOSS_S);
         if manifest.run.is_empty() {
             manifest.run = random_name();
         }
@@ -187,6 +188,7 @@ impl Writer {
 
     fn final_manifest(&self, manifest: &Manifest) -> Manifest {
         let mut last = manifest.clone();
+        last.max_loss_s = None;
         last.schema = SCHEMA.into();
         last.run.clone_from(&self.manifest.run);
         // The columns that were written are those of the counters at the start.
@@ -275,19 +277,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Closes the parts that began long ago, also those of series that do not run at the moment.
+    /// Closes the parts that began long ago, also those of series that do not run at the moment. The others are copied into
+    /// their places from time to time.
     fn close_due_parts(&mut self) -> Result<(), Error> {
         let (run, now, ticks_per_s) = (&self.manifest.run, self.now, self.ticks_per_s);
         let mut result = Ok(());
         for (track, _) in &mut self.quanta {
-            if track.is_due(now, ticks_per_s) {
-                result = result.and(close_or_abandon(track, run, &mut self.scratch));
-            }
+            let closed = close_if_due(track, now, ticks_per_s, run, &mut self.scratch);
+            result = result.and(closed);
         }
         for (track, _) in &mut self.gaps {
-            if track.is_due(now, ticks_per_s) {
-                result = result.and(close_or_abandon(track, run, &mut self.scratch));
-            }
+            let closed = close_if_due(track, now, ticks_per_s, run, &mut self.scratch);
+            result = result.and(closed);
         }
         for track in &mut self.events {
             result = result.and(track.close_if_due(now, ticks_per_s, run, &mut self.scratch));
@@ -341,6 +342,20 @@ fn add_gaps(
         }
         from = to;
     }
+    Ok(())
+}
+
+fn close_if_due<R: Rows>(
+    track: &mut Track<R>,
+    now: u64,
+    ticks_per_s: f64,
+    run: &str,
+    scratch: &mut Scratch,
+) -> Result<(), Error> {
+    if track.is_due(now, ticks_per_s) {
+        return close_or_abandon(track, run, scratch);
+    }
+    track.copy_if_due(now, ticks_per_s, run, scratch);
     Ok(())
 }
 

@@ -1,19 +1,25 @@
-//! One part file: written under a hidden name, closed, and only then given its own.
+//! One part file: written under a hidden name, closed, and only then given its own. Until then a copy may stand in its place.
 
 use crate::Error;
 use crate::checksum::{self, HashedFile};
 use crate::layout::{part_name, temporary_name};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{
+    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
+};
 use parquet::file::properties::WriterPropertiesPtr;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter, TrackedWrite};
 use parquet::schema::types::TypePtr;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A part under way.
 pub struct PartWriter {
     temporary: PathBuf,
+    /// Where a copy is written: the hidden name of the next part, which is begun after this one.
+    spare: PathBuf,
     path: PathBuf,
     file: SerializedFileWriter<HashedFile>,
     rows: u64,
@@ -36,6 +42,7 @@ impl PartWriter {
             .map_err(|error| cannot_write(&temporary, error))?;
         Ok(PartWriter {
             path: directory.join(part_name(number)),
+            spare: directory.join(temporary_name(number + 1)),
             temporary,
             file,
             rows: 0,
@@ -60,6 +67,59 @@ impl PartWriter {
         written.map_err(|error| cannot_write(&self.path, error))?;
         self.rows += rows as u64;
         Ok(())
+    }
+
+    /// Puts a copy into the part's place until the whole part replaces it: what is written, a row group of the `rows` rows that
+    /// wait, and an end with `keys`.
+    pub fn copy(
+        &mut self,
+        rows: usize,
+        encode: impl FnOnce(&mut RowGroup<'_>) -> Result<(), ParquetError>,
+        keys: Vec<KeyValue>,
+    ) -> Result<(), ParquetError> {
+        let written = self.write_copy(rows, encode, keys);
+        let placed = written.and_then(|()| Ok(std::fs::rename(&self.spare, &self.path)?));
+        if placed.is_err() {
+            // Half a copy is of no use, and its room is wanted.
+            let _ = std::fs::remove_file(&self.spare);
+        }
+        placed
+    }
+
+    fn write_copy(
+        &mut self,
+        rows: usize,
+        encode: impl FnOnce(&mut RowGroup<'_>) -> Result<(), ParquetError>,
+        mut keys: Vec<KeyValue>,
+    ) -> Result<(), ParquetError> {
+        self.file.flush()?;
+        let mut copy = TrackedWrite::new(HashedFile::new(File::create(&self.spare)?));
+        std::io::copy(&mut File::open(&self.temporary)?, &mut copy)?;
+        let schema = Arc::new(self.file.schema_descr().clone());
+        let properties = self.file.properties().clone();
+        let mut groups = self.file.flushed_row_groups().to_vec();
+        if rows > 0 {
+            let number = groups.len() as i32;
+            let mut group =
+                RowGroup::new(schema.clone(), properties.clone(), &mut copy, number, None);
+            encode(&mut group)?;
+            groups.push(RowGroupMetaData::clone(&*group.close()?));
+        }
+        keys.push(KeyValue::new(checksum::KEY.into(), checksum::placeholder()));
+        let about = FileMetaData::new(
+            properties.writer_version().as_num(),
+            groups.iter().map(RowGroupMetaData::num_rows).sum(),
+            Some(properties.created_by().to_owned()),
+            Some(keys),
+            schema,
+            None,
+        );
+        let mut end = Vec::new();
+        ParquetMetaDataWriter::new(&mut end, &ParquetMetaData::new(about, groups)).finish()?;
+        let mut copy = copy.into_inner()?;
+        copy.begin_end();
+        copy.write_all(&end)?;
+        Ok(copy.seal()?)
     }
 
     /// Writes the end with `keys` and the checksum as metadata, and gives the part its name.

@@ -12,10 +12,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// How much time a part holds: 1 s at first, so that a run that is killed early leaves something, then
-/// twice as much each time, so that a long run makes few files, and never more than a killed run may
-/// lose.
+/// twice as much each time, so that a long run makes few files.
 const FIRST_PART_S: f64 = 1.0;
 const LONGEST_PART_S: f64 = 30.0;
+/// A copy of the part under way is put into its place so long after it began or was copied. Shorter parts would do the same,
+/// but leave six times as many files.
+const COPY_AFTER_S: f64 = 4.0;
+/// What a killed run loses at most: what came since the last copy, and what was on its way to this writer.
+pub const MAX_LOSS_S: f64 = 5.0;
 
 /// The rows of one directory.
 pub struct Track<R> {
@@ -30,6 +34,9 @@ pub struct Track<R> {
     /// Start and segment of the first row of the part under way.
     part_began: Option<(u64, u32)>,
     part_length_s: f64,
+    /// When the part under way was last copied, in ticks, and the rows of the copy in its place.
+    copied_at: Option<u64>,
+    copied_rows: u64,
     finished: Parts,
     /// Rows that were handed to this track, written or not.
     accepted: u64,
@@ -52,6 +59,8 @@ impl<R: Rows> Track<R> {
             part: None,
             part_began: None,
             part_length_s: FIRST_PART_S,
+            copied_at: None,
+            copied_rows: 0,
             finished: Parts {
                 path: relative,
                 ..Parts::default()
@@ -95,19 +104,66 @@ impl<R: Rows> Track<R> {
         if rows == 0 {
             return Ok(());
         }
-        let part = match &mut self.part {
-            Some(part) => part,
-            none => none.insert(PartWriter::create(
-                &self.path,
-                self.finished.parts,
-                self.schema.clone(),
-                self.properties.clone(),
-            )?),
-        };
+        let mut part = self.open_part()?;
         let waiting = &self.waiting;
-        part.row_group(rows, |group| waiting.encode(group, scratch))?;
+        let written = part.row_group(rows, |group| waiting.encode(group, scratch));
+        self.part = Some(part);
+        written?;
         self.waiting.clear();
         Ok(())
+    }
+
+    /// The part under way, or a new one.
+    fn open_part(&mut self) -> Result<PartWriter, Error> {
+        self.part.take().map_or_else(
+            || {
+                let (schema, properties) = (self.schema.clone(), self.properties.clone());
+                PartWriter::create(&self.path, self.finished.parts, schema, properties)
+            },
+            Ok,
+        )
+    }
+
+    /// Puts a copy of the part under way, with the rows that wait, into its place if too much would be lost without; whether it did.
+    pub fn copy_if_due(
+        &mut self,
+        now: u64,
+        ticks_per_s: f64,
+        run: &str,
+        scratch: &mut Scratch,
+    ) -> bool {
+        let Some((began, segment)) = self.part_began else {
+            return false;
+        };
+        let rows = self.waiting.len() as u64 + self.part.as_ref().map_or(0, PartWriter::rows);
+        let since = self.copied_at.unwrap_or(began);
+        let is_due = now.saturating_sub(since) >= (COPY_AFTER_S * ticks_per_s) as u64;
+        if !is_due || rows == self.copied_rows {
+            return false;
+        }
+        self.copied_at = Some(now);
+        // The part itself is not touched. What keeps the copy from being written, a full disk, will meet the part, and is told then.
+        let Ok(mut part) = self.open_part() else {
+            return false;
+        };
+        let keys = self.keys(run, segment, rows);
+        let waiting = self.waiting.len();
+        let copied = part.copy(waiting, |group| self.waiting.encode(group, scratch), keys);
+        self.part = Some(part);
+        if copied.is_ok() {
+            self.copied_rows = rows;
+        }
+        copied.is_ok()
+    }
+
+    fn keys(&self, run: &str, segment: u32, rows: u64) -> Vec<KeyValue> {
+        vec![
+            KeyValue::new("schema".into(), SCHEMA.to_owned()),
+            KeyValue::new("run".into(), run.to_owned()),
+            KeyValue::new("part".into(), self.finished.parts.to_string()),
+            KeyValue::new("first_segment".into(), segment.to_string()),
+            KeyValue::new("rows".into(), rows.to_string()),
+        ]
     }
 
     /// Writes the rows that wait and closes the part.
@@ -118,22 +174,26 @@ impl<R: Rows> Track<R> {
             return Ok(());
         };
         let rows = part.rows();
-        part.close(vec![
-            KeyValue::new("schema".into(), SCHEMA.to_owned()),
-            KeyValue::new("run".into(), run.to_owned()),
-            KeyValue::new("part".into(), self.finished.parts.to_string()),
-            KeyValue::new("first_segment".into(), segment.to_string()),
-            KeyValue::new("rows".into(), rows.to_string()),
-        ])?;
-        self.finished.parts += 1;
-        self.finished.rows += rows;
+        part.close(self.keys(run, segment, rows))?;
+        self.finish_part(rows);
         self.part_length_s = (2.0 * self.part_length_s).min(LONGEST_PART_S);
         Ok(())
     }
 
-    /// Gives up the part under way and the rows that wait, after an error. What is finished stays, and
+    /// Counts the part that stands in its place.
+    fn finish_part(&mut self, rows: u64) {
+        self.finished.parts += 1;
+        self.finished.rows += rows;
+        (self.copied_at, self.copied_rows) = (None, 0);
+    }
+
+    /// Gives up the part under way and the rows that wait, after an error. What is finished stays, also a copy, and
     /// rows that come later begin another part.
     pub fn abandon(&mut self) {
+        if self.copied_rows > 0 {
+            self.finish_part(self.copied_rows);
+        }
+        self.copied_at = None;
         self.waiting.clear();
         self.part_began = None;
         if let Some(part) = self.part.take() {
