@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 use bandscope_view::Options;
-use std::fs::OpenOptions;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,8 +13,14 @@ use std::process::ExitCode;
 /// such as a device or a pipe, is written to and left in its place.
 ///
 /// # Errors
-/// If it cannot be written. A reader that closed the pipe is no error: it has what it wanted.
+/// If it cannot be written, or lies in a recording. A reader that closed the pipe is no error: it has what it wanted.
 pub fn write(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    path.map_or(Ok(()), outside_recordings)?;
+    put(path, render)
+}
+
+/// [`write`], also into a recording.
+pub fn put(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let result = match path {
         None => render_into(io::stdout().lock(), render),
         Some(path) if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) => {
@@ -63,43 +69,165 @@ fn write_file(path: &Path, render: impl FnOnce(&mut dyn Write) -> Result<()>) ->
         .with_context(|| format!("{}: cannot write", path.display()))
 }
 
+/// Refuses a place that is taken, before time is spent on what is to go there; `option` is what named it.
+///
+/// # Errors
+/// If something is there, or it lies in a recording.
+pub fn free(path: &Path, option: &str) -> Result<()> {
+    if path.exists() {
+        bail!("{}: exists already; name another {option}", path.display());
+    }
+    outside_recordings(path)
+}
+
+/// Refuses a place in a recording: it might be that of one of its own files.
+fn outside_recordings(path: &Path) -> Result<()> {
+    let directory = match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return Ok(()),
+    };
+    // A link leads to another place; what is not there will be told when it is opened.
+    let place = path.canonicalize().or_else(|_| directory.canonicalize());
+    let place = place.unwrap_or_default();
+    match place.ancestors().find(|above| is_recording(above)) {
+        Some(recording) => bail!(
+            "{}: lies in the recording {}; name another place",
+            path.display(),
+            recording.display()
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Whether the directory holds a manifest, which begins with its schema.
+fn is_recording(directory: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = File::open(directory.join("recording.json"))
+        .and_then(|file| file.take(256).read_to_end(&mut begin));
+    read.is_ok() && String::from_utf8_lossy(&begin).contains("\"bandscope.recording/")
+}
+
+/// Refuses to write over what is read.
+///
+/// # Errors
+/// If `path` is one of `inputs`.
+pub fn apart<'a>(path: Option<&Path>, inputs: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    let Some(place) = path.and_then(|path| path.canonicalize().ok()) else {
+        return Ok(());
+    };
+    let same = |input: &&PathBuf| input.canonicalize().is_ok_and(|input| input == place);
+    match inputs.into_iter().find(same) {
+        Some(input) if place.is_file() => {
+            bail!(
+                "{}: is read as well; name another --output",
+                input.display()
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A file that will keep what is measured: claimed before minutes are spent on measuring it, so that a directory that is not
 /// there, or one that may not be written to, is said at once.
 #[derive(Debug)]
-pub struct Keep(PathBuf);
+pub struct Keep {
+    path: PathBuf,
+    /// The empty file, locked; `None` for a device or a pipe.
+    file: Option<File>,
+}
 
 impl Keep {
-    /// Claims `path`; a device or a pipe is there already and stays.
+    /// Claims `path`; a device or a pipe is there already and stays. So does an empty file, which a run that was killed at once left.
     ///
     /// # Errors
-    /// If a file of that name exists, or cannot be made.
+    /// If a file of that name exists and holds something or is another run's, or if none can be made.
     pub fn claim(path: &Path) -> Result<Keep> {
-        if std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
-            return Ok(Keep(path.to_owned()));
+        outside_recordings(path)?;
+        let there = std::fs::metadata(path).ok();
+        if there.is_some_and(|there| !there.is_file() && !there.is_dir()) {
+            let path = path.to_owned();
+            return Ok(Keep { path, file: None });
         }
-        match OpenOptions::new().write(true).create_new(true).open(path) {
-            Ok(_) => Ok(Keep(path.to_owned())),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                bail!("{}: exists already; name another --output", path.display())
+        let is_empty = || std::fs::metadata(path).is_ok_and(|there| there.len() == 0);
+        let made = OpenOptions::new().append(true).create_new(true).open(path);
+        let taken = made.or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists if is_empty() => {
+                OpenOptions::new().append(true).open(path)
             }
-            Err(error) => Err(error).with_context(|| format!("{}: cannot create", path.display())),
+            _ => Err(error),
+        });
+        let is_free = |file: &File| match file.try_lock() {
+            Err(TryLockError::WouldBlock) => false,
+            // Where there are no locks, whoever made the file has it.
+            _ => is_empty(),
+        };
+        match taken {
+            Ok(file) if is_free(&file) => Ok(Keep {
+                path: path.to_owned(),
+                file: Some(file),
+            }),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(error).with_context(|| format!("{}: cannot create", path.display()))
+            }
+            _ => bail!("{}: exists already; name another --output", path.display()),
         }
     }
 
-    /// Writes it, whole.
+    /// Adds a line, whole or not at all. A device or a pipe gets nothing before the end.
     ///
     /// # Errors
     /// If it cannot be written.
+    pub fn append(&mut self, line: &str) -> Result<()> {
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        let append = |file: &mut File| {
+            let before = file.metadata()?.len();
+            file.write_all(line.as_bytes()).inspect_err(|_| {
+                // The error that matters is the first.
+                let _ = file.set_len(before);
+            })
+        };
+        append(file).with_context(|| format!("{}: cannot write", self.path.display()))
+    }
+
+    /// Writes it, whole, in the place of what is there, as far as it goes by now. A device or a pipe gets nothing before the end.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_so_far(&self, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+        match self.file {
+            Some(_) => put(Some(&self.path), render),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes it, whole, in the place of what is there.
+    ///
+    /// # Errors
+    /// If it cannot be written; what is there stays.
     pub fn write(self, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-        write(Some(&self.0), render)
+        put(Some(&self.path), render)
+    }
+
+    /// Removes it: there is nothing to keep.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn give_up(self) -> Result<()> {
+        match self.file {
+            Some(_) => Ok(std::fs::remove_file(&self.path)?),
+            None => Ok(()),
+        }
     }
 }
 
 impl Drop for Keep {
     /// What was claimed and never written is empty, and goes.
     fn drop(&mut self) {
-        if std::fs::metadata(&self.0).is_ok_and(|there| there.is_file() && there.len() == 0) {
-            let _ = std::fs::remove_file(&self.0);
+        if std::fs::metadata(&self.path).is_ok_and(|there| there.is_file() && there.len() == 0) {
+            let _ = std::fs::remove_file(&self.path);
         }
     }
 }

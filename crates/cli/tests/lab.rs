@@ -138,7 +138,7 @@ fn what_is_no_experiment_is_refused() {
         (&["--cpu", "60000"], "CPU 60000"),
         (&["--cpu", "1", "lab.json"], "--cpu"),
         // Before anything is measured.
-        (&["--output", "empty.json"], "empty.json: exists already"),
+        (&["--output", "lists.json"], "lists.json: exists already"),
         (&["--output", "none/it.json"], "none/it.json: cannot create"),
         (
             &["--only", "nonsense", "--output", "new.json"],

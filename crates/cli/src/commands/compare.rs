@@ -77,6 +77,8 @@ enum Format {
 
 /// Reads, compares, prints, checks.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let inputs = [&arguments.a].into_iter().chain(&arguments.b);
+    output::apart(arguments.output.as_deref(), inputs.chain(&arguments.also))?;
     let mut comparison = arguments.compare()?;
     comparison.check(&arguments.fail_if)?;
     // Read before there is a file to write to.

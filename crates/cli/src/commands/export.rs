@@ -72,6 +72,7 @@ enum What {
 
 /// Reads, selects, writes.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    output::apart(arguments.output.as_deref(), [&arguments.input])?;
     let source = super::report::open(std::slice::from_ref(&arguments.input))?;
     let chosen: Vec<usize> = (0..source.series().len())
         .filter(|&index| arguments.chooses(&source.series()[index]))

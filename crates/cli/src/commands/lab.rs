@@ -63,8 +63,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (experiments, exit_code) = match &arguments.file {
-        Some(file) => (Experiments::read(file)?, ExitCode::SUCCESS),
+    let (experiments, kept, exit_code) = match &arguments.file {
+        Some(file) => (Experiments::read(file)?, Ok(()), ExitCode::SUCCESS),
         None => measure(arguments)?,
     };
     let result = explain(&experiments);
@@ -76,12 +76,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         )?),
         Format::Json => Ok(json::document(&result, out)?),
     })?;
-    Ok(exit_code)
+    // Not before what was measured is shown.
+    kept.map(|()| exit_code)
 }
 
-fn measure(arguments: &Arguments) -> Result<(Experiments, ExitCode)> {
-    let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
+/// Measures; also whether all of it was kept.
+fn measure(arguments: &Arguments) -> Result<(Experiments, Result<()>, ExitCode)> {
     let interrupt = Interrupt::new().context("cannot catch signals")?;
+    let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
     let plan = Plan {
         cpu: arguments.cpu,
         only: arguments.only.clone(),
@@ -90,19 +92,25 @@ fn measure(arguments: &Arguments) -> Result<(Experiments, ExitCode)> {
     let started = record::now();
     let mut experiments = {
         let mut progress = Progress::spinner("looking at the machine");
-        lab::run(&plan, interrupt.stop(), &mut |part| {
+        lab::run(&plan, interrupt.stop(), &mut |part, experiments| {
             // The spinner wakes up on its own, which no experiment may feel.
             if part == 0.0 {
                 progress = Progress::experiments();
             }
             progress.set(part);
+            experiments.tool = record::tool();
+            experiments.started.clone_from(&started);
+            if let Some(keep) = keep.as_ref().filter(|_| part > 0.0) {
+                // So it is, unless another step follows. What cannot be written now is tried again, and told at the end.
+                experiments.interrupted = true;
+                let _ = keep.write_so_far(|out| write(experiments, out));
+                experiments.interrupted = false;
+            }
         })?
     };
     experiments.tool = record::tool();
     experiments.started = started;
-    if let Some(keep) = keep {
-        keep.write(|out| Ok(out.write_all(experiments.to_json().as_bytes())?))?;
-    }
+    let kept = keep.map_or(Ok(()), |keep| keep.write(|out| write(&experiments, out)));
     if interrupt.signal().is_some() {
         output::note(format_args!(
             "bandscope: interrupted; the result is of what was measured until then"
@@ -110,6 +118,11 @@ fn measure(arguments: &Arguments) -> Result<(Experiments, ExitCode)> {
     }
     Ok((
         experiments,
+        kept,
         interrupt.exit_code().unwrap_or(ExitCode::SUCCESS),
     ))
+}
+
+fn write(experiments: &Experiments, out: &mut dyn std::io::Write) -> Result<()> {
+    Ok(out.write_all(experiments.to_json().as_bytes())?)
 }

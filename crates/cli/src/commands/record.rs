@@ -141,9 +141,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     let request = arguments.request()?;
     let path = arguments.path();
     // Before ten seconds are spent on it.
-    if path.exists() {
-        bail!("{}: exists already; name another --output", path.display());
-    }
+    output::free(&path, "--output")?;
     let interrupt = Interrupt::new().context("cannot catch signals")?;
     let mut machine = arguments.machine()?;
     let mut manifest = {

@@ -79,6 +79,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .picture
         .check(format, !arguments.truth.is_empty())?;
     arguments.picture.apply(&mut options);
+    let inputs = arguments.inputs.iter().chain(&arguments.truth);
+    output::apart(arguments.output.as_deref(), inputs)?;
     let window_s = arguments.picture.window_s();
     let quanta = format.quanta().or(options.quanta());
     let analysis = match window_s {

@@ -15,14 +15,15 @@ use bandscope_recording::experiments::{Experiments, SCHEMA, Switching};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Measures. `progress` hears the part that is done, from 0, once the machine is known, to 1; when `stop` becomes true, what was measured is returned.
+/// Measures. After each step `progress` hears the part that is done, from 0, once the machine is known, to 1, and what was measured until then; when `stop`
+/// becomes true, that is returned.
 ///
 /// # Errors
 /// In one line: a CPU that cannot be used, a name that there is not, a timer that cannot be had.
 pub fn run(
     plan: &Plan,
     stop: &AtomicBool,
-    progress: &mut dyn FnMut(f64),
+    progress: &mut dyn FnMut(f64, &mut Experiments),
 ) -> Result<Experiments, Error> {
     if let Some(wrong) = plan
         .only
@@ -52,7 +53,7 @@ pub fn run(
         ..Experiments::default()
     };
     let steps = plan.steps();
-    progress(0.0);
+    progress(0.0, &mut experiments);
     for (number, &step) in steps.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             experiments.interrupted = true;
@@ -80,9 +81,9 @@ pub fn run(
                 }
             }
         }
-        progress((number + 1) as f64 / steps.len() as f64);
+        experiments.duration_s = begun.elapsed().as_secs_f64();
+        progress((number + 1) as f64 / steps.len() as f64, &mut experiments);
     }
-    experiments.duration_s = begun.elapsed().as_secs_f64();
     Ok(experiments)
 }
 
@@ -172,7 +173,7 @@ mod tests {
     #[test]
     fn everything_is_measured_or_says_why_not() {
         let mut heard = Vec::new();
-        let experiments = run(&little(), &AtomicBool::new(false), &mut |part| {
+        let experiments = run(&little(), &AtomicBool::new(false), &mut |part, _| {
             heard.push(part)
         })
         .unwrap();
@@ -209,14 +210,14 @@ mod tests {
             only: vec!["chains".into()],
             ..little()
         };
-        let experiments = run(&plan, &AtomicBool::new(false), &mut |_| ()).unwrap();
+        let experiments = run(&plan, &AtomicBool::new(false), &mut |_, _| ()).unwrap();
         assert_eq!(experiments.pairs.len(), 1);
         assert!(experiments.switching.is_empty());
         let plan = Plan {
             only: vec![SWITCHING.into()],
             ..little()
         };
-        let experiments = run(&plan, &AtomicBool::new(true), &mut |_| ()).unwrap();
+        let experiments = run(&plan, &AtomicBool::new(true), &mut |_, _| ()).unwrap();
         assert!(
             experiments.pairs.is_empty()
                 && experiments.switching.is_empty()
@@ -228,7 +229,7 @@ mod tests {
                 ..little()
             },
             &AtomicBool::new(false),
-            &mut |_| (),
+            &mut |_, _| (),
         )
         .unwrap_err()
         .to_string();
@@ -242,7 +243,7 @@ mod tests {
                 ..little()
             },
             &AtomicBool::new(false),
-            &mut |_| (),
+            &mut |_, _| (),
         )
         .unwrap_err()
         .to_string();

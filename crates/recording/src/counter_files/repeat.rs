@@ -48,10 +48,14 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<CounterSet, Error> {
         add(name.strip_prefix(COUNTER).unwrap_or(name), "", values);
     }
     let failed = runs.runs.iter().filter(|run| run.value.is_none()).count();
-    let notes = match failed {
+    let mut notes = match failed {
         0 => Vec::new(),
         _ => vec![format!("{failed} runs failed, and are left out.")],
     };
+    if runs.interrupted {
+        let number = runs.runs.len();
+        notes.push(format!("The session ended early, after {number} runs."));
+    }
     Ok(CounterSet {
         origin: path.display().to_string(),
         name: runs.command.join(" "),

@@ -1,11 +1,13 @@
 //! Runs of somebody's command, one process each: `bandscope.runs/1`, what `bandscope repeat` keeps.
 //!
 //! One JSON file: every run in the order in which it was made, nothing averaged, so that it can be analysed again by a program that
-//! knows more. `experiments::repeat` measures it, `studies::repeat` explains it.
+//! knows more. `experiments::repeat` measures it, `studies::repeat` explains it. While a session goes on it stands there
+//! line by line ([`appended`]), which reads just as well.
 //!
 //! # Versions
 //! As of recordings: within `/1` fields are only ever added, each with a default, and unknown ones are ignored.
 
+pub mod appended;
 mod check;
 mod metric;
 
@@ -172,7 +174,7 @@ impl Runs {
     /// # Errors
     /// If it cannot be read, is no JSON of this schema, or holds what cannot be: what, and where.
     pub fn read(path: &Path) -> Result<Runs, Error> {
-        document::read(path, &DOCUMENT).and_then(|read| check::check(read, path))
+        Runs::parse(path, &document::bytes(path, &DOCUMENT)?)
     }
 
     /// Parses the bytes of a file; `path` is for messages only.
@@ -180,6 +182,8 @@ impl Runs {
     /// # Errors
     /// As [`Runs::read`].
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Runs, Error> {
-        document::parse(path, bytes, &DOCUMENT).and_then(|read| check::check(read, path))
+        let whole = document::parse(path, bytes, &DOCUMENT);
+        let read = whole.or_else(|error| appended::parse(path, bytes).unwrap_or(Err(error)))?;
+        check::check(read, path)
     }
 }

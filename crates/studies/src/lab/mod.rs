@@ -129,10 +129,12 @@ fn warnings(experiments: &Experiments, disturbed: f64) -> Vec<String> {
         .map(|why| format!("Not available: {why}."))
         .collect();
     if experiments.interrupted {
-        warnings.push(
-            "The run ended early, so the results rest on fewer experiments than asked for."
-                .to_owned(),
-        );
+        let levels = experiments.pairs.iter().flat_map(|pair| &pair.levels);
+        warnings.push(format!(
+            "The run ended early, so the results rest on {} passes and {} loops, fewer than asked for.",
+            levels.map(|level| level.passes.len()).max().unwrap_or(0),
+            experiments.switching.len()
+        ));
     }
     if disturbed > QUIET {
         warnings.push(format!(

@@ -170,9 +170,10 @@ pub fn probability(p_value: f64) -> String {
 pub(super) fn warnings(repeat: &Repeat, runs: &Runs) -> Vec<String> {
     let mut warnings = Vec::new();
     if repeat.interrupted {
-        warnings.push(
-            "The session ended early, so the result rests on fewer runs than asked for.".to_owned(),
-        );
+        warnings.push(format!(
+            "The session ended early, so the result rests on {} runs, fewer than asked for.",
+            runs.runs.len()
+        ));
     }
     if repeat.session.together {
         warnings.push(format!(

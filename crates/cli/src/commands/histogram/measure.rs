@@ -17,8 +17,8 @@ use std::process::ExitCode;
 /// Measures, keeps, explains.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let request = request(arguments)?;
-    let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
     let interrupt = Interrupt::new().context("cannot catch signals")?;
+    let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
     let started = record::now();
     let mut measured = {
         let live = Live::new(arguments.ascii);
@@ -28,10 +28,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     measured.tool = record::tool();
     measured.started = started;
-    if let Some(keep) = keep {
-        keep.write(|out| Ok(json::document(&measured, out)?))?;
-    }
+    let kept = keep.map_or(Ok(()), |keep| {
+        keep.write(|out| Ok(json::document(&measured, out)?))
+    });
+    // Whatever became of the file, what was measured is shown.
     arguments.print(measured)?;
+    kept?;
     if interrupt.signal().is_some() {
         output::note(format_args!(
             "bandscope: interrupted; the result is of what was measured until then"

@@ -87,9 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         words => Some(Then::resolve(words, arguments.kind, arguments.cpu)?),
     };
     let path = arguments.log_path(then.as_ref());
-    if path.exists() {
-        bail!("{}: exists already; name another --log", path.display());
-    }
+    output::free(&path, "--log")?;
     let request = arguments.request(then.as_ref())?;
     let interrupt = Interrupt::new().context("cannot catch signals")?;
     let mut disturber = Disturber::start(&request)?;

@@ -3,6 +3,7 @@
 
 use crate::commands::{self, Command as Subcommand, record};
 use crate::interrupt::{DISTURBER, shell_status};
+use crate::output;
 use anyhow::{Context, Result, bail};
 use bandscope_experiments::inject::{Kind, choose_cpu, choose_neighbour, start_bound};
 use clap::Parser;
@@ -40,9 +41,7 @@ impl Then {
         };
         let cpu = match_cpus(arguments, kind, cpu, &mut words)?;
         let path = arguments.path();
-        if path.exists() {
-            bail!("{}: exists already; name another --output", path.display());
-        }
+        output::free(&path, "--output")?;
         if arguments.output().is_none() {
             words.extend(["--output".into(), path.clone().into_os_string()]);
         }

@@ -83,9 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let record = arguments.record()?;
     let request = record.request()?;
     let path = record.output();
-    if let Some(path) = path.filter(|path| path.exists()) {
-        bail!("{}: exists already; name another --output", path.display());
-    }
+    path.map_or(Ok(()), |path| output::free(path, "--output"))?;
     let interrupt = Interrupt::on_screen().context("cannot catch signals")?;
     let mut machine = arguments.machine()?;
     let mut manifest = {

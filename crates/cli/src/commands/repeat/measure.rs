@@ -4,15 +4,14 @@ use super::Arguments;
 use super::metric::{self, Finder};
 use crate::commands::record;
 use crate::interrupt::Interrupt;
-use crate::output;
+use crate::output::Keep;
 use crate::progress::Live;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use bandscope_experiments::repeat::{Output, Request, Session};
-use bandscope_recording::runs::{Phase, Run, Runs, SCHEMA};
+use bandscope_recording::runs::{Phase, Run, Runs, SCHEMA, appended};
 use bandscope_recording::text::quoted;
 use bandscope_studies::repeat::design::{self, Arm};
 use bandscope_view::{Options, text};
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -23,13 +22,35 @@ pub struct Ended {
     pub failure: Option<String>,
     /// Of the signal that came.
     pub exit_code: Option<ExitCode>,
+    /// Why the file lacks runs.
+    pub unkept: Option<anyhow::Error>,
+}
+
+/// The file that keeps the runs, if one is wanted: line by line as they end, whole at the end.
+struct Kept {
+    keep: Option<Keep>,
+    /// The first error of writing; nothing is appended after it.
+    appended: Result<()>,
+}
+
+impl Kept {
+    fn append(&mut self, line: &str) {
+        if let (Some(keep), Ok(())) = (&mut self.keep, &self.appended) {
+            self.appended = keep.append(line);
+        }
+    }
+
+    fn finish(self, runs: &Runs) -> Result<()> {
+        match self.keep {
+            Some(keep) if runs.runs.is_empty() => keep.give_up(),
+            Some(keep) => keep.write(|out| Ok(out.write_all(runs.to_json().as_bytes())?)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Makes the runs, and keeps them.
 pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
-    if let Some(path) = &arguments.output {
-        can_be_made(path)?;
-    }
     let (metric, finder) = metric::resolve(&arguments.metric, arguments.higher_is_better)?;
     let mut session = Session::new(Request {
         command: arguments.command.clone(),
@@ -45,6 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
             .with_context(|| format!("{}: cannot create", directory.display()))?;
     }
     let interrupt = Interrupt::new().context("cannot catch signals")?;
+    let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
     let mut runs = Runs {
         schema: SCHEMA.to_owned(),
         tool: record::tool(),
@@ -60,19 +82,28 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
         missing: session.missing.clone(),
         ..Runs::default()
     };
+    let mut kept = Kept {
+        keep,
+        appended: Ok(()),
+    };
+    kept.append(&appended::head(&runs));
     let begun = Instant::now();
-    let made = make(arguments, &finder, &mut session, &interrupt, &mut runs);
+    let made = make(
+        arguments,
+        &finder,
+        &mut session,
+        &interrupt,
+        &mut runs,
+        &mut kept,
+    );
     runs.duration_s = begun.elapsed().as_secs_f64();
     runs.interrupted = interrupt.signal().is_some();
     // Whatever was measured is kept before anything is said of what went wrong.
-    if let Some(path) = arguments.output.as_ref().filter(|_| !runs.runs.is_empty()) {
-        output::write(Some(path), |out| {
-            Ok(out.write_all(runs.to_json().as_bytes())?)
-        })?;
-    }
+    let unkept = kept.finish(&runs).err();
     let ended = Ended {
         failure: made?,
         exit_code: interrupt.exit_code(),
+        unkept,
     };
     Ok((runs, ended))
 }
@@ -84,6 +115,7 @@ fn make(
     session: &mut Session,
     interrupt: &Interrupt,
     runs: &mut Runs,
+    kept: &mut Kept,
 ) -> Result<Option<String>> {
     let live = Live::new(arguments.ascii);
     let warm_up = Arm {
@@ -111,6 +143,7 @@ fn make(
             }
             (run.phase, run.factor) = (arm.phase, arm.factor);
             let failure = judge(&mut run, &said, finder, runs);
+            kept.append(&appended::line(&runs.metric, &run));
             runs.runs.push(run);
             if let Some(failure) = failure.filter(|_| !arguments.ignore_failure) {
                 return Ok(Some(failure));
@@ -181,22 +214,6 @@ fn shown(said: &str) -> String {
         .lines()
         .map(|line| format!("\n  | {}", bandscope_view::escape::visible(line)));
     lines.collect()
-}
-
-/// Refuses a file before anything is measured rather than after.
-fn can_be_made(path: &Path) -> Result<()> {
-    if path.exists() {
-        bail!("{}: exists already; name another --output", path.display());
-    }
-    let directory = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    // What is made beside its place is what will be made in the end.
-    let trial = directory.join(format!(".bandscope.{}.tmp", std::process::id()));
-    std::fs::File::create_new(&trial)
-        .with_context(|| format!("{}: cannot create", path.display()))?;
-    Ok(std::fs::remove_file(&trial)?)
 }
 
 fn from_the_time() -> u64 {

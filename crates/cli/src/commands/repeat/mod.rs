@@ -82,7 +82,7 @@ pub struct Arguments {
     /// Seed of the order of runs [default: from the time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Keep all runs in this file, which does not exist yet.
+    /// Keep all runs in this file, which does not exist yet, each as soon as it ends.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// How to print the result.
@@ -115,6 +115,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .map(|condition| condition.check(&repeat))
         .collect();
     arguments.print(&repeat, &checked)?;
+    if let Some(error) = ended.unkept {
+        return Err(error);
+    }
     if let Some(failure) = ended.failure {
         bail!("{failure}");
     }

@@ -113,7 +113,7 @@ fn write_recording(
     path: &Path,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    refuse_existing(path)?;
+    output::free(path, "--output")?;
     let mut machine = SimulatedMachine::new(scenario.clone());
     let mut manifest = machine.prepare(request)?;
     record::sign(&mut manifest);
@@ -146,8 +146,8 @@ fn write_file(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let truth_path = path.with_extension("truth.json");
-    refuse_existing(path)?;
-    refuse_existing(&truth_path)?;
+    output::free(path, "--output")?;
+    output::free(&truth_path, "--output")?;
     let series = request.series().len() * request.cpus.len();
     if series != 1 {
         bail!(
@@ -176,17 +176,11 @@ fn write_truth(
         request,
         truths,
     };
-    output::write(Some(path), |out| {
+    // Beside a file, or in the recording whose truth it is.
+    output::put(Some(path), |out| {
         serde_json::to_writer(&mut *out, &document)?;
         Ok(writeln!(out)?)
     })
-}
-
-fn refuse_existing(path: &Path) -> Result<()> {
-    if path.exists() {
-        bail!("{}: exists already; name another --output", path.display());
-    }
-    Ok(())
 }
 
 fn is_dat(path: &Path) -> bool {
