@@ -4,6 +4,8 @@ use anyhow::{Context, Result, bail};
 use bandscope_view::Options;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,7 +15,8 @@ use std::process::ExitCode;
 /// such as a device or a pipe, is written to and left in its place.
 ///
 /// # Errors
-/// If it cannot be written, or lies in a recording. A reader that closed the pipe is no error: it has what it wanted.
+/// If it cannot be written, or lies in a recording. A reader that closed the pipe is no error: it has what it wanted. Nor is a
+/// terminal that was closed.
 pub fn write(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     path.map_or(Ok(()), outside_recordings)?;
     put(path, render)
@@ -31,7 +34,7 @@ pub fn put(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<()
         Some(path) => write_file(path, render),
     };
     result.or_else(|error| {
-        if closed_pipe(&error) {
+        if closed_pipe(&error) || path.is_none() && closed_terminal(&error) {
             Ok(())
         } else {
             Err(error)
@@ -266,11 +269,20 @@ fn spelled(error: &anyhow::Error) -> String {
 }
 
 fn closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    })
+    causes(error).any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// A terminal that nobody has any more refuses what is written, as a broken disk does.
+fn closed_terminal(error: &anyhow::Error) -> bool {
+    let refused = rustix::io::Errno::IO.raw_os_error();
+    let out = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    let is_device = |out: File| Ok(out.metadata()?.file_type().is_char_device());
+    causes(error).any(|error| error.raw_os_error() == Some(refused))
+        && out.and_then(is_device).unwrap_or(false)
+}
+
+fn causes(error: &anyhow::Error) -> impl Iterator<Item = &io::Error> {
+    error.chain().filter_map(|cause| cause.downcast_ref())
 }
 
 /// What suits a terminal, or a pipe.

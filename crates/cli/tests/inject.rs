@@ -315,7 +315,7 @@ fn the_command_ends_with_a_disturber_that_is_killed() {
     for command in ["record", "live"] {
         let directory = tempfile::tempdir().unwrap();
         let cpu = pin::allowed().unwrap().pop().unwrap().to_string();
-        if command == "live" && cpu == "0" {
+        if command == "live" && pin::allowed().unwrap().len() < 2 {
             println!("SKIPPED: live beside a disturber that is killed: needs two CPUs");
             continue;
         }

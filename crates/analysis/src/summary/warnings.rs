@@ -74,9 +74,17 @@ fn reading(warning: &ReadWarning) -> Warning {
             Read::DifferentClocks => WarningKind::DifferentClocks,
             Read::DifferentCounters => WarningKind::DifferentCounters,
         },
-        message: warning.message.clone(),
-        advice: Some(warning.advice.clone()),
+        message: format!("{}.", warning.message),
+        advice: Some(sentence(&warning.advice)),
     }
+}
+
+/// Words that the reader joins to its message, as a sentence.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| {
+        format!("{}{}.", first.to_uppercase(), letters.as_str())
+    })
 }
 
 /// Of a source that notices nothing itself, such as one in memory.

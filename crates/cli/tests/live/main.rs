@@ -370,3 +370,24 @@ fn this_machine_is_shown_or_says_why_not() {
         code => panic!("{code:?}: {error}"),
     }
 }
+
+#[test]
+fn a_recording_ends_in_order_with_its_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let binary = env!("CARGO_BIN_EXE_bandscope");
+    // The shell notes how it ended, and passes its trap on to nobody.
+    let command = format!(
+        "sh -c 'trap : HUP; \"{binary}\" record --duration 60s --rate 1000 --output it.bandscope; echo $? >status; mv status ended'"
+    );
+    let Some(terminal) = Terminal::new(directory.path(), (80, 24), &command) else {
+        return;
+    };
+    let begun = directory.path().join("it.bandscope/recording.json");
+    wait_until("it is recorded", || begun.exists());
+    terminal.ask(&["kill-server"]);
+    let ended = directory.path().join("ended");
+    wait_until("it ends", || ended.exists());
+    assert_eq!(std::fs::read_to_string(ended).unwrap(), "129\n");
+    let report = report(directory.path(), &["it.bandscope"]);
+    assert_eq!(report["recording"]["state"], "interrupted");
+}
