@@ -1,7 +1,7 @@
 //! Whole-program runs on the simulated machine: record, report, export, with a truth to compare with.
 
 mod common;
-use common::{assert_ledger_closes, refuse, report, succeed};
+use common::{assert_ledger_closes, refuse, report, run, succeed};
 
 fn record(directory: &std::path::Path, scenario: &str, more: &[&str]) -> serde_json::Value {
     let machine = format!("simulated:{scenario}");
@@ -352,4 +352,15 @@ fn there_is_nothing_to_fold_a_quiet_machine_at() {
     ];
     let error = refuse(directory.path(), &fold);
     assert!(error.contains("name a period"), "{error}");
+}
+
+#[test]
+fn the_command_that_a_run_ends_with_can_be_copied() {
+    let directory = tempfile::tempdir().unwrap();
+    let machine = ["--machine", "simulated:quiet", "--duration", "1s"];
+    let output = ["record", "--output", "it's an evening.bandscope"];
+    let output = run(directory.path(), &[&output[..], &machine].concat());
+    let summary = String::from_utf8(output.stderr).unwrap();
+    let command = r"bandscope report 'it'\''s an evening.bandscope'";
+    assert!(summary.trim_end().ends_with(command), "{summary}");
 }
