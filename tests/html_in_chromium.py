@@ -461,6 +461,7 @@ def main():
             view.page.screenshot(path=pictures / "spr.png", full_page=True)
         manifest = directory / "two.bandscope" / "recording.json"
         document = json.loads(manifest.read_text())
+        del document["checksum"]
         document["machine"]["cpu_model"] = EVIL + "x" * 10_000
         document["missing"].append({"what": EVIL, "why": EVIL, "leaves_undecided": EVIL})
         manifest.write_text(json.dumps(document))

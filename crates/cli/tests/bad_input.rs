@@ -224,6 +224,14 @@ fn damaged_recordings() {
         text.replace("bandscope.recording/1", "bandscope.recording/2"),
     )
     .unwrap();
+    refuse_it("newer.bandscope", "remove the line \"checksum\"");
+    let lines = text.lines().filter(|line| !line.contains("\"checksum\""));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    std::fs::write(
+        &manifest,
+        text.replace("bandscope.recording/1", "bandscope.recording/2"),
+    )
+    .unwrap();
     refuse_it("newer.bandscope", "bandscope.recording/2");
 
     std::fs::write(&manifest, &text[..text.len() / 2]).unwrap();

@@ -9,7 +9,7 @@
 //! its half width (the rates did not stay constant), that distance counts in place of the half width.
 
 use crate::clock;
-use bandscope_recording::manifest::ClockReading;
+use bandscope_recording::manifest::{ClockReading, ERROR_PPM};
 use bandscope_statistics::lines::Line;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -137,7 +137,7 @@ impl Calibration {
             .sum();
         Some(Fit {
             ticks_per_ns: slope,
-            error_ppm: error / slope * 1e6,
+            error_ppm: (error / slope * 1e6).min(*ERROR_PPM.end()),
         })
     }
 }

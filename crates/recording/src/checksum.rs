@@ -5,6 +5,8 @@
 //! It is the XXH64 of the whole file, and stands in the file itself: the end of the file holds a mark with
 //! sixteen zeros behind it, the file is hashed so, and then the zeros are replaced by the hash. A file
 //! without the mark, such as another program may write, is not checked.
+//!
+//! `recording.json` has its checksum in its first line, in the same way.
 
 use std::fs::File;
 use std::hash::Hasher;
@@ -140,6 +142,44 @@ fn digits_in(end: &[u8]) -> Option<usize> {
     let mark = end.windows(MARK.len()).rposition(|window| window == MARK)?;
     let digits = mark + MARK.len();
     (digits + DIGITS <= end.len()).then_some(digits)
+}
+
+/// How a JSON file with a checksum begins. Whoever edits the file can remove this line.
+const JSON_BEGIN: &str = "{\n  \"checksum\": \"";
+
+/// Puts the checksum of all of it into the first line of an object that was written with line breaks.
+pub fn seal_json(json: &mut Vec<u8>) {
+    let line = format!("{JSON_BEGIN}{}\",", placeholder());
+    json.splice(..1, line.into_bytes());
+    let digits = shown(&hash_of(json)).into_bytes();
+    let place = JSON_BEGIN.len() + MARK.len();
+    json[place..place + DIGITS].copy_from_slice(&digits);
+}
+
+/// Compares the checksum of a JSON file.
+pub fn verify_json(json: &[u8]) -> Verdict {
+    let begin = [JSON_BEGIN.as_bytes(), MARK].concat();
+    let place = begin.len()..begin.len() + DIGITS;
+    let contains = |text: &[u8]| json.windows(text.len()).any(|window| window == text);
+    match json.get(place.clone()) {
+        Some(digits) if json.starts_with(&begin) => {
+            let mut written = json.to_vec();
+            written[place].fill(b'0');
+            match shown(&hash_of(&written)).as_bytes() == digits {
+                true => Verdict::Intact,
+                false => Verdict::Damaged,
+            }
+        }
+        // Damage to one of the two leaves the other.
+        _ if contains(b"\"checksum\"") || contains(MARK) => Verdict::Damaged,
+        _ => Verdict::Unchecked,
+    }
+}
+
+fn hash_of(bytes: &[u8]) -> XxHash64 {
+    let mut hash = XxHash64::with_seed(0);
+    hash.write(bytes);
+    hash
 }
 
 fn hash_all(mut reader: impl Read, hash: &mut XxHash64) -> io::Result<()> {

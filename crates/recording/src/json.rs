@@ -2,10 +2,12 @@
 //!
 //! The types are in [`crate::manifest`]; this file knows the versions rule and the file system.
 
+use crate::checksum::{self, Verdict};
 use crate::document::{self, Document};
 use crate::gaps::MAX_COUNTERS;
 use crate::layout::MANIFEST_FILE;
-use crate::manifest::{SCHEMA, TICKS_PER_NS};
+use crate::manifest::SCHEMA;
+use crate::manifest::ranges::Ranges;
 use crate::{Error, Manifest};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -29,6 +31,7 @@ pub(crate) fn write(directory: &Path, manifest: &Manifest) -> Result<(), Error> 
     let mut json = serde_json::to_vec_pretty(manifest)
         .map_err(|error| Error::io(&path, "cannot write")(error.into()))?;
     json.push(b'\n');
+    checksum::seal_json(&mut json);
     let written = File::create(&temporary).and_then(|mut file| {
         file.write_all(&json)?;
         file.sync_all()
@@ -64,7 +67,7 @@ pub(crate) fn sync_parent(directory: &Path) -> Result<(), Error> {
     }
 }
 
-/// Reads the manifest of the recording in `directory`.
+/// Reads the manifest of the recording in `directory`, and compares its checksum if it carries one.
 pub(crate) fn read(directory: &Path) -> Result<Manifest, Error> {
     let path = directory.join(MANIFEST_FILE);
     let file = File::open(&path).map_err(|error| match error.kind() {
@@ -79,10 +82,20 @@ pub(crate) fn read(directory: &Path) -> Result<Manifest, Error> {
     file.take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(Error::io(&path, "cannot read"))?;
+    if checksum::verify_json(&bytes) == Verdict::Damaged {
+        return Err(Error::File {
+            path,
+            found: "a checksum that does not fit the file".into(),
+            expected:
+                "the file as it was written: copy it again; if you edited it, remove the line \
+                \"checksum\""
+                    .into(),
+        });
+    }
     parse(&path, &bytes)
 }
 
-/// Parses the bytes of a `recording.json`; `path` is for messages only.
+/// Parses the bytes of a `recording.json`, whatever their checksum; `path` is for messages only.
 ///
 /// # Errors
 /// If it is not JSON, of another major version, or holds values that nothing can be computed from.
@@ -92,7 +105,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Manifest, Error> {
     Ok(manifest)
 }
 
-/// Refuses what would end in a division by zero or an index out of range later on.
+/// Refuses what would end in a division by zero, an index out of range, or without end later on.
 pub(crate) fn check(path: &Path, manifest: &Manifest) -> Result<(), Error> {
     let refuse = |found: String, expected: &str| {
         Err(Error::File {
@@ -101,13 +114,8 @@ pub(crate) fn check(path: &Path, manifest: &Manifest) -> Result<(), Error> {
             expected: expected.into(),
         })
     };
-    let ticks_per_ns = manifest.clock.ticks_per_ns;
-    // A NaN lies in no range.
-    if !TICKS_PER_NS.contains(&ticks_per_ns) {
-        return refuse(
-            format!("clock.ticks_per_ns {ticks_per_ns}"),
-            &format!("{} to {}", TICKS_PER_NS.start(), TICKS_PER_NS.end()),
-        );
+    if let Err(wrong) = manifest.check() {
+        return refuse(format!("{} {}", wrong.field, wrong.found), &wrong.expected);
     }
     if manifest.counters.len() > MAX_COUNTERS {
         return refuse(
@@ -163,6 +171,30 @@ mod tests {
             "{message}"
         );
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), &manifest()).unwrap();
+        let path = directory.path().join(MANIFEST_FILE);
+        let written = std::fs::read(&path).unwrap();
+        for bit in 0..8 * written.len() {
+            let mut flipped = written.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(checksum::verify_json(&flipped), Verdict::Damaged, "{bit}");
+        }
+        let edited = String::from_utf8(written).unwrap();
+        std::fs::write(&path, edited.replace("0123", "0124")).unwrap();
+        let message = read(directory.path()).unwrap_err().to_string();
+        assert!(
+            message.ends_with("if you edited it, remove the line \"checksum\""),
+            "{message}"
+        );
+        let mut lines: Vec<&str> = edited.lines().collect();
+        lines.remove(1);
+        std::fs::write(&path, lines.join("\n")).unwrap();
+        assert_eq!(read(directory.path()).unwrap(), manifest());
     }
 
     #[test]

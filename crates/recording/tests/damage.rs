@@ -17,11 +17,13 @@ fn part(recording: &Path, number: u32) -> PathBuf {
         .join(format!("part-{number:06}.parquet"))
 }
 
-/// Replaces text in the manifest.
+/// Replaces text in the manifest, and removes its checksum as its reader advises.
 fn edit(recording: &Path, from: &str, to: &str) {
     let path = recording.join("recording.json");
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains(from), "{from} stands in the manifest");
+    let without = |line: &&str| !line.contains("\"checksum\"");
+    let text: String = text.split_inclusive('\n').filter(without).collect();
     fs::write(&path, text.replace(from, to)).unwrap();
 }
 
@@ -325,11 +327,7 @@ const CASES: &[Case] = &[
             let bytes = fs::read(path.join("recording.json")).unwrap();
             fs::write(path.join("recording.json"), &bytes[..bytes.len() / 2]).unwrap();
         },
-        &[
-            "recording.json:",
-            "EOF while parsing",
-            "expected JSON of schema bandscope.recording/1",
-        ],
+        &["recording.json: found a checksum that does not fit the file"],
     ),
     (
         "rows of the index",

@@ -219,7 +219,9 @@ fn foreign(path: &Path, starts: &[i64], kind: i32, number: i32, name: &[u8]) -> 
     let json = fs::read_to_string(path.join("recording.json")).unwrap();
     fs::write(
         path.join("recording.json"),
-        json.replace("\"complete\"", "\"recording\""),
+        json.replace("\"complete\"", "\"recording\"")
+            .replacen("{\n  \"checksum\"", "{\n  \"no checksum\"", 1)
+            .replacen("bandscope-xxh64", "", 1),
     )
     .unwrap();
     let part = path.join(PART);

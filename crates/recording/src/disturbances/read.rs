@@ -2,7 +2,7 @@
 
 use super::{Disturbance, End, Header, Intervals, SCHEMA};
 use crate::Error;
-use crate::manifest::{Clock, State, TICKS_PER_NS};
+use crate::manifest::{Clock, State, ranges};
 use crate::text::quoted;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -167,13 +167,10 @@ fn header(path: &Path, line: &Line) -> Result<Header, Error> {
 }
 
 fn check_clock(path: &Path, line: &Line, clock: &Clock) -> Result<(), Error> {
-    // A NaN lies in no range.
-    if TICKS_PER_NS.contains(&clock.ticks_per_ns) {
-        return Ok(());
-    }
-    let range = format!("{} to {}", TICKS_PER_NS.start(), TICKS_PER_NS.end());
-    let found = format!("clock.ticks_per_ns {}", clock.ticks_per_ns);
-    Err(row(path, line, found, &range))
+    ranges::inside("clock", clock).map_err(|wrong| {
+        let found = format!("{} {}", wrong.field, wrong.found);
+        row(path, line, found, &wrong.expected)
+    })
 }
 
 fn check_end(path: &Path, line: &Line, log: &Log, end: &End) -> Result<(), Error> {

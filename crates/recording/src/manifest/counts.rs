@@ -1,5 +1,6 @@
 //! What the kernel itself counted on the measured CPUs during a run; anybody may read it.
 
+use super::ranges::{COUNT, OutOfRange, Ranges, SECONDS, each, number};
 use serde::{Deserialize, Serialize};
 
 /// The counts of one CPU.
@@ -17,6 +18,18 @@ pub struct KernelCounts {
     pub system_management_interrupts: Option<u64>,
 }
 
+impl Ranges for KernelCounts {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("seconds", self.seconds, &SECONDS)?;
+        each("counts", &self.counts)?;
+        number(
+            "system_management_interrupts",
+            self.system_management_interrupts,
+            &COUNT,
+        )
+    }
+}
+
 /// How often something of one name happened on a CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -25,4 +38,10 @@ pub struct KernelCount {
     pub name: String,
     /// Growth over the run; more than 0.
     pub number: u64,
+}
+
+impl Ranges for KernelCount {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("number", self.number, &COUNT)
+    }
 }

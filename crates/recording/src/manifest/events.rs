@@ -1,6 +1,7 @@
 //! What the manifest says about kernel events: whether they were recorded, how exact their times are, where some were
 //! lost, and what recording them cost.
 
+use super::ranges::{COUNT, OutOfRange, Ranges, TICKS, each, inside, number};
 use serde::{Deserialize, Serialize};
 
 /// Whether kernel events were recorded, and how far they can be believed.
@@ -26,6 +27,16 @@ pub struct Events {
     pub lost: Vec<LostEvents>,
     /// What recording them costs, measured before the run.
     pub cost: Option<EventsCost>,
+}
+
+impl Ranges for Events {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("time_error_ticks", self.time_error_ticks, &TICKS)?;
+        each("lost", &self.lost)?;
+        self.cost
+            .as_ref()
+            .map_or(Ok(()), |cost| inside("cost", cost))
+    }
 }
 
 /// Whether kernel events were recorded.
@@ -77,6 +88,12 @@ pub struct LostEvents {
     pub events: u64,
 }
 
+impl Ranges for LostEvents {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("events", self.events, &COUNT)
+    }
+}
+
 /// Gaps with events recorded and without, in short stretches that alternate, before the run and outside its account.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -85,6 +102,13 @@ pub struct EventsCost {
     pub with: GapSample,
     /// Without: switched off, and still open.
     pub without: GapSample,
+}
+
+impl Ranges for EventsCost {
+    fn check(&self) -> Result<(), OutOfRange> {
+        inside("with", &self.with)?;
+        inside("without", &self.without)
+    }
 }
 
 /// The gaps of some stretches.
@@ -99,6 +123,15 @@ pub struct GapSample {
     pub gap_ticks: u64,
     /// Median duration of a gap in ticks; 0 without any.
     pub median_gap_ticks: u64,
+}
+
+impl Ranges for GapSample {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("ticks", self.ticks, &COUNT)?;
+        number("gaps", self.gaps, &COUNT)?;
+        number("gap_ticks", self.gap_ticks, &COUNT)?;
+        number("median_gap_ticks", self.median_gap_ticks, &COUNT)
+    }
 }
 
 impl GapSample {

@@ -1,5 +1,6 @@
 //! What the scheduler itself counted during a run; anybody may read it.
 
+use super::ranges::{COUNT, OutOfRange, Ranges, number};
 use serde::{Deserialize, Serialize};
 
 /// Scheduler statistics of a CPU's measuring thread: what they grew by from its first quantum to its last.
@@ -14,6 +15,14 @@ pub struct Schedstat {
     pub wait_ns: u64,
     /// Times that the thread got the CPU.
     pub slices: u64,
+}
+
+impl Ranges for Schedstat {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("run_ns", self.run_ns, &COUNT)?;
+        number("wait_ns", self.wait_ns, &COUNT)?;
+        number("slices", self.slices, &COUNT)
+    }
 }
 
 /// The CPU quota of a control group that the measuring process was in, and how often it stopped its threads during the run.
@@ -32,4 +41,14 @@ pub struct Quota {
     pub throttled: u64,
     /// Time that its CPUs were stopped, all together, in nanoseconds (`throttled_time` or `throttled_usec`).
     pub throttled_ns: u64,
+}
+
+impl Ranges for Quota {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("quota_us", self.quota_us, &COUNT)?;
+        number("period_us", self.period_us, &COUNT)?;
+        number("periods", self.periods, &COUNT)?;
+        number("throttled", self.throttled, &COUNT)?;
+        number("throttled_ns", self.throttled_ns, &COUNT)
+    }
 }
