@@ -237,7 +237,7 @@ fn entries(ledger: &Ledger, host: (Loss, &str)) -> Vec<(Loss, String, u128)> {
 /// What takes the time of a gap, and its name.
 fn of_gap(cause: &Cause) -> (Loss, String) {
     let (loss, name) = match cause {
-        Cause::Task(_) if cause.is_other_tasks() => (Loss::OtherTasks, "many small ones"),
+        Cause::OtherTasks => (Loss::OtherTasks, "many small ones"),
         Cause::Task(name) => (Loss::OtherTasks, &**name),
         Cause::Preempted => (Loss::OtherTasks, NOT_NAMED),
         Cause::Host => (Loss::Hypervisor, ""),

@@ -16,6 +16,8 @@ pub enum Cause {
     Softirq(Arc<str>),
     /// Another task, by the name of its process.
     Task(Arc<str>),
+    /// Tasks that share a line because there are so many.
+    OtherTasks,
     /// A timer that woke a task, by the name of its process.
     Timer(Arc<str>),
     /// An exception, by the kernel's name for it.
@@ -42,16 +44,6 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Tasks that share a line because there are so many. A task of this very name is in it, too.
-    pub fn other_tasks() -> Cause {
-        Cause::Task(OTHERS.into())
-    }
-
-    /// Whether it is [`Cause::other_tasks`].
-    pub fn is_other_tasks(&self) -> bool {
-        matches!(self, Cause::Task(name) if **name == *OTHERS)
-    }
-
     /// What a name of the kernel's counts stands for: `tick`, `nmi`, `softirq:NAME` or `irq:NAME`.
     pub fn counted(name: &str) -> Cause {
         let of = |kind: fn(Arc<str>) -> Cause, prefix: &str| {
@@ -88,6 +80,7 @@ impl Cause {
             Cause::Interrupt(name) => (INTERRUPT, name),
             Cause::Softirq(name) => (SOFTIRQ, name),
             Cause::Task(name) => ("task:", name),
+            Cause::OtherTasks => ("other-tasks", ""),
             Cause::Timer(name) => ("timer:", name),
             Cause::Exception(name) => ("exception:", name),
             Cause::Nmi => ("nmi", ""),
@@ -103,7 +96,6 @@ impl Cause {
     }
 }
 
-const OTHERS: &str = "others";
 const INTERRUPT: &str = "irq:";
 const SOFTIRQ: &str = "softirq:";
 
@@ -127,7 +119,7 @@ impl schemars::JsonSchema for Cause {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "pattern": "^(tick|nmi|throttled:quota|throttled:realtime|stopped|frozen|host|preempted|unnamed)$|^(irq|softirq|task|timer|exception|held):",
+            "pattern": "^(tick|nmi|throttled:quota|throttled:realtime|stopped|frozen|host|other-tasks|preempted|unnamed)$|^(irq|softirq|task|timer|exception|held):",
         })
     }
 }
@@ -173,6 +165,7 @@ mod tests {
             Cause::Stopped,
             Cause::Frozen,
             Cause::Host,
+            Cause::OtherTasks,
             Cause::Preempted,
             Cause::Unnamed,
         ];

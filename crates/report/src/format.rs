@@ -51,10 +51,10 @@ pub fn cause(cause: &Cause) -> String {
     let plain = match cause {
         Cause::Interrupt(name) => return format!("Interrupts of {name}"),
         Cause::Softirq(name) => return format!("Softirqs of kind {name}"),
-        Cause::Task(name) if !cause.is_other_tasks() => return format!("The task {name}"),
+        Cause::Task(name) => return format!("The task {name}"),
         Cause::Exception(name) => return format!("Exceptions ({name})"),
         Cause::Timer(name) => return format!("The timer of {name}"),
-        Cause::Task(_) => "Many tasks that took little each",
+        Cause::OtherTasks => "Many tasks that took little each",
         Cause::RealTimeThrottled => "The limit on the CPU time of real-time tasks",
         Cause::QuotaThrottled => "The CPU quota",
         Cause::Tick => "The timer tick",

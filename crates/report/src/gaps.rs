@@ -25,7 +25,7 @@ pub struct Gaps {
     pub longest: Vec<LongGap>,
     /// What they were, the costliest first, at most 64; their `lost_ns` add up to that of all gaps but for rounding.
     pub causes: Vec<GapCause>,
-    /// Tasks that are booked together, as `task:others`, because there are so many; 0 where each has its own line.
+    /// Tasks that are booked together, as `other-tasks`, because there are so many; 0 where each has its own line.
     pub other_tasks: u64,
     /// Number and time of gaps by duration, bins of a factor of two from 2^k to 2^(k+1) ns.
     pub histogram: Vec<GapBin>,

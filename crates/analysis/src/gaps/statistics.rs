@@ -182,7 +182,7 @@ impl Statistics {
         self.causes_apart().0
     }
 
-    /// As [`Self::causes`], and how many tasks are together in [`Cause::other_tasks`].
+    /// As [`Self::causes`], and how many tasks are together in [`Cause::OtherTasks`].
     fn causes_apart(&self) -> (Causes, u64) {
         let all = (self.names.iter().cloned()).zip(self.causes.iter().copied());
         let mut causes: Causes = all.filter(|(_, cause)| cause.number > 0).collect();
@@ -201,7 +201,7 @@ impl Statistics {
         for (_, name) in &tasks[TASKS..] {
             others.add(causes.remove(name).unwrap_or_default());
         }
-        causes.entry(Cause::other_tasks()).or_default().add(others);
+        causes.entry(Cause::OtherTasks).or_default().add(others);
         (causes, (tasks.len() - TASKS) as u64)
     }
 

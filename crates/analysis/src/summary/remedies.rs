@@ -113,7 +113,7 @@ fn by_cause<'a>(series: &[&'a Series]) -> Vec<(&'a Cause, u64)> {
 /// Names of processes that took a part of what the costliest took, the costliest first.
 fn tasks<'a>(series: &[&'a Series]) -> Vec<&'a str> {
     let name = |(cause, ns): (&'a Cause, u64)| match cause {
-        Cause::Task(name) if !cause.is_other_tasks() => Some((&**name, ns as f64)),
+        Cause::Task(name) => Some((&**name, ns as f64)),
         _ => None,
     };
     let tasks: Vec<(&str, f64)> = by_cause(series).into_iter().filter_map(name).collect();

@@ -264,7 +264,7 @@ fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
             format!(
                 "{what}: {} small tasks are booked together, as {}.",
                 gaps.other_tasks,
-                Cause::other_tasks()
+                Cause::OtherTasks
             ),
             Some("`perf trace -e sched:sched_process_exec` shows who starts them."),
         ));

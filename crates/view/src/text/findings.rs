@@ -209,7 +209,7 @@ pub(super) fn notes(report: &Report, page: &mut Page<'_>) {
             .ledger
             .gaps_ns
             .keys()
-            .any(|cause| matches!(cause, Cause::Task(_)))
+            .any(|cause| matches!(cause, Cause::Task(_) | Cause::OtherTasks))
     });
     let mut warnings: Vec<(&Warning, usize)> = Vec::new();
     for warning in &report.warnings {

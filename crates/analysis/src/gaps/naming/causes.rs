@@ -6,6 +6,10 @@ use bandscope_report::Cause;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Causes that are told apart. A machine has some hundreds; a day of compilers has any number of tasks, each of another name, and none of
+/// them matters. Tasks beyond it are [`Cause::OtherTasks`], whichever come later.
+pub const MOST_CAUSES: usize = 16_384;
+
 /// The causes that came up.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
@@ -58,8 +62,10 @@ impl Keys {
         if let Some(&key) = self.known.get(&known) {
             return key;
         }
-        let key = self.number(cause(event.kind, name));
-        self.known.insert(known, key);
+        let key = self.plain(cause(event.kind, name));
+        if self.known.len() < MOST_CAUSES {
+            self.known.insert(known, key);
+        }
         key
     }
 
@@ -67,20 +73,24 @@ impl Keys {
         if let Some(&key) = self.plain.get(&cause) {
             return key;
         }
-        let key = self.number(cause.clone());
+        if self.names.len() >= MOST_CAUSES && folded(&cause) != cause {
+            return self.plain(folded(&cause));
+        }
+        let key = self.names.len() as Key;
+        self.names.push(cause.clone());
         self.plain.insert(cause, key);
         key
     }
+}
 
-    fn number(&mut self, name: Cause) -> Key {
-        let apart = |key: usize| self.apart.iter().any(|one| one.1 as usize == key);
-        let mut known = self.names.iter().enumerate();
-        let known = known.find(|(key, one)| **one == name && !apart(*key));
-        if let Some((key, _)) = known {
-            return key as Key;
-        }
-        self.names.push(name);
-        (self.names.len() - 1) as Key
+/// What a cause belongs to where too many are known to tell it apart.
+fn folded(cause: &Cause) -> Cause {
+    match cause {
+        Cause::Task(_) => Cause::OtherTasks,
+        Cause::Timer(_) => bare_timer(),
+        Cause::Interrupt(name) if **name != *LOCAL_TIMER => Cause::Unnamed,
+        Cause::Softirq(_) | Cause::Exception(_) | Cause::Held(_) => Cause::Unnamed,
+        few => few.clone(),
     }
 }
 
@@ -115,4 +125,46 @@ const LOCAL_TIMER: &str = "local_timer";
 /// The timer's interrupt, in which none of its functions ran.
 pub fn bare_timer() -> Cause {
     Cause::Interrupt(LOCAL_TIMER.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_beyond_the_most_are_other_tasks_and_need_no_memory() {
+        let mut keys = Keys::default();
+        let mut key = |kind, number, name: &str| {
+            let event = KernelEvent {
+                kind,
+                number,
+                name: name.into(),
+                ..KernelEvent::default()
+            };
+            let key = keys.of_event(&event);
+            (
+                keys.names[key as usize].clone(),
+                keys.names.len(),
+                keys.known.len(),
+            )
+        };
+        let first = Cause::Task("job-0".into());
+        for number in 0..100_000 {
+            key(EventKind::Task, number, &format!("job-{number}"));
+        }
+        for (kind, name, wanted) in [
+            (EventKind::Task, "job-0", first),
+            (EventKind::Task, "job-99999", Cause::OtherTasks),
+            (EventKind::Timer, "late", bare_timer()),
+            (EventKind::Softirq, "late", Cause::Unnamed),
+            (EventKind::Vector, LOCAL_TIMER, Cause::Tick),
+        ] {
+            let (cause, names, known) = key(kind, 0, name);
+            assert_eq!(cause, wanted);
+            assert!(
+                names <= MOST_CAUSES + 4 && known <= MOST_CAUSES,
+                "{names} {known}"
+            );
+        }
+    }
 }

@@ -39,6 +39,10 @@ const EXPIRY_NS: f64 = 100_000.0;
 /// long by their number at most.
 const STOP_SHARE: f64 = 0.3;
 
+/// Events that have begun before a gap and not ended by then: an interrupt in a softirq in a task, and what the error of the clocks moves. Of
+/// more, which no kernel writes, the innermost are kept: the time is theirs.
+const MOST_OPEN: usize = 256;
+
 /// Number of a cause, in the order in which causes came up.
 pub type Key = u32;
 
@@ -81,6 +85,8 @@ pub struct Namer<'a> {
     /// A preemption that takes so many ticks, and of which nothing else is known, was a stop by a quota, as long as that many ticks of stops are left.
     throttled: Option<(u64, u64)>,
     shares: Vec<Share>,
+    /// The place of each key among the shares of a gap, where it has one there.
+    places: Vec<usize>,
     pieces: Vec<Piece>,
     inside: Vec<Span>,
     /// Time of threads that are booked to their process.
@@ -162,6 +168,7 @@ impl<'a> Namer<'a> {
             window: VecDeque::new(),
             throttled: None,
             shares: Vec::new(),
+            places: Vec::new(),
             pieces: Vec::new(),
             inside: Vec::new(),
             threads: BTreeMap::new(),
@@ -245,11 +252,17 @@ impl<'a> Namer<'a> {
             self.split_over_events(gap, from, to);
         }
         self.shares.clear();
+        self.places.resize(self.keys.names.len(), 0);
         for piece in &self.pieces {
-            let mut known = self.shares.iter_mut();
-            match known.find(|share| share.key == piece.share.key) {
+            let key = piece.share.key;
+            let place = &mut self.places[key as usize];
+            let known = self.shares.get_mut(*place);
+            match known.filter(|share| share.key == key) {
                 Some(share) => share.ticks += piece.share.ticks,
-                None => self.shares.push(piece.share),
+                None => {
+                    *place = self.shares.len();
+                    self.shares.push(piece.share);
+                }
             }
         }
         // The first holds the unit of work, whatever its time.
@@ -263,6 +276,8 @@ impl<'a> Namer<'a> {
     fn advance(&mut self, from: u64, to: u64) -> Result<(), Error> {
         self.window
             .retain(|event| event.end().saturating_add(self.error) >= from);
+        let surplus = self.window.len().saturating_sub(MOST_OPEN);
+        self.window.drain(..surplus);
         let last = to.saturating_add(self.error);
         loop {
             if self.batch.is_empty() {
@@ -331,3 +346,6 @@ impl<'a> Namer<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

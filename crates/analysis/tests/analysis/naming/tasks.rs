@@ -4,7 +4,7 @@ use super::{booked, quiet, recorded, with};
 use bandscope_recording::manifest::TaskThread;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, KernelEvent};
-use bandscope_report::WarningKind;
+use bandscope_report::{Cause, WarningKind};
 use proptest::prelude::*;
 
 /// A second with a gap each millisecond, each of another task out of `names`, of 20 to 60 us.
@@ -40,7 +40,10 @@ fn a_thousand_tasks_are_no_thousand_lines_and_the_ledger_closes() {
         let total: f64 = causes.values().sum();
         // 333 each of 20, 40 and 60 us.
         assert!((total / 39_960.0 - 1.0).abs() < 0.01, "{total}");
-        let named = gaps.causes.iter().find(|one| one.cause.is_other_tasks());
+        let named = gaps
+            .causes
+            .iter()
+            .find(|one| one.cause == Cause::OtherTasks);
         assert_eq!(named.is_some(), names > apart);
         let counted: u64 = gaps.causes.iter().map(|one| one.number).sum();
         assert_eq!(counted, gaps.detailed);
