@@ -12,6 +12,7 @@ mod interrupt;
 mod output;
 mod progress;
 mod screen;
+mod threads;
 mod values;
 
 use std::process::ExitCode;

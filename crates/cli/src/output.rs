@@ -1,10 +1,12 @@
 //! Where results go: standard output or a file; and how an error ends the program.
 
 use anyhow::{Context, Result, bail};
-use bandscope_view::Options;
+use bandscope_recording::text::shown;
+use bandscope_view::{Options, escape};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,11 +27,11 @@ pub fn write(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<
 /// [`write`], also into a recording.
 pub fn put(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let result = match path {
-        None => render_into(io::stdout().lock(), render),
+        None => render_into(io::stdout().lock(), render).context("standard output: cannot write"),
         Some(path) if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) => {
             let file = OpenOptions::new().write(true).open(path);
-            let file = file.with_context(|| format!("{}: cannot write", path.display()))?;
-            render_into(file, render)
+            let file = file.with_context(|| format!("{}: cannot write", shown(path)))?;
+            render_into(file, render).with_context(|| format!("{}: cannot write", shown(path)))
         }
         Some(path) => write_file(path, render),
     };
@@ -62,14 +64,14 @@ fn write_file(path: &Path, render: impl FnOnce(&mut dyn Write) -> Result<()>) ->
         .write(true)
         .create_new(true)
         .open(&temporary);
-    let file = file.with_context(|| format!("{}: cannot create", path.display()))?;
+    let file = file.with_context(|| format!("{}: cannot create", shown(path)))?;
     render_into(file, render)
         .and_then(|()| Ok(std::fs::rename(&temporary, &target)?))
         .inspect_err(|_| {
             // The half file is of no use; if it cannot be removed, the error that matters is the first.
             let _ = std::fs::remove_file(&temporary);
         })
-        .with_context(|| format!("{}: cannot write", path.display()))
+        .with_context(|| format!("{}: cannot write", shown(path)))
 }
 
 /// Refuses a place that is taken, before time is spent on what is to go there; `option` is what named it.
@@ -78,7 +80,7 @@ fn write_file(path: &Path, render: impl FnOnce(&mut dyn Write) -> Result<()>) ->
 /// If something is there, or it lies in a recording.
 pub fn free(path: &Path, option: &str) -> Result<()> {
     if path.exists() {
-        bail!("{}: exists already; name another {option}", path.display());
+        bail!("{}: exists already; name another {option}", shown(path));
     }
     outside_recordings(path)
 }
@@ -96,8 +98,8 @@ fn outside_recordings(path: &Path) -> Result<()> {
     match place.ancestors().find(|above| is_recording(above)) {
         Some(recording) => bail!(
             "{}: lies in the recording {}; name another place",
-            path.display(),
-            recording.display()
+            shown(path),
+            shown(recording)
         ),
         None => Ok(()),
     }
@@ -122,10 +124,7 @@ pub fn apart<'a>(path: Option<&Path>, inputs: impl IntoIterator<Item = &'a PathB
     let same = |input: &&PathBuf| input.canonicalize().is_ok_and(|input| input == place);
     match inputs.into_iter().find(same) {
         Some(input) if place.is_file() => {
-            bail!(
-                "{}: is read as well; name another --output",
-                input.display()
-            )
+            bail!("{}: is read as well; name another --output", shown(input))
         }
         _ => Ok(()),
     }
@@ -171,9 +170,9 @@ impl Keep {
                 file: Some(file),
             }),
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                Err(error).with_context(|| format!("{}: cannot create", path.display()))
+                Err(error).with_context(|| format!("{}: cannot create", shown(path)))
             }
-            _ => bail!("{}: exists already; name another --output", path.display()),
+            _ => bail!("{}: exists already; name another --output", shown(path)),
         }
     }
 
@@ -192,7 +191,7 @@ impl Keep {
                 let _ = file.set_len(before);
             })
         };
-        append(file).with_context(|| format!("{}: cannot write", self.path.display()))
+        append(file).with_context(|| format!("{}: cannot write", shown(&self.path)))
     }
 
     /// Writes it, whole, in the place of what is there, as far as it goes by now. A device or a pipe gets nothing before the end.
@@ -247,9 +246,20 @@ pub fn colour() -> bool {
         && std::env::var_os("TERM").is_none_or(|value| value != "dumb")
 }
 
+/// Prints where something was written: the very bytes of the path, for whoever reads it from a pipe.
+///
+/// # Errors
+/// If it cannot be printed.
+pub fn path(out: &mut dyn Write, path: &Path) -> Result<()> {
+    out.write_all(path.as_os_str().as_bytes())?;
+    Ok(out.write_all(b"\n")?)
+}
+
 /// Prints an error as one line on standard error; exit status 2.
 pub fn fail(error: &anyhow::Error) -> ExitCode {
-    note(format_args!("bandscope: {}", spelled(error)));
+    let lines = spelled(error);
+    let lines: Vec<String> = lines.split('\n').map(escape::visible).collect();
+    note(format_args!("bandscope: {}", lines.join("\n")));
     ExitCode::from(2)
 }
 

@@ -1,6 +1,6 @@
 //! Durations, rates and CPU lists as people write them: `10s`, `7777`, `10kHz`, `0,2-5`.
 
-use bandscope_recording::manifest::TICKS_PER_NS;
+use bandscope_recording::manifest::{RATE_HZ, TICKS_PER_NS};
 use std::collections::BTreeSet;
 
 /// What does not read, and what was expected.
@@ -9,6 +9,9 @@ pub enum Wrong {
     /// No duration.
     #[error("found {0:?}, expected a duration such as 10s, 500ms or 2min")]
     Duration(String),
+    /// A duration beyond [`LONGEST_S`].
+    #[error("found {0:?}, expected a duration of at most 366 days")]
+    TooLong(String),
     /// A duration that must not be 0.
     #[error("found 0, expected a duration above 0, such as 10s")]
     NoTime,
@@ -18,8 +21,13 @@ pub enum Wrong {
     /// No rate.
     #[error("found {0:?}, expected a rate above 0 such as 10000, 7777Hz or 10kHz")]
     Rate(String),
+    /// A rate beyond [`RATE_HZ`].
+    #[error("found {:?}, expected a rate between {}Hz and {}Hz, such as 10kHz", .0, RATE_HZ.start(), RATE_HZ.end())]
+    RateRange(String),
     /// No number of quanta.
-    #[error("found {0:?}, expected a whole number above 0, such as 100000")]
+    #[error(
+        "found {0:?}, expected a whole number above 0 and at most {MOST_SAMPLES}, such as 100000"
+    )]
     Samples(String),
     /// No rate of a clock.
     #[error("found {:?}, expected ticks per nanosecond between {} and {}, such as 2.3982", .0, TICKS_PER_NS.start(), TICKS_PER_NS.end())]
@@ -50,6 +58,12 @@ pub enum Wrong {
     Period(String),
 }
 
+/// The longest duration that is waited or measured for, in seconds.
+const LONGEST_S: f64 = 366.0 * 86_400.0;
+
+/// The most quanta of a series.
+const MOST_SAMPLES: u64 = 1_000_000_000_000;
+
 /// A duration in seconds.
 ///
 /// # Errors
@@ -68,6 +82,7 @@ pub fn duration(text: &str) -> Result<f64, Wrong> {
         ],
     );
     match seconds {
+        Some(seconds) if seconds > LONGEST_S => Err(Wrong::TooLong(text.to_owned())),
         Some(seconds) if seconds >= 0.0 => Ok(seconds),
         _ => Err(Wrong::Duration(text.to_owned())),
     }
@@ -116,7 +131,8 @@ pub fn jitter(text: &str) -> Result<Jitter, Wrong> {
 pub fn rate(text: &str) -> Result<f64, Wrong> {
     let units = [("", 1.0), ("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6)];
     match number_with_unit(text, &units) {
-        Some(hertz) if hertz > 0.0 => Ok(hertz),
+        Some(hertz) if RATE_HZ.contains(&hertz) => Ok(hertz),
+        Some(hertz) if hertz > 0.0 => Err(Wrong::RateRange(text.to_owned())),
         _ => Err(Wrong::Rate(text.to_owned())),
     }
 }
@@ -127,7 +143,7 @@ pub fn rate(text: &str) -> Result<f64, Wrong> {
 /// Says what was found and what a number of samples is.
 pub fn samples(text: &str) -> Result<u64, Wrong> {
     match text.parse::<u64>() {
-        Ok(number) if number > 0 => Ok(number),
+        Ok(number) if (1..=MOST_SAMPLES).contains(&number) => Ok(number),
         _ => Err(Wrong::Samples(text.to_owned())),
     }
 }
@@ -255,6 +271,28 @@ mod tests {
             assert!(duration(text).is_err(), "{text}");
         }
         assert!(positive_duration("0s").is_err());
+    }
+
+    #[test]
+    fn both_ends_of_a_range_belong_to_it() {
+        assert_eq!(duration("31622400s"), Ok(LONGEST_S));
+        for text in ["31622401s", "1e20s", "1e300h", "8785h"] {
+            let refused = positive_duration(text).unwrap_err().to_string();
+            let wanted = format!("found {text:?}, expected a duration of at most 366 days");
+            assert_eq!(refused, wanted);
+        }
+        assert_eq!(samples("1000000000000"), Ok(MOST_SAMPLES));
+        for text in ["0", "-1", "1000000000001", "18446744073709551615"] {
+            assert!(samples(text).is_err(), "{text}");
+        }
+        assert_eq!((rate("0.0001"), rate("1e11")), (Ok(1e-4), Ok(1e11)));
+        for text in ["0.00009", "1.1e11", "1e300MHz"] {
+            let refused = rate(text).unwrap_err().to_string();
+            let wanted = format!(
+                "found {text:?}, expected a rate between 0.0001Hz and 100000000000Hz, such as 10kHz"
+            );
+            assert_eq!(refused, wanted);
+        }
     }
 
     #[test]

@@ -18,7 +18,10 @@ const READS_FOREIGN_WORDS: [(&str, &str); 19] = [
         "rows of /proc/softirqs",
     ),
     ("cli/src/output.rs", "names of terminals"),
-    ("recording/src/manifest.rs", "what is recorded of a machine"),
+    (
+        "recording/src/manifest/machine.rs",
+        "what is recorded of a machine",
+    ),
     (
         "report/src/remedies/interrupts.rs",
         "what sysfs writes for nothing",

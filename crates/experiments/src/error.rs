@@ -27,6 +27,9 @@ pub enum Error {
         /// What the kernel says.
         error: io::Error,
     },
+    /// A thread cannot be made.
+    #[error("{}", bandscope_probe::no_thread(.0))]
+    NoThread(io::Error),
     /// A thread of ours panicked.
     #[error("{0} panicked: this is a bug")]
     Panicked(&'static str),

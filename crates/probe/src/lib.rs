@@ -18,6 +18,7 @@ pub mod boundary;
 pub mod calibration;
 pub mod clock;
 mod consumer;
+mod control_groups;
 pub mod counters;
 pub mod facts;
 pub mod kernels;
@@ -40,4 +41,5 @@ mod this_machine;
 pub mod trace;
 
 pub use kernels::{default_kernel, kernels};
+pub use preparation::no_thread;
 pub use this_machine::{ThisMachine, unix_ns};

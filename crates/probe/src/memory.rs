@@ -1,9 +1,11 @@
 //! Memory for rings: populated, so that the measuring thread takes no page fault, and locked where the
 //! limit on locked memory (RLIMIT_MEMLOCK) permits, so that nothing takes it away again.
 
+use crate::control_groups;
 use core::ffi::c_void;
 use rustix::mm::{MapFlags, ProtFlags, mlock, mmap_anonymous, munmap};
 use std::io;
+use std::path::Path;
 use std::ptr::NonNull;
 
 /// Anonymous memory, zeroed and populated.
@@ -74,10 +76,28 @@ impl Drop for Region {
     }
 }
 
-/// Memory that could be had without swapping, in bytes, as the kernel estimates it.
+/// Memory that could be had without swapping, in bytes, as the kernel estimates it, and as the control groups of this process allow.
 pub fn available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    kilobytes(&text, "MemAvailable:").map(|kb| kb * 1024)
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let machine = kilobytes(&text, "MemAvailable:").map(|kb| kb * 1024);
+    let groups = control_groups::own("memory").into_iter();
+    groups.filter_map(|group| room(&group)).chain(machine).min()
+}
+
+/// Memory that is left in a control group, in bytes; `None` where it has no limit. Pages of files that nobody used lately count as left.
+fn room(group: &Path) -> Option<u64> {
+    let text = |name: &str| std::fs::read_to_string(group.join(name)).ok();
+    let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
+    let limit = number("memory.max").or_else(|| number("memory.limit_in_bytes"))?;
+    let used = number("memory.current").or_else(|| number("memory.usage_in_bytes"))?;
+    let stat = text("memory.stat").unwrap_or_default();
+    // Version 1 has a line of this name for the group without those below it.
+    let reclaimable = ["total_inactive_file ", "inactive_file "];
+    let reclaimable = reclaimable.iter().find_map(|key| {
+        let line = stat.lines().find_map(|line| line.strip_prefix(key));
+        line?.trim().parse::<u64>().ok()
+    });
+    Some(limit.saturating_sub(used.saturating_sub(reclaimable.unwrap_or(0))))
 }
 
 /// The value of a line of /proc/meminfo.
@@ -100,6 +120,32 @@ mod tests {
             last.write(7);
             assert_eq!(last.read(), 7);
         }
+    }
+
+    #[test]
+    fn the_limit_of_a_control_group_counts() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(group.path().join(name), text).unwrap();
+        assert_eq!(room(group.path()), None);
+        write("memory.current", "20000000\n");
+        write("memory.max", "max\n");
+        assert_eq!(room(group.path()), None);
+        write("memory.max", "30000000\n");
+        assert_eq!(room(group.path()), Some(10_000_000));
+        write("memory.stat", "anon 7\ninactive_file 5000000\n");
+        assert_eq!(room(group.path()), Some(15_000_000));
+        write("memory.max", "1000\n");
+        assert_eq!(room(group.path()), Some(0));
+
+        let old = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(old.path().join(name), text).unwrap();
+        write("memory.limit_in_bytes", "30000000\n");
+        write("memory.usage_in_bytes", "20000000\n");
+        write(
+            "memory.stat",
+            "inactive_file 1\ntotal_inactive_file 4000000\n",
+        );
+        assert_eq!(room(old.path()), Some(14_000_000));
     }
 
     #[test]

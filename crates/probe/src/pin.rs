@@ -20,14 +20,15 @@ pub fn allowed() -> io::Result<Vec<u32>> {
 pub fn reachable() -> io::Result<Vec<u32>> {
     let inherited = allowed()?;
     // A thread of its own, so that nobody has to be put back. The kernel takes the CPUs of the cpuset out of any set.
-    let widest = std::thread::spawn(|| {
+    let widest = std::thread::Builder::new().spawn(|| {
         let mut all = CpuSet::new();
         (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
         sched_setaffinity(None, &all)?;
         allowed()
     });
-    // Where nobody may ask, as under seccomp, it is what was inherited.
-    Ok(widest.join().ok().and_then(Result::ok).unwrap_or(inherited))
+    // Where nobody may ask, as under seccomp, or there is no thread to ask on, it is what was inherited.
+    let widest = widest.ok().and_then(|thread| thread.join().ok()?.ok());
+    Ok(widest.unwrap_or(inherited))
 }
 
 fn members(set: &CpuSet) -> Vec<u32> {

@@ -11,6 +11,8 @@ use bandscope_recording::manifest::{Kernel, Missing, OtherTask};
 use bandscope_sampler::machine::Choice;
 use bandscope_sampler::{MachineError, Request};
 use std::collections::BTreeMap;
+use std::io;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// The first calibration spans at least this much: half widths of 30 ns then make an error of some
@@ -48,13 +50,12 @@ pub fn prepare(request: &Request, cpus: &[u32]) -> Result<Findings, MachineError
     };
     let tasks = Scan::take();
     let mut findings = std::thread::scope(|scope| {
-        scope
-            .spawn(|| on_the_cpu(request, cpu))
-            .join()
-            .unwrap_or_else(|_| {
-                let why = "the self-test panicked: this is a bug";
-                Err(MachineError::Refused(why.to_owned()))
-            })
+        let thread = Builder::new().spawn_scoped(scope, || on_the_cpu(request, cpu));
+        let thread = thread.map_err(|error| MachineError::Refused(no_thread(&error)))?;
+        thread.join().unwrap_or_else(|_| {
+            let why = "the self-test panicked: this is a bug";
+            Err(MachineError::Refused(why.to_owned()))
+        })
     })?;
     findings.other_tasks = tasks.busy_until(&Scan::take());
     if cpus.len() > 1 {
@@ -66,6 +67,13 @@ pub fn prepare(request: &Request, cpus: &[u32]) -> Result<Findings, MachineError
         });
     }
     Ok(findings)
+}
+
+/// What to do where no thread can be made.
+pub fn no_thread(error: &io::Error) -> String {
+    format!(
+        "cannot make a thread: {error}; raise the limit on processes (ulimit -u, pids.max) or on memory (ulimit -v)"
+    )
 }
 
 fn on_the_cpu(request: &Request, cpu: u32) -> Result<Findings, MachineError> {

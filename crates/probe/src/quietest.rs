@@ -111,14 +111,13 @@ pub struct Moment {
     pub per_second: f64,
 }
 
-/// Watches `cpu` for so long; `None` where a thread cannot run there.
+/// Watches `cpu` for so long; `None` where no thread can be made, or run there.
 pub fn look(cpu: u32, nanoseconds: u64, ticks_per_ns: f64) -> Option<Moment> {
-    std::thread::spawn(move || {
+    let thread = std::thread::Builder::new().spawn(move || {
         pin::pin(&[cpu]).ok()?;
         Some(watch(nanoseconds, ticks_per_ns))
-    })
-    .join()
-    .ok()?
+    });
+    thread.ok()?.join().ok()?
 }
 
 fn watch(nanoseconds: u64, ticks_per_ns: f64) -> Moment {

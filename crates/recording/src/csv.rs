@@ -110,9 +110,14 @@ pub fn cpu(series: &Series) -> String {
     series.cpu.map_or(String::new(), |cpu| cpu.to_string())
 }
 
-/// A text as a field: in quotation marks, those inside doubled.
+/// A text as a field: in quotation marks, those inside doubled. What a spreadsheet would take for a formula has an apostrophe before it, by
+/// which a spreadsheet takes it for text (OWASP, CSV injection).
 pub fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
+    let mark = match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => "'",
+        false => "",
+    };
+    format!("\"{mark}{}\"", text.replace('"', "\"\""))
 }
 
 #[cfg(test)]
@@ -184,6 +189,15 @@ mod tests {
         let text = String::from_utf8(written).unwrap();
         let wanted = "2,100,125,task,7,\"a, \"\"b\"\"\"\n";
         assert_eq!(text, format!("{EVENTS_HEADER}\n{wanted}"));
+    }
+
+    #[test]
+    fn no_text_is_a_formula() {
+        for formula in ["=cmd|' /C calc'!A0", "@SUM(A1)", "-2+3", "+", "\t=1", "\r"] {
+            assert_eq!(quoted(formula), format!("\"'{formula}\""));
+        }
+        assert_eq!(quoted("task:=cmd"), "\"task:=cmd\"");
+        assert_eq!(quoted(""), "\"\"");
     }
 
     #[test]

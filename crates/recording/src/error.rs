@@ -3,13 +3,14 @@
 //! Every error names the file, the row where there is one (lines of a text file count from 1), what
 //! was found and what was expected; the command line prints it as it is and exits with status 2.
 
+use crate::text::shown;
 use std::path::PathBuf;
 
 /// An error of reading, writing or importing a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operating system refused.
-    #[error("{}: {action}: {source}", path.display())]
+    #[error("{}: {action}: {source}", shown(path))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -19,7 +20,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A row of a text file does not read.
-    #[error("{}:{row}: found {found}, expected {expected}", path.display())]
+    #[error("{}:{row}: found {found}, expected {expected}", shown(path))]
     Row {
         /// The file, as the user named it.
         path: PathBuf,
@@ -31,7 +32,7 @@ pub enum Error {
         expected: String,
     },
     /// A file as a whole is not what it should be.
-    #[error("{}: found {found}, expected {expected}", path.display())]
+    #[error("{}: found {found}, expected {expected}", shown(path))]
     File {
         /// The file or directory.
         path: PathBuf,

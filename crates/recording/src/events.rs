@@ -5,7 +5,7 @@
 //! [`crate::manifest::Events::time_error_ticks`]. Where events were lost the manifest lists the span: silence there
 //! says nothing.
 
-use std::fmt::Write as _;
+use crate::text::push_hex;
 use std::sync::Arc;
 
 /// The longest name in a file, in bytes: a device's or a task's, escaped.
@@ -149,15 +149,8 @@ pub fn unescaped(text: &str) -> Option<Vec<u8>> {
     (escaped(&bytes) == text).then_some(bytes)
 }
 
-fn push_hex(text: &mut String, bytes: &[u8]) {
-    for byte in bytes {
-        // Writing to a string does not fail.
-        let _ = write!(text, "\\x{byte:02x}");
-    }
-}
-
 /// What the standard library would not escape but for quotation marks, which harm no name.
-fn is_visible(character: char) -> bool {
+pub(crate) fn is_visible(character: char) -> bool {
     matches!(character, '\'' | '"') || character.escape_debug().eq([character])
 }
 

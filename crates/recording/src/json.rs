@@ -4,6 +4,7 @@
 
 use crate::checksum::{self, Verdict};
 use crate::document::{self, Document};
+use crate::files::open_regular;
 use crate::gaps::MAX_COUNTERS;
 use crate::layout::MANIFEST_FILE;
 use crate::manifest::SCHEMA;
@@ -70,13 +71,14 @@ pub(crate) fn sync_parent(directory: &Path) -> Result<(), Error> {
 /// Reads the manifest of the recording in `directory`, and compares its checksum if it carries one.
 pub(crate) fn read(directory: &Path) -> Result<Manifest, Error> {
     let path = directory.join(MANIFEST_FILE);
-    let file = File::open(&path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::File {
+    let expected = "a regular file: copy the recording again";
+    let (file, _) = open_regular(&path, expected).map_err(|error| match error {
+        Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => Error::File {
             path: directory.into(),
             found: format!("a directory without {MANIFEST_FILE}"),
             expected: "a recording: a directory that `bandscope record` wrote".into(),
         },
-        _ => Error::io(&path, "cannot read")(error),
+        other => other,
     })?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1)

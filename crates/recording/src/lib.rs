@@ -29,6 +29,7 @@ pub mod error;
 pub mod events;
 pub mod experiments;
 mod export;
+mod files;
 pub mod gaps;
 pub mod histogram;
 pub mod inputs;

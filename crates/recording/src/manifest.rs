@@ -21,9 +21,10 @@ pub use events::{
 pub use incident::{Incident, IncidentKind};
 pub use kernel::{Counter, Kernel};
 pub use machine::{Machine, OtherTask};
+pub use ranges::RATE_HZ;
 pub use scheduling::{Quota, Schedstat};
 
-use ranges::{COUNT, OutOfRange, RATE_HZ, Ranges, SECONDS, each, inside, number, numbers};
+use ranges::{COUNT, OutOfRange, Ranges, SECONDS, each, inside, number, numbers};
 use serde::{Deserialize, Serialize};
 
 /// The schema that this version writes, and the only major version that it reads.

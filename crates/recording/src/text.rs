@@ -1,7 +1,12 @@
 //! Untrusted text, made fit for a message.
 //!
 //! What stands in a file may hold anything: terminal escapes, line feeds, a gigabyte. Whatever of it
-//! is shown goes through here first.
+//! is shown goes through here first. So do the names of files, which may hold anything but a zero.
+
+use crate::events::is_visible;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// How many characters of a file a message quotes.
 const QUOTED_CHARACTERS: usize = 40;
@@ -25,9 +30,79 @@ pub fn quoted(bytes: &[u8]) -> String {
     quoted
 }
 
+/// A path on one line, without loss: as it is where all of it is visible, else as bash, zsh and ksh take it back, `$'a\xff\x0a'`.
+pub fn shown(path: &Path) -> String {
+    let bytes = path.as_os_str().as_bytes();
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.chars().all(is_visible) && !text.starts_with(ESCAPED) => text.into(),
+        _ => in_dollar_quotes(bytes),
+    }
+}
+
+/// How a word begins that [`shown`] had to escape.
+const ESCAPED: &str = "$'";
+
+fn in_dollar_quotes(bytes: &[u8]) -> String {
+    let mut word = String::from(ESCAPED);
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '\\' | '\'' => word.extend(['\\', character]),
+                _ if is_visible(character) => word.push(character),
+                _ => push_hex(&mut word, character.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        push_hex(&mut word, chunk.invalid());
+    }
+    word.push('\'');
+    word
+}
+
+/// Appends `\xNN` for each byte.
+pub(crate) fn push_hex(text: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(text, "\\x{byte:02x}");
+    }
+}
+
+/// What [`shown`] made of a path, as a word of a command. Of other text it is none: who names a task could end the word.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./:,+@%".contains(c);
+    let is_escaped = word.starts_with(ESCAPED) && word.ends_with('\'');
+    match is_escaped || !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
+
+    #[test]
+    fn a_path_is_shown_on_one_line_and_without_loss() {
+        for (bytes, wanted) in [
+            (&b"a b.dat"[..], "a b.dat"),
+            ("h\u{e9}".as_bytes(), "h\u{e9}"),
+            (b"a\x1b[2J\nb", r"$'a\x1b[2J\x0ab'"),
+            (b"\xff's\\", r"$'\xff\'s\\'"),
+            (b"$'a'", r"$'$\'a\''"),
+        ] {
+            let path = shown(Path::new(OsStr::from_bytes(bytes)));
+            assert_eq!(path, wanted);
+            let word = shell_word(&path);
+            // What a shell makes of it is the path again.
+            let echo = std::process::Command::new("bash")
+                .args(["-c", &format!("printf %s {word}")])
+                .output();
+            match echo {
+                Ok(echo) => assert_eq!(echo.stdout, bytes, "{word}"),
+                Err(_) => println!("SKIPPED: no bash"),
+            }
+        }
+    }
 
     #[test]
     fn control_characters_are_escaped_and_length_is_bounded() {

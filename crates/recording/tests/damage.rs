@@ -350,9 +350,34 @@ const CASES: &[Case] = &[
             fs::remove_file(part(path, 1)).unwrap();
             fs::create_dir(part(path, 1)).unwrap();
         },
-        &["part-000001.parquet"],
+        &["part-000001.parquet: found a directory, expected a regular file"],
+    ),
+    (
+        "a part that is a pipe",
+        |path| pipe(&part(path, 1)),
+        &["part-000001.parquet: found a pipe or device, expected a regular file"],
+    ),
+    (
+        "a part that is a device",
+        |path| {
+            fs::remove_file(part(path, 1)).unwrap();
+            std::os::unix::fs::symlink("/dev/zero", part(path, 1)).unwrap();
+        },
+        &["part-000001.parquet: found a pipe or device"],
+    ),
+    (
+        "a manifest that is a pipe",
+        |path| pipe(&path.join("recording.json")),
+        &["recording.json: found a pipe or device, expected a regular file"],
     ),
 ];
+
+/// Puts a pipe in place of a file.
+fn pipe(path: &Path) {
+    fs::remove_file(path).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}
 
 #[test]
 fn damage_is_told_in_one_line() {

@@ -254,3 +254,36 @@ fn check_round_trip(directory: &Path, text: &[u8]) -> Result<(), TestCaseError> 
     prop_assert_eq!(written(&second, 0), once);
     Ok(())
 }
+
+#[test]
+fn an_input_is_named_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = write_recording(directory.path(), 2);
+    let (link, file) = (
+        directory.path().join("link"),
+        cases().join("spr-10khz-b.dat"),
+    );
+    std::os::unix::fs::symlink(&recording, &link).unwrap();
+    let copy = directory.path().join("copy");
+    let copied = std::process::Command::new("cp")
+        .arg("-r")
+        .args([&recording, &copy])
+        .status();
+    assert!(copied.unwrap().success());
+    for twice in [
+        [&recording, &recording],
+        [&recording, &link],
+        [&recording, &copy],
+        [&file, &file],
+    ] {
+        let error = Inputs::open(&twice.map(Clone::clone))
+            .err()
+            .unwrap()
+            .to_string();
+        let wanted = format!(
+            "found the same recording as {}, expected each",
+            twice[0].display()
+        );
+        assert!(error.contains(&wanted), "{error}");
+    }
+}

@@ -37,15 +37,6 @@ pub fn frequency(hertz: f64, uncertainty: f64) -> String {
     format!("{hertz:.*} Hz", digits as usize)
 }
 
-/// A word as a shell takes it, for commands that a reader copies.
-pub fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
 /// A cause as the subject of a sentence.
 pub fn cause(cause: &Cause) -> String {
     let plain = match cause {
@@ -107,13 +98,5 @@ mod tests {
         assert_eq!(rate(7777.0), "7777 Hz");
         assert_eq!(rate(10_000.0), "10 kHz");
         assert_eq!(duration(2_500.0), "2.5 µs");
-    }
-
-    #[test]
-    fn a_shell_takes_words_as_they_are() {
-        assert_eq!(shell_word("evening.bandscope"), "evening.bandscope");
-        assert_eq!(shell_word("my runs/a"), "'my runs/a'");
-        assert_eq!(shell_word("it's; rm"), r"'it'\''s; rm'");
-        assert_eq!(shell_word(""), "''");
     }
 }

@@ -42,7 +42,7 @@ pub fn all(
         warnings.push(warning(
             WarningKind::CpuChange,
             format!("The measuring thread changed its CPU {migrations} times."),
-            Some("Pin it: bandscope record --cpus N on a CPU that the process may keep."),
+            Some("Its CPU went offline, or its cpuset changed. Record again on a CPU that stays."),
         ));
     }
     warnings
@@ -130,14 +130,24 @@ fn clock(manifest: &Manifest, warnings: &mut Vec<Warning>) {
 
 fn lost(manifest: &Manifest, warnings: &mut Vec<Warning>) {
     let lost = &manifest.lost;
+    let why = match manifest.state {
+        State::Failed => (
+            "not written",
+            "An error ended the run, such as a full disk. Every finished part is kept. Free space, and record again.",
+        ),
+        _ => (
+            "did not fit into memory",
+            "Lower the rate, leave a second CPU free for writing, or record with --buffered.",
+        ),
+    };
     if lost.quanta > 0 || lost.gaps > 0 {
         warnings.push(warning(
             WarningKind::LostQuanta,
             format!(
-                "{} quanta and the details of {} gaps were measured but did not fit into memory.",
-                lost.quanta, lost.gaps
+                "{} quanta and the details of {} gaps were measured but {}.",
+                lost.quanta, lost.gaps, why.0
             ),
-            Some("Lower the rate, leave a second CPU free for writing, or record with --buffered."),
+            Some(why.1),
         ));
     }
 }
@@ -312,7 +322,14 @@ fn rate_mismatch(series: &Series, what: &str) -> Option<Warning> {
                 "{what}: found {quanta_per_second:.1} quanta a second, expected the rate, {}.",
                 format::rate(series.rate_hz)
             ),
-            "Do not trust shares, drift and frequencies: the clock or the given rate is wrong.",
+            match quanta_per_second < series.rate_hz {
+                true => {
+                    "Do not trust shares, drift and frequencies. The process was stopped, quanta were lost, or the clock or rate is wrong."
+                }
+                false => {
+                    "Do not trust shares, drift and frequencies: the clock or the given rate is wrong."
+                }
+            },
         ),
     };
     Some(warning(WarningKind::RateMismatch, message, Some(advice)))
@@ -321,6 +338,26 @@ fn rate_mismatch(series: &Series, what: &str) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_full_disk_lost_is_not_blamed_on_the_rate() {
+        let mut manifest = Manifest::default();
+        manifest.lost.quanta = 7;
+        let mut told = |state| {
+            manifest.state = state;
+            let mut warnings = Vec::new();
+            lost(&manifest, &mut warnings);
+            format!(
+                "{} {}",
+                warnings[0].message,
+                warnings[0].advice.as_deref().unwrap()
+            )
+        };
+        let failed = told(State::Failed);
+        assert!(failed.contains("not written. An error ended the run, such as a full disk."));
+        assert!(!failed.contains("rate"), "{failed}");
+        assert!(told(State::Complete).contains("Lower the rate"));
+    }
 
     #[test]
     fn lists_of_cpus_are_counted() {

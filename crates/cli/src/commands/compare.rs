@@ -2,13 +2,13 @@
 //!
 //! The way: `recording::counter_files` or `recording::inputs` reads, `studies::compare` compares and checks the conditions, `view` prints.
 
-use crate::commands::report::analyse;
+use crate::commands::report::{self, analyse};
 use crate::output;
 use crate::output::terminal_options;
 use anyhow::{Context, Result, bail};
 use bandscope_analysis::Analysis;
 use bandscope_recording::counter_files::{self, CounterSet};
-use bandscope_recording::inputs::Inputs;
+use bandscope_recording::text::shown;
 use bandscope_studies::compare::{self, Checked, Comparison, Condition};
 use bandscope_studies::counters::Options;
 use bandscope_view::{Format as _, html, json, junit, markdown, text};
@@ -139,17 +139,17 @@ impl Arguments {
             ([Some(true), Some(true)], Some(b)) => return self.recordings(b),
             ([Some(true), None], _) => bail!(
                 "{}: found one recording, expected a second one",
-                self.a.display()
+                shown(&self.a)
             ),
             ([Some(true), _], Some(b)) => bail!(
                 "{}: found no recording, expected one, as {} is",
-                b.display(),
-                self.a.display()
+                shown(b),
+                shown(&self.a)
             ),
             ([_, Some(true)], Some(b)) => bail!(
                 "{}: found a recording, expected counters, as {} has",
-                b.display(),
-                self.a.display()
+                shown(b),
+                shown(&self.a)
             ),
             _ => {}
         }
@@ -179,8 +179,8 @@ impl Arguments {
         if !self.also.is_empty() || self.lost_cycles.is_some() {
             bail!("--also and --lost-cycles are for counters: found two recordings");
         }
-        let open = |path: &Path| Inputs::open(&[path.to_owned()]);
-        let names = [&*self.a, b].map(|path| path.display().to_string());
+        let open = |path: &Path| report::open(&[path.to_owned()]);
+        let names = [&*self.a, b].map(shown);
         Ok(compare::recordings(&open(&self.a)?, &open(b)?, names)?)
     }
 
@@ -199,7 +199,7 @@ fn one(path: &Path) -> Result<CounterSet> {
     if sets.len() != 1 {
         bail!(
             "{}: found {} columns or commands, expected one, or no second file",
-            path.display(),
+            shown(path),
             sets.len()
         );
     }
@@ -212,7 +212,7 @@ fn both(path: &Path) -> Result<(Vec<CounterSet>, Vec<CounterSet>)> {
     if sets.len() != 2 {
         bail!(
             "{}: found {}, expected a second file, or two columns or commands in this one",
-            path.display(),
+            shown(path),
             match sets.len() {
                 1 => "one side".into(),
                 many => format!("{many} columns or commands"),

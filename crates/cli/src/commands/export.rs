@@ -42,7 +42,7 @@ pub struct Arguments {
     #[arg(long)]
     cpu: Option<u32>,
     /// Only series of this rate.
-    #[arg(long, value_name = "HZ", value_parser = values::rate)]
+    #[arg(long, value_name = "HZ", value_parser = values::rate, allow_negative_numbers = true)]
     rate: Option<f64>,
     /// Only series of this work kernel.
     #[arg(long, value_name = "NAME")]

@@ -2,6 +2,7 @@
 
 use crate::output;
 use anyhow::{Context, Result};
+use bandscope_recording::text::shown;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,7 +25,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     match &arguments.output {
         Some(directory) => std::fs::create_dir_all(directory)
             .and_then(|()| clap_mangen::generate_to(command, directory))
-            .with_context(|| format!("{}: cannot write manual pages", directory.display()))?,
+            .with_context(|| format!("{}: cannot write manual pages", shown(directory)))?,
         None => {
             let page = clap_mangen::Man::new(command);
             output::write(None, |out| Ok(page.render(out)?))?;

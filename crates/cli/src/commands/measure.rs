@@ -3,6 +3,7 @@
 use super::{record, report};
 use crate::output;
 use anyhow::Result;
+use bandscope_recording::text::shown;
 use clap::{Args, FromArgMatches};
 use std::process::ExitCode;
 
@@ -10,7 +11,7 @@ use std::process::ExitCode;
 pub fn run(arguments: &record::Arguments) -> Result<ExitCode> {
     let recorded = record::record(arguments)?;
     report::print_text(&recorded.path)?;
-    output::note(format_args!("recording: {}", recorded.path.display()));
+    output::note(format_args!("recording: {}", shown(&recorded.path)));
     Ok(recorded.exit_code)
 }
 

@@ -14,10 +14,10 @@ pub struct Picture {
     #[arg(long = "view", value_name = "VIEW[,VIEW]", value_delimiter = ',', value_parser = view)]
     views: Vec<View>,
     /// From this time on, since the start [default: the start]
-    #[arg(long, value_name = "T", value_parser = values::duration)]
+    #[arg(long, value_name = "T", value_parser = values::duration, allow_negative_numbers = true)]
     from: Option<f64>,
     /// Up to this time [default: the end]
-    #[arg(long, value_name = "T", value_parser = values::positive_duration)]
+    #[arg(long, value_name = "T", value_parser = values::positive_duration, allow_negative_numbers = true)]
     to: Option<f64>,
     /// Height of each panel in points [default: by their number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(60..=4000))]

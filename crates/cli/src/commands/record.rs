@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin};
 use bandscope_recording::manifest::{Incident, IncidentKind, Manifest, SCHEMA, State};
+use bandscope_recording::text::shown;
 use bandscope_recording::write::Writer;
 use bandscope_sampler::machine::{Consumed, Length};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
@@ -41,25 +42,25 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST|all", value_parser = values::cpus)]
     pub(super) cpus: Option<Cpus>,
     /// Quanta per second; several rates alternate.
-    #[arg(long, value_name = "HZ,...", value_delimiter = ',', default_value = "10000,7777", value_parser = values::rate)]
+    #[arg(long, value_name = "HZ,...", value_delimiter = ',', default_value = "10000,7777", value_parser = values::rate, allow_negative_numbers = true)]
     pub(super) rate: Vec<f64>,
     /// How long to measure, all segments together.
-    #[arg(long, value_name = "T", default_value = "10s", value_parser = values::positive_duration, conflicts_with = "samples")]
+    #[arg(long, value_name = "T", default_value = "10s", value_parser = values::positive_duration, allow_negative_numbers = true, conflicts_with = "samples")]
     pub(super) duration: f64,
     /// Quanta to measure of each rate and work kernel, in place of a duration.
-    #[arg(long, value_name = "N", value_parser = values::samples)]
+    #[arg(long, value_name = "N", value_parser = values::samples, allow_negative_numbers = true)]
     samples: Option<u64>,
     /// Work kernels, see `bandscope kernels`; several alternate [default: a register chain, above 100 kHz a short one]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(super) kernel: Vec<String>,
     /// How long the work kernel runs before the first quantum.
-    #[arg(long, value_name = "T", default_value = "200ms", value_parser = values::duration)]
+    #[arg(long, value_name = "T", default_value = "200ms", value_parser = values::duration, allow_negative_numbers = true)]
     start_delay: f64,
     /// Length of a segment where several rates or work kernels alternate.
-    #[arg(long, value_name = "T", default_value = "1s", value_parser = values::positive_duration)]
+    #[arg(long, value_name = "T", default_value = "1s", value_parser = values::positive_duration, allow_negative_numbers = true)]
     segment: f64,
     /// Ticks per nanosecond of the clock, in place of what calibration finds.
-    #[arg(long, value_name = "X", value_parser = values::ticks_per_ns)]
+    #[arg(long, value_name = "X", value_parser = values::ticks_per_ns, allow_negative_numbers = true)]
     ticks_per_ns: Option<f64>,
     /// How to read the clock inside a quantum; at its end it is always read in order [default: plain, above 100 kHz ordered]
     #[arg(long, value_enum)]
@@ -130,9 +131,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if !arguments.quiet {
         summarise(&recorded);
     }
-    output::write(None, |out| {
-        Ok(writeln!(out, "{}", recorded.path.display())?)
-    })?;
+    output::write(None, |out| output::path(out, &recorded.path))?;
     Ok(recorded.exit_code)
 }
 
@@ -222,7 +221,7 @@ pub(super) fn say_if_interrupted(manifest: &Manifest, path: &Path) {
     if manifest.state == State::Interrupted {
         output::note(format_args!(
             "bandscope: interrupted; what was measured until then is kept in {}",
-            path.display()
+            shown(path)
         ));
     }
 }

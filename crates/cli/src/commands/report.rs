@@ -1,11 +1,12 @@
 //! `bandscope report`: says what is in recordings.
 
 use crate::commands::picture::Picture;
-use crate::output;
+use crate::{output, threads};
 use anyhow::{Context, Result, bail};
 use bandscope_analysis::{Analysis, detail};
 use bandscope_recording::disturbances::{self, Log};
 use bandscope_recording::inputs::Inputs;
+use bandscope_recording::text::shown;
 use bandscope_recording::{Source, Window};
 use bandscope_view::{FORMATS, Format, Options, find};
 use clap::Args;
@@ -104,6 +105,7 @@ pub fn print_text(recording: &Path) -> Result<()> {
 
 /// Opens recordings and files as one source, and says on standard error what is odd about them.
 pub fn open(inputs: &[PathBuf]) -> Result<Inputs> {
+    threads::start()?;
     Ok(Inputs::open(inputs)?)
 }
 
@@ -133,7 +135,7 @@ fn stretch(
 }
 
 fn names(inputs: &[PathBuf]) -> Vec<String> {
-    let name = |path: &PathBuf| path.display().to_string();
+    let name = |path: &PathBuf| shown(path);
     inputs.iter().map(name).collect()
 }
 

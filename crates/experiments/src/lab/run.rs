@@ -104,11 +104,12 @@ fn choose(asked: Option<u32>, ticks_per_ns: f64) -> Result<u32, Error> {
 /// What `work` returns in a thread of its own on that CPU.
 fn on<T: Send>(cpu: u32, work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, || {
             pin::pin(&[cpu]).map_err(|error| Error::Pin { cpu, error })?;
             Ok(work())
         });
         thread
+            .map_err(Error::NoThread)?
             .join()
             .unwrap_or(Err(Error::Panicked("an experiment")))
     })

@@ -260,11 +260,11 @@ fn layouts() -> Result<Vec<String>, NotVaried> {
     }
     let random = settings::layout_is_random().map_err(NotVaried::Personality)?;
     // On a thread of its own, of which it is a setting.
-    let tried = std::thread::spawn(move || settings::set_layout(!random)).join();
-    match tried {
-        Ok(Ok(())) => Ok(owned(&[INHERITED, LAYOUTS[usize::from(!random)]])),
-        Ok(Err(error)) => Err(NotVaried::PersonalityRefused(error)),
-        Err(_) => Err(NotVaried::NoThread),
+    let tried = std::thread::Builder::new().spawn(move || settings::set_layout(!random));
+    match tried.map(std::thread::JoinHandle::join) {
+        Ok(Ok(Ok(()))) => Ok(owned(&[INHERITED, LAYOUTS[usize::from(!random)]])),
+        Ok(Ok(Err(error))) => Err(NotVaried::PersonalityRefused(error)),
+        Ok(Err(_)) | Err(_) => Err(NotVaried::NoThread),
     }
 }
 

@@ -29,7 +29,12 @@ pub fn rings(
         .saturating_add(gaps.saturating_mul(size_of::<GapRecord>() as u64))
         .saturating_mul(setup.cpus.len() as u64);
     let available = memory::available();
-    if available.is_some_and(|available| bytes as f64 > available as f64 * MEMORY_SHARE) {
+    // Rings that are emptied while it measures take their memory once; a buffered run is also written from it.
+    let share = match setup.others.is_empty() {
+        true => MEMORY_SHARE,
+        false => 1.0,
+    };
+    if available.is_some_and(|available| bytes as f64 > available as f64 * share) {
         return Err(too_much_memory(bytes, available));
     }
     let mut writers = Vec::new();

@@ -51,7 +51,8 @@ pub fn measure(
         Ok((cost, trace))
     };
     std::thread::scope(|scope| {
-        let thread = scope.spawn(measure);
+        let thread = std::thread::Builder::new().spawn_scoped(scope, measure);
+        let thread = thread.map_err(TraceError::NoThread)?;
         thread.join().unwrap_or(Err(TraceError::Panicked))
     })
 }

@@ -2,6 +2,7 @@
 
 use super::open;
 use crate::pin::PinError;
+use crate::preparation::no_thread;
 use std::io;
 
 /// Why kernel events cannot be recorded.
@@ -48,6 +49,9 @@ pub enum TraceError {
     /// The events cannot be priced on their CPU.
     #[error(transparent)]
     NotPinned(#[from] PinError),
+    /// There is no thread that prices them.
+    #[error("{}", no_thread(.0))]
+    NoThread(io::Error),
     /// The thread that prices them ended by a panic.
     #[error("measuring the cost of events panicked: this is a bug")]
     Panicked,

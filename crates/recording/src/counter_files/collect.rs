@@ -4,7 +4,7 @@
 
 use super::{Absent, Counter, CounterSet, ELAPSED};
 use crate::Error;
-use crate::text::quoted;
+use crate::text::{quoted, shown};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -247,7 +247,7 @@ impl Collector {
             });
         }
         Ok(CounterSet {
-            origin: path.display().to_string(),
+            origin: shown(path),
             name,
             counters,
             notes: self.notes,

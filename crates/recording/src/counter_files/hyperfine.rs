@@ -2,7 +2,7 @@
 
 use super::{Counter, CounterSet, ELAPSED};
 use crate::Error;
-use crate::text::quoted;
+use crate::text::{quoted, shown};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -98,7 +98,7 @@ fn set(path: &Path, result: Outcome) -> Result<CounterSet, Error> {
         )],
     };
     Ok(CounterSet {
-        origin: path.display().to_string(),
+        origin: shown(path),
         name: result.command,
         counters,
         notes,

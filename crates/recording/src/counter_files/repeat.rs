@@ -3,6 +3,7 @@
 use super::{Counter, CounterSet, ELAPSED};
 use crate::Error;
 use crate::runs::{Measured, Phase, Run, Runs};
+use crate::text::shown;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -57,7 +58,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<CounterSet, Error> {
         notes.push(format!("The session ended early, after {number} runs."));
     }
     Ok(CounterSet {
-        origin: path.display().to_string(),
+        origin: shown(path),
         name: runs.command.join(" "),
         counters,
         metric: Some(match metric.own() {

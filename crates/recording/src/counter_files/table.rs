@@ -11,7 +11,7 @@ use super::collect::absent;
 use super::number::{self, Lone};
 use super::{Absent, Counter, CounterSet};
 use crate::Error;
-use crate::text::quoted;
+use crate::text::{quoted, shown};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -155,7 +155,7 @@ impl Table<'_> {
 
 fn side(path: &Path, head: &str) -> CounterSet {
     CounterSet {
-        origin: path.display().to_string(),
+        origin: shown(path),
         name: head.to_owned(),
         ..CounterSet::default()
     }

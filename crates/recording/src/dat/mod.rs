@@ -33,8 +33,10 @@ mod scan;
 
 pub use export::write_dat;
 
+use crate::files;
 use crate::manifest::{Clock, Settings, State};
 use crate::read::{ReadWarning, ReadWarningKind};
+use crate::text::shown;
 use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source};
 use build::{Builder, segment_mark};
 use kept::Kept;
@@ -136,10 +138,7 @@ impl DatFile {
         if !terminated {
             warnings.push(ReadWarning {
                 kind: ReadWarningKind::NoFinalNewline,
-                message: format!(
-                    "{}: the last row does not end in a line feed",
-                    path.display()
-                ),
+                message: format!("{}: the last row does not end in a line feed", shown(path)),
                 advice: "if the file was cut off there, its last count may lack digits".into(),
             });
         }
@@ -157,7 +156,7 @@ impl DatFile {
                 kernel: "unknown".into(),
                 gaps_known: false,
                 ends_known: false,
-                origin: path.display().to_string(),
+                origin: shown(path),
             }],
             path: path.into(),
             warnings,
@@ -204,20 +203,8 @@ fn imported_manifest(rate_hz: f64, first_time: u64) -> Manifest {
 
 /// A pipe could not be read twice.
 fn open_regular(path: &Path) -> Result<File, Error> {
-    let wrong = |found: &str| Error::File {
-        path: path.into(),
-        found: found.into(),
-        expected: "a regular file with rows of a time and a count".into(),
-    };
-    // Asked before it is opened: opening a pipe waits for a writer.
-    let metadata = std::fs::metadata(path).map_err(Error::io(path, "cannot read"))?;
-    if metadata.is_dir() {
-        return Err(wrong("a directory"));
-    }
-    if !metadata.is_file() {
-        return Err(wrong("a pipe or device"));
-    }
-    File::open(path).map_err(Error::io(path, "cannot read"))
+    let expected = "a regular file with rows of a time and a count";
+    files::open_regular(path, expected).map(|(file, _)| file)
 }
 
 impl DatFile {

@@ -2,7 +2,7 @@
 
 use crate::layout::is_rate;
 use crate::read::{ReadWarning, ReadWarningKind};
-use crate::text::quoted;
+use crate::text::{quoted, shown};
 use std::path::Path;
 
 /// How many differences of times decide: 6.5 s at 10 kHz, half a megabyte.
@@ -56,7 +56,7 @@ impl Rate {
 
     /// The rate in hertz, and what is to be said about it; `None` if the file says nothing of it.
     pub fn decide(mut self, path: &Path, warnings: &mut Vec<ReadWarning>) -> Option<f64> {
-        let path = path.display();
+        let path = shown(path);
         let mut warn = |kind, message: String, advice: &str| {
             warnings.push(ReadWarning {
                 kind,

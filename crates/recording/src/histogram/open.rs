@@ -3,6 +3,7 @@
 use super::{FixedWork, SCHEMA, ends, hist};
 use crate::Error;
 use crate::document::{self, Document};
+use crate::text::shown;
 use std::path::{Path, PathBuf};
 
 /// Some thousand histograms; a table has some KiB.
@@ -52,7 +53,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<FixedWork, Error> {
         }
     };
     read.schema = SCHEMA.into();
-    let origin = path.display().to_string();
+    let origin = shown(path);
     for histogram in &mut read.histograms {
         histogram.origin.clone_from(&origin);
     }

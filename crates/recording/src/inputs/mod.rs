@@ -11,8 +11,10 @@ use crate::events::EventStream;
 use crate::manifest::Events;
 use crate::manifest::{Counter, Kernel, State};
 use crate::read::{self, Opened, ReadWarning, ReadWarningKind};
+use crate::text::shown;
 use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source};
 use convert::{ConvertedEvents, Converter};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// One input, of whatever kind.
@@ -88,12 +90,14 @@ impl Inputs {
     /// Opens all paths.
     ///
     /// # Errors
-    /// The first that occurs; as [`open_any`].
+    /// The first that occurs; as [`open_any`]. If one is named twice, by its path or as a copy.
     pub fn open(paths: &[PathBuf]) -> Result<Inputs, Error> {
         let mut sources: Vec<Box<dyn Source>> = Vec::new();
         let mut warnings = Vec::new();
+        let mut named = HashMap::new();
         for path in paths {
             let input = open_any(path)?;
+            refuse_twice(path, &input.manifest().run, &mut named)?;
             warnings.extend_from_slice(input.warnings());
             sources.push(Box::new(input));
         }
@@ -135,6 +139,33 @@ impl Inputs {
             warnings,
         }
     }
+}
+
+/// What tells one input from another: the name of its run, and its path without links.
+#[derive(PartialEq, Eq, Hash)]
+enum Identity {
+    Run(String),
+    Path(PathBuf),
+}
+
+/// Refuses an input that is among `named`: everything in it would happen at the same instants as in its twin, and mean nothing.
+fn refuse_twice(
+    path: &Path,
+    run: &str,
+    named: &mut HashMap<Identity, PathBuf>,
+) -> Result<(), Error> {
+    let real = path.canonicalize().unwrap_or_else(|_| path.into());
+    let run = Some(Identity::Run(run.into())).filter(|_| !run.is_empty());
+    for identity in run.into_iter().chain([Identity::Path(real)]) {
+        if let Some(first) = named.insert(identity, path.into()) {
+            return Err(Error::File {
+                path: path.into(),
+                found: format!("the same recording as {}", shown(&first)),
+                expected: "each recording once".into(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Adds to `manifest` what that of another input says: work kernels in its ticks, and all that went wrong.

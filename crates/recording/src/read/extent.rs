@@ -9,6 +9,7 @@ use crate::columns::Storage;
 use crate::read::column::Scratch;
 use crate::read::part::Part;
 use crate::read::{ReadWarning, ReadWarningKind, rows};
+use crate::text::shown;
 use crate::{Error, Gap};
 use std::path::Path;
 
@@ -57,7 +58,7 @@ pub fn left_out(directory: &Path, gaps: u64) -> ReadWarning {
         kind: ReadWarningKind::GapsWithoutQuanta,
         message: format!(
             "{}: {gaps} gaps lie where no finished part holds quanta",
-            directory.display()
+            shown(directory)
         ),
         advice: "they were left out, as the quanta around them were lost".into(),
     }

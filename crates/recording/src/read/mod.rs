@@ -28,6 +28,7 @@ use crate::events::{EventStream, NoEvents};
 use crate::layout::{Directory, MANIFEST_FILE, part_name};
 use crate::manifest::State;
 use crate::order::{Disorder, GapOrder, QuantaOrder};
+use crate::text::shown;
 use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source, json};
 use column::Scratch;
 use extent::Extent;
@@ -110,7 +111,7 @@ fn series(root: &Path, found: &Found) -> Option<Series> {
         kernel: kernel.clone(),
         gaps_known: true,
         ends_known: true,
-        origin: root.display().to_string(),
+        origin: shown(root),
     })
 }
 
@@ -154,7 +155,7 @@ fn count_rows(
             kind: ReadWarningKind::NoChecksum,
             message: format!(
                 "{}: {unchecked} parts carry no checksum",
-                found.path.display()
+                shown(&found.path)
             ),
             advice: "bandscope did not write them; damage may go unnoticed".into(),
         });
@@ -182,7 +183,7 @@ fn warn_of_the_end(
     quanta: u64,
     warnings: &mut Vec<ReadWarning>,
 ) {
-    let root = root.display();
+    let root = shown(root);
     let parts: u32 = found.iter().map(|found| found.parts).sum();
     let there = format!("{quanta} quanta in {parts} finished parts");
     let missing = match manifest.max_loss_s {
@@ -233,7 +234,7 @@ fn warn_of_leftovers(found: &[Found], warnings: &mut Vec<ReadWarning>) {
             kind: ReadWarningKind::LeftoverPart,
             message: format!(
                 "{}: holds a part that was never finished",
-                found.path.display()
+                shown(&found.path)
             ),
             advice: "it was ignored".into(),
         });

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::checksum::{self, Verdict};
 use crate::columns::Storage;
+use crate::files::open_regular;
 use crate::manifest::SCHEMA;
 use crate::read::column::Column;
 use crate::read::guard::guarded;
@@ -12,6 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A part whose end was read: a truncated file has none.
@@ -36,11 +38,12 @@ pub struct Expected<'a> {
 impl Part {
     /// Opens a part and checks whose it is and what it holds, without reading the rows.
     pub fn open(path: &Path, expected: &Expected<'_>) -> Result<Part, Error> {
-        let file = File::open(path).map_err(Error::io(path, "cannot read"))?;
-        let metadata = file.metadata().map_err(Error::io(path, "cannot read"))?;
+        let (file, metadata) = open_regular(path, REGULAR)?;
         let bytes = metadata.len();
-        let file = guarded(|| SerializedFileReader::new(file))
-            .map_err(|error| not_whole(path, bytes, &format!(" ({})", told(&error))))?;
+        let file = guarded(|| SerializedFileReader::new(file)).map_err(|error| {
+            refused(path, &error)
+                .unwrap_or_else(|| not_whole(path, bytes, &format!(" ({})", told(&error))))
+        })?;
         let part = Part {
             path: path.into(),
             file,
@@ -255,14 +258,11 @@ impl Part {
 ///
 /// To be called before [`Part::open`]: the library that decodes takes what it reads for granted.
 pub fn verify(path: &Path) -> Result<bool, Error> {
-    let file = File::open(path).map_err(Error::io(path, "cannot read"))?;
+    let (file, metadata) = open_regular(path, REGULAR)?;
     match checksum::verify(&file).map_err(Error::io(path, "cannot read"))? {
         Verdict::Intact => Ok(true),
         Verdict::Unchecked => Ok(false),
-        Verdict::NotWhole => {
-            let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-            Err(not_whole(path, bytes, ""))
-        }
+        Verdict::NotWhole => Err(not_whole(path, metadata.len(), "")),
         Verdict::Damaged => Err(Error::File {
             path: path.into(),
             found: "a checksum that does not fit the file".into(),
@@ -270,6 +270,9 @@ pub fn verify(path: &Path) -> Result<bool, Error> {
         }),
     }
 }
+
+/// What a part is.
+const REGULAR: &str = "a regular file: copy the recording again";
 
 /// What a damaged part should be, and what to do.
 const AS_WRITTEN: &str = "a part as it was written: it was damaged later; copy it again";
@@ -284,12 +287,28 @@ fn not_whole(path: &Path, bytes: u64, why: &str) -> Error {
 
 /// An error of the file library while rows are read: the end of the part was whole, the rows are not.
 pub fn damaged(path: &Path, error: ParquetError) -> Error {
-    Error::File {
+    refused(path, &error).unwrap_or_else(|| Error::File {
         path: path.into(),
         found: format!("rows that do not decode ({})", told(&error)),
         expected: AS_WRITTEN.into(),
-    }
+    })
 }
+
+/// What the operating system refused, if it was that: then nothing is known of the file.
+fn refused(path: &Path, error: &ParquetError) -> Option<Error> {
+    let ParquetError::External(cause) = error else {
+        return None;
+    };
+    let code = cause.downcast_ref::<io::Error>()?.raw_os_error()?;
+    let action = match code {
+        TOO_MANY_OPEN => "cannot read: raise the limit on open files (ulimit -n)",
+        _ => "cannot read",
+    };
+    Some(Error::io(path, action)(io::Error::from_raw_os_error(code)))
+}
+
+/// EMFILE, the same number on every architecture of Linux.
+const TOO_MANY_OPEN: i32 = 24;
 
 /// What the library says, in one line; it may quote the file.
 fn told(error: &ParquetError) -> String {
@@ -300,4 +319,29 @@ fn told(error: &ParquetError) -> String {
         .flat_map(char::escape_debug)
         .collect();
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_the_system_is_no_damage() {
+        let error = |code| ParquetError::External(Box::new(io::Error::from_raw_os_error(code)));
+        let text = damaged(Path::new("a"), error(TOO_MANY_OPEN)).to_string();
+        let wanted =
+            "a: cannot read: raise the limit on open files (ulimit -n): Too many open files";
+        assert!(text.starts_with(wanted), "{text}");
+        assert!(
+            damaged(Path::new("a"), error(5))
+                .to_string()
+                .starts_with("a: cannot read: ")
+        );
+        let decoder = ParquetError::General("bad".into());
+        assert!(
+            damaged(Path::new("a"), decoder)
+                .to_string()
+                .contains("do not decode")
+        );
+    }
 }

@@ -9,6 +9,7 @@ use super::{View, findings, remedies, strip, subject, truth, verdict};
 use crate::panels::{self, Group};
 use crate::{escape, numbers};
 use bandscope_analysis::Analysis;
+use bandscope_recording::text::shell_word;
 use bandscope_report::account::{self, Account, Loss, LossPart, NOT_NAMED};
 use bandscope_report::{Cause, Gaps, Report, Series, format};
 
@@ -310,7 +311,7 @@ fn gaps(view: &View<'_>, report: &Report, page: &mut Page<'_>) {
 fn more(report: &Report, page: &mut Page<'_>) {
     page.blank();
     let command = match report.inputs.as_slice() {
-        [only] => format!("bandscope report {only} --all"),
+        [only] => format!("bandscope report {} --all", shell_word(only)),
         _ => "--all".to_owned(),
     };
     page.command("More: ", &command, Paint::Dim);

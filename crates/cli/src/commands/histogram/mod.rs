@@ -10,6 +10,7 @@ use crate::output::terminal_options;
 use crate::values::{self, Cpus};
 use anyhow::Result;
 use bandscope_recording::histogram::{FixedWork, open};
+use bandscope_recording::text::shown;
 use bandscope_studies::histogram::{self, Report};
 use bandscope_view::{json, text};
 use clap::{Args, ValueEnum};
@@ -34,16 +35,16 @@ pub struct Arguments {
     #[arg(value_name = "FILE", conflicts_with_all = ["work", "kernel", "samples", "duration", "cpus", "output"])]
     files: Vec<PathBuf>,
     /// How long the work takes at its best; several take turns.
-    #[arg(long, value_name = "T,...", value_delimiter = ',', default_value = "5us", value_parser = values::positive_duration)]
+    #[arg(long, value_name = "T,...", value_delimiter = ',', default_value = "5us", value_parser = values::positive_duration, allow_negative_numbers = true)]
     work: Vec<f64>,
     /// What the work is made of, work kernels or loops; several take turns [default: a register chain]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     kernel: Vec<String>,
     /// How long to measure, everything together.
-    #[arg(long, value_name = "T", default_value = "10s", value_parser = values::positive_duration, conflicts_with = "samples")]
+    #[arg(long, value_name = "T", default_value = "10s", value_parser = values::positive_duration, allow_negative_numbers = true, conflicts_with = "samples")]
     duration: f64,
     /// Samples of each length of work and kernel, in place of a duration.
-    #[arg(long, value_name = "N", value_parser = values::samples)]
+    #[arg(long, value_name = "N", value_parser = values::samples, allow_negative_numbers = true)]
     samples: Option<u64>,
     /// CPUs to measure at the same time, such as 1 or 0,2-5. `all` leaves out the first [default: the quietest one]
     #[arg(long, value_name = "LIST|all", value_parser = values::cpus)]
@@ -76,9 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 impl Arguments {
     fn explain(&self, measured: FixedWork) -> Report {
-        let names: Vec<String> = (self.files.iter())
-            .map(|path| path.display().to_string())
-            .collect();
+        let names: Vec<String> = (self.files.iter()).map(|path| shown(path)).collect();
         histogram::analyse(measured, &names)
     }
 

@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use bandscope_experiments::inject::{Disturber, Kind, Request, choose_cpu, pass_on};
 use bandscope_recording::disturbances::{End, Header, Writer};
 use bandscope_recording::manifest::State;
+use bandscope_recording::text::shown;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -58,10 +59,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
     /// Time from one start to the next.
-    #[arg(long, value_name = "T", default_value = "5ms", value_parser = values::positive_duration)]
+    #[arg(long, value_name = "T", default_value = "5ms", value_parser = values::positive_duration, allow_negative_numbers = true)]
     period: f64,
     /// How long each disturbance lasts.
-    #[arg(long, value_name = "T", default_value = "50us", value_parser = values::positive_duration)]
+    #[arg(long, value_name = "T", default_value = "50us", value_parser = values::positive_duration, allow_negative_numbers = true)]
     length: f64,
     /// Full width of the uniform scatter of starts, as a share of the period or a duration.
     #[arg(long, value_name = "P%|T", default_value = "0%", value_parser = values::jitter)]
@@ -70,7 +71,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// How long to disturb [default: 10s, or as long as the command runs]
-    #[arg(long, value_name = "T", value_parser = values::positive_duration, conflicts_with = "then")]
+    #[arg(long, value_name = "T", value_parser = values::positive_duration, allow_negative_numbers = true, conflicts_with = "then")]
     duration: Option<f64>,
     /// The log, a file that does not exist yet [default: beside the recording, or bandscope-DATE-TIME.disturbances.jsonl]
     #[arg(long, value_name = "FILE")]
@@ -219,16 +220,16 @@ fn report(path: &Path, end: &End, beside_a_command: bool) -> Result<()> {
         }
     }
     if beside_a_command {
-        note += &format!("; log: {}", path.display());
+        note += &format!("; log: {}", shown(path));
     } else {
-        output::write(None, |out| Ok(writeln!(out, "{}", path.display())?))?;
+        output::write(None, |out| output::path(out, path))?;
     }
     output::note(format_args!("bandscope: {note}"));
     match &end.why {
         None => Ok(()),
         Some(why) => bail!(
             "the disturbance ended early: {why}; its log: {}",
-            path.display()
+            shown(path)
         ),
     }
 }

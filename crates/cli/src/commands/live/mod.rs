@@ -12,12 +12,14 @@ use super::record::{self, When};
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
+use crate::threads;
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_analysis::live::Monitor;
 use bandscope_probe::{ThisMachine, pin};
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::State;
+use bandscope_recording::text::shown;
 use bandscope_recording::write::Writer;
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use bandscope_simulation::{RealTime, Scenario, SimulatedMachine};
@@ -53,10 +55,10 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST|all", value_parser = values::cpus)]
     cpus: Option<Cpus>,
     /// Quanta per second; several rates alternate.
-    #[arg(long, value_name = "HZ,...", value_delimiter = ',', default_value = "10000,7777", value_parser = values::rate)]
+    #[arg(long, value_name = "HZ,...", value_delimiter = ',', default_value = "10000,7777", value_parser = values::rate, allow_negative_numbers = true)]
     rate: Vec<f64>,
     /// How long to measure [default: until q, Ctrl-C or a signal]
-    #[arg(long, value_name = "T", value_parser = values::positive_duration)]
+    #[arg(long, value_name = "T", value_parser = values::positive_duration, allow_negative_numbers = true)]
     duration: Option<f64>,
     /// Work kernels, see `bandscope kernels`; several alternate [default: a register chain, above 100 kHz a short one]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
@@ -80,6 +82,7 @@ pub struct Arguments {
 
 /// Prepares the machine, measures and shows, and says at the end what there was.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    threads::start()?;
     let record = arguments.record()?;
     let request = record.request()?;
     let path = record.output();
@@ -102,11 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let shared = Shared::new(interrupt.stop());
     let viewer = Viewer {
         shared: &shared,
-        facts: Facts::new(
-            &manifest,
-            arguments.duration,
-            path.map(|path| path.display().to_string()),
-        ),
+        facts: Facts::new(&manifest, arguments.duration, path.map(shown)),
         look,
         cpus: drawing,
     };
@@ -120,7 +119,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     output::write(None, |out| {
         out.write_all(shown.as_bytes())?;
         match path {
-            Some(path) => Ok(writeln!(out, "{}", path.display())?),
+            Some(path) => output::path(out, path),
             None => Ok(()),
         }
     })

@@ -4,7 +4,7 @@ use super::Recorded;
 use crate::output;
 use bandscope_probe::pin;
 use bandscope_recording::Quanta;
-use bandscope_report::format;
+use bandscope_recording::text::{shell_word, shown};
 use bandscope_view::numbers;
 
 /// What was measured so far, for the summary.
@@ -45,6 +45,6 @@ pub fn summarise(recorded: &Recorded) {
     ));
     output::note(format_args!(
         "To read it: bandscope report {}",
-        format::shell_word(&recorded.path.display().to_string())
+        shell_word(&shown(&recorded.path))
     ));
 }

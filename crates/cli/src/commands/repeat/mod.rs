@@ -65,13 +65,13 @@ pub struct Arguments {
     #[arg(long)]
     higher_is_better: bool,
     /// A run that takes longer has failed: it is ended, with all processes that it started.
-    #[arg(long, value_name = "T", value_parser = values::positive_duration)]
+    #[arg(long, value_name = "T", value_parser = values::positive_duration, allow_negative_numbers = true)]
     timeout: Option<f64>,
     /// Runs at the beginning that do not count.
-    #[arg(long, value_name = "RUNS", default_value_t = 1)]
+    #[arg(long, value_name = "RUNS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(..=10_000))]
     warm_up: u32,
     /// Before each run, watch the CPU that it starts on for this time, for the counters noise:share and noise:gaps/s.
-    #[arg(long, value_name = "T", value_parser = values::positive_duration)]
+    #[arg(long, value_name = "T", value_parser = values::positive_duration, allow_negative_numbers = true)]
     noise: Option<f64>,
     /// Keep the output of each run, as NUMBER.out and NUMBER.err in this directory, which does not exist yet.
     #[arg(long, value_name = "DIR")]

@@ -50,25 +50,25 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST", value_parser = values::cpu_list, default_value = "0")]
     cpus: CpuList,
     /// Quanta per second; several rates alternate [default: the preset's, or 10000,7777; 10000 for a .dat file]
-    #[arg(long, value_name = "HZ,...", value_delimiter = ',', value_parser = values::rate)]
+    #[arg(long, value_name = "HZ,...", value_delimiter = ',', value_parser = values::rate, allow_negative_numbers = true)]
     rate: Vec<f64>,
     /// How long to measure, all segments together [default: the preset's, or 10s]
-    #[arg(long, value_name = "T", value_parser = values::positive_duration, conflicts_with = "samples")]
+    #[arg(long, value_name = "T", value_parser = values::positive_duration, allow_negative_numbers = true, conflicts_with = "samples")]
     duration: Option<f64>,
     /// Quanta to measure of each rate and work kernel, in place of a duration.
-    #[arg(long, value_name = "N", value_parser = values::samples)]
+    #[arg(long, value_name = "N", value_parser = values::samples, allow_negative_numbers = true)]
     samples: Option<u64>,
     /// Work kernels, several alternate [default: the preset's, or mulss80, above 100 kHz mulss20]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     kernel: Vec<String>,
     /// How long the work kernel runs before the first quantum.
-    #[arg(long, value_name = "T", default_value = "0s", value_parser = values::duration)]
+    #[arg(long, value_name = "T", default_value = "0s", value_parser = values::duration, allow_negative_numbers = true)]
     start_delay: f64,
     /// Length of a segment where several rates or work kernels alternate.
-    #[arg(long, value_name = "T", default_value = "1s", value_parser = values::positive_duration)]
+    #[arg(long, value_name = "T", default_value = "1s", value_parser = values::positive_duration, allow_negative_numbers = true)]
     segment: f64,
     /// Ticks per nanosecond that quanta are made with, in place of what the simulated calibration finds.
-    #[arg(long, value_name = "X", value_parser = values::ticks_per_ns)]
+    #[arg(long, value_name = "X", value_parser = values::ticks_per_ns, allow_negative_numbers = true)]
     ticks_per_ns: Option<f64>,
     /// A recording, or a file of the original FTQ if it ends in .dat [default: the scenario's names, .bandscope]
     #[arg(long, short, value_name = "DIR|FILE.dat")]
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     } else {
         write_recording(&scenario, &request, &path, &interrupt)?;
     }
-    output::write(None, |out| Ok(writeln!(out, "{}", path.display())?))?;
+    output::write(None, |out| output::path(out, &path))?;
     Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS))
 }
 

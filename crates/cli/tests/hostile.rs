@@ -1,0 +1,170 @@
+//! Hostile use of the command line: values that nothing can be done with, machines without threads, and names of files that a terminal
+//! would obey.
+
+mod common;
+use common::{bandscope, refuse, succeed};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Command;
+
+#[test]
+fn values_that_would_never_end_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (
+            &["repeat", "--timeout", "1e20s", "--", "true"][..],
+            "found \"1e20s\", expected a duration of at most 366 days",
+        ),
+        (
+            &["repeat", "--noise", "1e20s", "--", "true"],
+            "expected a duration of at most 366 days",
+        ),
+        (
+            &["repeat", "--warm-up", "4294967295", "--", "true"],
+            "4294967295 is not in 0..=10000",
+        ),
+        (
+            &["synth", "quiet", "--duration", "1e20s"],
+            "expected a duration of at most 366 days",
+        ),
+        (
+            &["synth", "quiet", "--samples", "18446744073709551615"],
+            "at most 1000000000000",
+        ),
+        (
+            &["record", "--rate", "-1"],
+            "found \"-1\", expected a rate above 0",
+        ),
+        (&["live", "--rate", "1e300MHz"], "expected a rate between"),
+    ] {
+        let error = refuse(directory.path(), arguments);
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+        assert!(error.len() < 500, "{error}");
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+/// A file of counts that everybody may read.
+const COUNTS: &str = "# Frequency 10000.000000\n0 10\n100000 11\n200000 10\n300000 10\n";
+
+#[test]
+fn without_threads_it_ends_with_one_line() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let everybody = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(directory.path(), everybody).unwrap();
+    std::fs::write(directory.path().join("a.dat"), COUNTS).unwrap();
+    let program = directory.path().join("bandscope");
+    std::fs::copy(env!("CARGO_BIN_EXE_bandscope"), &program).unwrap();
+    for arguments in [&["report", "a.dat"][..], &["record", "--duration", "10ms"]] {
+        // The limit does not hold for root, so root becomes somebody of whom nothing else runs.
+        let user = ["setpriv", "--reuid", "61234", "--clear-groups"];
+        let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| {
+            use std::os::unix::fs::MetadataExt;
+            own.uid() == 0
+        });
+        let words = user[..if is_root { 4 } else { 0 }].iter();
+        let words = words.chain(&["prlimit", "--nproc=1"]).copied();
+        let mut words = words.map(OsStr::new).chain([program.as_os_str()]);
+        let output = Command::new(words.next().unwrap())
+            .args(words)
+            .args(arguments)
+            .current_dir(directory.path())
+            .env("RAYON_NUM_THREADS", "4")
+            .output();
+        let Ok(output) = output.map(|output| (output.status.code(), output.stderr)) else {
+            println!("SKIPPED: no prlimit or setpriv");
+            return;
+        };
+        let error = String::from_utf8(output.1).unwrap();
+        if error.contains("setpriv: ")
+            || error.contains("prlimit: ")
+            || std::env::var("BANDSCOPE_TEST_RUNNER").is_ok()
+        {
+            println!("SKIPPED: {error}");
+            return;
+        }
+        assert_eq!(output.0, Some(2), "{arguments:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(error.contains("cannot make a thread"), "{error}");
+    }
+}
+
+#[test]
+fn a_path_is_shown_as_a_shell_takes_it_and_used_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    for (bytes, shown) in [
+        (&b"a\x1b[2J\n.dat"[..], r"$'a\x1b[2J\x0a.dat'"),
+        (b"\xff.dat", r"$'\xff.dat'"),
+    ] {
+        let name = OsStr::from_bytes(bytes);
+        let report = || {
+            bandscope(directory.path())
+                .arg("report")
+                .arg(name)
+                .output()
+                .unwrap()
+        };
+        let error = String::from_utf8(report().stderr).unwrap();
+        assert_eq!(error.lines().count(), 1, "{error:?}");
+        assert!(
+            error.starts_with(&format!("bandscope: {shown}: ")),
+            "{error:?}"
+        );
+        std::fs::write(directory.path().join(name), COUNTS).unwrap();
+        let text = String::from_utf8(report().stdout).unwrap();
+        assert!(
+            text.contains(&format!("More: bandscope report {shown} --all")),
+            "{text}"
+        );
+        let recording = bandscope(directory.path())
+            .args(["synth", "quiet", "--samples", "50", "--output"])
+            .arg(OsStr::from_bytes(&bytes[..bytes.len() - 4]))
+            .output()
+            .unwrap();
+        let mut path = bytes[..bytes.len() - 4].to_vec();
+        path.push(b'\n');
+        assert_eq!(recording.stdout, path);
+    }
+}
+
+#[test]
+fn a_recording_given_twice_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    succeed(
+        directory.path(),
+        &["synth", "quiet", "--samples", "100", "--output", "a"],
+    );
+    let error = refuse(directory.path(), &["report", "a", "a"]);
+    let wanted = "bandscope: a: found the same recording as a, expected each recording once\n";
+    assert_eq!(error, wanted);
+}
+
+#[test]
+fn a_full_device_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("a.dat"), COUNTS).unwrap();
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = bandscope(directory.path())
+        .args(["report", "a.dat"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(
+        error.starts_with("bandscope: standard output: cannot write: "),
+        "{error}"
+    );
+    let error = refuse(
+        directory.path(),
+        &["report", "a.dat", "--output", "/dev/full"],
+    );
+    assert!(
+        error.starts_with("bandscope: /dev/full: cannot write: "),
+        "{error}"
+    );
+}
