@@ -11,8 +11,9 @@ mod commands;
 mod interrupt;
 mod output;
 mod progress;
+mod resources;
 mod screen;
-mod threads;
+
 mod values;
 
 use std::process::ExitCode;
@@ -23,7 +24,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = commands::Arguments::of_process();
-    match commands::run(arguments) {
+    match resources::check_address_space().and_then(|()| commands::run(arguments)) {
         Ok(code) => code,
         Err(error) => output::fail(&error),
     }

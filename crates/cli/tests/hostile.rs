@@ -91,6 +91,24 @@ fn without_threads_it_ends_with_one_line() {
 }
 
 #[test]
+fn a_small_address_space_ends_it_with_one_line() {
+    let output = Command::new("prlimit")
+        .args(["--as=134217728", env!("CARGO_BIN_EXE_bandscope"), "kernels"])
+        .output();
+    let Ok(output) = output else {
+        println!("SKIPPED: no prlimit");
+        return;
+    };
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(
+        error.contains("limited to 128 MiB; expected 256"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_path_is_shown_as_a_shell_takes_it_and_used_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     for (bytes, shown) in [

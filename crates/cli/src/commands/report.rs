@@ -1,7 +1,7 @@
 //! `bandscope report`: says what is in recordings.
 
 use crate::commands::picture::Picture;
-use crate::{output, threads};
+use crate::{output, resources};
 use anyhow::{Context, Result, bail};
 use bandscope_analysis::{Analysis, detail};
 use bandscope_recording::disturbances::{self, Log};
@@ -105,7 +105,7 @@ pub fn print_text(recording: &Path) -> Result<()> {
 
 /// Opens recordings and files as one source, and says on standard error what is odd about them.
 pub fn open(inputs: &[PathBuf]) -> Result<Inputs> {
-    threads::start()?;
+    resources::start_threads()?;
     Ok(Inputs::open(inputs)?)
 }
 

@@ -40,11 +40,15 @@ fn list(findings: &[Finding], next_steps: bool, page: &mut Page<'_>) {
     }
     page.blank();
     page.line(&[("Findings", Paint::Bold)]);
+    let mut steps: Vec<&str> = Vec::new();
     for finding in findings {
         let lead = format!("  {:8}  ", certainty(finding.certainty));
         let text = format!("{} [{}]", finding.summary.trim(), finding.kind);
         page.wrapped((&lead, sure(finding)), &text, Paint::Plain);
-        if let Some(step) = finding.next_step.as_deref().filter(|_| next_steps) {
+        let step = finding.next_step.as_deref().filter(|_| next_steps);
+        // The same advice once.
+        if let Some(step) = step.filter(|step| !steps.contains(step)) {
+            steps.push(step);
             page.wrapped(("            next: ", Paint::Dim), step, Paint::Plain);
         }
     }

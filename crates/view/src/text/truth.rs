@@ -94,7 +94,7 @@ fn named(lead: &str, causes: &[(&Cause, u64)], page: &mut Page<'_>) {
         .collect();
     if causes.len() > NAMED {
         let rest = (causes.len() - NAMED) as u64;
-        words.push(numbers::plural(rest, "cause more", "causes more"));
+        words.push(numbers::plural(rest, "other cause", "other causes"));
     }
     if !words.is_empty() {
         page.wrapped((lead, Paint::Dim), &words.join(", "), Paint::Plain);
@@ -106,7 +106,7 @@ fn outside(held: &Held, page: &mut Page<'_>) {
     let together = &held.together;
     let of = |precision: Option<f64>| precision.map_or(numbers::NONE.into(), numbers::percent);
     let mut text = format!(
-        "{} of {} in {}",
+        "{} of {} are in {}.",
         of(together.precision),
         numbers::plural(
             together.quanta_with_gaps,
@@ -117,13 +117,13 @@ fn outside(held: &Held, page: &mut Page<'_>) {
     );
     if together.precision_with_events.is_some() {
         text += &format!(
-            "; in logs or the kernel's events {}",
+            " {} are in a log or in the kernel's events.",
             of(together.precision_with_events)
         );
     }
     if let Some(named) = together.gaps_named.filter(|&named| named > 0) {
         text += &format!(
-            "; of {} booked to a disturber {} are in a log",
+            " Of {} booked to a disturber, {} are in a log.",
             numbers::plural(named, "gap", "gaps"),
             of(together.precision_of_names)
         );

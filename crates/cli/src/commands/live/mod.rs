@@ -12,7 +12,7 @@ use super::record::{self, When};
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
-use crate::threads;
+use crate::resources;
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_analysis::live::Monitor;
@@ -82,7 +82,7 @@ pub struct Arguments {
 
 /// Prepares the machine, measures and shows, and says at the end what there was.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    threads::start()?;
+    resources::start_threads()?;
     let record = arguments.record()?;
     let request = record.request()?;
     let path = record.output();

@@ -1,0 +1,38 @@
+//! What the program needs of the system before it begins: room, and the threads that analyse.
+
+use anyhow::{Result, bail, ensure};
+use rustix::process::{Resource, getrlimit};
+use std::error::Error;
+
+/// Below this the allocator fails in the midst of a report, which ends the program without a word of what to do: a report of half a million
+/// counts took 64 to 200 MiB.
+const MIN_ADDRESS_SPACE_MIB: u64 = 256;
+
+/// Refuses an address space that is too small.
+///
+/// # Errors
+/// If it is.
+pub fn check_address_space() -> Result<()> {
+    let limit = getrlimit(Resource::As).current.map(|bytes| bytes >> 20);
+    ensure!(
+        limit.is_none_or(|limit| limit >= MIN_ADDRESS_SPACE_MIB),
+        "the address space is limited to {} MiB; expected {MIN_ADDRESS_SPACE_MIB} or more: ulimit -v unlimited",
+        limit.unwrap_or_default()
+    );
+    Ok(())
+}
+
+/// Makes the threads that analyse, once: what analyses takes them for granted.
+///
+/// # Errors
+/// If the system refuses one.
+pub fn start_threads() -> Result<()> {
+    match rayon::ThreadPoolBuilder::new().build_global() {
+        // Without a cause they were there before.
+        Err(error) => match error.source().and_then(|cause| cause.downcast_ref()) {
+            Some(cause) => bail!(bandscope_probe::no_thread(cause)),
+            None => Ok(()),
+        },
+        Ok(()) => Ok(()),
+    }
+}
