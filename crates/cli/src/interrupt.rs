@@ -1,5 +1,6 @@
 //! SIGINT, SIGTERM and the end of the terminal (SIGHUP) end a run in good order: what was measured is written and marked.
 
+use anyhow::{Context, Result, anyhow};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::os::unix::process::parent_id;
@@ -31,7 +32,7 @@ impl Interrupt {
     ///
     /// # Errors
     /// If the operating system refuses the handler, or the thread that waits for a second signal.
-    pub fn new() -> std::io::Result<Interrupt> {
+    pub fn new() -> Result<Interrupt> {
         let interrupt = Interrupt::on_screen()?;
         interrupt.release();
         Ok(interrupt)
@@ -42,7 +43,7 @@ impl Interrupt {
     ///
     /// # Errors
     /// As [`Interrupt::new`].
-    pub fn on_screen() -> std::io::Result<Interrupt> {
+    pub fn on_screen() -> Result<Interrupt> {
         let parent = parent_id();
         let disturber = std::env::var(DISTURBER).ok();
         let interrupt = Interrupt {
@@ -59,14 +60,16 @@ impl Interrupt {
         };
         for &number in numbers {
             let signal = Arc::clone(&interrupt.signal);
-            signal_hook::flag::register_usize(number, signal, number as usize)?;
-            signal_hook::flag::register(number, Arc::clone(&interrupt.stop))?;
+            signal_hook::flag::register_usize(number, signal, number as usize)
+                .and_then(|_| signal_hook::flag::register(number, Arc::clone(&interrupt.stop)))
+                .context(REFUSED)?;
         }
-        let signals = Signals::new(numbers)?;
+        let signals = Signals::new(numbers).context(REFUSED)?;
         let at_once = Arc::clone(&interrupt.at_once);
         std::thread::Builder::new()
             .name("signals".into())
-            .spawn(move || end_at_once(signals, &at_once))?;
+            .spawn(move || end_at_once(signals, &at_once))
+            .map_err(|error| anyhow!(bandscope_probe::no_thread(&error)))?;
         Ok(interrupt)
     }
 
@@ -97,6 +100,9 @@ impl Interrupt {
             .map(|signal| ExitCode::from(shell_status(signal as usize)))
     }
 }
+
+/// What was tried where the system refuses a handler.
+const REFUSED: &str = "cannot catch signals";
 
 /// Ends the program with a signal that is no longer the first request, once that is allowed. Sleeps until a signal comes.
 fn end_at_once(mut signals: Signals, at_once: &AtomicBool) {

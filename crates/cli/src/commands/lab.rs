@@ -4,7 +4,7 @@ use super::record;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Keep};
 use crate::progress::Progress;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use bandscope_experiments::lab::{self, Plan};
 use bandscope_recording::experiments::Experiments;
 use bandscope_studies::lab::explain;
@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// Measures; also whether all of it was kept.
 fn measure(arguments: &Arguments) -> Result<(Experiments, Result<()>, ExitCode)> {
-    let interrupt = Interrupt::new().context("cannot catch signals")?;
+    let interrupt = Interrupt::new()?;
     let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
     let plan = Plan {
         cpu: arguments.cpu,

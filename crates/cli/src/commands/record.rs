@@ -141,7 +141,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     let path = arguments.path();
     // Before ten seconds are spent on it.
     output::free(&path, "--output")?;
-    let interrupt = Interrupt::new().context("cannot catch signals")?;
+    let interrupt = Interrupt::new()?;
     let mut machine = arguments.machine()?;
     let mut manifest = {
         let _progress = Progress::spinner("looking at the machine");

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 /// Measures, keeps, explains.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let request = request(arguments)?;
-    let interrupt = Interrupt::new().context("cannot catch signals")?;
+    let interrupt = Interrupt::new()?;
     let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
     let started = record::now();
     let mut measured = {

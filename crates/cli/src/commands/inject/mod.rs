@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let path = arguments.log_path(then.as_ref());
     output::free(&path, "--log")?;
     let request = arguments.request(then.as_ref())?;
-    let interrupt = Interrupt::new().context("cannot catch signals")?;
+    let interrupt = Interrupt::new()?;
     let mut disturber = Disturber::start(&request)?;
     let log = Writer::create(&path, &header(&disturber, then.as_ref()))?;
     for missing in &disturber.header().missing {

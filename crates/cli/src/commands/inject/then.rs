@@ -6,6 +6,7 @@ use crate::interrupt::{DISTURBER, shell_status};
 use crate::output;
 use anyhow::{Context, Result, bail};
 use bandscope_experiments::inject::{Kind, choose_cpu, choose_neighbour, start_bound};
+use bandscope_recording::text::shown;
 use clap::Parser;
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -62,7 +63,7 @@ impl Then {
             .env(DISTURBER, std::process::id().to_string())
             .stdin(Stdio::null())
             .process_group(0);
-        start_bound(&mut command).with_context(|| format!("{}: cannot start", program.display()))
+        start_bound(&mut command).with_context(|| format!("{}: cannot start", shown(&program)))
     }
 }
 

@@ -87,7 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let request = record.request()?;
     let path = record.output();
     path.map_or(Ok(()), |path| output::free(path, "--output"))?;
-    let interrupt = Interrupt::on_screen().context("cannot catch signals")?;
+    let interrupt = Interrupt::on_screen()?;
     let mut machine = arguments.machine()?;
     let mut manifest = {
         let _progress = Progress::spinner("looking at the machine");

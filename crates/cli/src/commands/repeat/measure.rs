@@ -9,7 +9,7 @@ use crate::progress::Live;
 use anyhow::{Context, Result};
 use bandscope_experiments::repeat::{Output, Request, Session};
 use bandscope_recording::runs::{Phase, Run, Runs, SCHEMA, appended};
-use bandscope_recording::text::quoted;
+use bandscope_recording::text::{quoted, shown};
 use bandscope_studies::repeat::design::{self, Arm};
 use bandscope_view::{Options, text};
 use std::process::ExitCode;
@@ -63,9 +63,9 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
     if let Some(directory) = &arguments.outputs {
         // Nothing that somebody has kept is written over.
         std::fs::create_dir(directory)
-            .with_context(|| format!("{}: cannot create", directory.display()))?;
+            .with_context(|| format!("{}: cannot create", shown(directory)))?;
     }
-    let interrupt = Interrupt::new().context("cannot catch signals")?;
+    let interrupt = Interrupt::new()?;
     let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
     let mut runs = Runs {
         schema: SCHEMA.to_owned(),
@@ -162,7 +162,7 @@ fn make(
             return Ok(Some(format!(
                 "all {} runs failed{}",
                 runs.runs.len(),
-                shown(&said)
+                indented(&said)
             )));
         }
     }
@@ -181,7 +181,7 @@ fn judge(run: &mut Run, said: &Output, finder: &Finder, runs: &mut Runs) -> Opti
         let said = run.end.said.as_deref().unwrap_or_default();
         return Some(format!(
             "run {number} {how}; use --ignore-failure to continue{}",
-            shown(said)
+            indented(said)
         ));
     }
     match finder.find(&runs.metric, run, said) {
@@ -202,14 +202,14 @@ fn judge(run: &mut Run, said: &Output, finder: &Finder, runs: &mut Runs) -> Opti
                 "--metric: found no number for {} in the {} bytes that run {number} said{}",
                 quoted(runs.metric.name.as_bytes()),
                 said.out.bytes() + said.error.bytes(),
-                shown(&out)
+                indented(&out)
             ))
         }
     }
 }
 
 /// What a command said, in lines of their own, with nothing in them that a terminal would obey.
-fn shown(said: &str) -> String {
+fn indented(said: &str) -> String {
     let lines = said
         .lines()
         .map(|line| format!("\n  | {}", bandscope_view::escape::visible(line)));

@@ -9,7 +9,7 @@ use super::record;
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::values::{self, CpuList};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use bandscope_recording::dat::write_dat;
 use bandscope_sampler::machine::Length;
 use bandscope_sampler::{Machine, MachineError, Request};
@@ -95,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         scenario = scenario.with_seed(seed);
     }
     let path = arguments.path(text);
-    let interrupt = Interrupt::new().context("cannot catch signals")?;
+    let interrupt = Interrupt::new()?;
     let request = arguments.request(preset_of(text), is_dat(&path));
     if is_dat(&path) {
         write_file(&scenario, &request, &path, &interrupt)?;
