@@ -4,7 +4,15 @@
 set -eu
 cd "$(dirname "$0")/.."
 bandscope=${1:-target/debug/bandscope}
-mkdir -p fuzz/corpus/dat fuzz/corpus/manifest fuzz/corpus/part
+for target in dat manifest part experiments runs counters histogram disturbances; do
+    mkdir -p "fuzz/corpus/$target"
+done
+kept=crates/cli/tests/kept/0.1.0
+cp $kept/lab.json fuzz/corpus/experiments/
+cp $kept/repeat.json fuzz/corpus/runs/
+cp $kept/repeat.json fuzz/corpus/counters/
+cp $kept/histogram.json fuzz/corpus/histogram/
+cp $kept/disturbed.disturbances.jsonl fuzz/corpus/disturbances/
 cp cases/*.dat fuzz/corpus/dat/
 directory=$(mktemp -d)
 trap 'rm -r "$directory"' EXIT
@@ -16,8 +24,8 @@ for scenario in quiet tick flips drift; do
     rm -r "$directory/dat"
     run=$(sed -n 's/.*"run": "\([0-9a-f]*\)".*/\1/p' "$it/recording.json")
     cp "$it/recording.json" "fuzz/corpus/manifest/$scenario.json"
-    for part in quanta gaps; do
-        # A scenario without interruptions has no gaps.
+    for part in quanta gaps events; do
+        # A scenario without interruptions has no gaps or events.
         [ -d "$it/$part" ] || continue
         find "$it/$part" -name 'part-*' -exec cat {} + |
             LC_ALL=C sed "s/$run/ffffffffffffffffffffffffffffffff/; s/bandscope-xxh64:/bandscope-xxh00:/" \

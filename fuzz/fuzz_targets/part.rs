@@ -1,5 +1,5 @@
-//! Any bytes as a part of a recording, first of its quanta and then of its gaps: rows in order, or an error of one line
-//! that names the file.
+//! Any bytes as a part of a recording, of its quanta, of its gaps and of its events: rows in order, or an error of one line
+//! that names the file. The bytes are in memory: each part is a link to a file that has no name.
 //!
 //! The bytes carry no checksum (`fuzz/seeds.sh` takes it out of the seeds), as with a part of another program: with one,
 //! all that could be tried is whether a changed byte is noticed. Where the file library's decoders panic that is an error
@@ -8,7 +8,9 @@
 
 use bandscope_recording::{Manifest, Quanta, Quantum, Source, Writer, read};
 use libfuzzer_sys::fuzz_target;
-use std::fs;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -18,9 +20,11 @@ const MARKS: [&str; 2] = ["bandscope-xxh64:", "bandscope-xxh00:"];
 
 const QUANTA: &str = "quanta/cpu=0/rate=1000/kernel=mulss80";
 const GAPS: &str = "gaps/cpu=0";
+const EVENTS: &str = "events/cpu=0";
+const PART: &str = "part-000000.parquet";
 
-/// Two recordings: the bytes become the only part of the first, and the gaps of the second.
-static RECORDINGS: LazyLock<[PathBuf; 2]> = LazyLock::new(|| {
+/// Where the bytes are, and three recordings: they are the only part of the first, the gaps of the second and the events of the third.
+static RECORDINGS: LazyLock<(File, [PathBuf; 3])> = LazyLock::new(|| {
     // Panics of the decoders are caught and expected: no line for each.
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -34,11 +38,20 @@ static RECORDINGS: LazyLock<[PathBuf; 2]> = LazyLock::new(|| {
     let directory = std::env::temp_dir().join(format!("bandscope-fuzz-{}", std::process::id()));
     let _ = fs::remove_dir_all(&directory);
     fs::create_dir_all(&directory).expect("a directory can be made");
-    ["first", "second"].map(|name| {
-        let path = directory.join(name);
+    let memory = Path::new("/dev/shm").join(format!("bandscope-fuzz-{}", std::process::id()));
+    let bytes = File::create_new(&memory).expect("a file in memory can be made");
+    fs::remove_file(&memory).expect("it was just made");
+    let link = format!("/proc/self/fd/{}", bytes.as_raw_fd());
+    let recordings = [QUANTA, GAPS, EVENTS].map(|folder| {
+        let path = directory.join(folder.split('/').next().unwrap_or_default());
         write(&path);
+        let part = path.join(folder).join(PART);
+        fs::create_dir_all(path.join(folder)).expect("a directory can be made");
+        let _ = fs::remove_file(&part);
+        symlink(&link, part).expect("a link can be made");
         path
-    })
+    });
+    (bytes, recordings)
 });
 
 /// A recording of 200 quanta without the checksum, that looks as if its run was killed: how many rows there are to be
@@ -72,8 +85,7 @@ fn write(path: &Path) {
         .finish(&manifest)
         .expect("a recording can be finished");
     fs::write(path.join("recording.json"), begun).expect("it can be written again");
-    fs::create_dir_all(path.join(GAPS)).expect("a directory can be made");
-    let part = path.join(QUANTA).join("part-000000.parquet");
+    let part = path.join(QUANTA).join(PART);
     let mut bytes = fs::read(&part).expect("it was just written");
     let mark = bytes
         .windows(MARKS[0].len())
@@ -84,9 +96,10 @@ fn write(path: &Path) {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    for (recording, folder) in RECORDINGS.iter().zip([QUANTA, GAPS]) {
-        fs::write(recording.join(folder).join("part-000000.parquet"), bytes)
-            .expect("room in the directory");
+    let (file, recordings) = &*RECORDINGS;
+    file.set_len(0).expect("memory");
+    file.write_all_at(bytes, 0).expect("memory");
+    for recording in recordings {
         if let Err(error) = read_all(recording) {
             let error = error.to_string();
             assert_eq!(error.lines().count(), 1, "{error:?}");
@@ -118,6 +131,16 @@ fn read_all(recording: &Path) -> Result<(), bandscope_recording::Error> {
                 last = gap.start;
             }
         })?;
+    }
+    for series in 0..opened.series().len() {
+        let (mut stream, mut events) = (opened.events(series)?, Vec::new());
+        let mut last = 0;
+        while stream.next(&mut events)? {
+            for event in &events {
+                assert!(last <= event.start, "{event:?}");
+                last = event.start;
+            }
+        }
     }
     Ok(())
 }

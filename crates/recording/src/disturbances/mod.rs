@@ -14,7 +14,7 @@ mod write;
 
 use crate::manifest::{Clock, Missing, State};
 pub use intervals::Intervals;
-pub use read::{Log, read};
+pub use read::{Log, parse, read};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 pub use write::Writer;

@@ -87,7 +87,11 @@ fn row(path: &Path, line: &Line, found: String, expected: &str) -> Error {
     }
 }
 
-fn parse(path: &Path, mut reader: impl BufRead) -> Result<Log, Error> {
+/// Reads a log from `reader`; `path` is for messages.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(path: &Path, mut reader: impl BufRead) -> Result<Log, Error> {
     let mut line = Line {
         number: 0,
         bytes: Vec::new(),
