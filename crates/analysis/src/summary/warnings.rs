@@ -272,8 +272,11 @@ fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
         warnings.push(warning(
             WarningKind::ManyTasks,
             format!(
-                "{what}: {} small tasks are booked together, as {}.",
-                gaps.other_tasks,
+                "{what}: {} booked together, as {}.",
+                match gaps.other_tasks {
+                    1 => "1 small task is".to_owned(),
+                    many => format!("{many} small tasks are"),
+                },
                 Cause::OtherTasks
             ),
             Some("`perf trace -e sched:sched_process_exec` shows who starts them."),

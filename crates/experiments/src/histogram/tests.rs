@@ -55,7 +55,7 @@ fn refusals_name_what_is_wrong_and_what_would_do() {
     assert!(refusal(&|it| it.cpus.extend(it.cpus.clone())).contains("twice"));
     assert!(refusal(&|it| it.kernels.push("none".into())).contains("none"));
     assert!(refusal(&|it| it.kernels.extend(it.kernels.clone())).contains("twice"));
-    assert!(refusal(&|it| it.works_us = vec![f64::NAN]).contains("NaN us: expected 1 us"));
+    assert!(refusal(&|it| it.works_us = vec![f64::NAN]).contains("found NaN µs, expected 1 µs"));
     assert!(refusal(&|it| it.works_us = vec![5.0, 5.0]).contains("twice"));
     assert!(refusal(&|it| it.works_us.clear()).contains("0 lengths"));
     assert!(refusal(&|it| it.length = Length::Duration(f64::INFINITY)).contains("inf"));

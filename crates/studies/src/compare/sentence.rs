@@ -23,7 +23,7 @@ pub(super) fn verdict(recordings: &Recordings) -> String {
                 let named = changes[..changes.len().min(CHANGES)].join(", ");
                 let more = match changes.len() {
                     0..=CHANGES => String::new(),
-                    all => format!(", and {} more changes", all - CHANGES),
+                    all => format!(", and {} more", all - CHANGES),
                 };
                 sentences.push(format!(
                     "{}: {named}{more}.",
@@ -44,39 +44,76 @@ pub(super) fn verdict(recordings: &Recordings) -> String {
     }
 }
 
-/// What changed in a series, in clauses.
+/// What changed in a series, in clauses: the share of work, then what is there in one recording only, as it may explain the rest.
 fn changes(pair: &SeriesPair) -> Vec<String> {
-    let mut clauses: Vec<String> = Vec::new();
+    let mut clauses = figures(pair);
+    let work = usize::from(
+        clauses
+            .first()
+            .is_some_and(|first| first.starts_with("fraction ")),
+    );
+    let (new, moved_bands) = bands(pair);
+    let news: Vec<String> = new.into_iter().chain(signals(pair)).collect();
+    clauses.splice(work..work, news);
+    clauses.extend(moved_bands);
+    let lines = pair
+        .ledger
+        .iter()
+        .filter(|delta| delta.changed && matches!(delta.name, Figure::Gap(_)));
+    let mut lines: Vec<&Delta> = lines.collect();
+    lines.sort_by(|one, other| (other.b - other.a).abs().total_cmp(&(one.b - one.a).abs()));
+    clauses.extend(
+        lines
+            .into_iter()
+            .map(|delta| moved(&delta.name.to_string(), delta)),
+    );
+    clauses
+}
+
+fn figures(pair: &SeriesPair) -> Vec<String> {
     let changed = pair
         .figures
         .iter()
         .filter(|delta| delta.changed && delta.name != Figure::LongestGapOfBlock);
-    clauses.extend(changed.map(|delta| {
-        let name = match &delta.name {
-            Figure::Lost => "lost to gaps".to_owned(),
-            Figure::LongestGap => "the longest gap".to_owned(),
-            name => name.to_string(),
-        };
-        moved(&name, delta)
-    }));
+    changed
+        .map(|delta| {
+            let name = match &delta.name {
+                Figure::Lost => "lost to gaps".to_owned(),
+                Figure::LongestGap => "the longest gap".to_owned(),
+                name => name.to_string(),
+            };
+            moved(&name, delta)
+        })
+        .collect()
+}
+
+/// Bands that only one recording has, and those of which the share changed.
+fn bands(pair: &SeriesPair) -> (Vec<String>, Vec<String>) {
+    let (mut new, mut moved) = (Vec::new(), Vec::new());
     for band in pair.bands.iter().filter(|band| band.share.changed) {
-        clauses.push(match band.ns_per_unit {
-            [Some(gone), None] => format!(
+        match band.ns_per_unit {
+            [Some(gone), None] => new.push(format!(
                 "no band at {gone:.2} ns per unit any more ({} before)",
                 format::percent(band.share.a)
-            ),
-            [None, Some(new)] => format!(
-                "a new band at {new:.2} ns per unit ({})",
+            )),
+            [None, Some(pace)] => new.push(format!(
+                "a new band at {pace:.2} ns per unit ({})",
                 format::percent(band.share.b)
-            ),
-            [Some(pace), _] => format!(
+            )),
+            [Some(pace), _] => moved.push(format!(
                 "the band at {pace:.2} ns per unit from {} to {}",
                 format::percent(band.share.a),
                 format::percent(band.share.b)
-            ),
-            [None, None] => continue,
-        });
+            )),
+            [None, None] => {}
+        }
     }
+    (new, moved)
+}
+
+/// Signals that only one recording has.
+fn signals(pair: &SeriesPair) -> Vec<String> {
+    let mut clauses = Vec::new();
     for signal in &pair.signals {
         let lost = signal.ns_per_event[0]
             .or(signal.ns_per_event[1])
@@ -92,17 +129,6 @@ fn changes(pair: &SeriesPair) -> Vec<String> {
             ));
         }
     }
-    let lines = pair
-        .ledger
-        .iter()
-        .filter(|delta| delta.changed && matches!(delta.name, Figure::Gap(_)));
-    let mut lines: Vec<&Delta> = lines.collect();
-    lines.sort_by(|one, other| (other.b - other.a).abs().total_cmp(&(one.b - one.a).abs()));
-    clauses.extend(
-        lines
-            .into_iter()
-            .map(|delta| moved(&delta.name.to_string(), delta)),
-    );
     clauses
 }
 

@@ -126,7 +126,7 @@ fn a_kernel_that_lacks_something_says_what() {
     describe(root.path(), "irq", "softirq_exit", 4, "");
     assert_eq!(
         catalogue(root.path()).unwrap_err().to_string(),
-        "this kernel describes irq:softirq_exit in another way"
+        "this kernel describes irq:softirq_exit in an unknown way"
     );
     fs::remove_dir_all(root.path().join("events/irq/softirq_exit")).unwrap();
     assert_eq!(
