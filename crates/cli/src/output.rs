@@ -24,7 +24,7 @@ pub fn write(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<
     put(path, render)
 }
 
-/// [`write`], also into a recording.
+/// As [`write()`], also into a recording.
 pub fn put(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let result = match path {
         None => render_into(io::stdout().lock(), render).context("standard output: cannot write"),
