@@ -90,8 +90,9 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             Certainty::Likely
         },
         summary: format!(
-            "{} was interrupted by {} {:.0} times a second, for up to {} at once.{regular}{}{}",
+            "{} lost {} of its time to {}: part of {:.0} gaps a second, up to {} at once.{regular}{}{}",
             subject(case.series),
+            format::percent(pooled.share),
             who(case),
             pooled.per_second,
             format::duration(pooled.longest_ns),

@@ -52,7 +52,14 @@ pub fn in_gaps(
         };
         let mut found = events::trains(&mine);
         tick = tick.or(the_tick(&found, context));
-        found.retain(|one| !is_time_slice(one, tick, context));
+        found.retain(|one| {
+            // Turns that come now and then take a small part of each tick, and are long all the same.
+            let lasts_ns = match (name, one.occupied) {
+                (Cause::Task(_), None) => one.ns_per_event.max(typical_ns(&mine.losses)),
+                _ => one.ns_per_event,
+            };
+            !is_time_slice(one, lasts_ns, tick, context)
+        });
         if !is_main(cause) {
             // What comes as often as something that takes longer was brought in by that, or brought it in.
             let is_said = |one: &Periodic| signals.iter().any(|said| is_same(one, said));
@@ -72,7 +79,7 @@ pub fn in_gaps(
         ..times.train(others.collect(), away)
     });
     tick = tick.or(the_tick(&found, context));
-    found.retain(|one| !is_time_slice(one, tick, context));
+    found.retain(|one| !is_time_slice(one, one.ns_per_event, tick, context));
     signals.extend(found.iter().map(|one| in_gap_times(one, context)));
     signals
 }
@@ -151,7 +158,12 @@ fn the_tick(found: &[Periodic], context: &Context) -> Option<Periodic> {
 
 /// Whether it is the scheduler that takes turns: it lets another task run for whole ticks, from one of them to another one, and as often as tasks
 /// and ticks happen to make it. Their frequency is the tick's, or a part of it.
-fn is_time_slice(found: &Periodic, tick: Option<Periodic>, context: &Context) -> bool {
+fn is_time_slice(
+    found: &Periodic,
+    lasts_ns: f64,
+    tick: Option<Periodic>,
+    context: &Context,
+) -> bool {
     let Some(hz) = tick.map(|tick| tick.frequency).or(context.tick_hz) else {
         return false;
     };
@@ -165,8 +177,15 @@ fn is_time_slice(found: &Periodic, tick: Option<Periodic>, context: &Context) ->
         _ => true,
     };
     on_ticks
-        && found.ns_per_event * hz / 1e9 >= MIN_SLICE_TICKS
+        && lasts_ns * hz / 1e9 >= MIN_SLICE_TICKS
         && (ticks / whole - 1.0).abs() < MAX_TICK_ERROR
+}
+
+/// Length of the event in which a lost nanosecond typically lies: the mean, weighted by length.
+fn typical_ns(losses: &[f64]) -> f64 {
+    let sum: f64 = losses.iter().sum();
+    let squares: f64 = losses.iter().map(|loss| loss * loss).sum();
+    squares / sum.max(f64::MIN_POSITIVE)
 }
 
 /// What trains of one cause take is no more than all of its events took.

@@ -44,17 +44,15 @@ pub(super) fn verdict(recordings: &Recordings) -> String {
     }
 }
 
-/// What changed in a series, in clauses: the share of work, then what is there in one recording only, as it may explain the rest.
+/// What changed in a series, in clauses: what work and gaps took, then what is there in one recording only, as it may explain the rest.
 fn changes(pair: &SeriesPair) -> Vec<String> {
     let mut clauses = figures(pair);
-    let work = usize::from(
-        clauses
-            .first()
-            .is_some_and(|first| first.starts_with("fraction ")),
-    );
+    let is_headline = |delta: &&Delta| matches!(delta.name, Figure::Fraction | Figure::Lost);
+    let changed = pair.figures.iter().filter(|delta| delta.changed);
+    let headlines = changed.filter(is_headline).count();
     let (new, moved_bands) = bands(pair);
     let news: Vec<String> = new.into_iter().chain(signals(pair)).collect();
-    clauses.splice(work..work, news);
+    clauses.splice(headlines..headlines, news);
     clauses.extend(moved_bands);
     let lines = pair
         .ledger

@@ -3,7 +3,7 @@
 use super::View;
 use super::table::{Page, Paint};
 use crate::panels;
-use bandscope_report::evidence::{Alias, OfKind, PeriodicInterference, Throttled};
+use bandscope_report::evidence::{Alias, OfKind, PeriodicInterference, Throttled, TimeAway};
 use bandscope_report::{Cause, Certainty, Finding, Kind, Report, Series, Warning, WarningKind};
 
 /// The word for a certainty, as in the JSON.
@@ -60,17 +60,18 @@ const MAX_NOTES: usize = 2;
 /// CPUs that are named after a finding that several have.
 const MAX_CPUS: usize = 4;
 
-/// Whether the account says it, or another finding. The account does not say how long and how often the greatest loss was.
+/// A task that took this share of the time gets a sentence: the account does not say how often it came, and for how long.
+const MIN_SHARE_AWAY: f64 = 0.02;
+
+/// Whether the account says it, or another finding.
 fn is_said(finding: &Finding, report: &Report) -> bool {
     let is_stolen = |other: &Finding| {
         other.kind == Kind::StolenTime
             && other.series.iter().any(|one| finding.series.contains(one))
     };
     match finding.kind {
-        Kind::TimeAway => !report
-            .findings
-            .first()
-            .is_some_and(|first| std::ptr::eq(first, finding)),
+        Kind::TimeAway => TimeAway::of(&finding.evidence)
+            .is_some_and(|away| away.share < MIN_SHARE_AWAY && !is_first(finding, report)),
         Kind::PeriodicInterference => {
             let periodic = PeriodicInterference::of(&finding.evidence);
             let is_host = periodic.is_some_and(|periodic| periodic.cause == Some(Cause::Host));
@@ -78,6 +79,13 @@ fn is_said(finding: &Finding, report: &Report) -> bool {
         }
         _ => false,
     }
+}
+
+fn is_first(finding: &Finding, report: &Report) -> bool {
+    report
+        .findings
+        .first()
+        .is_some_and(|first| std::ptr::eq(first, finding))
 }
 
 /// Findings that explain a slower pace.
@@ -112,6 +120,7 @@ fn event(finding: &Finding) -> String {
     None.or_else(|| PeriodicInterference::of(evidence).map(|it| hertz(it.frequency_hz)))
         .or_else(|| Alias::of(evidence).map(|it| hertz(it.frequency_hz)))
         .or_else(|| Throttled::of(evidence).map(|it| it.cause.to_string()))
+        .or_else(|| TimeAway::of(evidence).map(|it| it.cause.to_string()))
         .unwrap_or_default()
 }
 

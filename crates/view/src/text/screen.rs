@@ -197,7 +197,7 @@ fn ledger(view: &View<'_>, account: &Account, report: &Report, page: &mut Page<'
     }
 }
 
-/// Who or what took a part, in one line if names can be left out for it.
+/// Who or what took a part, in one line if names can be left out for it; in two if one has room for no more than the first name.
 fn who(
     part: &LossPart,
     account: &Account,
@@ -229,9 +229,15 @@ fn who(
             let fitting = (1..=MAX_NAMES.min(causes.len()))
                 .rev()
                 .map(|most| names(part, most, account));
-            let fits = |text: &String| page.safe(text).chars().count() <= room;
-            let mut fitting = fitting.skip_while(|text| !fits(text));
-            fitting.next().unwrap_or_else(|| names(part, 1, account))
+            let fitting: Vec<String> = fitting.collect();
+            let in_lines = |lines: usize| {
+                let mut texts = fitting.iter();
+                texts.position(|text| page.safe(text).chars().count() <= lines * room)
+            };
+            let only_one = fitting.len().saturating_sub(1);
+            let index = in_lines(1).filter(|&index| index < only_one);
+            let index = index.or_else(|| in_lines(2)).unwrap_or(only_one);
+            fitting.get(index).cloned().unwrap_or_default()
         }
     }
 }

@@ -184,14 +184,14 @@ fn stolen_time_says_how_often_firmware_took_the_cpu() {
     let none = stolen(Some(0), "none");
     assert_eq!(number(&none, key), 0.0);
     // A hypervisor that hides itself, then: firmware was counted, and did nothing.
-    assert!(none.summary.contains("by something beneath this kernel"));
+    assert!(none.summary.contains("to something beneath this kernel"));
     let said = " No hypervisor is known, and no system management interrupt was counted.";
     assert!(none.summary.ends_with(said), "{}", none.summary);
     assert!(none.next_step.unwrap().contains("turbostat"));
     let some = stolen(Some(37), "none");
     assert_eq!(number(&some, key), 37.0);
     assert!(
-        some.summary.contains("by firmware") && some.summary.contains("No hypervisor is known.")
+        some.summary.contains("to firmware") && some.summary.contains("No hypervisor is known.")
     );
     let said = " Firmware took the CPU 37 times during the run (system management interrupts).";
     assert!(some.summary.ends_with(said), "{}", some.summary);
