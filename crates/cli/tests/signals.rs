@@ -34,6 +34,49 @@ fn an_interrupt_ends_the_run_in_good_order() {
 }
 
 #[test]
+fn the_summary_of_an_interrupted_run_tells_what_was_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = bandscope(directory.path())
+        .args(["record", "--duration", "7777s", "--output", "it.bandscope"])
+        .args(["--rate", "1000", "--start-delay", "0"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_parts(directory.path(), &mut child, 1);
+    signal(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains(" was measured for "), "{said}");
+    let planned = bandscope_view::numbers::duration_round(7_777e9);
+    assert!(!said.contains(&planned), "{planned}: {said}");
+}
+
+#[test]
+fn a_file_size_limit_is_an_error_of_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = Command::new("prlimit")
+        .args(["--fsize=4096", env!("CARGO_BIN_EXE_bandscope")])
+        .args([
+            "synth",
+            "tick",
+            "--duration",
+            "1s",
+            "--output",
+            "it.bandscope",
+        ])
+        .current_dir(directory.path())
+        .output();
+    let Ok(output) = output else {
+        println!("SKIPPED: no prlimit");
+        return;
+    };
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("File too large"), "{error}");
+}
+
+#[test]
 fn a_killed_run_keeps_every_finished_part() {
     let directory = tempfile::tempdir().unwrap();
     status_after("KILL", directory.path());

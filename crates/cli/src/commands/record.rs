@@ -117,7 +117,7 @@ pub struct Recorded {
     pub path: PathBuf,
     /// The measured CPUs.
     pub cpus: Vec<u32>,
-    /// How long a run was asked for, all segments together.
+    /// How long it measured, all segments together: as long as it was asked to, or what it had when it was ended.
     pub duration_s: f64,
     /// What the recording holds.
     pub tally: Tally,
@@ -156,10 +156,16 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     }
     fill_in(&mut manifest, arguments, &request);
     let tally = write(&mut *machine, &request, &mut manifest, &path, &interrupt)?;
+    let duration_s = match manifest.state {
+        State::Complete => manifest.settings.duration_s,
+        _ => {
+            tally.seconds(manifest.clock.ticks_per_ns) / manifest.settings.cpus.len().max(1) as f64
+        }
+    };
     Ok(Recorded {
         path,
         cpus: manifest.settings.cpus,
-        duration_s: manifest.settings.duration_s,
+        duration_s,
         tally,
         exit_code: interrupt.exit_code().unwrap_or(ExitCode::SUCCESS),
     })

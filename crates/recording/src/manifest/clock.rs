@@ -1,6 +1,6 @@
 //! What the manifest says about the clock of a recording.
 
-use super::ranges::{COUNT, OutOfRange, RATIO, Ranges, TICKS, each, number};
+use super::ranges::{COUNT, OutOfRange, Ranges, TICKS, each, number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -45,7 +45,11 @@ impl Ranges for Clock {
     fn check(&self) -> Result<(), OutOfRange> {
         number("ticks_per_ns", self.ticks_per_ns, &TICKS_PER_NS)?;
         number("error_ppm", self.error_ppm, &ERROR_PPM)?;
-        number("measured_ticks_per_ns", self.measured_ticks_per_ns, &RATIO)?;
+        number(
+            "measured_ticks_per_ns",
+            self.measured_ticks_per_ns,
+            &TICKS_PER_NS,
+        )?;
         each("readings", &self.readings)?;
         for (read, ticks) in &self.read_ticks {
             number(

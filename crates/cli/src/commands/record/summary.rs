@@ -26,6 +26,11 @@ impl Tally {
         let spans = quanta.start.iter().zip(&quanta.end);
         self.measured_ticks += spans.map(|(start, end)| end - start).sum::<u64>();
     }
+
+    /// Measured time of all CPUs together.
+    pub fn seconds(&self, ticks_per_ns: f64) -> f64 {
+        self.measured_ticks as f64 / ticks_per_ns / 1e9
+    }
 }
 
 /// Three lines: how much was measured, what gaps took of it, and how to read it.
