@@ -1,11 +1,12 @@
 //! Several CPUs and input of the worst kind: quanta, gaps and kernel events of up to six CPUs, sensible or not.
 
 use crate::anything::{Row, any_quantum, check};
-use crate::support::{manifest, series};
+use crate::support::{analysis, manifest, series};
 use bandscope_recording::manifest::EventsState;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, Gap, KernelEvent, Quanta, Quantum, Series};
-use bandscope_report::Kind;
+use bandscope_report::{Cause, Kind};
+use bandscope_sampler::machine::Choice;
 use proptest::prelude::*;
 
 /// A second in which the paces flip together, for what hangs together to be found: 10,000 quanta, every 40th a change.
@@ -179,4 +180,41 @@ fn the_generator_makes_what_is_looked_for() {
     let kinds: Vec<Kind> = found.map(|finding| finding.kind).collect();
     assert!(kinds.contains(&Kind::SynchronousGaps), "{kinds:?}");
     assert!(report.series.iter().all(|series| series.bands.len() > 1));
+}
+
+/// A finding that stated the figures of one rate would contradict the ledger, which pools both.
+#[test]
+fn findings_state_what_the_ledger_of_all_series_states() {
+    let scenario = "tasks:hz=40,mean=300us+host-steal:hz=20,cost=400us";
+    let request = bandscope_sampler::Request {
+        trace: Choice::Auto,
+        ..bandscope_simulation::request(&[10_000.0, 7777.0], &["mulss80", "add6x80"], 8.0)
+    };
+    let scenario = bandscope_simulation::Scenario::parse(scenario).unwrap();
+    let (source, _) = bandscope_simulation::synthesise(&scenario, &request).unwrap();
+    let report = analysis(&source).report;
+    assert_eq!(report.series.len(), 4);
+    let wall: u64 = report.series.iter().map(|one| one.ledger.wall_ns).sum();
+    for (kind, cause) in [
+        (Kind::TimeAway, Cause::Task("other".into())),
+        (Kind::StolenTime, Cause::Host),
+    ] {
+        let mut findings = report.findings.iter().filter(|one| one.kind == kind);
+        let finding = findings.next().unwrap();
+        assert_eq!(findings.next(), None, "one for all rates and work kernels");
+        let lost: u64 = report
+            .series
+            .iter()
+            .map(|one| one.ledger.gaps_ns[&cause])
+            .sum();
+        let stated = serde_json::to_value(&finding.evidence).unwrap();
+        let off = stated["share"].as_f64().unwrap() / (lost as f64 / wall as f64) - 1.0;
+        assert!(off.abs() < 1e-6, "{kind}: {off}");
+        let all = report.series.iter().filter_map(|one| one.gaps.as_ref());
+        let parts = all
+            .flat_map(|gaps| &gaps.causes)
+            .filter(|one| one.cause == cause);
+        let longest = parts.map(|one| one.longest_ns).fold(0.0, f64::max);
+        assert_eq!(stated["longest_ns"].as_f64(), Some(longest));
+    }
 }

@@ -4,7 +4,7 @@ mod tasks;
 mod throttled;
 
 use crate::evidence::{has, number, written};
-use crate::support::{Loop, analysis};
+use crate::support::Loop;
 use bandscope_analysis::analyse;
 use bandscope_recording::manifest::{EventsState, KernelCounts, LostEvents};
 use bandscope_recording::source::InMemory;
@@ -327,43 +327,6 @@ fn a_simulated_machine_names_its_own_disturbances() {
     let ((report, causes), _) = run(Choice::Off);
     assert_eq!(causes.keys().collect::<Vec<_>>(), ["unnamed"]);
     assert!(report.findings.iter().all(|one| one.kind != Kind::TimeAway));
-}
-
-/// A finding that stated the figures of one rate would contradict the ledger, which pools both.
-#[test]
-fn findings_state_what_the_ledger_of_all_series_states() {
-    let scenario = "tasks:hz=40,mean=300us+host-steal:hz=20,cost=400us";
-    let request = bandscope_sampler::Request {
-        trace: Choice::Auto,
-        ..bandscope_simulation::request(&[10_000.0, 7777.0], &["mulss80", "add6x80"], 8.0)
-    };
-    let scenario = bandscope_simulation::Scenario::parse(scenario).unwrap();
-    let (source, _) = bandscope_simulation::synthesise(&scenario, &request).unwrap();
-    let report = analysis(&source).report;
-    assert_eq!(report.series.len(), 4);
-    let wall: u64 = report.series.iter().map(|one| one.ledger.wall_ns).sum();
-    for (kind, cause) in [
-        (Kind::TimeAway, Cause::Task("other".into())),
-        (Kind::StolenTime, Cause::Host),
-    ] {
-        let mut findings = report.findings.iter().filter(|one| one.kind == kind);
-        let finding = findings.next().unwrap();
-        assert_eq!(findings.next(), None, "one for all rates and work kernels");
-        let lost: u64 = report
-            .series
-            .iter()
-            .map(|one| one.ledger.gaps_ns[&cause])
-            .sum();
-        let stated = serde_json::to_value(&finding.evidence).unwrap();
-        let off = stated["share"].as_f64().unwrap() / (lost as f64 / wall as f64) - 1.0;
-        assert!(off.abs() < 1e-6, "{kind}: {off}");
-        let all = report.series.iter().filter_map(|one| one.gaps.as_ref());
-        let parts = all
-            .flat_map(|gaps| &gaps.causes)
-            .filter(|one| one.cause == cause);
-        let longest = parts.map(|one| one.longest_ns).fold(0.0, f64::max);
-        assert_eq!(stated["longest_ns"].as_f64(), Some(longest));
-    }
 }
 
 #[test]
