@@ -17,6 +17,7 @@ use crate::periods::origins::Residual;
 use crate::periods::{counted, events, origins, rates};
 use crate::picture::Analysis;
 use crate::picture::pyramid::Pyramid;
+use crate::series::blocks::Blocks;
 use crate::series::context::Context;
 use crate::series::derive::Deriver;
 use crate::series::detector::Detector;
@@ -25,7 +26,7 @@ use crate::summary::{remedies, verdict, warnings};
 use crate::truth;
 use bandscope_recording::Error;
 use bandscope_recording::disturbances::Log;
-use bandscope_recording::{Source, Window};
+use bandscope_recording::{Chunk, Source, Window};
 use bandscope_report::{self as report, Report};
 use rayon::prelude::*;
 
@@ -143,9 +144,10 @@ pub fn replay(
     context: &Context,
 ) -> Result<(), Error> {
     let mut deriver = Deriver::new(context);
-    source.replay_quanta(index, &mut |chunk| {
-        deriver.feed(chunk, levels, |derived| detector.push(derived));
-    })?;
+    let mut blocks = Blocks::default();
+    let mut show = |chunk: Chunk<'_>| deriver.feed(chunk, levels, |derived| detector.push(derived));
+    source.replay_quanta(index, &mut |chunk| blocks.feed(chunk, &mut show))?;
+    blocks.finish(&mut show);
     Ok(())
 }
 

@@ -103,6 +103,19 @@ impl Quanta {
         self.segment.extend_from_slice(&other.segment[range]);
     }
 
+    /// Appends the quanta of `chunk`.
+    pub fn extend_from_chunk(&mut self, chunk: &Chunk<'_>) {
+        self.start.extend_from_slice(chunk.start);
+        self.end.extend_from_slice(chunk.end);
+        self.count.extend_from_slice(chunk.count);
+        self.gaps.extend_from_slice(chunk.gaps);
+        self.gap_ticks.extend_from_slice(chunk.gap_ticks);
+        self.measurement_ticks
+            .extend_from_slice(chunk.measurement_ticks);
+        self.cpu.extend_from_slice(chunk.cpu);
+        self.segment.resize(self.start.len(), chunk.segment);
+    }
+
     /// Appends quanta of one segment of which nothing is known but counts, and the times, since `origin`, between which they lie.
     pub(crate) fn extend_timed(
         &mut self,

@@ -1,6 +1,7 @@
 //! A series as detectors see it: what its clock and machine say, its quanta with what follows from them, and the sums of the first pass.
 
 pub mod bins;
+pub mod blocks;
 pub mod context;
 pub mod derive;
 pub mod detector;

@@ -10,6 +10,7 @@ mod grids;
 mod limits;
 mod naming;
 mod pace;
+mod pieces;
 mod published;
 mod reference_pace;
 mod several;
