@@ -102,7 +102,7 @@ impl Interrupt {
 }
 
 /// What was tried where the system refuses a handler.
-const REFUSED: &str = "cannot catch signals";
+const REFUSED: &str = "cannot catch signals; if too many files are open: ulimit -n 1024";
 
 /// Ends the program with a signal that is no longer the first request, once that is allowed. Sleeps until a signal comes.
 fn end_at_once(mut signals: Signals, at_once: &AtomicBool) {

@@ -305,7 +305,11 @@ fn a_full_disk_is_said_and_what_was_written_stays() {
     assert!(unmounted.success());
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(
-        error.contains("it.bandscope") && error.contains("space"),
+        error.contains("it.bandscope/quanta") && error.contains("space"),
+        "{error}"
+    );
+    assert!(
+        error.ends_with("; what was written before is kept: bandscope report it.bandscope\n"),
         "{error}"
     );
     assert_eq!(error.lines().count(), 1, "{error}");

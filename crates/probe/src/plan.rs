@@ -151,11 +151,12 @@ fn unit_ticks(kernel: &Kernel, ticks_per_ns: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use bandscope_sampler::machine::Choice;
 
-    fn request() -> Request {
+    /// One CPU for a second.
+    pub fn request() -> Request {
         Request {
             cpus: vec![0],
             rates_hz: vec![10_000.0],

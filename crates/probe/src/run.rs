@@ -17,6 +17,7 @@ use bandscope_recording::manifest::{KernelCounts, MeasuringThread, Quota};
 use bandscope_recording::{KernelEvent, Quanta};
 use bandscope_sampler::machine::Consumed;
 use bandscope_sampler::{Batch, MachineError};
+pub use rings::memory_holds;
 use rings::{Writers, rings};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;

@@ -6,7 +6,7 @@ use crate::facts::SystemManagement;
 use crate::measuring_thread::{Plan, PlannedSeries};
 use crate::preparation::{self, Findings};
 use crate::rseq::RseqError;
-use crate::run::{self, EventsSetup, Setup, Summary};
+use crate::run::{self, EventsSetup, Setup, Summary, memory_holds};
 use crate::sink::Account;
 use crate::trace::{Catalogue, Trace, account};
 use crate::{clock, facts, pin, plan, quietest, store_bypass};
@@ -118,7 +118,7 @@ impl Machine for ThisMachine {
             cpus: &manifest.settings.cpus,
             others: match manifest.settings.buffered {
                 true => Vec::new(),
-                false => others(&prepared.allowed, &manifest.settings.cpus),
+                false => writing(&prepared.allowed, &manifest.settings.cpus),
             },
             duration_s: manifest.settings.duration_s,
             delay_ticks: (request.start_delay_s * 1e9 * manifest.clock.ticks_per_ns) as u64,
@@ -182,6 +182,29 @@ fn others(allowed: &[u32], measured: &[u32]) -> Vec<u32> {
         .collect()
 }
 
+/// The CPUs on which the consumer runs while it measures: where every CPU is measured, any.
+fn writing(allowed: &[u32], measured: &[u32]) -> Vec<u32> {
+    match others(allowed, measured) {
+        others if others.is_empty() => allowed.to_vec(),
+        others => others,
+    }
+}
+
+/// Whether nothing is written before the end: because that was asked for, or no CPU is left to write. A run that
+/// memory cannot hold is written on the measured CPUs all the same, and what that takes is another task's.
+fn is_buffered(request: &Request, cpus: &[u32], none_left: bool) -> bool {
+    let holds = || memory_holds(&request.segments(), request.duration_s(), cpus.len());
+    request.buffered || (none_left && holds())
+}
+
+fn no_cpu_to_write() -> Missing {
+    Missing {
+        what: "a CPU to write on".to_owned(),
+        why: "every usable CPU is measured, and memory cannot hold the whole run".to_owned(),
+        leaves_undecided: "what a CPU loses when this program does not write on it".to_owned(),
+    }
+}
+
 fn no_counters(chosen: &Chosen) -> String {
     let why: Vec<String> = chosen
         .missing
@@ -197,12 +220,14 @@ fn manifest_of(
     findings: Findings,
     prepared: &Prepared,
 ) -> Manifest {
-    let buffered = request.buffered || others(&prepared.allowed, cpus).is_empty();
+    let none_left = others(&prepared.allowed, cpus).is_empty();
+    let buffered = is_buffered(request, cpus, none_left);
     let mut machine = facts::gather(cpus);
     machine.other_tasks = findings.other_tasks;
     let mut missing = findings.counters.missing;
     missing.extend(findings.preemption.as_ref().err().map(no_preemption));
     missing.extend(findings.missing);
+    missing.extend((none_left && !buffered).then(no_cpu_to_write));
     Manifest {
         schema: manifest::SCHEMA.to_owned(),
         settings: Settings {

@@ -7,7 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::values::{self, Cpus};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin};
 use bandscope_recording::manifest::{Incident, IncidentKind, Manifest, SCHEMA, State};
@@ -21,7 +21,7 @@ use choices::{ClockRead, StoreBypassSetting};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use summary::{Tally, summarise};
+use summary::{Tally, say_if_lengthened, summarise};
 
 /// Measure CPUs and write a recording.
 ///
@@ -154,6 +154,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
             manifest.settings.chosen
         ));
     }
+    say_if_lengthened(&manifest.clock);
     fill_in(&mut manifest, arguments, &request);
     let tally = write(&mut *machine, &request, &mut manifest, &path, &interrupt)?;
     let duration_s = match manifest.state {
@@ -189,7 +190,15 @@ pub(super) fn write(
         &mut writer,
         &mut tally,
     );
-    conclude(measured, Some(writer), manifest, interrupt)?;
+    conclude(measured, Some(writer), manifest, interrupt).map_err(|error| {
+        if tally.quanta == 0 {
+            // Nothing came: the name is free again.
+            let _ = std::fs::remove_dir_all(path);
+            return error;
+        }
+        let path = shown(path);
+        anyhow!("{error:#}; what was written before is kept: bandscope report {path}")
+    })?;
     say_if_interrupted(manifest, path);
     Ok(tally)
 }
@@ -216,7 +225,7 @@ pub(super) fn conclude(
     // one that matters.
     let finished = writer.map_or(Ok(()), |writer| writer.finish(manifest));
     measured.map_err(|error| match error {
-        MachineError::Consumer(error) => anyhow::anyhow!(error),
+        MachineError::Consumer(error) => anyhow!(error),
         other => other.into(),
     })?;
     Ok(finished?)

@@ -24,6 +24,9 @@ pub struct BadLine {
     pub one_column: bool,
 }
 
+/// UTF-16, UTF-8.
+const BYTE_ORDER_MARKS: [&[u8]; 3] = [b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf"];
+
 const ROW: &str = "a time in whole nanoseconds and a count, separated by blanks";
 
 /// Times are kept below 2^63 ns, 292 years, so that differences fit a signed number.
@@ -104,6 +107,13 @@ pub fn parse(line: &[u8]) -> Result<Line<'_>, BadLine> {
     let text = line.trim_ascii();
     if let Some(comment) = text.strip_prefix(b"#") {
         return Ok(Line::Comment(comment.trim_ascii()));
+    }
+    if BYTE_ORDER_MARKS.iter().any(|mark| text.starts_with(mark)) {
+        return Err(BadLine {
+            found: "a byte order mark".to_owned(),
+            expected: "plain ASCII, without one: iconv -f UTF-16 -t ASCII, or save it as UTF-8 without a mark",
+            one_column: false,
+        });
     }
     let columns: Vec<&[u8]> = text
         .split(|&byte| is_blank(byte))

@@ -117,6 +117,13 @@ mod tests {
             message(b"100 7\n200 7 1\n"),
             "x.dat:2: found \"200 7 1\", expected two columns: a time in whole nanoseconds and a count"
         );
+        for marked in [&b"\xef\xbb\xbf100 7\n"[..], b"\xff\xfe1\0 \x007\0\n\0"] {
+            let message = message(marked);
+            assert!(
+                message.starts_with("x.dat:1: found a byte order mark"),
+                "{message}"
+            );
+        }
         for cut in [&b"100 7\n20"[..], b"100 7\n20\n", b"100 7\n200 "] {
             assert!(
                 message(cut).ends_with("the file seems cut off"),

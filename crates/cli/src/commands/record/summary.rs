@@ -1,16 +1,18 @@
-//! The three lines at the end of a run.
+//! What a run says of itself: before it, and in three lines at its end.
 
 use super::Recorded;
 use crate::output;
 use bandscope_probe::pin;
 use bandscope_recording::Quanta;
+use bandscope_recording::manifest::Clock;
 use bandscope_recording::text::{shell_word, shown};
 use bandscope_view::numbers;
 
 /// What was measured so far, for the summary.
 #[derive(Debug, Default)]
 pub struct Tally {
-    quanta: u64,
+    /// Quanta that came.
+    pub quanta: u64,
     gaps: u64,
     /// In gaps.
     away_ticks: u64,
@@ -52,4 +54,17 @@ pub fn summarise(recorded: &Recorded) {
         "To read it: bandscope report {}",
         shell_word(&shown(&recorded.path))
     ));
+}
+
+/// Says that a clock rate that was given makes the run much longer or shorter: by more than the truncation of old tools does (2.39 to 2).
+pub fn say_if_lengthened(clock: &Clock) {
+    let Some(measured) = clock.measured_ticks_per_ns else {
+        return;
+    };
+    let ratio = clock.ticks_per_ns / measured;
+    if !(0.5..=2.0).contains(&ratio) {
+        output::note(format_args!(
+            "bandscope: --ticks-per-ns makes each second last {ratio:.3} s: this clock has {measured:.4} ticks per nanosecond"
+        ));
+    }
 }
