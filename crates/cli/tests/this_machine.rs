@@ -1,7 +1,9 @@
 //! Whole-program runs on this machine, whatever it is: only what holds on any is asserted.
 
 mod common;
+use bandscope_view::numbers;
 use common::{assert_ledger_closes, bandscope, report, run, succeed};
+use serde_json::Value;
 use std::process::Command;
 
 #[test]
@@ -16,7 +18,9 @@ fn a_short_run_is_accounted_for_to_the_nanosecond() {
         "--output",
         "it.bandscope",
     ];
-    assert_eq!(succeed(directory.path(), &arguments), "it.bandscope\n");
+    let output = run(directory.path(), &arguments);
+    assert_eq!(output.stdout, b"it.bandscope\n");
+    let said = String::from_utf8(output.stderr).unwrap();
     let report = report(directory.path(), &["it.bandscope"]);
     let recording = &report["recording"];
     assert_eq!(recording["state"], "complete");
@@ -31,6 +35,12 @@ fn a_short_run_is_accounted_for_to_the_nanosecond() {
         assert!(series["units"].as_u64().unwrap() > 0);
         assert!(series["fraction"]["of_max"].as_f64().unwrap() <= 1.0);
     }
+    let gaps = |series: &Value| series["gaps"]["number"].as_u64().unwrap();
+    let gaps: u64 = series.iter().map(gaps).sum();
+    assert!(
+        said.contains(&format!("{} took", numbers::plural(gaps, "gap", "gaps"))),
+        "{said}"
+    );
 }
 
 #[test]

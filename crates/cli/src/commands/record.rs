@@ -257,7 +257,7 @@ fn measure(
         '_,
     >| {
         keep(writer, &series, &batch)?;
-        tally.add(batch.quanta);
+        tally.add(batch.quanta, batch.gaps);
         if let Some(&end) = batch.quanta.end.last() {
             progress.set(end as f64 / ticks_per_s);
         }

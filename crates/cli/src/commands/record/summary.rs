@@ -3,9 +3,9 @@
 use super::Recorded;
 use crate::output;
 use bandscope_probe::pin;
-use bandscope_recording::Quanta;
 use bandscope_recording::manifest::Clock;
 use bandscope_recording::text::{shell_word, shown};
+use bandscope_recording::{Gap, GapKind, Quanta};
 use bandscope_view::numbers;
 
 /// What was measured so far, for the summary.
@@ -21,9 +21,9 @@ pub struct Tally {
 
 impl Tally {
     /// Counts a batch.
-    pub fn add(&mut self, quanta: &Quanta) {
+    pub fn add(&mut self, quanta: &Quanta, gaps: &[Gap]) {
         self.quanta += quanta.len() as u64;
-        self.gaps += quanta.gaps.iter().copied().map(u64::from).sum::<u64>();
+        self.gaps += gaps.iter().filter(|gap| gap.kind == GapKind::Gap).count() as u64;
         self.away_ticks += quanta.gap_ticks.iter().sum::<u64>();
         let spans = quanta.start.iter().zip(&quanta.end);
         self.measured_ticks += spans.map(|(start, end)| end - start).sum::<u64>();
