@@ -35,7 +35,10 @@ pub fn all(
     load(manifest, &mut warnings);
     missing(manifest, &mut warnings);
     inputs(report, &mut warnings);
-    for series in &report.series {
+    // The screen shows the first of a kind: that of the series that lost most.
+    let mut series: Vec<&Series> = report.series.iter().collect();
+    series.sort_by(|one, other| missing_share(other).total_cmp(&missing_share(one)));
+    for series in series {
         of_series(series, &mut warnings);
     }
     if migrations > 0 {
@@ -302,10 +305,15 @@ fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
     }
 }
 
+/// By how much the quanta are fewer or more than the rate says, as a share.
+fn missing_share(series: &Series) -> f64 {
+    (series.quanta as f64 / series.duration_s / series.rate_hz - 1.0).abs()
+}
+
 /// Quanta that are fewer or more than the rate says: the CPU was away, or the clock is wrong.
 fn rate_mismatch(series: &Series, what: &str) -> Option<Warning> {
     let quanta_per_second = series.quanta as f64 / series.duration_s;
-    if series.quanta == 0 || (quanta_per_second / series.rate_hz - 1.0).abs() <= OTHER_QUANTUM {
+    if series.quanta == 0 || missing_share(series) <= OTHER_QUANTUM {
         return None;
     }
     let longest = series.gaps.as_ref().and_then(|gaps| gaps.longest.first());
@@ -367,5 +375,29 @@ mod tests {
         assert_eq!(count_cpus("0-3,8,10-11\n"), 7);
         assert_eq!(count_cpus(""), 0);
         assert_eq!(count_cpus("0-18446744073709551615,3"), usize::MAX);
+    }
+
+    #[test]
+    fn the_series_that_lost_most_comes_first() {
+        let series = |rate_hz: f64, quanta: u64| Series {
+            rate_hz,
+            quanta,
+            duration_s: 1.0,
+            ..Series::default()
+        };
+        let report = Report {
+            series: vec![series(10_000.0, 9_800), series(7_777.0, 6_000)],
+            ..Report::default()
+        };
+        let warnings = all(&report, &Manifest::default(), &[], 0);
+        let mismatches: Vec<&str> = (warnings.iter())
+            .filter(|warning| warning.kind == WarningKind::RateMismatch)
+            .map(|warning| warning.message.as_str())
+            .collect();
+        assert_eq!(mismatches.len(), 2, "{warnings:?}");
+        assert!(
+            mismatches[0].contains("found 6000.0 quanta"),
+            "{mismatches:?}"
+        );
     }
 }
