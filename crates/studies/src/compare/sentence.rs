@@ -6,7 +6,7 @@ use bandscope_report::format;
 /// Series that the verdict names.
 const SERIES: usize = 3;
 /// Changes of a series that it names.
-const CHANGES: usize = 3;
+const CHANGES: usize = 4;
 
 /// A signal that takes less of a second than this is for the table, in ns.
 const SMALL_SIGNAL: f64 = 1e4;
@@ -44,27 +44,31 @@ pub(super) fn verdict(recordings: &Recordings) -> String {
     }
 }
 
-/// What changed in a series, in clauses: what work and gaps took, then what is there in one recording only, as it may explain the rest.
+/// What changed in a series, in clauses: what work and gaps took, the line of the ledger that changed most, what is there in one recording
+/// only, as it may explain the rest, and the rest.
 fn changes(pair: &SeriesPair) -> Vec<String> {
     let mut clauses = figures(pair);
     let is_headline = |delta: &&Delta| matches!(delta.name, Figure::Fraction | Figure::Lost);
     let changed = pair.figures.iter().filter(|delta| delta.changed);
     let headlines = changed.filter(is_headline).count();
+    let lines = pair.ledger.iter().filter(|delta| delta.changed);
+    let mut lines: Vec<&Delta> = lines
+        .filter(|delta| matches!(delta.name, Figure::Gap(_)))
+        .collect();
+    lines.sort_by(|one, other| (other.b - other.a).abs().total_cmp(&(one.b - one.a).abs()));
+    let mut lines = lines
+        .into_iter()
+        .map(|delta| moved(&delta.name.to_string(), delta));
     let (new, moved_bands) = bands(pair);
-    let news: Vec<String> = new.into_iter().chain(signals(pair)).collect();
+    let news: Vec<String> = lines
+        .next()
+        .into_iter()
+        .chain(new)
+        .chain(signals(pair))
+        .collect();
     clauses.splice(headlines..headlines, news);
     clauses.extend(moved_bands);
-    let lines = pair
-        .ledger
-        .iter()
-        .filter(|delta| delta.changed && matches!(delta.name, Figure::Gap(_)));
-    let mut lines: Vec<&Delta> = lines.collect();
-    lines.sort_by(|one, other| (other.b - other.a).abs().total_cmp(&(one.b - one.a).abs()));
-    clauses.extend(
-        lines
-            .into_iter()
-            .map(|delta| moved(&delta.name.to_string(), delta)),
-    );
+    clauses.extend(lines);
     clauses
 }
 
@@ -109,10 +113,10 @@ fn bands(pair: &SeriesPair) -> (Vec<String>, Vec<String>) {
     (new, moved)
 }
 
-/// Signals that only one recording has.
+/// Signals that only one recording has, of those that it has a finding of.
 fn signals(pair: &SeriesPair) -> Vec<String> {
     let mut clauses = Vec::new();
-    for signal in &pair.signals {
+    for signal in pair.signals.iter().filter(|signal| signal.found) {
         let lost = signal.ns_per_event[0]
             .or(signal.ns_per_event[1])
             .unwrap_or(0.0);

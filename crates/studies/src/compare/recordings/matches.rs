@@ -3,7 +3,8 @@
 use super::blocks::{Block, Blocks};
 use super::figures::over;
 use super::{BandPair, Figure, FindingPair, SMALL_SHARE, SignalChange, SignalPair, Unit, delta};
-use bandscope_report::{Band, Finding, Kind, Series, Signal};
+use bandscope_report::evidence::{OfKind, PeriodicInterference};
+use bandscope_report::{Band, Finding, Kind, Report, Series, Signal};
 use std::collections::BTreeSet;
 
 /// Signals are the same within so many standard deviations, and this share.
@@ -88,7 +89,7 @@ fn band_pair(places: [Option<usize>; 2], series: [&Series; 2], of: &[Blocks; 2])
 }
 
 /// Signals of both, those of the same frequency held against each other.
-pub(super) fn signals(series: [&Series; 2]) -> Vec<SignalPair> {
+pub(super) fn signals(series: [&Series; 2], reports: &[Report; 2]) -> Vec<SignalPair> {
     let [a, b] = [&series[0].signals, &series[1].signals];
     let same = |one: &Signal, other: &Signal| {
         let within = SAME_DEVIATIONS * one.uncertainty_hz.hypot(other.uncertainty_hz);
@@ -117,6 +118,7 @@ pub(super) fn signals(series: [&Series; 2]) -> Vec<SignalPair> {
                 other.map(|other| other.ns_per_event),
             ],
             what,
+            found: is_found(one, reports),
         });
     }
     for (_, other) in (b.iter().enumerate()).filter(|(index, _)| !taken.contains(index)) {
@@ -128,9 +130,19 @@ pub(super) fn signals(series: [&Series; 2]) -> Vec<SignalPair> {
             } else {
                 SignalChange::Undecided
             },
+            found: is_found(other, reports),
         });
     }
     pairs
+}
+
+/// Whether a finding is of a signal's frequency.
+fn is_found(signal: &Signal, reports: &[Report; 2]) -> bool {
+    let mut findings = reports.iter().flat_map(|report| &report.findings);
+    findings.any(|finding| {
+        let hz = PeriodicInterference::of(&finding.evidence).map(|periodic| periodic.frequency_hz);
+        hz.is_some_and(|hz| (hz - signal.frequency_hz).abs() <= SAME_SHARE * hz)
+    })
 }
 
 /// Whether a series would have shown a signal: by the limit at the nearest frequency that its report states.

@@ -166,6 +166,8 @@ pub struct SignalPair {
     pub ns_per_event: [Option<f64>; 2],
     /// Which of them have it.
     pub what: SignalChange,
+    /// Whether a finding of one of them tells of it: crowds of gaps have lines that nothing makes.
+    pub found: bool,
 }
 
 /// A kind of finding that not both have.
@@ -233,7 +235,7 @@ pub fn compare(a: &dyn Source, b: &dyn Source) -> Result<(Recordings, Vec<String
     for (of_a, of_b) in pairs {
         let (one, other) = (&reports[0].series[of_a], &reports[1].series[of_b]);
         let blocks = [Blocks::new(a, of_a, one)?, Blocks::new(b, of_b, other)?];
-        series.push(pair([one, other], &blocks));
+        series.push(pair([one, other], &reports, &blocks));
     }
     if series.iter().any(|pair| {
         pair.blocks
@@ -325,7 +327,7 @@ fn delta(
     }
 }
 
-fn pair(series: [&Series; 2], of: &[Blocks; 2]) -> SeriesPair {
+fn pair(series: [&Series; 2], reports: &[Report; 2], of: &[Blocks; 2]) -> SeriesPair {
     SeriesPair {
         cpu: series.map(|series| series.cpu),
         rate_hz: series[0].rate_hz,
@@ -334,6 +336,6 @@ fn pair(series: [&Series; 2], of: &[Blocks; 2]) -> SeriesPair {
         figures: figures::figures(series, of),
         ledger: figures::ledger(series, of),
         bands: matches::bands(series, of),
-        signals: matches::signals(series),
+        signals: matches::signals(series, reports),
     }
 }
