@@ -20,6 +20,8 @@ const MAX_HZ: f64 = 4096.0;
 const MIN_SEEN: f64 = 0.6;
 /// Share of the time that the CPU may be away for that.
 pub const MAX_UNSEEN: f64 = 1.0 - MIN_SEEN;
+/// The same of a train that has an event each time that it could be seen.
+const MIN_SEEN_EACH_TIME: f64 = 0.4;
 /// Share of the periods that have an event, and of those that a quick look over coarse phases must show.
 const MIN_OCCUPIED: f64 = 0.75;
 const MIN_OCCUPIED_COARSELY: f64 = 0.6;
@@ -54,6 +56,8 @@ pub(super) struct Regular {
     pub(super) pulse: Pulse,
     /// Share of the periods that have an event, chance left out.
     pub(super) occupied: f64,
+    /// Whether enough of the periods were seen to tell.
+    is_seen: bool,
     /// Number of the period, and the event of it.
     hits: Vec<(i64, usize)>,
     /// Turns within which they lie, after their time and before it.
@@ -77,6 +81,8 @@ impl Regular {
             .collect();
         tried.sort_by(|a, b| b.total_cmp(a));
         let mut best: Option<Regular> = None;
+        // Where the CPU was away for short, the quick look cannot tell which periods that hid.
+        let least = MIN_OCCUPIED_COARSELY * share_present(train);
         for hz in tried {
             // From here on none can gain more than the best, had it an event in every period.
             if best
@@ -85,14 +91,15 @@ impl Regular {
             {
                 break;
             }
-            if occupied_coarsely(train, hz) >= MIN_OCCUPIED_COARSELY {
+            if occupied_coarsely(train, hz) >= least {
                 best = best
                     .into_iter()
                     .chain(Regular::of_a_timer(train, hz))
                     .max_by(by_score);
             }
         }
-        best
+        // Half of its events have half of its frequency, and may be seen often enough where it is not.
+        best.filter(|best| best.is_seen)
     }
 
     /// The train at this frequency, whose events may come early if that makes it clearer, and nobody knows of what it is.
@@ -152,8 +159,12 @@ impl Regular {
         let share = (hits.len() as f64 / possible.max(1.0)).min(1.0);
         let occupied = (share - chance) / (1.0 - chance);
         // Of a CPU that was mostly away nothing is known but what was seen, unless something else says that there is a train.
-        let seen = is_known || hits.len() as f64 >= MIN_SEEN * periods(train, hz);
-        if !seen || hits.len() < MIN_EVENTS / 2 || chance > MAX_CHANCE || occupied < MIN_OCCUPIED {
+        let least = match occupied >= EACH_TIME {
+            true => MIN_SEEN_EACH_TIME,
+            false => MIN_SEEN,
+        };
+        let is_seen = is_known || hits.len() as f64 >= least * periods(train, hz);
+        if hits.len() < MIN_EVENTS / 2 || chance > MAX_CHANCE || occupied < MIN_OCCUPIED {
             return None;
         }
         let trials = (train.times.len() as f64 * f64::from(MAX_RATIO).powi(2) * TRIALS_A_BIN).ln();
@@ -161,6 +172,7 @@ impl Regular {
         (log_p < SIGNIFICANT.ln()).then_some(Regular {
             pulse,
             occupied,
+            is_seen,
             hits,
             reach: near,
             before,
@@ -278,6 +290,12 @@ fn hits_and_others(
         }
     }
     (hits, in_window)
+}
+
+/// Share of the time of the segments in which the CPU was not away.
+fn share_present(train: &Train) -> f64 {
+    let away: f64 = train.away.iter().map(|away| away.1 - away.0).sum();
+    (1.0 - away / periods(train, 1.0)).clamp(0.0, 1.0)
 }
 
 /// Share of the periods that have an event within a thirty-second part or its neighbours, by the first events.

@@ -1,6 +1,7 @@
 //! Trains of known periods, alone and together, and what is no train.
 
 use super::*;
+use bandscope_statistics::random::Random;
 
 #[test]
 fn a_train_of_nothing_but_equal_periods_is_one_period() {
@@ -153,4 +154,35 @@ fn the_kernels_tick_is_told_from_another_that_it_shares_a_divisor_with() {
     );
     // A kernel whose HZ is another has no such tick: what it finds is what it finds without.
     assert_eq!(search(&train(Some(300.0))), search(&train(None)));
+}
+
+/// A host's tick of 100 Hz on a CPU that other tasks have for nearly half of the time, whole ticks of 250 Hz long: 83.33 Hz has its lines, as
+/// 500 Hz is a multiple of both, and of 20 Hz more may be seen.
+#[test]
+fn what_is_seen_half_of_the_time_keeps_its_frequency() {
+    for seed in 1..=8 {
+        let mut random = Random::new(seed);
+        let taken: Vec<bool> = (0..2500).map(|_| random.unit() < 0.45).collect();
+        let is_seen = |time: &f64| !taken[(time * 250.0) as usize];
+        let mut times: Vec<f64> = (0..999).map(|k| (f64::from(k) + 0.33) / 99.9991).collect();
+        times.extend((0..1200).map(|_| 9.99 * random.unit()));
+        times.retain(is_seen);
+        times.sort_by(f64::total_cmp);
+        let tick = |k: usize| (k as f64 / 250.0, (k + 1) as f64 / 250.0);
+        let train = Train {
+            losses: vec![24_000.0; times.len()],
+            times,
+            segments: vec![(0.0, 10.0)],
+            away: (0..2500).filter(|&k| taken[k]).map(tick).collect(),
+            is_mixture: true,
+            tick_hz: Some(250.0),
+            ..Train::default()
+        };
+        let found = trains(&train);
+        assert_eq!(found.len(), 1, "{seed}: {found:?}");
+        assert!(
+            (found[0].frequency / 99.9991 - 1.0).abs() < 1e-5,
+            "{seed}: {found:?}"
+        );
+    }
 }
