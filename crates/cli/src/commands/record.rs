@@ -142,7 +142,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     // Before ten seconds are spent on it.
     output::free(&path, "--output")?;
     let interrupt = Interrupt::new()?;
-    let mut machine = arguments.machine()?;
+    let mut machine = arguments.machine(0)?;
     let mut manifest = {
         let _progress = Progress::spinner("looking at the machine");
         machine.prepare(&request)?
@@ -179,6 +179,19 @@ pub(super) fn write(
     path: &Path,
     interrupt: &Interrupt,
 ) -> Result<Tally> {
+    let tally = write_quietly(machine, request, manifest, path, interrupt)?;
+    say_if_interrupted(manifest, path);
+    Ok(tally)
+}
+
+/// The same for a recording that nobody asked for by name.
+pub(super) fn write_quietly(
+    machine: &mut dyn Machine,
+    request: &Request,
+    manifest: &mut Manifest,
+    path: &Path,
+    interrupt: &Interrupt,
+) -> Result<Tally> {
     let mut writer = Writer::create(path, manifest)?;
     let mut tally = Tally::default();
     let measured = measure(
@@ -190,7 +203,6 @@ pub(super) fn write(
         &mut tally,
     );
     conclude(measured, Some(writer), manifest, interrupt)?;
-    say_if_interrupted(manifest, path);
     Ok(tally)
 }
 
@@ -334,11 +346,17 @@ impl Arguments {
         })
     }
 
-    fn machine(&self) -> Result<Box<dyn Machine>> {
+    /// The machine; a simulated one in its scenario, with another seed in each of several runs.
+    pub(super) fn machine(&self, run: u64) -> Result<Box<dyn Machine>> {
         Ok(match MachineName::parse(&self.machine)? {
             MachineName::This => Box::new(ThisMachine::new()),
             MachineName::Simulated(scenario) => {
-                Box::new(SimulatedMachine::new(Scenario::parse(scenario)?))
+                let scenario = Scenario::parse(scenario)?;
+                let seed = scenario.seed().wrapping_add(run);
+                Box::new(SimulatedMachine::new(match run {
+                    0 => scenario,
+                    _ => scenario.with_seed(seed),
+                }))
             }
         })
     }

@@ -1,0 +1,29 @@
+//! A check for a terminal or a log: one line a CPU, then what limits it, then the command that explains a failure.
+
+use super::table::{Page, Paint};
+use crate::{Error, Options};
+use bandscope_studies::check::Check;
+use std::io::Write;
+
+/// The whole of it.
+///
+/// # Errors
+/// [`Error::Write`] if `out` fails.
+pub fn render(check: &Check, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+    let mut page = Page::new(options);
+    for cpu in &check.cpus {
+        let paint = match cpu.passes {
+            true => Paint::Plain,
+            false => Paint::Loss,
+        };
+        page.wrapped(("", Paint::Plain), &cpu.sentence, paint);
+    }
+    for note in &check.notes {
+        page.wrapped(("Note: ", Paint::Dim), note, Paint::Dim);
+    }
+    if let Some(command) = &check.next_step {
+        page.wrapped(("To see why: ", Paint::Bold), command, Paint::Plain);
+    }
+    out.write_all(page.finish().as_bytes())?;
+    Ok(())
+}
