@@ -200,12 +200,8 @@ impl Arguments {
         let to_terminal = output.is_none() && io::stdout().is_terminal();
         let mut options = terminal_options(to_terminal);
         options.ascii = self.ascii;
-        if !to_terminal {
-            // One line a CPU, for whoever searches it.
-            options.width = usize::from(u16::MAX);
-        }
         let render = |out: &mut dyn io::Write| match self.format {
-            Format::Text => Ok(text::check::render(check, &options, out)?),
+            Format::Text => Ok(text::check::render(check, &options, !to_terminal, out)?),
             Format::Json => Ok(json::document(check, out)?),
             Format::Markdown => Ok(markdown::check(check, out)?),
             Format::Junit => Ok(junit::render("bandscope check", &check.checked(), out)?),

@@ -242,6 +242,17 @@ fn sentence(check: &CpuCheck) -> String {
         phrases = (check.conditions.iter().map(|one| one.found.clone())).collect();
         phrases.extend(first.take(1));
     }
+    // Of a baseline that is made without limits there is only what it lost.
+    if phrases.is_empty() {
+        let first = check.figures.iter().take(1);
+        phrases.extend(first.map(|one| {
+            format!(
+                "{} {}",
+                one.name,
+                one.unit.written(one.value.unwrap_or_default())
+            )
+        }));
+    }
     let left = phrases.len().saturating_sub(MAX_PHRASES);
     phrases.truncate(MAX_PHRASES);
     let mut sentence = format!(

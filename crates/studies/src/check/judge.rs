@@ -46,11 +46,20 @@ impl Scale {
         let scaled = self
             .log
             .map_or(value, |log| (value + log).max(f64::MIN_POSITIVE).ln());
-        if self.more_is_better { -scaled } else { scaled }
+        // Never -0.
+        if self.more_is_better {
+            0.0 - scaled
+        } else {
+            scaled
+        }
     }
 
     fn back(self, scaled: f64) -> f64 {
-        let scaled = if self.more_is_better { -scaled } else { scaled };
+        let scaled = if self.more_is_better {
+            0.0 - scaled
+        } else {
+            scaled
+        };
         self.log.map_or(scaled, |log| scaled.exp() - log)
     }
 }
@@ -82,7 +91,8 @@ impl Test {
         let scaled = |values: &[f64]| -> (f64, f64, f64) {
             let number = values.len() as f64;
             let scaled = values.iter().map(|&value| scale.to(value));
-            let mean = scaled.clone().sum::<f64>() / number;
+            // A sum of nothing but zeros is -0 otherwise.
+            let mean = (0.0 + scaled.clone().sum::<f64>()) / number;
             (number, mean, scaled.map(|one| (one - mean).powi(2)).sum())
         };
         let (of_past, of_now) = (scaled(past), scaled(now));

@@ -5,24 +5,33 @@ use crate::{Error, Options};
 use bandscope_studies::check::Check;
 use std::io::Write;
 
-/// The whole of it.
+/// The whole of it; a log has one line a CPU, however long.
 ///
 /// # Errors
 /// [`Error::Write`] if `out` fails.
-pub fn render(check: &Check, options: &Options, out: &mut dyn Write) -> Result<(), Error> {
+pub fn render(
+    check: &Check,
+    options: &Options,
+    is_log: bool,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
     let mut page = Page::new(options);
+    let mut say = |first: (&str, Paint), text: &str, paint: Paint| match is_log {
+        true => page.whole(first, text, paint),
+        false => page.wrapped(first, text, paint),
+    };
     for cpu in &check.cpus {
         let paint = match cpu.passes {
             true => Paint::Plain,
             false => Paint::Loss,
         };
-        page.wrapped(("", Paint::Plain), &cpu.sentence, paint);
+        say(("", Paint::Plain), &cpu.sentence, paint);
     }
     for note in &check.notes {
-        page.wrapped(("Note: ", Paint::Dim), note, Paint::Dim);
+        say(("Note: ", Paint::Dim), note, Paint::Dim);
     }
     if let Some(command) = &check.next_step {
-        page.wrapped(("To see why: ", Paint::Bold), command, Paint::Plain);
+        say(("To see why: ", Paint::Bold), command, Paint::Plain);
     }
     out.write_all(page.finish().as_bytes())?;
     Ok(())
