@@ -117,6 +117,7 @@ fn commands_of_the_readme_are_commands_of_the_program() {
         ("docs/inject.md", 4),
         ("docs/histogram.md", 6),
         ("docs/lab.md", 8),
+        ("docs/check.md", 6),
         ("docs/compare.md", 5),
         ("docs/repeat.md", 6),
         ("docs/export.md", 2),

@@ -4,6 +4,7 @@
 
 mod contract;
 
+pub use contract::check as keeps_contract;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
