@@ -37,7 +37,7 @@ def failed(result):
 
 def disturbed(program, directory, cpu):
     """A check beside a disturbance; that ends with it, whatever happens."""
-    words = ["inject", "--cpu", cpu, *INJECT, "--output", f"log-{time.monotonic_ns()}.jsonl"]
+    words = ["inject", "--cpu", cpu, *INJECT, "--log", f"log-{time.monotonic_ns()}.jsonl"]
     child = subprocess.Popen([program, *words], cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         time.sleep(0.5)

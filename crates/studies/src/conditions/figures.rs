@@ -265,12 +265,12 @@ impl<'a> Of<'a> {
         let family = name.strip_suffix(ALL);
         let is_all_tasks = family.is_some_and(|family| family.starts_with("task"));
         // That a task ran is known without kernel events, but not which one.
-        let preempted = |one: &&Series| {
+        let preempted = |one: &Series| {
             one.gaps
                 .as_ref()
                 .is_some_and(|gaps| gaps.preempted.is_some())
         };
-        if !(self.is_named || is_all_tasks && self.series.iter().all(|one| preempted(&one))) {
+        if !(self.is_named || is_all_tasks && self.series.iter().all(|one| preempted(one))) {
             return None;
         }
         self.share(self.of_causes(|cause| match family {

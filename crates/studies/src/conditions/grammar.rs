@@ -259,10 +259,13 @@ mod tests {
             "finding:",
             "lost = 1 %",
         ] {
-            let error = Condition::parse(text).map(|condition| condition.figure);
-            let error = error.map_or_else(|_| String::new(), |figure| figure);
-            // Of a name that holds a sign the figure is unknown, wherever that is looked up.
-            assert!(error.is_empty() || error.contains('>'), "{text}: {error}");
+            let figure = Condition::parse(text).map(|condition| condition.figure);
+            // A name that holds a sign is a figure that nobody knows.
+            let figure = figure.unwrap_or_default();
+            assert!(
+                figure.is_empty() || figure.contains('>'),
+                "{text}: {figure}"
+            );
         }
     }
 
