@@ -159,10 +159,9 @@ impl Test {
         let bound = self
             .scale
             .back(self.past + (high * self.error).max(self.scale.least));
-        if self.scale.more_is_better {
-            bound.max(0.0)
-        } else {
-            bound
+        match self.scale.log {
+            Some(_) => bound,
+            None => bound.clamp(0.0, 1.0),
         }
     }
 }
