@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use bandscope_recording::baseline::{Baseline, MIN_RUNS};
 use bandscope_recording::text::{shell_word, shown};
 use bandscope_report::Report;
+use bandscope_simulation::Scenario;
 use bandscope_studies::check::{self, Check, Criteria, DEFAULT_CONDITION};
 use bandscope_studies::conditions::Condition;
 use bandscope_view::{json, junit, markdown, text};
@@ -93,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         baseline: baseline.as_ref(),
     };
     criteria.check()?;
-    let plan = arguments.plan(baseline.as_ref())?;
+    let mut plan = arguments.plan(baseline.as_ref())?;
     // Before minutes are spent on what goes there.
     let save = arguments
         .save
@@ -213,16 +214,31 @@ impl Arguments {
     }
 }
 
+/// The machine of a run: a simulated one with another seed in each, so that runs scatter.
+fn of_run(machine: &str, run: u32) -> Result<String> {
+    let MachineName::Simulated(scenario) = MachineName::parse(machine)? else {
+        return Ok(machine.to_owned());
+    };
+    let scenario = Scenario::parse(scenario)?;
+    let seed = scenario.seed().wrapping_add(run.into());
+    Ok(match run {
+        0 => machine.to_owned(),
+        _ => format!("simulated:{}", scenario.with_seed(seed).text()),
+    })
+}
+
 impl Plan {
     /// The report of each run, each with threads and a calibration of its own; fewer if a signal comes.
-    fn measure(&self, place: &Place, interrupt: &Interrupt) -> Result<Vec<Report>> {
+    fn measure(&mut self, place: &Place, interrupt: &Interrupt) -> Result<Vec<Report>> {
         let mut request = self.record.request()?;
+        let machine = self.record.machine.clone();
         let mut reports = Vec::new();
         for run in 0..self.runs {
             if interrupt.signal().is_some() {
                 break;
             }
-            let mut machine = self.record.machine(run.into())?;
+            self.record.machine = of_run(&machine, run)?;
+            let mut machine = self.record.machine()?;
             let mut manifest = machine.prepare(&request)?;
             record::fill_in(&mut manifest, &self.record, &request);
             let path = place.run(run);

@@ -142,7 +142,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     // Before ten seconds are spent on it.
     output::free(&path, "--output")?;
     let interrupt = Interrupt::new()?;
-    let mut machine = arguments.machine(0)?;
+    let mut machine = arguments.machine()?;
     let mut manifest = {
         let _progress = Progress::spinner("looking at the machine");
         machine.prepare(&request)?
@@ -346,17 +346,11 @@ impl Arguments {
         })
     }
 
-    /// The machine; a simulated one in its scenario, with another seed in each of several runs.
-    pub(super) fn machine(&self, run: u64) -> Result<Box<dyn Machine>> {
+    pub(super) fn machine(&self) -> Result<Box<dyn Machine>> {
         Ok(match MachineName::parse(&self.machine)? {
             MachineName::This => Box::new(ThisMachine::new()),
             MachineName::Simulated(scenario) => {
-                let scenario = Scenario::parse(scenario)?;
-                let seed = scenario.seed().wrapping_add(run);
-                Box::new(SimulatedMachine::new(match run {
-                    0 => scenario,
-                    _ => scenario.with_seed(seed),
-                }))
+                Box::new(SimulatedMachine::new(Scenario::parse(scenario)?))
             }
         })
     }

@@ -1,7 +1,7 @@
 //! Whether a figure is worse than in a baseline (docs/method.md, section 10.3).
 //!
 //! The runs of both scatter about their own mean; so do sessions, and by how much nobody measured. So the difference of the means is held against the interval of a
-//! single further run: t = d / (s sqrt(1 + 1/n + 1/m)), with s pooled over n and m runs (Hahn and Meeker, Statistical Intervals, section 4.7). Several figures and
+//! single further run: t = d / (s sqrt(1 + 1/n + 1/m)), with s pooled over n and m runs (Hahn and Meeker, 1991, chapter 4). Several figures and
 //! CPUs share one error rate by Holm's rule.
 
 use crate::conditions::Unit;
