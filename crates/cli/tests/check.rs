@@ -125,6 +125,20 @@ fn a_baseline_tells_a_program_that_takes_one_percent() {
     assert_eq!((code, &*text), (1, ""));
     let written = std::fs::read_to_string(path.join("c.md")).unwrap();
     assert!(written.starts_with("**CPU 0 FAILS.**"), "{written}");
+    let limit = [
+        "--machine",
+        DISTURBED,
+        "--duration",
+        "1s",
+        "--fail-if",
+        "longest gap > 30 us",
+    ];
+    let (code, text, _) = check(path, &limit);
+    // The gap says itself when it was, and what.
+    assert!(
+        code == 1 && text.contains(" s, task:program-2 (limit 30 µs)\n"),
+        "{text}"
+    );
     // A change has a sign, and nothing else is judged then.
     for (condition, expected) in [
         ("task:* > +0.5 pp", 1),

@@ -286,19 +286,16 @@ impl Place {
         if self.is_kept {
             return format!("bandscope report {}", shell_word(&shown(&self.run(worst))));
         }
-        let cpu = check
-            .cpus
-            .iter()
-            .find(|cpu| !cpu.passes)
-            .and_then(|cpu| cpu.cpu);
-        let cpu = cpu.map_or(String::new(), |cpu| format!(" --cpus {cpu}"));
+        let failed = check.cpus.iter().filter(|cpu| !cpu.passes);
+        let failed: Vec<u32> = failed.filter_map(|cpu| cpu.cpu).collect();
+        let cpus = bandscope_probe::pin::list(&failed);
         let machine = arguments
             .machine
             .as_deref()
             .map_or(String::new(), |machine| {
                 format!(" --machine {}", shell_word(machine))
             });
-        format!("bandscope{cpu}{machine} --duration 10s")
+        format!("bandscope --cpus {cpus}{machine} --duration 10s")
     }
 }
 

@@ -46,23 +46,38 @@ pub(super) fn judged(
                 outcomes.push(outcome(condition, &own)?);
             }
         }
-        check.passes =
-            !outcomes.iter().any(|one| one.met) && !check.changes.iter().any(|one| one.fails);
-        check.cause = cause(cpu, criteria.baseline);
-        check.conditions = outcomes;
+        let is_worse = check.changes.iter().any(|one| one.fails);
+        check.passes = !is_worse && !outcomes.iter().any(|one| one.checked.met);
+        let is_event = |one: &Told| one.checked.met && one.is_event;
+        let is_sum = |one: &Told| one.checked.met && !one.is_event;
+        // A gap that has a name says itself what it was.
+        if is_worse || !outcomes.iter().any(is_event) || outcomes.iter().any(is_sum) {
+            check.cause = cause(cpu, criteria.baseline);
+        }
+        check.conditions = outcomes.into_iter().map(|one| one.checked).collect();
         check.sentence = sentence(&check);
         checks.push(check);
     }
     Ok(checks)
 }
 
+/// What came of a condition, in words.
+struct Told {
+    checked: Checked,
+    /// Whether its figure is one event that has a name.
+    is_event: bool,
+}
+
 /// What comes of a condition on one CPU.
-fn outcome(condition: &Condition, figures: &[Figure]) -> Result<Checked, ConditionError> {
+fn outcome(condition: &Condition, figures: &[Figure]) -> Result<Told, ConditionError> {
     let outcomes = condition.hold(figures)?;
     let told = outcomes.iter().find(|one| one.met).or(outcomes.first());
     let known = told.filter(|one| one.figure.value.is_some());
     match known {
-        Some(one) => Ok(condition.checked(one.met, found(condition, one))),
+        Some(one) => Ok(Told {
+            checked: condition.checked(one.met, found(condition, one)),
+            is_event: one.figure.by.is_some(),
+        }),
         None => Err(ConditionError::NotMeasured {
             condition: condition.text().into(),
             figure: condition.figure().into(),
@@ -84,7 +99,10 @@ fn found(condition: &Condition, outcome: &Outcome<'_>) -> String {
         _ => format!("limit {}", condition.limit()),
     };
     let moment = figure.at_s.filter(|_| outcome.met);
-    let moment = moment.map_or(String::new(), |at| format!(" at {}", moment_of(at)));
+    let mut moment = moment.map_or(String::new(), |at| format!(" at {}", moment_of(at)));
+    if let (Some(by), true) = (&figure.by, outcome.met) {
+        moment += &format!(", {by}");
+    }
     let scatter = match outcome.beyond && !outcome.met {
         true => ", within its scatter",
         false => "",
@@ -114,6 +132,7 @@ fn limited(cpus: &[Cpu]) -> Vec<Figure> {
         value: one.value,
         past: None,
         at_s: one.at_s,
+        by: one.by.clone(),
     };
     let all = cpus
         .iter()
@@ -142,7 +161,7 @@ fn with_past(cpus: &[Cpu], criteria: &Criteria<'_>) -> Vec<Figure> {
                     value: test.baseline(),
                     changed: false,
                 }),
-                at_s: None,
+                ..Figure::default()
             });
         }
     }

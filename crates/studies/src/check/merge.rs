@@ -42,7 +42,7 @@ pub(super) fn merged(runs: &[Report], conditions: &[Condition]) -> Vec<Cpu> {
                 pooled(one, &[*other, figure.value]) == figure.value || other.is_none()
             });
             if is_extreme {
-                one.at_s = figure.at_s;
+                (one.at_s, one.by) = (figure.at_s, figure.by);
             }
         }
     }

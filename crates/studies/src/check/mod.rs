@@ -123,6 +123,8 @@ pub struct Measured {
     pub values: Vec<Option<f64>>,
     /// When it happened, in seconds since the start of its run, where it has a moment.
     pub at_s: Option<f64>,
+    /// What it was, as in `gaps_ns` of a report, where it is one event that has a name. Untrusted.
+    pub by: Option<String>,
 }
 
 /// What runs are judged by.

@@ -46,10 +46,12 @@ pub fn differences(baseline: &Baseline, now: &Manifest) -> Vec<String> {
             ("frequency driver", machine.frequency_driver.clone()),
         ]
     };
+    // A simulated machine says what it is in its settings.
+    let is_real = !now.settings.machine.starts_with("simulated:");
     let shown = |value: Option<String>| value.unwrap_or_else(|| "not known".into());
     let pairs = of(&baseline.machine).into_iter().zip(of(&now.machine));
     let mut notes: Vec<String> = pairs
-        .filter(|(past, now)| past.1 != now.1)
+        .filter(|(past, now)| is_real && past.1 != now.1)
         .map(|((what, past), (_, now))| {
             format!(
                 "The {what} differs from the baseline: {}, then {}.",

@@ -210,6 +210,7 @@ impl<'a> Of<'a> {
         let mut figure = self.figure("longest gap", Unit::Seconds, Some(0.0));
         if let Some(gap) = longest {
             (figure.value, figure.at_s) = (Some(gap.ns / 1e9), Some(gap.at_s));
+            figure.by = self.is_named.then(|| gap.cause.to_string());
         }
         figures.push(figure);
         for percent in [50.0, 90.0, 99.0, 99.9, 99.99] {

@@ -30,6 +30,8 @@ pub struct Figure {
     pub past: Option<Past>,
     /// When it happened, in seconds since the start of the recording, where it has a moment.
     pub at_s: Option<f64>,
+    /// What it was, as in a ledger, where it is one event that has a name. Untrusted.
+    pub by: Option<String>,
 }
 
 /// The same figure of the baseline.

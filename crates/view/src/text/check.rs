@@ -30,8 +30,10 @@ pub fn render(
     for note in &check.notes {
         say(("Note: ", Paint::Dim), note, Paint::Dim);
     }
-    if let Some(command) = &check.next_step {
-        say(("To see why: ", Paint::Bold), command, Paint::Plain);
+    match &check.next_step {
+        Some(command) if is_log => say(("To see why: ", Paint::Plain), command, Paint::Plain),
+        Some(command) => page.command("To see why: ", command, Paint::Plain),
+        None => {}
     }
     out.write_all(page.finish().as_bytes())?;
     Ok(())
