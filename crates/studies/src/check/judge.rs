@@ -16,7 +16,7 @@ pub(super) const ERROR_RATE: f64 = 0.05;
 struct Scale {
     /// What is added before the logarithm is taken; `None` compares the figures themselves.
     log: Option<f64>,
-    /// A smaller difference is no change: by so much machines differ from day to day.
+    /// A smaller difference is no change; chosen, not measured.
     least: f64,
     /// Whether more is better.
     more_is_better: bool,

@@ -28,7 +28,7 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Factors: layout, environment, arguments, directory, cpu, neighbour, store-bypass, huge-pages, priority; or all.
-Conditions of --fail-if: modes, slow-share, ratio, median, drift or failed, then >, >=, < or <=, then a number.
+Conditions of --fail-if: modes, slow-share, ratio, median, drift or failed, then >, >=, < or <=, then a value.
 
 Examples:
   bandscope repeat -- ./benchmark
