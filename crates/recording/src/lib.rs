@@ -10,6 +10,7 @@
 //! * [`mod@write`] and [`read`]: the recording on disk, a directory of Parquet files;
 //! * [`dat`]: files of the original FTQ, in and out; [`csv`]: out;
 //! * [`counter_files`]: counters of runs that other tools wrote: `perf stat`, tables, hyperfine;
+//! * [`baseline`]: figures of several runs, to hold later ones against;
 //! * [`disturbances`]: logs of injected disturbances, in and out, the truth to hold a recording against;
 //! * [`experiments`]: what the lab measured;
 //! * [`runs`]: runs of somebody's command, one process each;
@@ -18,6 +19,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+pub mod baseline;
 mod checksum;
 mod columns;
 pub mod counter_files;

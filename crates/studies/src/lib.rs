@@ -2,7 +2,9 @@
 //!
 //! What one recording says is `bandscope-analysis`'s; this is what several recordings or many small measurements say together:
 //!
+//! * [`check`]: pass or fail, `bandscope.check/1`;
 //! * [`compare`]: A against B, `bandscope.compare/1`;
+//! * [`conditions`]: what a gate asks of figures, one grammar for all of them;
 //! * [`counters`]: two sets of counters against each other;
 //! * [`histogram`]: histograms of fixed work, `bandscope.histogram/1`;
 //! * [`lab`]: what controlled experiments say, `bandscope.lab/1`;
@@ -12,7 +14,9 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+pub mod check;
 pub mod compare;
+pub mod conditions;
 pub mod counters;
 pub mod histogram;
 pub mod lab;

@@ -1,6 +1,7 @@
 //! What the studies print as JSON schemas: the `.schema.json` files of this crate, which a test holds to the types.
 
-use crate::{compare, histogram, lab, repeat};
+use crate::{check, compare, histogram, lab, repeat};
+use bandscope_recording::baseline::Baseline;
 use bandscope_report::schema;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
@@ -8,7 +9,9 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 pub type Make = fn() -> Result<String, serde_json::Error>;
 
 /// The files, and what makes each.
-pub const FILES: [(&str, Make); 4] = [
+pub const FILES: [(&str, Make); 6] = [
+    ("baseline.schema.json", schema::of::<Baseline>),
+    ("check.schema.json", schema::of::<check::Check>),
     ("compare.schema.json", schema::of::<compare::Comparison>),
     ("histogram.schema.json", schema::of::<histogram::Report>),
     ("lab.schema.json", schema::of::<lab::Lab>),

@@ -8,9 +8,8 @@ use bandscope_recording::source::InMemory;
 use bandscope_report::Kind;
 use bandscope_simulation::machine::request;
 use bandscope_simulation::{Scenario, synthesise};
-use bandscope_studies::compare::{
-    self, Comparison, Condition, Delta, Figure, SeriesPair, SignalChange,
-};
+use bandscope_studies::compare::{self, Comparison, Delta, Figure, SeriesPair, SignalChange};
+use bandscope_studies::conditions::Condition;
 
 fn of(a: &InMemory, b: &InMemory) -> Comparison {
     compare::recordings(a, b, ["a".into(), "b".into()]).unwrap()

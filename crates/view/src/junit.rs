@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::escape::xml;
-use bandscope_studies::compare::Checked;
+use bandscope_studies::conditions::Checked;
 use std::io::Write;
 
 /// Writes the checks of one suite; without any, the suite is empty.

@@ -1,11 +1,13 @@
-//! A comparison, or runs of a command, as Markdown for a pull request: the verdict, tables, the conditions.
+//! A check, a comparison, or runs of a command, as Markdown for a pull request: the verdict, tables, the conditions.
 
 use crate::Error;
 use crate::escape;
 use crate::numbers;
 use crate::text::compare::{named, ratio, value, word};
 use crate::text::recordings;
-use bandscope_studies::compare::{Checked, Comparison};
+use bandscope_studies::check::Check;
+use bandscope_studies::compare::Comparison;
+use bandscope_studies::conditions::Checked;
 use bandscope_studies::repeat::factors::Level;
 use bandscope_studies::repeat::{Repeat, p_in_words, value_in_words};
 use std::io::Write;
@@ -94,6 +96,25 @@ pub fn compare(comparison: &Comparison, out: &mut dyn Write) -> Result<(), Error
         }
     }
     conditions(&comparison.conditions, out)
+}
+
+/// Writes a check.
+///
+/// # Errors
+/// [`Error::Write`] if `out` fails.
+pub fn check(check: &Check, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "**{}**\n", safe(&check.verdict))?;
+    for cpu in &check.cpus {
+        writeln!(out, "- {}", safe(&cpu.sentence))?;
+    }
+    conditions(&check.checked(), out)?;
+    for note in &check.notes {
+        writeln!(out, "\n{}", safe(note))?;
+    }
+    if let Some(command) = &check.next_step {
+        writeln!(out, "\nTo see why: {}", safe(command))?;
+    }
+    Ok(())
 }
 
 /// Writes what runs of a command say.

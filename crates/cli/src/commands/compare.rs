@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use bandscope_analysis::Analysis;
 use bandscope_recording::counter_files::{self, CounterSet};
 use bandscope_recording::text::shown;
-use bandscope_studies::compare::{self, Checked, Comparison, Condition};
+use bandscope_studies::compare::{self, Comparison};
+use bandscope_studies::conditions::{Checked, Condition};
 use bandscope_studies::counters::Options;
 use bandscope_view::{Format as _, html, json, junit, markdown, text};
 use clap::{Args, ValueEnum};
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 /// hyperfine.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Conditions are FIGURE<VALUE or FIGURE>VALUE. A VALUE with a sign and % is the change from A to B, one with a sign the difference, any other the figure of B.
+Conditions are FIGURE, then >, >=, < or <=, then a VALUE with its unit. A VALUE with a sign and % is the change from A to B, one with a sign the difference, any other the figure of B.
 Figures are counters, and counters with /second or /instruction; of runs modes and slow-share; of recordings fraction, pace, lost, gaps, longest-gap. A change whose interval includes zero never fails.
 
 Examples:

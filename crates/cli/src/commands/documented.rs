@@ -33,13 +33,25 @@ fn commands(line: &str) -> impl Iterator<Item = &str> {
         .filter(|command| command.split_whitespace().next() == Some("bandscope"))
 }
 
+/// The words of a command, as a shell has them: what stands between quotation marks is one.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for one in command.chars() {
+        match one {
+            '\'' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => words.push(String::new()),
+            one => words.last_mut().unwrap().push(one),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 /// Parses the commands of a line, and says how many there were.
 fn parse(path: &Path, line: &str) -> usize {
     let found = commands(line).map(|command| {
-        // As a shell would: quotation marks about a word, which keep it from taking a `>` for its own.
-        let words = command.split_whitespace();
-        let words = words.map(|word| word.trim_matches('\''));
-        if let Err(error) = Arguments::try_parse_from(words) {
+        if let Err(error) = Arguments::try_parse_from(words(command)) {
             panic!("{}: {command}\n{error}", path.display());
         }
     });
@@ -117,6 +129,7 @@ fn commands_of_the_readme_are_commands_of_the_program() {
         ("docs/inject.md", 4),
         ("docs/histogram.md", 6),
         ("docs/lab.md", 8),
+        ("docs/check.md", 6),
         ("docs/compare.md", 5),
         ("docs/repeat.md", 6),
         ("docs/export.md", 2),

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, each with its arguments, its help and its wiring.
 
+mod check;
 mod compare;
 mod completions;
 #[cfg(test)]
@@ -56,6 +57,7 @@ enum Command {
     Live(live::Arguments),
     Report(report::Arguments),
     Export(export::Arguments),
+    Check(check::Arguments),
     Compare(compare::Arguments),
     Histogram(histogram::Arguments),
     Synth(synth::Arguments),
@@ -79,6 +81,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Command::Live(arguments)) => live::run(&arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Export(arguments)) => export::run(&arguments),
+        Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Compare(arguments)) => compare::run(&arguments),
         Some(Command::Histogram(arguments)) => histogram::run(&arguments),
         Some(Command::Synth(arguments)) => synth::run(&arguments),

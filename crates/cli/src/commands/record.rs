@@ -1,6 +1,7 @@
 //! `bandscope record`: measures and writes a recording.
 
 mod choices;
+mod conclude;
 mod summary;
 
 use crate::interrupt::Interrupt;
@@ -10,7 +11,7 @@ use crate::values::{self, Cpus};
 use anyhow::{Context, Result, anyhow, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin};
-use bandscope_recording::manifest::{Incident, IncidentKind, Manifest, SCHEMA, State};
+use bandscope_recording::manifest::{Manifest, SCHEMA, State};
 use bandscope_recording::text::shown;
 use bandscope_recording::write::Writer;
 use bandscope_sampler::machine::{Consumed, Length};
@@ -19,6 +20,7 @@ use bandscope_simulation::{Scenario, SimulatedMachine};
 pub(super) use choices::When;
 use choices::{ClockRead, StoreBypassSetting};
 use clap::Args;
+pub(super) use conclude::{conclude, say_if_interrupted};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use summary::{Tally, say_if_lengthened, summarise};
@@ -180,6 +182,19 @@ pub(super) fn write(
     path: &Path,
     interrupt: &Interrupt,
 ) -> Result<Tally> {
+    let tally = write_quietly(machine, request, manifest, path, interrupt)?;
+    say_if_interrupted(manifest, path);
+    Ok(tally)
+}
+
+/// The same for a recording that nobody asked for by name.
+pub(super) fn write_quietly(
+    machine: &mut dyn Machine,
+    request: &Request,
+    manifest: &mut Manifest,
+    path: &Path,
+    interrupt: &Interrupt,
+) -> Result<Tally> {
     let mut writer = Writer::create(path, manifest)?;
     let mut tally = Tally::default();
     let measured = measure(
@@ -199,46 +214,7 @@ pub(super) fn write(
         let path = shown(path);
         anyhow!("{error:#}; what was written before is kept: bandscope report {path}")
     })?;
-    say_if_interrupted(manifest, path);
     Ok(tally)
-}
-
-/// Ends a run: writes the rest of it.
-pub(super) fn conclude(
-    measured: Result<(), MachineError>,
-    writer: Option<Writer>,
-    manifest: &mut Manifest,
-    interrupt: &Interrupt,
-) -> Result<()> {
-    if measured.is_err() {
-        manifest.state = State::Failed;
-    }
-    if interrupt.disturber_ended() {
-        manifest.incidents.push(Incident {
-            kind: IncidentKind::DisturberEnded,
-            ticks: writer.as_ref().map_or(0, Writer::now),
-            detail: "`bandscope inject` ended before this recording, so the end is cut off"
-                .to_owned(),
-        });
-    }
-    // What was written before an error is kept: the manifest says what is there. The first error is the
-    // one that matters.
-    let finished = writer.map_or(Ok(()), |writer| writer.finish(manifest));
-    measured.map_err(|error| match error {
-        MachineError::Consumer(error) => anyhow!(error),
-        other => other.into(),
-    })?;
-    Ok(finished?)
-}
-
-/// Says of a recording that it is a part.
-pub(super) fn say_if_interrupted(manifest: &Manifest, path: &Path) {
-    if manifest.state == State::Interrupted {
-        output::note(format_args!(
-            "bandscope: interrupted; what was measured until then is kept in {}",
-            shown(path)
-        ));
-    }
 }
 
 /// Runs the machine; everything that it measures goes to the writer.
@@ -343,7 +319,7 @@ impl Arguments {
         })
     }
 
-    fn machine(&self) -> Result<Box<dyn Machine>> {
+    pub(super) fn machine(&self) -> Result<Box<dyn Machine>> {
         Ok(match MachineName::parse(&self.machine)? {
             MachineName::This => Box::new(ThisMachine::new()),
             MachineName::Simulated(scenario) => {

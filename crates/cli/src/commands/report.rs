@@ -8,6 +8,8 @@ use bandscope_recording::disturbances::{self, Log};
 use bandscope_recording::inputs::Inputs;
 use bandscope_recording::text::shown;
 use bandscope_recording::{Source, Window};
+use bandscope_studies::check::{self, Criteria};
+use bandscope_studies::conditions::Condition;
 use bandscope_view::{FORMATS, Format, Options, find};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -30,8 +32,12 @@ Examples:
   bandscope report evening.bandscope -f png --view fold:1ms --to 2s -o fold.png
   # a page for the browser
   bandscope report evening.bandscope -f html -o evening.html
+  # pass or fail; `bandscope check --help` has the figures
+  bandscope report evening.bandscope --fail-if 'lost > 1 %'
   # what was booked to a disturbance, against the log of `bandscope inject`
-  bandscope report evening.bandscope --truth evening.disturbances.jsonl")]
+  bandscope report evening.bandscope --truth evening.disturbances.jsonl
+
+Exit status: 0 done; 1 a condition of --fail-if is met; 2 bad usage or input.")]
 pub struct Arguments {
     /// Recordings (directories) and files of the original FTQ.
     #[arg(required = true, value_name = "RECORDING|FILE.dat")]
@@ -39,6 +45,9 @@ pub struct Arguments {
     /// Compare a recording with this log of a disturbance during it (`bandscope inject`); repeatable.
     #[arg(long, value_name = "LOG")]
     truth: Vec<PathBuf>,
+    /// Exit with status 1 if this is so, as of `bandscope check`; repeatable.
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
+    fail_if: Vec<Condition>,
     /// Output format.
     #[arg(long, short, default_value = "text", value_parser = formats())]
     format: String,
@@ -80,6 +89,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .picture
         .check(format, !arguments.truth.is_empty())?;
     arguments.picture.apply(&mut options);
+    let criteria = Criteria {
+        conditions: &arguments.fail_if,
+        baseline: None,
+    };
+    criteria.check()?;
     let inputs = arguments.inputs.iter().chain(&arguments.truth);
     output::apart(arguments.output.as_deref(), inputs)?;
     let window_s = arguments.picture.window_s();
@@ -88,10 +102,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         None => analyse(&arguments.inputs, &arguments.truth, quanta)?,
         Some(window_s) => stretch(&arguments.inputs, window_s, quanta, &mut options)?,
     };
+    let check = check::check(std::slice::from_ref(&analysis.report), &criteria)?;
     output::write(arguments.output.as_deref(), |out| {
         Ok(format.render(&analysis, &options, out)?)
     })?;
-    Ok(ExitCode::SUCCESS)
+    for failed in check.cpus.iter().filter(|cpu| !cpu.passes) {
+        let line = bandscope_view::escape::visible(&failed.sentence);
+        output::note(format_args!("bandscope: {line}"));
+    }
+    Ok(ExitCode::from(u8::from(!check.passes)))
 }
 
 /// The text report of one recording, on standard output.

@@ -5,10 +5,18 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 /// What a printed object begins with, and its schema.
-const CONTRACTS: [(&str, &str); 5] = [
+const CONTRACTS: [(&str, &str); 7] = [
     (
         r#"{"schema":"bandscope.report/1""#,
         include_str!("../../../report/report.schema.json"),
+    ),
+    (
+        r#"{"schema":"bandscope.baseline/1""#,
+        include_str!("../../../studies/baseline.schema.json"),
+    ),
+    (
+        r#"{"schema":"bandscope.check/1""#,
+        include_str!("../../../studies/check.schema.json"),
     ),
     (
         r#"{"schema":"bandscope.compare/1""#,

@@ -35,6 +35,11 @@ pub fn checked(output: Output) -> Output {
     output
 }
 
+/// Asserts that a file that it wrote keeps its contract, if it is of one.
+pub fn keeps_contract(written: &str) {
+    contract::check(written);
+}
+
 /// Runs it and expects success; standard output.
 pub fn succeed(directory: &Path, arguments: &[&str]) -> String {
     let output = run(directory, arguments);

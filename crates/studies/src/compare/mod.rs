@@ -9,10 +9,10 @@ mod sentence;
 mod times;
 
 use crate::Error;
+use crate::conditions::{self, Checked, Condition, ConditionError, Figure as Named, Past};
 use crate::counters::{self, Counters, Options};
 use bandscope_recording::Source;
 use bandscope_recording::counter_files::CounterSet;
-pub use condition::{Checked, Condition, ConditionError};
 pub use recordings::{
     BandPair, Delta, Figure, FindingPair, Recordings, SeriesPair, SignalChange, SignalPair, Unit,
 };
@@ -53,21 +53,6 @@ pub struct Side {
     pub inputs: Vec<String>,
     /// The command or column, where the file says it. Untrusted.
     pub name: String,
-}
-
-/// A figure that conditions may name.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Measure {
-    /// Its name.
-    pub name: String,
-    /// Whether it is in seconds.
-    pub seconds: bool,
-    /// Of A.
-    pub a: f64,
-    /// Of B.
-    pub b: f64,
-    /// Whether B's differs from A's for sure.
-    pub changed: bool,
 }
 
 /// Two sets of counters.
@@ -126,48 +111,41 @@ fn joined(sets: &[CounterSet]) -> (Side, CounterSet) {
 
 impl Comparison {
     /// The figures that conditions may name.
-    pub fn measures(&self) -> Vec<Measure> {
-        let mut measures: Vec<Measure> =
-            self.times.as_ref().map(Times::measures).unwrap_or_default();
+    pub fn figures(&self) -> Vec<Named> {
+        let mut figures: Vec<Named> = self.times.as_ref().map(Times::figures).unwrap_or_default();
         let counters = self.counters.as_ref();
         for row in counters.iter().flat_map(|counters| &counters.rows) {
-            let mut measure = |suffix: &str, change: &counters::Change, seconds: Option<f64>| {
+            let mut figure = |suffix: &str, change: &counters::Change, seconds: Option<f64>| {
                 let scale = seconds.unwrap_or(1.0);
-                measures.push(Measure {
-                    name: format!("{}{suffix}", row.name),
-                    seconds: seconds.is_some(),
-                    a: change.a * scale,
-                    b: change.b * scale,
-                    changed: change.changed,
-                });
+                let unit = seconds.map_or(conditions::Unit::Number, |_| conditions::Unit::Seconds);
+                let name = format!("{}{suffix}", row.name);
+                let values = [change.a * scale, change.b * scale];
+                figures.push(named(name, unit, values, change.changed));
             };
-            measure("", &row.per_work, counters::seconds_of(&row.unit));
+            figure("", &row.per_work, counters::seconds_of(&row.unit));
             if let Some(change) = &row.per_second {
-                measure("/second", change, None);
+                figure("/second", change, None);
             }
             if let Some(change) = &row.per_instruction {
-                measure("/instruction", change, None);
+                figure("/instruction", change, None);
             }
         }
-        let pairs = self
-            .recordings
-            .iter()
-            .flat_map(|recordings| &recordings.series);
-        for delta in pairs.flat_map(|pair| pair.figures.iter().chain(&pair.ledger)) {
-            let (seconds, scale) = match delta.unit {
-                Unit::Seconds => (true, 1.0),
-                Unit::NsPerSecond => (true, 1e-9),
-                Unit::Share | Unit::NsPerUnit | Unit::PerSecond => (false, 1.0),
-            };
-            measures.push(Measure {
-                name: delta.name.to_string(),
-                seconds,
-                a: scale * delta.a,
-                b: scale * delta.b,
-                changed: delta.changed,
-            });
+        for pair in self.recordings.iter().flat_map(|both| &both.series) {
+            for delta in pair.figures.iter().chain(&pair.ledger) {
+                let (unit, scale) = match delta.unit {
+                    Unit::Seconds => (conditions::Unit::Seconds, 1.0),
+                    Unit::NsPerSecond => (conditions::Unit::SecondsPerSecond, 1e-9),
+                    Unit::Share => (conditions::Unit::Share, 1.0),
+                    Unit::NsPerUnit => (conditions::Unit::NsPerUnit, 1.0),
+                    Unit::PerSecond => (conditions::Unit::PerSecond, 1.0),
+                };
+                let values = [delta.a, delta.b].map(|value| scale * value);
+                let mut figure = named(delta.name.to_string(), unit, values, delta.changed);
+                figure.cpu = pair.cpu[1];
+                figures.push(figure);
+            }
         }
-        measures
+        figures
     }
 
     /// Checks conditions, and keeps what came out.
@@ -175,9 +153,9 @@ impl Comparison {
     /// # Errors
     /// If one names a figure that there is not.
     pub fn check(&mut self, conditions: &[Condition]) -> Result<(), ConditionError> {
-        let measures = self.measures();
+        let figures = self.figures();
         for condition in conditions {
-            self.conditions.push(condition.check(&measures)?);
+            self.conditions.push(condition::check(condition, &figures)?);
         }
         Ok(())
     }
@@ -185,5 +163,16 @@ impl Comparison {
     /// Whether a condition was met, and so the check failed.
     pub fn failed(&self) -> bool {
         self.conditions.iter().any(|checked| checked.met)
+    }
+}
+
+/// A figure of A and of B.
+fn named(name: String, unit: conditions::Unit, [a, b]: [f64; 2], changed: bool) -> Named {
+    Named {
+        name,
+        unit,
+        value: Some(b),
+        past: Some(Past { value: a, changed }),
+        ..Named::default()
     }
 }

@@ -4,7 +4,8 @@
 //! ([`crate::repeat::modes`]), of each side and of both together; if both together have several, the shares of runs outside of the best one are compared
 //! (Fisher's exact test, either way).
 
-use super::Measure;
+use super::named;
+use crate::conditions::{Figure, Unit};
 use crate::repeat::modes::Modes;
 use crate::repeat::{p_in_words, value_in_words};
 use bandscope_recording::counter_files::{CounterSet, ELAPSED};
@@ -111,14 +112,7 @@ impl Times {
     }
 
     /// For conditions: `modes`, and `slow-share` where both together have several.
-    pub(super) fn measures(&self) -> Vec<Measure> {
-        let measure = |name: &str, [a, b]: [f64; 2], changed| Measure {
-            name: name.into(),
-            seconds: false,
-            a,
-            b,
-            changed,
-        };
+    pub(super) fn figures(&self) -> Vec<Figure> {
         let modes = [0, 1].map(|side| self.sides[side].modes.len() as f64);
         let shares = self.shares.as_ref();
         let slow = shares.map_or([0.0; 2], |shares| {
@@ -126,8 +120,8 @@ impl Times {
         });
         let differ = shares.is_some_and(|shares| shares.p_value < DIFFERS);
         vec![
-            measure("modes", modes, modes[0] != modes[1]),
-            measure("slow-share", slow, differ),
+            named("modes".into(), Unit::Number, modes, modes[0] != modes[1]),
+            named("slow-share".into(), Unit::Share, slow, differ),
         ]
     }
 }
@@ -215,11 +209,12 @@ mod tests {
             more.sentence()
                 .contains("2 of 40 of A, 20 of 40 of B; they differ")
         );
-        let slow = more.measures().remove(1);
-        assert!(slow.name == "slow-share" && slow.b == 0.5 && slow.changed);
+        let slow = more.figures().remove(1);
+        let changed = |figure: &Figure| figure.past.is_some_and(|past| past.changed);
+        assert!(slow.name == "slow-share" && slow.value == Some(0.5) && changed(&slow));
         let luck = of(&mixed(40, 8), &mixed(40, 5));
         assert!(luck.sentence().contains("no difference beyond chance"));
-        assert!(!luck.measures()[1].changed);
+        assert!(!changed(&luck.figures()[1]));
     }
 
     #[test]

@@ -1,165 +1,69 @@
-//! Conditions for a gate, `--fail-if`: `modes>1`, `slow-share>0.1`, ...
+//! Conditions on runs, for gates: `modes>1`, `slow-share>10%`, `median > 120 ms`. The grammar is that of every gate (`crate::conditions`).
 
 use super::Repeat;
-use crate::compare::Checked;
+use crate::conditions::{Checked, Condition, ConditionError, Figure, Unit};
+use crate::counters::seconds_of;
 use bandscope_statistics::order::median_between;
-use std::fmt;
-use std::str::FromStr;
 
-/// Something to compare, and what it must not be.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Condition {
-    quantity: &'static Quantity,
-    comparison: Comparison,
-    limit: f64,
+/// Reads a condition; nothing changes here, so a sign is one of the number.
+///
+/// # Errors
+/// If it does not read, or names no figure of runs.
+pub fn parse(text: &str) -> Result<Condition, ConditionError> {
+    let condition = Condition::parse(text)?.of_itself();
+    // Before any run is made.
+    let of_none = figures([None; 6], Unit::Seconds);
+    condition.hold(&of_none).map(|_| condition)
 }
 
-/// What a condition can be about.
-struct Quantity {
-    name: &'static str,
-    of: fn(&Repeat) -> Option<f64>,
-}
-
-const QUANTITIES: &[Quantity] = &[
-    Quantity {
-        name: "modes",
-        of: |repeat| Some(repeat.modes.modes.len() as f64),
-    },
-    Quantity {
-        name: "slow-share",
-        of: slow_share,
-    },
-    Quantity {
-        name: "ratio",
-        of: |repeat| Some(repeat.modes.ratio().unwrap_or(1.0)),
-    },
-    Quantity {
-        name: "median",
-        of: |repeat| median_between(repeat.values.clone()),
-    },
-    Quantity {
-        name: "drift",
-        of: |repeat| {
-            Some(
-                repeat
-                    .session
-                    .change
-                    .filter(|_| repeat.session.drifts)
-                    .unwrap_or(0.0)
-                    .abs(),
-            )
-        },
-    },
-    Quantity {
-        name: "failed",
-        of: |repeat| Some(repeat.runs.failed as f64),
-    },
-];
-
-/// How two numbers compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Comparison {
-    AtLeast,
-    AtMost,
-    Above,
-    Below,
-}
-
-impl Comparison {
-    /// Longer signs first, so that `>=` is not taken for `>`.
-    const ALL: [Comparison; 4] = [
-        Comparison::AtLeast,
-        Comparison::AtMost,
-        Comparison::Above,
-        Comparison::Below,
+/// Whether a condition is met, and what was found; it is not where there is nothing to compare.
+///
+/// # Errors
+/// If it compares a time with a metric that is none.
+pub fn check(condition: &Condition, repeat: &Repeat) -> Result<Checked, ConditionError> {
+    let median = match seconds_of(&repeat.metric.unit) {
+        Some(_) => Unit::Seconds,
+        None => Unit::Number,
+    };
+    let drift = repeat.session.change.filter(|_| repeat.session.drifts);
+    let values = [
+        Some(repeat.modes.modes.len() as f64),
+        slow_share(repeat),
+        Some(repeat.modes.ratio().unwrap_or(1.0)),
+        median_between(repeat.values.clone()),
+        Some(drift.unwrap_or(0.0).abs()),
+        Some(repeat.runs.failed as f64),
     ];
-
-    const fn sign(self) -> &'static str {
-        match self {
-            Comparison::AtLeast => ">=",
-            Comparison::AtMost => "<=",
-            Comparison::Above => ">",
-            Comparison::Below => "<",
+    let figures = figures(values, median);
+    let outcomes = condition.hold(&figures)?;
+    let met = outcomes.iter().any(|outcome| outcome.met);
+    let found = outcomes.iter().map(|outcome| {
+        let name = &outcome.figure.name;
+        match outcome.figure.value {
+            Some(value) => format!("{name} is {value}"),
+            None => format!("no {name} is known"),
         }
-    }
-
-    fn holds(self, a: f64, b: f64) -> bool {
-        match self {
-            Comparison::AtLeast => a >= b,
-            Comparison::AtMost => a <= b,
-            Comparison::Above => a > b,
-            Comparison::Below => a < b,
-        }
-    }
+    });
+    Ok(condition.checked(met, found.collect()))
 }
 
-impl Condition {
-    /// Whether it is met, and what was found; it is not where there is nothing to compare.
-    pub fn check(&self, repeat: &Repeat) -> Checked {
-        let value = (self.quantity.of)(repeat);
-        let name = self.quantity.name;
-        Checked {
-            condition: self.to_string(),
-            met: value.is_some_and(|value| self.comparison.holds(value, self.limit)),
-            found: match value {
-                Some(value) => format!("{name} is {value}"),
-                None => format!("no {name} is known"),
-            },
-        }
-    }
-}
-
-impl fmt::Display for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, sign) = (self.quantity.name, self.comparison.sign());
-        write!(f, "{name}{sign}{}", self.limit)
-    }
-}
-
-impl fmt::Debug for Quantity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-impl PartialEq for Quantity {
-    fn eq(&self, other: &Quantity) -> bool {
-        self.name == other.name
-    }
-}
-
-/// What is no condition.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("found {:?}, expected one of {}, then >, >=, < or <=, then a number, as in modes>1", .0, QUANTITIES.iter().map(|quantity| quantity.name).collect::<Vec<_>>().join(", "))]
-pub struct UnreadableCondition(String);
-
-impl FromStr for Condition {
-    type Err = UnreadableCondition;
-
-    fn from_str(text: &str) -> Result<Condition, UnreadableCondition> {
-        let wrong = || UnreadableCondition(text.to_owned());
-        let split = Comparison::ALL
-            .into_iter()
-            .find_map(|comparison| Some((text.split_once(comparison.sign())?, comparison)));
-        let ((name, limit), comparison) = split.ok_or_else(wrong)?;
-        let quantity = QUANTITIES
-            .iter()
-            .find(|quantity| quantity.name == name.trim())
-            .ok_or_else(wrong)?;
-        let limit = limit.trim();
-        let number = match limit.strip_suffix('%') {
-            Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-            None => limit.parse(),
-        };
-        Ok(Condition {
-            quantity,
-            comparison,
-            limit: number
-                .ok()
-                .filter(|limit| limit.is_finite())
-                .ok_or_else(wrong)?,
-        })
-    }
+/// The figures of runs, in this order.
+fn figures(values: [Option<f64>; 6], median: Unit) -> Vec<Figure> {
+    let units = [
+        ("modes", Unit::Number),
+        ("slow-share", Unit::Share),
+        ("ratio", Unit::Number),
+        ("median", median),
+        ("drift", Unit::Share),
+        ("failed", Unit::Number),
+    ];
+    let figure = |((name, unit), value): ((&str, Unit), Option<f64>)| Figure {
+        name: name.into(),
+        unit,
+        value,
+        ..Figure::default()
+    };
+    units.into_iter().zip(values).map(figure).collect()
 }
 
 /// Share of runs that are not in the best mode.
@@ -202,17 +106,19 @@ mod tests {
             ("slow-share >= 26%", false),
             ("ratio<=1.5", false),
             ("median<1.5", true),
+            ("median < 1500 ms", true),
+            ("drift>+5%", false),
             ("failed>0", false),
         ] {
-            let parsed: Condition = condition.parse().unwrap();
+            let parsed = parse(condition).unwrap();
             assert_eq!(
-                parsed.check(&repeat).met,
+                check(&parsed, &repeat).unwrap().met,
                 met,
                 "{condition}: {:?}",
                 repeat.modes
             );
         }
-        let checked = "modes>1".parse::<Condition>().unwrap().check(&repeat);
+        let checked = check(&parse("modes>1").unwrap(), &repeat).unwrap();
         assert_eq!(
             (&*checked.condition, &*checked.found),
             ("modes>1", "modes is 2")
@@ -229,15 +135,17 @@ mod tests {
             "modes=1",
             "modes>NaN",
             "modes>1>2",
+            "modes>5us",
+            "modes>1 on cpu 1",
         ] {
-            assert!(text.parse::<Condition>().is_err(), "{text}");
+            assert!(parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn no_runs_meet_no_condition_on_values() {
         let repeat = repeat(&[]);
-        let checked = "median>0".parse::<Condition>().unwrap().check(&repeat);
+        let checked = check(&parse("median>0").unwrap(), &repeat).unwrap();
         assert!(!checked.met);
         assert_eq!(checked.found, "no median is known");
         assert!(repeat.findings.is_empty() && repeat.answer.is_none());

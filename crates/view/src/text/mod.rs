@@ -6,6 +6,7 @@
 
 pub(crate) mod account;
 mod bands;
+pub mod check;
 pub mod compare;
 mod cpus;
 mod findings;

@@ -213,6 +213,15 @@ impl<'a> Page<'a> {
         self.hanging(&[first], text, paint);
     }
 
+    /// The same on one line, however long: for logs.
+    pub(crate) fn whole(&mut self, first: (&str, Paint), text: &str, paint: Paint) {
+        for (piece, paint) in [first, (text, paint)] {
+            let safe = self.safe(piece);
+            self.push(&safe, paint);
+        }
+        self.end_line();
+    }
+
     /// The same after several pieces, which fit into a line.
     pub(crate) fn hanging(&mut self, first: &[(&str, Paint)], text: &str, paint: Paint) {
         let leads: Vec<(String, Paint)> = first

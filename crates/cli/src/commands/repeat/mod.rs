@@ -11,9 +11,9 @@ use crate::output::terminal_options;
 use crate::values;
 use anyhow::{Result, bail};
 use bandscope_recording::runs::Runs;
-use bandscope_studies::compare::Checked;
-use bandscope_studies::repeat::gate::Condition;
-use bandscope_studies::repeat::{Repeat, explain};
+use bandscope_studies::conditions::Checked;
+use bandscope_studies::conditions::Condition;
+use bandscope_studies::repeat::{Repeat, explain, gate};
 use bandscope_view::{json, junit, markdown, text};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
@@ -28,7 +28,7 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Factors: layout, environment, arguments, directory, cpu, neighbour, store-bypass, huge-pages, priority; or all.
-Conditions of --fail-if: modes, slow-share, ratio, median, drift or failed, then >, >=, < or <=, then a number.
+Conditions of --fail-if: modes, slow-share, ratio, median, drift or failed, then >, >=, < or <=, then a value.
 
 Examples:
   bandscope repeat -- ./benchmark
@@ -89,7 +89,7 @@ pub struct Arguments {
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Exit with status 1 if this holds, such as modes>1 or slow-share>0.1; repeatable.
-    #[arg(long, value_name = "CONDITION", value_parser = str::parse::<Condition>)]
+    #[arg(long, value_name = "CONDITION", value_parser = gate::parse)]
     fail_if: Vec<Condition>,
     /// Plain ASCII, for terminals and mails without Unicode.
     #[arg(long)]
@@ -111,10 +111,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         None => measure::run(arguments)?,
     };
     let repeat = explain(&runs);
-    let checked: Vec<Checked> = (arguments.fail_if.iter())
-        .map(|condition| condition.check(&repeat))
+    let checked: Result<Vec<Checked>, _> = (arguments.fail_if.iter())
+        .map(|condition| gate::check(condition, &repeat))
         .collect();
-    arguments.print(&repeat, &checked)?;
+    // What the runs say is printed whatever the conditions are.
+    arguments.print(&repeat, checked.as_deref().unwrap_or_default())?;
     if let Some(error) = ended.unkept {
         return Err(error);
     }
@@ -127,7 +128,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         ));
         return Ok(code);
     }
-    Ok(super::compare::exit_code(&checked))
+    Ok(super::compare::exit_code(&checked?))
 }
 
 impl Arguments {

@@ -1,0 +1,309 @@
+//! `bandscope check`: measures, and says whether each CPU passes.
+//!
+//! The way: [`record`] measures one run, or as many as a baseline has; `analysis` reports each; `studies::check` judges; `view` prints.
+
+use super::record::{self, MachineName};
+use super::{measure, report};
+use crate::interrupt::Interrupt;
+use crate::output::{self, Keep, terminal_options};
+use crate::values::{self, Cpus};
+use anyhow::{Context, Result, bail};
+use bandscope_recording::baseline::{Baseline, MIN_RUNS};
+use bandscope_recording::text::{shell_word, shown};
+use bandscope_report::Report;
+use bandscope_simulation::Scenario;
+use bandscope_studies::check::{self, Check, Criteria, DEFAULT_CONDITION};
+use bandscope_studies::conditions::Condition;
+use bandscope_view::{json, junit, markdown, text};
+use clap::{Args, ValueEnum};
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Measure, and pass or fail against limits or a baseline.
+///
+/// Prints one line a CPU. Without limits and without a baseline, a CPU may lose 1 %. The recordings are removed unless --keep names a directory.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Conditions are FIGURE, then >, >=, < or <=, then a value with its unit, then `on cpu N` for one CPU. With a baseline, a value with a sign is a change.
+Figures: lost, lost to gaps, slower pace, gaps, pace, longest gap, p99.9 gap, worst 1 ms, tick, host, task:NAME, irq:NAME, softirq:NAME, task:*, finding:KIND.
+
+Examples:
+  bandscope check --fail-if 'lost > 1 %' --fail-if 'longest gap > 50 ms'
+  bandscope check --cpus 1 --duration 2s --fail-if 'worst 1 ms < 10 %'
+  bandscope check --cpus 1 --duration 10s --save quiet.json
+  bandscope check --against quiet.json --fail-if 'task:* > +1 pp'
+  bandscope check --against quiet.json -f junit -o check.xml --fail-if 'lost>5%'
+
+Exit status: 0 every CPU passes; 1 one fails; 2 bad usage or input;
+130 or 143 a signal ended the run, and what was measured until then is judged.")]
+pub struct Arguments {
+    /// CPUs to measure at the same time, such as 1 or 0,2-5, or all [default: the baseline's, else the quietest one]
+    #[arg(long, value_name = "LIST|all", value_parser = values::cpus)]
+    cpus: Option<Cpus>,
+    /// How long to measure, all runs together [default: as the baseline, else 10s]
+    #[arg(long, value_name = "T", value_parser = values::positive_duration, allow_negative_numbers = true)]
+    duration: Option<f64>,
+    /// Exit with status 1 if this is so; repeatable.
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
+    fail_if: Vec<Condition>,
+    /// Fail a CPU that is worse than in this baseline by more than runs scatter.
+    #[arg(long, value_name = "BASELINE.json")]
+    against: Option<PathBuf>,
+    /// Keep a baseline in this file, which does not exist yet; not of a run that fails.
+    #[arg(long, value_name = "BASELINE.json", conflicts_with = "against")]
+    save: Option<PathBuf>,
+    /// Runs of a baseline, within the duration.
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "save", value_parser = clap::value_parser!(u32).range(i64::from(MIN_RUNS)..=1000))]
+    runs: u32,
+    /// `this` machine, or `simulated:SCENARIO`; each run has the next seed.
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<String>,
+    /// Keep the recordings in this directory, which does not exist yet.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Output format.
+    #[arg(long, short, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Where to write it, a file that does not exist yet [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Plain ASCII, for terminals and mails without Unicode.
+    #[arg(long)]
+    ascii: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Junit,
+    Markdown,
+}
+
+/// Measures, judges, prints, keeps.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let baseline = arguments
+        .against
+        .as_deref()
+        .map(Baseline::read)
+        .transpose()?;
+    let conditions = arguments.conditions()?;
+    let criteria = Criteria {
+        conditions: &conditions,
+        baseline: baseline.as_ref(),
+    };
+    criteria.check()?;
+    let mut plan = arguments.plan(baseline.as_ref())?;
+    // Before minutes are spent on what goes there.
+    let save = arguments
+        .save
+        .as_deref()
+        .map(|path| claim(path, "--save"))
+        .transpose()?;
+    let output = arguments
+        .output
+        .as_deref()
+        .map(|path| claim(path, "--output"))
+        .transpose()?;
+    let place = Place::new(arguments.keep.as_deref())?;
+    let interrupt = Interrupt::new()?;
+    let reports = plan.measure(&place, &interrupt)?;
+    if reports.is_empty() {
+        bail!("nothing was measured before the signal came, so nothing is judged");
+    }
+    let mut check = check::check(&reports, &criteria)?;
+    check.next_step = (!check.passes).then(|| place.next_step(&check, arguments));
+    let ended = interrupt.exit_code();
+    if let (Some(save), true, None) = (save, check.passes, ended) {
+        let kept = check::baseline(&reports).context("a run has a recording")?;
+        save.write(|out| Ok(json::document(&kept, out)?))?;
+    }
+    arguments.print(&check, output)?;
+    if ended.is_some() {
+        output::note(format_args!(
+            "bandscope: interrupted; the result is of what was measured until then"
+        ));
+    }
+    let status = ExitCode::from(u8::from(!check.passes));
+    Ok(ended.unwrap_or(status))
+}
+
+/// Claims a file that `option` names.
+fn claim(path: &Path, option: &str) -> Result<Keep> {
+    output::free(path, option).or_else(|error| match std::fs::metadata(path) {
+        // A device or a pipe is there and stays.
+        Ok(there) if !there.is_file() && !there.is_dir() => Ok(()),
+        _ => Err(error),
+    })?;
+    Keep::claim(path)
+}
+
+/// The runs to make.
+struct Plan {
+    record: record::Arguments,
+    runs: u32,
+}
+
+impl Arguments {
+    fn conditions(&self) -> Result<Vec<Condition>> {
+        let is_bare = self.fail_if.is_empty() && self.against.is_none() && self.save.is_none();
+        match is_bare {
+            true => Ok(vec![Condition::parse(DEFAULT_CONDITION)?]),
+            false => Ok(self.fail_if.clone()),
+        }
+    }
+
+    fn plan(&self, baseline: Option<&Baseline>) -> Result<Plan> {
+        let mut record = measure::defaults()?;
+        record.cpus.clone_from(&self.cpus);
+        if let Some(machine) = &self.machine {
+            record.machine.clone_from(machine);
+        }
+        MachineName::parse(&record.machine)?;
+        let mut runs = if self.save.is_some() { self.runs } else { 1 };
+        record.duration = self.duration.unwrap_or(record.duration) / f64::from(runs);
+        if let Some(baseline) = baseline {
+            let settings = &baseline.settings;
+            // Longest gaps and worst windows grow with the length of a run.
+            runs = self.duration.map_or(baseline.runs, |whole| {
+                (whole / settings.duration_s).round().max(1.0) as u32
+            });
+            record.duration = settings.duration_s;
+            record.rate.clone_from(&settings.rates_hz);
+            record.kernel.clone_from(&settings.kernels);
+            self.same_machine(baseline, &mut record)?;
+        }
+        Ok(Plan { record, runs })
+    }
+
+    /// CPUs and machine of a baseline, unless they were named; others it cannot judge.
+    fn same_machine(&self, baseline: &Baseline, record: &mut record::Arguments) -> Result<()> {
+        let settings = &baseline.settings;
+        if self.machine.is_none() {
+            record.machine.clone_from(&settings.machine);
+        }
+        let known: Vec<u32> = baseline.cpus.iter().map(|one| one.cpu).collect();
+        if self.cpus.is_none() {
+            record.cpus = Some(Cpus::These(known.clone()));
+        }
+        let asked = record.cpus()?;
+        match asked.iter().find(|cpu| !known.contains(cpu)) {
+            Some(cpu) => bail!(
+                "--cpus: found CPU {cpu}, expected CPUs of the baseline: {}",
+                bandscope_probe::pin::list(&known)
+            ),
+            None => Ok(()),
+        }
+    }
+
+    fn print(&self, check: &Check, output: Option<Keep>) -> Result<()> {
+        let to_terminal = output.is_none() && io::stdout().is_terminal();
+        let mut options = terminal_options(to_terminal);
+        options.ascii = self.ascii;
+        let render = |out: &mut dyn io::Write| match self.format {
+            Format::Text => Ok(text::check::render(check, &options, !to_terminal, out)?),
+            Format::Json => Ok(json::document(check, out)?),
+            Format::Markdown => Ok(markdown::check(check, out)?),
+            Format::Junit => Ok(junit::render("bandscope check", &check.checked(), out)?),
+        };
+        match output {
+            Some(keep) => keep.write(render),
+            None => output::write(None, render),
+        }
+    }
+}
+
+/// The machine of a run: a simulated one with another seed in each, so that runs scatter.
+fn of_run(machine: &str, run: u32) -> Result<String> {
+    let MachineName::Simulated(scenario) = MachineName::parse(machine)? else {
+        return Ok(machine.to_owned());
+    };
+    let scenario = Scenario::parse(scenario)?;
+    let seed = scenario.seed().wrapping_add(run.into());
+    Ok(match run {
+        0 => machine.to_owned(),
+        _ => format!("simulated:{}", scenario.with_seed(seed).text()),
+    })
+}
+
+impl Plan {
+    /// The report of each run, each with threads and a calibration of its own; fewer if a signal comes.
+    fn measure(&mut self, place: &Place, interrupt: &Interrupt) -> Result<Vec<Report>> {
+        let mut request = self.record.request()?;
+        let machine = self.record.machine.clone();
+        let mut reports = Vec::new();
+        for run in 0..self.runs {
+            if interrupt.signal().is_some() {
+                break;
+            }
+            self.record.machine = of_run(&machine, run)?;
+            let mut machine = self.record.machine()?;
+            let mut manifest = machine.prepare(&request)?;
+            record::fill_in(&mut manifest, &self.record, &request);
+            let path = place.run(run);
+            let measured =
+                record::write_quietly(&mut *machine, &request, &mut manifest, &path, interrupt)?;
+            // The CPUs that were chosen once stay, and the work kernels that passed their test.
+            request.cpus.clone_from(&manifest.settings.cpus);
+            request.self_test = false;
+            if measured.seconds(manifest.clock.ticks_per_ns) > 0.0 {
+                reports.push(report::analyse(&[path], &[], None)?.report);
+            }
+        }
+        Ok(reports)
+    }
+}
+
+/// The directory of the recordings.
+struct Place {
+    directory: PathBuf,
+    is_kept: bool,
+}
+
+impl Place {
+    fn new(keep: Option<&Path>) -> Result<Place> {
+        if let Some(keep) = keep {
+            output::free(keep, "--keep")?;
+        }
+        let name = format!("bandscope-check-{}", std::process::id());
+        let directory = keep.map_or_else(|| std::env::temp_dir().join(name), Path::to_owned);
+        std::fs::create_dir(&directory)
+            .with_context(|| format!("{}: cannot create", shown(&directory)))?;
+        Ok(Place {
+            directory,
+            is_kept: keep.is_some(),
+        })
+    }
+
+    fn run(&self, run: u32) -> PathBuf {
+        self.directory.join(format!("run-{}.bandscope", run + 1))
+    }
+
+    /// What explains a failure: a kept recording, or one to make.
+    fn next_step(&self, check: &Check, arguments: &Arguments) -> String {
+        let worst = check.worst_run().unwrap_or(0) as u32;
+        if self.is_kept {
+            return format!("bandscope report {}", shell_word(&shown(&self.run(worst))));
+        }
+        let failed = check.cpus.iter().filter(|cpu| !cpu.passes);
+        let failed: Vec<u32> = failed.filter_map(|cpu| cpu.cpu).collect();
+        let cpus = bandscope_probe::pin::list(&failed);
+        let machine = arguments
+            .machine
+            .as_deref()
+            .map_or(String::new(), |machine| {
+                format!(" --machine {}", shell_word(machine))
+            });
+        format!("bandscope --cpus {cpus}{machine} --duration 10s")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // What cannot be removed from a directory for temporary files is not worth an error.
+            let _ = std::fs::remove_dir_all(&self.directory);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Pass or fail, on simulated machines: limits, a baseline, and what is refused before anything is measured.
+
+mod common;
+use common::{refuse, run, succeed};
+use serde_json::Value;
+use std::path::Path;
+
+const QUIET: &str = "simulated:tick:hz=250,cost=10us+reads:sigma=5ns";
+/// The same with a program that takes 1 % of the CPU.
+const DISTURBED: &str =
+    "simulated:tick:hz=250,cost=10us+reads:sigma=5ns+timed-task:hz=200,cost=50us";
+
+/// Exit status, standard output and standard error of a check.
+fn check(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = run(directory, &[&["check"], arguments].concat());
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let code = output.status.code().unwrap();
+    (code, text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn limits_pass_and_fail_with_a_line_a_cpu() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let machine = ["--machine", QUIET, "--duration", "1s", "--cpus", "0,1"];
+    let (code, text, error) = check(path, &machine);
+    assert_eq!((code, &*error), (0, ""), "{text}");
+    assert_eq!(
+        text,
+        "CPU 0 passes: lost 0.25 % (limit 1 %)\nCPU 1 passes: lost 0.25 % (limit 1 %)\n"
+    );
+    let limits = ["--fail-if", "lost > 0.1 % on cpu 1", "--keep", "kept"];
+    let (code, text, _) = check(path, &[&machine[..], &limits].concat());
+    assert_eq!(code, 1);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "CPU 0 passes: lost 0.25 %",
+            "CPU 1 FAILS: lost 0.25 % (limit 0.1 %); most to tick (0.25 %)",
+            "To see why: bandscope report kept/run-1.bandscope",
+        ]
+    );
+    succeed(path, &["report", "kept/run-1.bandscope"]);
+    // The same of a recording that exists, with every other unit.
+    for (condition, expected) in [
+        ("lost>0.001", 1),
+        ("lost > 1%", 0),
+        ("longest gap > 5 us", 1),
+        ("gaps > 1 kHz", 0),
+        ("worst 1 ms < 99.5 %", 1),
+        ("p99.9 gap >= 1ms", 0),
+        ("tick > 0.2 %", 1),
+        ("task:* > 0.1 %", 0),
+        ("task:nobody > 0", 0),
+        ("host > 0", 0),
+        ("finding:periodic-interference", 1),
+        ("finding:throttled on cpu 0", 0),
+    ] {
+        let output = run(
+            path,
+            &["report", "kept/run-1.bandscope", "--fail-if", condition],
+        );
+        assert_eq!(output.status.code(), Some(expected), "{condition}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            error.contains("FAILS"),
+            expected == 1,
+            "{condition}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_baseline_tells_a_program_that_takes_one_percent() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let save = [
+        "--machine",
+        QUIET,
+        "--duration",
+        "2500ms",
+        "--save",
+        "b.json",
+    ];
+    let (code, text, error) = check(path, &save);
+    assert_eq!((code, &*error), (0, ""), "{text}");
+    let written = std::fs::read_to_string(path.join("b.json")).unwrap();
+    common::keeps_contract(&written);
+    let kept: Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(
+        (&kept["runs"], &kept["settings"]["cpus"]),
+        (&5.into(), &serde_json::json!([0]))
+    );
+    let error = refuse(path, &[&["check"], &save[..]].concat());
+    assert!(
+        error.contains("b.json: exists already; name another --save"),
+        "{error}"
+    );
+    let other_seed = format!("{QUIET},seed=9");
+    let (code, text, _) = check(path, &["--against", "b.json", "--machine", &other_seed]);
+    assert_eq!(code, 0, "{text}");
+    let against = ["--against", "b.json", "--machine", DISTURBED];
+    let (code, text, _) = check(path, &against);
+    assert!(
+        code == 1 && text.starts_with("CPU 0 FAILS: lost 1.3 % (baseline 0.25 %"),
+        "{text}"
+    );
+    assert!(text.contains("grew from 0.000 % to 1.0"), "{text}");
+    let (code, text, _) = check(path, &[&against[..], &["--format", "json"]].concat());
+    let result: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, &result["passes"]), (1, &false.into()));
+    let changes = result["cpus"][0]["changes"].as_array().unwrap();
+    let of_tasks = changes.iter().find(|one| one["name"] == "task:*").unwrap();
+    assert_eq!(of_tasks["fails"], true, "{of_tasks}");
+    let (code, text, _) = check(path, &[&against[..], &["--format", "junit"]].concat());
+    assert!(
+        code == 1 && text.contains("name=\"CPU 0: task:* as in the baseline\">\n      <failure"),
+        "{text}"
+    );
+    let (code, text, _) = check(
+        path,
+        &[&against[..], &["-f", "markdown", "-o", "c.md"]].concat(),
+    );
+    assert_eq!((code, &*text), (1, ""));
+    let written = std::fs::read_to_string(path.join("c.md")).unwrap();
+    assert!(written.starts_with("**CPU 0 FAILS.**"), "{written}");
+    let limit = [
+        "--machine",
+        DISTURBED,
+        "--duration",
+        "1s",
+        "--fail-if",
+        "longest gap > 30 us",
+    ];
+    let (code, text, _) = check(path, &limit);
+    // The gap says itself when it was, and what.
+    assert!(
+        code == 1 && text.contains(" s, task:program-2 (limit 30 µs)\n"),
+        "{text}"
+    );
+    // A change has a sign, and nothing else is judged then.
+    for (condition, expected) in [
+        ("task:* > +0.5 pp", 1),
+        ("task:* > +2 pp", 0),
+        ("lost < -1 %", 0),
+    ] {
+        let (code, text, _) = check(path, &[&against[..], &["--fail-if", condition]].concat());
+        assert_eq!(code, expected, "{condition}: {text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_judged_is_refused_before_it_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    std::fs::write(
+        path.join("bad.json"),
+        "{\"schema\":\"bandscope.baseline/1\",\"runs\":1}",
+    )
+    .unwrap();
+    for (arguments, expected) in [
+        (
+            &["--fail-if", "idle > 1"][..],
+            "found no figure \"idle\", expected one of lost, ",
+        ),
+        (
+            &["--fail-if", "lost > 5 us"],
+            "found a time, expected a share",
+        ),
+        (&["--fail-if", "gaps > 5 %"], "a percentage needs a sign"),
+        (
+            &["--fail-if", "lost > +1 %"],
+            "expected --against BASELINE.json",
+        ),
+        (&["--fail-if", "finding:nonsense"], "found no figure"),
+        (
+            &["--fail-if", "lost"],
+            "expected a condition such as \"lost > 1 %\"",
+        ),
+        (
+            &["--against", "bad.json"],
+            "bad.json: found runs 1, expected 3 to 10000",
+        ),
+        (&["--against", "none.json"], "none.json: cannot read"),
+        (&["--keep", "."], "exists already; name another --keep"),
+        (
+            &["--output", "bad.json"],
+            "exists already; name another --output",
+        ),
+        (
+            &["--machine", "moon"],
+            "expected `this` or `simulated:SCENARIO`",
+        ),
+    ] {
+        let error = refuse(path, &[&["check"], arguments].concat());
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+    // Of what was not measured nothing is known, which is not 0.
+    let machine = ["check", "--machine", QUIET, "--duration", "200ms"];
+    let error = refuse(
+        path,
+        &[&machine[..], &["--fail-if", "lost > 1 % on cpu 7"]].concat(),
+    );
+    assert!(
+        error.contains("found CPU 7, expected one that was measured"),
+        "{error}"
+    );
+    let recording = [
+        "record",
+        "--machine",
+        QUIET,
+        "--duration",
+        "300ms",
+        "--trace",
+        "off",
+        "-o",
+        "r.bandscope",
+    ];
+    succeed(path, &recording);
+    let error = refuse(
+        path,
+        &["report", "r.bandscope", "--fail-if", "task:cc1 > 1 %"],
+    );
+    assert!(
+        error.contains("task:cc1 is not known: kernel events were not recorded; run it as root"),
+        "{error}"
+    );
+    let left: Vec<_> = std::fs::read_dir(path).unwrap().collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}

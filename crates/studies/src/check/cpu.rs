@@ -1,0 +1,302 @@
+//! One CPU: its conditions, its changes, and its line.
+
+use super::judge::{ERROR_RATE, Judged, Test, judge};
+use super::merge::Cpu;
+use super::{Change, CpuCheck, Criteria, JUDGED, Line, Measured};
+use crate::conditions::{
+    Checked, Condition, ConditionError, Figure, Outcome, Past, is_line, next_step,
+};
+use bandscope_recording::baseline::Baseline;
+use bandscope_report::format;
+use bandscope_statistics::holm;
+
+/// Judges all CPUs together: they share one error rate.
+pub(super) fn judged(
+    cpus: &[Cpu],
+    criteria: &Criteria<'_>,
+) -> Result<Vec<CpuCheck>, ConditionError> {
+    let asks_for_changes = criteria.conditions.iter().any(Condition::is_change);
+    let baseline = criteria.baseline.filter(|_| !asks_for_changes);
+    let mut changes = baseline.map_or_else(Vec::new, |baseline| changes(cpus, baseline));
+    let (of_limits, of_changes) = (limited(cpus), with_past(cpus, criteria));
+    let figures = |condition: &Condition| match condition.is_change() {
+        true => &of_changes,
+        false => &of_limits,
+    };
+    for condition in criteria.conditions {
+        // One that names no CPU of these is a mistake.
+        condition.hold(figures(condition))?;
+    }
+    let mut checks = Vec::new();
+    for (place, cpu) in cpus.iter().enumerate() {
+        let mut check = CpuCheck {
+            cpu: cpu.cpu,
+            changes: changes
+                .extract_if(.., |(of, _)| *of == place)
+                .map(|(_, one)| one)
+                .collect(),
+            figures: cpu.figures.clone(),
+            ..CpuCheck::default()
+        };
+        let mut outcomes = Vec::new();
+        for condition in criteria.conditions {
+            if condition.cpu().is_none_or(|of| Some(of) == cpu.cpu) {
+                let own = figures(condition).iter().filter(|one| one.cpu == cpu.cpu);
+                let own: Vec<Figure> = own.cloned().collect();
+                outcomes.push(outcome(condition, &own)?);
+            }
+        }
+        let is_worse = check.changes.iter().any(|one| one.fails);
+        check.passes = !is_worse && !outcomes.iter().any(|one| one.checked.met);
+        let is_event = |one: &Told| one.checked.met && one.is_event;
+        let is_sum = |one: &Told| one.checked.met && !one.is_event;
+        // A gap that has a name says itself what it was.
+        if is_worse || !outcomes.iter().any(is_event) || outcomes.iter().any(is_sum) {
+            check.cause = cause(cpu, criteria.baseline);
+        }
+        check.conditions = outcomes.into_iter().map(|one| one.checked).collect();
+        check.sentence = sentence(&check);
+        checks.push(check);
+    }
+    Ok(checks)
+}
+
+/// What came of a condition, in words.
+struct Told {
+    checked: Checked,
+    /// Whether its figure is one event that has a name.
+    is_event: bool,
+}
+
+/// What comes of a condition on one CPU.
+fn outcome(condition: &Condition, figures: &[Figure]) -> Result<Told, ConditionError> {
+    let outcomes = condition.hold(figures)?;
+    let told = outcomes.iter().find(|one| one.met).or(outcomes.first());
+    let known = told.filter(|one| one.figure.value.is_some());
+    match known {
+        Some(one) => Ok(Told {
+            checked: condition.checked(one.met, found(condition, one)),
+            is_event: one.figure.by.is_some(),
+        }),
+        None => Err(ConditionError::NotMeasured {
+            condition: condition.text().into(),
+            figure: condition.figure().into(),
+            why: next_step(condition.figure()),
+        }),
+    }
+}
+
+/// `lost 2.40 % (limit 1 %)`, with the moment where it has one.
+fn found(condition: &Condition, outcome: &Outcome<'_>) -> String {
+    let figure = outcome.figure;
+    let value = figure.value.unwrap_or_default();
+    let limit = match (condition.is_change(), figure.past) {
+        (true, Some(past)) => format!(
+            "baseline {}, limit {}",
+            figure.unit.written(past.value),
+            condition.limit()
+        ),
+        _ => format!("limit {}", condition.limit()),
+    };
+    let moment = figure.at_s.filter(|_| outcome.met);
+    let mut moment = moment.map_or(String::new(), |at| format!(" at {}", moment_of(at)));
+    if let (Some(by), true) = (&figure.by, outcome.met) {
+        moment += &format!(", {by}");
+    }
+    let scatter = match outcome.beyond && !outcome.met {
+        true => ", within its scatter",
+        false => "",
+    };
+    format!(
+        "{} {}{moment} ({limit}){scatter}",
+        figure.name,
+        figure.unit.written(value)
+    )
+}
+
+/// A moment of a run.
+fn moment_of(at_s: f64) -> String {
+    let (minutes, seconds) = ((at_s / 60.0).floor(), at_s % 60.0);
+    match at_s < 60.0 {
+        true => format!("{at_s:.3} s"),
+        false => format!("{minutes} min {seconds:.1} s"),
+    }
+}
+
+/// Figures as limits bound them: over all runs.
+fn limited(cpus: &[Cpu]) -> Vec<Figure> {
+    let of = |cpu: &Cpu, one: &Measured| Figure {
+        name: one.name.clone(),
+        cpu: cpu.cpu,
+        unit: one.unit,
+        value: one.value,
+        past: None,
+        at_s: one.at_s,
+        by: one.by.clone(),
+    };
+    let all = cpus
+        .iter()
+        .flat_map(|cpu| cpu.figures.iter().map(move |one| of(cpu, one)));
+    all.collect()
+}
+
+/// Figures as changes compare them, with those of the baseline, and whether they changed.
+fn with_past(cpus: &[Cpu], criteria: &Criteria<'_>) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    // Of those that a condition asks a change of: where, and how likely it is by chance.
+    let mut asked: Vec<(usize, f64)> = Vec::new();
+    for cpu in cpus {
+        for one in &cpu.figures {
+            let test = test(cpu, one, criteria.baseline);
+            let mut changes = criteria.conditions.iter().filter(|one| one.is_change());
+            if let Some(test) = test.filter(|_| changes.any(|of| of.figure() == one.name)) {
+                asked.push((figures.len(), test.p_differs()));
+            }
+            figures.push(Figure {
+                name: one.name.clone(),
+                cpu: cpu.cpu,
+                unit: one.unit,
+                value: test.map(|test| test.value()),
+                past: test.map(|test| Past {
+                    value: test.baseline(),
+                    changed: false,
+                }),
+                ..Figure::default()
+            });
+        }
+    }
+    let chances: Vec<f64> = asked.iter().map(|(_, chance)| *chance).collect();
+    for ((place, _), chance) in asked.iter().zip(holm(&chances)) {
+        if let Some(past) = &mut figures[*place].past {
+            past.changed = chance <= ERROR_RATE;
+        }
+    }
+    figures
+}
+
+/// A figure against the same of the baseline, where both know it.
+fn test(cpu: &Cpu, one: &Measured, baseline: Option<&Baseline>) -> Option<Test> {
+    let past = baseline?.values(cpu.cpu?, &one.name)?;
+    let now: Option<Vec<f64>> = one.values.iter().copied().collect();
+    Test::new(&one.name, one.unit, past, &now?)
+}
+
+/// The judged figures of each CPU, by its place.
+fn changes(cpus: &[Cpu], baseline: &Baseline) -> Vec<(usize, Change)> {
+    let mut named = Vec::new();
+    let mut tests = Vec::new();
+    for (place, cpu) in cpus.iter().enumerate() {
+        for one in cpu
+            .figures
+            .iter()
+            .filter(|one| JUDGED.contains(&&*one.name))
+        {
+            if let Some(test) = test(cpu, one, Some(baseline)) {
+                named.push((place, one));
+                tests.push(test);
+            }
+        }
+    }
+    let judged = judge(&tests);
+    let change = |(((place, one), test), judged): (((usize, &Measured), &Test), Judged)| {
+        let change = Change {
+            name: one.name.clone(),
+            unit: one.unit,
+            value: test.value(),
+            baseline: test.baseline(),
+            limit: judged.bound,
+            p_value: judged.p_value,
+            fails: judged.worse,
+        };
+        (place, change)
+    };
+    named
+        .into_iter()
+        .zip(&tests)
+        .zip(judged)
+        .map(change)
+        .collect()
+}
+
+/// The line of the ledger that grew most, or is the largest.
+fn cause(cpu: &Cpu, baseline: Option<&Baseline>) -> Option<Line> {
+    let past = |name: &str| -> Option<f64> {
+        let baseline = baseline?;
+        let values = baseline.values(cpu.cpu?, name);
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        // What took no time in any of its runs has no line.
+        values.map(mean).or(baseline.events.then_some(0.0))
+    };
+    let lines = cpu.figures.iter().filter(|one| is_line(&one.name));
+    let lines = lines.filter_map(|one| {
+        Some(Line {
+            name: one.name.clone(),
+            share: one.value?,
+            baseline: past(&one.name),
+        })
+    });
+    let grown = |line: &Line| line.share - line.baseline.unwrap_or(0.0);
+    lines
+        .max_by(|a, b| grown(a).total_cmp(&grown(b)))
+        .filter(|line| grown(line) > 0.0)
+}
+
+/// Phrases of one line, at most; the others are in the JSON.
+const MAX_PHRASES: usize = 3;
+
+fn sentence(check: &CpuCheck) -> String {
+    let failed = check
+        .conditions
+        .iter()
+        .filter(|one| one.met)
+        .map(|one| one.found.clone());
+    let worse = check
+        .changes
+        .iter()
+        .filter(|one| one.fails)
+        .map(Change::sentence);
+    let mut phrases: Vec<String> = failed.chain(worse).collect();
+    if check.passes {
+        let first = check.changes.iter().map(Change::sentence);
+        phrases = (check.conditions.iter().map(|one| one.found.clone())).collect();
+        phrases.extend(first.take(1));
+    }
+    // Of a baseline that is made without limits there is only what it lost.
+    if phrases.is_empty() {
+        let first = check.figures.iter().take(1);
+        phrases.extend(first.map(|one| {
+            format!(
+                "{} {}",
+                one.name,
+                one.unit.written(one.value.unwrap_or_default())
+            )
+        }));
+    }
+    let left = phrases.len().saturating_sub(MAX_PHRASES);
+    phrases.truncate(MAX_PHRASES);
+    let mut sentence = format!(
+        "{} {}: {}",
+        check.name(),
+        if check.passes { "passes" } else { "FAILS" },
+        phrases.join(", ")
+    );
+    if left > 0 {
+        sentence += &format!(" and {left} more");
+    }
+    match &check.cause {
+        Some(line) if !check.passes => sentence + &cause_in_words(line),
+        _ => sentence,
+    }
+}
+
+fn cause_in_words(line: &Line) -> String {
+    let now = format::percent(line.share);
+    match line.baseline {
+        Some(past) => format!(
+            "; {} grew from {} to {now}",
+            line.name,
+            format::percent(past)
+        ),
+        None => format!("; most to {} ({now})", line.name),
+    }
+}

@@ -1,0 +1,228 @@
+//! A condition against figures.
+
+use super::grammar::{Basis, Condition, ConditionError};
+use super::unit::{Suffix, Unit};
+use super::{Checked, Figure};
+
+/// What came of a condition on one figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome<'a> {
+    /// The figure.
+    pub figure: &'a Figure,
+    /// Whether the condition is met, which fails the check.
+    pub met: bool,
+    /// Whether the value lies beyond the limit, within its scatter or not.
+    pub beyond: bool,
+    /// The change over the baseline's figure, where the condition is about that.
+    pub share: Option<f64>,
+}
+
+impl Condition {
+    /// What comes of it on each figure of its name and CPU: series have one each. Without a value there is nothing to meet.
+    ///
+    /// # Errors
+    /// If there is no figure of its name, or its value has the unit of something else.
+    pub fn hold<'a>(&self, figures: &'a [Figure]) -> Result<Vec<Outcome<'a>>, ConditionError> {
+        let named: Vec<&Figure> = figures
+            .iter()
+            .filter(|figure| is_named(figure, &self.figure))
+            .collect();
+        if named.is_empty() {
+            return Err(self.unknown(&names(figures)));
+        }
+        // A pace in a ledger is a time per second, and a pace of units is meant by nanoseconds.
+        let of_units = named.iter().any(|one| one.unit == Unit::NsPerUnit);
+        let named = named.into_iter().filter(|one| {
+            !(of_units && self.suffix == Suffix::Time) || one.unit == Unit::NsPerUnit
+        });
+        let on_cpu: Vec<&Figure> = named
+            .filter(|figure| self.cpu.is_none() || self.cpu == figure.cpu)
+            .collect();
+        match (on_cpu.is_empty(), self.cpu) {
+            (true, Some(cpu)) => Err(ConditionError::NoCpu {
+                condition: self.text.clone(),
+                cpu,
+            }),
+            _ => on_cpu.into_iter().map(|one| self.hold_one(one)).collect(),
+        }
+    }
+
+    fn hold_one<'a>(&self, figure: &'a Figure) -> Result<Outcome<'a>, ConditionError> {
+        let limit = self.value * self.scale(figure.unit)?;
+        if self.is_change() && figure.past.is_none() {
+            return Err(ConditionError::NoBaseline(self.text.clone()));
+        }
+        let past = figure.past.unwrap_or_default();
+        let value = figure.value.map(|value| match self.basis {
+            Basis::Itself => value,
+            Basis::Difference => value - past.value,
+            Basis::Share if past.value == 0.0 && value > 0.0 => f64::INFINITY,
+            Basis::Share if past.value == 0.0 => 0.0,
+            Basis::Share => (value - past.value) / past.value,
+        });
+        let beyond = value.is_some_and(|value| self.comparison.holds(value, limit));
+        Ok(Outcome {
+            figure,
+            met: beyond && (!self.is_change() || past.changed),
+            beyond,
+            share: value.filter(|_| self.basis == Basis::Share),
+        })
+    }
+
+    /// What its value is multiplied with, to be in the unit of a figure.
+    ///
+    /// # Errors
+    /// If its value has the unit of something else.
+    pub fn scale(&self, unit: Unit) -> Result<f64, ConditionError> {
+        let relative = self.basis == Basis::Share;
+        let scale = match relative {
+            true => Some(1.0),
+            false => self.suffix.scale(unit),
+        };
+        scale.ok_or_else(|| match self.suffix {
+            Suffix::Percent => ConditionError::NoSign {
+                condition: self.text.clone(),
+                figure: self.figure.clone(),
+            },
+            found => ConditionError::Unit {
+                condition: self.text.clone(),
+                figure: self.figure.clone(),
+                found: found.name(),
+                expected: match unit {
+                    Unit::Number => Suffix::None.name(),
+                    Unit::Share => "a share such as 1 %",
+                    Unit::Seconds | Unit::SecondsPerSecond => Suffix::Time.name(),
+                    Unit::PerSecond => "a rate such as 100/s",
+                    Unit::NsPerUnit => "a pace such as 115 ns",
+                },
+            },
+        })
+    }
+
+    /// That there is no figure of its name; `known` are those that there are.
+    pub fn unknown(&self, known: &[&str]) -> ConditionError {
+        ConditionError::UnknownFigure {
+            condition: self.text.clone(),
+            figure: self.figure.clone(),
+            known: match known.is_empty() {
+                true => "one that both sides have, but they have none in common".into(),
+                false => format!("one of {}", known.join(", ")),
+            },
+        }
+    }
+
+    /// With what was found, in a sentence.
+    pub fn checked(&self, met: bool, found: String) -> Checked {
+        Checked {
+            condition: self.text.clone(),
+            met,
+            found,
+        }
+    }
+}
+
+/// Names of figures in a message, at most.
+const MAX_NAMES: usize = 24;
+
+/// Names of figures, each once; lines of a ledger, of which there are many, last.
+fn names(figures: &[Figure]) -> Vec<&str> {
+    let mut names: Vec<&str> = figures
+        .iter()
+        .map(|figure| &*figure.name)
+        .filter(|name| !name.contains('/'))
+        .collect();
+    names.sort_unstable_by_key(|name| (name.contains(':'), *name));
+    names.dedup();
+    names.truncate(MAX_NAMES);
+    names
+}
+
+/// Whether a figure is meant by a name: blanks, hyphens and underscores are the same, but not in names of tasks and the like.
+fn is_named(figure: &Figure, name: &str) -> bool {
+    figure.name == name || same(&figure.name, name)
+}
+
+/// Whether two names of figures are the same to people.
+pub(super) fn same(a: &str, b: &str) -> bool {
+    let plain = |name: &str| -> String {
+        let kept = name.chars().filter(|one| ![' ', '-', '_'].contains(one));
+        kept.collect::<String>().to_ascii_lowercase()
+    };
+    a == b || (!a.contains(':') && !b.contains(':') && plain(a) == plain(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Past;
+    use super::*;
+
+    fn figure(name: &str, unit: Unit, value: f64) -> Figure {
+        Figure {
+            name: name.into(),
+            unit,
+            value: Some(value),
+            ..Figure::default()
+        }
+    }
+
+    fn met(text: &str, figures: &[Figure]) -> Result<bool, ConditionError> {
+        let outcomes = Condition::parse(text)?.hold(figures)?;
+        Ok(outcomes.iter().any(|one| one.met))
+    }
+
+    #[test]
+    fn values_have_the_unit_of_their_figure() {
+        let figures = [
+            figure("lost", Unit::Share, 0.02),
+            figure("longest gap", Unit::Seconds, 60e-6),
+            figure("gaps", Unit::PerSecond, 250.0),
+            figure("pace", Unit::NsPerUnit, 113.5),
+        ];
+        for text in [
+            "lost > 1 %",
+            "lost>=0.02",
+            "lost > 0.5 pp",
+            "longest-gap > 50 us",
+            "Longest gap>0.00005",
+            "gaps > 200/s",
+            "gaps > 0.2 kHz",
+            "pace > 113 ns",
+            "pace > 113 ns/unit",
+        ] {
+            assert_eq!(met(text, &figures), Ok(true), "{text}");
+        }
+        assert_eq!(met("lost < 1 %", &figures), Ok(false));
+        for text in [
+            "lost > 5 us",
+            "gaps > 5 %",
+            "longest gap > 5 /s",
+            "pace > 1 %",
+            "idle > 1",
+            "lost > +1 %",
+            "lost > 1 % on cpu 3",
+        ] {
+            assert!(met(text, &figures).is_err(), "{text}");
+        }
+        let error = met("idle > 1", &figures).unwrap_err().to_string();
+        assert!(
+            error.contains("one of gaps, longest gap, lost, pace"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_change_must_exceed_its_interval() {
+        let mut one = figure("task:*", Unit::Share, 0.03);
+        for (changed, expected) in [(true, true), (false, false)] {
+            one.past = Some(Past {
+                value: 0.01,
+                changed,
+            });
+            let figures = [one.clone()];
+            assert_eq!(met("task:* > +1 pp", &figures), Ok(expected));
+            assert_eq!(met("task:* > +100 %", &figures), Ok(expected));
+            assert_eq!(met("task:* > +300 %", &figures), Ok(false));
+            assert_eq!(met("task:* > 2 %", &figures), Ok(true));
+        }
+    }
+}
