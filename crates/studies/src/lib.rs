@@ -4,6 +4,7 @@
 //!
 //! * [`compare`]: A against B, `bandscope.compare/1`;
 //! * [`counters`]: two sets of counters against each other;
+//! * [`doctor`]: how a machine is set up, and what of it cost something, `bandscope.doctor/1`;
 //! * [`histogram`]: histograms of fixed work, `bandscope.histogram/1`;
 //! * [`lab`]: what controlled experiments say, `bandscope.lab/1`;
 //! * [`repeat`]: what the runs of a command say, `bandscope.repeat/1`.
@@ -14,6 +15,7 @@
 
 pub mod compare;
 pub mod counters;
+pub mod doctor;
 pub mod histogram;
 pub mod lab;
 pub mod repeat;

@@ -2,6 +2,7 @@
 
 mod compare;
 mod completions;
+mod doctor;
 #[cfg(test)]
 mod documented;
 mod export;
@@ -57,6 +58,7 @@ enum Command {
     Report(report::Arguments),
     Export(export::Arguments),
     Compare(compare::Arguments),
+    Doctor(doctor::Arguments),
     Histogram(histogram::Arguments),
     Synth(synth::Arguments),
     Inject(inject::Arguments),
@@ -80,6 +82,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Command::Report(arguments)) => report::run(&arguments),
         Some(Command::Export(arguments)) => export::run(&arguments),
         Some(Command::Compare(arguments)) => compare::run(&arguments),
+        Some(Command::Doctor(arguments)) => doctor::run(&arguments),
         Some(Command::Histogram(arguments)) => histogram::run(&arguments),
         Some(Command::Synth(arguments)) => synth::run(&arguments),
         Some(Command::Inject(arguments)) => inject::run(&arguments),

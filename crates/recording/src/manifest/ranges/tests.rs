@@ -14,6 +14,16 @@ const WHOLE_TYPE_OF_CLOCK: [&str; 3] = ["origin_ticks", "origin_unix_ns", "opera
 /// A manifest in which every list has an entry and every field a value.
 fn full() -> Value {
     let sample = json!({"ticks": 1, "gaps": 1, "gap_ticks": 1, "median_gap_ticks": 1});
+    let setup = json!({
+        "settings": {"/proc/cmdline": "quiet"}, "unread": {"/sys/kernel/mm/ksm/run": "w"},
+        "cpus": [{
+            "cpu": 1, "least_khz": 1, "most_khz": 1, "hardware_khz": 1,
+            "idle_states": [{"name": "C1", "latency_us": 1, "is_off": false}],
+        }],
+        "interrupts": [{"number": 1, "name": "n", "cpus": "0", "effective": "0", "is_fixed": false}],
+        "tasks": [{"name": "n", "cpus": "0", "is_kernel": false, "is_fixed": false, "number": 1}],
+        "cpu_sets": [["/sys/fs/cgroup", "0"]],
+    });
     json!({
         "schema": "bandscope.recording/1", "run": "r", "tool": "t", "started": "s", "state": "complete",
         "settings": {
@@ -48,6 +58,7 @@ fn full() -> Value {
             "speculative_store_bypass": "s", "mitigations": {"m": "m"}, "load": [0.5, 0.5, 0.5],
             "other_tasks": [{"name": "n", "pid": 1, "share": 0.5}], "realtime_limit_us": [1, 1], "clocksource": "c",
             "memory_bytes": 1,
+            "setup": setup,
         },
         "lost": {"quanta": 1, "gaps": 1, "events": 1},
         "missing": [{"what": "w", "why": "w", "leaves_undecided": "l"}],

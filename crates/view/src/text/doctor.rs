@@ -1,0 +1,251 @@
+//! What `doctor` found: what costs something first, with what changes it; what costs nothing in a line at the end.
+
+use super::table::{Page, Paint};
+use crate::{Options, numbers};
+use bandscope_report::remedies::{Need, Remedy};
+use bandscope_studies::doctor::{Doctor, Entry, Item, State};
+
+/// Lines of the ledger that are named of an item.
+const MAX_LINES: usize = 4;
+/// Width of the words before what they head.
+const HEAD: usize = 9;
+
+/// As text.
+pub fn doctor(doctor: &Doctor, options: &Options) -> String {
+    let mut page = Page::new(options);
+    page.wrapped(("", Paint::Plain), &doctor.verdict, Paint::Bold);
+    page.wrapped(("", Paint::Plain), &subject(doctor), Paint::Dim);
+    let of = |state: State| {
+        doctor
+            .entries
+            .iter()
+            .filter(move |entry| entry.state == state)
+    };
+    section(
+        "What costs something here",
+        of(State::Costs).collect(),
+        doctor,
+        &mut page,
+    );
+    section(
+        "Cost not known without kernel events",
+        of(State::Unnamed).collect(),
+        doctor,
+        &mut page,
+    );
+    section(
+        "Not measurable",
+        of(State::NotMeasurable).collect(),
+        doctor,
+        &mut page,
+    );
+    short("Not readable", of(State::Unknown).collect(), &mut page);
+    if options.all {
+        section(
+            "Costs nothing here",
+            of(State::Free).collect(),
+            doctor,
+            &mut page,
+        );
+        short(
+            "As a quiet CPU wants it",
+            of(State::Quiet).collect(),
+            &mut page,
+        );
+        facts(doctor, &mut page);
+    } else {
+        page.blank();
+        list("Costs nothing here: ", of(State::Free).collect(), &mut page);
+        list(
+            "As a quiet CPU wants it: ",
+            of(State::Quiet).collect(),
+            &mut page,
+        );
+        page.wrapped(
+            ("", Paint::Plain),
+            "All of it, with sources and how to undo: --all",
+            Paint::Dim,
+        );
+    }
+    page.finish()
+}
+
+/// What was judged, in one line.
+pub(crate) fn subject(doctor: &Doctor) -> String {
+    let inputs = doctor.inputs.join(", ");
+    let time = numbers::duration(doctor.wall_ns as f64);
+    let cpus = bandscope_report::cpu_list::named(&doctor.cpus);
+    let dot = " · ";
+    [cpus, time, doctor.started.clone(), inputs].join(dot)
+}
+
+/// Its share of the time, as it is written; empty where it is not known.
+pub(crate) fn share(entry: &Entry, doctor: &Doctor) -> String {
+    entry.cost_ns.map_or(String::new(), |ns| {
+        numbers::percent(ns as f64 / doctor.wall_ns.max(1) as f64)
+    })
+}
+
+/// The title of an item.
+fn title(item: Item, doctor: &Doctor) -> &'static str {
+    let entry = doctor.entries.iter().find(|entry| entry.item == item);
+    entry.map_or("", |entry| entry.title)
+}
+
+/// On what an item acts, and with whom; empty where it acts on nothing that took time.
+pub(crate) fn acts_on(entry: &Entry, doctor: &Doctor) -> String {
+    let lines = entry.lines.iter().take(MAX_LINES);
+    let mut words: Vec<String> = lines
+        .map(|line| {
+            let share = line.ns as f64 / doctor.wall_ns.max(1) as f64;
+            format!("{} {}", line.line, numbers::percent(share))
+        })
+        .collect();
+    if let Some(more) = entry
+        .lines
+        .len()
+        .checked_sub(MAX_LINES)
+        .filter(|more| *more > 0)
+    {
+        words.push(format!("{more} more"));
+    }
+    let mut text = words.join(", ");
+    if !entry.together.is_empty() {
+        let others: Vec<&str> = entry
+            .together
+            .iter()
+            .map(|item| title(*item, doctor))
+            .collect();
+        text += &format!("; together with {}", others.join(", "));
+    }
+    text
+}
+
+/// Items with all that is known of each.
+fn section(heading: &str, entries: Vec<&Entry>, doctor: &Doctor, page: &mut Page<'_>) {
+    if entries.is_empty() {
+        return;
+    }
+    page.blank();
+    page.line(&[(heading, Paint::Bold)]);
+    let whys: Vec<&str> = entries
+        .iter()
+        .filter_map(|entry| entry.why.as_deref())
+        .collect();
+    // One reason for all of them stands once.
+    let same = whys.len() == entries.len() && whys.windows(2).all(|pair| pair[0] == pair[1]);
+    if let Some(why) = whys.first().filter(|_| same && entries.len() > 1) {
+        page.wrapped(("  ", Paint::Plain), &format!("{why}."), Paint::Dim);
+    }
+    for entry in entries {
+        one(entry, doctor, same && whys.len() > 1, page);
+    }
+}
+
+fn one(entry: &Entry, doctor: &Doctor, is_why_said: bool, page: &mut Page<'_>) {
+    let share = share(entry, doctor);
+    let found = entry.found.as_deref().unwrap_or_default();
+    let cost = match entry.state {
+        State::Costs => format!("  {share:>8}  "),
+        _ => "  ".to_owned(),
+    };
+    page.hanging(
+        &[
+            (&cost, Paint::Loss),
+            (entry.title, Paint::Bold),
+            (": ", Paint::Plain),
+        ],
+        found,
+        Paint::Plain,
+    );
+    let mut line = |head: &str, text: &str| {
+        if !text.is_empty() {
+            let head = format!("    {head:HEAD$}");
+            page.wrapped((&head, Paint::Dim), text, Paint::Plain);
+        }
+    };
+    line("wanted", entry.wanted.as_deref().unwrap_or_default());
+    if entry.state == State::Costs {
+        line("acts on", &acts_on(entry, doctor));
+    }
+    if !is_why_said {
+        line("why", entry.why.as_deref().unwrap_or_default());
+    }
+    if let Some(remedy) = &entry.now {
+        now(remedy, page);
+    }
+    if let Some(lasting) = &entry.lasting {
+        let text = format!("{}: {}", lasting.place.name(), lasting.line);
+        page.wrapped(
+            (&format!("    {:HEAD$}", "at boot"), Paint::Dim),
+            &text,
+            Paint::Plain,
+        );
+    }
+    if page.options.all {
+        page.wrapped(
+            (&format!("    {:HEAD$}", "source"), Paint::Dim),
+            entry.source,
+            Paint::Dim,
+        );
+    }
+}
+
+/// What changes it now; a remedy that takes a boot says nothing that the line for the boot does not.
+fn now(remedy: &Remedy, page: &mut Page<'_>) {
+    let Some(command) = &remedy.command else {
+        if !remedy.needs.contains(&Need::Boot) {
+            page.wrapped(
+                (&format!("    {:HEAD$}", "now"), Paint::Dim),
+                &remedy.what,
+                Paint::Plain,
+            );
+        }
+        return;
+    };
+    let head = match remedy.needs.contains(&Need::Host) {
+        true => "on host",
+        false => "now",
+    };
+    page.command(&format!("    {head:HEAD$}"), command, Paint::Work);
+    if let (true, Some(undo)) = (page.options.all, &remedy.undo) {
+        page.command(&format!("    {:HEAD$}", "undo"), undo, Paint::Plain);
+    }
+}
+
+/// Items with what was found, or why nothing was.
+fn short(heading: &str, entries: Vec<&Entry>, page: &mut Page<'_>) {
+    if entries.is_empty() {
+        return;
+    }
+    page.blank();
+    page.line(&[(heading, Paint::Bold)]);
+    for entry in entries {
+        let text = entry
+            .why
+            .as_deref()
+            .or(entry.found.as_deref())
+            .unwrap_or_default();
+        let lead = format!("  {}: ", entry.title);
+        page.wrapped((&lead, Paint::Plain), text, Paint::Dim);
+    }
+}
+
+/// Titles alone.
+fn list(heading: &str, entries: Vec<&Entry>, page: &mut Page<'_>) {
+    if entries.is_empty() {
+        return;
+    }
+    let titles: Vec<&str> = entries.iter().map(|entry| entry.title).collect();
+    let text = format!("{heading}{}.", titles.join(", "));
+    page.wrapped(("", Paint::Plain), &text, Paint::Plain);
+}
+
+fn facts(doctor: &Doctor, page: &mut Page<'_>) {
+    page.blank();
+    page.line(&[("Facts", Paint::Bold)]);
+    for fact in &doctor.facts {
+        let lead = format!("  {:18} ", fact.name);
+        page.wrapped((&lead, Paint::Dim), &fact.value, Paint::Plain);
+    }
+}
