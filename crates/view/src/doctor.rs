@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::escape::xml;
+use crate::html::policy::policy;
 use crate::markdown::safe;
 use crate::text::doctor::{acts_on, share, subject};
 use bandscope_studies::doctor::{Doctor, Entry, State};
@@ -99,8 +100,9 @@ pub fn html(doctor: &Doctor, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
          <title>bandscope doctor</title>\n<style>{STYLE}</style>\n<h1>{}</h1>\n<p>{}</p>",
+        policy("", STYLE),
         xml(&doctor.verdict),
         xml(&subject(doctor))
     )?;

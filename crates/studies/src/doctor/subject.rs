@@ -7,6 +7,9 @@ use bandscope_recording::manifest::setup::paths;
 use bandscope_recording::manifest::{EventsState, Machine, Setup};
 use bandscope_report::{Report, cpu_list};
 
+/// Names in a sentence.
+const MAX_NAMES: usize = 3;
+
 /// The machine, as the recording knows it.
 pub(super) struct Subject<'a> {
     pub(super) report: &'a Report,
@@ -66,18 +69,6 @@ impl Subject<'_> {
         bandscope_report::format::percent(self.costs.share(ns))
     }
 
-    /// Names with their shares, so many of them.
-    pub(super) fn shares(&self, names: &[(&str, u64)], most: usize) -> String {
-        let shown = names.iter().take(most);
-        let mut shown: Vec<String> = shown
-            .map(|(name, ns)| format!("{name} {}", self.percent(*ns)))
-            .collect();
-        if let Some(more) = names.len().checked_sub(most).filter(|more| *more > 0) {
-            shown.push(format!("{more} more"));
-        }
-        shown.join(", ")
-    }
-
     /// Whether the kernel's events named the gaps.
     pub(super) fn is_traced(&self) -> bool {
         self.manifest.events.state == EventsState::On
@@ -97,6 +88,15 @@ impl Subject<'_> {
     /// Whether the kernel of this machine was started without this feature: sysfs is there, and the file is not.
     pub(super) fn lacks(&self, path: &str) -> bool {
         self.setup.unread.contains_key(path) && self.setup.setting(paths::ONLINE).is_some()
+    }
+}
+
+/// The first names of a list, and how many more there are.
+pub(super) fn first_names(names: &[&str]) -> String {
+    let shown = names.iter().take(MAX_NAMES).copied().collect::<Vec<&str>>();
+    match names.len().checked_sub(MAX_NAMES).filter(|more| *more > 0) {
+        Some(more) => format!("{} and {more} more", shown.join(", ")),
+        None => shown.join(", "),
     }
 }
 

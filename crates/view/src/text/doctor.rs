@@ -143,27 +143,18 @@ fn section(heading: &str, entries: Vec<&Entry>, doctor: &Doctor, page: &mut Page
 }
 
 fn one(entry: &Entry, doctor: &Doctor, is_why_said: bool, page: &mut Page<'_>) {
-    let share = share(entry, doctor);
-    let found = entry.found.as_deref().unwrap_or_default();
     let cost = match entry.state {
-        State::Costs => format!("  {share:>8}  "),
+        State::Costs => format!("  {:>8}  ", share(entry, doctor)),
         _ => "  ".to_owned(),
     };
-    page.hanging(
-        &[
-            (&cost, Paint::Loss),
-            (entry.title, Paint::Bold),
-            (": ", Paint::Plain),
-        ],
-        found,
-        Paint::Plain,
-    );
+    page.line(&[(&cost, Paint::Loss), (entry.title, Paint::Bold)]);
     let mut line = |head: &str, text: &str| {
         if !text.is_empty() {
             let head = format!("    {head:HEAD$}");
             page.wrapped((&head, Paint::Dim), text, Paint::Plain);
         }
     };
+    line("set", entry.found.as_deref().unwrap_or_default());
     line("wanted", entry.wanted.as_deref().unwrap_or_default());
     if entry.state == State::Costs {
         line("acts on", &acts_on(entry, doctor));

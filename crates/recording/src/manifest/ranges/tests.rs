@@ -50,7 +50,7 @@ fn full() -> Value {
             "cpu": 1, "seconds": 0.5, "counts": [{"name": "n", "number": 1}], "system_management_interrupts": 1,
         }],
         "schedstat": [{"cpu": 1, "run_ns": 1, "wait_ns": 1, "slices": 1}],
-        "quotas": [{"group": "g", "quota_us": 1, "period_us": 1, "periods": 1, "throttled": 1, "throttled_ns": 1}],
+        "quotas": [{"group": "g", "version": 1, "quota_us": 1, "period_us": 1, "periods": 1, "throttled": 1, "throttled_ns": 1}],
         "machine": {
             "cpu_model": "m", "microarchitecture": "m", "architecture": "a", "cpu_id": "i", "microcode": "m",
             "online_cpus": "0", "allowed_cpus": "0", "smt_siblings": {"0": "1"}, "frequency_driver": "d", "governor": {"0": "g"},

@@ -41,9 +41,15 @@ pub(super) const CHECKS: &[Check] = &[
 fn is_open(line: &Line, subject: &Subject<'_>) -> bool {
     match line {
         Line::Gap(Cause::Unnamed | Cause::Preempted) => !subject.is_traced(),
-        Line::Unsplit => subject.manifest.counters.is_empty(),
+        Line::Unsplit => !has_cycles(subject),
         _ => false,
     }
+}
+
+/// Whether a counter of the CPU told a lower frequency from a slower core state.
+fn has_cycles(subject: &Subject<'_>) -> bool {
+    let mut counters = subject.manifest.counters.iter();
+    counters.any(|counter| counter.name.starts_with("cycles"))
 }
 
 /// The CPUs of the core of a judged CPU, where there are several.
@@ -124,9 +130,9 @@ fn firmware(subject: &Subject<'_>) -> Judged {
 
 fn visibility(subject: &Subject<'_>) -> Judged {
     let manifest = subject.manifest;
-    let counters = match manifest.counters.is_empty() {
-        true => "no counters of the CPU",
-        false => "counters of the CPU",
+    let counters = match has_cycles(subject) {
+        true => "the CPU's counters",
+        false => "no counters of the CPU",
     };
     let events = match (subject.is_traced(), manifest.events.why.as_str()) {
         (true, _) => "kernel events".to_owned(),
@@ -134,7 +140,7 @@ fn visibility(subject: &Subject<'_>) -> Judged {
         (false, why) => format!("no kernel events ({why})"),
     };
     let found = format!("{events}, {counters}");
-    if subject.is_traced() && !manifest.counters.is_empty() {
+    if subject.is_traced() && has_cycles(subject) {
         return Judged::Quiet(found);
     }
     if subject.is_traced() {

@@ -1,13 +1,11 @@
 //! Other tasks: who ran, who can move, isolation, work queues, timers.
 
 use super::{ActsOn, Change, Check, Item, Judged, Place, at_boot, lasting};
-use crate::doctor::subject::Subject;
+use crate::doctor::subject::{Subject, first_names};
 use bandscope_recording::manifest::setup::paths;
 use bandscope_report::remedies::{self, is_of_cpu};
 use bandscope_report::{Cause, cpu_list};
 
-/// Names in a sentence.
-const MAX_NAMES: usize = 3;
 /// Prefix of workers that no CPU owns (`Documentation/core-api/workqueue.rst` of Linux).
 const UNBOUND_WORKER: &str = "kworker/u";
 
@@ -70,32 +68,30 @@ fn tasks(subject: &Subject<'_>) -> Judged {
         let known = known.find(|task| task.name.as_str() == name);
         known.map_or(is_of_cpu(name), |task| task.is_fixed) || is_of_cpu(name)
     };
-    let (fixed, movable): (Vec<_>, Vec<_>) = tasks.into_iter().partition(|task| is_fixed(task.0));
+    let tasks = tasks.into_iter().map(|task| task.0);
+    let (fixed, names): (Vec<&str>, Vec<&str>) = tasks.partition(|name| is_fixed(name));
     let mut found = Vec::new();
-    if !movable.is_empty() {
-        found.push(subject.shares(&movable, MAX_NAMES));
+    if !names.is_empty() {
+        found.push(first_names(&names));
     }
     if !fixed.is_empty() {
-        let which = subject.shares(&fixed, MAX_NAMES);
-        found.push(format!("the kernel does not move {which}"));
+        found.push(format!(
+            "the kernel places {} by itself",
+            first_names(&fixed)
+        ));
     }
-    if found.is_empty() && costs.unnamed_ns() == 0 {
-        return Judged::Quiet("no other task ran".to_owned());
+    if names.is_empty() && costs.unnamed_ns() == 0 {
+        let none = || "no other task ran".to_owned();
+        return Judged::Quiet(found.pop().unwrap_or_else(none));
     }
-    if found.is_empty() {
+    if names.is_empty() {
         let busy = subject.machine.other_tasks.iter();
-        let busy: Vec<&str> = busy
-            .map(|task| task.name.as_str())
-            .take(MAX_NAMES)
-            .collect();
+        let busy: Vec<&str> = busy.map(|task| task.name.as_str()).collect();
         found.push(match busy.is_empty() {
             true => "not named".to_owned(),
-            false => format!("not named; busy at the start: {}", busy.join(", ")),
+            false => format!("not named; busy at the start: {}", first_names(&busy)),
         });
-    } else if movable.is_empty() {
-        return Judged::Quiet(found.join("; "));
     }
-    let names: Vec<&str> = movable.iter().map(|task| task.0).collect();
     let now = remedies::move_tasks(subject.cpus, &names, subject.machine);
     let wanted = match subject.others() {
         Some(others) => format!("tasks on {}", cpus_named(&others)),
@@ -170,11 +166,11 @@ fn timers(subject: &Subject<'_>) -> Judged {
     if timers.is_empty() && (subject.is_traced() || subject.costs.unnamed_ns() == 0) {
         return Judged::Quiet("none came".to_owned());
     }
-    let found = match timers.is_empty() {
-        true => "not named".to_owned(),
-        false => format!("timers of {}", subject.shares(&timers, MAX_NAMES)),
-    };
     let names: Vec<&str> = timers.iter().map(|timer| timer.0).collect();
+    let found = match names.is_empty() {
+        true => "not named".to_owned(),
+        false => format!("timers of {}", first_names(&names)),
+    };
     let now = remedies::move_tasks(subject.cpus, &names, subject.machine);
     let wanted = "tasks that sleep on other CPUs, so that their timers expire there";
     Change::judged(found, wanted, now, affinity_of_systemd(subject))
