@@ -9,8 +9,9 @@ use bandscope_studies::doctor::{Doctor, Entry, State};
 use std::io::Write;
 
 /// Sections of both, in order.
-const SECTIONS: [(State, &str); 6] = [
+const SECTIONS: [(State, &str); 7] = [
     (State::Costs, "What costs something here"),
+    (State::Open, "What the recording could not see"),
     (State::Unnamed, "Cost not known without kernel events"),
     (State::NotMeasurable, "Not measurable"),
     (State::Unknown, "Not readable"),
@@ -28,7 +29,9 @@ td:first-child{font-weight:600}code{font:13px ui-monospace,monospace}\
 fn cells(entry: &Entry, doctor: &Doctor) -> [String; 6] {
     let words = |text: &Option<String>| text.clone().unwrap_or_default();
     let cost = match entry.state {
-        State::Costs => format!("{}: {}", share(entry, doctor), acts_on(entry, doctor)),
+        State::Costs | State::Open => {
+            format!("{}: {}", share(entry, doctor), acts_on(entry, doctor))
+        }
         _ => words(&entry.why),
     };
     let now = entry.now.as_ref().and_then(|remedy| remedy.command.clone());

@@ -119,6 +119,7 @@ fn commands_of_the_readme_are_commands_of_the_program() {
         ("docs/lab.md", 8),
         ("docs/compare.md", 5),
         ("docs/repeat.md", 6),
+        ("docs/doctor.md", 4),
         ("docs/export.md", 2),
         ("docs/pictures.md", 2),
     ] {

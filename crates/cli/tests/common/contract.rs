@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 /// What a printed object begins with, and its schema.
-const CONTRACTS: [(&str, &str); 5] = [
+const CONTRACTS: [(&str, &str); 6] = [
     (
         r#"{"schema":"bandscope.report/1""#,
         include_str!("../../../report/report.schema.json"),
@@ -13,6 +13,10 @@ const CONTRACTS: [(&str, &str); 5] = [
     (
         r#"{"schema":"bandscope.compare/1""#,
         include_str!("../../../studies/compare.schema.json"),
+    ),
+    (
+        r#"{"schema":"bandscope.doctor/1""#,
+        include_str!("../../../studies/doctor.schema.json"),
     ),
     (
         r#"{"schema":"bandscope.histogram/1""#,

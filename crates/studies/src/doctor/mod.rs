@@ -119,6 +119,8 @@ pub struct LineCost {
 pub enum State {
     /// It is not as a quiet CPU wants it, and it cost something here.
     Costs,
+    /// Time was lost to what the recording could not see: more rights, or a PMU, would tell its cause.
+    Open,
     /// It is not, and its cost hides in interruptions that have no name: kernel events would tell.
     Unnamed,
     /// It is not, and no line of the ledger shows its cost.
@@ -249,6 +251,7 @@ fn cost(check: &Check, subject: &Subject<'_>, entry: &mut Entry) {
         })
         .collect();
     entry.state = match costs.share(ns) >= MIN_SHARE {
+        true if check.item == Item::Visibility => State::Open,
         true => State::Costs,
         false if may_hide => State::Unnamed,
         false => State::Free,
@@ -301,9 +304,14 @@ fn verdict(entries: &[Entry], acted_on_ns: u64, subject: &Subject<'_>) -> String
     let costly: Vec<&Entry> = (entries.iter())
         .filter(|entry| entry.state == State::Costs)
         .collect();
+    let open = entries.iter().find(|entry| entry.state == State::Open);
+    let open = open.map_or(String::new(), |entry| {
+        let percent = format::percent(costs.share(entry.cost_ns.unwrap_or(0)));
+        format!(" The recording could not see the cause of {percent}.")
+    });
     if costly.is_empty() {
         return format!(
-            "{named} lost {lost} of the time, and no setting is known to cost any of it."
+            "{named} lost {lost} of the time. No setting is known to cost any of it.{open}"
         );
     }
     let most = costly.iter().take(MAX_NAMED).map(|entry| {
@@ -312,7 +320,7 @@ fn verdict(entries: &[Entry], acted_on_ns: u64, subject: &Subject<'_>) -> String
     });
     let most = most.collect::<Vec<String>>().join(", ");
     let percent = format::percent(costs.share(acted_on_ns));
-    format!("{named} lost {lost} of the time. Settings act on {percent}: {most}.")
+    format!("{named} lost {lost} of the time. Settings act on {percent}: {most}.{open}")
 }
 
 #[cfg(test)]

@@ -64,6 +64,25 @@ impl Subject<'_> {
         Judged::Unknown(why)
     }
 
+    /// The same for what stands in no setting.
+    pub(super) fn hidden(&self, what: &str) -> Judged {
+        Judged::Unknown(match self.setup.is_empty() {
+            true => OLD_RECORDING.to_owned(),
+            false => format!("{what} cannot be read"),
+        })
+    }
+
+    /// What is wanted of `what`: it on the CPUs that are not judged, as far as there are any.
+    pub(super) fn elsewhere(&self, what: &str) -> String {
+        match (self.others(), &self.machine.online_cpus) {
+            (Some(others), _) => {
+                format!("{what} on {}", cpu_list::named(&cpu_list::parse(&others)))
+            }
+            (None, Some(_)) => format!("another CPU for {what}; none is left"),
+            (None, None) => format!("{what} on other CPUs"),
+        }
+    }
+
     /// A share of the time in a sentence.
     pub(super) fn percent(&self, ns: u64) -> String {
         bandscope_report::format::percent(self.costs.share(ns))

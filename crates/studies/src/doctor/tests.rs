@@ -376,7 +376,7 @@ fn a_machine_that_is_set_up_is_quiet() {
         assert!(entry.now.is_none() && entry.lasting.is_none());
     }
     assert!(
-        doctor.verdict.contains("no setting is known"),
+        doctor.verdict.contains("No setting is known"),
         "{}",
         doctor.verdict
     );
@@ -395,7 +395,17 @@ fn without_events_the_cost_of_gaps_is_not_known_and_not_nothing() {
         "{isolation:?}"
     );
     let visibility = of(&doctor, Item::Visibility);
-    assert_eq!(visibility.cost_ns, Some(30_000_000));
+    assert_eq!(
+        (visibility.state, visibility.cost_ns),
+        (State::Open, Some(30_000_000))
+    );
+    assert!(
+        doctor
+            .verdict
+            .ends_with("could not see the cause of 3.0 %."),
+        "{}",
+        doctor.verdict
+    );
     let line = visibility
         .lasting
         .as_ref()
@@ -416,13 +426,22 @@ fn what_a_recording_does_not_hold_is_not_readable_and_nothing_is_advised() {
     let doctor = examine(&report(manifest, &everything()), &[]).unwrap();
     for entry in &doctor.entries {
         assert!(
-            !matches!(entry.state, State::Costs)
-                || entry.now.is_none()
-                || entry.item == Item::Visibility,
+            !matches!(entry.state, State::Costs) || entry.now.is_none(),
             "{entry:?}"
         );
     }
-    assert_eq!(of(&doctor, Item::StatInterval).state, State::Unknown);
+    for item in [
+        Item::StatInterval,
+        Item::Isolcpus,
+        Item::Clocksource,
+        Item::Interrupts,
+    ] {
+        let entry = of(&doctor, item);
+        assert_eq!(entry.state, State::Unknown, "{entry:?}");
+        assert_eq!(entry.why.as_deref(), Some(subject::OLD_RECORDING));
+    }
+    let wanted = of(&doctor, Item::Tasks).wanted.as_deref();
+    assert_eq!(wanted, Some("tasks on other CPUs"));
     assert_eq!(
         of(&doctor, Item::Firmware).why.as_deref(),
         Some("not readable: x")

@@ -28,6 +28,12 @@ pub fn doctor(doctor: &Doctor, options: &Options) -> String {
         &mut page,
     );
     section(
+        "What the recording could not see",
+        of(State::Open).collect(),
+        doctor,
+        &mut page,
+    );
+    section(
         "Cost not known without kernel events",
         of(State::Unnamed).collect(),
         doctor,
@@ -144,7 +150,7 @@ fn section(heading: &str, entries: Vec<&Entry>, doctor: &Doctor, page: &mut Page
 
 fn one(entry: &Entry, doctor: &Doctor, is_why_said: bool, page: &mut Page<'_>) {
     let cost = match entry.state {
-        State::Costs => format!("  {:>8}  ", share(entry, doctor)),
+        State::Costs | State::Open => format!("  {:>8}  ", share(entry, doctor)),
         _ => "  ".to_owned(),
     };
     page.line(&[(&cost, Paint::Loss), (entry.title, Paint::Bold)]);
@@ -156,7 +162,7 @@ fn one(entry: &Entry, doctor: &Doctor, is_why_said: bool, page: &mut Page<'_>) {
     };
     line("set", entry.found.as_deref().unwrap_or_default());
     line("wanted", entry.wanted.as_deref().unwrap_or_default());
-    if entry.state == State::Costs {
+    if [State::Costs, State::Open].contains(&entry.state) {
         line("acts on", &acts_on(entry, doctor));
     }
     if !is_why_said {
@@ -204,21 +210,25 @@ fn now(remedy: &Remedy, page: &mut Page<'_>) {
     }
 }
 
-/// Items with what was found, or why nothing was.
+/// Items with what was found, or why nothing was; those of one reason stand together.
 fn short(heading: &str, entries: Vec<&Entry>, page: &mut Page<'_>) {
     if entries.is_empty() {
         return;
     }
     page.blank();
     page.line(&[(heading, Paint::Bold)]);
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for entry in entries {
-        let text = entry
-            .why
-            .as_deref()
-            .or(entry.found.as_deref())
-            .unwrap_or_default();
-        let lead = format!("  {}: ", entry.title);
-        page.wrapped((&lead, Paint::Plain), text, Paint::Dim);
+        let text = entry.why.as_deref().or(entry.found.as_deref());
+        let text = text.unwrap_or_default();
+        match reasons.iter_mut().find(|reason| reason.0 == text) {
+            Some((_, titles)) => titles.push(entry.title),
+            None => reasons.push((text, vec![entry.title])),
+        }
+    }
+    for (text, titles) in reasons {
+        let text = format!("{}: {text}", titles.join(", "));
+        page.wrapped(("  ", Paint::Plain), &text, Paint::Plain);
     }
 }
 

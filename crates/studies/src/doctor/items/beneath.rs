@@ -61,8 +61,7 @@ pub(super) fn siblings(subject: &Subject<'_>) -> Option<Vec<u32>> {
 
 fn smt(subject: &Subject<'_>) -> Judged {
     if subject.machine.smt_siblings.is_empty() {
-        let why = "/sys/devices/system/cpu/cpuN/topology cannot be read";
-        return Judged::Unknown(why.to_owned());
+        return subject.hidden("/sys/devices/system/cpu/cpuN/topology");
     }
     let Some(siblings) = siblings(subject) else {
         return Judged::Quiet(match subject.machine.known_hypervisor() {
@@ -86,7 +85,7 @@ fn hypervisor(subject: &Subject<'_>) -> Judged {
     let Some(name) = subject.machine.known_hypervisor() else {
         return match subject.machine.hypervisor {
             Some(_) => Judged::Quiet("none".to_owned()),
-            None => Judged::Unknown("the CPU does not tell whether it is virtual".to_owned()),
+            None => subject.hidden("whether this machine is virtual"),
         };
     };
     let shares = |kind: Kind| {

@@ -83,7 +83,7 @@ fn nohz_full(subject: &Subject<'_>) -> Judged {
         return Judged::Quiet(found);
     }
     if subject.others().is_none() {
-        return Change::judged(found, "another CPU to keep time; none is left", None, None);
+        return Change::judged(found, subject.elsewhere("the tick"), None, None);
     }
     let wanted = format!("{} without a tick while one task runs", subject.named());
     let now = remedies::stop_tick(subject.cpus, machine);
@@ -93,7 +93,7 @@ fn nohz_full(subject: &Subject<'_>) -> Judged {
 
 fn tick_rate(subject: &Subject<'_>) -> Judged {
     let Some(hz) = subject.machine.tick_hz else {
-        return Judged::Unknown("the kernel does not tell its HZ".to_owned());
+        return subject.hidden("HZ of the kernel");
     };
     let found = format!("{hz} ticks a second");
     let full = subject.listed(subject.machine.nohz_full_cpus.as_deref());
@@ -111,7 +111,7 @@ fn tick_rate(subject: &Subject<'_>) -> Judged {
 
 fn preemption(subject: &Subject<'_>) -> Judged {
     let Some(kernel) = &subject.machine.kernel else {
-        return Judged::Unknown("the kernel does not tell its version".to_owned());
+        return subject.hidden("the version of the kernel");
     };
     let mut words = kernel.split_whitespace();
     let built = words.find(|word| word.starts_with("PREEMPT"));
@@ -140,12 +140,7 @@ fn rcu_nocbs(subject: &Subject<'_>) -> Judged {
     }
     let found = given.map_or("not set".to_owned(), |list| format!("CPUs {list}"));
     if subject.others().is_none() {
-        return Change::judged(
-            found,
-            "another CPU for the callbacks; none is left",
-            None,
-            None,
-        );
+        return Change::judged(found, subject.elsewhere("RCU callbacks"), None, None);
     }
     let line = format!("rcu_nocbs={}", union(&offloaded, subject.cpus));
     let what = "to run RCU callbacks in threads, if the kernel is built with RCU_NOCB_CPU";
@@ -161,8 +156,7 @@ fn rcu_nocbs(subject: &Subject<'_>) -> Judged {
 fn mitigations(subject: &Subject<'_>) -> Judged {
     let known = &subject.machine.mitigations;
     if known.is_empty() {
-        let why = "/sys/devices/system/cpu/vulnerabilities cannot be read";
-        return Judged::Unknown(why.to_owned());
+        return subject.hidden("/sys/devices/system/cpu/vulnerabilities");
     }
     let in_force: Vec<&str> = (known.iter())
         .filter(|(_, state)| state.starts_with(IN_FORCE))

@@ -2,7 +2,7 @@
 
 use super::{ActsOn, Change, Check, Item, Judged, Place, at_boot, lasting};
 use crate::doctor::costs::Line;
-use crate::doctor::subject::{OLD_RECORDING, Subject};
+use crate::doctor::subject::Subject;
 use bandscope_recording::manifest::setup::{CpuSetup, paths};
 use bandscope_report::remedies;
 
@@ -70,11 +70,12 @@ fn is_frequency(line: &Line, _: &Subject<'_>) -> bool {
 
 /// Why nothing is known of frequencies.
 fn no_driver(subject: &Subject<'_>) -> Judged {
-    Judged::Unknown(match subject.machine.known_hypervisor() {
-        Some(_) => "no frequency driver here; the hypervisor's host decides".to_owned(),
-        None if subject.setup.is_empty() => OLD_RECORDING.to_owned(),
-        None => "/sys/devices/system/cpu/cpuN/cpufreq cannot be read".to_owned(),
-    })
+    match subject.machine.known_hypervisor() {
+        Some(_) if !subject.setup.is_empty() => {
+            Judged::Unknown("no frequency driver here; the hypervisor's host decides".to_owned())
+        }
+        _ => subject.hidden("/sys/devices/system/cpu/cpuN/cpufreq"),
+    }
 }
 
 /// The file of each judged CPU.
@@ -184,10 +185,7 @@ fn idle_states(subject: &Subject<'_>) -> Judged {
         .iter()
         .filter_map(|&cpu| subject.setup.cpu(cpu));
     let Some(cpu) = cpus.find(|cpu| !cpu.idle_states.is_empty()) else {
-        return Judged::Unknown(match subject.setup.is_empty() {
-            true => OLD_RECORDING.to_owned(),
-            false => "no idle driver here; a hypervisor or firmware decides".to_owned(),
-        });
+        return subject.hidden("/sys/devices/system/cpu/cpuN/cpuidle");
     };
     let words = cpu.idle_states.iter().map(|state| {
         let off = if state.is_off { " off" } else { "" };
@@ -243,7 +241,7 @@ fn idle_parameter(subject: &Subject<'_>) -> Judged {
 
 fn clocksource(subject: &Subject<'_>) -> Judged {
     let Some(source) = subject.machine.clocksource.as_deref() else {
-        return Judged::Unknown("/sys/devices/system/clocksource cannot be read".to_owned());
+        return subject.hidden("/sys/devices/system/clocksource");
     };
     if READ_BY_PROGRAMS.contains(&source) {
         return Judged::Quiet(source.to_owned());

@@ -179,6 +179,6 @@ fn khugepaged(subject: &Subject<'_>) -> Judged {
     let wanted = "its thread on other CPUs";
     match remedies::move_tasks(subject.cpus, &["khugepaged"], subject.machine) {
         Some(now) => Change::judged(found, wanted, Some(now), None),
-        None => Change::judged(found, "another CPU for it; none is left", None, None),
+        None => Change::judged(found, subject.elsewhere("khugepaged"), None, None),
     }
 }

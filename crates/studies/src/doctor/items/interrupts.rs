@@ -1,7 +1,7 @@
 //! Interrupts of devices: which came, where they may go, who moves them.
 
 use super::{ActsOn, Change, Check, Item, Judged, Place, at_boot, lasting};
-use crate::doctor::subject::{OLD_RECORDING, Subject};
+use crate::doctor::subject::Subject;
 use bandscope_recording::manifest::setup::{InterruptSetup, paths};
 use bandscope_report::remedies::{self, is_of_device};
 use bandscope_report::{Cause, cpu_list};
@@ -74,10 +74,10 @@ fn came(subject: &Subject<'_>) -> Option<Vec<(String, f64)>> {
 
 fn interrupts(subject: &Subject<'_>) -> Judged {
     if subject.setup.is_empty() {
-        return Judged::Unknown(OLD_RECORDING.to_owned());
+        return subject.hidden("/proc/irq");
     }
     let Some(came) = came(subject) else {
-        return Judged::Unknown("/proc/interrupts cannot be read".to_owned());
+        return subject.hidden("/proc/interrupts");
     };
     if came.is_empty() {
         return Judged::Quiet("none came".to_owned());
@@ -108,13 +108,7 @@ fn interrupts(subject: &Subject<'_>) -> Judged {
             movable.iter().map(|one| (one.number, &*one.cpus)).collect();
         remedies::place_interrupts(&movable, others)
     });
-    let wanted = match &others {
-        Some(others) => format!(
-            "interrupts on {}",
-            cpu_list::named(&cpu_list::parse(others))
-        ),
-        None => "another CPU for them; none is left".to_owned(),
-    };
+    let wanted = subject.elsewhere("interrupts");
     let line = others.and_then(|others| at_boot(format!("irqaffinity={others}")));
     Change::judged(found, wanted, now, line)
 }
@@ -141,7 +135,7 @@ fn default_affinity(subject: &Subject<'_>) -> Judged {
         return Judged::Quiet(found);
     }
     let Some(others) = subject.others() else {
-        return Change::judged(found, "another CPU for them; none is left", None, None);
+        return Change::judged(found, subject.elsewhere("new interrupts"), None, None);
     };
     let others_of = cpu_list::parse(&others);
     let what = format!(
@@ -161,10 +155,7 @@ fn default_affinity(subject: &Subject<'_>) -> Judged {
 
 fn irqbalance(subject: &Subject<'_>) -> Judged {
     if subject.setup.tasks.is_empty() {
-        return Judged::Unknown(match subject.setup.is_empty() {
-            true => OLD_RECORDING.to_owned(),
-            false => "/proc shows no task".to_owned(),
-        });
+        return subject.hidden("the list of tasks");
     }
     if !subject.runs("irqbalance") {
         return Judged::Quiet("does not run".to_owned());

@@ -2,7 +2,7 @@
 
 use super::{ActsOn, Change, Check, Item, Judged, Place, lasting};
 use crate::doctor::costs::Line;
-use crate::doctor::subject::{OLD_RECORDING, Subject};
+use crate::doctor::subject::Subject;
 use bandscope_report::{Cause, cpu_list, remedies};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -31,10 +31,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn cpu_sets(subject: &Subject<'_>) -> Judged {
     let Some((group, cpus)) = subject.setup.cpu_sets.last() else {
-        return Judged::Unknown(match subject.setup.is_empty() {
-            true => OLD_RECORDING.to_owned(),
-            false => "no CPU set of a control group can be read".to_owned(),
-        });
+        return subject.hidden("the CPU set of its control group");
     };
     let is_online = subject.machine.online_cpus.as_deref() == Some(cpus);
     match subject.all_in(&cpu_list::parse(cpus)) {
@@ -62,7 +59,7 @@ fn quota(subject: &Subject<'_>) -> Judged {
 
 fn real_time_limit(subject: &Subject<'_>) -> Judged {
     let Some([runtime, period]) = subject.machine.realtime_limit_us else {
-        return Judged::Unknown("/proc/sys/kernel/sched_rt_runtime_us cannot be read".to_owned());
+        return subject.hidden("/proc/sys/kernel/sched_rt_runtime_us");
     };
     if runtime < 0 || runtime >= period {
         return Judged::Quiet("none".to_owned());

@@ -93,10 +93,7 @@ fn tasks(subject: &Subject<'_>) -> Judged {
         });
     }
     let now = remedies::move_tasks(subject.cpus, &names, subject.machine);
-    let wanted = match subject.others() {
-        Some(others) => format!("tasks on {}", cpus_named(&others)),
-        None => "another CPU for them; none is left".to_owned(),
-    };
+    let wanted = subject.elsewhere("tasks");
     Change::judged(found.join("; "), wanted, now, affinity_of_systemd(subject))
 }
 
@@ -107,7 +104,7 @@ fn cpus_named(list: &str) -> String {
 fn isolcpus(subject: &Subject<'_>) -> Judged {
     let machine = subject.machine;
     let Some(isolated) = subject.listed(machine.isolated_cpus.as_deref()) else {
-        return Judged::Unknown("/sys/devices/system/cpu/isolated cannot be read".to_owned());
+        return subject.hidden("/sys/devices/system/cpu/isolated");
     };
     if subject.all_in(&isolated) {
         return Judged::Quiet(format!("CPUs {} isolated", cpu_list::written(&isolated)));
@@ -117,7 +114,7 @@ fn isolcpus(subject: &Subject<'_>) -> Judged {
         false => format!("CPUs {} isolated", cpu_list::written(&isolated)),
     };
     if subject.others().is_none() {
-        return Change::judged(found, "another CPU for all tasks; none is left", None, None);
+        return Change::judged(found, subject.elsewhere("all other tasks"), None, None);
     }
     let both = union(&isolated, subject.cpus);
     let now = remedies::isolate_cpu(subject.cpus, machine);
@@ -148,7 +145,7 @@ fn workqueues(subject: &Subject<'_>) -> Judged {
         return Judged::Quiet(found);
     }
     let Some(others) = cpu_list::without(&cpu_list::written(&cpus), subject.cpus) else {
-        return Change::judged(found, "another CPU for them; none is left", None, None);
+        return Change::judged(found, subject.elsewhere("unbound workers"), None, None);
     };
     let new = cpu_list::mask(&cpu_list::parse(&others));
     let what = format!("keep unbound workers off {}", subject.named());
