@@ -8,8 +8,10 @@ use crate::text::doctor::{acts_on, share, subject};
 use bandscope_studies::doctor::{Doctor, Entry, State};
 use std::io::Write;
 
-/// Sections of both, in order.
-const SECTIONS: [(State, &str); 7] = [
+/// Sections of what is not as wanted and took time, or may have; the rest is folded where room is short.
+pub(crate) const FOLDED: usize = 5;
+/// Sections, in order.
+pub(crate) const SECTIONS: [(State, &str); 7] = [
     (State::Costs, "What costs something here"),
     (State::Open, "What the recording could not see"),
     (State::Unnamed, "Cost not known without kernel events"),

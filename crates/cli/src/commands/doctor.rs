@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         (Some(Cpus::These(cpus)), Some(_)) => cpus.as_slice(),
         _ => &[],
     };
-    let analysis = report::analyse(&[recording.clone()], &[], None)?;
+    let analysis = report::analyse(std::slice::from_ref(&recording), &[], None)?;
     let doctor = doctor::examine(&analysis.report, cpus).with_context(|| shown(&recording))?;
     let mut options =
         output::terminal_options(arguments.output.is_none() && io::stdout().is_terminal());

@@ -13,7 +13,7 @@ const PER_CPU: [&str; 6] = [
     "migration/",
     "cpuhp/",
     "irq_work/",
-    "rcu",
+    "rcuc/",
 ];
 /// What stands for itself in a regular expression, or for any character.
 const PLAIN: &str = "_-/:@%, .";

@@ -1,8 +1,8 @@
 //! How a machine is set up, and what of it cost something in a recording: `bandscope.doctor/1`.
 //!
-//! A pure function of a report and the facts that its recording holds. Each item of the list ([`items`]) says what it reads, what a quiet CPU
-//! wants, on which lines of the ledger it acts, and what changes it. Its cost is the sum of those lines, so items that act on one line share it.
-//! What no line shows is not measurable, and the entry says why.
+//! A pure function of a report and the facts that its recording holds. Each item of the list ([`items`]) says what it reads
+//! and what a quiet CPU wants. It names the ledger lines on which it acts, and what changes it. Its cost is the sum of those lines, so items that
+//! act on one line share it. What no line shows is not measurable, and the entry says why.
 
 mod costs;
 mod facts;
@@ -66,7 +66,7 @@ pub struct Doctor {
     pub lost_ns: u64,
     /// The part of it on which settings act that are not as a quiet CPU wants them; each line once.
     pub acted_on_ns: u64,
-    /// The items: what costs most first, what costs nothing and what is as it should be last.
+    /// The items, the costliest first.
     pub entries: Vec<Entry>,
     /// What else is known of the machine, judged by nobody.
     pub facts: Vec<Fact>,
@@ -121,7 +121,7 @@ pub enum State {
     Costs,
     /// Time was lost to what the recording could not see: more rights, or a PMU, would tell its cause.
     Open,
-    /// It is not, and its cost hides in interruptions that have no name: kernel events would tell.
+    /// A quiet CPU wants something else. Its cost hides in interruptions without a name, which kernel events would tell.
     Unnamed,
     /// It is not, and no line of the ledger shows its cost.
     NotMeasurable,
@@ -133,7 +133,7 @@ pub enum State {
     Quiet,
 }
 
-/// Judges the machine of a report, by `cpus` of it or by all that were measured.
+/// Judges the machine of a report. Without `cpus`, all that were measured count.
 ///
 /// # Errors
 /// If the report knows nothing of its machine, or not all of `cpus`.

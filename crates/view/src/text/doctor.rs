@@ -1,6 +1,7 @@
 //! What `doctor` found: what costs something first, with what changes it; what costs nothing in a line at the end.
 
 use super::table::{Page, Paint};
+use crate::doctor::{FOLDED, SECTIONS};
 use crate::{Options, numbers};
 use bandscope_report::remedies::{Need, Remedy};
 use bandscope_studies::doctor::{Doctor, Entry, Item, State};
@@ -15,63 +16,26 @@ pub fn doctor(doctor: &Doctor, options: &Options) -> String {
     let mut page = Page::new(options);
     page.wrapped(("", Paint::Plain), &doctor.verdict, Paint::Bold);
     page.wrapped(("", Paint::Plain), &subject(doctor), Paint::Dim);
-    let of = |state: State| {
-        doctor
-            .entries
-            .iter()
-            .filter(move |entry| entry.state == state)
+    let of = |state: State| -> Vec<&Entry> {
+        let entries = doctor.entries.iter();
+        entries.filter(|entry| entry.state == state).collect()
     };
-    section(
-        "What costs something here",
-        of(State::Costs).collect(),
-        doctor,
-        &mut page,
-    );
-    section(
-        "What the recording could not see",
-        of(State::Open).collect(),
-        doctor,
-        &mut page,
-    );
-    section(
-        "Cost not known without kernel events",
-        of(State::Unnamed).collect(),
-        doctor,
-        &mut page,
-    );
-    section(
-        "Not measurable",
-        of(State::NotMeasurable).collect(),
-        doctor,
-        &mut page,
-    );
-    short("Not readable", of(State::Unknown).collect(), &mut page);
+    for (state, heading) in SECTIONS {
+        match (state, options.all) {
+            (State::Free | State::Quiet, false) => {}
+            (State::Unknown | State::Quiet, _) => short(heading, of(state), &mut page),
+            _ => section(heading, of(state), doctor, &mut page),
+        }
+    }
     if options.all {
-        section(
-            "Costs nothing here",
-            of(State::Free).collect(),
-            doctor,
-            &mut page,
-        );
-        short(
-            "As a quiet CPU wants it",
-            of(State::Quiet).collect(),
-            &mut page,
-        );
         facts(doctor, &mut page);
     } else {
         page.blank();
-        list("Costs nothing here: ", of(State::Free).collect(), &mut page);
-        list(
-            "As a quiet CPU wants it: ",
-            of(State::Quiet).collect(),
-            &mut page,
-        );
-        page.wrapped(
-            ("", Paint::Plain),
-            "All of it, with sources and how to undo: --all",
-            Paint::Dim,
-        );
+        for (state, heading) in &SECTIONS[FOLDED..] {
+            list(heading, of(*state), &mut page);
+        }
+        let more = "All of it, with sources and how to undo: --all";
+        page.wrapped(("", Paint::Plain), more, Paint::Dim);
     }
     page.finish()
 }
@@ -172,12 +136,10 @@ fn one(entry: &Entry, doctor: &Doctor, is_why_said: bool, page: &mut Page<'_>) {
         now(remedy, page);
     }
     if let Some(lasting) = &entry.lasting {
-        let text = format!("{}: {}", lasting.place.name(), lasting.line);
-        page.wrapped(
-            (&format!("    {:HEAD$}", "at boot"), Paint::Dim),
-            &text,
-            Paint::Plain,
-        );
+        let place = format!("    {:HEAD$}{}", "at boot", lasting.place.name());
+        page.line(&[(&place, Paint::Dim)]);
+        // On a line of its own, from where it is copied.
+        page.wrapped(("      ", Paint::Plain), &lasting.line, Paint::Work);
     }
     if page.options.all {
         page.wrapped(
@@ -238,7 +200,7 @@ fn list(heading: &str, entries: Vec<&Entry>, page: &mut Page<'_>) {
         return;
     }
     let titles: Vec<&str> = entries.iter().map(|entry| entry.title).collect();
-    let text = format!("{heading}{}.", titles.join(", "));
+    let text = format!("{heading}: {}.", titles.join(", "));
     page.wrapped(("", Paint::Plain), &text, Paint::Plain);
 }
 

@@ -48,7 +48,7 @@ pub(super) enum Judged {
     Change(Change),
 }
 
-/// What a quiet CPU wants in place of what is set.
+/// A setting that a quiet CPU wants otherwise.
 pub(super) struct Change {
     pub(super) found: String,
     pub(super) wanted: String,

@@ -66,7 +66,7 @@ fn tasks(subject: &Subject<'_>) -> Judged {
     let is_fixed = |name: &str| {
         let mut known = subject.setup.tasks.iter();
         let known = known.find(|task| task.name.as_str() == name);
-        known.map_or(is_of_cpu(name), |task| task.is_fixed) || is_of_cpu(name)
+        known.map_or(is_of_cpu(name), |task| task.is_fixed || is_of_cpu(name))
     };
     let tasks = tasks.into_iter().map(|task| task.0);
     let (fixed, names): (Vec<&str>, Vec<&str>) = tasks.partition(|name| is_fixed(name));
