@@ -1,6 +1,6 @@
 //! How a machine is set up, and what of it cost something in a recording: `bandscope.doctor/1`.
 //!
-//! A pure function of a report and the facts that its recording holds. Each item of the list ([`items`]) says what it reads
+//! A pure function of a report and the facts that its recording holds. Each item of the list (`items`) says what it reads
 //! and what a quiet CPU wants. It names the ledger lines on which it acts, and what changes it. Its cost is the sum of those lines, so items that
 //! act on one line share it. What no line shows is not measurable, and the entry says why.
 

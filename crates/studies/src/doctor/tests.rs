@@ -320,6 +320,17 @@ fn commands_name_the_files_numbers_and_cpus_of_this_machine() {
 }
 
 #[test]
+fn what_the_kernel_places_by_itself_gets_no_command() {
+    let mut manifest = untuned();
+    manifest.machine.setup.interrupts.remove(0);
+    let doctor = examine(&report(manifest, &everything()), &[]).unwrap();
+    let entry = of(&doctor, Item::Interrupts);
+    assert_eq!(entry.now, None);
+    let line = entry.lasting.as_ref().map(|lasting| lasting.line.as_str());
+    assert_eq!(line, Some("isolcpus=managed_irq,domain,1"));
+}
+
+#[test]
 fn a_machine_that_is_set_up_is_quiet() {
     let mut manifest = untuned();
     let machine = &mut manifest.machine;
@@ -386,7 +397,7 @@ fn a_machine_that_is_set_up_is_quiet() {
 fn without_events_the_cost_of_gaps_is_not_known_and_not_nothing() {
     let mut manifest = untuned();
     manifest.events.state = EventsState::Unavailable;
-    manifest.events.why = "CAP_PERFMON is missing".to_owned();
+    manifest.events.why = "perf_event_paranoid is 2".to_owned();
     let doctor = examine(&report(manifest, &[(Cause::Unnamed, 30_000_000)]), &[]).unwrap();
     let isolation = of(&doctor, Item::StatInterval);
     assert_eq!((isolation.state, isolation.cost_ns), (State::Unnamed, None));

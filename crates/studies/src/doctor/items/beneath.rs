@@ -40,7 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
 /// Lines that events or counters would divide.
 fn is_open(line: &Line, subject: &Subject<'_>) -> bool {
     match line {
-        Line::Gap(Cause::Unnamed | Cause::Preempted) => !subject.is_traced(),
+        Line::Gap(Cause::Unnamed) => !subject.is_traced(),
         Line::Unsplit => !has_cycles(subject),
         _ => false,
     }
@@ -138,7 +138,10 @@ fn visibility(subject: &Subject<'_>) -> Judged {
         (false, "") => "no kernel events".to_owned(),
         (false, why) => format!("no kernel events ({why})"),
     };
-    let found = format!("{events}, {counters}");
+    let mut found = format!("{events}, {counters}");
+    if let Some(level) = subject.setup.setting(paths::PERF_PARANOID) {
+        found += &format!("; perf_event_paranoid {level}");
+    }
     if subject.is_traced() && has_cycles(subject) {
         return Judged::Quiet(found);
     }
@@ -148,9 +151,9 @@ fn visibility(subject: &Subject<'_>) -> Judged {
     }
     let wanted = "kernel events, which name interruptions";
     let now = remedies::trace_events(&subject.list());
-    let paranoid = subject.number(paths::PERF_PARANOID);
-    let line = paranoid.filter(|level| *level > -1);
-    let line =
-        line.and_then(|_| lasting(Place::Sysctl, "kernel.perf_event_paranoid = -1".to_owned()));
+    // Where something else is in the way, the parameter does not help.
+    let is_paranoid = manifest.events.why.contains("paranoid");
+    let line = "kernel.perf_event_paranoid = -1".to_owned();
+    let line = lasting(Place::Sysctl, line).filter(|_| is_paranoid);
     Change::judged(found, wanted, Some(now), line)
 }

@@ -109,8 +109,12 @@ fn interrupts(subject: &Subject<'_>) -> Judged {
         remedies::place_interrupts(&movable, others)
     });
     let wanted = subject.elsewhere("interrupts");
-    let line = others.and_then(|others| at_boot(format!("irqaffinity={others}")));
-    Change::judged(found, wanted, now, line)
+    let line = others.map(|others| match movable.is_empty() && !fixed.is_empty() {
+        // What the kernel places by itself avoids isolated CPUs alone, as far as it can.
+        true => format!("isolcpus=managed_irq,domain,{}", subject.list()),
+        false => format!("irqaffinity={others}"),
+    });
+    Change::judged(found, wanted, now, line.and_then(at_boot))
 }
 
 /// A rate with the digits that anybody wants.

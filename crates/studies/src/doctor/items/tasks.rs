@@ -86,13 +86,18 @@ fn tasks(subject: &Subject<'_>) -> Judged {
     }
     if names.is_empty() {
         let busy = subject.machine.other_tasks.iter();
-        let busy: Vec<&str> = busy.map(|task| task.name.as_str()).collect();
+        let mut busy: Vec<&str> = busy.map(|task| task.name.as_str()).collect();
+        busy.dedup();
         found.push(match busy.is_empty() {
             true => "not named".to_owned(),
             false => format!("not named; busy at the start: {}", first_names(&busy)),
         });
     }
-    let now = remedies::move_tasks(subject.cpus, &names, subject.machine);
+    let now = match names.is_empty() && !subject.is_traced() {
+        // First of all, who they are.
+        true => Some(remedies::trace_events(&subject.list())),
+        false => remedies::move_tasks(subject.cpus, &names, subject.machine),
+    };
     let wanted = subject.elsewhere("tasks");
     Change::judged(found.join("; "), wanted, now, affinity_of_systemd(subject))
 }
