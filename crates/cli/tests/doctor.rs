@@ -204,3 +204,33 @@ fn this_machine_is_judged_whole() {
         Err(error) => assert_eq!(entry["state"], "unknown", "{error}: {entry}"),
     }
 }
+
+#[test]
+fn a_container_without_sys_is_told_what_it_hides() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs none /sys && exec \"$@\"";
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", script, "sh"]);
+    command.arg(env!("CARGO_BIN_EXE_bandscope"));
+    command.args(["doctor", "--duration", "100ms", "--format", "json"]);
+    let output = command.current_dir(directory.path()).output();
+    let is_foreign = std::env::var_os("BANDSCOPE_TEST_RUNNER").is_some();
+    let is_refused = |error: &[u8]| {
+        let error = String::from_utf8_lossy(error);
+        error.starts_with("unshare: ") || error.starts_with("mount: ")
+    };
+    let output = match output {
+        Ok(output) if !is_foreign && !is_refused(&output.stderr) => checked(output),
+        other => {
+            println!("SKIPPED: no mount namespace of one's own: {other:?}");
+            return;
+        }
+    };
+    assert!(output.status.success(), "{output:?}");
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for item in ["workqueues", "nohz-full", "idle-states", "smt", "isolcpus"] {
+        let entry = entry(&found, item);
+        assert_eq!(entry["state"], "unknown", "{entry}");
+        assert!(entry["why"].as_str().unwrap().contains("/sys/"), "{entry}");
+    }
+}

@@ -1,4 +1,4 @@
-//! Lists and masks of CPUs, as the operating system writes them: `0-3,8`, `ff,00000001`. Untrusted ones are read up to [`MAX_CPUS`].
+//! Lists and masks of CPUs, as the operating system writes them: `0-3,8`, `ff,00000001`. Untrusted ones are read up to a bound.
 
 /// CPUs of a list or a mask that are read at most: more than machines have.
 const MAX_CPUS: usize = 1 << 16;

@@ -5,6 +5,7 @@ use crate::escape::xml;
 use crate::html::policy::policy;
 use crate::markdown::safe;
 use crate::text::doctor::{acts_on, share, subject};
+use bandscope_report::remedies::Need;
 use bandscope_studies::doctor::{Doctor, Entry, State};
 use std::io::Write;
 
@@ -24,7 +25,7 @@ const HEADS: [&str; 6] = ["", "set", "wanted", "cost", "now", "at boot"];
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:78rem;padding:0 1rem;color:#1a1a1a;background:#fff}\
 h1{font-size:1.25rem}h2{font-size:1.05rem;margin-top:2rem}p{color:#555}table{border-collapse:collapse;width:100%}\
 th,td{text-align:left;vertical-align:top;padding:.35rem .7rem .35rem 0;border-top:1px solid #ddd;overflow-wrap:anywhere}\
-td:first-child{font-weight:600}code{font:13px ui-monospace,monospace}\
+td:first-child{font-weight:600;overflow-wrap:normal;min-width:9rem}code{font:13px ui-monospace,monospace}\
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#161616}p{color:#999}th,td{border-color:#333}}";
 
 /// What a row says of an item; commands stand in the last two.
@@ -36,7 +37,13 @@ fn cells(entry: &Entry, doctor: &Doctor) -> [String; 6] {
         }
         _ => words(&entry.why),
     };
-    let now = entry.now.as_ref().and_then(|remedy| remedy.command.clone());
+    let now = entry.now.as_ref().and_then(|remedy| {
+        let command = remedy.command.clone()?;
+        Some(match remedy.needs.contains(&Need::Host) {
+            true => format!("{command}  # on the host"),
+            false => command,
+        })
+    });
     let lasting = entry.lasting.as_ref();
     let lasting = lasting.map(|lasting| format!("{}: {}", lasting.place.name(), lasting.line));
     [
