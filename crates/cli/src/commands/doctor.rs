@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Say how this machine is set up, what each setting costs, how to change it.
+/// Say how this machine is set up, and what of it costs something.
 ///
 /// Measures for ten seconds, or judges a recording by the facts in it. Changes nothing and needs no root; as root, kernel events
 /// say what each setting costs. What costs most stands first.

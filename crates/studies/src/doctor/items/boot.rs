@@ -12,6 +12,10 @@ const LEAST_HZ: f64 = 100.0;
 /// What a mitigation in force begins with, in /sys/devices/system/cpu/vulnerabilities.
 const IN_FORCE: &str = "Mitigation";
 
+/// Kinds of softirqs that the tick raises, and that runs RCU callbacks.
+const OF_TICK: [&str; 2] = ["TIMER", "SCHED"];
+const RCU: &str = "RCU";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         item: Item::NohzFull,
@@ -53,14 +57,14 @@ pub(super) const CHECKS: &[Check] = &[
 fn is_of_tick(cause: &Cause) -> bool {
     match cause {
         Cause::Tick => true,
-        Cause::Softirq(kind) => ["TIMER", "SCHED"].contains(&&**kind),
+        Cause::Softirq(kind) => OF_TICK.contains(&&**kind),
         _ => false,
     }
 }
 
 fn is_of_rcu(cause: &Cause) -> bool {
     match cause {
-        Cause::Softirq(kind) => ["RCU"].contains(&&**kind),
+        Cause::Softirq(kind) => **kind == *RCU,
         Cause::Task(name) => name.starts_with("rcu"),
         _ => false,
     }

@@ -16,6 +16,11 @@ const READ_BY_PROGRAMS: [&str; 4] = [
     "arch_sys_counter",
 ];
 
+/// The governor that keeps to the highest frequency.
+const STEADY_GOVERNOR: &str = "performance";
+/// The value of `idle=` with which an idle CPU stays busy.
+const POLLING: &str = "poll";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         item: Item::Governor,
@@ -91,7 +96,7 @@ fn governor(subject: &Subject<'_>) -> Judged {
     let Some((_, first)) = known.first() else {
         return no_driver(subject);
     };
-    let is_fast = |governor: &str| ["performance"].contains(&governor);
+    let is_fast = |governor: &str| governor == STEADY_GOVERNOR;
     let slow: Vec<u32> = known
         .iter()
         .filter(|one| !is_fast(one.1))
@@ -108,14 +113,14 @@ fn governor(subject: &Subject<'_>) -> Judged {
     let what = "run at the highest frequency that is allowed";
     let now = remedies::write_settings(
         &files(slow, "scaling_governor"),
-        "performance",
+        STEADY_GOVERNOR,
         slow_one,
         what,
     );
     let line = "cpufreq.default_governor=performance".to_owned();
     Change::judged(
         format!("{slow_one} ({driver})"),
-        "performance",
+        STEADY_GOVERNOR,
         Some(now),
         at_boot(line),
     )
@@ -219,7 +224,7 @@ fn max_cstate(subject: &Subject<'_>) -> Option<super::Lasting> {
         ("intel_idle", "intel_idle.max_cstate=1"),
         ("acpi_idle", "processor.max_cstate=1"),
     ];
-    let line = drivers.iter().find(|(name, _)| name.eq(&driver))?.1;
+    let line = drivers.iter().find(|(name, _)| *name == driver)?.1;
     at_boot(line.to_owned())
 }
 
@@ -232,7 +237,7 @@ fn idle_parameter(subject: &Subject<'_>) -> Judged {
     };
     let found = format!("idle={idle}");
     let has_sibling = super::beneath::siblings(subject).is_some();
-    if has_sibling && ["poll"].contains(&idle) {
+    if has_sibling && idle == POLLING {
         let wanted = "no idle=poll where CPUs share a core: an idle sibling takes half of it";
         return Change::judged(found, wanted, None, None);
     }

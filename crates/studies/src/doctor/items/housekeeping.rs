@@ -9,6 +9,10 @@ use bandscope_report::{Cause, cpu_list};
 /// Seconds between updates of statistics that are rare enough: tuned's profile cpu-partitioning sets 10.
 const QUIET_STAT_INTERVAL_S: i64 = 10;
 
+/// The kernel's thread that makes huge pages, and the word that keeps it from it.
+const HUGE_PAGE_THREAD: &str = "khugepaged";
+const NO_HUGE_PAGES: &str = "never";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         item: Item::StatInterval,
@@ -42,7 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
         item: Item::Khugepaged,
         title: "khugepaged",
         acts_on: ActsOn::Gaps(
-            |cause| matches!(cause, Cause::Task(name) if ["khugepaged"].contains(&&**name)),
+            |cause| matches!(cause, Cause::Task(name) if **name == *HUGE_PAGE_THREAD),
         ),
         judge: khugepaged,
         source: "Linux, admin-guide/mm/transhuge.rst",
@@ -173,11 +177,11 @@ fn khugepaged(subject: &Subject<'_>) -> Judged {
         };
     };
     let found = format!("transparent huge pages: {enabled}");
-    if ["never"].contains(&enabled) {
+    if enabled == NO_HUGE_PAGES {
         return Judged::Quiet(found);
     }
     let wanted = "its thread on other CPUs";
-    match remedies::move_tasks(subject.cpus, &["khugepaged"], subject.machine) {
+    match remedies::move_tasks(subject.cpus, &[HUGE_PAGE_THREAD], subject.machine) {
         Some(now) => Change::judged(found, wanted, Some(now), None),
         None => Change::judged(found, subject.elsewhere("khugepaged"), None, None),
     }
