@@ -49,6 +49,7 @@ SHORTER = [
     (r"(bandscope repeat\b(?!.*-n )(?!.*--from))", r"\1 -n 6"),
     (r"repeat -n \d+", "repeat -n 6"),
     (r"(--then record\b(?!.*--duration))", r"\1 --duration 1s"),
+    (r"(bandscope doctor\b(?!.*--duration)(?!.*\.bandscope))", r"\1 --duration 1s"),
     (r"--cpus? [-\d,]+", lambda found: found[0].split()[0] + " 0"),
 ]
 

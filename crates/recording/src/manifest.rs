@@ -12,6 +12,7 @@ mod kernel;
 mod machine;
 pub(crate) mod ranges;
 mod scheduling;
+pub mod setup;
 
 pub use clock::{Clock, ClockOrigin, ClockReading, ERROR_PPM, TICKS_PER_NS};
 pub use counts::{KernelCount, KernelCounts};
@@ -23,6 +24,7 @@ pub use kernel::{Counter, Kernel};
 pub use machine::{Machine, OtherTask};
 pub use ranges::RATE_HZ;
 pub use scheduling::{Quota, Schedstat};
+pub use setup::Setup;
 
 use ranges::{COUNT, OutOfRange, Ranges, SECONDS, each, inside, number, numbers};
 use serde::{Deserialize, Serialize};

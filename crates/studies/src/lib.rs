@@ -6,6 +6,7 @@
 //! * [`compare`]: A against B, `bandscope.compare/1`;
 //! * [`conditions`]: what a gate asks of figures, one grammar for all of them;
 //! * [`counters`]: two sets of counters against each other;
+//! * [`doctor`]: how a machine is set up, and what of it cost something, `bandscope.doctor/1`;
 //! * [`histogram`]: histograms of fixed work, `bandscope.histogram/1`;
 //! * [`lab`]: what controlled experiments say, `bandscope.lab/1`;
 //! * [`repeat`]: what the runs of a command say, `bandscope.repeat/1`.
@@ -18,6 +19,7 @@ pub mod check;
 pub mod compare;
 pub mod conditions;
 pub mod counters;
+pub mod doctor;
 pub mod histogram;
 pub mod lab;
 pub mod repeat;

@@ -31,10 +31,10 @@ fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
     match &away.cause {
         Cause::Preempted => (analysed.manifest.events.state != EventsState::On)
             .then(|| remedies::trace_events(&cpu(first_series(finding, analysed)))),
-        Cause::Task(name) => remedies::move_tasks(series.cpu?, &[name], machine)
-            .or_else(|| remedies::isolate_cpu(series.cpu?, machine)),
-        Cause::OtherTasks => remedies::isolate_cpu(series.cpu?, machine),
-        Cause::Interrupt(name) => remedies::move_interrupts(series.cpu?, name, machine),
+        Cause::Task(name) => remedies::move_tasks(&[series.cpu?], &[name], machine)
+            .or_else(|| remedies::isolate_cpu(&[series.cpu?], machine)),
+        Cause::OtherTasks => remedies::isolate_cpu(&[series.cpu?], machine),
+        Cause::Interrupt(name) => remedies::move_interrupts(&[series.cpu?], name, machine),
         _ => None,
     }
 }

@@ -85,12 +85,12 @@ fn of_account(series: &[&Series], manifest: &Manifest) -> Vec<Remedy> {
             Loss::Interruptions => all.extend(trace()),
             Loss::OtherTasks if !is_named => all.extend(trace()),
             Loss::OtherTasks => {
-                all.extend(remedies::move_tasks(cpu, &tasks(series), machine));
-                all.extend(remedies::isolate_cpu(cpu, machine));
+                all.extend(remedies::move_tasks(&[cpu], &tasks(series), machine));
+                all.extend(remedies::isolate_cpu(&[cpu], machine));
             }
             Loss::Hypervisor => all.push(remedies::trace_host(&cpu.to_string())),
             Loss::Interrupts => all.extend(device(series, cpu, manifest)),
-            Loss::Tick => all.extend(remedies::stop_tick(cpu, machine)),
+            Loss::Tick => all.extend(remedies::stop_tick(&[cpu], machine)),
             _ => {}
         }
     }
@@ -130,7 +130,7 @@ fn device(series: &[&Series], cpu: u32, manifest: &Manifest) -> Option<Remedy> {
     by_cause(series)
         .into_iter()
         .find_map(|(cause, _)| match cause {
-            Cause::Interrupt(name) => remedies::move_interrupts(cpu, name, &manifest.machine),
+            Cause::Interrupt(name) => remedies::move_interrupts(&[cpu], name, &manifest.machine),
             _ => None,
         })
 }

@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod completions;
+mod doctor;
 #[cfg(test)]
 mod documented;
 mod export;
@@ -59,6 +60,7 @@ enum Command {
     Export(export::Arguments),
     Check(check::Arguments),
     Compare(compare::Arguments),
+    Doctor(doctor::Arguments),
     Histogram(histogram::Arguments),
     Synth(synth::Arguments),
     Inject(inject::Arguments),
@@ -83,6 +85,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Command::Export(arguments)) => export::run(&arguments),
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Compare(arguments)) => compare::run(&arguments),
+        Some(Command::Doctor(arguments)) => doctor::run(&arguments),
         Some(Command::Histogram(arguments)) => histogram::run(&arguments),
         Some(Command::Synth(arguments)) => synth::run(&arguments),
         Some(Command::Inject(arguments)) => inject::run(&arguments),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 /// What a printed object begins with, and its schema.
-const CONTRACTS: [(&str, &str); 7] = [
+const CONTRACTS: [(&str, &str); 8] = [
     (
         r#"{"schema":"bandscope.report/1""#,
         include_str!("../../../report/report.schema.json"),
@@ -21,6 +21,10 @@ const CONTRACTS: [(&str, &str); 7] = [
     (
         r#"{"schema":"bandscope.compare/1""#,
         include_str!("../../../studies/compare.schema.json"),
+    ),
+    (
+        r#"{"schema":"bandscope.doctor/1""#,
+        include_str!("../../../studies/doctor.schema.json"),
     ),
     (
         r#"{"schema":"bandscope.histogram/1""#,

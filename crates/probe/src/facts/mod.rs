@@ -8,6 +8,7 @@ mod isolation;
 mod quotas;
 mod schedstat;
 mod security;
+mod setup;
 mod system_management;
 mod tasks;
 mod tick;
@@ -37,6 +38,7 @@ pub fn gather(cpus: &[u32]) -> Machine {
     machine.tick_hz = tick::tick_hz();
     let number = |name: &str| text(format!("/proc/sys/kernel/{name}"))?.parse().ok();
     let limit = number("sched_rt_runtime_us").zip(number("sched_rt_period_us"));
+    machine.setup = setup::gather(cpus);
     machine.realtime_limit_us = limit.map(|(runtime, period)| [runtime, period]);
     machine
 }

@@ -45,7 +45,9 @@ fn quota(group: &Path) -> Option<Quota> {
     };
     let throttled_ns =
         count("throttled_time").or_else(|| Some(count("throttled_usec")?.saturating_mul(1000)))?;
-    let (quota_us, period_us) = match text("cpu.max") {
+    let both = text("cpu.max");
+    let version = if both.is_some() { 2 } else { 1 };
+    let (quota_us, period_us) = match both {
         Some(both) => {
             let (quota, period) = both.trim().split_once(' ')?;
             (quota.parse().ok(), period.parse().ok())
@@ -58,6 +60,7 @@ fn quota(group: &Path) -> Option<Quota> {
     };
     Some(Quota {
         group: escaped(group.as_os_str().as_encoded_bytes()),
+        version: Some(version),
         quota_us,
         period_us,
         periods: count("nr_periods")?,
@@ -93,6 +96,7 @@ mod tests {
             (second.quota_us, second.period_us),
             (Some(20_000), Some(50_000))
         );
+        assert_eq!((first.version, second.version), (Some(1), Some(2)));
         let grown = Quotas(vec![first]).grown(Quotas(vec![second]));
         assert_eq!((grown[0].periods, grown[0].throttled), (10, 5));
         assert_eq!(grown[0].throttled_ns, 1_100);

@@ -1,6 +1,7 @@
 //! What the manifest says about the machine.
 
-use super::ranges::{COUNT, OutOfRange, RATIO, Ranges, each, number, numbers};
+use super::Setup;
+use super::ranges::{COUNT, OutOfRange, RATIO, Ranges, each, inside, number, numbers};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -55,6 +56,9 @@ pub struct Machine {
     pub clocksource: Option<String>,
     /// Memory in bytes.
     pub memory_bytes: Option<u64>,
+    /// How it was set up, for `doctor`; empty in recordings that know none.
+    #[serde(skip_serializing_if = "Setup::is_empty")]
+    pub setup: Setup,
 }
 
 impl Machine {
@@ -71,7 +75,8 @@ impl Ranges for Machine {
         each("other_tasks", &self.other_tasks)?;
         let limits = self.realtime_limit_us.unwrap_or_default();
         numbers("realtime_limit_us", &limits, &(-1..=i64::from(i32::MAX)))?;
-        number("memory_bytes", self.memory_bytes, &COUNT)
+        number("memory_bytes", self.memory_bytes, &COUNT)?;
+        inside("setup", &self.setup)
     }
 }
 

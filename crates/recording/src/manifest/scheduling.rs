@@ -31,6 +31,9 @@ impl Ranges for Schedstat {
 pub struct Quota {
     /// Directory of the group. Untrusted, control characters escaped.
     pub group: String,
+    /// Version of the control groups, 1 or 2; `None` in recordings that know none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
     /// CPU time in each period, in microseconds; `None` where there is no limit.
     pub quota_us: Option<u64>,
     /// Length of a period, in microseconds.
@@ -45,6 +48,7 @@ pub struct Quota {
 
 impl Ranges for Quota {
     fn check(&self) -> Result<(), OutOfRange> {
+        number("version", self.version, &(1..=2))?;
         number("quota_us", self.quota_us, &COUNT)?;
         number("period_us", self.period_us, &COUNT)?;
         number("periods", self.periods, &COUNT)?;

@@ -1,7 +1,7 @@
 //! Interrupts and the timer tick (`Documentation/core-api/irq/irq-affinity.rst`, `Documentation/timers/no_hz.rst` of Linux).
 
-use super::tasks::others;
 use super::{Need, Purpose, Remedy, RemedyKind, quoted};
+use crate::cpu_list;
 use bandscope_recording::manifest::Machine;
 
 /// Interrupts that CPUs send each other or themselves: no device sends them, and none has an affinity.
@@ -20,16 +20,20 @@ const OF_CPUS: [&str; 12] = [
     "vector",
 ];
 
-/// Sends interrupts of a device to CPUs other than `cpu`. `None` where there is no other CPU, or no device.
-pub fn move_interrupts(cpu: u32, name: &str, machine: &Machine) -> Option<Remedy> {
+/// Whether a device sends interrupts of that name.
+pub fn is_of_device(name: &str) -> bool {
+    !name.is_empty() && !OF_CPUS.iter().any(|own| name.starts_with(own))
+}
+
+/// Sends interrupts of a device to CPUs other than `cpus`. `None` where there is no other CPU, or no device.
+pub fn move_interrupts(cpus: &[u32], name: &str, machine: &Machine) -> Option<Remedy> {
     let online = machine.online_cpus.as_deref()?;
-    let others = others(online, cpu)?;
-    let is_of_a_device = !name.is_empty() && !OF_CPUS.iter().any(|own| name.starts_with(own));
+    let others = cpu_list::without(online, cpus)?;
     // A name that awk takes as it is.
     let is_plain = name
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || "_-.:@".contains(c));
-    if !is_of_a_device || !is_plain {
+    if !is_of_device(name) || !is_plain {
         return None;
     }
     let all = |cpus: &str| {
@@ -51,6 +55,39 @@ pub fn move_interrupts(cpu: u32, name: &str, machine: &Machine) -> Option<Remedy
     })
 }
 
+/// Sends interrupts of these numbers, each with the CPUs that it may go to now, to the CPUs `others`. `None` without an interrupt.
+pub fn place_interrupts(interrupts: &[(u64, &str)], others: &str) -> Option<Remedy> {
+    let numbers = |of: &mut dyn Iterator<Item = u64>| {
+        let numbers: Vec<String> = of.map(|number| number.to_string()).collect();
+        numbers.join(" ")
+    };
+    let set = |numbers: String, cpus: &str| {
+        let cpus = quoted(cpus);
+        format!(
+            "for i in {numbers}; do echo {cpus} | sudo tee /proc/irq/$i/smp_affinity_list; done"
+        )
+    };
+    let mut before: Vec<&str> = interrupts.iter().map(|one| one.1).collect();
+    before.sort_unstable();
+    before.dedup();
+    let undo = before.iter().map(|cpus| {
+        let same = interrupts.iter().filter(|one| one.1 == *cpus);
+        set(numbers(&mut same.map(|one| one.0)), cpus)
+    });
+    let undo = undo.collect::<Vec<String>>().join("; ");
+    (!interrupts.is_empty()).then(|| Remedy {
+        kind: RemedyKind::MoveInterrupts,
+        purpose: Purpose::Fix,
+        what: format!("send these interrupts to CPUs {others}"),
+        command: Some(set(
+            numbers(&mut interrupts.iter().map(|one| one.0)),
+            others,
+        )),
+        needs: vec![Need::Root],
+        undo: Some(undo),
+    })
+}
+
 /// Moves the ticks of the CPUs apart.
 pub fn skew_ticks() -> Remedy {
     Remedy {
@@ -63,20 +100,21 @@ pub fn skew_ticks() -> Remedy {
     }
 }
 
-/// Stops the tick of a CPU on which one task runs. `None` where it is stopped already.
-pub fn stop_tick(cpu: u32, machine: &Machine) -> Option<Remedy> {
+/// Stops the tick of CPUs on which one task runs. `None` where it is stopped already.
+pub fn stop_tick(cpus: &[u32], machine: &Machine) -> Option<Remedy> {
     let full = machine.nohz_full_cpus.as_deref().unwrap_or_default();
     let is_alone = machine
         .online_cpus
         .as_deref()
-        .and_then(|online| others(online, cpu))
+        .and_then(|online| cpu_list::without(online, cpus))
         .is_none();
+    let (list, named) = (cpu_list::written(cpus), cpu_list::named(cpus));
     let is_full = !full.is_empty() && full != "(null)";
     (!is_full && !is_alone).then(|| Remedy {
         kind: RemedyKind::StopTick,
         purpose: Purpose::Fix,
         what: format!(
-            "boot with `nohz_full={cpu}` to stop the tick while one task runs on CPU {cpu}"
+            "boot with `nohz_full={list}` to stop the tick while one task runs on {named}"
         ),
         command: None,
         needs: vec![Need::Root, Need::Boot],
@@ -112,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_device_is_sent_elsewhere_and_back() {
-        let remedy = move_interrupts(1, "virtio0-input.0", &machine("0-1")).unwrap();
+        let remedy = move_interrupts(&[1], "virtio0-input.0", &machine("0-1")).unwrap();
         let command = remedy.command.unwrap();
         assert!(
             command.contains("virtio0-input[.]0$/") && command.contains("echo 0 |"),
@@ -124,18 +162,35 @@ mod tests {
     #[test]
     fn interrupts_between_cpus_stay() {
         assert_eq!(
-            move_interrupts(1, "call_function_single", &machine("0-1")),
+            move_interrupts(&[1], "call_function_single", &machine("0-1")),
             None
         );
-        assert_eq!(move_interrupts(1, "x/;reboot", &machine("0-1")), None);
-        assert_eq!(move_interrupts(0, "eth0", &machine("0")), None);
+        assert_eq!(move_interrupts(&[1], "x/;reboot", &machine("0-1")), None);
+        assert_eq!(move_interrupts(&[0], "eth0", &machine("0")), None);
+    }
+
+    #[test]
+    fn numbered_interrupts_go_back_each_to_its_own_cpus() {
+        let remedy = place_interrupts(&[(36, "0-1"), (42, "1"), (43, "0-1")], "0").unwrap();
+        let command = remedy.command.unwrap();
+        assert!(
+            command.starts_with("for i in 36 42 43; do echo 0 |"),
+            "{command}"
+        );
+        let undo = remedy.undo.unwrap();
+        assert!(
+            undo.contains("for i in 36 43; do echo 0-1 |")
+                && undo.contains("for i in 42; do echo 1 |"),
+            "{undo}"
+        );
+        assert_eq!(place_interrupts(&[], "0"), None);
     }
 
     #[test]
     fn a_tick_that_is_stopped_stays_so() {
         let mut machine = machine("0-1");
-        assert!(stop_tick(1, &machine).is_some());
+        assert!(stop_tick(&[1], &machine).is_some());
         machine.nohz_full_cpus = Some("1".to_owned());
-        assert_eq!(stop_tick(1, &machine), None);
+        assert_eq!(stop_tick(&[1], &machine), None);
     }
 }

@@ -13,16 +13,24 @@ pub fn raise_quota(group: Option<&Quota>) -> Remedy {
         ),
         Some(quota) => {
             let path = &quota.group;
-            let set = |limit: &str, period: u64| {
-                let file = quoted(&format!("{path}/cpu.max"));
-                format!("echo {limit} {period} | sudo tee {file}")
+            // Version 1 has the quota in a file of its own, and -1 for none.
+            let is_first = quota.version == Some(1);
+            let set = |limit: &str, period: u64| match is_first {
+                true => {
+                    let file = quoted(&format!("{path}/cpu.cfs_quota_us"));
+                    format!("echo {limit} | sudo tee {file}")
+                }
+                false => {
+                    let file = quoted(&format!("{path}/cpu.max"));
+                    format!("echo {limit} {period} | sudo tee {file}")
+                }
             };
-            // Version 2 alone has both in one file.
+            let none = if is_first { "-1" } else { "max" };
             let known = quota.quota_us.zip(quota.period_us);
             let known = known.filter(|_| path.starts_with('/'));
             (
                 format!("take the CPU quota off {path}"),
-                known.map(|(_, period)| set("max", period)),
+                known.map(|(_, period)| set(none, period)),
                 known.map(|(limit, period)| set(&limit.to_string(), period)),
             )
         }
@@ -71,6 +79,19 @@ mod tests {
         assert_eq!(
             remedy.undo.as_deref(),
             Some("echo 60000 100000 | sudo tee '/sys/fs/cgroup/job 1/cpu.max'")
+        );
+        let first = Quota {
+            version: Some(1),
+            ..quota
+        };
+        let remedy = raise_quota(Some(&first));
+        assert_eq!(
+            remedy.command.as_deref(),
+            Some("echo -1 | sudo tee '/sys/fs/cgroup/job 1/cpu.cfs_quota_us'")
+        );
+        assert_eq!(
+            remedy.undo.as_deref(),
+            Some("echo 60000 | sudo tee '/sys/fs/cgroup/job 1/cpu.cfs_quota_us'")
         );
         assert_eq!(raise_quota(None).command, None);
         let lifted = lift_realtime_limit(Some(900_000));

@@ -7,17 +7,21 @@ mod interrupts;
 mod limits;
 mod platform;
 mod rerun;
+mod settings;
 mod tasks;
 
 use crate::closed::words;
-pub use interrupts::{move_interrupts, skew_ticks, stop_tick, trace_function_calls};
+pub use interrupts::{
+    is_of_device, move_interrupts, place_interrupts, skew_ticks, stop_tick, trace_function_calls,
+};
 pub use limits::{lift_realtime_limit, raise_quota};
 pub use platform::{compare_frequencies, count_firmware, free_sibling, own_neighbour, trace_host};
 pub use rerun::{
     again, longer, other_kernels, other_rates, own_interrupts, start_later, switching, trace_events,
 };
 use serde::Serialize;
-pub use tasks::{isolate_cpu, move_tasks};
+pub use settings::{boot_with, set_parameter, stop_service, write_settings};
+pub use tasks::{is_of_cpu, isolate_cpu, move_tasks};
 
 /// Something to do about a cause or a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -89,6 +93,14 @@ words! {
         RaiseQuota = "raise-quota",
         /// Give real-time tasks all CPU time.
         LiftRealtimeLimit = "lift-realtime-limit",
+        /// Set a parameter of the running kernel.
+        SetParameter = "set-parameter",
+        /// Write a setting of a device, a driver or a subsystem.
+        WriteSetting = "write-setting",
+        /// Boot with another command line.
+        BootWith = "boot-with",
+        /// Stop a service.
+        StopService = "stop-service",
         /// See what the host runs in place of a virtual CPU.
         TraceHost = "trace-host",
         /// Count system management interrupts.

@@ -1,6 +1,7 @@
 //! Other tasks: where they may run (`taskset(1)`, and `isolcpus` in the kernel's list of parameters).
 
 use super::{Need, Purpose, Remedy, RemedyKind, quoted};
+use crate::cpu_list;
 use bandscope_recording::manifest::Machine;
 
 /// Tasks that one command names.
@@ -12,22 +13,26 @@ const PER_CPU: [&str; 6] = [
     "migration/",
     "cpuhp/",
     "irq_work/",
-    "rcu",
+    "rcuc/",
 ];
 /// What stands for itself in a regular expression, or for any character.
 const PLAIN: &str = "_-/:@%, .";
 
-/// Gives tasks of these names, the costliest first, the CPUs other than `cpu`. `None` where there is no other CPU, or none of them can be moved.
-pub fn move_tasks(cpu: u32, names: &[&str], machine: &Machine) -> Option<Remedy> {
+/// Whether a name is one of the kernel's threads that belong to a CPU or that nothing moves.
+pub fn is_of_cpu(name: &str) -> bool {
+    PER_CPU.iter().any(|own| name.starts_with(own))
+}
+
+/// Gives tasks of these names, the costliest first, the CPUs other than `cpus`. `None` where there is no other CPU, or none of them can be moved.
+pub fn move_tasks(cpus: &[u32], names: &[&str], machine: &Machine) -> Option<Remedy> {
     let online = machine.online_cpus.as_deref()?;
-    let others = others(online, cpu)?;
+    let others = cpu_list::without(online, cpus)?;
     // A name that is no pattern of its own; longer ones are cut off by the kernel.
     let is_named = |name: &&str| {
         name.chars()
             .all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c))
     };
-    let is_movable =
-        |name: &&str| !name.is_empty() && !PER_CPU.iter().any(|own| name.starts_with(own));
+    let is_movable = |name: &&str| !name.is_empty() && !is_of_cpu(name);
     let names = names.iter().copied().filter(is_named).filter(is_movable);
     let names: Vec<&str> = names.take(MAX_NAMES).collect();
     if names.is_empty() {
@@ -37,7 +42,7 @@ pub fn move_tasks(cpu: u32, names: &[&str], machine: &Machine) -> Option<Remedy>
     Some(Remedy {
         kind: RemedyKind::MoveTasks,
         purpose: Purpose::Fix,
-        what: format!("move {} off CPU {cpu}", names.join(", ")),
+        what: format!("move {} off {}", names.join(", "), cpu_list::named(cpus)),
         command: Some(format!("{tasks} sudo taskset -apc {others}")),
         needs: vec![Need::Root],
         undo: Some(format!("{tasks} sudo taskset -apc {online}")),
@@ -45,50 +50,22 @@ pub fn move_tasks(cpu: u32, names: &[&str], machine: &Machine) -> Option<Remedy>
 }
 
 /// Keeps tasks away from the next boot on. `None` on a machine of one CPU, and where the CPU is isolated.
-pub fn isolate_cpu(cpu: u32, machine: &Machine) -> Option<Remedy> {
-    others(machine.online_cpus.as_deref()?, cpu)?;
+pub fn isolate_cpu(cpus: &[u32], machine: &Machine) -> Option<Remedy> {
+    cpu_list::without(machine.online_cpus.as_deref()?, cpus)?;
     let isolated = machine.isolated_cpus.as_deref().unwrap_or_default();
-    if cpus(isolated).contains(&cpu) {
+    let isolated = cpu_list::parse(isolated);
+    if cpus.iter().all(|cpu| isolated.contains(cpu)) {
         return None;
     }
+    let (list, named) = (cpu_list::written(cpus), cpu_list::named(cpus));
     Some(Remedy {
         kind: RemedyKind::IsolateCpu,
         purpose: Purpose::Fix,
-        what: format!("boot with `isolcpus={cpu}` to keep all other tasks off CPU {cpu}"),
+        what: format!("boot with `isolcpus={list}` to keep all other tasks off {named}"),
         command: None,
         needs: vec![Need::Root, Need::Boot],
         undo: Some("boot without it".to_owned()),
     })
-}
-
-/// The CPUs of a list, as the operating system writes it: `0-3,8`. At most as many as machines have.
-fn cpus(list: &str) -> Vec<u32> {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
-    };
-    list.split(',')
-        .filter_map(range)
-        .flatten()
-        .take(1 << 16)
-        .collect()
-}
-
-/// A list without one of its CPUs; `None` if no CPU is left.
-pub(super) fn others(list: &str, cpu: u32) -> Option<String> {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for other in cpus(list).into_iter().filter(|&other| other != cpu) {
-        match ranges.last_mut() {
-            Some(last) if last.1.checked_add(1) == Some(other) => last.1 = other,
-            _ => ranges.push((other, other)),
-        }
-    }
-    let written = ranges.iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    });
-    let written: Vec<String> = written.collect();
-    (!written.is_empty()).then(|| written.join(","))
 }
 
 #[cfg(test)]
@@ -104,7 +81,8 @@ mod tests {
 
     #[test]
     fn tasks_get_the_other_cpus() {
-        let remedy = move_tasks(1, &["rustc", "kworker/1:2", "rust-lld"], &machine("0-3")).unwrap();
+        let remedy =
+            move_tasks(&[1], &["rustc", "kworker/1:2", "rust-lld"], &machine("0-3")).unwrap();
         assert_eq!(
             remedy.command.as_deref(),
             Some("pgrep -x 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0,2-3")
@@ -117,20 +95,20 @@ mod tests {
 
     #[test]
     fn what_cannot_be_moved_has_no_command() {
-        assert_eq!(move_tasks(0, &["rustc"], &machine("0")), None);
+        assert_eq!(move_tasks(&[0], &["rustc"], &machine("0")), None);
         assert_eq!(
-            move_tasks(1, &["ksoftirqd/1", "a.*$(reboot)"], &machine("0-1")),
+            move_tasks(&[1], &["ksoftirqd/1", "a.*$(reboot)"], &machine("0-1")),
             None
         );
-        assert_eq!(move_tasks(1, &["rustc"], &Machine::default()), None);
+        assert_eq!(move_tasks(&[1], &["rustc"], &Machine::default()), None);
     }
 
     #[test]
     fn a_cpu_that_is_isolated_is_not_isolated_again() {
         let mut isolated = machine("0-3");
-        assert!(isolate_cpu(2, &isolated).is_some());
+        assert!(isolate_cpu(&[2], &isolated).is_some());
         isolated.isolated_cpus = Some("2-3".to_owned());
-        assert_eq!(isolate_cpu(2, &isolated), None);
-        assert!(isolate_cpu(1, &isolated).is_some());
+        assert_eq!(isolate_cpu(&[2], &isolated), None);
+        assert!(isolate_cpu(&[1], &isolated).is_some());
     }
 }

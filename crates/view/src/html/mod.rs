@@ -7,7 +7,7 @@
 mod changes;
 mod codec;
 mod data;
-mod policy;
+pub(crate) mod policy;
 
 use crate::text::Text;
 use crate::{Error, Format, Options, escape, json, panels, text};

@@ -7,7 +7,7 @@ use super::codec::Base64;
 use std::io::Write;
 
 /// The policy of a page with this script and style, as the value of an attribute.
-pub(super) fn policy(script: &str, style: &str) -> String {
+pub(crate) fn policy(script: &str, style: &str) -> String {
     format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
         source(script),

@@ -26,6 +26,7 @@ fn counts_that_stood_still_contradict_a_quota() {
     let stop = with(400.0, &[(EventKind::Held, "throttled:quota", 1.0, 398.0)]);
     let mut source = recorded(&[stop]);
     let quota = |throttled: u64| Quota {
+        version: None,
         group: "/a".into(),
         quota_us: Some(60_000),
         period_us: Some(100_000),

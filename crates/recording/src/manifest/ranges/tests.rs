@@ -14,6 +14,16 @@ const WHOLE_TYPE_OF_CLOCK: [&str; 3] = ["origin_ticks", "origin_unix_ns", "opera
 /// A manifest in which every list has an entry and every field a value.
 fn full() -> Value {
     let sample = json!({"ticks": 1, "gaps": 1, "gap_ticks": 1, "median_gap_ticks": 1});
+    let setup = json!({
+        "settings": {"/proc/cmdline": "quiet"}, "unread": {"/sys/kernel/mm/ksm/run": "w"},
+        "cpus": [{
+            "cpu": 1, "least_khz": 1, "most_khz": 1, "hardware_khz": 1,
+            "idle_states": [{"name": "C1", "latency_us": 1, "is_off": false}],
+        }],
+        "interrupts": [{"number": 1, "name": "n", "cpus": "0", "effective": "0", "is_fixed": false}],
+        "tasks": [{"name": "n", "cpus": "0", "is_kernel": false, "is_fixed": false, "number": 1}],
+        "cpu_sets": [["/sys/fs/cgroup", "0"]],
+    });
     json!({
         "schema": "bandscope.recording/1", "run": "r", "tool": "t", "started": "s", "state": "complete",
         "settings": {
@@ -40,7 +50,7 @@ fn full() -> Value {
             "cpu": 1, "seconds": 0.5, "counts": [{"name": "n", "number": 1}], "system_management_interrupts": 1,
         }],
         "schedstat": [{"cpu": 1, "run_ns": 1, "wait_ns": 1, "slices": 1}],
-        "quotas": [{"group": "g", "quota_us": 1, "period_us": 1, "periods": 1, "throttled": 1, "throttled_ns": 1}],
+        "quotas": [{"group": "g", "version": 1, "quota_us": 1, "period_us": 1, "periods": 1, "throttled": 1, "throttled_ns": 1}],
         "machine": {
             "cpu_model": "m", "microarchitecture": "m", "architecture": "a", "cpu_id": "i", "microcode": "m",
             "online_cpus": "0", "allowed_cpus": "0", "smt_siblings": {"0": "1"}, "frequency_driver": "d", "governor": {"0": "g"},
@@ -48,6 +58,7 @@ fn full() -> Value {
             "speculative_store_bypass": "s", "mitigations": {"m": "m"}, "load": [0.5, 0.5, 0.5],
             "other_tasks": [{"name": "n", "pid": 1, "share": 0.5}], "realtime_limit_us": [1, 1], "clocksource": "c",
             "memory_bytes": 1,
+            "setup": setup,
         },
         "lost": {"quanta": 1, "gaps": 1, "events": 1},
         "missing": [{"what": "w", "why": "w", "leaves_undecided": "l"}],
