@@ -1,5 +1,6 @@
 //! Which CPUs this process may use, and keeping a thread on some of them.
 
+use bandscope_recording::cpu_list;
 use bandscope_sampler::MachineError;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
@@ -61,8 +62,8 @@ pub fn pin(cpus: &[u32]) -> io::Result<()> {
     }
     Err(io::Error::other(format!(
         "the kernel allowed CPUs {} instead of {}",
-        list(&got),
-        list(cpus)
+        cpu_list::written(&got),
+        cpu_list::written(cpus)
     )))
 }
 
@@ -111,49 +112,9 @@ impl Drop for Restore {
     }
 }
 
-/// A list of CPUs as people write it, such as `0,2-5`; `cpus` must ascend.
-pub fn list(cpus: &[u32]) -> String {
-    let mut parts: Vec<(u32, u32)> = Vec::new();
-    for &cpu in cpus {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == cpu => *last = cpu,
-            _ => parts.push((cpu, cpu)),
-        }
-    }
-    let parts: Vec<String> = parts
-        .into_iter()
-        .map(|(first, last)| match last - first {
-            0 => first.to_string(),
-            _ => format!("{first}-{last}"),
-        })
-        .collect();
-    parts.join(",")
-}
-
-/// The CPUs in a list as the kernel writes it; what does not read is left out.
-pub fn parse_list(text: &str) -> Vec<u32> {
-    text.trim()
-        .split(',')
-        .filter_map(|part| {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            Some(first.trim().parse::<u32>().ok()?..=last.trim().parse::<u32>().ok()?)
-        })
-        .flatten()
-        .take(CpuSet::MAX_CPU)
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_are_written_as_people_write_them() {
-        assert_eq!(list(&[0, 2, 3, 4, 7]), "0,2-4,7");
-        assert_eq!(list(&[]), "");
-        assert_eq!(parse_list("0,2-4,7\n"), [0, 2, 3, 4, 7]);
-        assert_eq!(parse_list("(null)"), [] as [u32; 0]);
-    }
 
     #[test]
     fn a_thread_is_pinned_and_put_back() {

@@ -2,7 +2,7 @@
 
 use crate::facts;
 use crate::kernels::{self, Role};
-use crate::pin;
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::Kernel;
 use bandscope_recording::manifest::TICKS_PER_NS;
 use bandscope_sampler::machine::Length;
@@ -60,7 +60,7 @@ pub fn check_cpu(cpu: u32, allowed: &[u32]) -> Result<(), MachineError> {
     };
     refuse(format!(
         "CPU {cpu} {what}, expected some of {}",
-        pin::list(allowed)
+        cpu_list::written(allowed)
     ))
 }
 

@@ -23,6 +23,7 @@ pub mod baseline;
 mod checksum;
 mod columns;
 pub mod counter_files;
+pub mod cpu_list;
 pub mod csv;
 pub mod dat;
 pub mod disturbances;

@@ -9,7 +9,6 @@ pub mod account;
 mod cause;
 mod closed;
 mod cpu;
-pub mod cpu_list;
 pub mod evidence;
 mod finding;
 pub mod format;

@@ -101,23 +101,6 @@ fn sets(number: usize, pairs: impl Iterator<Item = (usize, usize)>) -> Vec<Vec<u
         .collect()
 }
 
-/// A number of CPUs as people write them: `0-3, 6`.
-pub(crate) fn list(cpus: &[u32]) -> String {
-    let mut parts: Vec<(u32, u32)> = Vec::new();
-    for &cpu in cpus {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == cpu => *last = cpu,
-            _ => parts.push((cpu, cpu)),
-        }
-    }
-    let words = parts.iter().map(|&(first, last)| match last - first {
-        0 => first.to_string(),
-        1 => format!("{first}, {last}"),
-        _ => format!("{first}-{last}"),
-    });
-    words.collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,11 +111,5 @@ mod tests {
         assert_eq!(sets(6, pairs.into_iter()), [vec![0, 3, 5], vec![1, 4]]);
         assert!(sets(3, [].into_iter()).is_empty());
         assert_eq!(super::pairs(64).len(), 2016);
-    }
-
-    #[test]
-    fn cpus_are_listed_as_ranges() {
-        assert_eq!(list(&[0, 1, 2, 3, 6, 8, 9]), "0-3, 6, 8, 9");
-        assert_eq!(list(&[]), "");
     }
 }

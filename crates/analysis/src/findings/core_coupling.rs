@@ -5,7 +5,8 @@
 //! the frequency of both would decide.
 
 use super::{Analysed, Case, Phenomenon, always};
-use crate::cpus::{self, Coupling, Source};
+use crate::cpus::{Coupling, Source};
+use bandscope_recording::cpu_list;
 use bandscope_report::evidence::{self, FollowedEvent, OfKind};
 use bandscope_report::format;
 use bandscope_report::remedies::{self, Remedy};
@@ -89,7 +90,10 @@ fn sentence(found: &Coupling) -> String {
         None => format!("{:.3}", found.ratio),
     };
     let others = if found.cpus.len() > 2 {
-        format!(" All of CPUs {} hang together.", cpus::list(&found.cpus))
+        format!(
+            " All of CPUs {} hang together.",
+            cpu_list::written(&found.cpus)
+        )
     } else {
         String::new()
     };

@@ -5,7 +5,8 @@
 //! 2003). What coincides is found by [`crate::cpus`]; who did it, kernel events say.
 
 use super::{Analysed, Case, Phenomenon, always, figure};
-use crate::cpus::{self, Synchronous};
+use crate::cpus::Synchronous;
+use bandscope_recording::cpu_list;
 use bandscope_report::evidence;
 use bandscope_report::format;
 use bandscope_report::remedies::{self, Remedy};
@@ -118,7 +119,7 @@ fn sentence(found: &Synchronous, per_second: f64) -> String {
     format!(
         "CPUs {} are away at the same time{who}: {per_second:.1} times a second{regular}.{some} \
          That is {} of their gap time: {} times where chance makes {:.1}, begins {} apart in the median.{cost}",
-        cpus::list(&found.cpus),
+        cpu_list::written(&found.cpus),
         format::percent(found.share.min(1.0)),
         found.number,
         found.expected,

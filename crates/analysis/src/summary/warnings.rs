@@ -3,6 +3,7 @@
 //! A typed list: one function an origin of doubt. Names that come from the machine are escaped, because a task may call
 //! itself anything.
 
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{ClockOrigin, Manifest, State};
 use bandscope_recording::read::{ReadWarning, ReadWarningKind as Read};
 use bandscope_report::format;
@@ -175,7 +176,11 @@ fn kernels(manifest: &Manifest, warnings: &mut Vec<Warning>) {
 
 fn load(manifest: &Manifest, warnings: &mut Vec<Warning>) {
     let machine = &manifest.machine;
-    let cpus = machine.online_cpus.as_deref().map_or(1, count_cpus).max(1);
+    let cpus = machine
+        .online_cpus
+        .as_deref()
+        .map_or(1, |list| cpu_list::parse(list).len())
+        .max(1);
     if let Some(load) = machine.load.filter(|load| load[0] > LOAD * cpus as f64) {
         warnings.push(warning(
             WarningKind::HighLoad,
@@ -198,18 +203,6 @@ fn load(manifest: &Manifest, warnings: &mut Vec<Warning>) {
             Some("Stop it, or keep it off the measured CPU."),
         ));
     }
-}
-
-/// CPUs in a list as the operating system writes it, `0-3,8`.
-fn count_cpus(list: &str) -> usize {
-    list.trim()
-        .split(',')
-        .filter_map(|part| {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
-            Some(last.saturating_sub(first).saturating_add(1))
-        })
-        .fold(0, usize::saturating_add)
 }
 
 fn missing(manifest: &Manifest, warnings: &mut Vec<Warning>) {
@@ -368,13 +361,6 @@ mod tests {
         assert!(failed.contains("not written. An error ended the run, such as a full disk."));
         assert!(!failed.contains("rate"), "{failed}");
         assert!(told(State::Complete).contains("Lower the rate"));
-    }
-
-    #[test]
-    fn lists_of_cpus_are_counted() {
-        assert_eq!(count_cpus("0-3,8,10-11\n"), 7);
-        assert_eq!(count_cpus(""), 0);
-        assert_eq!(count_cpus("0-18446744073709551615,3"), usize::MAX);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::output::{self, Keep, terminal_options};
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_recording::baseline::{Baseline, MIN_RUNS};
+use bandscope_recording::cpu_list;
 use bandscope_recording::text::{shell_word, shown};
 use bandscope_report::Report;
 use bandscope_simulation::Scenario;
@@ -191,7 +192,7 @@ impl Arguments {
         match asked.iter().find(|cpu| !known.contains(cpu)) {
             Some(cpu) => bail!(
                 "--cpus: found CPU {cpu}, expected CPUs of the baseline: {}",
-                bandscope_probe::pin::list(&known)
+                cpu_list::written(&known)
             ),
             None => Ok(()),
         }
@@ -288,7 +289,7 @@ impl Place {
         }
         let failed = check.cpus.iter().filter(|cpu| !cpu.passes);
         let failed: Vec<u32> = failed.filter_map(|cpu| cpu.cpu).collect();
-        let cpus = bandscope_probe::pin::list(&failed);
+        let cpus = cpu_list::written(&failed);
         let machine = arguments
             .machine
             .as_deref()

@@ -11,6 +11,7 @@ use crate::values::{self, Cpus};
 use anyhow::{Context, Result, anyhow, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin};
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{Manifest, SCHEMA, State};
 use bandscope_recording::text::shown;
 use bandscope_recording::write::Writer;
@@ -152,7 +153,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     if !manifest.settings.chosen.is_empty() {
         output::note(format_args!(
             "bandscope: measures CPU {}: {}",
-            pin::list(&manifest.settings.cpus),
+            cpu_list::written(&manifest.settings.cpus),
             manifest.settings.chosen
         ));
     }

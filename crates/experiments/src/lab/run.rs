@@ -11,6 +11,7 @@ use super::plan::{Plan, Step, names};
 use super::signals::Signals;
 use crate::Error;
 use bandscope_probe::{facts, pin, preparation, quietest};
+use bandscope_recording::cpu_list;
 use bandscope_recording::experiments::{Experiments, SCHEMA, Switching};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -95,7 +96,7 @@ fn choose(asked: Option<u32>, ticks_per_ns: f64) -> Result<u32, Error> {
         Some(cpu) if reachable.contains(&cpu) => Ok(cpu),
         Some(cpu) => Err(Error::NotReachable {
             cpu,
-            reachable: pin::list(&reachable),
+            reachable: cpu_list::written(&reachable),
         }),
         None => quietest::quietest(&allowed, ticks_per_ns).ok_or(Error::NoCpu),
     }

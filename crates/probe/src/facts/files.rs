@@ -1,5 +1,6 @@
 //! Reading the small text files of /proc and /sys.
 
+use bandscope_recording::cpu_list;
 use std::path::Path;
 
 /// Longest text that is taken from one file: the kernel's own lists stay below it.
@@ -21,7 +22,7 @@ pub fn cpu_file(rest: &str) -> Option<String> {
 
 /// The CPUs that such a file lists.
 pub fn cpu_list(rest: &str) -> Option<Vec<u32>> {
-    cpu_file(rest).map(|list| crate::pin::parse_list(&list))
+    cpu_file(rest).map(|list| cpu_list::parse(&list))
 }
 
 #[cfg(test)]

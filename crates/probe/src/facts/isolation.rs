@@ -2,6 +2,7 @@
 
 use super::files::{cpu_file, cpu_list, text};
 use crate::pin;
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::Machine;
 
 /// CPUs that the scheduler leaves alone (isolcpus).
@@ -22,7 +23,7 @@ pub fn online() -> Option<Vec<u32>> {
 /// Fills in isolation, siblings, and which CPUs there are.
 pub fn gather(cpus: &[u32], machine: &mut Machine) {
     machine.online_cpus = cpu_file("online");
-    machine.allowed_cpus = pin::allowed().ok().map(|cpus| pin::list(&cpus));
+    machine.allowed_cpus = pin::allowed().ok().map(|cpus| cpu_list::written(&cpus));
     machine.isolated_cpus = cpu_file("isolated");
     machine.nohz_full_cpus = cpu_file("nohz_full");
     machine.irq_affinity = text("/proc/irq/default_smp_affinity");

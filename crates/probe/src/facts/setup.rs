@@ -3,7 +3,8 @@
 //! Linux, Documentation/admin-guide/{kernel-parameters.txt,sysctl,pm}, Documentation/core-api/irq/irq-affinity.rst, proc(5). All paths
 //! are below a root, so that a tree of files stands for a machine. What cannot be read is kept with the reason.
 
-use crate::{control_groups, pin};
+use crate::control_groups;
+use bandscope_recording::cpu_list;
 use bandscope_recording::events::escaped;
 use bandscope_recording::manifest::setup::{
     CpuSetup, IdleState, InterruptSetup, Setup, TaskSetup, paths,
@@ -119,7 +120,7 @@ fn tasks(root: &Path, cpus: &[u32]) -> Vec<TaskSetup> {
     for entry in entries.flatten() {
         let is_process = entry.file_name().as_encoded_bytes()[0].is_ascii_digit();
         if let Some(task) = is_process.then(|| task(&entry.path())).flatten()
-            && (pin::parse_list(&task.cpus).iter()).any(|cpu| cpus.contains(cpu))
+            && (cpu_list::parse(&task.cpus).iter()).any(|cpu| cpus.contains(cpu))
         {
             *found.entry(task).or_insert(0) += 1;
         }
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn this_machine_runs_this_process() {
-        let cpus = pin::allowed().unwrap();
+        let cpus = crate::pin::allowed().unwrap();
         let setup = gather(&cpus);
         assert_eq!(setup.cpus.len(), cpus.len());
         assert_eq!(setup.settings.len() + setup.unread.len(), paths::ALL.len());

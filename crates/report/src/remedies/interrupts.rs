@@ -1,7 +1,7 @@
 //! Interrupts and the timer tick (`Documentation/core-api/irq/irq-affinity.rst`, `Documentation/timers/no_hz.rst` of Linux).
 
 use super::{Need, Purpose, Remedy, RemedyKind, quoted};
-use crate::cpu_list;
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::Machine;
 
 /// Interrupts that CPUs send each other or themselves: no device sends them, and none has an affinity.

@@ -1,7 +1,7 @@
 //! Other tasks: where they may run (`taskset(1)`, and `isolcpus` in the kernel's list of parameters).
 
 use super::{Need, Purpose, Remedy, RemedyKind, quoted};
-use crate::cpu_list;
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::Machine;
 
 /// Tasks that one command names.

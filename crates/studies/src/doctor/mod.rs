@@ -9,8 +9,9 @@ mod facts;
 mod items;
 mod subject;
 
+use bandscope_recording::cpu_list;
 use bandscope_report::remedies::Remedy;
-use bandscope_report::{Report, cpu_list, format};
+use bandscope_report::{Report, format};
 use costs::{Costs, Line};
 pub use facts::Fact;
 use items::{ActsOn, CHECKS, Check, Judged};

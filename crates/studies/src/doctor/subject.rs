@@ -3,9 +3,10 @@
 use super::costs::Costs;
 use super::items::Judged;
 use bandscope_recording::Manifest;
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::setup::paths;
 use bandscope_recording::manifest::{EventsState, Machine, Setup};
-use bandscope_report::{Report, cpu_list};
+use bandscope_report::Report;
 
 /// Names in a sentence.
 const MAX_NAMES: usize = 3;

@@ -44,7 +44,7 @@ pub fn doctor(doctor: &Doctor, options: &Options) -> String {
 pub(crate) fn subject(doctor: &Doctor) -> String {
     let inputs = doctor.inputs.join(", ");
     let time = numbers::duration(doctor.wall_ns as f64);
-    let cpus = bandscope_report::cpu_list::named(&doctor.cpus);
+    let cpus = bandscope_recording::cpu_list::named(&doctor.cpus);
     let dot = " · ";
     [cpus, time, doctor.started.clone(), inputs].join(dot)
 }

@@ -18,6 +18,7 @@ use anyhow::{Context, Result, bail};
 use bandscope_analysis::live::Monitor;
 use bandscope_probe::{ThisMachine, pin};
 use bandscope_recording::Manifest;
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::State;
 use bandscope_recording::text::shown;
 use bandscope_recording::write::Writer;
@@ -266,7 +267,7 @@ fn drawing_cpus(real: bool, manifest: &Manifest) -> Result<Vec<u32>> {
         bail!(
             "all usable CPUs ({}) would be measured, and none is left to draw on: \
              name fewer --cpus, or use `bandscope record`",
-            pin::list(&allowed)
+            cpu_list::written(&allowed)
         );
     }
     Ok(others)

@@ -2,7 +2,7 @@
 
 use super::Recorded;
 use crate::output;
-use bandscope_probe::pin;
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::Clock;
 use bandscope_recording::text::{shell_word, shown};
 use bandscope_recording::{Gap, GapKind, Quanta};
@@ -41,7 +41,7 @@ pub fn summarise(recorded: &Recorded) {
     let share = tally.away_ticks as f64 / tally.measured_ticks.max(1) as f64;
     output::note(format_args!(
         "CPU {} was measured for {}: {} quanta.",
-        pin::list(&recorded.cpus),
+        cpu_list::written(&recorded.cpus),
         numbers::duration_round(recorded.duration_s * 1e9),
         numbers::count(tally.quanta),
     ));

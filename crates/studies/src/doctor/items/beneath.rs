@@ -3,8 +3,9 @@
 use super::{ActsOn, Change, Check, Item, Judged, Place, at_boot, lasting};
 use crate::doctor::costs::Line;
 use crate::doctor::subject::Subject;
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::setup::paths;
-use bandscope_report::{Cause, Kind, cpu_list, remedies};
+use bandscope_report::{Cause, Kind, remedies};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

@@ -3,9 +3,10 @@
 use super::tasks::union;
 use super::{ActsOn, Change, Check, Item, Judged, at_boot};
 use crate::doctor::subject::Subject;
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::setup::paths;
+use bandscope_report::Cause;
 use bandscope_report::remedies;
-use bandscope_report::{Cause, cpu_list};
 
 /// Ticks a second of kernels that tick least (`CONFIG_HZ_100` of Linux).
 const LEAST_HZ: f64 = 100.0;

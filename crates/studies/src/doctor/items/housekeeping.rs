@@ -2,9 +2,10 @@
 
 use super::{ActsOn, Change, Check, Item, Judged, Place, lasting};
 use crate::doctor::subject::Subject;
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::setup::paths;
+use bandscope_report::Cause;
 use bandscope_report::remedies;
-use bandscope_report::{Cause, cpu_list};
 
 /// Seconds between updates of statistics that are rare enough: tuned's profile cpu-partitioning sets 10.
 const QUIET_STAT_INTERVAL_S: i64 = 10;

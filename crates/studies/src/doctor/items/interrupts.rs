@@ -2,9 +2,10 @@
 
 use super::{ActsOn, Change, Check, Item, Judged, Place, at_boot, lasting};
 use crate::doctor::subject::Subject;
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::setup::{InterruptSetup, paths};
+use bandscope_report::Cause;
 use bandscope_report::remedies::{self, is_of_device};
-use bandscope_report::{Cause, cpu_list};
 
 /// Names in a sentence.
 const MAX_NAMES: usize = 3;

@@ -3,7 +3,8 @@
 use super::{ActsOn, Change, Check, Item, Judged, Place, lasting};
 use crate::doctor::costs::Line;
 use crate::doctor::subject::Subject;
-use bandscope_report::{Cause, cpu_list, remedies};
+use bandscope_recording::cpu_list;
+use bandscope_report::{Cause, remedies};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

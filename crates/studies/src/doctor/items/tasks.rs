@@ -2,9 +2,10 @@
 
 use super::{ActsOn, Change, Check, Item, Judged, Place, at_boot, lasting};
 use crate::doctor::subject::{Subject, first_names};
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::setup::paths;
+use bandscope_report::Cause;
 use bandscope_report::remedies::{self, is_of_cpu};
-use bandscope_report::{Cause, cpu_list};
 
 /// Prefix of workers that no CPU owns (`Documentation/core-api/workqueue.rst` of Linux).
 const UNBOUND_WORKER: &str = "kworker/u";
