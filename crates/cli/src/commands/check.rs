@@ -243,8 +243,9 @@ impl Plan {
             let mut manifest = machine.prepare(&request)?;
             record::fill_in(&mut manifest, &self.record, &request);
             let path = place.run(run);
-            let measured =
-                record::write_quietly(&mut *machine, &request, &mut manifest, &path, interrupt)?;
+            let mut measured = record::Tally::default();
+            let interest = (interrupt, &mut measured);
+            record::write_quietly(&mut *machine, &request, &mut manifest, &path, interest)?;
             // The CPUs that were chosen once stay, and the work kernels that passed their test.
             request.cpus.clone_from(&manifest.settings.cpus);
             request.self_test = false;

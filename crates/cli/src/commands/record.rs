@@ -24,7 +24,8 @@ use clap::Args;
 pub(super) use conclude::{conclude, say_if_interrupted};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use summary::{Tally, say_if_lengthened, summarise};
+pub(super) use summary::Tally;
+use summary::{say_if_lengthened, summarise};
 
 /// Measure CPUs and write a recording.
 ///
@@ -183,7 +184,17 @@ pub(super) fn write(
     path: &Path,
     interrupt: &Interrupt,
 ) -> Result<Tally> {
-    let tally = write_quietly(machine, request, manifest, path, interrupt)?;
+    let mut tally = Tally::default();
+    let written = write_quietly(machine, request, manifest, path, (interrupt, &mut tally));
+    written.map_err(|error| {
+        if tally.quanta == 0 {
+            // Nothing came: the name is free again.
+            let _ = std::fs::remove_dir_all(path);
+            return error;
+        }
+        let path = shown(path);
+        anyhow!("{error:#}; what was written before is kept: bandscope report {path}")
+    })?;
     say_if_interrupted(manifest, path);
     Ok(tally)
 }
@@ -194,28 +205,11 @@ pub(super) fn write_quietly(
     request: &Request,
     manifest: &mut Manifest,
     path: &Path,
-    interrupt: &Interrupt,
-) -> Result<Tally> {
+    (interrupt, tally): (&Interrupt, &mut Tally),
+) -> Result<()> {
     let mut writer = Writer::create(path, manifest)?;
-    let mut tally = Tally::default();
-    let measured = measure(
-        machine,
-        request,
-        manifest,
-        interrupt,
-        &mut writer,
-        &mut tally,
-    );
-    conclude(measured, Some(writer), manifest, interrupt).map_err(|error| {
-        if tally.quanta == 0 {
-            // Nothing came: the name is free again.
-            let _ = std::fs::remove_dir_all(path);
-            return error;
-        }
-        let path = shown(path);
-        anyhow!("{error:#}; what was written before is kept: bandscope report {path}")
-    })?;
-    Ok(tally)
+    let measured = measure(machine, request, manifest, interrupt, &mut writer, tally);
+    conclude(measured, Some(writer), manifest, interrupt)
 }
 
 /// Runs the machine; everything that it measures goes to the writer.
