@@ -3,7 +3,7 @@
 mod common;
 use common::{
     assert_ledger_closes, bandscope, finished_parts, kinds_of_warnings, report, run, signal, start,
-    wait_for_parts, wait_until_caught,
+    that_end, wait_for_parts, wait_until_caught,
 };
 use std::io::Write;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn status_after(name: &str, directory: &Path) -> ExitStatus {
 
 #[test]
 fn an_interrupt_ends_the_run_in_good_order() {
-    for (name, status) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+    for (name, status) in that_end([("INT", 130), ("TERM", 143), ("HUP", 129)]) {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(status_after(name, directory.path()).code(), Some(status));
         let report = report(directory.path(), &["it.bandscope"]);

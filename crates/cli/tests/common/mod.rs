@@ -112,6 +112,24 @@ pub fn signal(child: &Child, name: &str) {
     assert!(status.unwrap().success());
 }
 
+/// Those of some signals, each with its exit status, that end a run. A program leaves SIGHUP alone where whoever started it ignored it: `nohup`.
+pub fn that_end<const N: usize>(signals: [(&'static str, i32); N]) -> Vec<(&'static str, i32)> {
+    let ignored = is_hangup_ignored();
+    if ignored {
+        println!("SKIPPED: SIGHUP: it was ignored when the tests were started (nohup)");
+    }
+    let ends = |one: &(&str, i32)| !ignored || one.0 != "HUP";
+    signals.into_iter().filter(ends).collect()
+}
+
+/// Whether this process, and what it starts, ignores SIGHUP.
+pub fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & 1 == 1)
+}
+
 /// Waits until the program catches the signal of that number: from then on it ends in good order.
 ///
 /// An emulator catches signals itself, from its start on, so there it is the first thread that measures which says that the

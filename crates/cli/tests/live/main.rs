@@ -7,7 +7,7 @@
 mod common;
 mod terminal;
 
-use common::{assert_ledger_closes, bandscope, finished_parts, report, run, succeed};
+use common::{assert_ledger_closes, bandscope, finished_parts, report, run, succeed, that_end};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -111,7 +111,7 @@ fn keys_pause_the_picture_choose_a_cpu_and_help() {
 
 #[test]
 fn signals_give_the_terminal_back_and_keep_the_recording() {
-    for (name, status) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
+    for (name, status) in that_end([("TERM", 143), ("INT", 130), ("HUP", 129)]) {
         let directory = tempfile::tempdir().unwrap();
         let arguments = format!("--machine {TICK} --output it.bandscope");
         let Some(terminal) = live(directory.path(), (80, 24), &arguments) else {

@@ -140,7 +140,7 @@ fn megabytes_and_daemons_do_not_hold_it_up() {
 
 #[test]
 fn a_signal_ends_it_and_what_was_measured_is_reported() {
-    for (name, status) in [("INT", 130), ("HUP", 129)] {
+    for (name, status) in common::that_end([("INT", 130), ("HUP", 129)]) {
         a_signal_ends_it(name, status);
     }
 }
