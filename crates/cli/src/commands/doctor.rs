@@ -66,6 +66,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(recording) => (recording.clone(), ExitCode::SUCCESS),
         None => measure(arguments)?,
     };
+    if arguments.recording.is_none() {
+        output::note(format_args!("recording: {}", shown(&recording)));
+    }
     let cpus = match (&arguments.cpus, &arguments.recording) {
         (Some(Cpus::These(cpus)), Some(_)) => cpus.as_slice(),
         _ => &[],
@@ -84,9 +87,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Format::Html => Ok(view_doctor::html(&doctor, out)?),
         Format::Markdown => Ok(view_doctor::markdown(&doctor, out)?),
     })?;
-    if arguments.recording.is_none() {
-        output::note(format_args!("recording: {}", shown(&recording)));
-    }
     Ok(exit_code)
 }
 

@@ -7,7 +7,7 @@ use crate::control_groups;
 use bandscope_recording::cpu_list;
 use bandscope_recording::events::escaped;
 use bandscope_recording::manifest::setup::{
-    CpuSetup, IdleState, InterruptSetup, Setup, TaskSetup, paths,
+    CpuSetup, DAEMONS, IdleState, InterruptSetup, Setup, TaskSetup, paths,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -113,14 +113,15 @@ fn interrupts(root: &Path) -> Vec<InterruptSetup> {
     rows.take(MAX_ENTRIES).collect()
 }
 
-/// Processes and threads of the kernel that may use one of `cpus`, by name.
+/// Processes and threads of the kernel that may use one of `cpus`, and daemons, by name.
 fn tasks(root: &Path, cpus: &[u32]) -> Vec<TaskSetup> {
     let mut found: BTreeMap<TaskSetup, u64> = BTreeMap::new();
     let entries = fs::read_dir(below(root, "/proc")).into_iter().flatten();
     for entry in entries.flatten() {
         let is_process = entry.file_name().as_encoded_bytes()[0].is_ascii_digit();
         if let Some(task) = is_process.then(|| task(&entry.path())).flatten()
-            && (cpu_list::parse(&task.cpus).iter()).any(|cpu| cpus.contains(cpu))
+            && (DAEMONS.contains(&&*task.name)
+                || (cpu_list::parse(&task.cpus).iter()).any(|cpu| cpus.contains(cpu)))
         {
             *found.entry(task).or_insert(0) += 1;
         }
@@ -192,6 +193,8 @@ mod tests {
             ("/proc/7/status", "Name:\ta\nCpus_allowed_list:\t1\n"),
             ("/proc/8/stat", "8 (elsewhere) S 2 0 0 0 -1 0 0 0 0\n"),
             ("/proc/8/status", "Cpus_allowed_list:\t0\n"),
+            ("/proc/9/stat", "9 (irqbalance) S 2 0 0 0 -1 0 0 0 0\n"),
+            ("/proc/9/status", "Cpus_allowed_list:\t0\n"),
         ]);
         let fixed = below(root.path(), "/proc/irq/25/smp_affinity_list");
         fs::set_permissions(fixed, fs::Permissions::from_mode(0o444)).unwrap();
@@ -219,7 +222,13 @@ mod tests {
             is_fixed: true,
             number: 1,
         };
-        assert_eq!(setup.tasks, [task]);
+        let daemon = TaskSetup {
+            name: "irqbalance".into(),
+            cpus: "0".into(),
+            number: 1,
+            ..TaskSetup::default()
+        };
+        assert_eq!(setup.tasks, [task, daemon]);
     }
 
     #[test]

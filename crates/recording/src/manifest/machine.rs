@@ -2,6 +2,7 @@
 
 use super::Setup;
 use super::ranges::{COUNT, OutOfRange, RATIO, Ranges, each, inside, number, numbers};
+use crate::cpu_list;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -62,6 +63,16 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// Online CPUs for what `cpus` are to be free of: none of these, and none that is kept free already (`isolcpus`, `nohz_full`).
+    pub fn housekeeping(&self, cpus: &[u32]) -> Option<String> {
+        let free = [&self.isolated_cpus, &self.nohz_full_cpus]
+            .into_iter()
+            .flatten();
+        let mut taken: Vec<u32> = free.flat_map(|list| cpu_list::parse(list)).collect();
+        taken.extend(cpus);
+        cpu_list::without(self.online_cpus.as_deref()?, &taken)
+    }
+
     /// The hypervisor that the CPU tells of; `None` on bare metal, and where it is not known.
     pub fn known_hypervisor(&self) -> Option<&str> {
         self.hypervisor.as_deref().filter(|name| *name != "none")

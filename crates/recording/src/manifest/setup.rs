@@ -60,6 +60,11 @@ pub mod paths {
     ];
 }
 
+/// Daemons of which is told whether they run, wherever that is: who moves interrupts, and who starts services.
+pub const DAEMONS: [&str; 2] = ["irqbalance", "systemd"];
+/// In the reason why a setting could not be read: its file is not there (ENOENT, as Rust words it).
+pub const NOT_THERE: &str = "os error 2)";
+
 /// How the machine was set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -72,7 +77,7 @@ pub struct Setup {
     pub cpus: Vec<CpuSetup>,
     /// Interrupts of devices, in order of their numbers.
     pub interrupts: Vec<InterruptSetup>,
-    /// Processes and kernel threads by name, those that may use a measured CPU.
+    /// Processes and kernel threads by name: those that may use a measured CPU, and [`DAEMONS`].
     pub tasks: Vec<TaskSetup>,
     /// CPU sets of the control groups that the process was in, the outermost first: directory and CPUs.
     pub cpu_sets: Vec<(String, String)>,

@@ -1,6 +1,6 @@
 //! Interrupts and the timer tick (`Documentation/core-api/irq/irq-affinity.rst`, `Documentation/timers/no_hz.rst` of Linux).
 
-use super::{Need, Purpose, Remedy, RemedyKind, quoted};
+use super::{Need, Purpose, Remedy, RemedyKind, by_value, quoted};
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::Machine;
 
@@ -28,7 +28,7 @@ pub fn is_of_device(name: &str) -> bool {
 /// Sends interrupts of a device to CPUs other than `cpus`. `None` where there is no other CPU, or no device.
 pub fn move_interrupts(cpus: &[u32], name: &str, machine: &Machine) -> Option<Remedy> {
     let online = machine.online_cpus.as_deref()?;
-    let others = cpu_list::without(online, cpus)?;
+    let others = machine.housekeeping(cpus)?;
     // A name that awk takes as it is.
     let is_plain = name
         .chars()
@@ -67,13 +67,8 @@ pub fn place_interrupts(interrupts: &[(u64, &str)], others: &str) -> Option<Reme
             "for i in {numbers}; do echo {cpus} | sudo tee /proc/irq/$i/smp_affinity_list; done"
         )
     };
-    let mut before: Vec<&str> = interrupts.iter().map(|one| one.1).collect();
-    before.sort_unstable();
-    before.dedup();
-    let undo = before.iter().map(|cpus| {
-        let same = interrupts.iter().filter(|one| one.1 == *cpus);
-        set(numbers(&mut same.map(|one| one.0)), cpus)
-    });
+    let undo = by_value(interrupts).into_iter();
+    let undo = undo.map(|(cpus, same)| set(numbers(&mut same.into_iter()), cpus));
     let undo = undo.collect::<Vec<String>>().join("; ");
     (!interrupts.is_empty()).then(|| Remedy {
         kind: RemedyKind::MoveInterrupts,

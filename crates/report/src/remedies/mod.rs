@@ -20,7 +20,8 @@ pub use rerun::{
     again, longer, other_kernels, other_rates, own_interrupts, start_later, switching, trace_events,
 };
 use serde::Serialize;
-pub use settings::{boot_with, set_parameter, stop_service, write_settings};
+pub use settings::{boot_with, both, set_parameter, stop_service, write_settings};
+use std::collections::BTreeMap;
 pub use tasks::{is_of_cpu, isolate_cpu, move_tasks};
 
 /// Something to do about a cause or a finding.
@@ -128,6 +129,15 @@ words! {
         /// Ask the lab what an interruption changes.
         Switching = "switching",
     }
+}
+
+/// What has the same value now, value by value: to be put back together.
+fn by_value<'a, T: Clone>(settings: &[(T, &'a str)]) -> Vec<(&'a str, Vec<T>)> {
+    let mut groups: BTreeMap<&str, Vec<T>> = BTreeMap::new();
+    for (setting, value) in settings {
+        groups.entry(value).or_default().push(setting.clone());
+    }
+    groups.into_iter().collect()
 }
 
 /// A word as a shell takes it.

@@ -1,6 +1,6 @@
 //! Settings of the running kernel and of its command line (`Documentation/admin-guide/sysctl` and `kernel-parameters.txt` of Linux).
 
-use super::{Need, Purpose, Remedy, RemedyKind, quoted};
+use super::{Need, Purpose, Remedy, RemedyKind, by_value, quoted};
 
 fn change(kind: RemedyKind, what: String) -> Remedy {
     Remedy {
@@ -23,15 +23,29 @@ pub fn set_parameter(name: &str, value: &str, was: &str, what: &str) -> Remedy {
     }
 }
 
-/// Writes files of sysfs or procfs that hold `was` now; all of them the same value.
-pub fn write_settings(paths: &[String], value: &str, was: &str, what: &str) -> Remedy {
-    let files: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
-    let files = files.join(" ");
-    let set = |value: &str| format!("echo {} | sudo tee {files}", quoted(value));
+/// Writes files of sysfs or procfs, each with what it holds now; all of them the same value.
+pub fn write_settings(settings: &[(String, &str)], value: &str, what: &str) -> Remedy {
+    let set = |value: &str, paths: &[String]| {
+        let files: Vec<String> = paths.iter().map(|path| quoted(path)).collect();
+        format!("echo {} | sudo tee {}", quoted(value), files.join(" "))
+    };
+    let paths: Vec<String> = settings.iter().map(|one| one.0.clone()).collect();
+    let undo = by_value(settings).into_iter();
+    let undo: Vec<String> = undo.map(|(was, paths)| set(was, &paths)).collect();
     Remedy {
-        command: Some(set(value)),
-        undo: Some(set(was)),
+        command: Some(set(value, &paths)),
+        undo: Some(undo.join("; ")),
         ..change(RemedyKind::WriteSetting, what.to_owned())
+    }
+}
+
+/// One change after the other; put back the other way round.
+pub fn both(first: Remedy, second: Remedy) -> Remedy {
+    let joined = |one: Option<String>, other: Option<String>| Some(format!("{}; {}", one?, other?));
+    Remedy {
+        command: joined(first.command, second.command),
+        undo: joined(second.undo, first.undo),
+        ..first
     }
 }
 
@@ -72,15 +86,18 @@ mod tests {
             remedy.undo.as_deref(),
             Some("sudo sysctl vm.stat_interval=1")
         );
-        let files = ["/sys/a".to_owned(), "/sys/b c".to_owned()];
-        let remedy = write_settings(&files, "performance", "power save", "x");
+        let files = [
+            ("/sys/a".to_owned(), "schedutil"),
+            ("/sys/b c".to_owned(), "power save"),
+        ];
+        let remedy = write_settings(&files, "performance", "x");
         assert_eq!(
             remedy.command.as_deref(),
             Some("echo performance | sudo tee /sys/a '/sys/b c'")
         );
         assert_eq!(
             remedy.undo.as_deref(),
-            Some("echo 'power save' | sudo tee /sys/a '/sys/b c'")
+            Some("echo 'power save' | sudo tee '/sys/b c'; echo schedutil | sudo tee /sys/a")
         );
         assert!(boot_with("skew_tick=1", "to x").needs.contains(&Need::Boot));
         assert_eq!(

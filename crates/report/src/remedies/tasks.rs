@@ -15,6 +15,8 @@ const PER_CPU: [&str; 6] = [
     "irq_work/",
     "rcuc/",
 ];
+/// This program, which stays where it measures.
+const OWN: &str = "bandscope";
 /// What stands for itself in a regular expression, or for any character.
 const PLAIN: &str = "_-/:@%, .";
 
@@ -26,19 +28,20 @@ pub fn is_of_cpu(name: &str) -> bool {
 /// Gives tasks of these names, the costliest first, the CPUs other than `cpus`. `None` where there is no other CPU, or none of them can be moved.
 pub fn move_tasks(cpus: &[u32], names: &[&str], machine: &Machine) -> Option<Remedy> {
     let online = machine.online_cpus.as_deref()?;
-    let others = cpu_list::without(online, cpus)?;
+    let others = machine.housekeeping(cpus)?;
     // A name that is no pattern of its own; longer ones are cut off by the kernel.
     let is_named = |name: &&str| {
         name.chars()
             .all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c))
     };
-    let is_movable = |name: &&str| !name.is_empty() && !is_of_cpu(name);
+    let is_movable = |name: &&str| !name.is_empty() && *name != OWN && !is_of_cpu(name);
     let names = names.iter().copied().filter(is_named).filter(is_movable);
     let names: Vec<&str> = names.take(MAX_NAMES).collect();
     if names.is_empty() {
         return None;
     }
-    let tasks = format!("pgrep -x {} | xargs -rn1", quoted(&names.join("|")));
+    // Threads too have names; `taskset -a` moves the whole process of each. A name may begin with a hyphen.
+    let tasks = format!("pgrep -wx -- {} | xargs -rn1", quoted(&names.join("|")));
     Some(Remedy {
         kind: RemedyKind::MoveTasks,
         purpose: Purpose::Fix,
@@ -85,12 +88,25 @@ mod tests {
             move_tasks(&[1], &["rustc", "kworker/1:2", "rust-lld"], &machine("0-3")).unwrap();
         assert_eq!(
             remedy.command.as_deref(),
-            Some("pgrep -x 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0,2-3")
+            Some("pgrep -wx -- 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0,2-3")
         );
         assert_eq!(
             remedy.undo.as_deref(),
-            Some("pgrep -x 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0-3")
+            Some("pgrep -wx -- 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0-3")
         );
+    }
+
+    #[test]
+    fn cpus_that_are_kept_free_stay_so_and_this_program_stays() {
+        let machine = Machine {
+            isolated_cpus: Some("3".to_owned()),
+            nohz_full_cpus: Some("2".to_owned()),
+            ..machine("0-3")
+        };
+        let remedy = move_tasks(&[1], &["bandscope", "-u0"], &machine).unwrap();
+        let command = remedy.command.unwrap();
+        assert_eq!(command, "pgrep -wx -- -u0 | xargs -rn1 sudo taskset -apc 0");
+        assert_eq!(move_tasks(&[0, 1], &["rustc"], &machine), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::costs::Costs;
 use super::items::Judged;
 use bandscope_recording::Manifest;
 use bandscope_recording::cpu_list;
-use bandscope_recording::manifest::setup::paths;
+use bandscope_recording::manifest::setup::{self, paths};
 use bandscope_recording::manifest::{EventsState, Machine, Setup};
 use bandscope_report::Report;
 
@@ -33,9 +33,9 @@ impl Subject<'_> {
         cpu_list::named(self.cpus)
     }
 
-    /// Online CPUs that are not judged; `None` where there are none, or nobody knows.
+    /// Online CPUs that are not judged, nor kept free already; `None` where there are none, or nobody knows.
     pub(super) fn others(&self) -> Option<String> {
-        cpu_list::without(self.machine.online_cpus.as_deref()?, self.cpus)
+        self.machine.housekeeping(self.cpus)
     }
 
     /// A list of CPUs that sysfs has empty where there are none; `None` where sysfs could not be read.
@@ -94,7 +94,7 @@ impl Subject<'_> {
         self.manifest.events.state == EventsState::On
     }
 
-    /// Whether a task of that name, a daemon, may use a judged CPU.
+    /// Whether a daemon of [`setup::DAEMONS`] runs.
     pub(super) fn runs(&self, name: &str) -> bool {
         let mut tasks = self.setup.tasks.iter();
         tasks.any(|task| !task.is_kernel && task.name.as_str() == name)
@@ -105,9 +105,15 @@ impl Subject<'_> {
         self.setup.setting(path)?.parse().ok()
     }
 
-    /// Whether the kernel of this machine was started without this feature: sysfs is there, and the file is not.
+    /// Whether the kernel of this machine was built without this feature: the file is not there, and others of its tree are.
     pub(super) fn lacks(&self, path: &str) -> bool {
-        self.setup.unread.contains_key(path) && self.setup.setting(paths::ONLINE).is_some()
+        let beside = match path.starts_with("/proc/") {
+            true => paths::PERF_PARANOID,
+            false => paths::ONLINE,
+        };
+        let why = self.setup.unread.get(path);
+        why.is_some_and(|why| why.contains(setup::NOT_THERE))
+            && self.setup.setting(beside).is_some()
     }
 }
 

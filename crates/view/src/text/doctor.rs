@@ -139,7 +139,7 @@ fn one(entry: &Entry, doctor: &Doctor, is_why_said: bool, page: &mut Page<'_>) {
         let place = format!("    {:HEAD$}{}", "at boot", lasting.place.name());
         page.line(&[(&place, Paint::Dim)]);
         // On a line of its own, from where it is copied.
-        page.wrapped(("      ", Paint::Plain), &lasting.line, Paint::Work);
+        page.whole(("      ", Paint::Plain), &lasting.line, Paint::Work);
     }
     if page.options.all {
         page.wrapped(

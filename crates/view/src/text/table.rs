@@ -245,13 +245,22 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A command after `lead`. Where it does not fit into a line, backslashes keep it one command for who copies it.
+    /// A command after `lead`. Where it does not fit into a line, backslashes keep it one command for who copies it. No word is divided, and
+    /// nothing that is quoted: there a backslash would be a part of it.
     pub(crate) fn command(&mut self, lead: &str, command: &str, paint: Paint) {
         let indent = lead.chars().count();
-        let lines = wrap(
-            &self.safe(command),
-            self.width().saturating_sub(indent + 2).max(20),
-        );
+        let width = self.width().saturating_sub(indent + 2).max(20);
+        let safe = self.safe(command);
+        let mut lines: Vec<String> = Vec::new();
+        for word in words(&safe) {
+            match lines.last_mut() {
+                Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                    line.push(' ');
+                    line.push_str(word);
+                }
+                _ => lines.push(word.to_owned()),
+            }
+        }
         for (index, line) in lines.iter().enumerate() {
             match index {
                 0 => self.push(lead, Paint::Dim),
@@ -362,6 +371,20 @@ impl<'a> Page<'a> {
         }
         self.end_line();
     }
+}
+
+/// The words of a command, as a shell parts them; what stands in single or double quotes is one, blanks and all.
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    let mut quote = None;
+    let words = command.split(move |letter: char| {
+        match (quote, letter) {
+            (Some(open), _) if open == letter => quote = None,
+            (None, '\'' | '"') => quote = Some(letter),
+            _ => {}
+        }
+        quote.is_none() && letter == ' '
+    });
+    words.filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

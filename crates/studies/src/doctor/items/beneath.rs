@@ -41,7 +41,7 @@ pub(super) const CHECKS: &[Check] = &[
 /// Lines that events or counters would divide.
 fn is_open(line: &Line, subject: &Subject<'_>) -> bool {
     match line {
-        Line::Gap(Cause::Unnamed) => !subject.is_traced(),
+        Line::Gap(Cause::Unnamed | Cause::Preempted) => !subject.is_traced(),
         Line::Unsplit => !has_cycles(subject),
         _ => false,
     }

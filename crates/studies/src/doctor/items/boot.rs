@@ -135,8 +135,8 @@ fn rcu_nocbs(subject: &Subject<'_>) -> Judged {
     let given = subject.setup.parameter("rcu_nocbs");
     let mut offloaded = full.unwrap_or_default();
     match (given, subject.machine.online_cpus.as_deref()) {
-        // Without a list, and by the word `all`, it is every CPU.
-        (Some("" | "all"), Some(online)) => offloaded.extend(cpu_list::parse(online)),
+        // Without a list it is no CPU.
+        (Some("all"), Some(online)) => offloaded.extend(cpu_list::parse(online)),
         (Some(list), _) => offloaded.extend(cpu_list::parse(list)),
         (None, _) => {}
     }

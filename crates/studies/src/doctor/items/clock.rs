@@ -83,10 +83,9 @@ fn no_driver(subject: &Subject<'_>) -> Judged {
     }
 }
 
-/// The file of each judged CPU.
-fn files(cpus: impl IntoIterator<Item = u32>, name: &str) -> Vec<String> {
-    let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}");
-    cpus.into_iter().map(path).collect()
+/// A file of a CPU's frequency.
+fn file(cpu: u32, name: &str) -> String {
+    format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}")
 }
 
 fn governor(subject: &Subject<'_>) -> Judged {
@@ -97,10 +96,9 @@ fn governor(subject: &Subject<'_>) -> Judged {
         return no_driver(subject);
     };
     let is_fast = |governor: &str| governor == STEADY_GOVERNOR;
-    let slow: Vec<u32> = known
-        .iter()
-        .filter(|one| !is_fast(one.1))
-        .map(|one| one.0)
+    let slow = known.iter().filter(|one| !is_fast(one.1));
+    let slow: Vec<(String, &str)> = slow
+        .map(|one| (file(one.0, "scaling_governor"), one.1))
         .collect();
     let driver = subject
         .machine
@@ -111,12 +109,7 @@ fn governor(subject: &Subject<'_>) -> Judged {
         return Judged::Quiet(format!("{first} ({driver})"));
     };
     let what = "run at the highest frequency that is allowed";
-    let now = remedies::write_settings(
-        &files(slow, "scaling_governor"),
-        STEADY_GOVERNOR,
-        slow_one,
-        what,
-    );
+    let now = remedies::write_settings(&slow, STEADY_GOVERNOR, what);
     let line = "cpufreq.default_governor=performance".to_owned();
     Change::judged(
         format!("{slow_one} ({driver})"),
@@ -153,16 +146,34 @@ fn limits(subject: &Subject<'_>) -> Judged {
     };
     let (least, most, hardware) = span(loose);
     let found = format!("{} to {} of {}", mhz(least), mhz(most), mhz(hardware));
-    let (name, value, was) = match most < hardware {
-        true => ("scaling_max_freq", hardware, most),
-        false => ("scaling_min_freq", most, least),
+    // The highest first, as the least may not exceed it.
+    let alike: Vec<&&CpuSetup> = cpus.iter().filter(|cpu| span(cpu).2 == hardware).collect();
+    let set = |name: &str, of: &dyn Fn(&CpuSetup) -> u64| {
+        let settings = alike.iter().map(|cpu| (file(cpu.cpu, name), of(cpu)));
+        let settings: Vec<(String, String)> = (settings.filter(|one| one.1 != hardware))
+            .map(|(path, was)| (path, was.to_string()))
+            .collect();
+        let settings: Vec<(String, &str)> = settings
+            .iter()
+            .map(|(path, was)| (path.clone(), &**was))
+            .collect();
+        let value = hardware.to_string();
+        (!settings.is_empty())
+            .then(|| remedies::write_settings(&settings, &value, "hold the frequency"))
     };
-    let paths = files([loose.cpu], name);
-    let (value, was) = (value.to_string(), was.to_string());
-    let now = remedies::write_settings(&paths, &value, &was, "hold the frequency");
-    let line = format!("w {} - - - - {value}", paths[0]);
+    let highest = set("scaling_max_freq", &|cpu| span(cpu).1);
+    let now = match (highest, set("scaling_min_freq", &|cpu| span(cpu).0)) {
+        (Some(highest), Some(least)) => Some(remedies::both(highest, least)),
+        (highest, least) => highest.or(least),
+    };
+    let line = format!(
+        "w {} - - - - {hardware}",
+        file(loose.cpu, "scaling_min_freq")
+    );
+    let line = Some(line).filter(|_| cpus.len() == 1 && most >= hardware);
     let wanted = format!("{} and nothing less", mhz(hardware));
-    Change::judged(found, wanted, Some(now), lasting(Place::Tmpfiles, line))
+    let line = line.and_then(|line| lasting(Place::Tmpfiles, line));
+    Change::judged(found, wanted, now, line)
 }
 
 fn turbo(subject: &Subject<'_>) -> Judged {
@@ -178,7 +189,7 @@ fn turbo(subject: &Subject<'_>) -> Judged {
     }
     let was = setup.setting(path).unwrap_or_default();
     let what = "hold the base frequency, which no other core changes";
-    let now = remedies::write_settings(&[path.to_owned()], off, was, what);
+    let now = remedies::write_settings(&[(path.to_owned(), was)], off, what);
     let line = format!("w {path} - - - - {off}");
     let wanted = "off, where a steady pace matters more than a fast one";
     Change::judged("on", wanted, Some(now), lasting(Place::Tmpfiles, line))
@@ -197,22 +208,24 @@ fn idle_states(subject: &Subject<'_>) -> Judged {
         format!("{} {} µs{off}", state.name, state.latency_us)
     });
     let found = words.collect::<Vec<String>>().join(", ");
-    let late = cpu.idle_states.iter().enumerate();
-    let late = late.filter(|(_, state)| !state.is_off && state.latency_us > LATE_US);
-    let late: Vec<usize> = late.map(|(index, _)| index).collect();
+    // Each CPU has states of its own, and some may be off.
+    let late = |cpu: &CpuSetup| {
+        let states = cpu.idle_states.iter().enumerate();
+        let late = states.filter(|(_, state)| !state.is_off && state.latency_us > LATE_US);
+        let path = |index| {
+            let cpu = cpu.cpu;
+            format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{index}/disable")
+        };
+        late.map(|(index, _)| (path(index), "0"))
+            .collect::<Vec<(String, &str)>>()
+    };
+    let judged = (subject.cpus.iter()).filter_map(|&cpu| subject.setup.cpu(cpu));
+    let late: Vec<(String, &str)> = judged.flat_map(late).collect();
     if late.is_empty() {
         return Judged::Quiet(found);
     }
-    let state = |index: usize, cpu: u32| {
-        format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{index}/disable")
-    };
-    let paths = subject
-        .cpus
-        .iter()
-        .flat_map(|&cpu| late.iter().map(move |&index| state(index, cpu)));
     let what = "switch off idle states that take long to leave";
-    let paths: Vec<String> = paths.collect();
-    let now = remedies::write_settings(&paths, "1", "0", what);
+    let now = remedies::write_settings(&late, "1", what);
     let wanted = format!("none that takes more than {LATE_US} µs to leave");
     Change::judged(found, wanted, Some(now), max_cstate(subject))
 }
@@ -260,7 +273,7 @@ fn clocksource(subject: &Subject<'_>) -> Judged {
         .find(|one| READ_BY_PROGRAMS.contains(one));
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource".to_owned();
     let what = "let programs read the clock without entering the kernel";
-    let now = better.map(|better| remedies::write_settings(&[path], better, source, what));
+    let now = better.map(|better| remedies::write_settings(&[(path, source)], better, what));
     let line = better.and_then(|better| at_boot(format!("clocksource={better}")));
     let wanted = "a clock that programs read without entering the kernel";
     Change::judged(source, wanted, now, line)

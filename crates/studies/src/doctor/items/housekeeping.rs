@@ -54,13 +54,15 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// Workers that a CPU owns: `kworker/1:0`.
+/// Workers that a CPU owns and statistics may run in: `kworker/1:0`, and not `kworker/1:0H`, of high priority.
 fn is_bound_worker(cause: &Cause) -> bool {
     let Cause::Task(name) = cause else {
         return false;
     };
     let owner = name.strip_prefix("kworker/");
-    owner.is_some_and(|owner| owner.starts_with(|first: char| first.is_ascii_digit()))
+    owner.is_some_and(|owner| {
+        owner.starts_with(|first: char| first.is_ascii_digit()) && !owner.ends_with('H')
+    })
 }
 
 fn is_of_watchdog(cause: &Cause) -> bool {
@@ -180,6 +182,10 @@ fn khugepaged(subject: &Subject<'_>) -> Judged {
     let found = format!("transparent huge pages: {enabled}");
     if enabled == NO_HUGE_PAGES {
         return Judged::Quiet(found);
+    }
+    let mut tasks = subject.setup.tasks.iter();
+    if !subject.setup.tasks.is_empty() && !tasks.any(|task| task.name == HUGE_PAGE_THREAD) {
+        return Judged::Quiet(format!("{found}; its thread may not run here"));
     }
     let wanted = "its thread on other CPUs";
     match remedies::move_tasks(subject.cpus, &[HUGE_PAGE_THREAD], subject.machine) {

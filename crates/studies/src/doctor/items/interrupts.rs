@@ -1,5 +1,6 @@
 //! Interrupts of devices: which came, where they may go, who moves them.
 
+use super::tasks::union;
 use super::{ActsOn, Change, Check, Item, Judged, Place, at_boot, lasting};
 use crate::doctor::subject::Subject;
 use bandscope_recording::cpu_list;
@@ -100,7 +101,10 @@ fn interrupts(subject: &Subject<'_>) -> Judged {
         found += &format!(", {more} more");
     }
     if !fixed.is_empty() {
-        let numbers: Vec<u32> = fixed.iter().map(|one| one.number as u32).collect();
+        let numbers = fixed
+            .iter()
+            .filter_map(|one| u32::try_from(one.number).ok());
+        let numbers: Vec<u32> = numbers.collect();
         found += &format!("; the kernel alone places {}", cpu_list::written(&numbers));
     }
     let others = subject.others();
@@ -110,9 +114,14 @@ fn interrupts(subject: &Subject<'_>) -> Judged {
         remedies::place_interrupts(&movable, others)
     });
     let wanted = subject.elsewhere("interrupts");
-    let line = others.map(|others| match movable.is_empty() && !fixed.is_empty() {
+    let is_most_fixed = fixed.iter().any(|one| one.name == came[0].0);
+    let isolated = cpu_list::parse(subject.machine.isolated_cpus.as_deref().unwrap_or_default());
+    let line = others.map(|others| match is_most_fixed {
         // What the kernel places by itself avoids isolated CPUs alone, as far as it can.
-        true => format!("isolcpus=managed_irq,domain,{}", subject.list()),
+        true => {
+            let isolated = union(&isolated, subject.cpus);
+            format!("isolcpus=managed_irq,domain,{isolated}")
+        }
         false => format!("irqaffinity={others}"),
     });
     Change::judged(found, wanted, now, line.and_then(at_boot))
@@ -139,7 +148,9 @@ fn default_affinity(subject: &Subject<'_>) -> Judged {
     if !subject.any_in(&cpus) {
         return Judged::Quiet(found);
     }
-    let Some(others) = subject.others() else {
+    // Fewer of those that are set, never more.
+    let rest = cpu_list::without(&cpu_list::written(&cpus), subject.cpus);
+    let Some(others) = rest.or_else(|| subject.others()) else {
         return Change::judged(found, subject.elsewhere("new interrupts"), None, None);
     };
     let others_of = cpu_list::parse(&others);
@@ -147,8 +158,8 @@ fn default_affinity(subject: &Subject<'_>) -> Judged {
         "send interrupts of new devices to {}",
         cpu_list::named(&others_of)
     );
-    let now =
-        remedies::write_settings(&[path.to_owned()], &cpu_list::mask(&others_of), mask, &what);
+    let setting = [(path.to_owned(), mask)];
+    let now = remedies::write_settings(&setting, &cpu_list::mask(&others_of), &what);
     let wanted = format!("new interrupts on {}", cpu_list::named(&others_of));
     Change::judged(
         found,

@@ -155,7 +155,8 @@ fn workqueues(subject: &Subject<'_>) -> Judged {
     };
     let new = cpu_list::mask(&cpu_list::parse(&others));
     let what = format!("keep unbound workers off {}", subject.named());
-    let now = remedies::write_settings(&[paths::WORKQUEUES.to_owned()], &new, mask, &what);
+    let setting = [(paths::WORKQUEUES.to_owned(), mask)];
+    let now = remedies::write_settings(&setting, &new, &what);
     let line = format!("w {} - - - - {new}", paths::WORKQUEUES);
     let wanted = format!("unbound workers on {}", cpus_named(&others));
     Change::judged(found, wanted, Some(now), lasting(Place::Tmpfiles, line))
