@@ -114,6 +114,10 @@ impl Baseline {
         };
         read.check()
             .map_err(|out| wrong(format!("{} {}", out.field, out.found), out.expected))?;
+        if read.cpus.iter().all(|cpu| cpu.figures.is_empty()) {
+            let expected = "figures of one CPU or more".to_owned();
+            return Err(wrong("no figure".to_owned(), expected));
+        }
         for cpu in &read.cpus {
             let runs = |one: &&BaselineFigure| one.values.len() != read.runs as usize;
             if let Some(figure) = cpu.figures.iter().find(runs) {
@@ -198,6 +202,7 @@ mod tests {
                 "schema \"other\"",
             ),
             (spoilt(|one| one.runs = 1), "runs 1, expected 3 to 10000"),
+            (spoilt(|one| one.cpus.clear()), "found no figure"),
             (spoilt(|one| one.runs = 4), "3 values of \"lost\" of CPU 1"),
             (
                 spoilt(|one| one.cpus[0].figures[0].values[1] = 1e300),

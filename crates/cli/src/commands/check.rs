@@ -8,6 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::output::{self, Keep, terminal_options};
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
+use bandscope_probe::pin;
 use bandscope_recording::baseline::{Baseline, MIN_RUNS};
 use bandscope_recording::cpu_list;
 use bandscope_recording::text::{shell_word, shown};
@@ -20,6 +21,7 @@ use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use tempfile::TempDir;
 
 /// Measure, and pass or fail against limits or a baseline.
 ///
@@ -109,16 +111,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .transpose()?;
     let place = Place::new(arguments.keep.as_deref())?;
     let interrupt = Interrupt::new()?;
-    let reports = plan.measure(&place, &interrupt)?;
+    let first_seed = baseline.as_ref().map_or(0, |baseline| baseline.runs);
+    let reports = plan.measure(first_seed, &place, &interrupt)?;
     if reports.is_empty() {
         bail!("nothing was measured before the signal came, so nothing is judged");
     }
     let mut check = check::check(&reports, &criteria)?;
-    check.next_step = (!check.passes).then(|| place.next_step(&check, arguments));
+    check.next_step = (!check.passes).then(|| place.next_step(&check, &plan.machine));
     let ended = interrupt.exit_code();
-    if let (Some(save), true, None) = (save, check.passes, ended) {
-        let kept = check::baseline(&reports).context("a run has a recording")?;
-        save.write(|out| Ok(json::document(&kept, out)?))?;
+    match (save, &arguments.save) {
+        (Some(save), _) if check.passes && ended.is_none() => {
+            let kept = check::baseline(&reports).context("a run has a recording")?;
+            save.write(|out| Ok(json::document(&kept, out)?))?;
+        }
+        (Some(_), Some(path)) => output::note(format_args!(
+            "bandscope: {}: no baseline is saved of a run that fails or is interrupted",
+            shown(path)
+        )),
+        _ => {}
     }
     arguments.print(&check, output)?;
     if ended.is_some() {
@@ -143,6 +153,8 @@ fn claim(path: &Path, option: &str) -> Result<Keep> {
 /// The runs to make.
 struct Plan {
     record: record::Arguments,
+    /// As it was named, without the seed of a run.
+    machine: String,
     runs: u32,
 }
 
@@ -167,15 +179,32 @@ impl Arguments {
         if let Some(baseline) = baseline {
             let settings = &baseline.settings;
             // Longest gaps and worst windows grow with the length of a run.
+            if let Some(whole) = self.duration.filter(|whole| *whole < settings.duration_s) {
+                bail!(
+                    "--duration: found {whole} s, expected {} s or more, the length of a run of the baseline",
+                    settings.duration_s
+                );
+            }
             runs = self.duration.map_or(baseline.runs, |whole| {
-                (whole / settings.duration_s).round().max(1.0) as u32
+                (whole / settings.duration_s).round() as u32
             });
             record.duration = settings.duration_s;
             record.rate.clone_from(&settings.rates_hz);
             record.kernel.clone_from(&settings.kernels);
             self.same_machine(baseline, &mut record)?;
         }
-        Ok(Plan { record, runs })
+        // Here all are all: a gate that leaves out the CPU that writes would pass it.
+        let is_real = matches!(MachineName::parse(&record.machine)?, MachineName::This);
+        if let (true, Some(Cpus::All)) = (is_real, &record.cpus) {
+            let allowed = pin::allowed().context("cannot ask which CPUs may be used")?;
+            record.cpus = Some(Cpus::These(allowed));
+        }
+        let machine = record.machine.clone();
+        Ok(Plan {
+            record,
+            machine,
+            runs,
+        })
     }
 
     /// CPUs and machine of a baseline, unless they were named; others it cannot judge.
@@ -215,7 +244,7 @@ impl Arguments {
     }
 }
 
-/// The machine of a run: a simulated one with another seed in each, so that runs scatter.
+/// The machine of a run: a simulated one with another seed in each, and after those of a baseline, so that runs scatter.
 fn of_run(machine: &str, run: u32) -> Result<String> {
     let MachineName::Simulated(scenario) = MachineName::parse(machine)? else {
         return Ok(machine.to_owned());
@@ -230,15 +259,19 @@ fn of_run(machine: &str, run: u32) -> Result<String> {
 
 impl Plan {
     /// The report of each run, each with threads and a calibration of its own; fewer if a signal comes.
-    fn measure(&mut self, place: &Place, interrupt: &Interrupt) -> Result<Vec<Report>> {
+    fn measure(
+        &mut self,
+        first_seed: u32,
+        place: &Place,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<Report>> {
         let mut request = self.record.request()?;
-        let machine = self.record.machine.clone();
         let mut reports = Vec::new();
         for run in 0..self.runs {
             if interrupt.signal().is_some() {
                 break;
             }
-            self.record.machine = of_run(&machine, run)?;
+            self.record.machine = of_run(&self.machine, first_seed + run)?;
             let mut machine = self.record.machine()?;
             let mut manifest = machine.prepare(&request)?;
             record::fill_in(&mut manifest, &self.record, &request);
@@ -250,62 +283,65 @@ impl Plan {
             request.cpus.clone_from(&manifest.settings.cpus);
             request.self_test = false;
             if measured.seconds(manifest.clock.ticks_per_ns) > 0.0 {
-                reports.push(report::analyse(&[path], &[], None)?.report);
+                let analysis = report::analyse(std::slice::from_ref(&path), &[], None)?;
+                reports.push(analysis.report);
             }
+            place.done_with(&path);
         }
         Ok(reports)
     }
 }
 
-/// The directory of the recordings.
-struct Place {
-    directory: PathBuf,
-    is_kept: bool,
+/// The directory of the recordings: one that the user named, or one that goes with them.
+enum Place {
+    Kept(PathBuf),
+    Passing(TempDir),
 }
 
 impl Place {
     fn new(keep: Option<&Path>) -> Result<Place> {
-        if let Some(keep) = keep {
-            output::free(keep, "--keep")?;
+        let Some(keep) = keep else {
+            // Of a name that nobody can foresee, and for nobody else to read.
+            let directory = tempfile::Builder::new()
+                .prefix("bandscope-check-")
+                .tempdir();
+            return Ok(Place::Passing(
+                directory.context("cannot make a directory for the recordings")?,
+            ));
+        };
+        output::free(keep, "--keep")?;
+        std::fs::create_dir(keep).with_context(|| format!("{}: cannot create", shown(keep)))?;
+        Ok(Place::Kept(keep.to_owned()))
+    }
+
+    /// Removes a recording that nobody keeps: those of an hour need not be there together.
+    fn done_with(&self, recording: &Path) {
+        if let Place::Passing(_) = self {
+            let _ = std::fs::remove_dir_all(recording);
         }
-        let name = format!("bandscope-check-{}", std::process::id());
-        let directory = keep.map_or_else(|| std::env::temp_dir().join(name), Path::to_owned);
-        std::fs::create_dir(&directory)
-            .with_context(|| format!("{}: cannot create", shown(&directory)))?;
-        Ok(Place {
-            directory,
-            is_kept: keep.is_some(),
-        })
     }
 
     fn run(&self, run: u32) -> PathBuf {
-        self.directory.join(format!("run-{}.bandscope", run + 1))
+        let directory = match self {
+            Place::Kept(directory) => directory,
+            Place::Passing(directory) => directory.path(),
+        };
+        directory.join(format!("run-{}.bandscope", run + 1))
     }
 
     /// What explains a failure: a kept recording, or one to make.
-    fn next_step(&self, check: &Check, arguments: &Arguments) -> String {
+    fn next_step(&self, check: &Check, machine: &str) -> String {
         let worst = check.worst_run().unwrap_or(0) as u32;
-        if self.is_kept {
+        if let Place::Kept(_) = self {
             return format!("bandscope report {}", shell_word(&shown(&self.run(worst))));
         }
         let failed = check.cpus.iter().filter(|cpu| !cpu.passes);
         let failed: Vec<u32> = failed.filter_map(|cpu| cpu.cpu).collect();
         let cpus = cpu_list::written(&failed);
-        let machine = arguments
-            .machine
-            .as_deref()
-            .map_or(String::new(), |machine| {
-                format!(" --machine {}", shell_word(machine))
-            });
+        let machine = match MachineName::parse(machine) {
+            Ok(MachineName::Simulated(_)) => format!(" --machine {}", shell_word(machine)),
+            _ => String::new(),
+        };
         format!("bandscope --cpus {cpus}{machine} --duration 10s")
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            // What cannot be removed from a directory for temporary files is not worth an error.
-            let _ = std::fs::remove_dir_all(&self.directory);
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! One CPU: its conditions, its changes, and its line.
 
 use super::judge::{ERROR_RATE, Judged, Test, judge};
-use super::merge::Cpu;
+use super::merge::{Cpu, HOST};
 use super::{Change, CpuCheck, Criteria, JUDGED, Line, Measured};
 use crate::conditions::{
     Checked, Condition, ConditionError, Figure, Outcome, Past, is_line, next_step,
@@ -235,10 +235,15 @@ fn cause(cpu: &Cpu, baseline: Option<&Baseline>) -> Option<Line> {
             baseline: past(&one.name),
         })
     });
+    // Without names the slower pace would be the largest line, as the only one.
+    let is_named = cpu
+        .figures
+        .iter()
+        .any(|one| one.name == HOST && one.value.is_some());
     let grown = |line: &Line| line.share - line.baseline.unwrap_or(0.0);
     lines
         .max_by(|a, b| grown(a).total_cmp(&grown(b)))
-        .filter(|line| grown(line) > 0.0)
+        .filter(|line| is_named && grown(line) > 0.0)
 }
 
 /// Phrases of one line, at most; the others are in the JSON.

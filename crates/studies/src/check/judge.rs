@@ -1,8 +1,8 @@
 //! Whether a figure is worse than in a baseline (docs/method.md, section 10.3).
 //!
-//! The runs of both scatter about their own mean; so do sessions, and by how much nobody measured. So the difference of the means is held against the interval of a
-//! single further run: t = d / (s sqrt(1 + 1/n + 1/m)), with s pooled over n and m runs (Hahn and Meeker, 1991, chapter 4). Several figures and
-//! CPUs share one error rate by Holm's rule.
+//! The runs of both scatter about their own mean; so do sessions, and by how much nobody measured: as much as runs do is taken. So the difference of the means is held
+//! against what two sessions of n and m runs differ by: t = d / (s sqrt(2 + 1/n + 1/m)). What is judged has no say in its limit: s is that of the baseline (a
+//! prediction interval: Hahn and Meeker, 1991, chapter 4). Several figures and CPUs share one error rate by Holm's rule.
 
 use crate::conditions::Unit;
 use bandscope_statistics::distributions::student_beyond;
@@ -76,7 +76,7 @@ pub(super) struct Test {
     /// Mean of this set and of the baseline, scaled so that more is worse.
     now: f64,
     past: f64,
-    /// Of a further run.
+    /// Of the difference of two sessions.
     error: f64,
     freedom: f64,
 }
@@ -85,9 +85,7 @@ impl Test {
     /// `None` with too few runs to know how they scatter.
     pub(super) fn new(name: &str, unit: Unit, past: &[f64], now: &[f64]) -> Option<Test> {
         let scale = Scale::of(name, unit);
-        let freedom = (past.len() + now.len())
-            .checked_sub(2)
-            .filter(|left| *left > 0)? as f64;
+        let freedom = past.len().checked_sub(1).filter(|left| *left > 0)? as f64;
         let scaled = |values: &[f64]| -> (f64, f64, f64) {
             let number = values.len() as f64;
             let scaled = values.iter().map(|&value| scale.to(value));
@@ -96,9 +94,9 @@ impl Test {
             (number, mean, scaled.map(|one| (one - mean).powi(2)).sum())
         };
         let (of_past, of_now) = (scaled(past), scaled(now));
-        let variance = (of_past.2 + of_now.2) / freedom;
-        let error = (variance * (1.0 + 1.0 / of_past.0 + 1.0 / of_now.0)).sqrt();
-        (!past.is_empty() && !now.is_empty()).then_some(Test {
+        let variance = of_past.2 / freedom;
+        let error = (variance * (2.0 + 1.0 / of_past.0 + 1.0 / of_now.0)).sqrt();
+        (!now.is_empty()).then_some(Test {
             scale,
             now: of_now.1,
             past: of_past.1,
@@ -204,8 +202,11 @@ mod tests {
     #[test]
     fn an_unchanged_machine_fails_as_seldom_as_it_may() {
         let mut random = Random::new(7);
-        let mut draw =
-            |mean: f64| -> Vec<f64> { (0..5).map(|_| mean + 0.01 * random.normal()).collect() };
+        // A session differs from another as runs do.
+        let mut draw = |mean: f64| -> Vec<f64> {
+            let session = mean + 0.01 * random.normal();
+            (0..5).map(|_| session + 0.01 * random.normal()).collect()
+        };
         let mut fails = |mean: f64| {
             let one = |draw: &mut dyn FnMut(f64) -> Vec<f64>| {
                 let (past, now) = (draw(0.1), draw(mean));
@@ -215,8 +216,20 @@ mod tests {
             judge(&tests).iter().any(|judged| judged.worse)
         };
         let unchanged = (0..400).filter(|_| fails(0.1)).count();
-        let worse = (0..400).filter(|_| fails(0.15)).count();
-        assert!(unchanged <= 20 && worse >= 380, "{unchanged} {worse}");
+        let worse = (0..400).filter(|_| fails(0.25)).count();
+        assert!(unchanged <= 30 && worse >= 380, "{unchanged} {worse}");
+    }
+
+    #[test]
+    fn a_few_bad_runs_do_not_hide_each_other() {
+        let quiet = [0.002, 0.003, 0.0025, 0.0022, 0.0028];
+        for bad in 1..=5 {
+            let now: Vec<f64> = (0..5)
+                .map(|run| if run < bad { 0.5 } else { 0.0025 })
+                .collect();
+            let test = Test::new("lost", Unit::Share, &quiet, &now).unwrap();
+            assert!(judge(&vec![test; 8])[0].worse, "{bad}");
+        }
     }
 
     #[test]

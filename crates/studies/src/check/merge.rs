@@ -70,7 +70,7 @@ fn complete(figures: &mut [Measured], runs: usize) {
 }
 
 /// What is known of every run whose gaps have names.
-const HOST: &str = "host";
+pub(super) const HOST: &str = "host";
 
 /// The worst of lengths and windows, the mean of everything else; `None` if a run does not know it.
 fn pooled(of: &Measured, values: &[Option<f64>]) -> Option<f64> {

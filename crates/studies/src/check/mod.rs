@@ -7,7 +7,7 @@ mod judge;
 mod merge;
 mod save;
 
-use crate::conditions::{Checked, Condition, ConditionError, Unit, known_to_reports};
+use crate::conditions::{Checked, Condition, ConditionError, Unit, known_to_reports, same};
 use bandscope_recording::baseline::Baseline;
 use bandscope_report::Report;
 pub use save::{baseline, differences};
@@ -165,12 +165,56 @@ pub fn check(runs: &[Report], criteria: &Criteria<'_>) -> Result<Check, Conditio
         run_s: settings.map_or(0.0, |manifest| manifest.settings.duration_s),
         baseline: criteria.baseline.map(|baseline| baseline.started.clone()),
         notes: match (criteria.baseline, settings) {
-            (Some(baseline), Some(manifest)) => differences(baseline, manifest),
+            (Some(baseline), Some(manifest)) => {
+                let mut notes = differences(baseline, manifest);
+                notes.extend(cpus.iter().flat_map(|cpu| not_judged(cpu, baseline)));
+                notes
+            }
             _ => Vec::new(),
         },
         cpus,
         next_step: None,
     })
+}
+
+/// What a baseline says nothing about on a CPU, or nothing that could fail: a sentence each.
+fn not_judged(cpu: &CpuCheck, baseline: &Baseline) -> Vec<String> {
+    let (name, mut notes) = (cpu.name(), Vec::new());
+    let known = |figure: &str| {
+        cpu.cpu
+            .is_some_and(|cpu| baseline.values(cpu, figure).is_some())
+    };
+    let here = |figure: &str| {
+        cpu.figures
+            .iter()
+            .any(|one| one.name == figure && one.value.is_some())
+    };
+    let mut lacking = JUDGED.to_vec();
+    lacking.retain(|figure| !(known(figure) && here(figure)));
+    if !lacking.is_empty() {
+        notes.push(format!(
+            "{name}: not compared with the baseline: {}.",
+            lacking.join(", ")
+        ));
+    }
+    let cannot_fail = |change: &&Change| match change.unit {
+        Unit::Share if judge::is_worst(&change.name) => change.limit <= 0.0,
+        Unit::Share => change.limit >= 1.0,
+        _ => false,
+    };
+    let hopeless = cpu
+        .changes
+        .iter()
+        .filter(cannot_fail)
+        .map(|change| &*change.name);
+    let hopeless: Vec<&str> = hopeless.collect();
+    if !hopeless.is_empty() {
+        notes.push(format!(
+            "{name}: {} cannot fail, as its runs in the baseline scatter so much: save one of more runs.",
+            hopeless.join(", ")
+        ));
+    }
+    notes
 }
 
 fn verdict(cpus: &[CpuCheck]) -> String {
@@ -226,12 +270,27 @@ impl Change {
 }
 
 impl Check {
-    /// The run in which the first CPU that fails lost most.
+    /// The run in which the figure was worst that the first CPU that fails failed on.
     pub fn worst_run(&self) -> Option<usize> {
         let failed = self.cpus.iter().find(|cpu| !cpu.passes)?;
-        let values = &failed.figures.first()?.values;
-        let of = |run: &usize| values[*run].unwrap_or(0.0);
-        (0..values.len()).max_by(|a, b| of(a).total_cmp(&of(b)))
+        let changed = failed
+            .changes
+            .iter()
+            .find(|one| one.fails)
+            .map(|one| one.name.clone());
+        let met = failed.conditions.iter().find(|one| one.met);
+        let met = met.and_then(|one| Condition::parse(&one.condition).ok());
+        let name = met
+            .map(|condition| condition.figure().to_owned())
+            .or(changed)?;
+        let figure = failed.figures.iter().find(|one| same(&one.name, &name))?;
+        let sign = if judge::is_worst(&figure.name) {
+            -1.0
+        } else {
+            1.0
+        };
+        let of = |run: &usize| sign * figure.values[*run].unwrap_or(0.0);
+        (0..figure.values.len()).max_by(|a, b| of(a).total_cmp(&of(b)))
     }
 
     /// Everything that was checked, CPU by CPU.

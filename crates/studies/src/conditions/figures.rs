@@ -164,7 +164,8 @@ impl<'a> Of<'a> {
     fn of_causes(&self, takes: impl Fn(&Cause) -> bool) -> f64 {
         let ledgers = self.series.iter().flat_map(|one| &one.ledger.gaps_ns);
         let taken = ledgers.filter(|(cause, _)| takes(cause));
-        taken.map(|(_, &ns)| ns as f64).sum()
+        // A sum of nothing is -0 otherwise.
+        0.0 + taken.map(|(_, &ns)| ns as f64).sum::<f64>()
     }
 
     fn named(&self) -> Vec<Figure> {
@@ -261,10 +262,14 @@ impl<'a> Of<'a> {
         if let Some(kind) = name.strip_prefix(FINDING) {
             return Some(self.findings(kind));
         }
+        // Any other figure that is not there could not be computed.
+        if !is_line(name) && !name.ends_with(ALL) {
+            return None;
+        }
         let is_task =
             |cause: &Cause| matches!(cause, Cause::Task(_) | Cause::OtherTasks | Cause::Preempted);
         let family = name.strip_suffix(ALL);
-        let is_all_tasks = family.is_some_and(|family| family.starts_with("task"));
+        let is_all_tasks = family == Some("task:");
         // That a task ran is known without kernel events, but not which one.
         let preempted = |one: &Series| {
             one.gaps
@@ -300,8 +305,7 @@ impl<'a> Of<'a> {
 
 /// Why a figure is not known, and what to do.
 pub fn next_step(name: &str) -> &'static str {
-    let is_line = name.contains(':') || named(name).is_some_and(|(_, unit)| unit == Unit::Share);
-    match is_line {
+    match is_line(name) || name.contains(':') {
         true => ": kernel events were not recorded; run it as root",
         false => " of this recording: it is too short, or holds counts only",
     }

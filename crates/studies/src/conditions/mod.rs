@@ -12,6 +12,7 @@ mod unit;
 pub use figures::{figures, is_line, known_to_reports, next_step};
 pub use grammar::{Condition, ConditionError};
 pub use outcome::Outcome;
+pub(crate) use outcome::same;
 use serde::Serialize;
 pub use unit::Unit;
 

@@ -143,7 +143,7 @@ fn is_named(figure: &Figure, name: &str) -> bool {
 }
 
 /// Whether two names of figures are the same to people.
-pub(super) fn same(a: &str, b: &str) -> bool {
+pub(crate) fn same(a: &str, b: &str) -> bool {
     let plain = |name: &str| -> String {
         let kept = name.chars().filter(|one| ![' ', '-', '_'].contains(one));
         kept.collect::<String>().to_ascii_lowercase()
