@@ -16,7 +16,7 @@ use bandscope_report::Report;
 use bandscope_simulation::Scenario;
 use bandscope_studies::check::{self, Check, Criteria, DEFAULT_CONDITION};
 use bandscope_studies::conditions::Condition;
-use bandscope_view::{json, junit, markdown, text};
+use bandscope_view::{json, junit, markdown, numbers, text};
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ Examples:
   bandscope check --against quiet.json -f junit -o check.xml --fail-if 'lost>5%'
 
 Exit status: 0 every CPU passes; 1 one fails; 2 bad usage or input;
-130 or 143 a signal ended the run, and what was measured until then is judged.")]
+129, 130 or 143 a signal ended the run, and what was measured until then is judged.")]
 pub struct Arguments {
     /// CPUs to measure at the same time, such as 1 or 0,2-5, or all [default: the baseline's, else the quietest one]
     #[arg(long, value_name = "LIST|all", value_parser = values::cpus)]
@@ -180,9 +180,10 @@ impl Arguments {
             let settings = &baseline.settings;
             // Longest gaps and worst windows grow with the length of a run.
             if let Some(whole) = self.duration.filter(|whole| *whole < settings.duration_s) {
+                let [found, least] =
+                    [whole, settings.duration_s].map(|s| numbers::duration_round(s * 1e9));
                 bail!(
-                    "--duration: found {whole} s, expected {} s or more, the length of a run of the baseline",
-                    settings.duration_s
+                    "--duration: found {found}, expected {least} or more, the length of a run of the baseline"
                 );
             }
             runs = self.duration.map_or(baseline.runs, |whole| {
