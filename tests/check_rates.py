@@ -4,7 +4,7 @@
     sudo tests/check_rates.py target/release/bandscope [UNCHANGED] [DISTURBED] [CPU]
     tests/check_rates.py target/release/bandscope 100 20 simulated
 
-Saves a baseline of 5 runs of 2 s. Then UNCHANGED checks (100) and DISTURBED ones (20), a run of 2 s each, spread over the session. A
+Saves a baseline of 30 runs of 2 s. Then UNCHANGED checks (100) and DISTURBED ones (20), a run of 2 s each, spread over the session. A
 disturbed one runs beside `bandscope inject`: 50 µs each 5 ms, which is 1 % of the CPU. Root and kernel events name the task.
 
 The figures to reach: of 100 unchanged checks at most 9 fail; of 20 disturbed ones all fail on `task:*`. Both hold for a machine that
@@ -74,7 +74,7 @@ def main():
     results = {"unchanged": [], "disturbed": []}
     with tempfile.TemporaryDirectory() as directory:
         which = ["--machine", SIMULATED] if cpu == "simulated" else ["--cpus", cpu]
-        check(program, directory, *which, "--duration", "10s", "--save", "quiet.json")
+        check(program, directory, *which, "--duration", "60s", "--runs", "30", "--save", "quiet.json")
         with open(os.path.join(directory, "quiet.json")) as text:
             figures = json.load(text)["cpus"][0]["figures"]
         for figure in figures:
