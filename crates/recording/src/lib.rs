@@ -25,6 +25,7 @@ mod columns;
 pub mod counter_files;
 pub mod cpu_list;
 pub mod csv;
+pub mod cures;
 pub mod dat;
 pub mod disturbances;
 mod document;
