@@ -3,13 +3,15 @@
 //! * [`inject`] disturbs a CPU, and logs what it did on the clock of a recording;
 //! * [`lab`] experiments on a CPU: code that differs in one thing, and interruptions made on demand;
 //! * [`repeat`] runs a command many times, under conditions that it varies;
-//! * [`histogram`] times fixed work.
+//! * [`histogram`] times fixed work;
+//! * [`cure`] changes the machine, and puts it back.
 //!
 //! What all of it says is for `bandscope-studies` to explain. With `bandscope-probe`, which watches the machine, this is the one crate of the
 //! workspace that may use `unsafe`.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+pub mod cure;
 mod error;
 pub mod histogram;
 pub mod inject;

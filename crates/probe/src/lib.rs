@@ -28,6 +28,7 @@ mod owned;
 pub mod pin;
 pub mod plan;
 pub mod preparation;
+pub mod priority;
 pub mod quietest;
 pub mod ring;
 pub mod rseq;

@@ -5,6 +5,7 @@ use crate::counters::{self, Counters};
 use crate::facts::Statistics;
 use crate::kernels::{self, NativeKernel, Visitor};
 use crate::pin::{self, PinError};
+use crate::priority;
 use crate::ring::Writer;
 use crate::rseq::Rseq;
 use crate::sink::{Account, RingSink};
@@ -48,6 +49,8 @@ pub struct Plan<'a> {
     pub segments: Segments,
     /// Speculative store bypass of the thread.
     pub store_bypass: StoreBypass,
+    /// Give the thread the lowest real-time priority.
+    pub real_time: bool,
     /// Read the clock ordered inside a quantum.
     pub ordered_reads: bool,
     /// Counters to open.
@@ -94,6 +97,14 @@ pub enum ThreadError {
         /// The kernel's answer.
         error: io::Error,
     },
+    /// No real-time priority is given.
+    #[error("CPU {cpu}: cannot have real-time priority: {error}")]
+    NotRealTime {
+        /// The CPU that the thread is on.
+        cpu: u32,
+        /// The kernel's answer.
+        error: io::Error,
+    },
     /// Speculative store bypass stays as it was.
     #[error("CPU {cpu}: cannot set speculative store bypass: {error}")]
     StoreBypassNotSet {
@@ -125,6 +136,9 @@ pub fn run(
     ready: impl FnOnce(u32),
 ) -> Result<Account, ThreadError> {
     pin::pin_to(cpu)?;
+    if plan.real_time {
+        priority::real_time().map_err(|error| ThreadError::NotRealTime { cpu, error })?;
+    }
     let counters =
         Counters::open(&plan.counters).map_err(|error| ThreadError::NoCounters { cpu, error })?;
     let rseq = Rseq::of_this_thread().ok();

@@ -44,6 +44,7 @@ fn run_traced(
         counters: Choice::Auto,
         trace,
         store_bypass: Default::default(),
+        real_time: false,
         self_test: false,
     };
     let calls = calls.to_vec();

@@ -23,6 +23,7 @@ fn request() -> Request {
         counters: Choice::Auto,
         trace: Choice::Off,
         store_bypass: Default::default(),
+        real_time: false,
         self_test: false,
     }
 }

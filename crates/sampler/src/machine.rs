@@ -35,6 +35,8 @@ pub struct Request {
     pub trace: Choice,
     /// Speculative store bypass of the measuring threads.
     pub store_bypass: StoreBypass,
+    /// Give the measuring threads the lowest real-time priority.
+    pub real_time: bool,
     /// Run the 64-placement self-test and price the counters.
     pub self_test: bool,
 }

@@ -258,6 +258,7 @@ impl Scene {
                 Medium::Recording | Medium::Counts => Choice::Off,
             },
             store_bypass: Default::default(),
+            real_time: false,
             self_test: true,
         }
     }

@@ -310,6 +310,7 @@ impl Arguments {
             counters: self.counters.choice(),
             trace: self.trace.choice(),
             store_bypass: self.store_bypass.setting(),
+            real_time: false,
             self_test: true,
         })
     }

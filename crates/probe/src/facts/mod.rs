@@ -1,5 +1,6 @@
 //! Facts about the machine, for the manifest. Each is optional: containers hide parts of /proc and /sys.
 
+mod busy;
 mod counts;
 mod cpu;
 mod files;
@@ -9,11 +10,13 @@ mod quotas;
 mod schedstat;
 mod security;
 mod setup;
+mod stat;
 mod system_management;
 mod tasks;
 mod tick;
 
 use bandscope_recording::manifest::Machine;
+pub use busy::Busy;
 pub use counts::rows;
 pub use counts::{Counts, totals};
 pub use cpu::microarchitecture;
@@ -21,6 +24,7 @@ pub use files::{cpu_list, text};
 pub use isolation::{isolated, nohz_full, online};
 pub use quotas::Quotas;
 pub use schedstat::Statistics;
+pub use stat::Stat;
 pub use system_management::{SystemManagement, book as book_system_management};
 pub use tasks::Scan;
 

@@ -3,6 +3,7 @@
 //! Linux, Documentation/admin-guide/{kernel-parameters.txt,sysctl,pm}, Documentation/core-api/irq/irq-affinity.rst, proc(5). All paths
 //! are below a root, so that a tree of files stands for a machine. What cannot be read is kept with the reason.
 
+use super::stat::Stat;
 use crate::control_groups;
 use bandscope_recording::cpu_list;
 use bandscope_recording::events::escaped;
@@ -20,10 +21,6 @@ const MAX_BYTES: usize = 4096;
 const MAX_ENTRIES: usize = 1024;
 /// Idle states that a CPU may have (`CPUIDLE_STATE_MAX` of Linux).
 const MAX_IDLE_STATES: usize = 10;
-/// Flag of a thread of the kernel (`PF_KTHREAD` of Linux).
-const KERNEL_THREAD: u64 = 0x0020_0000;
-/// Flag of a thread that the kernel refuses to move (`PF_NO_SETAFFINITY` of Linux).
-const FIXED_THREAD: u64 = 0x0400_0000;
 
 /// The setup of this machine, with that of `cpus`.
 pub fn gather(cpus: &[u32]) -> Setup {
@@ -132,21 +129,16 @@ fn tasks(root: &Path, cpus: &[u32]) -> Vec<TaskSetup> {
 }
 
 fn task(process: &Path) -> Option<TaskSetup> {
-    let stat = fs::read(process.join("stat")).ok()?;
-    let open = stat.iter().position(|&byte| byte == b'(')?;
-    let close = stat.iter().rposition(|&byte| byte == b')')?;
-    let rest = std::str::from_utf8(stat.get(close + 1..)?).ok()?;
-    // Field 9, counted from 1; the name is field 2.
-    let flags: u64 = rest.split_whitespace().nth(6)?.parse().ok()?;
+    let stat = Stat::parse(&fs::read(process.join("stat")).ok()?)?;
     let status = fs::read(process.join("status")).ok()?;
     let status = String::from_utf8_lossy(&status);
     let mut lines = status.lines();
     let cpus = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     Some(TaskSetup {
-        name: escaped(stat.get(open + 1..close)?),
+        name: escaped(&stat.name),
         cpus: cpus.trim().to_owned(),
-        is_kernel: flags & KERNEL_THREAD != 0,
-        is_fixed: flags & FIXED_THREAD != 0,
+        is_kernel: stat.is_kernel(),
+        is_fixed: stat.is_fixed(),
         number: 0,
     })
 }
@@ -189,11 +181,20 @@ mod tests {
                 "133\n",
             ),
             ("/sys/devices/system/cpu/cpu1/cpuidle/state1/disable", "1\n"),
-            ("/proc/7/stat", "7 (a) b) S 2 0 0 0 -1 69238880 0 0 0\n"),
+            (
+                "/proc/7/stat",
+                "7 (a) b) S 2 0 0 0 -1 69238880 0 0 0 0 1 2 0 0 20 0 1 0 9\n",
+            ),
             ("/proc/7/status", "Name:\ta\nCpus_allowed_list:\t1\n"),
-            ("/proc/8/stat", "8 (elsewhere) S 2 0 0 0 -1 0 0 0 0\n"),
+            (
+                "/proc/8/stat",
+                "8 (elsewhere) S 2 0 0 0 -1 0 0 0 0 0 1 2 0 0 20 0 1 0 9\n",
+            ),
             ("/proc/8/status", "Cpus_allowed_list:\t0\n"),
-            ("/proc/9/stat", "9 (irqbalance) S 2 0 0 0 -1 0 0 0 0\n"),
+            (
+                "/proc/9/stat",
+                "9 (irqbalance) S 2 0 0 0 -1 0 0 0 0 0 1 2 0 0 20 0 1 0 9\n",
+            ),
             ("/proc/9/status", "Cpus_allowed_list:\t0\n"),
         ]);
         let fixed = below(root.path(), "/proc/irq/25/smp_affinity_list");

@@ -1,6 +1,7 @@
 //! Load, memory, kernel version, and who else is busy.
 
 use super::files::text;
+use super::stat::Stat;
 use crate::memory::kilobytes;
 use bandscope_recording::manifest::{Machine, OtherTask};
 use std::collections::BTreeMap;
@@ -48,7 +49,9 @@ impl Scan {
             .filter_map(|entry| {
                 let pid: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
                 let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-                Some((pid, parse_stat(&String::from_utf8_lossy(&bytes))?))
+                let stat = Stat::parse(&bytes)?;
+                let name = String::from_utf8_lossy(&stat.name).into_owned();
+                Some((pid, (name, stat.cpu_time)))
             })
             .collect();
         Scan {
@@ -81,29 +84,10 @@ impl Scan {
     }
 }
 
-/// Name and CPU time of a line of /proc/PID/stat; the name may hold anything, brackets too.
-fn parse_stat(line: &str) -> Option<(String, u64)> {
-    let open = line.find('(')?;
-    let close = line.rfind(')')?;
-    let name = line.get(open + 1..close)?.to_owned();
-    // Fields 14 and 15, counted from 1; the name is field 2.
-    let mut fields = line.get(close + 1..)?.split_whitespace().skip(11);
-    let user: u64 = fields.next()?.parse().ok()?;
-    let system: u64 = fields.next()?.parse().ok()?;
-    Some((name, user + system))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::time::Duration;
-
-    #[test]
-    fn a_name_may_hold_anything() {
-        let line = "42 (a) b (c)) R 1 2 3 4 5 6 7 8 9 10 100 23 0 0 20";
-        assert_eq!(parse_stat(line), Some(("a) b (c)".to_owned(), 123)));
-        assert_eq!(parse_stat("42 (x"), None);
-    }
 
     #[test]
     fn busy_tasks_are_sorted_and_idle_ones_left_out() {

@@ -1,4 +1,4 @@
-//! Letting the disturber run at once: real-time priority, and timers without slack.
+//! Letting a thread run at once: real-time priority, and timers without slack.
 
 use rustix::thread::set_current_timer_slack;
 use std::io;
@@ -25,7 +25,7 @@ pub fn raise(real_time: bool) -> Scheduling {
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let why = match real_time {
         false => None,
-        true => match fifo() {
+        true => match self::real_time() {
             Ok(()) => {
                 return Scheduling {
                     policy: "fifo",
@@ -43,7 +43,23 @@ pub fn raise(real_time: bool) -> Scheduling {
     }
 }
 
-fn fifo() -> io::Result<()> {
+/// Whether the kernel gives this process real-time priority.
+///
+/// # Errors
+/// If it does not: its answer.
+pub fn is_permitted() -> io::Result<()> {
+    // A thread of its own, which takes what it was given along.
+    let asked = std::thread::Builder::new().spawn(real_time)?;
+    asked
+        .join()
+        .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
+
+/// Gives the calling thread the lowest real-time priority.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn real_time() -> io::Result<()> {
     // SAFETY: integers only (musl has more of them), for which zero is a value.
     let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
     parameters.sched_priority = PRIORITY;

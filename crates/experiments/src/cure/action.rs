@@ -1,0 +1,151 @@
+//! What a cure does to the machine: a few kinds of changes, each noted in the journal before it is made.
+
+use super::affinity;
+use super::journal::Journal;
+use super::undo::{self, Undo};
+use bandscope_recording::cpu_list;
+use bandscope_recording::cures::Change;
+use bandscope_recording::events::escaped;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Writes a setting.
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What stands there.
+        before: String,
+        /// What is written.
+        value: String,
+        /// As in [`Undo::Setting`].
+        through: Option<String>,
+    },
+    /// Keeps threads off CPUs.
+    TakeTasks {
+        /// The CPUs.
+        taken: Vec<u32>,
+        /// The CPUs of a thread that may use no other.
+        others: Vec<u32>,
+    },
+    /// Writes to a device and holds it open: the kernel takes it back when the process ends.
+    Hold {
+        /// The device.
+        path: PathBuf,
+        /// What is written: a latency in us, as the machine writes numbers.
+        latency_us: i32,
+    },
+    /// The measuring threads have the lowest real-time priority; they end with their trial.
+    RealTime,
+}
+
+/// What a change needs as long as it is in force.
+#[derive(Debug, Default)]
+pub struct InForce {
+    held: Vec<File>,
+    /// Whether the measuring threads are to have real-time priority.
+    pub real_time: bool,
+    /// What went wrong, in sentences.
+    pub problems: Vec<String>,
+}
+
+impl Action {
+    /// Whether it stays in force when the process ends.
+    pub fn outlives(&self) -> bool {
+        matches!(self, Action::Write { .. } | Action::TakeTasks { .. })
+    }
+
+    /// As it is told before anything is changed.
+    pub fn change(&self) -> Change {
+        match self {
+            Action::Write {
+                path,
+                before,
+                value,
+                ..
+            } => Change {
+                setting: escaped(path.as_os_str().as_encoded_bytes()),
+                before: escaped(before.as_bytes()),
+                during: value.clone(),
+            },
+            Action::TakeTasks { taken, others } => {
+                let number = affinity::movable(taken, others).len();
+                Change {
+                    setting: format!("affinity of {number} threads"),
+                    before: format!("also {}", cpu_list::named(taken)),
+                    during: format!("without {}", cpu_list::named(taken)),
+                }
+            }
+            Action::Hold { path, latency_us } => Change {
+                setting: escaped(path.as_os_str().as_encoded_bytes()),
+                before: "not held".to_owned(),
+                during: format!("held at {latency_us} us"),
+            },
+            Action::RealTime => Change {
+                setting: "scheduling of the measuring threads".to_owned(),
+                before: "SCHED_OTHER".to_owned(),
+                during: "SCHED_FIFO, priority 1".to_owned(),
+            },
+        }
+    }
+
+    /// Makes the change.
+    ///
+    /// # Errors
+    /// If the journal cannot be kept, or the machine refuses. What was done so far stands in the journal.
+    pub fn apply(&self, journal: &mut Journal, in_force: &mut InForce) -> io::Result<()> {
+        match self {
+            Action::Write {
+                path,
+                before,
+                value,
+                through,
+            } => {
+                journal.note(&[Undo::Setting {
+                    path: path.clone(),
+                    before: before.clone(),
+                    during: value.clone(),
+                    through: through.clone(),
+                }])?;
+                let told = |error: io::Error| {
+                    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+                };
+                undo::write(path, value).map_err(|error| {
+                    // Something else may stand there now; what stood there is written whatever it is.
+                    let _ = undo::write(path, before);
+                    told(error)
+                })
+            }
+            Action::TakeTasks { taken, others } => {
+                journal.note(&[Undo::Births {
+                    since: affinity::now(),
+                    taken: cpu_list::written(taken),
+                }])?;
+                let mut note = |moves: &[affinity::Move]| {
+                    let undos: Vec<Undo> = moves.iter().map(Undo::from).collect();
+                    journal.note(&undos)
+                };
+                let (_, refused) = affinity::take(taken, others, &mut note)?;
+                if refused > 0 {
+                    in_force.problems.push(format!(
+                        "{refused} threads may not be moved: their control groups have no other CPU, or they belong to another user"
+                    ));
+                }
+                Ok(())
+            }
+            Action::Hold { path, latency_us } => {
+                let mut device = OpenOptions::new().write(true).open(path)?;
+                device.write_all(&latency_us.to_ne_bytes())?;
+                in_force.held.push(device);
+                Ok(())
+            }
+            Action::RealTime => {
+                in_force.real_time = true;
+                Ok(())
+            }
+        }
+    }
+}

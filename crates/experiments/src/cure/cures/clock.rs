@@ -1,0 +1,73 @@
+//! One clock frequency (Linux, Documentation/admin-guide/pm/{cpufreq,intel_pstate}.rst).
+
+use super::{Cure, Subject, Why};
+use crate::cure::action::Action;
+
+/// Turbo off, as drivers spell it.
+const TURBO: [(&str, &str); 2] = [
+    ("/sys/devices/system/cpu/intel_pstate/no_turbo", "1"),
+    ("/sys/devices/system/cpu/cpufreq/boost", "0"),
+];
+
+pub(super) const CURE: Cure = Cure {
+    name: "clock",
+    what: "holds the clock at one frequency, without turbo",
+    acts_on: &["pace:frequency", "pace:unsplit"],
+    plan,
+    on_demand: false,
+};
+
+fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
+    let mut actions = Vec::new();
+    for cpu in &subject.cpus {
+        let file = |name: &str| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}");
+        if subject.read(&file("scaling_max_freq")).is_err() {
+            return Err("no frequency driver is here; a hypervisor's host decides".to_owned());
+        }
+        actions.extend(subject.write(&file("scaling_governor"), "performance")?);
+    }
+    for (path, value) in TURBO {
+        if subject.read(path).is_ok() {
+            actions.extend(subject.write(path, value)?);
+        }
+    }
+    for cpu in &subject.cpus {
+        let file = |name: &str| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}");
+        // Up to where the frequency needs no turbo, where the driver tells; else as far as it may.
+        let base = subject.read(&file("base_frequency"));
+        let most = subject.read(&file("scaling_max_freq"));
+        if let Ok(highest) = base.or(most) {
+            actions.extend(subject.write(&file("scaling_max_freq"), &highest)?);
+            actions.extend(subject.write(&file("scaling_min_freq"), &highest)?);
+        }
+    }
+    Ok(actions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{machine, writes};
+    use super::*;
+
+    /// A tree of files, and no hardware: what is written, not what comes of it.
+    #[test]
+    fn governor_turbo_and_limits_are_written() {
+        let cpu = "/sys/devices/system/cpu/cpu1/cpufreq";
+        let file = |name: &str| format!("{cpu}/{name}");
+        let (root, subject) = machine(&[
+            (&file("scaling_governor"), "powersave\n"),
+            (&file("scaling_min_freq"), "800000\n"),
+            (&file("scaling_max_freq"), "4800000\n"),
+            (&file("base_frequency"), "2600000\n"),
+            ("/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
+        ]);
+        let actions = plan(&subject).unwrap();
+        let values: Vec<String> = writes(&actions, root.path())
+            .into_iter()
+            .map(|write| write.1)
+            .collect();
+        assert_eq!(values, ["performance", "1", "2600000", "2600000"]);
+        let (_root, subject) = machine(&[]);
+        assert!(plan(&subject).unwrap_err().contains("hypervisor"));
+    }
+}

@@ -1,0 +1,77 @@
+//! Less of the kernel's own housekeeping (Linux, Documentation/admin-guide/sysctl and mm/{ksm,transhuge}.rst).
+
+use super::{Cure, Subject, Why};
+use crate::cure::action::Action;
+
+/// What is set, with what a quiet CPU wants: statistics every ten seconds in place of every one, no watchdog, no timers of idle CPUs, no page
+/// faults on purpose, no merging and no collapsing of pages.
+const WANTED: [(&str, &str); 7] = [
+    ("/proc/sys/vm/stat_interval", "10"),
+    ("/proc/sys/kernel/watchdog", "0"),
+    ("/proc/sys/kernel/nmi_watchdog", "0"),
+    ("/proc/sys/kernel/timer_migration", "0"),
+    ("/proc/sys/kernel/numa_balancing", "0"),
+    ("/sys/kernel/mm/ksm/run", "0"),
+    ("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "0"),
+];
+
+pub(super) const CURE: Cure = Cure {
+    name: "housekeeping",
+    what: "has the kernel look after itself less often",
+    acts_on: &[
+        "task:kworker/*",
+        "task:migration/*",
+        "task:khugepaged",
+        "task:ksmd",
+        "timer:*",
+        "softirq:TIMER",
+        "nmi",
+        "exception:*",
+    ],
+    plan,
+    on_demand: false,
+};
+
+fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
+    let mut actions = Vec::new();
+    let mut refused = None;
+    let mut is_there = false;
+    for (path, value) in WANTED {
+        if subject.read(path).is_err() {
+            // What the kernel does not have costs nothing.
+            continue;
+        }
+        is_there = true;
+        match subject.write(path, value) {
+            Ok(action) => actions.extend(action),
+            Err(why) => refused = Some(why),
+        }
+    }
+    match (actions.is_empty(), refused) {
+        (true, Some(why)) => Err(why),
+        (true, None) if !is_there => Err("none of its settings can be read".to_owned()),
+        _ => Ok(actions),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{machine, writes};
+    use super::*;
+
+    #[test]
+    fn what_is_as_wanted_stays() {
+        let (root, subject) = machine(&[
+            ("/proc/sys/vm/stat_interval", "1\n"),
+            ("/proc/sys/kernel/watchdog", "0\n"),
+            ("/sys/kernel/mm/ksm/run", "1\n"),
+        ]);
+        let actions = plan(&subject).unwrap();
+        let expected = [
+            ("proc/sys/vm/stat_interval", "10"),
+            ("sys/kernel/mm/ksm/run", "0"),
+        ];
+        let expected = expected.map(|(path, value)| (path.to_owned(), value.to_owned()));
+        assert_eq!(writes(&actions, root.path()), expected);
+    }
+}

@@ -1,0 +1,178 @@
+//! The cures: one file each, one line in [`CURES`].
+
+mod clock;
+mod housekeeping;
+mod idle;
+mod interrupts;
+mod priority;
+mod sham;
+mod sibling;
+mod tasks;
+mod workers;
+
+use super::action::Action;
+use super::undo;
+use bandscope_recording::cpu_list;
+use std::fs::OpenOptions;
+use std::io;
+use std::path::PathBuf;
+
+/// What a cure is tried on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// Where the files of the machine are: `/`, or a tree of files that stands for one.
+    pub root: PathBuf,
+    /// The CPUs that are to be quiet.
+    pub cpus: Vec<u32>,
+    /// The CPUs that inherit what is moved.
+    pub others: Vec<u32>,
+}
+
+/// Why a cure cannot be tried: one clause, without a full stop.
+pub type Why = String;
+
+/// One cure.
+#[derive(Debug)]
+pub struct Cure {
+    /// As the user names it.
+    pub name: &'static str,
+    /// What it does.
+    pub what: &'static str,
+    /// Lines of the ledger that it acts on; `*` stands for any characters.
+    pub acts_on: &'static [&'static str],
+    /// The changes that it makes of this machine. None if everything is as it wants it.
+    pub plan: fn(&Subject) -> Result<Vec<Action>, Why>,
+    /// Whether it is tried only if it is named.
+    pub on_demand: bool,
+}
+
+/// All of them. METHOD: docs/method.md, section 14; each file names what it rests on.
+pub const CURES: [Cure; 9] = [
+    tasks::CURE,
+    interrupts::CURE,
+    workers::CURE,
+    housekeeping::CURE,
+    clock::CURE,
+    idle::CURE,
+    sibling::CURE,
+    priority::CURE,
+    sham::CURE,
+];
+
+/// The cure of a name.
+pub fn named(name: &str) -> Option<&'static Cure> {
+    CURES.iter().find(|cure| cure.name == name)
+}
+
+impl Subject {
+    fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    /// The contents of a setting.
+    fn read(&self, path: &str) -> io::Result<String> {
+        undo::read(&self.path(path))
+    }
+
+    /// Writes `value` to a setting, unless it stands there. `None` where nothing is to be done.
+    fn write(&self, path: &str, value: &str) -> Result<Option<Action>, Why> {
+        let before = self.read(path).map_err(|error| self.told(path, &error))?;
+        match before.trim() == value {
+            true => Ok(None),
+            false => self.write_anyway(path, before, value).map(Some),
+        }
+    }
+
+    /// The same, whatever stands there.
+    fn write_anyway(&self, path: &str, before: String, value: &str) -> Result<Action, Why> {
+        let file = self.path(path);
+        // Opened, and nothing written: whether it may be is known before anything is changed.
+        let opened = OpenOptions::new().write(true).open(&file);
+        opened.map_err(|error| self.told(path, &error))?;
+        Ok(Action::Write {
+            path: file,
+            before,
+            value: value.to_owned(),
+            through: None,
+        })
+    }
+
+    fn told(&self, path: &str, error: &io::Error) -> Why {
+        match error.kind() {
+            io::ErrorKind::NotFound => format!("this kernel has no {path}"),
+            io::ErrorKind::PermissionDenied => format!("{path} is for root"),
+            io::ErrorKind::ReadOnlyFilesystem => {
+                format!("{path} is read-only here, as in a container")
+            }
+            _ => format!("{path}: {error}"),
+        }
+    }
+
+    /// The CPUs that inherit what is moved, as a list.
+    fn others(&self) -> Result<String, Why> {
+        match self.others.is_empty() {
+            true => Err("no other CPU is there to inherit the work".to_owned()),
+            false => Ok(cpu_list::written(&self.others)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    /// A machine of files.
+    pub(super) fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Subject) {
+        let root = tempfile::tempdir().unwrap();
+        for (path, contents) in files {
+            let path = root.path().join(path.trim_start_matches('/'));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, contents).unwrap();
+        }
+        let subject = Subject {
+            root: root.path().into(),
+            cpus: vec![1],
+            others: vec![0],
+        };
+        (root, subject)
+    }
+
+    /// What a plan writes: path below the root, and value.
+    pub(super) fn writes(actions: &[Action], root: &Path) -> Vec<(String, String)> {
+        let writes = actions.iter().filter_map(|action| match action {
+            Action::Write { path, value, .. } => {
+                let path = path.strip_prefix(root).unwrap();
+                Some((path.to_string_lossy().into_owned(), value.clone()))
+            }
+            _ => None,
+        });
+        writes.collect()
+    }
+
+    #[test]
+    fn each_has_a_name_of_its_own() {
+        for cure in &CURES {
+            assert_eq!(named(cure.name).unwrap().what, cure.what);
+        }
+        assert!(named("together").is_none());
+    }
+
+    #[test]
+    fn a_machine_without_files_tells_why_of_each() {
+        let (_root, subject) = machine(&[]);
+        for cure in &CURES {
+            // Tasks are those of this machine.
+            if ["tasks", "sibling", "priority"].contains(&cure.name) {
+                continue;
+            }
+            let why = (cure.plan)(&subject).unwrap_err();
+            assert!(
+                !why.is_empty() && !why.ends_with('.'),
+                "{}: {why}",
+                cure.name
+            );
+        }
+    }
+}

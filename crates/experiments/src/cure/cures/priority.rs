@@ -1,0 +1,28 @@
+//! The program before all ordinary tasks: the lowest real-time priority (sched(7)).
+
+use super::{Cure, Subject, Why};
+use crate::cure::action::Action;
+use bandscope_probe::priority;
+
+const LIMIT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
+pub(super) const CURE: Cure = Cure {
+    name: "priority",
+    what: "runs the program at real-time priority, within the kernel's limit",
+    acts_on: &["task:*", "preempted", "other-tasks", "throttled:realtime"],
+    plan,
+    on_demand: false,
+};
+
+fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
+    // Without a limit a thread that never sleeps starves the kernel's own.
+    if subject.read(LIMIT).is_ok_and(|limit| limit.trim() == "-1") {
+        return Err(
+            "no limit for real-time tasks is set here, and the kernel's own threads would starve"
+                .to_owned(),
+        );
+    }
+    priority::is_permitted()
+        .map_err(|error| format!("the kernel gives no real-time priority: {error}"))?;
+    Ok(vec![Action::RealTime])
+}

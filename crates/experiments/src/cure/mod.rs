@@ -1,0 +1,30 @@
+//! Changes of the machine that may make a CPU quieter: each can be made, and is put back whatever happens.
+//!
+//! [`CURES`] lists them; `plan` of each says what it would write on this machine. [`apply`] makes the changes, each noted in the [`Journal`] before it is made,
+//! and [`Journal::put_back`] undoes them. Measuring with and without is for `cli` to wire, judging for `studies::cure`. Types in [`bandscope_recording::cures`].
+
+mod action;
+mod affinity;
+mod cures;
+mod journal;
+mod undo;
+
+pub use action::{Action, InForce};
+pub use cures::{CURES, Cure, Subject, Why, named};
+pub use journal::{DIRECTORY, Journal, JournalError, Left, directory, left};
+use std::io;
+
+/// Makes the changes. What is returned must live as long as they are to be in force.
+///
+/// # Errors
+/// If one cannot be made: then none is.
+pub fn apply(actions: &[Action], journal: &mut Journal) -> io::Result<InForce> {
+    let mut in_force = InForce::default();
+    for action in actions {
+        if let Err(error) = action.apply(journal, &mut in_force) {
+            journal.put_back();
+            return Err(error);
+        }
+    }
+    Ok(in_force)
+}
