@@ -86,6 +86,22 @@ pub fn student_95(freedom: f64) -> f64 {
     t
 }
 
+/// How many standard errors are exceeded with the chance `beyond`, above 0, either way, to 1e-7 of itself; 1e9 of what is rarer than that.
+pub fn student_quantile(beyond: f64, freedom: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    while student_beyond(high, freedom) > beyond && high < 1e9 {
+        high *= 2.0;
+    }
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        match student_beyond(middle, freedom) > beyond {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    high
+}
+
 /// Chance of a deviation of `t` standard errors and more, either way, to 1e-7 of itself.
 pub fn student_beyond(t: f64, freedom: f64) -> f64 {
     if !freedom.is_finite() || freedom > NORMAL_FREEDOM {
@@ -213,6 +229,7 @@ mod tests {
             let found = student_95(freedom);
             assert!((found - quantile).abs() < 1e-6, "{freedom}: {found}");
             assert!((student_beyond(found, freedom) - 0.05).abs() < 1e-7);
+            assert!((student_quantile(0.05, freedom) - quantile).abs() < 1e-5);
         }
         // Between whole ones, and where the normal distribution takes over.
         for freedom in [0.5, 1.5, 5.81, 1e3, 1e5, 0.99e7, 1.01e7] {

@@ -8,6 +8,7 @@
 //! | normal, Student's, Poisson's, binomial distribution | [`distributions`] |
 //! | tests and intervals of shares | [`counts`] |
 //! | tests of order and size | [`ranks`] |
+//! | differences of pairs | [`paired`] |
 //! | one mode or several | [`valley`] |
 //! | ratios of whole numbers of steps | [`lattice`] |
 //! | random numbers | [`random`] |
@@ -23,6 +24,7 @@ pub mod distributions;
 pub mod lattice;
 pub mod lines;
 pub mod order;
+pub mod paired;
 pub mod power;
 pub mod quantiles;
 pub mod random;
