@@ -5,7 +5,7 @@
 //! prediction interval: Hahn and Meeker, 1991, chapter 4). Several figures and CPUs share one error rate by Holm's rule.
 
 use crate::conditions::Unit;
-use bandscope_statistics::distributions::student_beyond;
+use bandscope_statistics::distributions::{student_beyond, student_quantile};
 use bandscope_statistics::holm;
 
 /// An unchanged machine fails so often, at most.
@@ -143,20 +143,10 @@ impl Test {
 
     /// The figure beyond which it fails at a level.
     fn bound(&self, level: f64) -> f64 {
-        let (mut low, mut high) = (0.0, 1.0);
-        while student_beyond(high, self.freedom) / 2.0 > level && high < 1e9 {
-            high *= 2.0;
-        }
-        for _ in 0..60 {
-            let middle = (low + high) / 2.0;
-            match student_beyond(middle, self.freedom) / 2.0 > level {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
+        let errors = student_quantile(2.0 * level, self.freedom);
         let bound = self
             .scale
-            .back(self.past + (high * self.error).max(self.scale.least));
+            .back(self.past + (errors * self.error).max(self.scale.least));
         match self.scale.log {
             Some(_) => bound,
             None => bound.clamp(0.0, 1.0),
