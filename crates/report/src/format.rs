@@ -13,6 +13,26 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// Digits after the point with which a share is written in hundredths if it is known to `half_width`: one that counts of the latter. Where that is 0
+/// or not known, as many as keep the share visible.
+pub fn share_decimals(share: f64, half_width: Option<f64>) -> usize {
+    let known = half_width.map(f64::abs).filter(|half| *half > 0.0);
+    let size = 100.0 * known.unwrap_or(share.abs());
+    match size > 0.0 {
+        true => (-size.log10()).ceil().clamp(1.0, 3.0) as usize,
+        false => 1,
+    }
+}
+
+/// A share in hundredths with so many digits after the point, without its unit: percent, or points where it is a difference. Nothing is never negative.
+pub fn hundredths(share: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", 100.0 * share);
+    match text.strip_prefix('-') {
+        Some(size) if size.chars().all(|digit| "0.".contains(digit)) => size.to_owned(),
+        _ => text,
+    }
+}
+
 /// A duration in the unit that suits it.
 pub fn duration(ns: f64) -> String {
     match ns {
@@ -98,5 +118,18 @@ mod tests {
         assert_eq!(rate(7777.0), "7777 Hz");
         assert_eq!(rate(10_000.0), "10 kHz");
         assert_eq!(duration(2_500.0), "2.5 µs");
+    }
+
+    #[test]
+    fn a_share_has_the_digits_that_its_interval_leaves() {
+        let written = |share, half| hundredths(share, share_decimals(share, half));
+        assert_eq!(written(0.0487, Some(0.003)), "4.9");
+        assert_eq!(written(0.0030, Some(0.0002)), "0.30");
+        assert_eq!(written(0.0030, Some(1e-9)), "0.300");
+        assert_eq!(written(0.5, Some(0.2)), "50.0");
+        assert_eq!(written(0.000_4, None), "0.04");
+        assert_eq!(written(0.0, None), "0.0");
+        assert_eq!(written(-1e-6, Some(0.001)), "0.0");
+        assert_eq!(written(-0.012, Some(0.001)), "-1.2");
     }
 }
