@@ -1,12 +1,12 @@
-//! What the ledger of a recording says that each cause cost, on the CPUs that are judged.
+//! What the ledger of a recording says that each cause cost, on the CPUs that are judged: for `doctor` and `cure`.
 
 use bandscope_report::{Cause, Series};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A line of a ledger that a setting can act on.
+/// A line of a ledger on which a change of the machine can act.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Line {
+pub(crate) enum Line {
     /// Time in gaps, by cause.
     Gap(Cause),
     /// A lower clock frequency.
@@ -31,18 +31,18 @@ impl fmt::Display for Line {
 
 /// The lines of some ledgers together.
 #[derive(Debug, Default)]
-pub(super) struct Costs {
+pub(crate) struct Costs {
     /// Wall time of all of them.
-    pub(super) wall_ns: u64,
+    pub(crate) wall_ns: u64,
     /// Everything that was lost.
-    pub(super) lost_ns: u64,
+    pub(crate) lost_ns: u64,
     /// Lines that are not 0.
-    pub(super) lines: BTreeMap<Line, u64>,
+    pub(crate) lines: BTreeMap<Line, u64>,
 }
 
 impl Costs {
     /// Those of the series of `cpus`.
-    pub(super) fn of(series: &[Series], cpus: &[u32]) -> Costs {
+    pub(crate) fn of(series: &[Series], cpus: &[u32]) -> Costs {
         let mut costs = Costs::default();
         let is_judged = |series: &&Series| series.cpu.is_some_and(|cpu| cpus.contains(&cpu));
         for ledger in series.iter().filter(is_judged).map(|series| &series.ledger) {
@@ -66,19 +66,19 @@ impl Costs {
     }
 
     /// A part of the wall time.
-    pub(super) fn share(&self, ns: u64) -> f64 {
+    pub(crate) fn share(&self, ns: u64) -> f64 {
         ns as f64 / self.wall_ns.max(1) as f64
     }
 
     /// Time of gaps that nothing names.
-    pub(super) fn unnamed_ns(&self) -> u64 {
+    pub(crate) fn unnamed_ns(&self) -> u64 {
         let unnamed = [Cause::Unnamed, Cause::Preempted].map(Line::Gap);
         let ns = unnamed.iter().filter_map(|line| self.lines.get(line));
         ns.fold(0, |sum, &ns| sum.saturating_add(ns))
     }
 
     /// Time of gaps by what took it, as long as `name` takes it: the costliest first.
-    pub(super) fn names<'a>(
+    pub(crate) fn names<'a>(
         &'a self,
         name: impl Fn(&'a Cause) -> Option<&'a str>,
     ) -> Vec<(&'a str, u64)> {

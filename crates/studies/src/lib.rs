@@ -18,6 +18,7 @@
 pub mod check;
 pub mod compare;
 pub mod conditions;
+mod costs;
 pub mod counters;
 pub mod doctor;
 pub mod histogram;

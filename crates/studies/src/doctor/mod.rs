@@ -4,15 +4,14 @@
 //! and what a quiet CPU wants. It names the ledger lines on which it acts, and what changes it. Its cost is the sum of those lines, so items that
 //! act on one line share it. What no line shows is not measurable, and the entry says why.
 
-mod costs;
 mod facts;
 mod items;
 mod subject;
 
+use crate::costs::{Costs, Line};
 use bandscope_recording::cpu_list;
 use bandscope_report::remedies::Remedy;
 use bandscope_report::{Report, format};
-use costs::{Costs, Line};
 pub use facts::Fact;
 use items::{ActsOn, CHECKS, Check, Judged};
 pub use items::{Item, Lasting, Place};

@@ -1,7 +1,7 @@
 //! What an item of the list is judged by: facts of the recording, the CPUs, and the ledger.
 
-use super::costs::Costs;
 use super::items::Judged;
+use crate::costs::Costs;
 use bandscope_recording::Manifest;
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::setup::{self, paths};

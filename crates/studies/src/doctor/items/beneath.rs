@@ -1,7 +1,7 @@
 //! What lies beneath or beside a CPU, and what the recording could see of it.
 
 use super::{ActsOn, Change, Check, Item, Judged, Place, at_boot, lasting};
-use crate::doctor::costs::Line;
+use crate::costs::Line;
 use crate::doctor::subject::Subject;
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::setup::paths;

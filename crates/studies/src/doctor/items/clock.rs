@@ -1,7 +1,7 @@
 //! The clock frequency of a CPU, its idle states, and the kernel's clock.
 
 use super::{ActsOn, Change, Check, Item, Judged, Place, at_boot, lasting};
-use crate::doctor::costs::Line;
+use crate::costs::Line;
 use crate::doctor::subject::Subject;
 use bandscope_recording::manifest::setup::{CpuSetup, paths};
 use bandscope_report::remedies;

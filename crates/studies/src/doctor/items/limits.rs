@@ -1,7 +1,7 @@
 //! Limits on CPU time, and sets of CPUs.
 
 use super::{ActsOn, Change, Check, Item, Judged, Place, lasting};
-use crate::doctor::costs::Line;
+use crate::costs::Line;
 use crate::doctor::subject::Subject;
 use bandscope_recording::cpu_list;
 use bandscope_report::{Cause, remedies};

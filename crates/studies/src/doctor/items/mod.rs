@@ -10,8 +10,8 @@ mod interrupts;
 mod limits;
 mod tasks;
 
-use super::costs::Line;
 use super::subject::Subject;
+use crate::costs::Line;
 use bandscope_report::Cause;
 use bandscope_report::remedies::Remedy;
 use serde::Serialize;
