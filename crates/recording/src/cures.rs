@@ -18,6 +18,11 @@ use std::path::Path;
 /// The schema that this version writes, and the only major version that it reads.
 pub const SCHEMA: &str = "bandscope.cures/1";
 
+/// The name of all cures that help, in force at once.
+pub const TOGETHER: &str = "together";
+/// The name of the cure that changes nothing, by which chance and the procedure itself are known.
+pub const SHAM: &str = "sham";
+
 const DOCUMENT: Document = Document {
     schema: SCHEMA,
     // A trial has less than 16 KiB.
@@ -72,7 +77,7 @@ pub struct Cures {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cure {
-    /// As in `bandscope cure NAME`; `together` for all that help.
+    /// As in `bandscope cure NAME`; [`TOGETHER`] for all that help, [`SHAM`] for the one that changes nothing.
     pub name: String,
     /// What it does, as in "gives other tasks other CPUs".
     pub what: String,
@@ -92,6 +97,7 @@ pub struct Cure {
 
 /// One change of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Change {
     /// A file, or what else is set ("affinity of 131 tasks"). Untrusted.

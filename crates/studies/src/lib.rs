@@ -6,6 +6,7 @@
 //! * [`compare`]: A against B, `bandscope.compare/1`;
 //! * [`conditions`]: what a gate asks of figures, one grammar for all of them;
 //! * [`counters`]: two sets of counters against each other;
+//! * [`cure`]: what each change of a machine saved, `bandscope.cure/1`;
 //! * [`doctor`]: how a machine is set up, and what of it cost something, `bandscope.doctor/1`;
 //! * [`histogram`]: histograms of fixed work, `bandscope.histogram/1`;
 //! * [`lab`]: what controlled experiments say, `bandscope.lab/1`;
@@ -20,6 +21,7 @@ pub mod compare;
 pub mod conditions;
 mod costs;
 pub mod counters;
+pub mod cure;
 pub mod doctor;
 pub mod histogram;
 pub mod lab;

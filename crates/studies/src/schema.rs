@@ -1,6 +1,6 @@
 //! What the studies print as JSON schemas: the `.schema.json` files of this crate, which a test holds to the types.
 
-use crate::{check, compare, doctor, histogram, lab, repeat};
+use crate::{check, compare, cure, doctor, histogram, lab, repeat};
 use bandscope_recording::baseline::Baseline;
 use bandscope_report::schema;
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -9,10 +9,11 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 pub type Make = fn() -> Result<String, serde_json::Error>;
 
 /// The files, and what makes each.
-pub const FILES: [(&str, Make); 7] = [
+pub const FILES: [(&str, Make); 8] = [
     ("baseline.schema.json", schema::of::<Baseline>),
     ("check.schema.json", schema::of::<check::Check>),
     ("compare.schema.json", schema::of::<compare::Comparison>),
+    ("cure.schema.json", schema::of::<cure::Judged>),
     ("doctor.schema.json", schema::of::<doctor::Doctor>),
     ("histogram.schema.json", schema::of::<histogram::Report>),
     ("lab.schema.json", schema::of::<lab::Lab>),

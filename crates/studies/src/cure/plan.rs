@@ -1,0 +1,130 @@
+//! How many pairs a cure gets, fixed before the first that counts.
+
+use super::LEVEL;
+use super::figures::matches;
+use bandscope_recording::cures::{Figures, Pair};
+use bandscope_statistics::distributions::student_95;
+use bandscope_statistics::paired::{Mean, least_pairs};
+
+/// Half width of the intervals that is asked for at least: 0.05 points of the time. A smaller effect is nobody's problem; chosen, not measured.
+const HALF_WIDTH: f64 = 5e-4;
+/// The same as a part of what the cure acts on: of a loss of 10 points 0.5 are enough.
+const HALF_WIDTH_OF_OWN: f64 = 0.05;
+/// Tests of each cure: of all that was lost, and of its own lines.
+const TESTS_OF_A_CURE: usize = 2;
+/// Pairs beyond the fewest that can reach the level. With the fewest all differences must have one sign; with two more, one or two small ones need not.
+const SPARE_PAIRS: usize = 2;
+
+/// The number of pairs for a cure, pilots not counted, from its pilots.
+///
+/// As many as make the 95 % interval of the mean difference narrow enough, of `lost` and of the lines acted on: Stein's rule (1945), n = (t s / d)²,
+/// with the pilots' standard deviation s, the half width d, and t of the pilots' degrees of freedom. That t allows for how little four pilots
+/// tell of s. At least as many as the sign-flip test, corrected by Holm over the tests of `cures` cures, needs to reach 5 %; at most
+/// `most`. `None` if `most` is below that: then no number of pairs that there is time for can say anything.
+///
+/// Nothing else of the pilots counts, and no later pair does: who looks at p to decide when to stop finds effects in noise.
+pub fn pairs(pilots: &[Pair], acts_on: &[String], cures: usize, most: usize) -> Option<usize> {
+    let least = least_pairs(TESTS_OF_A_CURE * cures.max(1), LEVEL);
+    if most < least {
+        return None;
+    }
+    let lost = |figures: &Figures| figures.lost;
+    let own = |figures: &Figures| own_lines(figures, acts_on);
+    let of_lost = differences(pilots, &lost);
+    let of_own = differences(pilots, &own);
+    let without: f64 = match acts_on.is_empty() {
+        true => pilots.iter().map(|pair| lost(&pair.without)).sum(),
+        false => pilots.iter().map(|pair| own(&pair.without)).sum(),
+    };
+    let without = without / pilots.len().max(1) as f64;
+    let half_width = HALF_WIDTH.max(HALF_WIDTH_OF_OWN * without);
+    let wanted = [of_lost, of_own].map(|values| narrow(&values, half_width));
+    let wanted = wanted.into_iter().fold(0.0, f64::max);
+    // A float beyond all numbers is the largest.
+    Some((wanted.ceil() as usize).max(least + SPARE_PAIRS).min(most))
+}
+
+/// Pairs by Stein's rule; 0 of pilots that do not tell how they scatter.
+fn narrow(differences: &[f64], half_width: f64) -> f64 {
+    Mean::of(differences).map_or(0.0, |mean| {
+        let variance = mean.error.powi(2) * differences.len() as f64;
+        (student_95(mean.freedom) / half_width).powi(2) * variance
+    })
+}
+
+fn differences(pairs: &[Pair], of: &dyn Fn(&Figures) -> f64) -> Vec<f64> {
+    let difference = |pair: &Pair| of(&pair.without) - of(&pair.with);
+    pairs.iter().map(difference).collect()
+}
+
+/// Share of the time that the lines took on which a cure acts.
+pub(super) fn own_lines(figures: &Figures, acts_on: &[String]) -> f64 {
+    let is_own = |line: &str| acts_on.iter().any(|pattern| matches(pattern, line));
+    let own = figures.lines.iter().filter(|(line, _)| is_own(line));
+    // A sum of nothing is -0 otherwise.
+    0.0 + own.map(|(_, share)| share).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pilots that lose `without` and `with` of the time to a task.
+    fn pilots(trials: &[[f64; 2]]) -> Vec<Pair> {
+        let figures = |lost: f64| Figures {
+            lost,
+            lines: [("task:cc1".to_owned(), lost)].into(),
+            ..Figures::default()
+        };
+        let pair = |&[without, with]: &[f64; 2]| Pair {
+            pilot: true,
+            without: figures(without),
+            with: figures(with),
+            ..Pair::default()
+        };
+        trials.iter().map(pair).collect()
+    }
+
+    fn planned(trials: &[[f64; 2]], cures: usize, most: usize) -> Option<usize> {
+        pairs(&pilots(trials), &["task:*".to_owned()], cures, most)
+    }
+
+    #[test]
+    fn pilots_that_agree_need_what_the_test_needs() {
+        let same = [[0.05, 0.01]; 4];
+        // 2^(1 - n) of 20 tests is 5 % from 10 pairs on.
+        assert_eq!(planned(&same, 10, 1000), Some(12));
+        assert_eq!(planned(&same, 1, 1000), Some(9));
+        assert_eq!(planned(&[], 10, 1000), Some(12));
+    }
+
+    #[test]
+    fn what_there_is_no_time_for_is_not_tried() {
+        let same = [[0.05, 0.01]; 4];
+        assert_eq!(planned(&same, 10, 9), None);
+        assert_eq!(planned(&same, 10, 10), Some(10));
+    }
+
+    #[test]
+    fn pilots_that_scatter_need_more() {
+        // Differences of 0.1, -0.1, 0.1 and -0.1 points: (3.18 * 0.1155 / 0.05)^2.
+        let small = [
+            [0.002, 0.001],
+            [0.001, 0.002],
+            [0.002, 0.001],
+            [0.001, 0.002],
+        ];
+        assert_eq!(planned(&small, 1, 1000), Some(55));
+        assert_eq!(planned(&small, 1, 30), Some(30));
+        // The same beside a loss of 10 points: half a point is narrow enough.
+        let large = small.map(|pair| pair.map(|lost| lost + 0.1));
+        assert_eq!(planned(&large, 1, 1000), Some(9));
+    }
+
+    #[test]
+    fn an_effect_alone_changes_nothing() {
+        let scatter = [[0.061, 0.06], [0.06, 0.061], [0.062, 0.06], [0.06, 0.06]];
+        let cured = scatter.map(|[without, with]| [without, with - 0.05]);
+        assert_eq!(planned(&scatter, 3, 1000), planned(&cured, 3, 1000));
+    }
+}

@@ -1,0 +1,257 @@
+//! What became of a cure, in one sentence.
+
+use super::judge::Outcome;
+use super::{Difference, Judgement, LineChange, MIN_SHARE, Saving, Verdict};
+use bandscope_recording::cpu_list;
+use bandscope_recording::cures::Cures;
+use bandscope_report::format::{hundredths, share_decimals};
+
+/// Patterns of lines that are named.
+const MAX_PATTERNS: usize = 3;
+/// A smaller change of other CPUs is not told: 0.1 points.
+const MIN_INHERITED: f64 = 1e-3;
+/// Why a cure can make it worse that does what it should.
+const STANDING_PACE: &str = "Fewer interruptions leave the slow pace standing longer.";
+
+/// What a sentence is made of.
+pub(super) struct Told<'a> {
+    pub(super) cures: &'a Cures,
+    pub(super) judgement: &'a Judgement,
+    pub(super) saved: &'a Saving,
+}
+
+/// Name and verdict.
+pub(super) fn beginning(name: &str, verdict: Verdict) -> String {
+    format!("{name}: {}: ", verdict.words())
+}
+
+/// Why there is no verdict on so many pairs.
+pub(super) fn too_few(pairs: usize, needed: usize) -> String {
+    format!("only {pairs} pairs were made, and {needed} are needed to tell")
+}
+
+/// Why a cure makes it worse, where that is known.
+pub(super) fn reason(outcome: Outcome) -> Option<&'static str> {
+    matches!(outcome, Outcome::Cost { by_pace: true }).then_some(STANDING_PACE)
+}
+
+/// `4.9 points (4.6 to 5.2)`.
+fn amount(share: f64, [low, high]: [f64; 2]) -> String {
+    let decimals = share_decimals(share, Some((high - low) / 2.0));
+    let [share, low, high] = [share, low, high].map(|one| hundredths(one, decimals));
+    format!("{share} points ({low} to {high})")
+}
+
+/// `4.9 points`, as exact as its interval allows.
+pub(super) fn points(share: f64, interval: Option<[f64; 2]>) -> String {
+    let half_width = interval.map(|[low, high]| (high - low) / 2.0);
+    let decimals = share_decimals(share, half_width);
+    format!("{} points", hundredths(share, decimals))
+}
+
+/// `5.0 %` and `0.0 %`, as exact as the interval of their difference allows.
+fn percents(share: &Difference) -> [String; 2] {
+    let half_width = share.interval.map(|[low, high]| (high - low) / 2.0);
+    let decimals = share_decimals(share.without.max(share.with), half_width);
+    [share.without, share.with].map(|one| format!("{} %", hundredths(one, decimals)))
+}
+
+/// The same of what was saved.
+fn percents_of(saving: &Saving) -> [String; 2] {
+    percents(&Difference {
+        without: saving.without,
+        with: saving.with,
+        difference: -saving.share,
+        interval: Some(saving.interval),
+    })
+}
+
+/// From where on a change would have been seen: one digit, rounded up.
+fn detectable(saving: &Saving) -> String {
+    let hundredths_of_share = 100.0 * saving.detectable;
+    let digit = 10f64.powf(hundredths_of_share.log10().floor());
+    // What is a whole number of digits but for rounding is one.
+    let rounded = (hundredths_of_share / digit - 1e-9).ceil() * digit / 100.0;
+    points(rounded, None)
+}
+
+impl Told<'_> {
+    /// By how much, or why.
+    pub(super) fn effect(&self, outcome: Outcome) -> String {
+        let time = self.time();
+        match outcome {
+            Outcome::Saved => {
+                let amount = amount(self.saved.share, self.saved.interval);
+                let parts = [Some(format!("saves {amount} of {time}")), self.line(-1.0)];
+                self.with_inherited(joined(parts))
+            }
+            Outcome::OwnFell => {
+                let own = self.judgement.own.unwrap_or_default();
+                let amount = amount(own.share, own.interval);
+                let head = format!("saves {amount} of {time} on its own lines");
+                let text = joined([Some(head), self.line(-1.0)]);
+                let [low, high] = self.saved.interval;
+                let decimals = share_decimals(self.saved.share, Some((high - low) / 2.0));
+                let [low, high] = [low, high].map(|end| hundredths(end, decimals));
+                let total = format!("; the total does not show it ({low} to {high} points)");
+                self.with_inherited(text + &total)
+            }
+            Outcome::RestRose(rise) => {
+                let own = self.judgement.own.unwrap_or_default();
+                let fall = points(own.share, Some(own.interval));
+                let what = self.riser(rise);
+                let rise = points(rise, Some(own.interval));
+                format!("its lines fell by {fall}, but {what} rose by {rise}")
+            }
+            Outcome::Cost { .. } => {
+                let [low, high] = self.saved.interval;
+                let amount = amount(-self.saved.share, [-high, -low]);
+                let parts = [Some(format!("costs {amount} of {time}")), self.line(1.0)];
+                self.with_inherited(joined(parts))
+            }
+            Outcome::Unchanged => self.unchanged(),
+            Outcome::TooFewPairs(needed) => too_few(self.judgement.pairs, needed),
+        }
+    }
+
+    /// The time of the measured CPUs.
+    fn time(&self) -> String {
+        let named = cpu_list::named(&self.cures.cpus);
+        match self.cures.cpus.len() {
+            1 => format!("{named}'s time"),
+            _ => format!("the time of {named}"),
+        }
+    }
+
+    /// Lines that changed in that direction, the largest change first.
+    fn changed(&self, direction: f64) -> impl Iterator<Item = &LineChange> {
+        let lines = self.judgement.lines.iter();
+        lines.filter(move |line| line.changed && direction * line.share.difference > 0.0)
+    }
+
+    /// The line that changed most in that direction, of its own where there is one: `task:cc1 fell from 5.0 % to 0.0 %`.
+    fn line(&self, direction: f64) -> Option<String> {
+        let own = self.changed(direction).find(|line| line.is_own);
+        let line = own.or_else(|| self.changed(direction).next())?;
+        let [without, with] = percents(&line.share);
+        let verb = if direction < 0.0 { "fell" } else { "rose" };
+        Some(format!("{} {verb} from {without} to {with}", line.line))
+    }
+
+    /// What rose as much as its own lines fell: a line that makes up half of it, or all the rest.
+    fn riser(&self, rise: f64) -> &str {
+        let mut lines = self.changed(1.0).filter(|line| !line.is_own);
+        let line = lines.find(|line| line.share.difference >= rise / 2.0);
+        line.map_or("everything else", |line| &line.line)
+    }
+
+    fn unchanged(&self) -> String {
+        let seen = |saving: &Saving| format!("would have been seen from {} on", detectable(saving));
+        let Some(own) = self.judgement.own else {
+            let [without, with] = percents_of(self.saved);
+            let named = cpu_list::named(&self.cures.cpus);
+            let seen = seen(self.saved);
+            return format!(
+                "{named} lost {without} without it and {with} with it; a change {seen}"
+            );
+        };
+        if own.without.max(own.with) < MIN_SHARE {
+            let seen = seen(self.saved);
+            let patterns = patterns(&self.judgement.acts_on);
+            return format!("no time went to {patterns}; a change of all that was lost {seen}");
+        }
+        let [without, with] = percents_of(&own);
+        if own.rose() {
+            let named = cpu_list::named(&self.cures.cpus);
+            return format!("its lines rose from {without} to {with}, but {named} lost no more");
+        }
+        let seen = seen(&own);
+        format!(
+            "its lines took {without} of the time without it and {with} with it; a change {seen}"
+        )
+    }
+
+    /// With what other CPUs inherited.
+    fn with_inherited(&self, text: String) -> String {
+        let Some(inherited) = &self.judgement.inherited else {
+            return text;
+        };
+        let is_told = |one: &Difference| one.is_clear() && one.difference.abs() >= MIN_INHERITED;
+        let others = &self.cures.others;
+        let named = cpu_list::named(others);
+        let (be, each) = match others.len() {
+            1 => ("is", ""),
+            _ => ("are", " each"),
+        };
+        let mut text = text;
+        let busy = inherited.busy;
+        if is_told(&busy) {
+            let word = if busy.difference > 0.0 {
+                "busier"
+            } else {
+                "less busy"
+            };
+            let points = points(busy.difference.abs(), busy.interval);
+            text += &format!("; {named} {be} {points} {word}{each}");
+        }
+        let waiting = inherited.waiting;
+        if is_told(&waiting) && waiting.difference > 0.0 {
+            let points = points(waiting.difference, waiting.interval);
+            text += &format!("; tasks wait for {named} {points} longer");
+        }
+        text
+    }
+}
+
+/// A statement and what explains it.
+fn joined(parts: [Option<String>; 2]) -> String {
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(": ")
+}
+
+/// The first patterns of a list, and how many more there are.
+fn patterns(acts_on: &[String]) -> String {
+    let named = acts_on.iter().take(MAX_PATTERNS).map(String::as_str);
+    let mut words: Vec<&str> = named.collect();
+    let more = acts_on.len() - words.len();
+    let more_words = format!("{more} more");
+    if more > 0 {
+        words.push(&more_words);
+    }
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_digit_says_from_where_on_a_change_is_seen() {
+        let written = |share: f64| {
+            detectable(&Saving {
+                detectable: share,
+                ..Saving::default()
+            })
+        };
+        assert_eq!(written(1e-4), "0.01 points");
+        assert_eq!(written(3.1e-4), "0.04 points");
+        assert_eq!(written(0.001), "0.1 points");
+        assert_eq!(written(0.0096), "1.0 points");
+        assert_eq!(written(0.023), "3.0 points");
+    }
+
+    #[test]
+    fn few_patterns_are_named() {
+        let all = |of: &[&str]| of.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+        assert_eq!(patterns(&all(&["a"])), "a");
+        assert_eq!(patterns(&all(&["a", "b"])), "a or b");
+        assert_eq!(
+            patterns(&all(&["a", "b", "c", "d", "e"])),
+            "a, b, c or 2 more"
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! What became of the whole session, and what limits it.
+
+use super::sentence::points;
+use super::{Judgement, Verdict};
+use bandscope_recording::cpu_list;
+use bandscope_recording::cures::{Cures, SHAM, TOGETHER};
+use bandscope_report::format;
+
+/// Cures that the verdict names.
+const MAX_NAMED: usize = 3;
+
+/// `4.9 points` of what a verdict rests on.
+fn saving(judgement: &Judgement) -> String {
+    let saving = judgement.saving().unwrap_or_default();
+    points(saving.share.abs(), Some(saving.interval))
+}
+
+/// What a reader who reads no further must know. `judgements` are in the order of a report.
+pub(super) fn verdict(cures: &Cures, judgements: &[Judgement]) -> String {
+    let of = |verdict: Verdict| -> Vec<&Judgement> {
+        let such = judgements.iter();
+        such.filter(|one| one.verdict == verdict && one.is_single())
+            .collect()
+    };
+    let (help, worse) = (of(Verdict::Helps), of(Verdict::MakesWorse));
+    let tried = help.len() + worse.len() + of(Verdict::DoesNothing).len();
+    let cpus = cpu_list::named(&cures.cpus);
+    let lost = format::percent(cures.before.lost);
+    if tried == 0 {
+        return format!("No cure was tried on {cpus}, which lost {lost}.");
+    }
+    let number = match (help.len(), tried) {
+        (0, 1) => "The cure that was tried does not help".to_owned(),
+        (1, 1) => "The cure that was tried helps".to_owned(),
+        (0, _) => format!("None of {tried} cures helps"),
+        (1, _) => format!("1 of {tried} cures helps"),
+        (some, _) => format!("{some} of {tried} cures help"),
+    };
+    let named = help.iter().take(MAX_NAMED);
+    let mut named: Vec<String> = named
+        .map(|one| format!("{} saves {}", one.name, saving(one)))
+        .collect();
+    if let Some(more) = help.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        named.push(format!("{more} more help"));
+    }
+    let mut text = format!("{number} {cpus}, which lost {lost}");
+    if !named.is_empty() {
+        text += &format!(": {}", named.join(", "));
+    }
+    text.push('.');
+    if !worse.is_empty() {
+        let names: Vec<&str> = worse.iter().map(|one| one.name.as_str()).collect();
+        let verb = if names.len() == 1 { "makes" } else { "make" };
+        text += &format!(" {} {verb} it worse.", capitalised(&names.join(", ")));
+    }
+    text + &together(judgements)
+}
+
+fn together(judgements: &[Judgement]) -> String {
+    let Some(one) = judgements.iter().find(|one| one.name == TOGETHER) else {
+        return String::new();
+    };
+    match one.verdict {
+        Verdict::Helps => format!(" Together they save {}.", saving(one)),
+        Verdict::MakesWorse => format!(" Together they cost {}.", saving(one)),
+        Verdict::DoesNothing => " Together they save nothing that could be seen.".to_owned(),
+        Verdict::CannotBeTried | Verdict::NotTried => String::new(),
+    }
+}
+
+/// Names are written as they are typed, but at the beginning of a sentence.
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
+}
+
+/// What limits what was found, in sentences.
+pub(super) fn notes(cures: &Cures, judgements: &[Judgement]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if cures.interrupted {
+        notes.push("The session was ended early, and what was not measured is not judged.".into());
+    }
+    if !cures.events {
+        notes.push(
+            "Kernel events were not recorded, so gaps have no names and cures are judged by all that was lost. As root they are recorded.".into(),
+        );
+    }
+    let sham = judgements.iter().find(|one| one.name == SHAM);
+    let sham = sham.map(|one| one.verdict);
+    let found = match sham {
+        Some(Verdict::Helps) => "help",
+        Some(Verdict::MakesWorse) => "make it worse",
+        _ => return notes,
+    };
+    notes.push(format!(
+        "The sham changes nothing and was found to {found}. Chance does so in at most 5 of 100 sessions: repeat this one before you trust it."
+    ));
+    notes
+}
