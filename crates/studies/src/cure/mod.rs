@@ -53,7 +53,7 @@ pub struct Judged {
     pub lost_before: f64,
     /// What a reader who reads no further must know.
     pub verdict: String,
-    /// The cures in the order of a report: those that help by what they save, then by [`Verdict`].
+    /// The cures in the order of a report: by [`Verdict`], those with an effect by its size.
     pub cures: Vec<Judgement>,
     /// Names of the cures that are still in force.
     pub kept: Vec<String>,
@@ -164,6 +164,11 @@ impl Saving {
     pub(crate) fn rose(&self) -> bool {
         self.p_value <= LEVEL && -self.share >= MIN_SHARE
     }
+
+    /// From where on a change would have been seen, in words: one digit, rounded up.
+    pub fn seen_from(&self) -> String {
+        sentence::seen_from(self.detectable)
+    }
 }
 
 /// A figure without a cure and with it.
@@ -250,11 +255,14 @@ impl Judgement {
 /// Judges a session.
 pub fn judge(cures: &Cures) -> Judged {
     let mut judgements = judge::judgements(cures);
-    let saving = |one: &Judgement| one.saving().map_or(0.0, |saving| saving.share);
-    // Stable: what says no more stays in the order in which it was tried.
+    let effect = |one: &Judgement| match (one.verdict, one.saving()) {
+        (Verdict::Helps | Verdict::MakesWorse, Some(saving)) => saving.share.abs(),
+        _ => 0.0,
+    };
+    // Stable: what has no effect stays in the order in which it was tried.
     judgements.sort_by(|a, b| {
-        let by_saving = || saving(b).total_cmp(&saving(a));
-        a.verdict.cmp(&b.verdict).then_with(by_saving)
+        let by_effect = || effect(b).total_cmp(&effect(a));
+        a.verdict.cmp(&b.verdict).then_with(by_effect)
     });
     let is_slower_pace = judgements.iter().any(|one| one.reason.is_some());
     Judged {

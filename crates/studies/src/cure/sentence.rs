@@ -67,8 +67,8 @@ fn percents_of(saving: &Saving) -> [String; 2] {
 }
 
 /// From where on a change would have been seen: one digit, rounded up.
-fn detectable(saving: &Saving) -> String {
-    let hundredths_of_share = 100.0 * saving.detectable;
+pub(super) fn seen_from(detectable: f64) -> String {
+    let hundredths_of_share = 100.0 * detectable;
     let digit = 10f64.powf(hundredths_of_share.log10().floor());
     // What is a whole number of digits but for rounding is one.
     let rounded = (hundredths_of_share / digit - 1e-9).ceil() * digit / 100.0;
@@ -146,7 +146,7 @@ impl Told<'_> {
     }
 
     fn unchanged(&self) -> String {
-        let seen = |saving: &Saving| format!("would have been seen from {} on", detectable(saving));
+        let seen = |saving: &Saving| format!("would have been seen from {} on", saving.seen_from());
         let Some(own) = self.judgement.own else {
             let [without, with] = percents_of(self.saved);
             let named = cpu_list::named(&self.cures.cpus);
@@ -231,17 +231,11 @@ mod tests {
 
     #[test]
     fn one_digit_says_from_where_on_a_change_is_seen() {
-        let written = |share: f64| {
-            detectable(&Saving {
-                detectable: share,
-                ..Saving::default()
-            })
-        };
-        assert_eq!(written(1e-4), "0.01 points");
-        assert_eq!(written(3.1e-4), "0.04 points");
-        assert_eq!(written(0.001), "0.1 points");
-        assert_eq!(written(0.0096), "1.0 points");
-        assert_eq!(written(0.023), "3.0 points");
+        assert_eq!(seen_from(1e-4), "0.01 points");
+        assert_eq!(seen_from(3.1e-4), "0.04 points");
+        assert_eq!(seen_from(0.001), "0.1 points");
+        assert_eq!(seen_from(0.0096), "1.0 points");
+        assert_eq!(seen_from(0.023), "3.0 points");
     }
 
     #[test]
