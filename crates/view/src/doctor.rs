@@ -1,9 +1,7 @@
 //! What `doctor` found, as Markdown for an issue, and as a small page that needs no script.
 
 use crate::Error;
-use crate::escape::xml;
-use crate::html::policy::policy;
-use crate::markdown::safe;
+use crate::tables::{Cell, Section, Tables};
 use crate::text::doctor::{acts_on, share, subject};
 use bandscope_report::remedies::Need;
 use bandscope_studies::doctor::{Doctor, Entry, State};
@@ -21,15 +19,10 @@ pub(crate) const SECTIONS: [(State, &str); 7] = [
     (State::Free, "Costs nothing here"),
     (State::Quiet, "As a quiet CPU wants it"),
 ];
-const HEADS: [&str; 6] = ["", "set", "wanted", "cost", "now", "at boot"];
-const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:78rem;padding:0 1rem;color:#1a1a1a;background:#fff}\
-h1{font-size:1.25rem}h2{font-size:1.05rem;margin-top:2rem}p{color:#555}table{border-collapse:collapse;width:100%}\
-th,td{text-align:left;vertical-align:top;padding:.35rem .7rem .35rem 0;border-top:1px solid #ddd;overflow-wrap:anywhere}\
-td:first-child{font-weight:600;overflow-wrap:normal;min-width:9rem}code{font:13px ui-monospace,monospace}\
-@media(prefers-color-scheme:dark){body{color:#ddd;background:#161616}p{color:#999}th,td{border-color:#333}}";
+const HEADS: &[&str] = &["", "set", "wanted", "cost", "now", "at boot"];
 
 /// What a row says of an item; commands stand in the last two.
-fn cells(entry: &Entry, doctor: &Doctor) -> [String; 6] {
+fn cells(entry: &Entry, doctor: &Doctor) -> Vec<Cell> {
     let words = |text: &Option<String>| text.clone().unwrap_or_default();
     let cost = match entry.state {
         State::Costs | State::Open => {
@@ -46,38 +39,34 @@ fn cells(entry: &Entry, doctor: &Doctor) -> [String; 6] {
     });
     let lasting = entry.lasting.as_ref();
     let lasting = lasting.map(|lasting| format!("{}: {}", lasting.place.name(), lasting.line));
-    [
+    let words = [
         entry.title.to_owned(),
         words(&entry.found),
         words(&entry.wanted),
         cost,
-        now.unwrap_or_default(),
-        lasting.unwrap_or_default(),
-    ]
+    ];
+    let code = [now, lasting].map(Option::unwrap_or_default);
+    let words = words.into_iter().map(Cell::Words);
+    words.chain(code.map(Cell::Code)).collect()
 }
 
-/// Sections that have entries, with their rows.
-fn sections(doctor: &Doctor) -> Vec<(&'static str, Vec<[String; 6]>)> {
+/// Sections in order, with their rows.
+fn tables(doctor: &Doctor) -> Tables<'_> {
     let rows = |state: State| {
-        let entries = doctor
-            .entries
-            .iter()
-            .filter(move |entry| entry.state == state);
-        entries
-            .map(|entry| cells(entry, doctor))
-            .collect::<Vec<_>>()
+        let entries = doctor.entries.iter();
+        let entries = entries.filter(|entry| entry.state == state);
+        entries.map(|entry| cells(entry, doctor)).collect()
     };
-    let sections = SECTIONS
-        .iter()
-        .map(|(state, heading)| (*heading, rows(*state)));
-    sections.filter(|section| !section.1.is_empty()).collect()
-}
-
-/// Code in a cell of Markdown: nothing of it ends the code or the cell.
-fn code(text: &str) -> String {
-    match text.is_empty() {
-        true => String::new(),
-        false => format!("<code>{}</code>", safe(text)),
+    let section = |&(state, heading): &(State, &'static str)| Section {
+        heading,
+        heads: HEADS,
+        rows: rows(state),
+    };
+    Tables {
+        title: "bandscope doctor",
+        verdict: &doctor.verdict,
+        paragraphs: vec![subject(doctor)],
+        sections: SECTIONS.iter().map(section).collect(),
     }
 }
 
@@ -86,22 +75,7 @@ fn code(text: &str) -> String {
 /// # Errors
 /// [`Error::Write`] if `out` fails.
 pub fn markdown(doctor: &Doctor, out: &mut dyn Write) -> Result<(), Error> {
-    writeln!(
-        out,
-        "**{}**\n\n{}",
-        safe(&doctor.verdict),
-        safe(&subject(doctor))
-    )?;
-    for (heading, rows) in sections(doctor) {
-        writeln!(out, "\n### {heading}\n\n| {} |", HEADS.join(" | "))?;
-        writeln!(out, "|{}", "---|".repeat(HEADS.len()))?;
-        for [title, found, wanted, cost, now, lasting] in &rows {
-            let words = [title, found, wanted, cost].map(|text| safe(text));
-            let commands = [now, lasting].map(|text| code(text));
-            writeln!(out, "| {} | {} |", words.join(" | "), commands.join(" | "))?;
-        }
-    }
-    Ok(())
+    tables(doctor).markdown(out)
 }
 
 /// As a page: one file, no script, nothing from the network.
@@ -109,37 +83,16 @@ pub fn markdown(doctor: &Doctor, out: &mut dyn Write) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Write`] if `out` fails.
 pub fn html(doctor: &Doctor, out: &mut dyn Write) -> Result<(), Error> {
-    writeln!(
-        out,
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-         <title>bandscope doctor</title>\n<style>{STYLE}</style>\n<h1>{}</h1>\n<p>{}</p>",
-        policy("", STYLE),
-        xml(&doctor.verdict),
-        xml(&subject(doctor))
-    )?;
-    for (heading, rows) in sections(doctor) {
-        let heads = HEADS.map(|head| format!("<th>{head}</th>")).concat();
-        writeln!(out, "<h2>{heading}</h2>\n<table>\n<tr>{heads}</tr>")?;
-        for [title, found, wanted, cost, now, lasting] in &rows {
-            let words = [title, found, wanted, cost].map(|text| format!("<td>{}</td>", xml(text)));
-            let commands = [now, lasting].map(|text| match text.is_empty() {
-                true => "<td></td>".to_owned(),
-                false => format!("<td><code>{}</code></td>", xml(text)),
-            });
-            writeln!(out, "<tr>{}{}</tr>", words.concat(), commands.concat())?;
-        }
-        writeln!(out, "</table>")?;
-    }
-    writeln!(out, "<h2>Facts</h2>\n<table>")?;
-    for fact in &doctor.facts {
-        writeln!(
-            out,
-            "<tr><td>{}</td><td>{}</td></tr>",
-            xml(fact.name),
-            xml(&fact.value)
-        )?;
-    }
-    writeln!(out, "</table>\n</html>")?;
-    Ok(())
+    let facts = doctor.facts.iter();
+    let facts = facts.map(|fact| {
+        let cells = [fact.name.to_owned(), fact.value.clone()];
+        Vec::from(cells.map(Cell::Words))
+    });
+    let mut tables = tables(doctor);
+    tables.sections.push(Section {
+        heading: "Facts",
+        heads: &[],
+        rows: facts.collect(),
+    });
+    tables.html(out)
 }

@@ -35,6 +35,7 @@ pub mod picture;
 pub mod png;
 pub mod scene;
 pub mod svg;
+mod tables;
 pub mod text;
 
 #[cfg(test)]
