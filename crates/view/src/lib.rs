@@ -7,6 +7,7 @@
 //! * [`format`](mod@format): the trait and the list of formats, one small file each;
 //! * [`text`]: the report for a terminal;
 //! * [`markdown`] and [`junit`]: comparisons for pull requests and CI;
+//! * [`doctor`](mod@doctor) and [`cure`](mod@cure): verdicts with tables, for issues and browsers;
 //! * [`picture`]: the report as a [`scene::Scene`], which [`svg`] and [`png`] draw;
 //! * [`html`]: the report as a page for the browser;
 //! * [`live`]: what is being measured, on a terminal;
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+pub mod cure;
 pub mod doctor;
 pub mod error;
 pub mod escape;

@@ -13,7 +13,9 @@ pub(super) fn cut(text: &str, width: usize, mark: &str) -> String {
 
 /// The words of `text`; a number and its unit are one.
 fn glued(text: &str) -> Vec<String> {
-    const UNITS: [&str; 10] = ["%", "ns", "µs", "us", "ms", "s", "Hz", "kHz", "MHz", "ppm"];
+    const UNITS: [&str; 11] = [
+        "%", "ns", "µs", "us", "ms", "s", "Hz", "kHz", "MHz", "ppm", "points",
+    ];
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let bare = word.trim_end_matches([',', '.', ':', ';', ')', '(']);
