@@ -46,6 +46,7 @@ def busy(cpu, report):
 
 class Tasks:
     cure = "tasks"
+    line = "task:python3"
 
     def __init__(self, cpu):
         self.read, write = os.pipe()
@@ -80,6 +81,7 @@ def osnoise(cpu, seconds):
 
 class Interrupts:
     cure = "interrupts"
+    line = None
 
     def __init__(self, cpu):
         self.cpu = cpu
@@ -106,6 +108,7 @@ class Interrupts:
 
 class Workers:
     cure = "workers"
+    line = None
     mask = "/sys/devices/virtual/workqueue/cpumask"
 
     def __init__(self, cpu):
@@ -142,6 +145,7 @@ class Workers:
 
 class Sham:
     cure = "sham"
+    line = None
 
     def __init__(self, cpu):
         pass
@@ -170,6 +174,11 @@ def main():
             raise SystemExit(f"exit status {run.returncode}: {run.stderr}")
         cure = next(one for one in json.loads(run.stdout)["cures"] if one["name"] == disturbance.cure)
         saved, own = cure["saved"] or {}, cure["own"] or cure["saved"] or {}
+        if disturbance.line:
+            # Others may run there too: what the disturbance took has a line of its own.
+            line = next((one["share"] for one in cure["lines"] if one["line"] == disturbance.line), {})
+            interval = line.get("interval") or [0, 0]
+            own = {"share": -line.get("difference", 0), "interval": [-end for end in reversed(interval)]}
         share = own.get("share") or 0
         if kind == "sham":
             good = cure["verdict"] in ("does-nothing", "not-tried")

@@ -1,9 +1,9 @@
 //! `bandscope check`: measures, and says whether each CPU passes.
 //!
-//! The way: [`record`] measures one run, or as many as a baseline has; `analysis` reports each; `studies::check` judges; `view` prints.
+//! The way: [`passing`] measures and reports one run, or as many as a baseline has; `studies::check` judges; `view` prints.
 
 use super::record::{self, MachineName};
-use super::{measure, report};
+use super::{measure, passing};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Keep, terminal_options};
 use crate::values::{self, Cpus};
@@ -273,20 +273,13 @@ impl Plan {
                 break;
             }
             self.record.machine = of_run(&self.machine, first_seed + run)?;
-            let mut machine = self.record.machine()?;
-            let mut manifest = machine.prepare(&request)?;
-            record::fill_in(&mut manifest, &self.record, &request);
             let path = place.run(run);
-            let mut measured = record::Tally::default();
-            let interest = (interrupt, &mut measured);
-            record::write_quietly(&mut *machine, &request, &mut manifest, &path, interest)?;
-            // The CPUs that were chosen once stay, and the work kernels that passed their test.
-            request.cpus.clone_from(&manifest.settings.cpus);
-            request.self_test = false;
-            if measured.seconds(manifest.clock.ticks_per_ns) > 0.0 {
-                let analysis = report::analyse(std::slice::from_ref(&path), &[], None)?;
-                reports.push(analysis.report);
-            }
+            reports.extend(passing::report(
+                &self.record,
+                &mut request,
+                &path,
+                interrupt,
+            )?);
             place.done_with(&path);
         }
         Ok(reports)

@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod completions;
+mod cure;
 mod doctor;
 #[cfg(test)]
 mod documented;
@@ -14,6 +15,7 @@ mod lab;
 mod live;
 mod man;
 mod measure;
+mod passing;
 mod picture;
 mod record;
 mod repeat;
@@ -60,6 +62,7 @@ enum Command {
     Export(export::Arguments),
     Check(check::Arguments),
     Compare(compare::Arguments),
+    Cure(cure::Arguments),
     Doctor(doctor::Arguments),
     Histogram(histogram::Arguments),
     Synth(synth::Arguments),
@@ -76,6 +79,7 @@ enum Command {
 /// # Errors
 /// Anything that makes the program end with exit status 2.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
+    cure::say_if_left(&arguments);
     match arguments.command {
         None if arguments.version => top::version(arguments.verbose).map(|()| ExitCode::SUCCESS),
         None => measure::run(&arguments.record),
@@ -85,6 +89,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Command::Export(arguments)) => export::run(&arguments),
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Compare(arguments)) => compare::run(&arguments),
+        Some(Command::Cure(arguments)) => cure::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments),
         Some(Command::Histogram(arguments)) => histogram::run(&arguments),
         Some(Command::Synth(arguments)) => synth::run(&arguments),

@@ -1,9 +1,11 @@
 //! `bandscope report`: says what is in recordings.
 
+use crate::commands::cure;
 use crate::commands::picture::Picture;
 use crate::{output, resources};
 use anyhow::{Context, Result, bail};
 use bandscope_analysis::{Analysis, detail};
+use bandscope_recording::cures::Cures;
 use bandscope_recording::disturbances::{self, Log};
 use bandscope_recording::inputs::Inputs;
 use bandscope_recording::text::shown;
@@ -85,6 +87,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         options.width = width.into();
         options.picture_width = width.into();
     }
+    if let [file] = &arguments.inputs[..]
+        && cure::is_file_of_trials(file)
+    {
+        return trials(arguments, file, &options);
+    }
     arguments
         .picture
         .check(format, !arguments.truth.is_empty())?;
@@ -111,6 +118,28 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::note(format_args!("bandscope: {line}"));
     }
     Ok(ExitCode::from(u8::from(!check.passes)))
+}
+
+/// What came of the trials of `bandscope cure`.
+fn trials(arguments: &Arguments, file: &Path, options: &Options) -> Result<ExitCode> {
+    let format = match &*arguments.format {
+        "text" => cure::Format::Text,
+        "json" => cure::Format::Json,
+        "html" => cure::Format::Html,
+        other => {
+            bail!("--format: found {other}, expected text, json or html for the trials of a cure")
+        }
+    };
+    if !arguments.fail_if.is_empty() || !arguments.truth.is_empty() {
+        bail!(
+            "{}: holds the trials of a cure; --fail-if and --truth are for recordings",
+            shown(file)
+        );
+    }
+    let output = arguments.output.as_deref();
+    output::apart(output, &arguments.inputs)?;
+    cure::print(&Cures::read(file)?, format, options, output)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The text report of one recording, on standard output.

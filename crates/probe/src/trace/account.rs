@@ -25,7 +25,12 @@ pub fn begin(
     let priced = super::catalogue().and_then(|catalogue| {
         // The first CPU stands for all, as it does in the self-test.
         let cpu = cpus.first().copied().unwrap_or(0);
-        let (cost, open) = cost::measure(&catalogue, cpu, threshold, ticks_per_ns)?;
+        let (cost, open) = cost::measure(
+            &catalogue,
+            (cpu, request.self_test),
+            threshold,
+            ticks_per_ns,
+        )?;
         Ok((catalogue, open, cost))
     });
     match priced {

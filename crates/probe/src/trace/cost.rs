@@ -13,19 +13,19 @@ use bandscope_recording::manifest::{EventsCost, GapSample, MeasuringThread};
 const STRETCH_NS: f64 = 40e6;
 /// Whether events are recorded in four stretches, which are repeated: a drift of the machine cancels.
 const STRETCHES: [bool; 4] = [false, true, true, false];
-/// Repetitions of `STRETCHES`: 640 ms in all.
-const ROUNDS: usize = 4;
+/// Repetitions of `STRETCHES`: 640 ms in all; and where many short runs follow each other, 160 ms.
+const ROUNDS: [usize; 2] = [4, 1];
 /// Gaps kept for the median: 100,000 a second.
 const MOST_GAPS: usize = 60_000;
 
-/// Measures on `cpu`, where a gap is what takes longer than `gap_threshold_ticks`. What was opened for it comes back, switched
+/// Measures on `cpu`, in `full` or shortly, where a gap is what takes longer than `gap_threshold_ticks`. What was opened for it comes back, switched
 /// off: as long as it is there others open and close in no time, where the last to close a tracepoint waits 30 ms.
 ///
 /// # Errors
 /// One line: why a thread cannot run there, or no events can be recorded.
 pub fn measure(
     catalogue: &Catalogue,
-    cpu: u32,
+    (cpu, full): (u32, bool),
     gap_threshold_ticks: u64,
     ticks_per_ns: f64,
 ) -> Result<(EventsCost, Trace), TraceError> {
@@ -38,7 +38,7 @@ pub fn measure(
         let ticks = (STRETCH_NS * ticks_per_ns) as u64;
         let (mut with, mut without) = (Stretches::new(), Stretches::new());
         let trace = Trace::open(catalogue, std::slice::from_ref(&thread), RING_BYTES, 0, &[])?;
-        for traced in STRETCHES.repeat(ROUNDS) {
+        for traced in STRETCHES.repeat(ROUNDS[usize::from(!full)]) {
             trace.switch(traced)?;
             let stretches = if traced { &mut with } else { &mut without };
             stretches.spin(ticks, gap_threshold_ticks);

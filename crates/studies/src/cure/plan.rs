@@ -24,7 +24,7 @@ const SPARE_PAIRS: usize = 2;
 ///
 /// Nothing else of the pilots counts, and no later pair does: who looks at p to decide when to stop finds effects in noise.
 pub fn pairs(pilots: &[Pair], acts_on: &[String], cures: usize, most: usize) -> Option<usize> {
-    let least = least_pairs(TESTS_OF_A_CURE * cures.max(1), LEVEL);
+    let least = least(cures);
     if most < least {
         return None;
     }
@@ -52,13 +52,18 @@ fn narrow(differences: &[f64], half_width: f64) -> f64 {
     })
 }
 
+/// The fewest pairs that can say anything of one of `cures` cures, pilots not counted.
+pub fn least(cures: usize) -> usize {
+    least_pairs(TESTS_OF_A_CURE * cures.max(1), LEVEL)
+}
+
 fn differences(pairs: &[Pair], of: &dyn Fn(&Figures) -> f64) -> Vec<f64> {
     let difference = |pair: &Pair| of(&pair.without) - of(&pair.with);
     pairs.iter().map(difference).collect()
 }
 
 /// Share of the time that the lines took on which a cure acts.
-pub(super) fn own_lines(figures: &Figures, acts_on: &[String]) -> f64 {
+pub fn own_lines(figures: &Figures, acts_on: &[String]) -> f64 {
     let is_own = |line: &str| acts_on.iter().any(|pattern| matches(pattern, line));
     let own = figures.lines.iter().filter(|(line, _)| is_own(line));
     // A sum of nothing is -0 otherwise.

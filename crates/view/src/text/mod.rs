@@ -17,6 +17,7 @@ pub mod histogram;
 mod lab;
 mod limits;
 mod measured;
+mod plan;
 pub(crate) mod recordings;
 mod remedies;
 pub mod repeat;
@@ -36,6 +37,7 @@ pub use cure::cure;
 pub use doctor::doctor;
 pub use lab::lab;
 pub(crate) use measured::{entries, machine, origin};
+pub use plan::plan;
 use std::io::Write;
 use table::{Page, Paint};
 

@@ -1,0 +1,220 @@
+//! `bandscope cure`: tries changes of the machine, measures each with and without, and puts everything back.
+//!
+//! The way: `experiments::cure` says what each cure would write and makes the change; [`session`] measures in pairs; `studies::cure` fixes the number of pairs
+//! beforehand and judges; `view` prints. A file keeps every trial.
+
+mod session;
+mod undo;
+
+use crate::interrupt::Interrupt;
+use crate::output::{self, Keep, terminal_options};
+use crate::values::{self, Cpus};
+use anyhow::{Context, Result, bail};
+use bandscope_experiments::cure::{self, CURES, Cure};
+use bandscope_recording::cures::Cures;
+use bandscope_recording::text::shown;
+use bandscope_studies::cure as study;
+use bandscope_view::{Options, cure as view_cure, json, text};
+use clap::{Args, ValueEnum};
+use session::Session;
+pub(super) use session::is_file_of_trials;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+pub(super) use undo::say_if_left;
+
+/// Try changes of this machine one after another, say what each saves, and put everything back.
+///
+/// Measures, shows what would be changed, and asks. Then each cure is measured with and without, in random order, in pairs of trials.
+/// Cures whose lines of the ledger cost most come first. What helps is tried together in the end. Everything is put back, whatever happens.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Cures:
+  tasks         gives other tasks other CPUs
+  interrupts    sends interrupts of devices to other CPUs
+  workers       keeps unbound workers of the kernel on other CPUs
+  housekeeping  has the kernel look after itself less often
+  clock         holds the clock at one frequency, without turbo
+  idle          keeps idle CPUs in their shallowest state
+  sibling       keeps tasks off the other hardware threads of the core
+  priority      runs the program at real-time priority, within the kernel's limit
+  sham          changes nothing: a control, tried only if it is named
+
+Examples:
+  bandscope cure --dry-run
+  sudo bandscope cure --cpus 1
+  sudo bandscope cure tasks interrupts --cpus 1 --budget 2min --yes
+  sudo bandscope cure --cpus 1 --keep
+  sudo bandscope cure --undo
+  bandscope report bandscope-20261125-120000.cures.json
+
+Exit status: 0 done; 2 bad usage, or the machine refused;
+129, 130 or 143 a signal ended the trials: everything is put back, and what was measured until then is judged.")]
+pub struct Arguments {
+    /// Cures to try [default: all that this machine allows]
+    #[arg(value_name = "NAME", value_parser = known)]
+    names: Vec<&'static Cure>,
+    /// CPUs to make quiet, such as 1 or 2-5 [default: the quietest one]
+    #[arg(long, value_name = "LIST", value_parser = values::cpus)]
+    cpus: Option<Cpus>,
+    /// How long all trials may take.
+    #[arg(long, value_name = "T", default_value = "5min", value_parser = values::positive_duration, allow_negative_numbers = true)]
+    budget: f64,
+    /// Length of a trial; a pair is two.
+    #[arg(long, value_name = "T", default_value = "1s", value_parser = values::positive_duration, allow_negative_numbers = true)]
+    trial: f64,
+    /// Leave what helps in force.
+    #[arg(long)]
+    keep: bool,
+    /// Do not ask.
+    #[arg(long, short)]
+    yes: bool,
+    /// Print what would be written where, and change nothing.
+    #[arg(long, conflicts_with_all = ["keep", "yes"])]
+    dry_run: bool,
+    /// Put back what a cure that was killed left changed, and what --keep left in force.
+    #[arg(long, exclusive = true)]
+    undo: bool,
+    /// Seed of the random orders [default: drawn]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Output format.
+    #[arg(long, short, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Where to keep the trials, a file that does not exist yet [default: bandscope-DATE-TIME.cures.json]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Text: also what each cure writes, and every line of the ledger.
+    #[arg(long)]
+    all: bool,
+    /// Text: plain ASCII.
+    #[arg(long)]
+    ascii: bool,
+    /// Text: width in columns [default: the terminal's, 80 elsewhere]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=8000))]
+    width: Option<u16>,
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    Text,
+    Json,
+    Html,
+    Markdown,
+}
+
+fn known(name: &str) -> Result<&'static Cure> {
+    cure::named(name).with_context(|| {
+        let names: Vec<&str> = CURES.iter().map(|cure| cure.name).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// Looks, asks, tries, judges, prints.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.undo {
+        return undo::run();
+    }
+    let path = arguments.path();
+    output::free(&path, "--output")?;
+    // A later signal ends nothing before everything is put back.
+    let interrupt = Interrupt::on_screen()?;
+    let mut session = Session::begin(arguments, &interrupt)?;
+    if interrupt.signal().is_some() {
+        return Ok(interrupt.exit_code().unwrap_or(ExitCode::FAILURE));
+    }
+    if arguments.dry_run {
+        return arguments.show(&session.cures).map(|()| ExitCode::SUCCESS);
+    }
+    if !session.can_try() {
+        arguments.print(&session.cures)?;
+        bail!("none of these cures can be tried here");
+    }
+    if !arguments.yes && !agreed(&session, arguments)? {
+        output::note(format_args!("bandscope: nothing was changed"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let kept = Keep::claim(&path)?;
+    let tried = session.run();
+    let cures = session.finish(arguments.keep && tried.is_ok());
+    // What was measured is kept before anything is said of what went wrong.
+    kept.write(|out| Ok(out.write_all(cures.to_json().as_bytes())?))?;
+    tried?;
+    arguments.print(&cures)?;
+    output::note(format_args!("trials: {}", shown(&path)));
+    Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS))
+}
+
+/// Shows the plan on the terminal and asks.
+fn agreed(session: &Session<'_>, arguments: &Arguments) -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        bail!(
+            "nobody is there to ask whether the machine may be changed; expected --yes, or --dry-run"
+        );
+    }
+    let mut options = terminal_options(io::stderr().is_terminal());
+    options.ascii = arguments.ascii;
+    let plan = text::plan(&session.cures, &options);
+    let seconds = session.longest_s();
+    let mut terminal = io::stderr();
+    write!(
+        terminal,
+        "{plan}This takes up to {seconds:.0} s, and puts everything back. Go on? [y/N] "
+    )?;
+    terminal.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}
+
+impl Arguments {
+    fn path(&self) -> PathBuf {
+        let name = || {
+            let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
+            PathBuf::from(format!("bandscope-{now}.cures.json"))
+        };
+        self.output.clone().unwrap_or_else(name)
+    }
+
+    fn print(&self, cures: &Cures) -> Result<()> {
+        print(cures, self.format, &self.options(), None)
+    }
+
+    /// Shows what would be tried.
+    fn show(&self, cures: &Cures) -> Result<()> {
+        let mut options = self.options();
+        options.all = true;
+        match self.format {
+            Format::Text => output::write(None, |out| {
+                Ok(write!(out, "{}", text::plan(cures, &options))?)
+            }),
+            other => print(cures, other, &options, None),
+        }
+    }
+
+    fn options(&self) -> Options {
+        let mut options = terminal_options(io::stdout().is_terminal());
+        (options.all, options.ascii) = (self.all, self.ascii);
+        if let Some(width) = self.width {
+            options.width = width.into();
+        }
+        options
+    }
+}
+
+/// Prints what came of trials.
+pub(super) fn print(
+    cures: &Cures,
+    format: Format,
+    options: &Options,
+    output: Option<&Path>,
+) -> Result<()> {
+    let judged = study::judge(cures);
+    output::write(output, |out| match format {
+        Format::Text => Ok(write!(out, "{}", text::cure(&judged, options))?),
+        Format::Json => Ok(json::document(&judged, out)?),
+        Format::Html => Ok(view_cure::html(&judged, out)?),
+        Format::Markdown => Ok(view_cure::markdown(&judged, out)?),
+    })
+}

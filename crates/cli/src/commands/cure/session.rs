@@ -1,0 +1,398 @@
+//! The trials of `bandscope cure`: which cures there are, their pairs, and what was measured of each.
+
+use super::Arguments;
+use crate::commands::{measure, passing, record};
+use crate::interrupt::Interrupt;
+use crate::output;
+use crate::progress::Progress;
+use crate::values::Cpus;
+use anyhow::{Context, Result, anyhow};
+use bandscope_experiments::cure::{self, Action, CURES, Journal, Subject};
+use bandscope_probe::facts::Busy;
+use bandscope_recording::cpu_list;
+use bandscope_recording::cures::{Cure, Cures, Figures, Pair, SCHEMA, TOGETHER};
+use bandscope_recording::manifest::EventsState;
+use bandscope_sampler::Request;
+use bandscope_statistics::random::Random;
+use bandscope_studies::cure as study;
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tempfile::TempDir;
+
+/// Pairs that say how much trials scatter, and count for nothing else (docs/method.md, section 14).
+const PILOTS: usize = 4;
+/// How long the machine is watched before anything is planned, in trials.
+const LOOK: f64 = 3.0;
+/// How long the work kernel runs before a trial: it ran a second before.
+const WARM_UP_S: f64 = 0.05;
+
+/// One session.
+pub(super) struct Session<'a> {
+    pub(super) cures: Cures,
+    interrupt: &'a Interrupt,
+    arguments: record::Arguments,
+    request: Request,
+    subject: Subject,
+    place: TempDir,
+    /// What is changed; from the first trial on.
+    journal: Option<Journal>,
+    random: Random,
+    begun: Instant,
+    budget_s: f64,
+    /// How long the last pair took.
+    pair_s: f64,
+}
+
+impl Session<'_> {
+    /// Looks at the machine, and plans. Changes nothing.
+    pub(super) fn begin<'a>(
+        arguments: &Arguments,
+        interrupt: &'a Interrupt,
+    ) -> Result<Session<'a>> {
+        let mut record = measure::defaults()?;
+        record.cpus.clone_from(&arguments.cpus);
+        // One rate: the trials are compared with each other alone.
+        record.rate.truncate(1);
+        record.duration = LOOK * arguments.trial;
+        let request = record.request()?;
+        let place = tempfile::Builder::new().prefix("bandscope-cure-").tempdir();
+        let place = place.context("cannot make a directory for the recordings")?;
+        let seed = arguments.seed.unwrap_or_else(from_the_time);
+        let mut session = Session {
+            cures: Cures {
+                schema: SCHEMA.to_owned(),
+                tool: record::tool(),
+                started: record::now(),
+                trial_s: arguments.trial,
+                rate_hz: request.rates_hz[0],
+                kernel: request.kernels[0].clone(),
+                seed,
+                ..Cures::default()
+            },
+            interrupt,
+            arguments: record,
+            request,
+            subject: Subject {
+                root: "/".into(),
+                cpus: Vec::new(),
+                others: Vec::new(),
+            },
+            place,
+            journal: None,
+            random: Random::new(seed),
+            begun: Instant::now(),
+            budget_s: arguments.budget,
+            pair_s: 2.0 * arguments.trial,
+        };
+        if let Some(Cpus::All) = arguments.cpus {
+            session.request.cpus = bandscope_probe::pin::allowed()?;
+        }
+        session.look()?;
+        session.request.start_delay_s = WARM_UP_S;
+        session.request.length = bandscope_sampler::machine::Length::Duration(arguments.trial);
+        session.plan(arguments);
+        Ok(session)
+    }
+
+    /// Measures the machine as it was found.
+    fn look(&mut self) -> Result<()> {
+        let path = self.place.path().join("before.bandscope");
+        let report = passing::report(&self.arguments, &mut self.request, &path, self.interrupt)?;
+        let Some(report) = report else {
+            return Ok(());
+        };
+        let manifest = report
+            .recording
+            .as_ref()
+            .context("a recording has a manifest")?;
+        let machine = &manifest.machine;
+        self.cures.cpus.clone_from(&manifest.settings.cpus);
+        let others = machine.housekeeping(&self.cures.cpus).unwrap_or_default();
+        self.cures.others = cpu_list::parse(&others);
+        self.cures.machine = machine.clone();
+        self.cures.events = manifest.events.state == EventsState::On;
+        self.cures.before = study::figures(&report, &self.cures.cpus);
+        self.subject.cpus.clone_from(&self.cures.cpus);
+        self.subject.others.clone_from(&self.cures.others);
+        if !manifest.settings.chosen.is_empty() {
+            output::note(format_args!(
+                "bandscope: measures {}: {}",
+                cpu_list::named(&self.cures.cpus),
+                manifest.settings.chosen
+            ));
+        }
+        Ok(())
+    }
+
+    /// The cures that are to be tried, those first whose lines cost most.
+    fn plan(&mut self, arguments: &Arguments) {
+        let of_all = CURES
+            .iter()
+            .filter(|cure| match arguments.names.is_empty() {
+                true => !cure.on_demand,
+                false => arguments.names.iter().any(|named| named.name == cure.name),
+            });
+        let planned = of_all.map(|cure| {
+            let plan = (cure.plan)(&self.subject);
+            let actions = plan.as_deref().unwrap_or_default();
+            let nothing = actions
+                .is_empty()
+                .then(|| "all is as it wants it already".to_owned());
+            Cure {
+                name: cure.name.to_owned(),
+                what: cure.what.to_owned(),
+                acts_on: cure.acts_on.iter().map(|line| (*line).to_owned()).collect(),
+                changes: actions.iter().map(Action::change).collect(),
+                missing: plan.as_ref().err().cloned().or(nothing),
+                ..Cure::default()
+            }
+        });
+        let mut planned: Vec<Cure> = planned.collect();
+        let before = &self.cures.before;
+        planned.sort_by(|a, b| {
+            let cost = |cure: &Cure| study::own_lines(before, &cure.acts_on);
+            cost(b).total_cmp(&cost(a))
+        });
+        self.cures.cures = planned;
+    }
+
+    /// Whether there is anything to try.
+    pub(super) fn can_try(&self) -> bool {
+        self.cures.cures.iter().any(|cure| cure.missing.is_none())
+    }
+
+    /// How long the trials take at most.
+    pub(super) fn longest_s(&self) -> f64 {
+        self.budget_s
+    }
+
+    fn left_s(&self) -> f64 {
+        self.budget_s - self.begun.elapsed().as_secs_f64()
+    }
+
+    fn is_ended(&self) -> bool {
+        self.interrupt.signal().is_some()
+    }
+
+    /// Tries all of them, then those together that help.
+    ///
+    /// # Errors
+    /// If something else fails than a cure. Everything is put back then too.
+    pub(super) fn run(&mut self) -> Result<()> {
+        self.journal = Some(Journal::begin(&cure::directory())?);
+        // Who agrees may have thought for long.
+        self.begun = Instant::now();
+        let _progress = Progress::spinner("trying, and putting back");
+        let possible = |cure: &&Cure| cure.missing.is_none();
+        let number = self.cures.cures.iter().filter(possible).count();
+        let mut left = number;
+        for index in 0..self.cures.cures.len() {
+            if self.cures.cures[index].missing.is_some() {
+                continue;
+            }
+            let names = [self.cures.cures[index].name.clone()];
+            // One more for all together.
+            let share = self.left_s() / (left + usize::from(number > 1)) as f64;
+            let mut cure = std::mem::take(&mut self.cures.cures[index]);
+            let tried = self.pairs(&mut cure, &names, number, share);
+            self.cures.cures[index] = cure;
+            tried?;
+            left -= 1;
+        }
+        self.together(number)
+    }
+
+    /// Those that help, in one.
+    fn together(&mut self, number: usize) -> Result<()> {
+        let names = study::helps(&study::judge(&self.cures));
+        if names.len() < 2 || self.is_ended() {
+            return Ok(());
+        }
+        let parts = self
+            .cures
+            .cures
+            .iter()
+            .filter(|cure| names.contains(&cure.name));
+        let mut all = Cure {
+            name: TOGETHER.to_owned(),
+            what: format!("all that help: {}", names.join(", ")),
+            ..Cure::default()
+        };
+        for part in parts {
+            all.acts_on.extend(part.acts_on.iter().cloned());
+            all.changes.extend(part.changes.iter().cloned());
+        }
+        all.acts_on.sort();
+        all.acts_on.dedup();
+        let share = self.left_s();
+        let tried = self.pairs(&mut all, &names, number, share);
+        self.cures.cures.push(all);
+        tried
+    }
+
+    /// The pairs of one cure: pilots, then as many as they ask for and `share_s` allows.
+    fn pairs(
+        &mut self,
+        cure: &mut Cure,
+        names: &[String],
+        number: usize,
+        share_s: f64,
+    ) -> Result<()> {
+        let least = PILOTS + study::least(number);
+        // The first cures get what they need: a trial that can tell nothing is of no use to the last ones.
+        let share_s = share_s.max(least as f64 * self.pair_s);
+        if self.left_s() < least as f64 * self.pair_s || self.is_ended() {
+            cure.out_of_time = true;
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let mut wanted = PILOTS;
+        while cure.pairs.len() < wanted && !self.is_ended() {
+            let pilot = cure.pairs.len() < PILOTS;
+            if let Some(pair) = self.pair(cure, names, pilot)? {
+                cure.pairs.push(pair);
+            }
+            if cure.missing.is_some() {
+                break;
+            }
+            if cure.pairs.len() == PILOTS && wanted == PILOTS {
+                self.pair_s = begun.elapsed().as_secs_f64() / PILOTS as f64;
+                let most = (share_s - begun.elapsed().as_secs_f64()) / self.pair_s;
+                let pairs =
+                    study::pairs(&cure.pairs, &cure.acts_on, number, most.max(0.0) as usize);
+                match pairs {
+                    Some(pairs) => wanted += pairs,
+                    None => cure.out_of_time = true,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One pair; `None` if the cure could not be put into force, or a signal came.
+    fn pair(&mut self, cure: &mut Cure, names: &[String], pilot: bool) -> Result<Option<Pair>> {
+        let with_first = self.random.below(2) == 1;
+        let at_s = self.begun.elapsed().as_secs_f64();
+        let mut figures = [None, None];
+        for with in [with_first, !with_first] {
+            figures[usize::from(with)] = match with {
+                true => self.trial_with(cure, names)?,
+                false => self.trial(false)?,
+            };
+            if self.is_ended() || cure.missing.is_some() {
+                return Ok(None);
+            }
+        }
+        let [Some(without), Some(with)] = figures else {
+            return Ok(None);
+        };
+        Ok(Some(Pair {
+            pilot,
+            with_first,
+            at_s,
+            without,
+            with,
+        }))
+    }
+
+    fn trial_with(&mut self, cure: &mut Cure, names: &[String]) -> Result<Option<Figures>> {
+        let in_force = match self.apply(names) {
+            Ok(in_force) => in_force,
+            Err(why) => {
+                cure.missing = Some(why);
+                return Ok(None);
+            }
+        };
+        let figures = self.trial(in_force.real_time);
+        let journal = self.journal.as_mut().context("a journal is kept")?;
+        let problems = in_force.problems.iter().cloned().chain(journal.put_back());
+        for problem in problems {
+            if !cure.problems.contains(&problem) {
+                cure.problems.push(problem);
+            }
+        }
+        figures
+    }
+
+    /// Makes the changes of these cures, as the machine stands now.
+    fn apply(&mut self, names: &[String]) -> Result<cure::InForce, String> {
+        let cures = names.iter().filter_map(|name| cure::named(name));
+        let mut actions = Vec::new();
+        for cure in cures {
+            actions.extend((cure.plan)(&self.subject)?);
+        }
+        let journal = self.journal.as_mut().ok_or("no journal is kept")?;
+        cure::apply(&actions, journal).map_err(|error| error.to_string())
+    }
+
+    /// Measures once, as the machine stands; `None` if a signal came.
+    fn trial(&mut self, real_time: bool) -> Result<Option<Figures>> {
+        self.request.real_time = real_time;
+        let path = self.place.path().join("trial.bandscope");
+        let before = Busy::read(&self.cures.others);
+        let report = passing::report(&self.arguments, &mut self.request, &path, self.interrupt);
+        let after = Busy::read(&self.cures.others);
+        let _ = std::fs::remove_dir_all(&path);
+        let figures = report?.map(|report| Figures {
+            others: before
+                .as_ref()
+                .zip(after.as_ref())
+                .map(|(before, after)| before.until(after)),
+            ..study::figures(&report, &self.cures.cpus)
+        });
+        Ok(figures)
+    }
+
+    /// Ends it: everything is put back, or what helps stays if `keep`.
+    pub(super) fn finish(mut self, keep: bool) -> Cures {
+        self.cures.duration_s = self.begun.elapsed().as_secs_f64();
+        self.cures.interrupted = self.is_ended();
+        if keep && !self.is_ended() {
+            let kept = study::helps(&study::judge(&self.cures));
+            if let Err(error) = self.keep(&kept) {
+                output::note(format_args!("bandscope: nothing is kept: {error:#}"));
+            }
+        }
+        self.cures
+    }
+
+    /// Leaves cures in force, those that outlive the program.
+    fn keep(&mut self, helps: &[String]) -> Result<()> {
+        let plan = |name: &String| (cure::named(name)?.plan)(&self.subject).ok();
+        let outlives =
+            |name: &&String| plan(name).is_some_and(|plan| plan.iter().all(Action::outlives));
+        let names: Vec<String> = helps.iter().filter(outlives).cloned().collect();
+        for name in helps.iter().filter(|name| !names.contains(name)) {
+            output::note(format_args!(
+                "bandscope: {name} ends with this program and is not kept: a program asks for it itself"
+            ));
+        }
+        if names.is_empty() {
+            return Ok(());
+        }
+        let in_force = self.apply(&names).map_err(|why| anyhow!(why))?;
+        if let Some(journal) = self.journal.take() {
+            journal.keep().context("cannot keep the journal")?;
+        }
+        for problem in &in_force.problems {
+            output::note(format_args!("bandscope: {problem}"));
+        }
+        self.cures.kept = names;
+        Ok(())
+    }
+}
+
+fn from_the_time() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// Reads a file of trials, if it is one.
+pub(in crate::commands) fn is_file_of_trials(path: &Path) -> bool {
+    use std::io::Read;
+    let mut begin = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(256).read_to_end(&mut begin));
+    read.is_ok()
+        && path.is_file()
+        && String::from_utf8_lossy(&begin).contains("\"bandscope.cures/1\"")
+}

@@ -1,0 +1,54 @@
+//! Putting back what a cure that was killed left changed, and what was kept.
+
+use crate::commands::Command;
+use crate::output;
+use anyhow::{Result, bail};
+use bandscope_experiments::cure;
+use bandscope_view::escape::visible;
+use std::process::ExitCode;
+
+/// `bandscope cure --undo`.
+pub(super) fn run() -> Result<ExitCode> {
+    let left = cure::left(&cure::directory());
+    if left.is_empty() {
+        output::note(format_args!("bandscope: no cure left anything changed"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut problems = Vec::new();
+    let mut number = 0;
+    // The last one first: an earlier one may have changed the same setting.
+    for journal in left.into_iter().rev() {
+        number += journal.undos.len();
+        problems.extend(journal.undo()?);
+    }
+    for problem in &problems {
+        output::note(format_args!("bandscope: {}", visible(problem)));
+    }
+    match problems.len() {
+        0 => {
+            output::note(format_args!("bandscope: {number} changes are put back"));
+            Ok(ExitCode::SUCCESS)
+        }
+        failed => bail!("{failed} of {number} changes could not be put back"),
+    }
+}
+
+/// Says at the start of any command but `cure --undo` that a killed cure left the machine changed.
+pub(in crate::commands) fn say_if_left(arguments: &super::super::Arguments) {
+    if let Some(Command::Cure(arguments)) = &arguments.command
+        && arguments.undo
+    {
+        return;
+    }
+    let left = cure::left(&cure::directory());
+    let number: usize = left
+        .iter()
+        .filter(|left| !left.is_kept)
+        .map(|left| left.undos.len())
+        .sum();
+    if number > 0 {
+        output::note(format_args!(
+            "bandscope: a cure that was killed left {number} settings of this machine changed; put them back: bandscope cure --undo"
+        ));
+    }
+}

@@ -1,0 +1,31 @@
+//! A recording that nobody asked for by name: measured, and analysed at once.
+
+use super::{record, report};
+use crate::interrupt::Interrupt;
+use anyhow::Result;
+use bandscope_report::Report;
+use bandscope_sampler::Request;
+use std::path::Path;
+
+/// Makes it at `path`; its report, `None` if a signal came before anything was measured. The CPUs that it chose and the work kernels that passed their
+/// test stay those of `request`.
+pub(super) fn report(
+    arguments: &record::Arguments,
+    request: &mut Request,
+    path: &Path,
+    interrupt: &Interrupt,
+) -> Result<Option<Report>> {
+    let mut machine = arguments.machine()?;
+    let mut manifest = machine.prepare(request)?;
+    record::fill_in(&mut manifest, arguments, request);
+    let mut measured = record::Tally::default();
+    let interest = (interrupt, &mut measured);
+    record::write_quietly(&mut *machine, request, &mut manifest, path, interest)?;
+    request.cpus.clone_from(&manifest.settings.cpus);
+    request.self_test = false;
+    if measured.seconds(manifest.clock.ticks_per_ns) <= 0.0 {
+        return Ok(None);
+    }
+    let analysis = report::analyse(&[path.to_owned()], &[], None)?;
+    Ok(Some(analysis.report))
+}

@@ -1,0 +1,210 @@
+//! `bandscope cure` on this machine: what it refuses, what it puts back, and who may not be disturbed.
+
+mod common;
+use common::{bandscope, refuse, succeed};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Where journals are, in the place of those of this machine.
+const JOURNALS: &str = "BANDSCOPE_JOURNALS";
+const SETTING: &str = "/proc/sys/vm/stat_interval";
+
+/// `cure` in a directory, with journals of its own.
+fn cure(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = bandscope(directory);
+    command.arg("cure").args(arguments);
+    command.env(JOURNALS, directory.join("journals"));
+    command
+}
+
+/// Whether the control can be tried: whether its setting may be written.
+fn may_write() -> bool {
+    let may = fs::OpenOptions::new().write(true).open(SETTING).is_ok();
+    if !may {
+        println!("SKIPPED: trials of a cure: {SETTING} cannot be written here");
+    }
+    may
+}
+
+/// A sham that goes on for minutes; after its first change.
+fn long_sham(directory: &Path) -> Child {
+    let mut command = cure(
+        directory,
+        &["sham", "--yes", "--trial", "200ms", "-o", "t.json"],
+    );
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    let has_changed = || {
+        let journals = fs::read_dir(directory.join("journals"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut journals =
+            journals.filter(|entry| entry.path().extension().is_some_and(|it| it == "journal"));
+        journals.any(|entry| {
+            fs::read_to_string(entry.path())
+                .unwrap_or_default()
+                .lines()
+                .count()
+                > 1
+        })
+    };
+    while !has_changed() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "nothing was changed"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+#[test]
+fn a_dry_run_says_what_it_would_write_and_changes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let before = fs::read_to_string(SETTING).ok();
+    let arguments = ["--dry-run", "--trial", "100ms", "--width", "80"];
+    let output = cure(directory.path(), &arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(
+        text.contains("tasks") && text.contains("interrupts"),
+        "{text}"
+    );
+    assert_eq!(fs::read_to_string(SETTING).ok(), before);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn nothing_is_changed_without_a_yes() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (&["nonsense"][..], "expected one of tasks, interrupts"),
+        (&["--undo", "--yes"], "cannot be used with"),
+    ] {
+        let error = refuse(directory.path(), &[&["cure"], arguments].concat());
+        assert!(error.contains(expected), "{error}");
+    }
+    if !may_write() {
+        return;
+    }
+    let mut command = cure(directory.path(), &["sham", "--trial", "100ms"]);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("expected --yes"), "{error}");
+}
+
+#[test]
+fn a_control_is_tried_and_its_trials_are_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    if !may_write() {
+        return;
+    }
+    let arguments = [
+        "sham", "--yes", "--trial", "50ms", "-f", "json", "-o", "t.json",
+    ];
+    let output = cure(directory.path(), &arguments).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    let judged: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(judged["schema"], "bandscope.cure/1");
+    assert_eq!(judged["cures"][0]["name"], "sham");
+    assert!(
+        judged["cures"][0]["pairs"].as_u64().unwrap() >= 6,
+        "{judged}"
+    );
+    // The file holds all of it.
+    let again = succeed(directory.path(), &["report", "t.json", "--format", "json"]);
+    assert_eq!(serde_json::from_str::<Value>(&again).unwrap(), judged);
+    let page = succeed(directory.path(), &["report", "t.json", "--format", "html"]);
+    assert!(page.starts_with("<!doctype html>"));
+    let error = refuse(
+        directory.path(),
+        &["report", "t.json", "--fail-if", "lost > 1 %"],
+    );
+    assert!(error.contains("trials of a cure"), "{error}");
+    assert_eq!(
+        fs::read_dir(directory.path().join("journals"))
+            .unwrap()
+            .count(),
+        1,
+        "the lock"
+    );
+}
+
+#[test]
+fn a_signal_ends_the_trials_with_everything_put_back() {
+    for (number, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let directory = tempfile::tempdir().unwrap();
+        if !may_write() {
+            return;
+        }
+        let before = fs::read_to_string(SETTING).unwrap();
+        let child = long_sham(directory.path());
+        // Meanwhile nobody else may change the machine.
+        let mut second = cure(
+            directory.path(),
+            &["sham", "--yes", "--trial", "50ms", "-o", "u.json"],
+        );
+        let refused = second.output().unwrap();
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert!(
+            refused.status.code() == Some(2) && error.contains("another `bandscope cure`"),
+            "{error}"
+        );
+        signal(&child, number);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(status));
+        assert_eq!(fs::read_to_string(SETTING).unwrap(), before);
+        let cures = fs::read_to_string(directory.path().join("t.json")).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Value>(&cures).unwrap()["interrupted"],
+            true
+        );
+    }
+}
+
+#[test]
+fn what_a_killed_cure_left_is_told_and_put_back() {
+    let directory = tempfile::tempdir().unwrap();
+    if !may_write() {
+        return;
+    }
+    let before = fs::read_to_string(SETTING).unwrap();
+    let mut child = long_sham(directory.path());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let told = |command: &mut Command| {
+        let output = command
+            .env(JOURNALS, directory.path().join("journals"))
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    // It may have been killed right after it put back: then there is nothing to tell.
+    let (_, error) = told(bandscope(directory.path()).arg("kernels"));
+    let left = error.contains("bandscope cure --undo");
+    let (code, error) = told(&mut cure(directory.path(), &["--undo"]));
+    assert_eq!(code, Some(0), "{error}");
+    assert_eq!(left, error.contains("are put back"), "{error}");
+    assert_eq!(fs::read_to_string(SETTING).unwrap(), before);
+    let (code, error) = told(&mut cure(directory.path(), &["--undo"]));
+    assert_eq!(code, Some(0));
+    assert!(error.contains("no cure left anything changed"), "{error}");
+}
