@@ -19,7 +19,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 
-/// Pairs that say how much trials scatter, and count for nothing else (docs/method.md, section 14).
+/// Pairs that say how much trials scatter, and count for nothing else (docs/method.md, section 10.4).
 const PILOTS: usize = 4;
 /// How long the machine is watched before anything is planned, in trials.
 const LOOK: f64 = 3.0;

@@ -46,7 +46,7 @@ pub struct Cure {
     pub on_demand: bool,
 }
 
-/// All of them. METHOD: docs/method.md, section 14; each file names what it rests on.
+/// All of them (docs/cure.md). Each file names what it rests on.
 pub const CURES: [Cure; 9] = [
     tasks::CURE,
     interrupts::CURE,
