@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 bandscope=${1:-target/debug/bandscope}
-for target in dat manifest part experiments runs counters histogram disturbances; do
+for target in dat manifest part experiments runs counters histogram disturbances baseline cures; do
     mkdir -p "fuzz/corpus/$target"
 done
 kept=crates/cli/tests/kept/0.1.0

@@ -18,7 +18,7 @@ const POWER_BEYOND: f64 = 0.4;
 /// Chance of a mean as far from 0, either way, if each difference could as well have had the other sign (Fisher 1935, section 21).
 ///
 /// The order within a pair was drawn by chance, so without an effect both signs of a difference are equally likely, however differences are
-/// distributed. Up to [`MAX_EXACT_PAIRS`] pairs every choice of signs is counted; of more pairs random ones are, the observed one among them. So the
+/// distributed. Up to 16 pairs every choice of signs is counted; of more pairs random ones are, the observed one among them. So the
 /// p-value is never 0, and never below 2^(1 - n) of n pairs. It is 1 without a difference, and of what is not finite.
 pub fn sign_flips(differences: &[f64], seed: u64) -> f64 {
     let observed: f64 = differences.iter().sum();

@@ -23,6 +23,10 @@ const CONTRACTS: [(&str, &str); 8] = [
         include_str!("../../../studies/compare.schema.json"),
     ),
     (
+        r#"{"schema":"bandscope.cure/1""#,
+        include_str!("../../../studies/cure.schema.json"),
+    ),
+    (
         r#"{"schema":"bandscope.doctor/1""#,
         include_str!("../../../studies/doctor.schema.json"),
     ),

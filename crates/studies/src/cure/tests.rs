@@ -42,7 +42,7 @@ fn cure(name: &str, acts_on: &[&str], without: Lines<'_>, with: Lines<'_>) -> Cu
     };
     let pair = |place: usize| Pair {
         pilot: place < 4,
-        with_first: place % 3 == 0,
+        with_first: place.is_multiple_of(3),
         at_s: 2.0 * place as f64,
         without: scattered(without, 2 * place),
         with: scattered(with, 2 * place + 1),
