@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 pub(super) use undo::say_if_left;
 
-/// Try changes of this machine one after another, say what each saves, and put everything back.
+/// Try changes of this machine, and say what each saves.
 ///
 /// Measures, shows what would be changed, and asks. Then each cure is measured with and without, in random order, in pairs of trials.
 /// Cures whose lines of the ledger cost most come first. What helps is tried together in the end. Everything is put back, whatever happens.
@@ -37,7 +37,7 @@ Cures:
   clock         holds the clock at one frequency, without turbo
   idle          keeps idle CPUs in their shallowest state
   sibling       keeps tasks off the other hardware threads of the core
-  priority      runs the program at real-time priority, within the kernel's limit
+  priority      runs the program at real-time priority, within its limit
   sham          changes nothing: a control, tried only if it is named
 
 Examples:

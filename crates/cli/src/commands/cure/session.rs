@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::values::Cpus;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use bandscope_experiments::cure::{self, Action, CURES, Journal, Subject};
 use bandscope_probe::facts::Busy;
 use bandscope_recording::cpu_list;
@@ -143,7 +143,7 @@ impl Session<'_> {
                 what: cure.what.to_owned(),
                 acts_on: cure.acts_on.iter().map(|line| (*line).to_owned()).collect(),
                 changes: actions.iter().map(Action::change).collect(),
-                missing: plan.as_ref().err().cloned().or(nothing),
+                missing: plan.as_ref().err().map(ToString::to_string).or(nothing),
                 ..Cure::default()
             }
         });
@@ -299,7 +299,7 @@ impl Session<'_> {
         let in_force = match self.apply(names) {
             Ok(in_force) => in_force,
             Err(why) => {
-                cure.missing = Some(why);
+                cure.missing = Some(why.to_string());
                 return Ok(None);
             }
         };
@@ -315,14 +315,14 @@ impl Session<'_> {
     }
 
     /// Makes the changes of these cures, as the machine stands now.
-    fn apply(&mut self, names: &[String]) -> Result<cure::InForce, String> {
+    fn apply(&mut self, names: &[String]) -> Result<cure::InForce> {
         let cures = names.iter().filter_map(|name| cure::named(name));
         let mut actions = Vec::new();
         for cure in cures {
             actions.extend((cure.plan)(&self.subject)?);
         }
-        let journal = self.journal.as_mut().ok_or("no journal is kept")?;
-        cure::apply(&actions, journal).map_err(|error| error.to_string())
+        let journal = self.journal.as_mut().context("a journal is kept")?;
+        Ok(cure::apply(&actions, journal)?)
     }
 
     /// Measures once, as the machine stands; `None` if a signal came.
@@ -370,7 +370,7 @@ impl Session<'_> {
         if names.is_empty() {
             return Ok(());
         }
-        let in_force = self.apply(&names).map_err(|why| anyhow!(why))?;
+        let in_force = self.apply(&names)?;
         if let Some(journal) = self.journal.take() {
             journal.keep().context("cannot keep the journal")?;
         }

@@ -22,7 +22,7 @@ fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     for cpu in &subject.cpus {
         let file = |name: &str| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}");
         if subject.read(&file("scaling_max_freq")).is_err() {
-            return Err("no frequency driver is here; a hypervisor's host decides".to_owned());
+            return Err("no frequency driver is here; a hypervisor's host decides".into());
         }
         actions.extend(subject.write(&file("scaling_governor"), "performance")?);
     }
@@ -68,6 +68,11 @@ mod tests {
             .collect();
         assert_eq!(values, ["performance", "1", "2600000", "2600000"]);
         let (_root, subject) = machine(&[]);
-        assert!(plan(&subject).unwrap_err().contains("hypervisor"));
+        assert!(
+            plan(&subject)
+                .unwrap_err()
+                .to_string()
+                .contains("hypervisor")
+        );
     }
 }

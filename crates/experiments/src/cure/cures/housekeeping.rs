@@ -49,7 +49,7 @@ fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     }
     match (actions.is_empty(), refused) {
         (true, Some(why)) => Err(why),
-        (true, None) if !is_there => Err("none of its settings can be read".to_owned()),
+        (true, None) if !is_there => Err("none of its settings can be read".into()),
         _ => Ok(actions),
     }
 }

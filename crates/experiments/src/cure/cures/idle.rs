@@ -18,9 +18,7 @@ pub(super) const CURE: Cure = Cure {
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     let states = "/sys/devices/system/cpu/cpu0/cpuidle/state1/name";
     if subject.read(states).is_err() {
-        return Err(
-            "no idle states are here to choose from; a hypervisor's host decides".to_owned(),
-        );
+        return Err("no idle states are here to choose from; a hypervisor's host decides".into());
     }
     let path = subject.path(DEVICE);
     let opened = OpenOptions::new().write(true).open(&path);
@@ -44,7 +42,7 @@ mod tests {
         let (_root, subject) = machine(&[state]);
         assert_eq!(
             plan(&subject).unwrap_err(),
-            format!("this kernel has no {DEVICE}")
+            format!("this kernel has no {DEVICE}").into()
         );
     }
 }

@@ -29,7 +29,15 @@ pub struct Subject {
 }
 
 /// Why a cure cannot be tried: one clause, without a full stop.
-pub type Why = String;
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Why(String);
+
+impl<T: Into<String>> From<T> for Why {
+    fn from(why: T) -> Why {
+        Why(why.into())
+    }
+}
 
 /// One cure.
 #[derive(Debug)]
@@ -98,20 +106,20 @@ impl Subject {
     }
 
     fn told(&self, path: &str, error: &io::Error) -> Why {
-        match error.kind() {
+        Why::from(match error.kind() {
             io::ErrorKind::NotFound => format!("this kernel has no {path}"),
             io::ErrorKind::PermissionDenied => format!("{path} is for root"),
             io::ErrorKind::ReadOnlyFilesystem => {
                 format!("{path} is read-only here, as in a container")
             }
             _ => format!("{path}: {error}"),
-        }
+        })
     }
 
     /// The CPUs that inherit what is moved, as a list.
     fn others(&self) -> Result<String, Why> {
         match self.others.is_empty() {
-            true => Err("no other CPU is there to inherit the work".to_owned()),
+            true => Err("no other CPU is there to inherit the work".into()),
             false => Ok(cpu_list::written(&self.others)),
         }
     }
@@ -167,7 +175,7 @@ mod tests {
             if ["tasks", "sibling", "priority"].contains(&cure.name) {
                 continue;
             }
-            let why = (cure.plan)(&subject).unwrap_err();
+            let why = (cure.plan)(&subject).unwrap_err().to_string();
             assert!(
                 !why.is_empty() && !why.ends_with('.'),
                 "{}: {why}",

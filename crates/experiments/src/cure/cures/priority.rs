@@ -16,10 +16,13 @@ pub(super) const CURE: Cure = Cure {
 
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     // Without a limit a thread that never sleeps starves the kernel's own.
-    if subject.read(LIMIT).is_ok_and(|limit| limit.trim() == "-1") {
+    if subject
+        .read(LIMIT)
+        .is_ok_and(|limit| limit.trim().parse() == Ok(-1))
+    {
         return Err(
             "no limit for real-time tasks is set here, and the kernel's own threads would starve"
-                .to_owned(),
+                .into(),
         );
     }
     priority::is_permitted()

@@ -19,18 +19,18 @@ pub(super) const CURE: Cure = Cure {
 
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     let mut actions = Vec::new();
-    let mut why = String::new();
+    let mut why = None;
     for path in SETTINGS {
         let written = subject
             .read(path)
             .map_err(|error| subject.told(path, &error));
         match written.and_then(|before| subject.write_anyway(path, before.clone(), before.trim())) {
             Ok(action) => actions.push(action),
-            Err(refused) => why = refused,
+            Err(refused) => why = Some(refused),
         }
     }
-    match actions.is_empty() {
-        true => Err(why),
-        false => Ok(actions),
+    match why {
+        Some(why) if actions.is_empty() => Err(why),
+        _ => Ok(actions),
     }
 }

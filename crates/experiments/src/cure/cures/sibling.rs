@@ -16,7 +16,7 @@ pub(super) const CURE: Cure = Cure {
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     let (siblings, left) = siblings(subject)?;
     match left.is_empty() {
-        true => Err("no CPU is left beside those of the core".to_owned()),
+        true => Err("no CPU is left beside those of the core".into()),
         false => tasks::taken(&siblings, &left),
     }
 }
@@ -35,9 +35,7 @@ fn siblings(subject: &Subject) -> Result<(Vec<u32>, Vec<u32>), Why> {
     siblings.sort_unstable();
     siblings.dedup();
     if siblings.is_empty() {
-        return Err(
-            "the core has no other hardware thread, as far as this machine shows".to_owned(),
-        );
+        return Err("the core has no other hardware thread, as far as this machine shows".into());
     }
     let others = subject.others.iter().copied();
     let left = others.filter(|cpu| !siblings.contains(cpu)).collect();
@@ -56,11 +54,17 @@ mod tests {
         subject.others = vec![0, 2, 3];
         assert_eq!(siblings(&subject).unwrap(), (vec![3], vec![0, 2]));
         let (_root, subject) = machine(&[(path, "0-1\n")]);
-        assert!(plan(&subject).unwrap_err().contains("no CPU is left"));
+        assert!(
+            plan(&subject)
+                .unwrap_err()
+                .to_string()
+                .contains("no CPU is left")
+        );
         let (_root, subject) = machine(&[(path, "1\n")]);
         assert!(
             plan(&subject)
                 .unwrap_err()
+                .to_string()
                 .contains("no other hardware thread")
         );
     }
