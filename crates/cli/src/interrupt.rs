@@ -1,7 +1,7 @@
 //! SIGINT, SIGTERM and the end of the terminal (SIGHUP) end a run in good order: what was measured is written and marked.
 
 use anyhow::{Context, Result, anyhow};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 use std::os::unix::process::parent_id;
 use std::process::ExitCode;
@@ -44,6 +44,20 @@ impl Interrupt {
     /// # Errors
     /// As [`Interrupt::new`].
     pub fn on_screen() -> Result<Interrupt> {
+        Interrupt::of(&[SIGINT, SIGTERM, SIGHUP])
+    }
+
+    /// The same while the machine is changed, which must be put back first: SIGQUIT is a signal like the others, and nobody can stop the program
+    /// by the key that suspends it (SIGTSTP).
+    ///
+    /// # Errors
+    /// As [`Interrupt::new`].
+    pub fn while_changing() -> Result<Interrupt> {
+        signal_hook::flag::register(SIGTSTP, Arc::default()).context(REFUSED)?;
+        Interrupt::of(&[SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+    }
+
+    fn of(numbers: &[i32]) -> Result<Interrupt> {
         let parent = parent_id();
         let disturber = std::env::var(DISTURBER).ok();
         let interrupt = Interrupt {
@@ -54,17 +68,19 @@ impl Interrupt {
                 .filter(|process| *process == parent.to_string())
                 .map(|_| parent),
         };
-        let numbers: &[i32] = match ignores(SIGHUP) {
-            true => &[SIGINT, SIGTERM],
-            false => &[SIGINT, SIGTERM, SIGHUP],
-        };
-        for &number in numbers {
+        let is_ignored = |number: &&i32| **number == SIGHUP && ignores(SIGHUP);
+        let numbers: Vec<i32> = numbers
+            .iter()
+            .filter(|number| !is_ignored(number))
+            .copied()
+            .collect();
+        for &number in &numbers {
             let signal = Arc::clone(&interrupt.signal);
             signal_hook::flag::register_usize(number, signal, number as usize)
                 .and_then(|_| signal_hook::flag::register(number, Arc::clone(&interrupt.stop)))
                 .context(REFUSED)?;
         }
-        let signals = Signals::new(numbers).context(REFUSED)?;
+        let signals = Signals::new(&numbers).context(REFUSED)?;
         let at_once = Arc::clone(&interrupt.at_once);
         std::thread::Builder::new()
             .name("signals".into())

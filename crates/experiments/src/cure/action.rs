@@ -1,6 +1,6 @@
 //! What a cure does to the machine: a few kinds of changes, each noted in the journal before it is made.
 
-use super::affinity;
+use super::affinity::{self, Move};
 use super::journal::Journal;
 use super::undo::{self, Undo};
 use bandscope_recording::cpu_list;
@@ -23,6 +23,8 @@ pub enum Action {
         value: String,
         /// As in [`Undo::Setting`].
         through: Option<String>,
+        /// Whether the others are made all the same where the kernel refuses this one.
+        may_fail: bool,
     },
     /// Keeps threads off CPUs.
     TakeTasks {
@@ -92,17 +94,18 @@ impl Action {
         }
     }
 
-    /// Makes the change.
+    /// Makes the change; whether anything changed.
     ///
     /// # Errors
     /// If the journal cannot be kept, or the machine refuses. What was done so far stands in the journal.
-    pub fn apply(&self, journal: &mut Journal, in_force: &mut InForce) -> io::Result<()> {
+    pub fn apply(&self, journal: &mut Journal, in_force: &mut InForce) -> io::Result<bool> {
         match self {
             Action::Write {
                 path,
                 before,
                 value,
                 through,
+                may_fail,
             } => {
                 journal.note(&[Undo::Setting {
                     path: path.clone(),
@@ -110,41 +113,42 @@ impl Action {
                     during: value.clone(),
                     through: through.clone(),
                 }])?;
-                let told = |error: io::Error| {
-                    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+                let Err(error) = undo::write(path, value) else {
+                    return Ok(true);
                 };
-                undo::write(path, value).map_err(|error| {
-                    // Something else may stand there now; what stood there is written whatever it is.
-                    let _ = undo::write(path, before);
-                    told(error)
-                })
+                // Something else may stand there now; what stood there is written whatever it is.
+                let _ = undo::write(path, before);
+                let said = format!("{}: {error}", path.display());
+                match may_fail {
+                    true => in_force.problems.push(said),
+                    false => return Err(io::Error::new(error.kind(), said)),
+                }
+                Ok(false)
             }
             Action::TakeTasks { taken, others } => {
-                journal.note(&[Undo::Births {
-                    since: affinity::now(),
-                    taken: cpu_list::written(taken),
-                }])?;
-                let mut note = |moves: &[affinity::Move]| {
-                    let undos: Vec<Undo> = moves.iter().map(Undo::from).collect();
+                let since = affinity::now();
+                journal.note(&[Undo::Births { since }])?;
+                let mut note = |moves: &[Move]| {
+                    let undos: Vec<Undo> = moves.iter().cloned().map(Undo::Affinity).collect();
                     journal.note(&undos)
                 };
-                let (_, refused) = affinity::take(taken, others, &mut note)?;
+                let (moved, refused) = affinity::take(taken, others, &mut note)?;
                 if refused > 0 {
                     in_force.problems.push(format!(
                         "{refused} threads may not be moved: their control groups have no other CPU, or they belong to another user"
                     ));
                 }
-                Ok(())
+                Ok(moved > 0)
             }
             Action::Hold { path, latency_us } => {
                 let mut device = OpenOptions::new().write(true).open(path)?;
                 device.write_all(&latency_us.to_ne_bytes())?;
                 in_force.held.push(device);
-                Ok(())
+                Ok(true)
             }
             Action::RealTime => {
                 in_force.real_time = true;
-                Ok(())
+                Ok(true)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Threads are kept off CPUs, and get them back: by their affinities (sched_setaffinity(2)).
 //!
-//! Affinities and no control groups: each thread gets back exactly what it had, nothing has to be moved from its group, and the
+//! Affinities and no control groups: each thread gets back what it had, nothing has to be moved from its group, and the
 //! measuring thread need not be in a group of its own. A cpuset of version 1 forgets affinities that were narrower; an isolated partition of version 2
 //! takes only threads that are moved into it.
 
@@ -9,7 +9,7 @@ use bandscope_recording::cpu_list;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
@@ -29,13 +29,15 @@ pub struct Thread {
 #[derive(Clone, Debug)]
 struct Found {
     thread: Thread,
-    /// The process that it belongs to, or that made its process.
+    /// The process that it belongs to.
+    process: u32,
+    /// The process that made that one.
     parent: u32,
     is_fixed: bool,
 }
 
-/// A thread to be moved.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A thread that is moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Move {
     /// Which.
     pub thread: Thread,
@@ -68,7 +70,8 @@ fn threads() -> Vec<Found> {
                         id,
                         started: stat.started,
                     },
-                    parent: if id == process { stat.parent } else { process },
+                    process,
+                    parent: stat.parent,
                     is_fixed: stat.is_fixed(),
                 });
             }
@@ -95,23 +98,43 @@ fn is_there(thread: Thread) -> bool {
     stat.is_some_and(|stat| stat.started == thread.started)
 }
 
-/// Gives a thread these CPUs. Reads them back.
+/// Gives a thread these CPUs. One that gets others keeps what it had.
 fn set(thread: Thread, list: &str) -> io::Result<()> {
     let cpus = cpu_list::parse(list);
-    let mut set = CpuSet::new();
-    let known = cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU);
-    known.for_each(|&cpu| set.set(cpu as usize));
-    sched_setaffinity(pid(thread), &set)?;
+    let before = of(thread);
+    ask(thread, &cpus)?;
     match of(thread) {
-        Some(found) if found != cpus => Err(io::Error::other(format!(
-            "it may use CPUs {} afterwards",
-            cpu_list::written(&found)
-        ))),
+        Some(found) if found != cpus => {
+            // Its cpuset lacks some of them.
+            before.map_or(Ok(()), |before| ask(thread, &before))?;
+            let found = cpu_list::written(&found);
+            Err(io::Error::other(format!("it would get CPUs {found} alone")))
+        }
         _ => Ok(()),
     }
 }
 
-/// Threads that may use `taken` and that can be moved. A thread that may use nothing else gets `others`.
+/// Gives a thread back what it had. One that might use every CPU of its cpuset is set free: from a list the kernel would keep it from CPUs that
+/// come later (`user_cpus_ptr`, since Linux 6.2).
+fn restore(thread: Thread, list: &str) -> io::Result<()> {
+    let all: Vec<u32> = (0..CpuSet::MAX_CPU as u32).collect();
+    ask(thread, &all)?;
+    match of(thread).map(|found| cpu_list::written(&found)) {
+        Some(found) if found != list => set(thread, list),
+        _ => Ok(()),
+    }
+}
+
+fn ask(thread: Thread, cpus: &[u32]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    let known = cpus.iter().map(|&cpu| cpu as usize);
+    known
+        .filter(|&cpu| cpu < CpuSet::MAX_CPU)
+        .for_each(|cpu| set.set(cpu));
+    Ok(sched_setaffinity(pid(thread), &set)?)
+}
+
+/// Threads that may use `taken` and that can be moved. A thread that may use none of `others` gets them.
 pub fn movable(taken: &[u32], others: &[u32]) -> Vec<Move> {
     let moves = threads().into_iter().filter(|found| !found.is_fixed);
     let moves = moves.filter_map(|found| {
@@ -128,15 +151,14 @@ pub fn movable(taken: &[u32], others: &[u32]) -> Vec<Move> {
 
 /// What is left of a set of CPUs; `None` if nothing is taken from it.
 fn narrowed(before: &[u32], taken: &[u32], others: &[u32]) -> Option<Vec<u32>> {
-    let left: Vec<u32> = before
-        .iter()
-        .copied()
-        .filter(|cpu| !taken.contains(cpu))
-        .collect();
-    match left.len() {
-        0 => Some(others.to_vec()),
-        kept if kept < before.len() => Some(left),
-        _ => None,
+    let is_left = |cpu: &&u32| !taken.contains(cpu);
+    let rest: Vec<u32> = before.iter().filter(is_left).copied().collect();
+    if rest.len() == before.len() {
+        return None;
+    }
+    match rest.iter().any(|cpu| others.contains(cpu)) {
+        true => Some(rest),
+        false => Some(others.to_vec()),
     }
 }
 
@@ -170,75 +192,80 @@ pub fn take(
     Ok((moved, refused.len()))
 }
 
-/// Gives threads the CPUs back that were taken from them, and from their children since. One sentence for each that could not be.
-///
-/// `former` are the threads that were moved, with what they may use before and during. A thread that was born since, with the set that its nearest
-/// moved ancestor had during, gets what that had before: the kernel does not tell a set that it inherited from one that it chose.
-pub fn give_back(former: &[(Thread, &str, &str)], since: u64, taken: &[u32]) -> Vec<String> {
-    let mut problems = Vec::new();
-    let mut known: BTreeMap<Thread, (&str, &str)> = BTreeMap::new();
-    // The first time that it was moved tells how it was.
-    for (thread, before, during) in former {
-        known.entry(*thread).or_insert((before, during));
-    }
-    for (&thread, (before, during)) in &known {
-        let is_narrow = of(thread).is_some_and(|now| cpu_list::written(&now) == *during);
+/// Gives threads the CPUs back that were taken from them, the last move first, and from those born since `since`, if that is known. The moves that could
+/// not be undone, each with the kernel's answer.
+pub fn give_back(moves: &[Move], since: Option<u64>) -> Vec<(Move, io::Error)> {
+    let mut failed = Vec::new();
+    for one in moves.iter().rev() {
+        let is_narrow = of(one.thread).is_some_and(|now| cpu_list::written(&now) == one.during);
         if is_narrow
-            && is_there(thread)
-            && let Err(error) = set(thread, before)
-            && is_there(thread)
+            && is_there(one.thread)
+            && let Err(error) = restore(one.thread, &one.before)
+            && is_there(one.thread)
         {
-            problems.push(format!(
-                "thread {}: cannot get CPUs {before} back: {error}",
-                thread.id
-            ));
+            failed.push((one.clone(), error));
         }
     }
+    if let Some(since) = since {
+        widen_born(moves, since);
+    }
+    failed
+}
+
+/// Gives threads that were born since the CPUs that they would have without the moves. The kernel does not tell a set that was inherited from one that was chosen:
+/// whoever has the set of a moved ancestor inherited it.
+fn widen_born(moves: &[Move], since: u64) {
     // Children are born while others are looked at.
     for _ in 0..MAX_LOOKS {
-        let mut is_done = true;
         let all = threads();
-        let parents: BTreeMap<u32, &Found> = all.iter().map(|one| (one.thread.id, one)).collect();
-        for born in all.iter().filter(|one| one.thread.started >= since) {
-            if known.contains_key(&born.thread) || born.is_fixed {
-                continue;
-            }
-            let Some(before) = inherited(born, &parents, &known) else {
-                continue;
-            };
-            let before = cpu_list::parse(before);
-            let Some(during) = narrowed(&before, taken, &[]) else {
+        let mut is_done = true;
+        for born in all
+            .iter()
+            .filter(|one| one.thread.started >= since && !one.is_fixed)
+        {
+            let Some(now) = of(born.thread).map(|now| cpu_list::written(&now)) else {
                 continue;
             };
-            if of(born.thread) == Some(during) {
-                is_done = false;
+            if let Some(before) = inherited(born, &now, &all, moves) {
                 // One that ends meanwhile needs nothing.
-                let _ = set(born.thread, &cpu_list::written(&before));
+                is_done &= restore(born.thread, before).is_err();
             }
         }
         if is_done {
-            break;
+            return;
         }
     }
-    problems
 }
 
-/// What a thread would have inherited: what its nearest ancestor had that was moved.
-fn inherited<'a>(
-    born: &Found,
-    parents: &BTreeMap<u32, &Found>,
-    known: &BTreeMap<Thread, (&'a str, &str)>,
-) -> Option<&'a str> {
-    let mut at = born.parent;
+/// What the nearest ancestor had before it was left with `now`; of a thread whose ancestors are gone, what all had that were left with it.
+fn inherited<'a>(born: &Found, now: &str, all: &[Found], moves: &'a [Move]) -> Option<&'a str> {
+    let mut process = born.process;
     // A chain of parents has no loop, but numbers are used again while it is read.
     for _ in 0..64 {
-        let parent = parents.get(&at)?;
-        if let Some((before, _)) = known.get(&parent.thread) {
-            return Some(before);
+        let mut members = all.iter().filter(|one| one.process == process);
+        let parent = members.clone().next().map(|one| one.parent);
+        if let Some(before) = members.find_map(|one| former(one.thread, now, moves)) {
+            return (before != now).then_some(before);
         }
-        at = parent.parent;
+        match parent {
+            Some(parent) if parent != 0 => process = parent,
+            _ => break,
+        }
     }
-    None
+    let mut befores = moves
+        .iter()
+        .filter(|one| one.during == now)
+        .map(|one| &*one.before);
+    let first = befores.next()?;
+    befores.all(|before| before == first).then_some(first)
+}
+
+/// What a thread had before any move, if one of its moves left it with `during`.
+fn former<'a>(thread: Thread, during: &str, moves: &'a [Move]) -> Option<&'a str> {
+    let mut own = moves.iter().filter(|one| one.thread == thread);
+    let first = own.clone().next()?;
+    own.any(|one| one.during == during)
+        .then_some(&*first.before)
 }
 
 /// Now, in clock ticks since the boot.
@@ -267,6 +294,52 @@ mod tests {
         assert_eq!(narrowed(&[0, 1], &[1], &[0]), Some(vec![0]));
         assert_eq!(narrowed(&[1], &[1], &[0, 2]), Some(vec![0, 2]));
         assert_eq!(narrowed(&[0], &[1], &[0]), None);
+        // Off a sibling, but not onto the measured CPU.
+        assert_eq!(narrowed(&[1, 3], &[3], &[0, 2]), Some(vec![0, 2]));
+    }
+
+    #[test]
+    fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
+        let thread = |id: u32| Thread {
+            id,
+            started: u64::from(id),
+        };
+        let found = |id: u32, process: u32, parent: u32| Found {
+            thread: thread(id),
+            process,
+            parent,
+            is_fixed: false,
+        };
+        let moved = |id: u32, before: &str, during: &str| Move {
+            thread: thread(id),
+            before: before.into(),
+            during: during.into(),
+        };
+        // 10 is moved twice; its process has a worker 11 of another set; 12 is pinned.
+        let moves = [
+            moved(10, "0-3", "0,2-3"),
+            moved(11, "1-2", "2"),
+            moved(12, "1", "0,2-3"),
+            moved(10, "0,2-3", "0,2"),
+        ];
+        let all = [
+            found(10, 10, 1),
+            found(11, 10, 1),
+            found(12, 12, 1),
+            found(20, 20, 10),
+            found(21, 21, 20),
+            found(22, 22, 12),
+            found(23, 23, 1),
+        ];
+        let before = |place: usize, now: &str| inherited(&all[place], now, &all, &moves);
+        assert_eq!(before(3, "0,2"), Some("0-3"));
+        assert_eq!(before(3, "0,2-3"), Some("0-3"));
+        assert_eq!(before(3, "2"), Some("1-2"));
+        assert_eq!(before(4, "0,2"), Some("0-3"));
+        assert_eq!(before(5, "0,2-3"), Some("1"));
+        // Its parent is gone: what is left with "2" had one set alone, what is left with "0,2-3" had two.
+        assert_eq!((before(6, "2"), before(6, "0,2-3")), (Some("1-2"), None));
+        assert_eq!(before(3, "1"), None);
     }
 
     #[test]
@@ -287,8 +360,8 @@ mod tests {
         let (moved, since) = (thread(parent.id()), now());
         let (wide, narrow) = (cpu_list::written(&[first, second]), first.to_string());
         set(moved, &wide).unwrap();
-        let moves: Vec<Move> = movable(&[second], &[first]);
-        let own: Vec<&Move> = moves.iter().filter(|one| one.thread == moved).collect();
+        let movable: Vec<Move> = movable(&[second], &[first]);
+        let own: Vec<&Move> = movable.iter().filter(|one| one.thread == moved).collect();
         assert_eq!((&own[0].before, &own[0].during), (&wide, &narrow));
         set(moved, &narrow).unwrap();
         writeln!(input, "now").unwrap();
@@ -296,14 +369,13 @@ mod tests {
         BufReader::new(output).read_line(&mut child).unwrap();
         let child = thread(child.trim().parse().unwrap());
         assert_eq!(of(child), Some(vec![first]));
-        let former = [(moved, &*wide, &*narrow)];
-        let problems = give_back(&former, since, &[second]);
-        assert_eq!(problems, [] as [String; 0]);
+        let moves = [own[0].clone()];
+        assert!(give_back(&moves, Some(since)).is_empty());
         assert_eq!(of(moved), Some(vec![first, second]));
         assert_eq!(of(child), Some(vec![first, second]));
         // Whoever set it meanwhile has the last word.
         set(moved, &second.to_string()).unwrap();
-        give_back(&former, since, &[second]);
+        give_back(&moves, Some(since));
         assert_eq!(of(moved), Some(vec![second]));
         writeln!(input, "end").unwrap();
         parent.wait().unwrap();

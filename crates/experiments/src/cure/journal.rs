@@ -3,7 +3,7 @@
 //! A file a process, named by its number and its start time, which no other process has. The first line says whose it is; each further
 //! line is one [`Undo`]. Lines reach the disk before the change that they undo. A journal without changes is removed.
 
-use super::undo::Undo;
+use super::undo::{Problem, Undo};
 use bandscope_probe::facts::Stat;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,8 @@ const SCHEMA: &str = "bandscope.journal/1";
 const SUFFIX: &str = ".journal";
 /// The same of changes that were kept on purpose.
 const KEPT: &str = ".kept";
+/// What every user can open, and so lock.
+const MACHINE: &str = "/sys/devices/system/cpu";
 /// The largest that is read: some MiB hold the affinities of all tasks of the largest machines.
 const MAX_BYTES: u64 = 256 << 20;
 
@@ -42,7 +44,7 @@ pub struct Journal {
     /// What is not put back yet.
     undos: Vec<Undo>,
     /// Held as long as the process lives: no second one changes the machine.
-    _lock: File,
+    _locks: Vec<File>,
 }
 
 /// Why there is no journal.
@@ -81,9 +83,10 @@ pub const DIRECTORY: &str = "BANDSCOPE_JOURNALS";
 
 /// Where journals are: in the runtime directory of the user.
 pub fn directory() -> PathBuf {
-    if let Some(named) = std::env::var_os(DIRECTORY) {
-        return named.into();
-    }
+    std::env::var_os(DIRECTORY).map_or_else(runtime, PathBuf::from)
+}
+
+fn runtime() -> PathBuf {
     let user = rustix::process::geteuid();
     let runtime = match user.is_root() {
         true => Some(PathBuf::from("/run")),
@@ -107,17 +110,25 @@ fn started(process: u32) -> Option<u64> {
     Some(Stat::parse(&stat)?.started)
 }
 
-/// Takes the lock of a directory, for as long as the file is open.
-fn lock(directory: &Path) -> Result<File, JournalError> {
-    let path = directory.join("lock");
+/// Takes the lock of a directory, and that of the machine, which all users share, for as long as the files are open. Whoever names a directory has it to themselves.
+fn locks(directory: &Path) -> Result<Vec<File>, JournalError> {
+    let own = directory.join("lock");
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true).mode(0o600);
-    let file = options.open(&path).map_err(refused(&path))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(JournalError::Busy),
-        Err(error) => Err(refused(&path)(error.into())),
+    let mut files = vec![(options.open(&own).map_err(refused(&own))?, own)];
+    if directory == runtime()
+        && let Ok(machine) = File::open(MACHINE)
+    {
+        files.push((machine, MACHINE.into()));
     }
+    for (file, path) in &files {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(JournalError::Busy),
+            Err(error) => return Err(refused(path)(error.into())),
+        }
+    }
+    Ok(files.into_iter().map(|(file, _)| file).collect())
 }
 
 impl Journal {
@@ -132,7 +143,11 @@ impl Journal {
             .create(directory);
         made.map_err(refused(directory))?;
         own(directory)?;
-        let lock = lock(directory)?;
+        let locks = locks(directory)?;
+        // A process that died before its first change left nothing. Nobody is at work who could write there.
+        for journal in dead(directory).filter(|journal| journal.undos.is_empty()) {
+            let _ = fs::remove_file(&journal.path);
+        }
         if left(directory).iter().any(|left| !left.is_kept) {
             return Err(JournalError::Left);
         }
@@ -156,7 +171,7 @@ impl Journal {
             file,
             head: line.len() as u64,
             undos: Vec::new(),
-            _lock: lock,
+            _locks: locks,
         })
     }
 
@@ -175,22 +190,19 @@ impl Journal {
         self.file.sync_data()
     }
 
-    /// Puts everything back; one sentence for each change that could not be.
+    /// Puts everything back; one sentence for each change that could not be. It stays in the journal, and is tried again.
     pub fn put_back(&mut self) -> Vec<String> {
-        let mut problems = super::undo::all(&self.undos);
-        self.undos.clear();
+        let problems = super::undo::all(&std::mem::take(&mut self.undos));
+        let shortened = self.file.set_len(self.head);
+        let (mut said, again) = split(problems);
+        let noted = shortened.and_then(|()| self.note(&again));
         // A line that stays is undone once more, which changes nothing.
-        if let Err(error) = self
-            .file
-            .set_len(self.head)
-            .and_then(|()| self.file.sync_data())
-        {
-            problems.push(format!(
-                "{}: cannot be shortened: {error}",
-                self.path.display()
-            ));
-        }
-        problems
+        said.extend(
+            noted
+                .err()
+                .map(|error| format!("{}: cannot be written anew: {error}", self.path.display())),
+        );
+        said
     }
 
     /// Leaves the changes in force; [`Left::undo`] puts them back as long as the machine runs.
@@ -207,12 +219,25 @@ impl Journal {
 /// Whatever ends the process in order, a panic too, puts everything back.
 impl Drop for Journal {
     fn drop(&mut self) {
-        for problem in super::undo::all(&self.undos) {
-            eprintln!("bandscope: {problem}");
+        if !self.undos.is_empty() {
+            for said in self.put_back() {
+                // Nobody may be listening, which must not end this.
+                let _ = writeln!(io::stderr(), "bandscope: {said}");
+            }
         }
-        // Not there where the changes are kept.
-        let _ = fs::remove_file(&self.path);
+        // Not there where the changes are kept; what could not be put back is left to `--undo`.
+        if self.undos.is_empty() {
+            let _ = fs::remove_file(&self.path);
+        }
     }
+}
+
+/// What is said of problems, the first change first, and what is left to undo.
+fn split(problems: Vec<Problem>) -> (Vec<String>, Vec<Undo>) {
+    let problems = problems.into_iter().rev();
+    let (said, again): (Vec<String>, Vec<Option<Undo>>) =
+        problems.map(|one| (one.said, one.again)).unzip();
+    (said, again.into_iter().flatten().collect())
 }
 
 /// Nobody else may have written there, nor put a link there.
@@ -231,35 +256,58 @@ fn own(directory: &Path) -> Result<(), JournalError> {
 #[derive(Debug)]
 pub struct Left {
     path: PathBuf,
+    head: Head,
     /// Whether its changes were to stay.
     pub is_kept: bool,
-    /// What is to be undone, the first change first. Empty of another boot: nothing of it is left.
+    /// What is to be undone, the first change first.
     pub undos: Vec<Undo>,
 }
 
 impl Left {
-    /// Puts everything back, the last change first; one sentence for each change that could not be.
+    /// Puts everything back, the last change first; one sentence for each change that could not be, which stays in the journal.
     ///
     /// # Errors
     /// If another process is at work, or the journal cannot be removed.
     pub fn undo(self) -> Result<Vec<String>, JournalError> {
         let directory = self.path.parent().unwrap_or(Path::new("."));
-        let _lock = lock(directory)?;
-        let problems = super::undo::all(&self.undos);
-        fs::remove_file(&self.path).map_err(refused(&self.path))?;
-        Ok(problems)
+        let _locks = locks(directory)?;
+        let (said, again) = split(super::undo::all(&self.undos));
+        let done = match again.is_empty() {
+            true => fs::remove_file(&self.path),
+            false => self.rewrite(&again),
+        };
+        done.map_err(refused(&self.path))?;
+        Ok(said)
+    }
+
+    /// Writes the journal with these changes alone, whole or not at all.
+    fn rewrite(&self, undos: &[Undo]) -> io::Result<()> {
+        let mut text = serde_json::to_vec(&self.head)?;
+        for undo in undos {
+            text.push(b'\n');
+            serde_json::to_writer(&mut text, undo)?;
+        }
+        text.push(b'\n');
+        let anew = self.path.with_extension("anew");
+        fs::write(&anew, text)?;
+        fs::rename(&anew, &self.path)
     }
 }
 
-/// The journals in `directory` whose processes are dead, and those of changes that were kept.
+/// The journals in `directory` that hold changes and whose processes are dead, and those of changes that were kept: in the order in which they began. One of
+/// another boot holds nothing that is left.
 pub fn left(directory: &Path) -> Vec<Left> {
-    if own(directory).is_err() {
-        return Vec::new();
-    }
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    let journals = paths.into_iter().filter_map(|path| {
+    let mut found: Vec<Left> = dead(directory).collect();
+    found.retain(|journal| !journal.undos.is_empty());
+    found.sort_by_key(|journal| journal.head.started);
+    found
+}
+
+fn dead(directory: &Path) -> impl Iterator<Item = Left> {
+    let entries = own(directory).is_ok().then(|| fs::read_dir(directory));
+    let entries = entries.into_iter().flatten().flatten().flatten();
+    entries.filter_map(|entry| {
+        let path = entry.path();
         let name = path.file_name()?.to_str()?;
         let is_kept = name.ends_with(KEPT);
         if !is_kept && !name.ends_with(SUFFIX) {
@@ -272,15 +320,9 @@ pub fn left(directory: &Path) -> Vec<Left> {
             path,
             is_kept,
             undos: if is_of_this_boot { undos } else { Vec::new() },
+            head,
         })
-    });
-    // A process that died before its first change left nothing.
-    let (full, empty): (Vec<Left>, Vec<Left>) =
-        journals.partition(|journal| !journal.undos.is_empty());
-    for journal in empty {
-        let _ = fs::remove_file(&journal.path);
-    }
-    full
+    })
 }
 
 /// Whose it is, and what it says. The last line may be cut off: what it would undo was never done.
@@ -383,6 +425,7 @@ mod tests {
         // What was written before the machine booted is gone with it.
         write("another".into(), 0);
         assert!(left(&directory).is_empty() && Journal::begin(&directory).is_ok());
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "the lock");
     }
 
     #[test]

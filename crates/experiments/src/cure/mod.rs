@@ -17,14 +17,30 @@ use std::io;
 /// Makes the changes. What is returned must live as long as they are to be in force.
 ///
 /// # Errors
-/// If one cannot be made: then none is.
+/// If one cannot be made, or none changed anything: then all are put back.
 pub fn apply(actions: &[Action], journal: &mut Journal) -> io::Result<InForce> {
     let mut in_force = InForce::default();
-    for action in actions {
-        if let Err(error) = action.apply(journal, &mut in_force) {
-            journal.put_back();
-            return Err(error);
+    let mut make = || {
+        let mut has_changed = false;
+        for action in actions {
+            has_changed |= action.apply(journal, &mut in_force)?;
         }
+        Ok(has_changed)
+    };
+    let why = match make() {
+        Ok(true) => return Ok(in_force),
+        Ok(false) => io::Error::other(match in_force.problems.first() {
+            Some(problem) => problem.clone(),
+            None => "there is nothing to change any more".to_owned(),
+        }),
+        Err(error) => error,
+    };
+    let problems = journal.put_back();
+    match problems.is_empty() {
+        true => Err(why),
+        false => Err(io::Error::new(
+            why.kind(),
+            format!("{why}; {}", problems.join("; ")),
+        )),
     }
-    Ok(in_force)
 }

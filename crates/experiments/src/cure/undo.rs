@@ -1,11 +1,15 @@
 //! How one change is put back. Whoever changed the same thing meanwhile has the last word: it stays as they set it.
 
-use super::affinity::{self, Move, Thread};
+use super::affinity::{self, Move};
 use bandscope_recording::cpu_list;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long an interrupt is waited for that is sent back: one that does not come in this time costs nothing that could be measured.
+const MAX_WAIT: Duration = Duration::from_millis(50);
 
 /// One change, and how it stood before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,64 +27,44 @@ pub enum Undo {
         through: Option<String>,
     },
     /// The CPUs that a thread may use.
-    Affinity {
-        /// The thread.
-        thread: Thread,
-        /// As a list.
-        before: String,
-        /// As a list.
-        during: String,
-    },
-    /// CPUs were taken from threads; those born since have the narrower set from their parents.
+    Affinity(Move),
+    /// CPUs are taken from threads from now on: those born since have the narrower set from their parents.
     Births {
         /// Clock ticks since the boot.
         since: u64,
-        /// CPUs that were taken.
-        taken: String,
     },
 }
 
-impl From<&Move> for Undo {
-    fn from(one: &Move) -> Undo {
-        Undo::Affinity {
-            thread: one.thread,
-            before: one.before.clone(),
-            during: one.during.clone(),
-        }
-    }
+/// What could not be put back.
+#[derive(Debug)]
+pub struct Problem {
+    /// In a sentence.
+    pub said: String,
+    /// What is left to undo; `None` where somebody else has set it meanwhile.
+    pub again: Option<Undo>,
 }
 
-/// Puts all back, the last change first; one sentence for each change that could not be.
-pub fn all(undos: &[Undo]) -> Vec<String> {
-    let mut problems = Vec::new();
-    for undo in undos.iter().rev() {
-        match undo {
-            Undo::Setting {
-                path,
-                before,
-                during,
-                through,
-            } => problems.extend(setting(path, before, during, through.as_deref())),
-            Undo::Affinity { .. } => {}
-            Undo::Births { since, taken } => {
-                let former: Vec<(Thread, &str, &str)> = affinities(undos).collect();
-                let taken = cpu_list::parse(taken);
-                problems.extend(affinity::give_back(&former, *since, &taken));
-            }
-        }
-    }
-    problems
-}
-
-fn affinities(undos: &[Undo]) -> impl Iterator<Item = (Thread, &str, &str)> {
-    undos.iter().filter_map(|undo| match undo {
-        Undo::Affinity {
-            thread,
-            before,
-            during,
-        } => Some((*thread, &**before, &**during)),
+/// Puts all back, the last change first.
+pub fn all(undos: &[Undo]) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = undos.iter().rev().filter_map(setting).collect();
+    let moves = undos.iter().filter_map(|undo| match undo {
+        Undo::Affinity(one) => Some(one.clone()),
         _ => None,
-    })
+    });
+    let moves: Vec<Move> = moves.collect();
+    let since = undos.iter().find_map(|undo| match undo {
+        Undo::Births { since } => Some(*since),
+        _ => None,
+    });
+    let failed = affinity::give_back(&moves, since).into_iter();
+    problems.extend(failed.map(|(one, error)| Problem {
+        said: format!(
+            "thread {}: cannot get CPUs {} back: {error}",
+            one.thread.id, one.before
+        ),
+        again: Some(Undo::Affinity(one)),
+    }));
+    problems
 }
 
 /// The contents of a setting, without the end of its line.
@@ -107,28 +91,60 @@ pub fn write(path: &Path, value: &str) -> io::Result<()> {
     }
 }
 
-fn setting(path: &Path, before: &str, during: &str, through: Option<&str>) -> Option<String> {
-    let told = |what: String| Some(format!("{}: {what}", path.display()));
+/// Puts a setting back.
+fn setting(undo: &Undo) -> Option<Problem> {
+    let Undo::Setting {
+        path,
+        before,
+        during,
+        through,
+    } = undo
+    else {
+        return None;
+    };
+    let told = |what: String, again: bool| {
+        Some(Problem {
+            said: format!("{}: {what}", path.display()),
+            again: again.then(|| undo.clone()),
+        })
+    };
     let now = match read(path) {
         Ok(now) => now,
         // A device that went took its settings along.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => return told(format!("cannot be read: {error}")),
+        Err(error) => return told(format!("cannot be read: {error}"), true),
     };
-    let is_ours = |value: &str| same(path, &now, value);
-    if !is_ours(during) && !through.is_some_and(is_ours) {
+    let is_now = |value: &str| same(path, &now, value);
+    let through = through.as_deref();
+    if !is_now(during) && !through.is_some_and(is_now) {
         // The change was never made, or is undone.
-        return match is_ours(before) {
+        return match is_now(before) {
             true => None,
-            false => told(format!(
-                "found {now:?}, which somebody else set; it was {before:?} and stays as it is"
-            )),
+            false => told(
+                format!(
+                    "found {now:?}, which somebody else set; it was {before:?} and stays as it is"
+                ),
+                false,
+            ),
         };
     }
-    let written = through.map_or(Ok(()), |through| write(path, through));
-    match written.and_then(|()| write(path, before)) {
+    let sent = through.map_or(Ok(()), |through| {
+        write(path, through).map(|()| wait_until_it_comes(path, through))
+    });
+    match sent.and_then(|()| write(path, before)) {
         Ok(()) => None,
-        Err(error) => told(format!("cannot be set back to {before:?}: {error}")),
+        Err(error) => told(format!("cannot be set back to {before:?}: {error}"), true),
+    }
+}
+
+/// Waits until an interrupt comes to these CPUs: some are moved by the next one that comes, and a second write takes the place of the first until then.
+fn wait_until_it_comes(path: &Path, cpus: &str) {
+    let effective = path.with_file_name("effective_affinity_list");
+    let begun = Instant::now();
+    while begun.elapsed() < MAX_WAIT
+        && read(&effective).is_ok_and(|now| cpu_list::parse(&now) != cpu_list::parse(cpus))
+    {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -16,11 +16,13 @@ use bandscope_recording::text::shown;
 use bandscope_studies::cure as study;
 use bandscope_view::{Options, cure as view_cure, json, text};
 use clap::{Args, ValueEnum};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use session::Session;
 pub(super) use session::is_file_of_trials;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 pub(super) use undo::say_if_left;
 
 /// Try changes of this machine, and say what each saves.
@@ -49,7 +51,7 @@ Examples:
   bandscope report bandscope-20261125-120000.cures.json
 
 Exit status: 0 done; 2 bad usage, or the machine refused;
-129, 130 or 143 a signal ended the trials: everything is put back, and what was measured until then is judged.")]
+129, 130, 131 or 143 a signal ended the trials: everything is put back, and what was measured until then is judged.")]
 pub struct Arguments {
     /// Cures to try [default: all that this machine allows]
     #[arg(value_name = "NAME", value_parser = known)]
@@ -119,7 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let path = arguments.path();
     output::free(&path, "--output")?;
     // A later signal ends nothing before everything is put back.
-    let interrupt = Interrupt::on_screen()?;
+    let interrupt = Interrupt::while_changing()?;
     let mut session = Session::begin(arguments, &interrupt)?;
     if interrupt.signal().is_some() {
         return Ok(interrupt.exit_code().unwrap_or(ExitCode::FAILURE));
@@ -131,9 +133,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         arguments.print(&session.cures)?;
         bail!("none of these cures can be tried here");
     }
-    if !arguments.yes && !agreed(&session, arguments)? {
+    if !arguments.yes && !agreed(&session, arguments, &interrupt)? {
         output::note(format_args!("bandscope: nothing was changed"));
-        return Ok(ExitCode::SUCCESS);
+        return Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS));
     }
     let kept = Keep::claim(&path)?;
     let tried = session.run();
@@ -147,7 +149,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// Shows the plan on the terminal and asks.
-fn agreed(session: &Session<'_>, arguments: &Arguments) -> Result<bool> {
+fn agreed(session: &Session<'_>, arguments: &Arguments, interrupt: &Interrupt) -> Result<bool> {
     if !io::stdin().is_terminal() {
         bail!(
             "nobody is there to ask whether the machine may be changed; expected --yes, or --dry-run"
@@ -163,6 +165,17 @@ fn agreed(session: &Session<'_>, arguments: &Arguments) -> Result<bool> {
         "{plan}This takes up to {seconds:.0} s, and puts everything back. Go on? [y/N] "
     )?;
     terminal.flush()?;
+    // A read would go on after a signal.
+    let second = Timespec::try_from(Duration::from_millis(200))?;
+    while interrupt.signal().is_none() {
+        let stdin = io::stdin();
+        if poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&second)).unwrap_or(0) > 0 {
+            break;
+        }
+    }
+    if interrupt.signal().is_some() {
+        return Ok(false);
+    }
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))

@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::values::Cpus;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use bandscope_experiments::cure::{self, Action, CURES, Journal, Subject};
 use bandscope_probe::facts::Busy;
 use bandscope_recording::cpu_list;
@@ -23,6 +23,8 @@ use tempfile::TempDir;
 const PILOTS: usize = 4;
 /// How long the machine is watched before anything is planned, in trials.
 const LOOK: f64 = 3.0;
+/// How much longer than its budget a session may take, as a part of it.
+const OVERTIME: f64 = 0.25;
 /// How long the work kernel runs before a trial: it ran a second before.
 const WARM_UP_S: f64 = 0.05;
 
@@ -247,7 +249,9 @@ impl Session<'_> {
         }
         let begun = Instant::now();
         let mut wanted = PILOTS;
-        while cure.pairs.len() < wanted && !self.is_ended() {
+        // Trials that became slower end at a time that does not look at what they found.
+        let is_over = |session: &Self| session.left_s() < -OVERTIME * session.budget_s;
+        while cure.pairs.len() < wanted && !self.is_ended() && !is_over(self) {
             let pilot = cure.pairs.len() < PILOTS;
             if let Some(pair) = self.pair(cure, names, pilot)? {
                 cure.pairs.push(pair);
@@ -333,7 +337,11 @@ impl Session<'_> {
         let report = passing::report(&self.arguments, &mut self.request, &path, self.interrupt);
         let after = Busy::read(&self.cures.others);
         let _ = std::fs::remove_dir_all(&path);
-        let figures = report?.map(|report| Figures {
+        let report = report?;
+        if report.is_none() && !self.is_ended() {
+            bail!("a trial measured nothing: no quantum ended in it");
+        }
+        let figures = report.map(|report| Figures {
             others: before
                 .as_ref()
                 .zip(after.as_ref())
@@ -358,22 +366,31 @@ impl Session<'_> {
 
     /// Leaves cures in force, those that outlive the program.
     fn keep(&mut self, helps: &[String]) -> Result<()> {
-        let plan = |name: &String| (cure::named(name)?.plan)(&self.subject).ok();
-        let outlives =
-            |name: &&String| plan(name).is_some_and(|plan| plan.iter().all(Action::outlives));
-        let names: Vec<String> = helps.iter().filter(outlives).cloned().collect();
-        for name in helps.iter().filter(|name| !names.contains(name)) {
-            output::note(format_args!(
-                "bandscope: {name} ends with this program and is not kept: a program asks for it itself"
-            ));
+        let mut names = Vec::new();
+        for name in helps {
+            let plan = cure::named(name).map(|cure| (cure.plan)(&self.subject));
+            match plan {
+                Some(Ok(plan)) if plan.is_empty() => {}
+                Some(Ok(plan)) if plan.iter().all(Action::outlives) => names.push(name.clone()),
+                Some(Err(why)) => {
+                    output::note(format_args!("bandscope: {name} is not kept: {why}"))
+                }
+                _ => output::note(format_args!(
+                    "bandscope: {name} ends with this program and is not kept: a program asks for it itself"
+                )),
+            }
         }
         if names.is_empty() {
             return Ok(());
         }
         let in_force = self.apply(&names)?;
-        if let Some(journal) = self.journal.take() {
-            journal.keep().context("cannot keep the journal")?;
-        }
+        let journal = self.journal.take().context("a journal is kept")?;
+        journal.keep().context("cannot keep the journal")?;
+        // Said at once: what follows may fail.
+        output::note(format_args!(
+            "bandscope: in force: {}; to undo: bandscope cure --undo",
+            names.join(", ")
+        ));
         for problem in &in_force.problems {
             output::note(format_args!("bandscope: {problem}"));
         }

@@ -11,7 +11,13 @@ use std::process::ExitCode;
 pub(super) fn run() -> Result<ExitCode> {
     let left = cure::left(&cure::directory());
     if left.is_empty() {
-        output::note(format_args!("bandscope: no cure left anything changed"));
+        let whose = match rustix::process::geteuid().is_root() {
+            true => "",
+            false => " of this user; one of root: sudo bandscope cure --undo",
+        };
+        output::note(format_args!(
+            "bandscope: no cure left anything changed{whose}"
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     let mut problems = Vec::new();

@@ -1,4 +1,5 @@
-//! One clock frequency (Linux, Documentation/admin-guide/pm/{cpufreq,intel_pstate}.rst).
+//! One clock frequency (Linux, Documentation/admin-guide/pm/{cpufreq,intel_pstate}.rst). The governor stays: between equal limits each has one frequency, and
+//! another governor would lose its tunables and the preference of energy.
 
 use super::{Cure, Subject, Why};
 use crate::cure::action::Action;
@@ -19,26 +20,24 @@ pub(super) const CURE: Cure = Cure {
 
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     let mut actions = Vec::new();
+    let mut has_base = true;
     for cpu in &subject.cpus {
         let file = |name: &str| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}");
-        if subject.read(&file("scaling_max_freq")).is_err() {
+        let Ok(highest) = subject.read(&file("scaling_max_freq")) else {
             return Err("no frequency driver is here; a hypervisor's host decides".into());
-        }
-        actions.extend(subject.write(&file("scaling_governor"), "performance")?);
-    }
-    for (path, value) in TURBO {
-        if subject.read(path).is_ok() {
-            actions.extend(subject.write(path, value)?);
-        }
-    }
-    for cpu in &subject.cpus {
-        let file = |name: &str| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}");
-        // Up to where the frequency needs no turbo, where the driver tells; else as far as it may.
+        };
+        // Up to where the frequency needs no turbo, where the driver tells; else as far as it may. The highest first: the lowest is never above it, on
+        // the way there and back.
         let base = subject.read(&file("base_frequency"));
-        let most = subject.read(&file("scaling_max_freq"));
-        if let Ok(highest) = base.or(most) {
-            actions.extend(subject.write(&file("scaling_max_freq"), &highest)?);
-            actions.extend(subject.write(&file("scaling_min_freq"), &highest)?);
+        has_base &= base.is_ok();
+        let steady = base.unwrap_or(highest);
+        actions.extend(subject.write(&file("scaling_max_freq"), &steady)?);
+        actions.extend(subject.write(&file("scaling_min_freq"), &steady)?);
+    }
+    // Last, so that it is put back first: without turbo no limit is set above it.
+    for (path, value) in TURBO {
+        if has_base && subject.read(path).is_ok() {
+            actions.extend(subject.write(path, value)?);
         }
     }
     Ok(actions)
@@ -51,11 +50,10 @@ mod tests {
 
     /// A tree of files, and no hardware: what is written, not what comes of it.
     #[test]
-    fn governor_turbo_and_limits_are_written() {
+    fn limits_and_turbo_are_written() {
         let cpu = "/sys/devices/system/cpu/cpu1/cpufreq";
         let file = |name: &str| format!("{cpu}/{name}");
         let (root, subject) = machine(&[
-            (&file("scaling_governor"), "powersave\n"),
             (&file("scaling_min_freq"), "800000\n"),
             (&file("scaling_max_freq"), "4800000\n"),
             (&file("base_frequency"), "2600000\n"),
@@ -66,7 +64,7 @@ mod tests {
             .into_iter()
             .map(|write| write.1)
             .collect();
-        assert_eq!(values, ["performance", "1", "2600000", "2600000"]);
+        assert_eq!(values, ["2600000", "2600000", "1"]);
         let (_root, subject) = machine(&[]);
         assert!(
             plan(&subject)

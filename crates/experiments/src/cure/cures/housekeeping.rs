@@ -3,12 +3,12 @@
 use super::{Cure, Subject, Why};
 use crate::cure::action::Action;
 
-/// What is set, with what a quiet CPU wants: statistics every ten seconds in place of every one, no watchdog, no timers of idle CPUs, no page
-/// faults on purpose, no merging and no collapsing of pages.
-const WANTED: [(&str, &str); 7] = [
-    ("/proc/sys/vm/stat_interval", "10"),
-    ("/proc/sys/kernel/watchdog", "0"),
+/// What is set, with what a quiet CPU wants: no watchdog, no timers of idle CPUs, no page faults on purpose, no merging and no collapsing of pages.
+/// Not `vm.stat_interval`: what it changes comes when the old interval is over, after many a trial. The watchdog of NMIs before the other: it is put back last,
+/// as nothing of it can be set while the other is off.
+const WANTED: [(&str, &str); 6] = [
     ("/proc/sys/kernel/nmi_watchdog", "0"),
+    ("/proc/sys/kernel/watchdog", "0"),
     ("/proc/sys/kernel/timer_migration", "0"),
     ("/proc/sys/kernel/numa_balancing", "0"),
     ("/sys/kernel/mm/ksm/run", "0"),
@@ -19,7 +19,6 @@ pub(super) const CURE: Cure = Cure {
     name: "housekeeping",
     what: "has the kernel look after itself less often",
     acts_on: &[
-        "task:kworker/*",
         "task:migration/*",
         "task:khugepaged",
         "task:ksmd",
@@ -62,13 +61,13 @@ mod tests {
     #[test]
     fn what_is_as_wanted_stays() {
         let (root, subject) = machine(&[
-            ("/proc/sys/vm/stat_interval", "1\n"),
+            ("/proc/sys/kernel/timer_migration", "1\n"),
             ("/proc/sys/kernel/watchdog", "0\n"),
             ("/sys/kernel/mm/ksm/run", "1\n"),
         ]);
         let actions = plan(&subject).unwrap();
         let expected = [
-            ("proc/sys/vm/stat_interval", "10"),
+            ("proc/sys/kernel/timer_migration", "0"),
             ("sys/kernel/mm/ksm/run", "0"),
         ];
         let expected = expected.map(|(path, value)| (path.to_owned(), value.to_owned()));

@@ -4,6 +4,7 @@ use super::{Cure, Subject, Why};
 use crate::cure::action::Action;
 use bandscope_recording::cpu_list;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 pub(super) const CURE: Cure = Cure {
     name: "interrupts",
@@ -34,7 +35,6 @@ fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     for number in numbers {
         match moved(subject, number) {
             Ok(action) => actions.extend(action),
-            // The kernel manages some by itself, and those of one CPU nobody may move.
             Err(why) => refused = Some(why),
         }
     }
@@ -53,6 +53,11 @@ fn moved(subject: &Subject, number: u32) -> Result<Option<Action>, Why> {
     let cpus = cpu_list::parse(&before);
     if !cpus.iter().any(|cpu| subject.cpus.contains(cpu)) {
         return Ok(None);
+    }
+    // Root may open what the kernel lets nobody write.
+    let mode = fs::metadata(subject.path(&path)).map(|it| it.permissions().mode());
+    if mode.is_ok_and(|mode| mode & 0o200 == 0) {
+        return Err("the kernel lets nobody move these interrupts".into());
     }
     let left = cpu_list::without(&before, &subject.cpus);
     let value = left.map_or_else(|| subject.others(), Ok)?;
@@ -73,6 +78,8 @@ fn moved(subject: &Subject, number: u32) -> Result<Option<Action>, Why> {
             before,
             value,
             through: effective,
+            // The kernel refuses those that it manages itself, some of them only when they are written.
+            may_fail: true,
         },
         other => other,
     }))

@@ -102,6 +102,7 @@ impl Subject {
             before,
             value: value.to_owned(),
             through: None,
+            may_fail: false,
         })
     }
 

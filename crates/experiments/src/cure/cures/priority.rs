@@ -5,6 +5,7 @@ use crate::cure::action::Action;
 use bandscope_probe::priority;
 
 const LIMIT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 
 pub(super) const CURE: Cure = Cure {
     name: "priority",
@@ -16,12 +17,11 @@ pub(super) const CURE: Cure = Cure {
 
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     // Without a limit a thread that never sleeps starves the kernel's own.
-    if subject
-        .read(LIMIT)
-        .is_ok_and(|limit| limit.trim().parse() == Ok(-1))
-    {
+    let number = |path: &str| subject.read(path).ok()?.trim().parse::<i64>().ok();
+    let (limit, period) = (number(LIMIT), number(PERIOD));
+    if !matches!((limit, period), (Some(limit), Some(period)) if 0 < limit && limit < period) {
         return Err(
-            "no limit for real-time tasks is set here, and the kernel's own threads would starve"
+            "no limit for real-time tasks is known here, and the kernel's own threads would starve"
                 .into(),
         );
     }
