@@ -3,35 +3,34 @@
 //! A file a process, named by its number and its start time, which no other process has. The first line says whose it is; each further
 //! line is one [`Undo`]. Lines reach the disk before the change that they undo. A journal without changes is removed.
 
+use super::left::{dead, left};
 use super::undo::{Problem, Undo};
 use bandscope_probe::facts::Stat;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// What the first line says.
-const SCHEMA: &str = "bandscope.journal/1";
+pub(super) const SCHEMA: &str = "bandscope.journal/1";
 /// What journals are called.
-const SUFFIX: &str = ".journal";
+pub(super) const SUFFIX: &str = ".journal";
 /// The same of changes that were kept on purpose.
-const KEPT: &str = ".kept";
+pub(super) const KEPT: &str = ".kept";
 /// What every user can open, and so lock.
 const MACHINE: &str = "/sys/devices/system/cpu";
-/// The largest that is read: some MiB hold the affinities of all tasks of the largest machines.
-const MAX_BYTES: u64 = 256 << 20;
 
 /// Whose journal it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Head {
-    schema: String,
-    process: u32,
+pub(super) struct Head {
+    pub(super) schema: String,
+    pub(super) process: u32,
     /// In clock ticks since the boot.
-    started: u64,
+    pub(super) started: u64,
     /// The boot, which what is written does not outlive.
-    boot: String,
+    pub(super) boot: String,
 }
 
 /// The journal of this process.
@@ -71,7 +70,7 @@ pub enum JournalError {
     },
 }
 
-fn refused(path: &Path) -> impl Fn(io::Error) -> JournalError + '_ {
+pub(super) fn refused(path: &Path) -> impl Fn(io::Error) -> JournalError + '_ {
     |error| JournalError::Io {
         path: path.into(),
         error,
@@ -100,18 +99,18 @@ fn runtime() -> PathBuf {
 }
 
 /// The identity of this boot; empty where the kernel does not tell.
-fn boot() -> String {
+pub(super) fn boot() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     boot.trim().to_owned()
 }
 
-fn started(process: u32) -> Option<u64> {
+pub(super) fn started(process: u32) -> Option<u64> {
     let stat = fs::read(format!("/proc/{process}/stat")).ok()?;
     Some(Stat::parse(&stat)?.started)
 }
 
 /// Takes the lock of a directory, and that of the machine, which all users share, for as long as the files are open. Whoever names a directory has it to themselves.
-fn locks(directory: &Path) -> Result<Vec<File>, JournalError> {
+pub(super) fn locks(directory: &Path) -> Result<Vec<File>, JournalError> {
     let own = directory.join("lock");
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true).mode(0o600);
@@ -233,7 +232,7 @@ impl Drop for Journal {
 }
 
 /// What is said of problems, the first change first, and what is left to undo.
-fn split(problems: Vec<Problem>) -> (Vec<String>, Vec<Undo>) {
+pub(super) fn split(problems: Vec<Problem>) -> (Vec<String>, Vec<Undo>) {
     let problems = problems.into_iter().rev();
     let (said, again): (Vec<String>, Vec<Option<Undo>>) =
         problems.map(|one| (one.said, one.again)).unzip();
@@ -241,7 +240,7 @@ fn split(problems: Vec<Problem>) -> (Vec<String>, Vec<Undo>) {
 }
 
 /// Nobody else may have written there, nor put a link there.
-fn own(directory: &Path) -> Result<(), JournalError> {
+pub(super) fn own(directory: &Path) -> Result<(), JournalError> {
     let found = fs::symlink_metadata(directory).map_err(refused(directory))?;
     let is_own = found.is_dir()
         && found.uid() == rustix::process::geteuid().as_raw()
@@ -250,89 +249,6 @@ fn own(directory: &Path) -> Result<(), JournalError> {
         true => Ok(()),
         false => Err(JournalError::NotOwn(directory.into())),
     }
-}
-
-/// A journal that nobody is at work on.
-#[derive(Debug)]
-pub struct Left {
-    path: PathBuf,
-    head: Head,
-    /// Whether its changes were to stay.
-    pub is_kept: bool,
-    /// What is to be undone, the first change first.
-    pub undos: Vec<Undo>,
-}
-
-impl Left {
-    /// Puts everything back, the last change first; one sentence for each change that could not be, which stays in the journal.
-    ///
-    /// # Errors
-    /// If another process is at work, or the journal cannot be removed.
-    pub fn undo(self) -> Result<Vec<String>, JournalError> {
-        let directory = self.path.parent().unwrap_or(Path::new("."));
-        let _locks = locks(directory)?;
-        let (said, again) = split(super::undo::all(&self.undos));
-        let done = match again.is_empty() {
-            true => fs::remove_file(&self.path),
-            false => self.rewrite(&again),
-        };
-        done.map_err(refused(&self.path))?;
-        Ok(said)
-    }
-
-    /// Writes the journal with these changes alone, whole or not at all.
-    fn rewrite(&self, undos: &[Undo]) -> io::Result<()> {
-        let mut text = serde_json::to_vec(&self.head)?;
-        for undo in undos {
-            text.push(b'\n');
-            serde_json::to_writer(&mut text, undo)?;
-        }
-        text.push(b'\n');
-        let anew = self.path.with_extension("anew");
-        fs::write(&anew, text)?;
-        fs::rename(&anew, &self.path)
-    }
-}
-
-/// The journals in `directory` that hold changes and whose processes are dead, and those of changes that were kept: in the order in which they began. One of
-/// another boot holds nothing that is left.
-pub fn left(directory: &Path) -> Vec<Left> {
-    let mut found: Vec<Left> = dead(directory).collect();
-    found.retain(|journal| !journal.undos.is_empty());
-    found.sort_by_key(|journal| journal.head.started);
-    found
-}
-
-fn dead(directory: &Path) -> impl Iterator<Item = Left> {
-    let entries = own(directory).is_ok().then(|| fs::read_dir(directory));
-    let entries = entries.into_iter().flatten().flatten().flatten();
-    entries.filter_map(|entry| {
-        let path = entry.path();
-        let name = path.file_name()?.to_str()?;
-        let is_kept = name.ends_with(KEPT);
-        if !is_kept && !name.ends_with(SUFFIX) {
-            return None;
-        }
-        let (head, undos) = read(&path)?;
-        let is_dead = started(head.process) != Some(head.started);
-        let is_of_this_boot = head.boot == boot();
-        (is_kept || is_dead || !is_of_this_boot).then(|| Left {
-            path,
-            is_kept,
-            undos: if is_of_this_boot { undos } else { Vec::new() },
-            head,
-        })
-    })
-}
-
-/// Whose it is, and what it says. The last line may be cut off: what it would undo was never done.
-fn read(path: &Path) -> Option<(Head, Vec<Undo>)> {
-    use std::io::Read;
-    let file = File::open(path).ok()?;
-    let mut lines = BufReader::new(file.take(MAX_BYTES)).lines();
-    let head: Head = serde_json::from_str(&lines.next()?.ok()?).ok()?;
-    let undos = lines.map_while(|line| serde_json::from_str(&line.ok()?).ok());
-    (head.schema == SCHEMA).then(|| (head, undos.collect()))
 }
 
 #[cfg(test)]

@@ -7,11 +7,13 @@ mod action;
 mod affinity;
 mod cures;
 mod journal;
+mod left;
 mod undo;
 
 pub use action::{Action, InForce};
 pub use cures::{CURES, Cure, Subject, Why, named};
-pub use journal::{DIRECTORY, Journal, JournalError, Left, directory, left};
+pub use journal::{DIRECTORY, Journal, JournalError, directory};
+pub use left::{Left, left};
 use std::io;
 
 /// Makes the changes. What is returned must live as long as they are to be in force.

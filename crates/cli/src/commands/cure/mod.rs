@@ -3,6 +3,7 @@
 //! The way: `experiments::cure` says what each cure would write and makes the change; [`session`] measures in pairs; `studies::cure` fixes the number of pairs
 //! beforehand and judges; `view` prints. A file keeps every trial.
 
+mod force;
 mod session;
 mod undo;
 

@@ -6,11 +6,10 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::values::Cpus;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use bandscope_experiments::cure::{self, Action, CURES, Journal, Subject};
-use bandscope_probe::facts::Busy;
 use bandscope_recording::cpu_list;
-use bandscope_recording::cures::{Cure, Cures, Figures, Pair, SCHEMA, TOGETHER};
+use bandscope_recording::cures::{Cure, Cures, Pair, SCHEMA, TOGETHER};
 use bandscope_recording::manifest::EventsState;
 use bandscope_sampler::Request;
 use bandscope_statistics::random::Random;
@@ -31,13 +30,13 @@ const WARM_UP_S: f64 = 0.05;
 /// One session.
 pub(super) struct Session<'a> {
     pub(super) cures: Cures,
-    interrupt: &'a Interrupt,
-    arguments: record::Arguments,
-    request: Request,
-    subject: Subject,
-    place: TempDir,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) arguments: record::Arguments,
+    pub(super) request: Request,
+    pub(super) subject: Subject,
+    pub(super) place: TempDir,
     /// What is changed; from the first trial on.
-    journal: Option<Journal>,
+    pub(super) journal: Option<Journal>,
     random: Random,
     begun: Instant,
     budget_s: f64,
@@ -172,7 +171,7 @@ impl Session<'_> {
         self.budget_s - self.begun.elapsed().as_secs_f64()
     }
 
-    fn is_ended(&self) -> bool {
+    pub(super) fn is_ended(&self) -> bool {
         self.interrupt.signal().is_some()
     }
 
@@ -299,58 +298,6 @@ impl Session<'_> {
         }))
     }
 
-    fn trial_with(&mut self, cure: &mut Cure, names: &[String]) -> Result<Option<Figures>> {
-        let in_force = match self.apply(names) {
-            Ok(in_force) => in_force,
-            Err(why) => {
-                cure.missing = Some(why.to_string());
-                return Ok(None);
-            }
-        };
-        let figures = self.trial(in_force.real_time);
-        let journal = self.journal.as_mut().context("a journal is kept")?;
-        let problems = in_force.problems.iter().cloned().chain(journal.put_back());
-        for problem in problems {
-            if !cure.problems.contains(&problem) {
-                cure.problems.push(problem);
-            }
-        }
-        figures
-    }
-
-    /// Makes the changes of these cures, as the machine stands now.
-    fn apply(&mut self, names: &[String]) -> Result<cure::InForce> {
-        let cures = names.iter().filter_map(|name| cure::named(name));
-        let mut actions = Vec::new();
-        for cure in cures {
-            actions.extend((cure.plan)(&self.subject)?);
-        }
-        let journal = self.journal.as_mut().context("a journal is kept")?;
-        Ok(cure::apply(&actions, journal)?)
-    }
-
-    /// Measures once, as the machine stands; `None` if a signal came.
-    fn trial(&mut self, real_time: bool) -> Result<Option<Figures>> {
-        self.request.real_time = real_time;
-        let path = self.place.path().join("trial.bandscope");
-        let before = Busy::read(&self.cures.others);
-        let report = passing::report(&self.arguments, &mut self.request, &path, self.interrupt);
-        let after = Busy::read(&self.cures.others);
-        let _ = std::fs::remove_dir_all(&path);
-        let report = report?;
-        if report.is_none() && !self.is_ended() {
-            bail!("a trial measured nothing: no quantum ended in it");
-        }
-        let figures = report.map(|report| Figures {
-            others: before
-                .as_ref()
-                .zip(after.as_ref())
-                .map(|(before, after)| before.until(after)),
-            ..study::figures(&report, &self.cures.cpus)
-        });
-        Ok(figures)
-    }
-
     /// Ends it: everything is put back, or what helps stays if `keep`.
     pub(super) fn finish(mut self, keep: bool) -> Cures {
         self.cures.duration_s = self.begun.elapsed().as_secs_f64();
@@ -362,40 +309,6 @@ impl Session<'_> {
             }
         }
         self.cures
-    }
-
-    /// Leaves cures in force, those that outlive the program.
-    fn keep(&mut self, helps: &[String]) -> Result<()> {
-        let mut names = Vec::new();
-        for name in helps {
-            let plan = cure::named(name).map(|cure| (cure.plan)(&self.subject));
-            match plan {
-                Some(Ok(plan)) if plan.is_empty() => {}
-                Some(Ok(plan)) if plan.iter().all(Action::outlives) => names.push(name.clone()),
-                Some(Err(why)) => {
-                    output::note(format_args!("bandscope: {name} is not kept: {why}"))
-                }
-                _ => output::note(format_args!(
-                    "bandscope: {name} ends with this program and is not kept: a program asks for it itself"
-                )),
-            }
-        }
-        if names.is_empty() {
-            return Ok(());
-        }
-        let in_force = self.apply(&names)?;
-        let journal = self.journal.take().context("a journal is kept")?;
-        journal.keep().context("cannot keep the journal")?;
-        // Said at once: what follows may fail.
-        output::note(format_args!(
-            "bandscope: in force: {}; to undo: bandscope cure --undo",
-            names.join(", ")
-        ));
-        for problem in &in_force.problems {
-            output::note(format_args!("bandscope: {problem}"));
-        }
-        self.cures.kept = names;
-        Ok(())
     }
 }
 
