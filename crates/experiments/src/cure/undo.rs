@@ -8,8 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long an interrupt is waited for that is sent back: one that does not come in this time costs nothing that could be measured.
-const MAX_WAIT: Duration = Duration::from_millis(50);
+/// How long interrupts are waited for that are sent back. One that does not come in this time stays where it is, free to come to either CPU.
+const MAX_WAIT: Duration = Duration::from_millis(300);
 
 /// One change, and how it stood before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,7 @@ pub struct Problem {
 
 /// Puts all back, the last change first.
 pub fn all(undos: &[Undo]) -> Vec<Problem> {
+    send_back(undos);
     let mut problems: Vec<Problem> = undos.iter().rev().filter_map(setting).collect();
     let moves = undos.iter().filter_map(|undo| match undo {
         Undo::Affinity(one) => Some(one.clone()),
@@ -128,22 +129,38 @@ fn setting(undo: &Undo) -> Option<Problem> {
             ),
         };
     }
-    let sent = through.map_or(Ok(()), |through| {
-        write(path, through).map(|()| wait_until_it_comes(path, through))
-    });
-    match sent.and_then(|()| write(path, before)) {
+    match write(path, before) {
         Ok(()) => None,
         Err(error) => told(format!("cannot be set back to {before:?}: {error}"), true),
     }
 }
 
-/// Waits until an interrupt comes to these CPUs: some are moved by the next one that comes, and a second write takes the place of the first until then.
-fn wait_until_it_comes(path: &Path, cpus: &str) {
-    let effective = path.with_file_name("effective_affinity_list");
+/// Sends interrupts back to where they came, and waits for them together: some are moved by the next one that comes, and a second write takes the place of the first until
+/// then.
+fn send_back(undos: &[Undo]) {
+    let mut sent = Vec::new();
+    for undo in undos {
+        if let Undo::Setting {
+            path,
+            during,
+            through: Some(through),
+            ..
+        } = undo
+            && read(path).is_ok_and(|now| same(path, &now, during))
+            && write(path, through).is_ok()
+        {
+            sent.push((
+                path.with_file_name("effective_affinity_list"),
+                cpu_list::parse(through),
+            ));
+        }
+    }
     let begun = Instant::now();
-    while begun.elapsed() < MAX_WAIT
-        && read(&effective).is_ok_and(|now| cpu_list::parse(&now) != cpu_list::parse(cpus))
-    {
+    while begun.elapsed() < MAX_WAIT {
+        sent.retain(|(path, cpus)| read(path).is_ok_and(|now| cpu_list::parse(&now) != *cpus));
+        if sent.is_empty() {
+            return;
+        }
         std::thread::sleep(Duration::from_millis(1));
     }
 }

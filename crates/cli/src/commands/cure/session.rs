@@ -7,13 +7,14 @@ use crate::output;
 use crate::progress::Progress;
 use crate::values::Cpus;
 use anyhow::{Context, Result};
-use bandscope_experiments::cure::{self, Action, CURES, Journal, Subject};
+use bandscope_experiments::cure::{self, Action, CURES, Counts, Journal, Subject};
 use bandscope_recording::cpu_list;
 use bandscope_recording::cures::{Cure, Cures, Pair, SCHEMA, TOGETHER};
 use bandscope_recording::manifest::EventsState;
 use bandscope_sampler::Request;
 use bandscope_statistics::random::Random;
 use bandscope_studies::cure as study;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
@@ -77,6 +78,7 @@ impl Session<'_> {
                 root: "/".into(),
                 cpus: Vec::new(),
                 others: Vec::new(),
+                interrupts: BTreeMap::new(),
             },
             place,
             journal: None,
@@ -98,6 +100,8 @@ impl Session<'_> {
     /// Measures the machine as it was found.
     fn look(&mut self) -> Result<()> {
         let path = self.place.path().join("before.bandscope");
+        let online = bandscope_probe::pin::allowed()?;
+        let before = Counts::read(&online);
         let report = passing::report(&self.arguments, &mut self.request, &path, self.interrupt)?;
         let Some(report) = report else {
             return Ok(());
@@ -114,6 +118,7 @@ impl Session<'_> {
         self.cures.events = manifest.events.state == EventsState::On;
         self.cures.before = study::figures(&report, &self.cures.cpus);
         self.subject.cpus.clone_from(&self.cures.cpus);
+        self.subject.interrupts = Counts::read(&online).came_since(&before);
         self.subject.others.clone_from(&self.cures.others);
         if !manifest.settings.chosen.is_empty() {
             output::note(format_args!(

@@ -2,9 +2,13 @@
 
 use super::{Cure, Subject, Why};
 use crate::cure::action::Action;
+use crate::cure::undo;
+use bandscope_probe::facts::rows;
 use bandscope_recording::cpu_list;
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 pub(super) const CURE: Cure = Cure {
     name: "interrupts",
@@ -21,31 +25,57 @@ pub(super) const CURE: Cure = Cure {
     on_demand: false,
 };
 
+/// Numbers of the interrupts that come to some CPUs, and how often they came since the boot.
+#[derive(Debug, Default)]
+pub struct Counts(BTreeMap<u32, u64>);
+
+impl Counts {
+    /// As they stand.
+    pub fn read(cpus: &[u32]) -> Counts {
+        let table = fs::read_to_string("/proc/interrupts").unwrap_or_default();
+        let mut counts = BTreeMap::new();
+        for row in cpus.iter().flat_map(|&cpu| rows(&table, cpu)) {
+            if let Ok(number) = row.name.parse() {
+                *counts.entry(number).or_default() += row.number;
+            }
+        }
+        Counts(counts)
+    }
+
+    /// Those that came since `before`, with where each comes to.
+    pub fn came_since(&self, before: &Counts) -> BTreeMap<u32, String> {
+        let grown = self
+            .0
+            .iter()
+            .filter(|(number, count)| before.0.get(number) != Some(count));
+        let place = |number: u32| {
+            let path = format!("/proc/irq/{number}/effective_affinity_list");
+            undo::read(Path::new(&path)).unwrap_or_default()
+        };
+        grown.map(|(&number, _)| (number, place(number))).collect()
+    }
+}
+
+/// Only those that came: an interrupt that does not come costs nothing, and one that is moved without coming cannot be sent back at once.
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     subject.others()?;
-    let directory = subject.path("/proc/irq");
-    let entries = fs::read_dir(directory).map_err(|error| subject.told("/proc/irq", &error))?;
-    let mut numbers: Vec<u32> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect();
-    numbers.sort_unstable();
     let mut actions = Vec::new();
     let mut refused = None;
-    for number in numbers {
-        match moved(subject, number) {
+    for (&number, place) in &subject.interrupts {
+        match moved(subject, number, place) {
             Ok(action) => actions.extend(action),
             Err(why) => refused = Some(why),
         }
     }
     match (actions.is_empty(), refused) {
         (true, Some(why)) => Err(why),
+        (true, None) => Err("no interrupt of a device came".into()),
         _ => Ok(actions),
     }
 }
 
 /// Sends one interrupt elsewhere; `None` if it goes there.
-fn moved(subject: &Subject, number: u32) -> Result<Option<Action>, Why> {
+fn moved(subject: &Subject, number: u32, place: &str) -> Result<Option<Action>, Why> {
     let path = format!("/proc/irq/{number}/smp_affinity_list");
     let Ok(before) = subject.read(&path) else {
         return Ok(None);
@@ -63,10 +93,7 @@ fn moved(subject: &Subject, number: u32) -> Result<Option<Action>, Why> {
     let value = left.map_or_else(|| subject.others(), Ok)?;
     let action = subject.write_anyway(&path, before.clone(), &value)?;
     // An interrupt stays where it is as long as it may: free to go back it would come to the other CPU for ever.
-    let effective = subject.read(&format!("/proc/irq/{number}/effective_affinity_list"));
-    let effective = effective
-        .ok()
-        .filter(|now| !now.is_empty() && *now != before);
+    let effective = (!place.is_empty() && place != before).then(|| place.to_owned());
     Ok(Some(match action {
         Action::Write {
             path,
@@ -92,14 +119,16 @@ mod tests {
 
     #[test]
     fn those_that_may_come_are_sent_elsewhere_and_back_to_where_they_came() {
-        let (root, subject) = machine(&[
+        let (root, mut subject) = machine(&[
             ("/proc/irq/24/smp_affinity_list", "0-1\n"),
-            ("/proc/irq/24/effective_affinity_list", "1\n"),
             ("/proc/irq/25/smp_affinity_list", "0\n"),
             ("/proc/irq/9/smp_affinity_list", "1\n"),
-            ("/proc/irq/9/effective_affinity_list", "1\n"),
-            ("/proc/irq/default_smp_affinity", "3\n"),
+            ("/proc/irq/26/smp_affinity_list", "0-1\n"),
         ]);
+        let came = [(24, "1"), (25, "0"), (9, "1"), (30, "1")];
+        subject.interrupts = came
+            .map(|(number, place)| (number, place.to_owned()))
+            .into();
         let actions = plan(&subject).unwrap();
         let expected = [
             ("proc/irq/9/smp_affinity_list", "0"),

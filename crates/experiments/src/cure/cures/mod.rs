@@ -3,7 +3,7 @@
 mod clock;
 mod housekeeping;
 mod idle;
-mod interrupts;
+pub(super) mod interrupts;
 mod priority;
 mod sham;
 mod sibling;
@@ -13,6 +13,7 @@ mod workers;
 use super::action::Action;
 use super::undo;
 use bandscope_recording::cpu_list;
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io;
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ pub struct Subject {
     pub cpus: Vec<u32>,
     /// The CPUs that inherit what is moved.
     pub others: Vec<u32>,
+    /// Interrupts that came to `cpus` while the machine was watched, by number, each with the CPUs that it may come to at a time.
+    pub interrupts: BTreeMap<u32, String>,
 }
 
 /// Why a cure cannot be tried: one clause, without a full stop.
@@ -144,6 +147,7 @@ mod tests {
             root: root.path().into(),
             cpus: vec![1],
             others: vec![0],
+            interrupts: BTreeMap::new(),
         };
         (root, subject)
     }
