@@ -23,6 +23,8 @@ use tempfile::TempDir;
 const PILOTS: usize = 4;
 /// How long the machine is watched before anything is planned, in trials.
 const LOOK: f64 = 3.0;
+/// How long a trial is prepared, until the first pairs tell: the clock is compared, kernel events are opened, the recording is read.
+const PREPARATION_S: f64 = 0.6;
 /// How much longer than its budget a session may take, as a part of it.
 const OVERTIME: f64 = 0.25;
 /// How long the work kernel runs before a trial: it ran a second before.
@@ -85,7 +87,7 @@ impl Session<'_> {
             random: Random::new(seed),
             begun: Instant::now(),
             budget_s: arguments.budget,
-            pair_s: 2.0 * arguments.trial,
+            pair_s: 2.0 * (arguments.trial + PREPARATION_S),
         };
         if let Some(Cpus::All) = arguments.cpus {
             session.request.cpus = bandscope_probe::pin::allowed()?;
@@ -245,8 +247,6 @@ impl Session<'_> {
         share_s: f64,
     ) -> Result<()> {
         let least = PILOTS + study::least(number);
-        // The first cures get what they need: a trial that can tell nothing is of no use to the last ones.
-        let share_s = share_s.max(least as f64 * self.pair_s);
         if self.left_s() < least as f64 * self.pair_s || self.is_ended() {
             cure.out_of_time = true;
             return Ok(());
@@ -265,7 +265,13 @@ impl Session<'_> {
             }
             if cure.pairs.len() == PILOTS && wanted == PILOTS {
                 self.pair_s = begun.elapsed().as_secs_f64() / PILOTS as f64;
-                let most = (share_s - begun.elapsed().as_secs_f64()) / self.pair_s;
+                // The first cures get what they need: trials that can tell nothing are of no use to the last ones.
+                let spent = begun.elapsed().as_secs_f64();
+                let all = share_s
+                    .max(least as f64 * self.pair_s)
+                    .min(self.left_s() + spent);
+                // A little less than a whole pair is one.
+                let most = (all - spent) / self.pair_s + 0.5;
                 let pairs =
                     study::pairs(&cure.pairs, &cure.acts_on, number, most.max(0.0) as usize);
                 match pairs {
