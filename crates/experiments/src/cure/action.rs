@@ -21,7 +21,7 @@ pub enum Action {
         before: String,
         /// What is written.
         value: String,
-        /// As in [`Undo::Setting`].
+        /// What is written before `before` when it is put back: an interrupt must be sent back, then set free.
         through: Option<String>,
         /// Whether the others are made all the same where the kernel refuses this one.
         may_fail: bool,

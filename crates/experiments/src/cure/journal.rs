@@ -204,7 +204,7 @@ impl Journal {
         said
     }
 
-    /// Leaves the changes in force; [`Left::undo`] puts them back as long as the machine runs.
+    /// Leaves the changes in force; [`Left::undo`](super::Left::undo) puts them back as long as the machine runs.
     ///
     /// # Errors
     /// If the system refuses; then everything is put back.
