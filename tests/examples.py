@@ -34,11 +34,16 @@ bandscope repeat -n 6 --output runs-branch.json -- ./benchmark
 cp runs-main.json main.json && cp runs-branch.json branch.json
 cp cases/perfstat-good.txt good.txt && cp cases/perfstat-bad.txt bad.txt
 cp cases/perfstat-irq-good.txt good-irq.txt && cp cases/perfstat-irq-bad.txt bad-irq.txt
+echo '{"schema": "bandscope.cures/1", "trial_s": 1, "rate_hz": 10000}' > evening.cures.json
 cp cases/pfmon-good-noisy.tsv pfmon.tsv && cp cases/fwq-smeared.hist cases/fwq-smear-ends.tsv .
 """
 
 # Pattern and replacement, in this order, for what would take too long or asks for more CPUs than a small machine has.
 SHORTER = [
+    # Nothing of the machine is changed, and nobody need be root.
+    (r"^sudo ", ""),
+    (r"^(bandscope cure\b(?!.*--dry-run)(?!.*--undo).*)", lambda found: found[0].replace(" --keep", "").replace(" --yes", "") + " --dry-run"),
+    (r"(bandscope cure\b(?!.*--undo))", r"\1 --trial 200ms"),
     (r"--duration \d+(s|min|h)\b", "--duration 1s"),
     (r"--to 2s", "--to 0.4s"),
     (r"--samples 1000000", "--samples 2000"),
@@ -117,7 +122,7 @@ def main() -> int:
         benchmark = work / "benchmark"
         benchmark.write_text("#!/bin/sh\nsleep 0.01\necho 'speed: 320.5 MB/s'\n")
         benchmark.chmod(0o755)
-        environment = {**os.environ, "PATH": f"{bin_directory}:{os.environ['PATH']}", "HOME": directory}
+        environment = {**os.environ, "PATH": f"{bin_directory}:{os.environ['PATH']}", "HOME": directory, "BANDSCOPE_JOURNALS": f"{directory}/journals"}
         for made in ("~/.local/share/bash-completion/completions",):
             Path(made.replace("~", directory)).mkdir(parents=True)
 

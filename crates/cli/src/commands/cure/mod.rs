@@ -49,7 +49,7 @@ Examples:
   sudo bandscope cure tasks interrupts --cpus 1 --budget 2min --yes
   sudo bandscope cure --cpus 1 --keep
   sudo bandscope cure --undo
-  bandscope report bandscope-20261125-120000.cures.json
+  bandscope report evening.cures.json
 
 Exit status: 0 done; 2 bad usage, or the machine refused;
 129, 130, 131 or 143 a signal ended the trials: everything is put back, and what was measured until then is judged.")]
