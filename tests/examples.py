@@ -34,7 +34,7 @@ bandscope repeat -n 6 --output runs-branch.json -- ./benchmark
 cp runs-main.json main.json && cp runs-branch.json branch.json
 cp cases/perfstat-good.txt good.txt && cp cases/perfstat-bad.txt bad.txt
 cp cases/perfstat-irq-good.txt good-irq.txt && cp cases/perfstat-irq-bad.txt bad-irq.txt
-echo '{"schema": "bandscope.cures/1", "trial_s": 1, "rate_hz": 10000}' > evening.cures.json
+echo '{{"schema": "bandscope.cures/1", "trial_s": 1, "rate_hz": 10000}}' > evening.cures.json
 cp cases/pfmon-good-noisy.tsv pfmon.tsv && cp cases/fwq-smeared.hist cases/fwq-smear-ends.tsv .
 """
 
