@@ -34,6 +34,8 @@ const DOCUMENT: Document = Document {
 const MAX_TRIALS: usize = 100_000;
 /// Figures are shares of the time or seconds.
 const VALUE: std::ops::RangeInclusive<f64> = -1e12..=1e12;
+/// Work per second: a unit takes longer than a picosecond.
+const UNITS_PER_S: std::ops::RangeInclusive<f64> = 0.0..=1e12;
 
 /// One session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -138,6 +140,8 @@ pub struct Figures {
     pub longest_gap_s: f64,
     /// Gaps per second, a mean over the measured CPUs.
     pub gaps_per_s: f64,
+    /// Units of work per second, a mean over the measured CPUs; 0 where it is not known. Shares are of each trial's own best pace, this is not.
+    pub units_per_s: f64,
     /// Share of the time that the other CPUs ran tasks, and that tasks waited for them, a mean over these CPUs.
     pub others: Option<Inherited>,
     /// Kinds of the findings of the trial.
@@ -229,6 +233,7 @@ impl Ranges for Figures {
             ("others.busy", others.busy),
             ("others.waiting", others.waiting),
         ];
+        number("units_per_s", self.units_per_s, &UNITS_PER_S)?;
         let mut fixed = fixed.into_iter();
         fixed.try_for_each(|(field, value)| number(field, value, &VALUE))?;
         let mut lines = self.lines.iter();
@@ -248,6 +253,7 @@ mod tests {
             with_first: true,
             without: Figures {
                 lost: 0.05,
+                units_per_s: 1e7,
                 lines: [("task:cc1".into(), 0.05)].into(),
                 ..Figures::default()
             },
@@ -278,6 +284,13 @@ mod tests {
     }
 
     #[test]
+    fn files_that_do_not_hold_the_work_have_none() {
+        let json = cures().to_json().replace("units_per_s", "other");
+        let read = Cures::parse(Path::new("c.json"), json.as_bytes()).unwrap();
+        assert_eq!(read.cures[0].pairs[0].without.units_per_s, 0.0);
+    }
+
+    #[test]
     fn what_cannot_be_is_refused_in_one_line() {
         let spoilt = |change: fn(&mut Cures)| {
             let mut one = cures();
@@ -293,6 +306,10 @@ mod tests {
             (
                 spoilt(|one| one.cures[0].pairs[0].with.lost = 1e300),
                 "cures[0].pairs[0].with.lost 1e300",
+            ),
+            (
+                spoilt(|one| one.cures[0].pairs[0].with.units_per_s = -1.0),
+                "with.units_per_s -1",
             ),
             (
                 spoilt(|one| {

@@ -22,6 +22,11 @@ pub fn figures(report: &Report, cpus: &[u32]) -> Figures {
     let longest = gaps().flat_map(|gaps| gaps.longest.first());
     let number: u64 = gaps().map(|gaps| gaps.number).sum();
     let seconds: f64 = series().map(|one| one.duration_s).sum();
+    let units: f64 = series().map(|one| one.units as f64).sum();
+    let per_s = |number: f64| match seconds > 0.0 {
+        true => number / seconds,
+        false => 0.0,
+    };
     let findings = report.findings.iter().filter(|finding| {
         let mut of = finding.series.iter().map(|&place| &report.series[place]);
         !finding.is_side_effect() && of.any(is_measured)
@@ -34,10 +39,8 @@ pub fn figures(report: &Report, cpus: &[u32]) -> Figures {
             .collect(),
         worst_1ms: windows.map(|window| window.worst).reduce(f64::min),
         longest_gap_s: longest.map(|gap| gap.ns / 1e9).fold(0.0, f64::max),
-        gaps_per_s: match seconds > 0.0 {
-            true => number as f64 / seconds,
-            false => 0.0,
-        },
+        gaps_per_s: per_s(number as f64),
+        units_per_s: per_s(units),
         others: None,
         findings: findings.into_iter().map(str::to_owned).collect(),
     }
@@ -93,6 +96,7 @@ mod tests {
         Series {
             cpu: Some(cpu),
             duration_s: 1.0,
+            units: 1_000_000 * u64::from(cpu),
             availability: vec![
                 Availability {
                     window_s: 1e-3,
@@ -149,6 +153,8 @@ mod tests {
         );
         assert_eq!(found.worst_1ms, Some(0.5));
         assert_eq!((found.longest_gap_s, found.gaps_per_s), (3e-3, 100.0));
+        // A mean over the CPUs.
+        assert_eq!(found.units_per_s, 1.5e6);
         assert_eq!(found.others, None);
         // CPUs that are not there have no figures.
         assert_eq!(figures(&report, &[7]), Figures::default());

@@ -25,6 +25,7 @@ fn trial(lines: Lines<'_>, place: usize) -> Figures {
         worst_1ms: Some(0.95 - 5.0 * lost),
         longest_gap_s: 2e-4 + lost / 10.0,
         gaps_per_s: 300.0 + 1e5 * scatter(1),
+        units_per_s: 1e7 * (1.0 - lost),
         others: Some(Inherited {
             busy: 0.35 - lost,
             waiting: 0.0,
