@@ -19,8 +19,10 @@ const SPARE_PAIRS: usize = 2;
 ///
 /// As many as make the 95 % interval of the mean difference narrow enough, of `lost` and of the lines acted on: Stein's rule (1945), n = (t s / d)²,
 /// with the pilots' standard deviation s, the half width d, and t of the pilots' degrees of freedom. That t allows for how little four pilots
-/// tell of s. At least as many as the sign-flip test, corrected by Holm over the tests of `cures` cures, needs to reach 5 %; at most
-/// `most`. `None` if `most` is below that: then no number of pairs that there is time for can say anything.
+/// tell of s. At least as many as the sign-flip test needs to reach 5 %, corrected by Holm over the tests of `cures` cures; at most `most`.
+/// `None` if `most` is below that: then no number of pairs that there is time for can say anything.
+///
+/// `cures` is the number of single cures tried in the session, as of [`least`].
 ///
 /// Nothing else of the pilots counts, and no later pair does: who looks at p to decide when to stop finds effects in noise.
 pub fn pairs(pilots: &[Pair], acts_on: &[String], cures: usize, most: usize) -> Option<usize> {
@@ -53,6 +55,9 @@ fn narrow(differences: &[f64], half_width: f64) -> f64 {
 }
 
 /// The fewest pairs that can say anything of one of `cures` cures, pilots not counted.
+///
+/// `cures` is the number of single cures tried in the session, the sham among them: those that share one error rate. `together` is tested alone, so
+/// for that it is 1.
 pub fn least(cures: usize) -> usize {
     least_pairs(TESTS_OF_A_CURE * cures.max(1), LEVEL)
 }
