@@ -2,14 +2,15 @@
 
 use crate::Error;
 use crate::tables::{Cell, Section, Tables};
-use crate::text::cure::{UNDO, lines, longest, subject, worst};
+use crate::text::cure::{UNDO, lines, longest, subject, work, worst};
 use bandscope_studies::cure::{Judged, Judgement, Verdict};
 use std::io::Write;
 
 /// Sections, in order.
-pub(crate) const SECTIONS: [(Verdict, &str); 5] = [
+pub(crate) const SECTIONS: [(Verdict, &str); 6] = [
     (Verdict::Helps, "Helps"),
     (Verdict::MakesWorse, "Makes it worse"),
+    (Verdict::Undecided, "Cannot tell"),
     (Verdict::DoesNothing, "Does nothing here"),
     (Verdict::CannotBeTried, "Cannot be tried"),
     (Verdict::NotTried, "Not tried"),
@@ -33,6 +34,9 @@ fn cells(one: &Judgement) -> Vec<Cell> {
             .iter()
             .map(|reason| reason.trim_end_matches('.').to_owned()),
     );
+    if one.work_change().is_some() {
+        effect.push(format!("Work per second: {}", work(one)));
+    }
     if one.is_kept {
         effect.push("In force".to_owned());
     }

@@ -1,13 +1,17 @@
 //! What became of each cure.
 //!
-//! Each cure that was tried is tested twice, by the signs of its pairs: all that was lost, and the lines on which it acts. All tests of a session
-//! share one error rate by Holm's rule. A cure whose own lines fell helps even where other noise hides that less was lost, unless the rest of the
-//! ledger rose by half as much or more: then the time only changed its name.
+//! Each cure that was tried is tested twice, by the signs of its pairs: all that was lost, and the lines on which it acts. All tests of single
+//! cures share one error rate by Holm's rule. What helps is tried together afterwards, on trials of its own, so these two tests are apart.
+//!
+//! A cure whose own lines fell helps even where the test of all that was lost is not certain, if the rest of the ledger is known to have risen by
+//! less than half as much. If it rose by more, the time only changed its name; if neither is known, the verdict is open.
+//!
+//! A share is of a trial's own best pace. So a cure that slows the whole CPU loses nothing by it, and the work per second has a veto.
 
 use super::sentence::{self, Told};
 use super::trials::{Trials, counted};
-use super::{Judgement, LEVEL, Saving, Verdict};
-use bandscope_recording::cures::{Cure, Cures};
+use super::{Difference, Judgement, LEVEL, Saving, Verdict};
+use bandscope_recording::cures::{Cure, Cures, TOGETHER};
 use bandscope_statistics::holm;
 use bandscope_statistics::paired::least_pairs;
 
@@ -15,16 +19,22 @@ use bandscope_statistics::paired::least_pairs;
 const UNDOING_PART: f64 = 0.5;
 /// The slower pace is the reason for a loss of which it is such a part at least; chosen, not measured.
 const REASON_PART: f64 = 0.5;
+/// A smaller change of the work per second is not told, and no reason against a cure: a part of the work; chosen, not measured.
+const MIN_WORK_PART: f64 = 0.01;
 
 /// What was found about a cure, before it is worded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Outcome {
     /// Less was lost.
     Saved,
-    /// Its own lines fell, and the rest did not rise.
+    /// Its own lines fell, and the rest did not rise by as much as would undo it.
     OwnFell,
     /// Its own lines fell, and the rest rose by so much.
     RestRose(f64),
+    /// Its own lines fell, and whether the rest rose is not known well enough.
+    OwnFellRestOpen,
+    /// Less was lost, but the work of each second changed by such a part, which is below 0.
+    LessWork(f64),
     /// More was lost; whether for a slower pace.
     Cost { by_pace: bool },
     /// No change was found.
@@ -37,13 +47,29 @@ impl Outcome {
     fn verdict(self) -> Verdict {
         match self {
             Outcome::Saved | Outcome::OwnFell => Verdict::Helps,
-            Outcome::Cost { .. } => Verdict::MakesWorse,
+            Outcome::Cost { .. } | Outcome::LessWork(_) => Verdict::MakesWorse,
+            Outcome::OwnFellRestOpen => Verdict::Undecided,
             Outcome::RestRose(_) | Outcome::Unchanged => Verdict::DoesNothing,
             Outcome::TooFewPairs(_) => Verdict::NotTried,
         }
     }
 
+    /// Of what was lost, unless each second held less work: a cure that costs work never helps.
     fn of(trials: &Trials<'_>, saved: &Saving, own: Option<&Saving>, tests: usize) -> Outcome {
+        let outcome = Outcome::of_losses(trials, saved, own, tests);
+        let change = trials.work().and_then(|work| part_of_work(&work));
+        match change.filter(|change| *change < 0.0) {
+            Some(change) if outcome.verdict() == Verdict::Helps => Outcome::LessWork(change),
+            _ => outcome,
+        }
+    }
+
+    fn of_losses(
+        trials: &Trials<'_>,
+        saved: &Saving,
+        own: Option<&Saving>,
+        tests: usize,
+    ) -> Outcome {
         if saved.rose() {
             let rise = trials.pace_rose().unwrap_or(0.0);
             let gaps = trials.gaps_per_s();
@@ -61,30 +87,40 @@ impl Outcome {
                 false => Outcome::Unchanged,
             };
         };
-        let undone = |rise: &f64| *rise >= UNDOING_PART * own.share;
-        match trials.rest_rose().filter(undone) {
-            Some(rise) => Outcome::RestRose(rise),
-            None => Outcome::OwnFell,
+        let (rest, undoing) = (trials.rest(), UNDOING_PART * own.share);
+        if rest.is_certain && rest.rise >= undoing {
+            return Outcome::RestRose(rest.rise);
+        }
+        match rest.most < undoing {
+            true => Outcome::OwnFell,
+            false => Outcome::OwnFellRestOpen,
         }
     }
+}
+
+/// A change of the work per second as a part of the work without the cure, if it is certain and large enough.
+pub(super) fn part_of_work(work: &Difference) -> Option<f64> {
+    let part = work.difference / work.without;
+    (work.is_clear() && part.abs() >= MIN_WORK_PART).then_some(part)
 }
 
 /// Judges all cures of a session together.
 pub(super) fn judgements(cures: &Cures) -> Vec<Judgement> {
     let of = |cure| (cure, Trials::of(cure, cures.events));
     let tried: Vec<(&Cure, Option<Trials<'_>>)> = cures.cures.iter().map(of).collect();
-    let chances: Vec<f64> = tried
-        .iter()
-        .filter_map(|(_, trials)| trials.as_ref())
-        .flat_map(Trials::chances)
-        .collect();
-    let tests = chances.len();
-    let mut corrected = holm(&chances).into_iter();
-    let mut next = || corrected.next().unwrap_or(1.0);
+    // What was chosen by the tests of the single cures must not change these.
+    let is_together = |cure: &Cure| cure.name == TOGETHER;
+    let mut families = [false, true].map(|together| {
+        let such = tried.iter().filter(|one| is_together(one.0) == together);
+        Family::of(such.filter_map(|(_, trials)| trials.as_ref()))
+    });
     let judged = tried.iter().map(|(cure, trials)| match trials {
         Some(trials) => {
-            let saved = trials.lost.saving(next(), tests);
-            let own = trials.own.as_ref().map(|own| own.saving(next(), tests));
+            let family = &mut families[usize::from(is_together(cure))];
+            let tests = family.tests;
+            let saved = trials.lost.saving(family.next(), tests);
+            let own = trials.own.as_ref();
+            let own = own.map(|own| own.saving(family.next(), tests));
             let outcome = Outcome::of(trials, &saved, own.as_ref(), tests);
             let judgement = Judgement {
                 verdict: outcome.verdict(),
@@ -97,6 +133,27 @@ pub(super) fn judgements(cures: &Cures) -> Vec<Judgement> {
         None => untried(cures, cure),
     });
     judged.collect()
+}
+
+/// Tests that share one error rate.
+struct Family {
+    tests: usize,
+    /// P-values as Holm's rule corrects them, in the order of the cures.
+    corrected: std::vec::IntoIter<f64>,
+}
+
+impl Family {
+    fn of<'a>(trials: impl Iterator<Item = &'a Trials<'a>>) -> Family {
+        let chances: Vec<f64> = trials.flat_map(Trials::chances).collect();
+        Family {
+            tests: chances.len(),
+            corrected: holm(&chances).into_iter(),
+        }
+    }
+
+    fn next(&mut self) -> f64 {
+        self.corrected.next().unwrap_or(1.0)
+    }
 }
 
 /// What is known of a cure before it is judged.
@@ -117,6 +174,8 @@ fn begun(cures: &Cures, cure: &Cure) -> Judgement {
 fn compared(trials: &Trials<'_>, begun: Judgement) -> Judgement {
     Judgement {
         lines: trials.lines(),
+        work: trials.work(),
+        returns_slowly: trials.returns_slowly(),
         worst_1ms: trials.worst_1ms(),
         longest_gap_s: trials.longest_gap_s(),
         gaps_per_s: Some(trials.gaps_per_s()),

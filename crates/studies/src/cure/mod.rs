@@ -87,6 +87,10 @@ pub struct Judgement {
     pub own: Option<Saving>,
     /// Lines of the ledger: those that changed by the size of the change, then the others by theirs.
     pub lines: Vec<LineChange>,
+    /// Units of work per second; `null` where the trials do not know them. Shares are of each trial's own best pace, this is not.
+    pub work: Option<Difference>,
+    /// Whether its own lines took clearly less in trials without it that followed one with it: then what it moved comes back slowly.
+    pub returns_slowly: bool,
     /// Work done in the worst 1 ms, as a share.
     pub worst_1ms: Option<Difference>,
     /// The longest gap in seconds.
@@ -112,8 +116,10 @@ pub struct Judgement {
 pub enum Verdict {
     /// Less time was lost with it.
     Helps,
-    /// More time was lost with it.
+    /// More time was lost with it, or each second held less work.
     MakesWorse,
+    /// Its own lines fell, and whether the CPU gained by it is not known.
+    Undecided,
     /// Neither was found.
     DoesNothing,
     /// This machine refuses it, or lacks what it changes.
@@ -129,6 +135,7 @@ impl Verdict {
         match self {
             Verdict::Helps => "helps",
             Verdict::MakesWorse => "makes it worse",
+            Verdict::Undecided => "cannot tell",
             Verdict::DoesNothing => "does nothing here",
             Verdict::CannotBeTried => "cannot be tried",
             Verdict::NotTried => "not tried",
@@ -239,11 +246,30 @@ impl Judgement {
 
     /// The saving on which the verdict rests: of all that was lost, but of its own lines where it helps by these alone.
     pub fn saving(&self) -> Option<Saving> {
-        let saved = self.saved?;
-        match self.own {
-            Some(own) if self.verdict == Verdict::Helps && !saved.fell() => Some(own),
-            _ => Some(saved),
+        match self.rests_on_own_lines() {
+            true => self.own,
+            false => self.saved,
         }
+    }
+
+    /// Whether it helps by its own lines alone.
+    pub fn rests_on_own_lines(&self) -> bool {
+        let is_open = |saved: &Saving| !saved.fell();
+        self.verdict == Verdict::Helps
+            && self.own.is_some()
+            && self.saved.as_ref().is_some_and(is_open)
+    }
+
+    /// Change of the work per second as a part of the work without the cure, where it is certain and 1 % or more.
+    pub fn work_change(&self) -> Option<f64> {
+        self.work.as_ref().and_then(judge::part_of_work)
+    }
+
+    /// The part of the work per second that it costs, of a cure that makes it worse by that although less time was lost.
+    pub(crate) fn less_work(&self) -> Option<f64> {
+        let is_slower = self.verdict == Verdict::MakesWorse && !self.saved?.rose();
+        let change = self.work_change().filter(|_| is_slower)?;
+        Some(-change)
     }
 
     /// Whether it is a change of its own, and neither the sham nor all that help.
@@ -256,7 +282,9 @@ impl Judgement {
 pub fn judge(cures: &Cures) -> Judged {
     let mut judgements = judge::judgements(cures);
     let effect = |one: &Judgement| match (one.verdict, one.saving()) {
-        (Verdict::Helps | Verdict::MakesWorse, Some(saving)) => saving.share.abs(),
+        (Verdict::Helps | Verdict::MakesWorse, Some(saving)) => {
+            one.less_work().unwrap_or(saving.share.abs())
+        }
         _ => 0.0,
     };
     // Stable: what has no effect stays in the order in which it was tried.
@@ -264,7 +292,9 @@ pub fn judge(cures: &Cures) -> Judged {
         let by_effect = || effect(b).total_cmp(&effect(a));
         a.verdict.cmp(&b.verdict).then_with(by_effect)
     });
-    let is_slower_pace = judgements.iter().any(|one| one.reason.is_some());
+    let is_slower_pace = judgements
+        .iter()
+        .any(|one| one.reason.as_deref() == Some(sentence::STANDING_PACE));
     Judged {
         schema: SCHEMA,
         started: cures.started.clone(),
@@ -290,6 +320,23 @@ pub fn helps(judged: &Judged) -> Vec<String> {
     let help = judged.cures.iter();
     let help = help.filter(|one| one.verdict == Verdict::Helps && one.is_single());
     help.map(|one| one.name.clone()).collect()
+}
+
+/// Names of the cures that are worth keeping in force: those that help, if they were measured together and that made nothing worse.
+///
+/// Of two or more that help but were not tried together to the end, or make it worse together, only the one that saves most is known to help as it
+/// would be left.
+pub fn keepable(judged: &Judged) -> Vec<String> {
+    let mut help = helps(judged);
+    let together = judged.cures.iter().find(|one| one.name == TOGETHER);
+    let is_to_the_end = |one: &Judgement| match one.verdict {
+        Verdict::Helps | Verdict::Undecided | Verdict::DoesNothing => !judged.interrupted,
+        Verdict::MakesWorse | Verdict::CannotBeTried | Verdict::NotTried => false,
+    };
+    if !together.is_some_and(is_to_the_end) {
+        help.truncate(1);
+    }
+    help
 }
 
 #[cfg(test)]

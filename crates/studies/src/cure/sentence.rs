@@ -11,7 +11,10 @@ const MAX_PATTERNS: usize = 3;
 /// A smaller change of other CPUs is not told: 0.1 points.
 const MIN_INHERITED: f64 = 1e-3;
 /// Why a cure can make it worse that does what it should.
-const STANDING_PACE: &str = "Fewer interruptions leave the slow pace standing longer.";
+pub(super) const STANDING_PACE: &str = "Fewer interruptions leave the slow pace standing longer.";
+/// Why a cure can make it worse that loses less.
+const UNIFORMLY_SLOWER: &str =
+    "The whole CPU became slower, and 100 % is each trial's own best pace.";
 
 /// What a sentence is made of.
 pub(super) struct Told<'a> {
@@ -32,7 +35,11 @@ pub(super) fn too_few(pairs: usize, needed: usize) -> String {
 
 /// Why a cure makes it worse, where that is known.
 pub(super) fn reason(outcome: Outcome) -> Option<&'static str> {
-    matches!(outcome, Outcome::Cost { by_pace: true }).then_some(STANDING_PACE)
+    match outcome {
+        Outcome::Cost { by_pace: true } => Some(STANDING_PACE),
+        Outcome::LessWork(_) => Some(UNIFORMLY_SLOWER),
+        _ => None,
+    }
 }
 
 /// `4.9 points (4.6 to 5.2)`.
@@ -79,6 +86,7 @@ impl Told<'_> {
     /// By how much, or why.
     pub(super) fn effect(&self, outcome: Outcome) -> String {
         let time = self.time();
+        let own = self.judgement.own.unwrap_or_default();
         match outcome {
             Outcome::Saved => {
                 let amount = amount(self.saved.share, self.saved.interval);
@@ -86,23 +94,23 @@ impl Told<'_> {
                 self.with_inherited(joined(parts))
             }
             Outcome::OwnFell => {
-                let own = self.judgement.own.unwrap_or_default();
                 let amount = amount(own.share, own.interval);
                 let head = format!("saves {amount} of {time} on its own lines");
                 let text = joined([Some(head), self.line(-1.0)]);
                 let [low, high] = self.saved.interval;
                 let decimals = share_decimals(self.saved.share, Some((high - low) / 2.0));
                 let [low, high] = [low, high].map(|end| hundredths(end, decimals));
-                let total = format!("; the total does not show it ({low} to {high} points)");
+                let total = format!("; the total alone does not prove it ({low} to {high} points)");
                 self.with_inherited(text + &total)
             }
             Outcome::RestRose(rise) => {
-                let own = self.judgement.own.unwrap_or_default();
                 let fall = points(own.share, Some(own.interval));
                 let what = self.riser(rise);
                 let rise = points(rise, Some(own.interval));
                 format!("its lines fell by {fall}, but {what} rose by {rise}")
             }
+            Outcome::OwnFellRestOpen => self.open(&own),
+            Outcome::LessWork(change) => self.less_work(-change),
             Outcome::Cost { .. } => {
                 let [low, high] = self.saved.interval;
                 let amount = amount(-self.saved.share, [-high, -low]);
@@ -112,6 +120,33 @@ impl Told<'_> {
             Outcome::Unchanged => self.unchanged(),
             Outcome::TooFewPairs(needed) => too_few(self.judgement.pairs, needed),
         }
+    }
+
+    /// Why what its own lines saved may be lost again.
+    fn open(&self, own: &Saving) -> String {
+        let fall = points(own.share, Some(own.interval));
+        let named = cpu_list::named(&self.cures.cpus);
+        let [low, high] = self.saved.interval;
+        let scatter = points((high - low) / 2.0, None);
+        format!(
+            "its lines fell by {fall}; whether {named} gained them cannot be told, as all that was lost scatters by ±{scatter}"
+        )
+    }
+
+    /// What each second holds less, though less of it is lost.
+    fn less_work(&self, part: f64) -> String {
+        let work = self.judgement.work.unwrap_or_default();
+        let half_width = work.interval.map(|[low, high]| (high - low) / 2.0);
+        let decimals = share_decimals(part, half_width.map(|half| half / work.without));
+        let less = hundredths(part, decimals);
+        let saving = match self.saved.fell() {
+            true => self.saved,
+            false => self.judgement.own.as_ref().unwrap_or(self.saved),
+        };
+        let saved = points(saving.share, Some(saving.interval));
+        let text =
+            format!("each second holds {less} % less work, though less of it is lost, by {saved}");
+        self.with_inherited(text)
     }
 
     /// The time of the measured CPUs.

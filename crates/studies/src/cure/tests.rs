@@ -2,7 +2,11 @@
 
 use super::*;
 use bandscope_recording::cures::{Cure, Figures, Inherited, Pair};
-use bandscope_statistics::random::Random;
+
+mod chance;
+mod own_lines;
+mod together;
+mod work;
 
 /// Shares of a trial by line; all of them are lost.
 type Lines<'a> = &'a [(&'a str, f64)];
@@ -128,31 +132,6 @@ fn a_cure_that_saves_helps_and_says_by_what_and_at_whose_cost() {
         "{worst:?}"
     );
     assert!(found.longest_gap_s.unwrap().difference < -4e-3);
-}
-
-#[test]
-fn own_lines_tell_what_noise_elsewhere_hides() {
-    let mut found = cure(
-        "interrupts",
-        &["irq:*"],
-        &[("irq:eth0", 0.006)],
-        &[("irq:eth0", 0.0)],
-    );
-    for (place, pair) in found.pairs.iter_mut().enumerate() {
-        pair.without.lost += 0.05 + 60.0 * scatter(5 * place);
-        pair.with.lost += 0.05 + 60.0 * scatter(5 * place + 8);
-    }
-    let found = one(found);
-    let saved = found.saved.unwrap();
-    assert!(saved.p_value > 0.05, "{saved:?}");
-    assert_eq!(found.verdict, Verdict::Helps, "{found:#?}");
-    assert!(
-        found.sentence.starts_with("interrupts: helps: saves 0.59 points (0.5")
-            && found.sentence.contains("on its own lines: irq:eth0 fell from 0.59 % to 0.00 %; the total does not show it ("),
-        "{}",
-        found.sentence
-    );
-    assert_eq!(found.saving(), found.own);
 }
 
 #[test]
@@ -337,119 +316,4 @@ fn pilots_count_for_nothing() {
         pair.without = trial(&[("task:cc1", 0.9)]);
     }
     assert_eq!(one(tasks), before);
-}
-
-#[test]
-fn the_verdict_names_what_helps_and_together_is_apart() {
-    let saves = |name: &str, saved: f64| {
-        cure(
-            name,
-            &["task:*"],
-            &[("task:cc1", 0.08)],
-            &[("task:cc1", 0.08 - saved)],
-        )
-    };
-    let mut all = session(vec![
-        saves("interrupts", 0.01),
-        saves("tasks", 0.04),
-        saves("sham", 0.0),
-        saves("clock", 0.0),
-        saves("together", 0.05),
-    ]);
-    all.kept = vec!["tasks".to_owned()];
-    let judged = judge(&all);
-    assert_eq!(helps(&judged), ["tasks", "interrupts"]);
-    assert_eq!(
-        judged.verdict,
-        "2 of 3 cures help CPU 1, which lost 6.5 %: tasks saves 4.0 points, interrupts saves 1.0 points. Together they save 5.0 points."
-    );
-    let order: Vec<&str> = judged.cures.iter().map(|one| &*one.name).collect();
-    assert_eq!(order, ["together", "tasks", "interrupts", "sham", "clock"]);
-    assert!(judged.cures[1].is_kept && !judged.cures[2].is_kept);
-    assert_eq!(judged.notes, [""; 0]);
-    // A sham that does something makes all of it doubtful.
-    all.cures[2] = saves("sham", 0.03);
-    let judged = judge(&all);
-    assert!(
-        judged.notes[0].starts_with("The sham changes nothing and was found to help."),
-        "{:?}",
-        judged.notes
-    );
-    assert_eq!(helps(&judged), ["tasks", "interrupts"]);
-}
-
-/// A trial of a machine on which rare events take long: what a task and the host take has no variance to speak of.
-fn heavy_tailed(random: &mut Random, task: f64) -> Figures {
-    let host = 0.005 * (1.0 - random.unit()).powf(-0.5);
-    let own = (task * (1.5 * random.normal()).exp()).min(0.5);
-    trial(&[("task:cc1", own), ("host", host.min(0.5))])
-}
-
-fn simulated(name: &str, mut pair: impl FnMut() -> [Figures; 2]) -> Cure {
-    let pairs = (0..12).map(|_| {
-        let [without, with] = pair();
-        Pair {
-            without,
-            with,
-            ..Pair::default()
-        }
-    });
-    Cure {
-        pairs: pairs.collect(),
-        acts_on: vec!["task:*".to_owned()],
-        ..named(name)
-    }
-}
-
-/// The claim by which all others are believed.
-#[test]
-fn of_400_shams_chance_gets_no_more_than_5_percent_a_verdict() {
-    let mut random = Random::new(11);
-    let verdicts = (0..400).map(|_| {
-        let pair = || [0; 2].map(|_| heavy_tailed(&mut random, 0.01));
-        one(simulated("sham", pair)).verdict
-    });
-    let called = verdicts.filter(|verdict| *verdict != Verdict::DoesNothing);
-    let called = called.count();
-    assert!(called <= 20, "{called}");
-}
-
-#[test]
-fn of_100_sessions_of_ten_shams_chance_gets_no_more_than_5_percent_a_verdict() {
-    let mut random = Random::new(12);
-    let sessions = (0..100).filter(|_| {
-        let mut sham = |_| simulated("sham", || [0; 2].map(|_| heavy_tailed(&mut random, 0.01)));
-        let judged = judge(&session((0..10).map(&mut sham).collect()));
-        let mut cures = judged.cures.iter();
-        cures.any(|one| one.verdict != Verdict::DoesNothing)
-    });
-    let called = sessions.count();
-    assert!(called <= 5, "{called}");
-}
-
-#[test]
-fn a_disturbance_of_5_percent_is_always_found_among_ten_cures() {
-    let mut random = Random::new(13);
-    for _ in 0..50 {
-        let mut cures = Vec::new();
-        // Both trials of a pair scatter by 0.7 points, their difference by 1.
-        let host = |random: &mut Random| 0.05 + 0.007 * random.normal();
-        let effective = simulated("tasks", || {
-            [0.05, 0.0].map(|task| trial(&[("task:stress", task), ("host", host(&mut random))]))
-        });
-        cures.push(effective);
-        for _ in 0..9 {
-            cures.push(simulated("sham", || {
-                [0; 2].map(|_| heavy_tailed(&mut random, 0.01))
-            }));
-        }
-        let judged = judge(&session(cures));
-        let found = judged.cures.iter().find(|one| one.name == "tasks").unwrap();
-        let saved = found.saved.unwrap();
-        assert_eq!(found.verdict, Verdict::Helps, "{}", found.sentence);
-        assert!(
-            saved.p_value <= 0.05 && (saved.share - 0.05).abs() < 0.015,
-            "{saved:?}"
-        );
-    }
 }

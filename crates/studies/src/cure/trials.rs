@@ -4,6 +4,7 @@ use super::figures::matches;
 use super::plan::own_lines;
 use super::{Difference, FindingChange, InheritedChange, LEVEL, LineChange, MIN_SHARE, Saving};
 use bandscope_recording::cures::{Cure, Figures, Pair};
+use bandscope_statistics::distributions::{student_beyond, welch};
 use bandscope_statistics::order::median_between;
 use bandscope_statistics::paired::{Mean, least_pairs, median_interval, sign_flips};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const SEED: u64 = 0x6375_7265;
 /// Lines of the ledger that are known without kernel events.
 const PACE: &str = "pace:";
+/// A line that is smaller by less than such a part just after a trial with the cure did not come back slowly; chosen, not measured.
+const MIN_RETURN_PART: f64 = 0.2;
 
 /// A figure of each pair.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +39,16 @@ pub(super) struct Trials<'a> {
     pub(super) lost: Tested,
     /// Its own lines, where they are known.
     pub(super) own: Option<Tested>,
+}
+
+/// By how much the lines rose on which a cure does not act: a mean, below 0 a fall.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rest {
+    pub(super) rise: f64,
+    /// Upper end of Student's interval, 95 %.
+    pub(super) most: f64,
+    /// Whether it changed by more than chance, in a test of its own.
+    pub(super) is_certain: bool,
 }
 
 impl Values {
@@ -94,6 +107,21 @@ fn mean(values: &[f64]) -> f64 {
     (0.0 + values.iter().sum::<f64>()) / values.len().max(1) as f64
 }
 
+/// By Welch's test, and by a part that matters.
+fn is_clearly_less(less: Mean, more: Mean) -> bool {
+    let fall = more.mean - less.mean;
+    if fall <= 0.0 || fall < MIN_RETURN_PART * more.mean {
+        return false;
+    }
+    let variances = [less.error, more.error].map(|error| error * error);
+    let error = (variances[0] + variances[1]).sqrt();
+    // Numbers that do not scatter are known exactly.
+    error == 0.0 || {
+        let freedom = welch(variances, [less.freedom, more.freedom]);
+        student_beyond(fall / error, freedom) <= LEVEL
+    }
+}
+
 impl Tested {
     /// `None` of fewer than two pairs.
     fn of(values: Values) -> Option<Tested> {
@@ -148,12 +176,38 @@ impl<'a> Trials<'a> {
         tests.into_iter().flatten().map(|test| test.p_value)
     }
 
-    /// By how much everything rose that is not its own, if that is no chance in a test of its own.
-    pub(super) fn rest_rose(&self) -> Option<f64> {
+    /// By how much everything rose that is not its own.
+    pub(super) fn rest(&self) -> Rest {
         let rest = |figures: &Figures| figures.lost - own_lines(figures, &self.cure.acts_on);
         let rises = Values::of(&self.pairs, rest).rises();
-        let rise = mean(&rises);
-        (rise > 0.0 && sign_flips(&rises, SEED) <= LEVEL).then_some(rise)
+        Rest {
+            rise: mean(&rises),
+            most: Mean::of(&rises).map_or(f64::INFINITY, |mean| mean.interval()[1]),
+            is_certain: sign_flips(&rises, SEED) <= LEVEL,
+        }
+    }
+
+    /// Whether its own lines took clearly less in trials without it that followed one with it.
+    pub(super) fn returns_slowly(&self) -> bool {
+        let own = |with_first: bool| {
+            let pairs = self.pairs.iter();
+            let pairs = pairs.filter(|pair| pair.with_first == with_first);
+            let own: Vec<f64> = pairs
+                .map(|pair| own_lines(&pair.without, &self.cure.acts_on))
+                .collect();
+            Mean::of(&own)
+        };
+        match (&self.own, own(true), own(false)) {
+            (Some(_), Some(after), Some(first)) => is_clearly_less(after, first),
+            _ => false,
+        }
+    }
+
+    /// Units of work per second, where the trials know them.
+    pub(super) fn work(&self) -> Option<Difference> {
+        let known = |figures: &Figures| Some(figures.units_per_s).filter(|units| *units > 0.0);
+        let work = Values::known(&self.pairs, known);
+        (!work.with.is_empty()).then(|| work.by_mean())
     }
 
     /// By how much the slower pace rose, if for certain.

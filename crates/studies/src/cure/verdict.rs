@@ -9,10 +9,14 @@ use bandscope_report::format;
 /// Cures that the verdict names.
 const MAX_NAMED: usize = 3;
 
-/// `4.9 points` of what a verdict rests on.
+/// `4.9 points` of what a verdict rests on, and that it rests on its own lines where it does.
 fn saving(judgement: &Judgement) -> String {
     let saving = judgement.saving().unwrap_or_default();
-    points(saving.share.abs(), Some(saving.interval))
+    let points = points(saving.share.abs(), Some(saving.interval));
+    match judgement.rests_on_own_lines() {
+        true => points + " on its own lines",
+        false => points,
+    }
 }
 
 /// What a reader who reads no further must know. `judgements` are in the order of a report.
@@ -23,15 +27,18 @@ pub(super) fn verdict(cures: &Cures, judgements: &[Judgement]) -> String {
             .collect()
     };
     let (help, worse) = (of(Verdict::Helps), of(Verdict::MakesWorse));
-    let tried = help.len() + worse.len() + of(Verdict::DoesNothing).len();
+    let open = of(Verdict::Undecided);
+    let tried = help.len() + worse.len() + open.len() + of(Verdict::DoesNothing).len();
     let cpus = cpu_list::named(&cures.cpus);
     let lost = format::percent(cures.before.lost);
     if tried == 0 {
         return format!("No cure was tried on {cpus}, which lost {lost}.");
     }
     let number = match (help.len(), tried) {
+        (0, 1) if !open.is_empty() => "The cure that was tried may help".to_owned(),
         (0, 1) => "The cure that was tried does not help".to_owned(),
         (1, 1) => "The cure that was tried helps".to_owned(),
+        (0, _) if !open.is_empty() => format!("None of {tried} cures certainly helps"),
         (0, _) => format!("None of {tried} cures helps"),
         (1, _) => format!("1 of {tried} cures helps"),
         (some, _) => format!("{some} of {tried} cures help"),
@@ -49,11 +56,19 @@ pub(super) fn verdict(cures: &Cures, judgements: &[Judgement]) -> String {
     }
     text.push('.');
     if !worse.is_empty() {
-        let names: Vec<&str> = worse.iter().map(|one| one.name.as_str()).collect();
-        let verb = if names.len() == 1 { "makes" } else { "make" };
-        text += &format!(" {} {verb} it worse.", capitalised(&names.join(", ")));
+        let verb = if worse.len() == 1 { "makes" } else { "make" };
+        text += &format!(" {} {verb} it worse.", capitalised(&names(&worse)));
+    }
+    if !open.is_empty() {
+        let verb = if open.len() == 1 { "helps" } else { "help" };
+        text += &format!(" Whether {} {verb} cannot be told.", names(&open));
     }
     text + &together(judgements)
+}
+
+fn names(judgements: &[&Judgement]) -> String {
+    let names: Vec<&str> = judgements.iter().map(|one| one.name.as_str()).collect();
+    names.join(", ")
 }
 
 fn together(judgements: &[Judgement]) -> String {
@@ -61,7 +76,14 @@ fn together(judgements: &[Judgement]) -> String {
         return String::new();
     };
     match one.verdict {
-        Verdict::Helps => format!(" Together they save {}.", saving(one)),
+        Verdict::Helps => format!(
+            " Together they save {}.",
+            saving(one).replace(" its ", " their ")
+        ),
+        Verdict::Undecided => " Whether they help together cannot be told.".to_owned(),
+        Verdict::MakesWorse if one.less_work().is_some() => {
+            " Together they leave less work in each second.".to_owned()
+        }
         Verdict::MakesWorse => format!(" Together they cost {}.", saving(one)),
         Verdict::DoesNothing => " Together they save nothing that could be seen.".to_owned(),
         Verdict::CannotBeTried | Verdict::NotTried => String::new(),
@@ -86,11 +108,22 @@ pub(super) fn notes(cures: &Cures, judgements: &[Judgement]) -> Vec<String> {
             "Kernel events were not recorded, so gaps have no names and cures are judged by all that was lost. As root they are recorded.".into(),
         );
     }
+    let slow = judgements.iter();
+    let slow: Vec<&Judgement> = slow
+        .filter(|one| one.returns_slowly && one.name != SHAM)
+        .collect();
+    if !slow.is_empty() {
+        notes.push(format!(
+            "What was moved comes back slowly ({}): the lines acted on took less in trials without the cure that followed one with it. The saving may be larger.",
+            names(&slow)
+        ));
+    }
     let sham = judgements.iter().find(|one| one.name == SHAM);
     let sham = sham.map(|one| one.verdict);
     let found = match sham {
         Some(Verdict::Helps) => "help",
         Some(Verdict::MakesWorse) => "make it worse",
+        Some(Verdict::Undecided) => "lower its lines",
         _ => return notes,
     };
     notes.push(format!(
