@@ -207,11 +207,11 @@ impl Session<'_> {
             tried?;
             left -= 1;
         }
-        self.together(number)
+        self.together()
     }
 
     /// Those that help, in one.
-    fn together(&mut self, number: usize) -> Result<()> {
+    fn together(&mut self) -> Result<()> {
         let names = study::helps(&study::judge(&self.cures));
         if names.len() < 2 || self.is_ended() {
             return Ok(());
@@ -233,7 +233,8 @@ impl Session<'_> {
         all.acts_on.sort();
         all.acts_on.dedup();
         let share = self.left_s();
-        let tried = self.pairs(&mut all, &names, number, share);
+        // On trials of its own, and so tested alone.
+        let tried = self.pairs(&mut all, &names, 1, share);
         self.cures.cures.push(all);
         tried
     }
@@ -314,7 +315,7 @@ impl Session<'_> {
         self.cures.duration_s = self.begun.elapsed().as_secs_f64();
         self.cures.interrupted = self.is_ended();
         if keep && !self.is_ended() {
-            let kept = study::helps(&study::judge(&self.cures));
+            let kept = study::keepable(&study::judge(&self.cures));
             if let Err(error) = self.keep(&kept) {
                 output::note(format_args!("bandscope: nothing is kept: {error:#}"));
             }
