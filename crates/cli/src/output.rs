@@ -105,12 +105,19 @@ fn outside_recordings(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether the directory holds a manifest, which begins with its schema.
+/// Whether the directory holds a manifest.
 fn is_recording(directory: &Path) -> bool {
+    is_of_schema(&directory.join("recording.json"), "bandscope.recording/")
+}
+
+/// Whether a file is a document of a schema, which it begins with. Of a pipe nothing is read.
+pub fn is_of_schema(path: &Path, schema: &str) -> bool {
     let mut begin = Vec::new();
-    let read = File::open(directory.join("recording.json"))
-        .and_then(|file| file.take(256).read_to_end(&mut begin));
-    read.is_ok() && String::from_utf8_lossy(&begin).contains("\"bandscope.recording/")
+    path.is_file()
+        && File::open(path)
+            .and_then(|file| file.take(256).read_to_end(&mut begin))
+            .is_ok()
+        && String::from_utf8_lossy(&begin).contains(&format!("\"{schema}"))
 }
 
 /// Refuses to write over what is read.

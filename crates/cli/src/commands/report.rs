@@ -5,7 +5,7 @@ use crate::commands::picture::Picture;
 use crate::{output, resources};
 use anyhow::{Context, Result, bail};
 use bandscope_analysis::{Analysis, detail};
-use bandscope_recording::cures::Cures;
+use bandscope_recording::cures::{self, Cures};
 use bandscope_recording::disturbances::{self, Log};
 use bandscope_recording::inputs::Inputs;
 use bandscope_recording::text::shown;
@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         options.picture_width = width.into();
     }
     if let [file] = &arguments.inputs[..]
-        && cure::is_file_of_trials(file)
+        && output::is_of_schema(file, cures::SCHEMA)
     {
         return trials(arguments, file, &options);
     }

@@ -19,7 +19,6 @@ use bandscope_view::{Options, cure as view_cure, json, text};
 use clap::{Args, ValueEnum};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use session::Session;
-pub(super) use session::is_file_of_trials;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -15,7 +15,6 @@ use bandscope_sampler::Request;
 use bandscope_statistics::random::Random;
 use bandscope_studies::cure as study;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 
@@ -327,14 +326,4 @@ impl Session<'_> {
 fn from_the_time() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)
-}
-
-/// Reads a file of trials, if it is one.
-pub(in crate::commands) fn is_file_of_trials(path: &Path) -> bool {
-    use std::io::Read;
-    let mut begin = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(256).read_to_end(&mut begin));
-    read.is_ok()
-        && path.is_file()
-        && String::from_utf8_lossy(&begin).contains("\"bandscope.cures/1\"")
 }
