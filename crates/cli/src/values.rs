@@ -2,6 +2,8 @@
 
 use bandscope_recording::manifest::{RATE_HZ, TICKS_PER_NS};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What does not read, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -238,6 +240,18 @@ fn number_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
         false => number * scale,
     };
     Some(value).filter(|value| value.is_finite())
+}
+
+/// A seed of the time, where nobody names one: six digits are enough to differ, and few enough to be typed again.
+pub fn seed_of_the_time() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_micros() as u64 % 1_000_000
+}
+
+/// What a file is called that nobody names: by the time of this call.
+pub fn name_of_the_time(suffix: &str) -> PathBuf {
+    let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
+    PathBuf::from(format!("bandscope-{now}.{suffix}"))
 }
 
 #[cfg(test)]

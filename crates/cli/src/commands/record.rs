@@ -358,9 +358,7 @@ impl Arguments {
 
     /// Where the recording goes: by default a name made of the time of this call.
     pub(super) fn path(&self) -> PathBuf {
-        self.output.clone().unwrap_or_else(|| {
-            let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-            Path::new(&format!("bandscope-{now}.bandscope")).to_owned()
-        })
+        let name = || values::name_of_the_time("bandscope");
+        self.output.clone().unwrap_or_else(name)
     }
 }

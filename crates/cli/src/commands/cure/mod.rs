@@ -183,10 +183,7 @@ fn agreed(session: &Session<'_>, arguments: &Arguments, interrupt: &Interrupt) -
 
 impl Arguments {
     fn path(&self) -> PathBuf {
-        let name = || {
-            let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
-            PathBuf::from(format!("bandscope-{now}.cures.json"))
-        };
+        let name = || values::name_of_the_time("cures.json");
         self.output.clone().unwrap_or_else(name)
     }
 

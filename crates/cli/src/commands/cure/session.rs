@@ -5,7 +5,7 @@ use crate::commands::{measure, passing, record};
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
-use crate::values::Cpus;
+use crate::values::{self, Cpus};
 use anyhow::{Context, Result};
 use bandscope_experiments::cure::{self, Action, CURES, Counts, Journal, Subject};
 use bandscope_recording::cpu_list;
@@ -15,7 +15,7 @@ use bandscope_sampler::Request;
 use bandscope_statistics::random::Random;
 use bandscope_studies::cure as study;
 use std::collections::BTreeMap;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 use tempfile::TempDir;
 
 /// Pairs that say how much trials scatter, and count for nothing else (docs/method.md, section 10.4).
@@ -60,7 +60,7 @@ impl Session<'_> {
         let request = record.request()?;
         let place = tempfile::Builder::new().prefix("bandscope-cure-").tempdir();
         let place = place.context("cannot make a directory for the recordings")?;
-        let seed = arguments.seed.unwrap_or_else(from_the_time);
+        let seed = arguments.seed.unwrap_or_else(values::seed_of_the_time);
         let mut session = Session {
             cures: Cures {
                 schema: SCHEMA.to_owned(),
@@ -321,9 +321,4 @@ impl Session<'_> {
         }
         self.cures
     }
-}
-
-fn from_the_time() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64)
 }

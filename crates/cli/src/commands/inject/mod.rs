@@ -263,10 +263,7 @@ impl Arguments {
         match (&self.log, recording) {
             (Some(log), _) => log.clone(),
             (None, Some(recording)) => then::beside(recording),
-            (None, None) => {
-                let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
-                format!("bandscope-{now}.disturbances.jsonl").into()
-            }
+            (None, None) => values::name_of_the_time("disturbances.jsonl"),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::commands::record;
 use crate::interrupt::Interrupt;
 use crate::output::Keep;
 use crate::progress::Live;
+use crate::values;
 use anyhow::{Context, Result};
 use bandscope_experiments::repeat::{Output, Request, Session};
 use bandscope_recording::runs::{Phase, Run, Runs, SCHEMA, appended};
@@ -13,7 +14,7 @@ use bandscope_recording::text::{quoted, shown};
 use bandscope_studies::repeat::design::{self, Arm};
 use bandscope_view::{Options, text};
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// How a session ended, where it was not by itself.
 #[derive(Debug, Default)]
@@ -75,7 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
             .map(|word| word.to_string_lossy().into_owned())
             .collect(),
         metric,
-        seed: arguments.seed.unwrap_or_else(from_the_time),
+        seed: arguments.seed.unwrap_or_else(values::seed_of_the_time),
         asked: arguments.runs,
         factors: session.factors.clone(),
         machine: session.machine.clone(),
@@ -214,14 +215,6 @@ fn indented(said: &str) -> String {
         .lines()
         .map(|line| format!("\n  | {}", bandscope_view::escape::visible(line)));
     lines.collect()
-}
-
-fn from_the_time() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    // Six digits are enough to differ, and few enough to be typed again.
-    since.as_micros() as u64 % 1_000_000
 }
 
 /// What is seen on a terminal meanwhile.
