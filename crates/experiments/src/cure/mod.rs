@@ -11,7 +11,7 @@ mod left;
 mod undo;
 
 pub use action::{Action, InForce};
-pub use cures::interrupts::Counts;
+pub use cures::interrupts::Arrivals;
 pub use cures::{CURES, Cure, Subject, Why, named};
 pub use journal::{DIRECTORY, Journal, JournalError, directory};
 pub use left::{Left, left};

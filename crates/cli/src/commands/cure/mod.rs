@@ -30,28 +30,7 @@ pub(super) use undo::say_if_left;
 /// Measures, shows what would be changed, and asks. Then each cure is measured with and without, in random order, in pairs of trials.
 /// Cures whose lines of the ledger cost most come first. What helps is tried together in the end. Everything is put back, whatever happens.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Cures:
-  tasks         gives other tasks other CPUs
-  interrupts    sends interrupts of devices to other CPUs
-  workers       keeps unbound workers of the kernel on other CPUs
-  housekeeping  has the kernel look after itself less often
-  clock         holds the clock at one frequency, without turbo
-  idle          keeps idle CPUs in their shallowest state
-  sibling       keeps tasks off the other hardware threads of the core
-  priority      runs the program at real-time priority, within its limit
-  sham          changes nothing: a control, tried only if it is named
-
-Examples:
-  bandscope cure --dry-run
-  sudo bandscope cure --cpus 1
-  sudo bandscope cure tasks interrupts --cpus 1 --budget 2min --yes
-  sudo bandscope cure --cpus 1 --keep
-  sudo bandscope cure --undo
-  bandscope report evening.cures.json
-
-Exit status: 0 done; 2 bad usage, or the machine refused;
-129, 130, 131 or 143 a signal ended the trials: everything is put back, and what was measured until then is judged.")]
+#[command(after_help = after_help())]
 pub struct Arguments {
     /// Cures to try [default: all that this machine allows]
     #[arg(value_name = "NAME", value_parser = known)]
@@ -104,6 +83,32 @@ pub(super) enum Format {
     Json,
     Html,
     Markdown,
+}
+
+const AFTER: &str = "\
+Examples:
+  bandscope cure --dry-run
+  sudo bandscope cure --cpus 1
+  sudo bandscope cure tasks interrupts --cpus 1 --budget 2min --yes
+  sudo bandscope cure --cpus 1 --keep
+  sudo bandscope cure --undo
+  bandscope report evening.cures.json
+
+Exit status: 0 done; 2 bad usage, or the machine refused;
+129, 130, 131 or 143 a signal ended the trials: everything is put back, and what was measured until then is judged.";
+
+/// The cures, then examples.
+fn after_help() -> String {
+    let line = |cure: &Cure| {
+        let on_demand = if cure.on_demand {
+            "; only if named"
+        } else {
+            ""
+        };
+        format!("  {:12}  {}{on_demand}\n", cure.name, cure.what)
+    };
+    let cures: String = CURES.iter().map(line).collect();
+    format!("Cures:\n{cures}\n{AFTER}")
 }
 
 fn known(name: &str) -> Result<&'static Cure> {

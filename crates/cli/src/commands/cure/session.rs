@@ -7,7 +7,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result};
-use bandscope_experiments::cure::{self, Action, CURES, Counts, Journal, Subject};
+use bandscope_experiments::cure::{self, Action, Arrivals, CURES, Journal, Subject};
 use bandscope_recording::cpu_list;
 use bandscope_recording::cures::{Cure, Cures, Pair, SCHEMA, TOGETHER};
 use bandscope_recording::manifest::EventsState;
@@ -102,7 +102,7 @@ impl Session<'_> {
     fn look(&mut self) -> Result<()> {
         let path = self.place.path().join("before.bandscope");
         let online = bandscope_probe::pin::allowed()?;
-        let before = Counts::read(&online);
+        let before = Arrivals::read(&online);
         let report = passing::report(&self.arguments, &mut self.request, &path, self.interrupt)?;
         let Some(report) = report else {
             return Ok(());
@@ -119,7 +119,7 @@ impl Session<'_> {
         self.cures.events = manifest.events.state == EventsState::On;
         self.cures.before = study::figures(&report, &self.cures.cpus);
         self.subject.cpus.clone_from(&self.cures.cpus);
-        self.subject.interrupts = Counts::read(&online).came_since(&before);
+        self.subject.interrupts = Arrivals::read(&online).came_since(&before);
         self.subject.others.clone_from(&self.cures.others);
         if !manifest.settings.chosen.is_empty() {
             output::note(format_args!(

@@ -27,11 +27,11 @@ pub(super) const CURE: Cure = Cure {
 
 /// Numbers of the interrupts that come to some CPUs, and how often they came since the boot.
 #[derive(Debug, Default)]
-pub struct Counts(BTreeMap<u32, u64>);
+pub struct Arrivals(BTreeMap<u32, u64>);
 
-impl Counts {
+impl Arrivals {
     /// As they stand.
-    pub fn read(cpus: &[u32]) -> Counts {
+    pub fn read(cpus: &[u32]) -> Arrivals {
         let table = fs::read_to_string("/proc/interrupts").unwrap_or_default();
         let mut counts = BTreeMap::new();
         for row in cpus.iter().flat_map(|&cpu| rows(&table, cpu)) {
@@ -39,11 +39,11 @@ impl Counts {
                 *counts.entry(number).or_default() += row.number;
             }
         }
-        Counts(counts)
+        Arrivals(counts)
     }
 
     /// Those that came since `before`, with where each comes to.
-    pub fn came_since(&self, before: &Counts) -> BTreeMap<u32, String> {
+    pub fn came_since(&self, before: &Arrivals) -> BTreeMap<u32, String> {
         let grown = self
             .0
             .iter()

@@ -9,7 +9,7 @@ const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 
 pub(super) const CURE: Cure = Cure {
     name: "priority",
-    what: "runs the program at real-time priority, within the kernel's limit",
+    what: "runs the program at real-time priority, within its limit",
     acts_on: &["task:*", "preempted", "other-tasks", "throttled:realtime"],
     plan,
     on_demand: false,
