@@ -1,5 +1,6 @@
 //! `bandscope doctor`: how this machine is set up for quiet CPUs, and what of it cost something.
 
+use super::layout::Layout;
 use super::{measure, record, report};
 use crate::output;
 use crate::values::{self, Cpus};
@@ -8,7 +9,6 @@ use bandscope_recording::text::shown;
 use bandscope_studies::doctor;
 use bandscope_view::{doctor as view_doctor, json, text};
 use clap::{Args, ValueEnum};
-use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -40,15 +40,8 @@ pub struct Arguments {
     /// Where to write it [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Text: also what costs nothing, the sources, and how to undo each change.
-    #[arg(long)]
-    all: bool,
-    /// Text: plain ASCII.
-    #[arg(long)]
-    ascii: bool,
-    /// Text: width in columns [default: the terminal's, 80 elsewhere]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=8000))]
-    width: Option<u16>,
+    #[command(flatten)]
+    layout: Layout,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -75,12 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let analysis = report::analyse(std::slice::from_ref(&recording), &[], None)?;
     let doctor = doctor::examine(&analysis.report, cpus).with_context(|| shown(&recording))?;
-    let mut options =
-        output::terminal_options(arguments.output.is_none() && io::stdout().is_terminal());
-    (options.all, options.ascii) = (arguments.all, arguments.ascii);
-    if let Some(width) = arguments.width {
-        options.width = width.into();
-    }
+    let options = arguments.layout.options(arguments.output.is_none());
     output::write(arguments.output.as_deref(), |out| match arguments.format {
         Format::Text => Ok(write!(out, "{}", text::doctor(&doctor, &options))?),
         Format::Json => Ok(json::document(&doctor, out)?),

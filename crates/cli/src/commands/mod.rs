@@ -12,6 +12,7 @@ mod histogram;
 mod inject;
 mod kernels;
 mod lab;
+mod layout;
 mod live;
 mod man;
 mod measure;

@@ -7,8 +7,9 @@ mod force;
 mod session;
 mod undo;
 
+use crate::commands::layout::Layout;
 use crate::interrupt::Interrupt;
-use crate::output::{self, Keep, terminal_options};
+use crate::output::{self, Keep};
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_experiments::cure::{self, CURES, Cure};
@@ -65,15 +66,8 @@ pub struct Arguments {
     /// Where to keep the trials, a file that does not exist yet [default: bandscope-DATE-TIME.cures.json]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Text: also what each cure writes, and every line of the ledger.
-    #[arg(long)]
-    all: bool,
-    /// Text: plain ASCII.
-    #[arg(long)]
-    ascii: bool,
-    /// Text: width in columns [default: the terminal's, 80 elsewhere]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=8000))]
-    width: Option<u16>,
+    #[command(flatten)]
+    layout: Layout,
 }
 
 /// How a result is printed.
@@ -160,10 +154,9 @@ fn agreed(session: &Session<'_>, arguments: &Arguments, interrupt: &Interrupt) -
             "nobody is there to ask whether the machine may be changed; expected --yes, or --dry-run"
         );
     }
-    let mut options = terminal_options(io::stderr().is_terminal());
-    options.ascii = arguments.ascii;
+    let options = arguments.layout.options(true);
     let plan = text::plan(&session.cures, &options);
-    let seconds = session.longest_s();
+    let seconds = arguments.budget;
     let mut terminal = io::stderr();
     write!(
         terminal,
@@ -171,10 +164,10 @@ fn agreed(session: &Session<'_>, arguments: &Arguments, interrupt: &Interrupt) -
     )?;
     terminal.flush()?;
     // A read would go on after a signal.
-    let second = Timespec::try_from(Duration::from_millis(200))?;
+    let short = Timespec::try_from(Duration::from_millis(200))?;
     while interrupt.signal().is_none() {
         let stdin = io::stdin();
-        if poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&second)).unwrap_or(0) > 0 {
+        if poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&short)).unwrap_or(0) > 0 {
             break;
         }
     }
@@ -193,12 +186,12 @@ impl Arguments {
     }
 
     fn print(&self, cures: &Cures) -> Result<()> {
-        print(cures, self.format, &self.options(), None)
+        print(cures, self.format, &self.layout.options(true), None)
     }
 
     /// Shows what would be tried.
     fn show(&self, cures: &Cures) -> Result<()> {
-        let mut options = self.options();
+        let mut options = self.layout.options(true);
         options.all = true;
         match self.format {
             Format::Text => output::write(None, |out| {
@@ -206,15 +199,6 @@ impl Arguments {
             }),
             other => print(cures, other, &options, None),
         }
-    }
-
-    fn options(&self) -> Options {
-        let mut options = terminal_options(io::stdout().is_terminal());
-        (options.all, options.ascii) = (self.all, self.ascii);
-        if let Some(width) = self.width {
-            options.width = width.into();
-        }
-        options
     }
 }
 

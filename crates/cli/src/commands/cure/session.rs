@@ -168,11 +168,6 @@ impl Session<'_> {
         self.cures.cures.iter().any(|cure| cure.missing.is_none())
     }
 
-    /// How long the trials take at most.
-    pub(super) fn longest_s(&self) -> f64 {
-        self.budget_s
-    }
-
     fn left_s(&self) -> f64 {
         self.budget_s - self.begun.elapsed().as_secs_f64()
     }
