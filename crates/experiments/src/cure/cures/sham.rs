@@ -11,7 +11,7 @@ const SETTINGS: [&str; 2] = [
 
 pub(super) const CURE: Cure = Cure {
     name: "sham",
-    what: "writes back what stands there, and so changes nothing",
+    what: "writes back what stands there, as a control",
     acts_on: &["task:*"],
     plan,
     on_demand: true,
