@@ -6,9 +6,11 @@
 Each trial puts a disturbance on CPU on purpose, and runs the one cure that acts on it. The truth is an account that is not bandscope's:
 
 * tasks: a process pinned to CPU works 6 % of the time; its own account of its CPU time (getrusage) is the truth.
-* interrupts: the interrupt of a disk is sent to CPU while the disk is read; what `rtla osnoise` finds on CPU is the truth, with the interrupt there
-  and elsewhere, in the same minute. Pass the disk as DISK=/dev/vda and its interrupt's name as IRQ=virtio1-req.0.
-* workers: unbound workers may use CPU alone while files are written; their own account of their CPU time (/proc/PID/schedstat) is the truth.
+* interrupts: the interrupt of a network card is sent to CPU while a neighbour answers PINGS_S echo requests a second. Pass the neighbour as
+  PEER=192.0.2.1 and the interrupt's name as IRQ=virtio2-input.0.
+* workers: unbound workers may use CPU alone while text is sent through a terminal, which they carry.
+  Of these two what `oslat` (rt-tests) finds on CPU is the truth, with them there and elsewhere, in the same minute. (The workers' own account is
+  not: the scheduler begins it when they are woken, up to 13 us before they run.)
 * sham: writes back what stands. Whatever it is said to do is an error.
 
 Prints a line a trial; exit status 1 if a cure does not help, or its saving is off by more than 10 % of the truth, or of shams more than 8 % are
@@ -16,16 +18,64 @@ said to do something. A trial takes SECONDS (60) at most; after LIMIT_S it stops
 """
 import json
 import os
-import re
 import resource
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 LIMIT_S = 5400
 SHARE = 0.06
+PINGS_S = 5000
+ROUNDS = 4
+TEXTS_S = 1000
+PAGE = (b"x" * 63 + b"\n") * 32
+
+
+def paced(rate_s):
+    """Comes back `rate_s` times a second, as long as the parent lives."""
+    due, parent = time.monotonic(), os.getppid()
+    while os.getppid() == parent:
+        yield
+        due += 1 / rate_s
+        time.sleep(max(0, due - time.monotonic()))
+
+
+def type_text(cpu):
+    """Types TEXTS_S pages a second into a terminal from `cpu` until SIGTERM: an unbound worker carries each to its reader."""
+    os.sched_setaffinity(0, {cpu})
+    keyboard, reader = os.openpty()
+    modes = termios.tcgetattr(reader)
+    modes[3] &= ~termios.ECHO
+    termios.tcsetattr(reader, termios.TCSANOW, modes)
+    os.set_blocking(reader, False)
+    for _ in paced(TEXTS_S):
+        os.write(keyboard, PAGE)
+        try:
+            while os.read(reader, len(PAGE)):
+                pass
+        except BlockingIOError:
+            pass
+
+
+def ping(peer, cpu):
+    """Sends PINGS_S echo requests a second to `peer` from `cpu` until SIGTERM, one at a time: each answer is an interrupt."""
+    os.sched_setaffinity(0, {cpu})
+    line = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    line.setblocking(False)
+    head = struct.pack("!BBHHH", 8, 0, 0, 1, 1)
+    total = sum(struct.unpack("!4H", head))
+    request = struct.pack("!BBHHH", 8, 0, 0xFFFF - total, 1, 1)
+    for _ in paced(PINGS_S):
+        line.sendto(request, (peer, 0))
+        try:
+            line.recv(2048)
+        except BlockingIOError:
+            pass
 
 
 def busy(cpu, report):
@@ -71,12 +121,22 @@ def written(path, value):
     return before
 
 
-def osnoise(cpu, seconds):
-    """Share of the time that the kernel's own tool finds taken from `cpu`."""
-    words = ["rtla", "osnoise", "top", "-c", str(cpu), "-d", f"{seconds}s", "-q"]
-    text = subprocess.run(words, capture_output=True, text=True, timeout=seconds + 60, check=True).stdout
-    row = next(line.split() for line in reversed(text.splitlines()) if re.match(rf"\s*{cpu}\s+#", line))
-    return 1 - float(row[4]) / 100
+def oslat(cpu, seconds):
+    """Share of the time that another tool finds taken from `cpu`: bucket N of its histogram holds gaps of N-1 to N us."""
+    with tempfile.NamedTemporaryFile() as out:
+        words = ["oslat", "--cpu-list", str(cpu), "--duration", str(seconds), "--quiet", "--bucket-size=1024", f"--json={out.name}"]
+        subprocess.run(words, stdout=subprocess.DEVNULL, timeout=seconds + 60, check=True)
+        thread = json.load(open(out.name))["thread"]["0"]
+    return sum((int(us) - 0.5) * number for us, number in thread["histogram"].items() if int(us) > 1) / 1e6 / thread["duration"]
+
+
+def taken(path, here, elsewhere, cpu):
+    """What `cpu` loses by oslat where the setting at `path` is `here` rather than `elsewhere`."""
+    lost = {here: 0, elsewhere: 0}
+    for place in [here, elsewhere] * ROUNDS:
+        written(path, place)
+        lost[place] += oslat(cpu, 3) / ROUNDS
+    return lost[here] - lost[elsewhere]
 
 
 class Interrupts:
@@ -84,63 +144,40 @@ class Interrupts:
     line = None
 
     def __init__(self, cpu):
-        self.cpu = cpu
         name = os.environ["IRQ"]
         with open("/proc/interrupts") as table:
             number = next(line.split(":")[0].strip() for line in table if line.split()[-1] == name)
         self.path = f"/proc/irq/{number}/smp_affinity_list"
-        self.before = written(self.path, str(cpu))
-        self.other = str(min(os.sched_getaffinity(0) - {cpu}))
-        words = ["taskset", "-c", self.other, "dd", f"if={os.environ['DISK']}", "of=/dev/null", "bs=4k", "iflag=direct"]
-        self.child = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+        other = min(os.sched_getaffinity(0) - {cpu})
+        self.cpu, self.here, self.elsewhere = cpu, str(cpu), str(other)
+        self.before = written(self.path, self.here)
+        self.child = os.fork()
+        if self.child == 0:
+            ping(os.environ["PEER"], other)
 
     def end(self):
-        noise = {}
-        for _ in range(2):
-            for place in [str(self.cpu), self.other]:
-                written(self.path, place)
-                noise.setdefault(place, []).append(osnoise(self.cpu, 5))
-        self.child.terminate()
-        self.child.wait()
+        lost = taken(self.path, self.here, self.elsewhere, self.cpu)
+        os.kill(self.child, signal.SIGTERM)
+        os.waitpid(self.child, 0)
         written(self.path, self.before)
-        return sum(noise[str(self.cpu)]) / 2 - sum(noise[self.other]) / 2
+        return lost
 
 
 class Workers:
     cure = "workers"
     line = None
-    mask = "/sys/devices/virtual/workqueue/cpumask"
+    path = "/sys/devices/virtual/workqueue/cpumask"
 
     def __init__(self, cpu):
-        self.before = written(self.mask, f"{1 << cpu:x}")
-        other = str(min(os.sched_getaffinity(0) - {cpu}))
-        self.place = tempfile.TemporaryDirectory(dir=os.environ.get("PLACE"))
-        loop = "while :; do dd if=/dev/zero of=file bs=64k count=200 conv=fsync; sleep 0.05; done"
-        self.child = subprocess.Popen(["taskset", "-c", other, "sh", "-c", loop], cwd=self.place.name, stderr=subprocess.DEVNULL, start_new_session=True)
+        other = min(os.sched_getaffinity(0) - {cpu})
+        self.cpu, self.here, self.elsewhere = cpu, f"{1 << cpu:x}", f"{1 << other:x}"
+        self.before = written(self.path, self.here)
+        self.child = os.fork()
+        if self.child == 0:
+            type_text(other)
         time.sleep(1)
 
-    @staticmethod
-    def used():
-        """CPU time of all unbound workers, in seconds."""
-        used = 0
-        for name in os.listdir("/proc"):
-            try:
-                with open(f"/proc/{name}/comm") as comm, open(f"/proc/{name}/schedstat") as statistics:
-                    used += int(statistics.read().split()[0]) if comm.read().startswith("kworker/u") else 0
-            except (OSError, ValueError):
-                pass
-        return used / 1e9
-
-    def end(self):
-        # All unbound workers are on CPU alone now: what they use is what it loses.
-        used, begun = self.used(), time.monotonic()
-        time.sleep(10)
-        truth = (self.used() - used) / (time.monotonic() - begun)
-        os.killpg(self.child.pid, signal.SIGTERM)
-        self.child.wait()
-        written(self.mask, self.before)
-        self.place.cleanup()
-        return truth
+    end = Interrupts.end
 
 
 class Sham:

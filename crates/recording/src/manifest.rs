@@ -105,6 +105,12 @@ impl Manifest {
         self.clock.origin == ClockOrigin::Imported
     }
 
+    /// Whether a counter of the CPU tells a lower frequency from a slower core state.
+    pub fn has_cycles(&self) -> bool {
+        let mut counters = self.counters.iter();
+        counters.any(|counter| counter.name.starts_with("cycles"))
+    }
+
     /// The work kernel of that name, where it was described.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)

@@ -7,7 +7,15 @@ use crate::cure::affinity;
 pub(super) const CURE: Cure = Cure {
     name: "tasks",
     what: "gives other tasks other CPUs",
-    acts_on: &["task:*", "preempted", "other-tasks"],
+    // A task brings its timers along, and the interrupts by which other CPUs wake it.
+    acts_on: &[
+        "task:*",
+        "preempted",
+        "other-tasks",
+        "timer:*",
+        "irq:reschedule",
+        "irq:call_function_single",
+    ],
     plan,
     on_demand: false,
 };

@@ -9,7 +9,12 @@ const MASK: &str = "/sys/devices/virtual/workqueue/cpumask";
 pub(super) const CURE: Cure = Cure {
     name: "workers",
     what: "keeps unbound workers of the kernel on other CPUs",
-    acts_on: &["task:kworker/u*"],
+    // Work that another CPU queues wakes its worker by an interrupt.
+    acts_on: &[
+        "task:kworker/u*",
+        "irq:reschedule",
+        "irq:call_function_single",
+    ],
     plan,
     on_demand: false,
 };

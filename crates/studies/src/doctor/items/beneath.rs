@@ -42,15 +42,9 @@ pub(super) const CHECKS: &[Check] = &[
 fn is_open(line: &Line, subject: &Subject<'_>) -> bool {
     match line {
         Line::Gap(Cause::Unnamed | Cause::Preempted) => !subject.is_traced(),
-        Line::Unsplit => !has_cycles(subject),
+        Line::Unsplit => !subject.manifest.has_cycles(),
         _ => false,
     }
-}
-
-/// Whether a counter of the CPU told a lower frequency from a slower core state.
-fn has_cycles(subject: &Subject<'_>) -> bool {
-    let mut counters = subject.manifest.counters.iter();
-    counters.any(|counter| counter.name.starts_with("cycles"))
 }
 
 /// The CPUs of the core of a judged CPU, where there are several.
@@ -130,7 +124,7 @@ fn firmware(subject: &Subject<'_>) -> Judged {
 
 fn visibility(subject: &Subject<'_>) -> Judged {
     let manifest = subject.manifest;
-    let counters = match has_cycles(subject) {
+    let counters = match subject.manifest.has_cycles() {
         true => "the CPU's counters",
         false => "no counters of the CPU",
     };
@@ -143,7 +137,7 @@ fn visibility(subject: &Subject<'_>) -> Judged {
     if let Some(level) = subject.setup.setting(paths::PERF_PARANOID) {
         found += &format!("; perf_event_paranoid {level}");
     }
-    if subject.is_traced() && has_cycles(subject) {
+    if subject.is_traced() && subject.manifest.has_cycles() {
         return Judged::Quiet(found);
     }
     if subject.is_traced() {
