@@ -32,8 +32,8 @@ LIMIT_S = 5400
 SHARE = 0.06
 PINGS_S = 5000
 ROUNDS = 4
-TEXTS_S = 1000
-PAGE = (b"x" * 63 + b"\n") * 32
+TEXTS_S = 700
+PAGE = (b"x" * 63 + b"\n") * 63
 
 
 def paced(rate_s):
@@ -157,10 +157,13 @@ class Interrupts:
 
     def end(self):
         lost = taken(self.path, self.here, self.elsewhere, self.cpu)
+        self.stop()
+        return lost
+
+    def stop(self):
         os.kill(self.child, signal.SIGTERM)
         os.waitpid(self.child, 0)
         written(self.path, self.before)
-        return lost
 
 
 class Workers:
@@ -177,7 +180,7 @@ class Workers:
             type_text(other)
         time.sleep(1)
 
-    end = Interrupts.end
+    end, stop = Interrupts.end, Interrupts.stop
 
 
 class Sham:

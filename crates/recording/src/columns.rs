@@ -72,14 +72,27 @@ pub const EVENTS: [(&str, Storage); 5] = [
     ("name", Storage::Text),
 ];
 
+/// Further columns of kernel events, which recordings of before they were written lack.
+pub const SENDERS: [(&str, Storage); 4] = [
+    ("sender", Storage::Text),
+    ("sender_cpu", Storage::Number),
+    ("function", Storage::Text),
+    ("waited_ticks", Storage::Ticks),
+];
+
 /// Names and storage of the columns of quanta.
 pub fn quanta_columns() -> Vec<(String, Storage)> {
     owned(&QUANTA)
 }
 
-/// Names and storage of the columns of kernel events.
+/// Names and storage of the columns of kernel events that every part has.
 pub fn event_columns() -> Vec<(String, Storage)> {
     owned(&EVENTS)
+}
+
+/// Those that tell the senders.
+pub fn sender_columns() -> Vec<(String, Storage)> {
+    owned(&SENDERS)
 }
 
 fn owned(columns: &[(&str, Storage)]) -> Vec<(String, Storage)> {

@@ -60,7 +60,8 @@ fn write_series(
 }
 
 /// The first line of kernel events.
-const EVENTS_HEADER: &str = "cpu,start_ns,end_ns,kind,number,name";
+const EVENTS_HEADER: &str =
+    "cpu,start_ns,end_ns,kind,number,name,sender,sender_cpu,function,waited_ns";
 
 /// Writes the kernel events of the CPUs of some series, one CPU after the other, one event a line. Names are in
 /// quotation marks, as a task's may hold a comma; what is no visible character in them is escaped
@@ -92,13 +93,24 @@ pub fn write_events_csv(
         while stream.next(&mut events)? {
             for event in &events {
                 output.print(format_args!(
-                    "{cpu},{},{},{},{},{}\n",
+                    "{cpu},{},{},{},{},{},",
                     nanoseconds(clock, event.start),
                     nanoseconds(clock, event.end()),
                     event.kind.name(),
                     event.number,
                     quoted(&event.name)
                 ));
+                match event.sender.as_deref() {
+                    Some(sender) => output.print(format_args!(
+                        "{},{},{},{}\n",
+                        quoted(&sender.name),
+                        sender.cpu,
+                        quoted(&sender.function),
+                        nanoseconds(clock, event.start)
+                            - nanoseconds(clock, event.start.saturating_sub(sender.waited)),
+                    )),
+                    None => output.print(format_args!(",,,\n")),
+                }
             }
         }
     }
@@ -125,7 +137,8 @@ mod tests {
     use super::*;
     use crate::manifest::Clock;
     use crate::source::InMemory;
-    use crate::{EventKind, KernelEvent, Manifest, Quanta, Quantum};
+    use crate::{EventKind, KernelEvent, Manifest, Quanta, Quantum, Sender};
+    use std::sync::Arc;
 
     fn source() -> InMemory {
         let mut quanta = Quanta::default();
@@ -182,12 +195,18 @@ mod tests {
             kind: EventKind::Task,
             number: 7,
             name: "a, \"b\"".into(),
+            sender: Some(Arc::new(Sender {
+                name: "irq:eth0".into(),
+                cpu: 3,
+                waited: 20,
+                ..Sender::default()
+            })),
         };
         source.events = vec![vec![event.clone()], vec![event]];
         let mut written = Vec::new();
         write_events_csv(&source, &[0, 1], &mut written).unwrap();
         let text = String::from_utf8(written).unwrap();
-        let wanted = "2,100,125,task,7,\"a, \"\"b\"\"\"\n";
+        let wanted = "2,100,125,task,7,\"a, \"\"b\"\"\",\"irq:eth0\",3,\"\",10\n";
         assert_eq!(text, format!("{EVENTS_HEADER}\n{wanted}"));
     }
 

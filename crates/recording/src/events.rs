@@ -83,6 +83,22 @@ pub struct KernelEvent {
     pub number: u32,
     /// Its name, made fit for text by [`escaped`].
     pub name: Arc<str>,
+    /// Who made it run, where it is a task and that is known.
+    pub sender: Option<Arc<Sender>>,
+}
+
+/// What made a task run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sender {
+    /// What woke it: `task:NAME`, `irq:NAME`, `softirq:NAME`, `timer:FUNCTION`, `interrupt`, `idle`; empty where nothing did: it ran on after
+    /// another task.
+    pub name: Arc<str>,
+    /// CPU on which that happened.
+    pub cpu: u32,
+    /// Functions that a kernel worker ran meanwhile, in order, with commas between; else empty.
+    pub function: Arc<str>,
+    /// Ticks from the wake-up until it ran.
+    pub waited: u64,
 }
 
 impl KernelEvent {

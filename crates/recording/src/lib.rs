@@ -50,7 +50,7 @@ pub mod window;
 pub mod write;
 
 pub use error::Error;
-pub use events::{EventKind, EventStream, KernelEvent};
+pub use events::{EventKind, EventStream, KernelEvent, Sender};
 pub use gaps::{Gap, GapKind};
 pub use manifest::Manifest;
 pub use quanta::{Chunk, Quanta, Quantum};

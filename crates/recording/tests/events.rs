@@ -5,7 +5,7 @@ mod common;
 use bandscope_recording::inputs::Inputs;
 use bandscope_recording::manifest::{EventsState, State};
 use bandscope_recording::{
-    Error, EventKind, EventStream, KernelEvent, Manifest, Source, Writer, read,
+    Error, EventKind, EventStream, KernelEvent, Manifest, Sender, Source, Writer, read,
 };
 use common::{append_seconds, manifest, second};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
@@ -33,6 +33,7 @@ fn tick(start: u64) -> KernelEvent {
         kind: EventKind::Vector,
         number: 236,
         name: "local_timer".into(),
+        ..KernelEvent::default()
     }
 }
 
@@ -376,6 +377,14 @@ fn any_events() -> impl Strategy<Value = Vec<KernelEvent>> {
                 kind: EventKind::ALL[kind],
                 number,
                 name: bandscope_recording::events::escaped(&name).into(),
+                sender: (number % 3 == 1).then(|| {
+                    Arc::new(Sender {
+                        name: ["irq:x", "task:make", "timer:f"][kind % 3].into(),
+                        cpu: number,
+                        function: ["vmstat_update", "", "a, b"][kind % 2].into(),
+                        waited: duration,
+                    })
+                }),
             }
         };
         rows.into_iter().map(row).collect()

@@ -76,6 +76,7 @@ impl EventLog {
                     kind: event.told.kind,
                     number: event.told.number,
                     name: event.told.name,
+                    ..KernelEvent::default()
                 });
             }
         }

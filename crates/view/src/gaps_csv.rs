@@ -89,6 +89,7 @@ mod tests {
                 kind: EventKind::Task,
                 number: 7,
                 name: "a,\"b".into(),
+                ..KernelEvent::default()
             }]],
             ..InMemory::default()
         };

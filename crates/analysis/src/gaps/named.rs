@@ -134,6 +134,7 @@ mod tests {
             kind,
             number,
             name: name.into(),
+            ..KernelEvent::default()
         };
         let events = vec![
             event(1_100, 200, EventKind::Vector, 236, "local_timer"),

@@ -122,6 +122,7 @@ fn named(mut source: InMemory, name: &str) -> InMemory {
         name: name.into(),
         start: gap.start + 200,
         duration: gap.duration - 400,
+        ..KernelEvent::default()
     };
     source.events = source
         .gaps

@@ -126,6 +126,7 @@ fn source(shared: &[(u64, u64)], cpus: Vec<Cpu>, one_number: bool, events: bool)
             kind: EventKind::Task,
             number: 7,
             name: "a".into(),
+            ..KernelEvent::default()
         });
         source.events.push(told.collect());
         source.gaps.push(gaps);

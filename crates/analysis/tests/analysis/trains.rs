@@ -112,6 +112,7 @@ fn with_absences(absences: Vec<Away>, with_events: bool) -> InMemory {
                     },
                     number: 1,
                     name: task.unwrap_or("local_timer").into(),
+                    ..KernelEvent::default()
                 });
             }
             lost

@@ -1,4 +1,4 @@
-//! The functions of high-resolution timers, by address: which of them is the tick's.
+//! The kernel's functions, by address: which of them is the tick's, and what a kernel worker runs.
 //!
 //! The kernel's records hold an address; /proc/kallsyms has the names, where the kernel does not hide them (kptr_restrict,
 //! CAP_SYSLOG). Without high-resolution timers the tick is not one of them, and every interrupt of the timer is the tick.
@@ -6,6 +6,7 @@
 use rustix::time::{ClockId, clock_getres};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Functions of the tick in Linux 6.9 and later, in 6.6 to 6.8 and before, one of which each kernel has (kernel/time/tick-sched.c).
@@ -41,10 +42,13 @@ pub struct Function {
     pub name: Arc<str>,
 }
 
-/// Functions of timers by address.
+/// Functions by address.
 #[derive(Clone, Debug, Default)]
 pub struct Functions {
-    by_address: HashMap<u64, Function>,
+    timers: HashMap<u64, Function>,
+    /// Where each function begins, in order, and its name in `names`: a kernel has 100,000.
+    all: Vec<(u64, Range<u32>)>,
+    names: String,
 }
 
 impl Functions {
@@ -60,26 +64,47 @@ impl Functions {
 
     /// From lines of an address, a kind and a name.
     pub fn read(symbols: impl Read) -> Functions {
-        let mut by_address = HashMap::new();
+        let mut functions = Functions::default();
         let mut lines = BufReader::with_capacity(1 << 16, symbols);
         let mut line = Vec::new();
         while let Ok(1..) = lines.read_until(b'\n', &mut line) {
-            if let Some((address, function)) = std::str::from_utf8(&line).ok().and_then(symbol) {
-                by_address.insert(address, function);
+            if let Some((address, name)) = std::str::from_utf8(&line).ok().and_then(symbol) {
+                functions.add(address, name);
             }
             line.clear();
         }
-        Functions { by_address }
+        functions.all.sort_by_key(|function| function.0);
+        functions
+    }
+
+    fn add(&mut self, address: u64, name: &str) {
+        if TIMERS.iter().any(|part| name.contains(part)) {
+            let function = Function {
+                is_tick: TICK.contains(&name),
+                name: name.into(),
+            };
+            self.timers.insert(address, function);
+        }
+        let from = self.names.len() as u32;
+        self.names.push_str(name);
+        self.all.push((address, from..self.names.len() as u32));
     }
 
     /// Whether the tick's function is known.
     pub fn tell_the_tick(&self) -> bool {
-        self.by_address.values().any(|function| function.is_tick)
+        self.timers.values().any(|function| function.is_tick)
     }
 
-    /// The function at an address.
+    /// The name of the function that begins at an address.
+    pub fn name_at(&self, address: u64) -> Option<&str> {
+        let place = self.all.partition_point(|function| function.0 < address);
+        let (begin, name) = self.all.get(place)?;
+        (*begin == address).then(|| &self.names[name.start as usize..name.end as usize])
+    }
+
+    /// The function of a timer at an address.
     pub fn at(&self, address: u64) -> Function {
-        let known = self.by_address.get(&address).cloned();
+        let known = self.timers.get(&address).cloned();
         known.unwrap_or_else(|| Function {
             is_tick: false,
             name: NAMELESS.into(),
@@ -87,19 +112,12 @@ impl Functions {
     }
 }
 
-/// The timer's function in a line; `None` where it is something else, or its address is hidden.
-fn symbol(line: &str) -> Option<(u64, Function)> {
+/// The function in a line; `None` where it is something else, or its address is hidden.
+fn symbol(line: &str) -> Option<(u64, &str)> {
     let mut words = line.split_ascii_whitespace();
     let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
-    if !matches!(kind, "t" | "T") || !TIMERS.iter().any(|part| name.contains(part)) {
-        return None;
-    }
     let address = u64::from_str_radix(address, 16).ok()?;
-    let function = Function {
-        is_tick: TICK.contains(&name),
-        name: name.into(),
-    };
-    (address != 0).then_some((address, function))
+    (matches!(kind, "t" | "T") && address != 0).then_some((address, name))
 }
 
 #[cfg(test)]
@@ -119,6 +137,9 @@ mod tests {
         assert_eq!(&*at(0xffff_ffff_8142_04b0).name, "hrtimer_wakeup");
         assert_eq!(&*at(0xffff_ffff_c000_0010).name, "foo_timer");
         assert_eq!(&*at(0xffff_ffff_8f00_0000).name, NAMELESS, "data");
+        assert_eq!(functions.name_at(0xffff_ffff_c000_0010), Some("foo_timer"));
+        assert_eq!(functions.name_at(0xffff_ffff_c000_0011), None);
+        assert_eq!(functions.name_at(0xffff_ffff_8f00_0000), None, "data");
         assert!(!at(1).is_tick);
     }
 

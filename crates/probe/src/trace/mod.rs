@@ -3,11 +3,14 @@
 //! * `tracefs`, `format`: where the kernel describes its tracepoints, and how;
 //! * `points`: which are recorded, and how their records are read; `point`: what they say;
 //! * `open`, `buffer`, `records`: perf events of tracepoints (perf_event_open(2)), the ring that they share, what is in it;
+//!   `ring`: all that of one CPU;
 //! * `functions`: which timer's function is the tick's; `processes`: which tasks are threads of which process;
-//! * `pairing`: beginnings and ends become intervals;
+//! * `pairing`: beginnings and ends become intervals; `measured`: those of one measured CPU;
 //! * `times`, `placed`: the kernel's clock against the recording's;
 //! * `cost`: what all this costs;
 //! * `account`: what the manifest says of it; `error`: why there is nothing of it.
+//!
+//! `senders` says who made a task run; for that the wake-ups of the other CPUs are recorded, too, in rings of their own.
 //!
 //! Each measured CPU has one ring; nobody but the kernel writes into it, and the thread that also empties the rings of
 //! the measuring threads empties it, on another CPU. Out come [`KernelEvent`]s. Nothing of the system is changed: tracefs
@@ -19,6 +22,7 @@ pub mod cost;
 mod error;
 mod format;
 mod functions;
+mod measured;
 mod open;
 mod pairing;
 mod placed;
@@ -26,29 +30,30 @@ mod point;
 mod points;
 mod processes;
 mod records;
+mod ring;
+mod senders;
 mod times;
 mod tracefs;
 
 use crate::calibration::Reading;
 use bandscope_recording::KernelEvent;
 use bandscope_recording::manifest::{LostEvents, MeasuringThread, TaskThread};
-use buffer::Buffer;
 pub use error::TraceError;
 use functions::Functions;
-use pairing::{Interval, Pairing};
-use placed::Placed;
-use point::Point;
+use measured::Measured;
 pub use points::Catalogue;
 use processes::Processes;
-use records::Record;
+use ring::Ring;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::fs::File;
+use senders::Senders;
 use times::Times;
 pub use tracefs::Tracefs;
 
 /// Bytes of a CPU's ring where it is emptied all the time: 4 MiB, or more than a second of 4,000 interrupts a second with all
 /// that they bring, some eight records of 90 bytes each.
 pub const RING_BYTES: usize = 1 << 22;
+/// Bytes of the ring of a CPU that is not measured, of which only wake-ups are recorded: 2,000 of them between two looks.
+const SENDERS_RING_BYTES: usize = 1 << 18;
 /// Bytes for each second of a run that is kept in memory until its end, for 1,200 interrupts a second; and the most.
 const BUFFERED_BYTES_PER_S: f64 = 1e6;
 const MOST_BUFFERED_BYTES: f64 = 64e6;
@@ -88,25 +93,12 @@ pub struct Ended {
 /// Kernel events being recorded.
 #[derive(Debug)]
 pub struct Trace {
-    cpus: Vec<CpuTrace>,
+    cpus: Vec<Measured>,
+    /// The other CPUs, as far as they can be had.
+    others: Vec<Ring>,
     times: Times,
     processes: Processes,
-}
-
-#[derive(Debug)]
-struct CpuTrace {
-    cpu: u32,
-    thread: u32,
-    events: Vec<File>,
-    buffer: Buffer,
-    catalogue: Catalogue,
-    pairing: Pairing,
-    intervals: Vec<Interval>,
-    out: Vec<KernelEvent>,
-    placed: Placed,
-    /// Records that the ring said it had lost.
-    told_lost: u64,
-    was_full: bool,
+    senders: Senders,
 }
 
 impl Trace {
@@ -124,17 +116,22 @@ impl Trace {
         origin: u64,
         readings: &[Reading],
     ) -> Result<Trace, TraceError> {
-        allow_files(threads.len() * catalogue.tracepoints().len());
+        let others = others(threads);
+        allow_files((threads.len() + others.len()) * catalogue.tracepoints().len());
         let mut times = Times::new(origin);
         readings.iter().for_each(|&reading| times.push(reading));
         let cpus = threads
             .iter()
-            .map(|thread| CpuTrace::open(catalogue, thread, ring_bytes))
+            .map(|thread| Measured::open(catalogue, thread, ring_bytes))
             .collect::<Result<_, _>>()?;
+        // Without them some tasks have no sender.
+        let other = |cpu| Ring::open(catalogue, ring::Of::Other(cpu), SENDERS_RING_BYTES).ok();
         Ok(Trace {
             cpus,
+            others: others.into_iter().filter_map(other).collect(),
             times,
             processes: Processes::default(),
+            senders: Senders::default(),
         })
     }
 
@@ -145,23 +142,34 @@ impl Trace {
     pub fn switch(&self, on: bool) -> Result<(), TraceError> {
         // Ends before beginnings, as the catalogue has them the other way round: what is under way at that moment then
         // lacks its beginning at the start, and its end at the end, and is known to.
-        for event in self.cpus.iter().flat_map(|cpu| cpu.events.iter().rev()) {
-            open::switch(event, on).map_err(TraceError::NotSwitched)?;
+        let measured = self.cpus.iter().map(|cpu| &cpu.ring);
+        for ring in measured.chain(&self.others) {
+            ring.switch(on).map_err(TraceError::NotSwitched)?;
         }
         Ok(())
     }
 
     /// Takes what has come since, and hands out what is settled, by CPU.
     pub fn drain(&mut self, mut visit: impl FnMut(u32, &[KernelEvent])) {
-        // The reading comes after the last event that it is to place.
+        self.take();
         for cpu in &mut self.cpus {
-            cpu.take(&mut self.processes);
+            cpu.settle();
+            cpu.hand_out(&self.times, &mut self.senders, &mut visit);
+        }
+        let horizons = self.cpus.iter().map(Measured::horizon);
+        self.senders.forget(horizons.min().unwrap_or(u64::MAX));
+    }
+
+    /// Empties all rings. A wake-up comes before what it causes, so the rings of the other CPUs come last; the reading of the clocks comes after the last
+    /// event that it is to place.
+    fn take(&mut self) {
+        for cpu in &mut self.cpus {
+            cpu.take(&mut self.processes, &mut self.senders);
+        }
+        for other in &mut self.others {
+            other.drain(&mut self.senders, |_| {});
         }
         self.times.read();
-        for cpu in &mut self.cpus {
-            cpu.pairing.take(&mut cpu.intervals);
-            cpu.hand_out(&self.times, &mut visit);
-        }
     }
 
     /// Switches all off and hands out the rest.
@@ -172,11 +180,10 @@ impl Trace {
     ) -> Ended {
         // Where it fails the descriptors do it in a moment.
         let _ = self.switch(false);
+        self.take();
         for cpu in &mut self.cpus {
-            cpu.take(&mut self.processes);
             cpu.look_for_losses();
         }
-        self.times.read();
         let mut ended = Ended {
             tasks: self.processes.threads().collect(),
             time_error_ticks: self.times.error_ticks(),
@@ -185,17 +192,14 @@ impl Trace {
         let fits = |error: f64| error <= WORST_FIT_NS * ticks_per_ns;
         let placed = ended.time_error_ticks.is_some_and(fits);
         for cpu in &mut self.cpus {
-            cpu.pairing.finish(&mut cpu.intervals);
-            cpu.hand_out(&self.times, &mut visit);
-            ended.threads.push(MeasuringThread {
-                cpu: cpu.cpu,
-                pid: cpu.thread,
-            });
+            cpu.finish();
+            cpu.hand_out(&self.times, &mut self.senders, &mut visit);
+            ended.threads.push(cpu.thread.clone());
             match placed {
                 true => ended.lost.extend(cpu.lost(&self.times)),
                 // No event is known to be where it stands.
                 false => ended.lost.push(LostEvents {
-                    cpu: cpu.cpu,
+                    cpu: cpu.thread.cpu,
                     from: 0,
                     to: END,
                     events: 0,
@@ -206,148 +210,12 @@ impl Trace {
     }
 }
 
-impl Drop for CpuTrace {
-    /// The last to close a tracepoint waits until no CPU can be in it, some 30 ms each: nobody else need.
-    fn drop(&mut self) {
-        let events = std::mem::take(&mut self.events);
-        // Without a thread it is done here: a closure that is not run is dropped.
-        let _ = std::thread::Builder::new().spawn(move || drop(events));
-    }
-}
-
-impl CpuTrace {
-    fn open(
-        catalogue: &Catalogue,
-        thread: &MeasuringThread,
-        ring_bytes: usize,
-    ) -> Result<CpuTrace, TraceError> {
-        let mut events: Vec<File> = Vec::new();
-        let mut buffer = None;
-        for tracepoint in catalogue.tracepoints() {
-            let who = tracepoint.who(thread.pid);
-            let refused = |error| TraceError::NotOpened {
-                tracepoint: tracepoint.name.clone(),
-                cpu: thread.cpu,
-                error,
-            };
-            let event = open::open(tracepoint.id, thread.cpu, who).map_err(refused)?;
-            if let Some(filter) = tracepoint.filter() {
-                open::filter(&event, filter).map_err(refused)?;
-            }
-            match events.first() {
-                None => {
-                    let cpu = thread.cpu;
-                    let ring = Buffer::new(&event, ring_bytes)
-                        .map_err(|error| TraceError::NoRing { cpu, error })?;
-                    buffer = Some(ring);
-                }
-                Some(leader) => open::redirect(&event, leader).map_err(refused)?,
-            }
-            events.push(event);
-        }
-        Ok(CpuTrace {
-            cpu: thread.cpu,
-            thread: thread.pid,
-            events,
-            buffer: buffer.ok_or(TraceError::NothingToOpen)?,
-            catalogue: catalogue.clone(),
-            pairing: Pairing::new(thread.pid, catalogue.tells_timers()),
-            intervals: Vec::new(),
-            out: Vec::new(),
-            placed: Placed::default(),
-            told_lost: 0,
-            was_full: false,
-        })
-    }
-
-    /// Empties the ring.
-    fn take(&mut self, processes: &mut Processes) {
-        let (catalogue, pairing, told_lost) =
-            (&mut self.catalogue, &mut self.pairing, &mut self.told_lost);
-        let waited = self.buffer.drain(|record| match Record::parse(record) {
-            Some(Record::Sample {
-                process,
-                thread,
-                time,
-                raw,
-            }) => match catalogue.decode(raw) {
-                Some(point) => {
-                    // Who leaves the CPU, or ends, is who runs.
-                    if let Point::Switch { previous: task, .. } | Point::Ends { number: task } =
-                        point
-                    {
-                        processes.see(task, thread, process);
-                    }
-                    pairing.push(time, thread, point);
-                }
-                None => pairing.lose(1),
-            },
-            Some(Record::Lost { records }) => {
-                *told_lost += records;
-                pairing.lose(records);
-            }
-            Some(Record::Other) => {}
-            None => pairing.lose(1),
-        });
-        // A record that finds no room has at most a page.
-        self.was_full = waited + 4096 > self.buffer.bytes();
-    }
-
-    /// The ring tells of a loss with the next record that finds room; at the end there is none.
-    fn look_for_losses(&mut self) {
-        let lost: Option<u64> = self.events.iter().map(open::lost).sum();
-        let untold = match lost {
-            Some(lost) => lost.saturating_sub(self.told_lost),
-            None => u64::from(self.was_full),
-        };
-        if untold > 0 {
-            self.pairing.lose(untold);
-        }
-    }
-
-    /// Puts intervals on the recording's clock.
-    fn hand_out(&mut self, times: &Times, visit: &mut impl FnMut(u32, &[KernelEvent])) {
-        self.out.clear();
-        for interval in self.intervals.drain(..) {
-            let (Some(start), Some(end)) = (times.tick(interval.start), times.tick(interval.end))
-            else {
-                continue;
-            };
-            if end < 0 {
-                // Over before the recording began.
-                continue;
-            }
-            let (start, end) = self.placed.place(start.max(0) as u64, end as u64);
-            self.out.push(KernelEvent {
-                start,
-                duration: end - start,
-                kind: interval.kind,
-                number: interval.number,
-                name: interval.name,
-            });
-        }
-        if !self.out.is_empty() {
-            visit(self.cpu, &self.out);
-        }
-    }
-
-    /// Spans in which nothing is known, on the recording's clock, as wide as the error of the times makes them.
-    fn lost(&self, times: &Times) -> impl Iterator<Item = LostEvents> {
-        let error = times.error_ticks().unwrap_or(0.0).ceil() as i64;
-        let tick = |ns: u64| times.tick(ns).unwrap_or(0);
-        let spans = self.pairing.spans().iter().map(move |span| LostEvents {
-            cpu: self.cpu,
-            from: tick(span.from).saturating_sub(error).max(0) as u64,
-            to: match span.to {
-                u64::MAX => END,
-                to => tick(to).saturating_add(error).max(0) as u64,
-            },
-            events: span.records,
-        });
-        // What was lost before the recording began does not matter.
-        let spans: Vec<LostEvents> = spans.filter(|lost| lost.to > 0).collect();
-        spans.into_iter()
-    }
+/// The CPUs that no thread measures, of those that are online.
+fn others(threads: &[MeasuringThread]) -> Vec<u32> {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let mut others = bandscope_recording::cpu_list::parse(online.trim());
+    others.retain(|cpu| threads.iter().all(|thread| thread.cpu != *cpu));
+    others
 }
 
 /// Lets this process have so many more open files, as far as that needs no rights.

@@ -2,7 +2,6 @@
 
 use perf_event_open_sys as perf;
 use perf_event_open_sys::bindings;
-use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -72,17 +71,6 @@ fn call(attributes: &mut bindings::perf_event_attr, cpu: u32, who: Who) -> io::R
 pub fn redirect(event: &File, leader: &File) -> io::Result<()> {
     // SAFETY: both descriptors are open perf events; nothing else is passed.
     let result = unsafe { perf::ioctls::SET_OUTPUT(event.as_raw_fd(), leader.as_raw_fd()) };
-    check(result)
-}
-
-/// Lets the kernel keep only records that fit (Documentation/trace/events.rst, "Event filtering").
-///
-/// # Errors
-/// What the kernel says.
-pub fn filter(event: &File, filter: &CStr) -> io::Result<()> {
-    let text = filter.as_ptr().cast_mut();
-    // SAFETY: the descriptor is an open perf event; the kernel reads the text up to its end, which is there, and writes nothing.
-    let result = unsafe { perf::ioctls::SET_FILTER(event.as_raw_fd(), text) };
     check(result)
 }
 

@@ -10,7 +10,7 @@
 mod frame;
 
 use super::functions::Function;
-use super::point::{Left, Point};
+use super::point::{Left, Level, Point};
 use bandscope_recording::EventKind;
 use frame::{Expiry, Frame};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ const MOST_WAITING: usize = 1 << 16;
 const LONGEST_NS: u64 = 1_000_000_000;
 /// How deep interrupts and softirqs nest, at most.
 const DEEPEST: usize = 16;
+/// Functions that are told of one stay of a kernel worker.
+const MOST_FUNCTIONS: usize = 3;
 /// Spans that are kept apart; beyond it the last one grows.
 const MOST_SPANS: usize = 1000;
 
@@ -40,6 +42,8 @@ pub struct Interval {
     /// By its kind: the line, the vector, or the thread id.
     pub number: u32,
     pub name: Arc<str>,
+    /// What a kernel worker did.
+    pub functions: Vec<Arc<str>>,
 }
 
 /// A span in which something happened that is not known.
@@ -127,8 +131,12 @@ impl Pairing {
                 self.switch(time, next, name);
             }
             Point::Expires(function) => self.expire(time, function),
-            Point::Wakes { number, name } => self.wake(number, name),
-            Point::Ends { .. } => {}
+            Point::Wakes {
+                by: Level::Task, ..
+            } => {}
+            Point::Wakes { number, name, .. } => self.wake(number, name),
+            Point::Works(function) => self.work(function),
+            Point::Runs(_) | Point::Ends { .. } => {}
             Point::Over {
                 kind,
                 number,
@@ -143,6 +151,7 @@ impl Pairing {
                 kind,
                 number,
                 name,
+                functions: Vec::new(),
             }),
         }
         self.cut(time);
@@ -221,6 +230,15 @@ impl Pairing {
         // The tick wakes tasks for many reasons; of several that another timer wakes the first is its owner.
         if let Some(timer) = timer.filter(|timer| !timer.is_tick && timer.number == 0) {
             (timer.number, timer.name) = (number, name);
+        }
+    }
+
+    fn work(&mut self, function: Arc<str>) {
+        if let Running::Other(task) = &mut self.running
+            && task.functions.len() < MOST_FUNCTIONS
+            && !task.functions.contains(&function)
+        {
+            task.functions.push(function);
         }
     }
 
@@ -324,10 +342,15 @@ impl Pairing {
         }
     }
 
+    /// What began before this is settled.
+    pub fn horizon(&self) -> u64 {
+        let horizon = self.latest.saturating_sub(SETTLED_NS);
+        self.first_open().map_or(horizon, |open| open.min(horizon))
+    }
+
     /// Moves what is settled to `into`, in order of the starts, an outer interval before those within.
     pub fn take(&mut self, into: &mut Vec<Interval>) {
-        let horizon = self.latest.saturating_sub(SETTLED_NS);
-        let horizon = self.first_open().map_or(horizon, |open| open.min(horizon));
+        let horizon = self.horizon();
         self.waiting
             .sort_by_key(|interval| (interval.start, u64::MAX - interval.end));
         let settled = self

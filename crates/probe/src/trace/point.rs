@@ -32,11 +32,17 @@ pub enum Point {
     },
     /// A timer's function begins to run.
     Expires(Function),
-    /// An interrupt wakes a task.
+    /// A timer of the timer wheel begins to run its function, in a softirq.
+    Runs(Arc<str>),
+    /// A kernel worker begins a piece of work.
+    Works(Arc<str>),
+    /// A task is woken.
     Wakes {
         /// Its thread id.
         number: u32,
         name: Arc<str>,
+        /// What wakes it.
+        by: Level,
     },
     /// The task that runs ends.
     Ends {
@@ -52,6 +58,28 @@ pub enum Point {
         /// Nanoseconds; 0 where it is not told.
         ns: u64,
     },
+}
+
+/// Where the kernel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// In an interrupt.
+    Interrupt,
+    /// In a softirq.
+    Softirq,
+    /// In a task, or idle.
+    Task,
+}
+
+impl Level {
+    /// By `common_flags` (include/linux/trace_events.h, TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ).
+    pub fn of(flags: i64) -> Level {
+        match (flags & 0x08 != 0, flags & 0x10 != 0) {
+            (true, _) => Level::Interrupt,
+            (false, true) => Level::Softirq,
+            (false, false) => Level::Task,
+        }
+    }
 }
 
 /// How a task left the CPU.

@@ -8,11 +8,10 @@ use super::error::TraceError;
 use super::format::{Field, Format};
 use super::functions::Functions;
 use super::open::Who;
-use super::point::{Left, Point};
+use super::point::{Left, Level, Point};
 use super::tracefs::Tracefs;
 use bandscope_recording::events::{EventKind, escaped};
 use std::collections::HashMap;
-use std::ffi::CStr;
 use std::sync::Arc;
 
 /// Softirqs by number, as /proc/softirqs names them (include/linux/interrupt.h).
@@ -25,6 +24,8 @@ const NMI: u32 = 2;
 /// The kernel lets nobody sample the end of this vector, by which perf events wake their readers
 /// (arch/x86/kernel/irq.c): its beginning is all there is.
 const ENDLESS: &str = "irq_work";
+/// Name of a function that the kernel does not tell.
+const UNKNOWN: &str = "unknown";
 /// Names that are kept at a time; a machine has some hundreds.
 const MOST_NAMES: usize = 4096;
 
@@ -41,7 +42,10 @@ enum Shape {
         left: Option<(Field, Field)>,
     },
     Expires(Field),
-    Wakes(Field, Field),
+    Runs(Field),
+    Works(Field),
+    /// Whom, its name, and where the kernel was.
+    Wakes(Field, Field, Field),
     Ends(Field),
     Begins(EventKind, Field, Arc<str>),
     Fault(Arc<str>),
@@ -94,11 +98,13 @@ impl Tracepoint {
         }
     }
 
-    /// Which records the kernel is to keep; `None` for all. Whoever but an interrupt or a softirq wakes a task is of no interest, and there
-    /// may be very many.
-    pub fn filter(&self) -> Option<&'static CStr> {
-        // TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ (include/linux/trace_events.h).
-        matches!(self.shape, Shape::Wakes(..)).then_some(c"common_flags & 24")
+    /// Whether it is recorded on the other CPUs, too: it tells who makes tasks run.
+    pub fn tells_senders(&self) -> bool {
+        match &self.shape {
+            Shape::Wakes(..) | Shape::Expires(_) | Shape::Runs(_) => true,
+            Shape::Enter(kind, ..) | Shape::Exit(kind, _) => *kind != EventKind::Vector,
+            _ => false,
+        }
     }
 }
 
@@ -107,7 +113,7 @@ impl Tracepoint {
 pub struct Catalogue {
     tracepoints: Vec<Tracepoint>,
     names: HashMap<Vec<u8>, Arc<str>>,
-    functions: Functions,
+    functions: Arc<Functions>,
 }
 
 impl Catalogue {
@@ -137,7 +143,7 @@ impl Catalogue {
         Ok(Catalogue {
             tracepoints,
             names: HashMap::new(),
-            functions,
+            functions: Arc::new(functions),
         })
     }
 
@@ -160,6 +166,11 @@ impl Catalogue {
             .iter()
             .find(|tracepoint| tracepoint.id == id)?;
         let number = |field: &Field| u32::try_from(field.number(raw)?).ok();
+        let functions = &self.functions;
+        let function = |field: &Field, names: &mut HashMap<Vec<u8>, Arc<str>>| {
+            let name = functions.name_at(field.number(raw)? as u64);
+            Some(known(names, name.unwrap_or(UNKNOWN).as_bytes()))
+        };
         Some(match &tracepoint.shape {
             Shape::Enter(kind, field, name) => {
                 let (kind, number) = (*kind, number(field)?);
@@ -184,12 +195,13 @@ impl Catalogue {
                     None => Left::Unknown,
                 },
             },
-            Shape::Expires(function) => {
-                Point::Expires(self.functions.at(function.number(raw)? as u64))
-            }
-            Shape::Wakes(field, name) => Point::Wakes {
+            Shape::Expires(function) => Point::Expires(functions.at(function.number(raw)? as u64)),
+            Shape::Runs(field) => Point::Runs(function(field, &mut self.names)?),
+            Shape::Works(field) => Point::Works(function(field, &mut self.names)?),
+            Shape::Wakes(field, name, flags) => Point::Wakes {
                 number: number(field)?,
                 name: known(&mut self.names, name.text(raw)?),
+                by: Level::of(flags.number(raw)?),
             },
             Shape::Ends(field) => Point::Ends {
                 number: number(field)?,
@@ -259,7 +271,12 @@ fn wanted(tracefs: &Tracefs, functions: &Functions) -> Vec<(String, String)> {
         }
     }
     if functions.tell_the_tick() {
-        let timers = [("timer", "hrtimer_expire_entry"), ("sched", "sched_waking")];
+        let timers = [
+            ("timer", "hrtimer_expire_entry"),
+            ("timer", "timer_expire_entry"),
+            ("workqueue", "workqueue_execute_start"),
+            ("sched", "sched_waking"),
+        ];
         wanted.extend(timers.map(|(subsystem, name)| (subsystem.to_owned(), name.to_owned())));
     }
     wanted
@@ -299,7 +316,11 @@ fn shape(subsystem: &str, tracepoint: &str, format: &Format) -> Option<Shape> {
             left: field("prev_state").zip(field("prev_prio")),
         },
         ("sched", "sched_process_exit") => Shape::Ends(field("pid")?),
-        ("sched", "sched_waking") => Shape::Wakes(field("pid")?, field("comm")?),
+        ("sched", "sched_waking") => {
+            Shape::Wakes(field("pid")?, field("comm")?, field("common_flags")?)
+        }
+        ("timer", "timer_expire_entry") => Shape::Runs(field("function")?),
+        ("workqueue", "workqueue_execute_start") => Shape::Works(field("function")?),
         ("timer", "hrtimer_expire_entry") => Shape::Expires(field("function")?),
         ("exceptions", name) => Shape::Fault(name.into()),
         ("nmi", "nmi_handler") => Shape::Nmi("nmi".into(), field("delta_ns")?),

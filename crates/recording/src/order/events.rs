@@ -1,9 +1,9 @@
 //! What must hold from event to event.
 
 use super::{Disorder, MAX_NUMBER, MAX_TICKS};
-use crate::KernelEvent;
 use crate::events::{MAX_NAME_BYTES, unescaped};
 use crate::text::quoted;
+use crate::{KernelEvent, Sender};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -56,18 +56,41 @@ impl EventOrder {
                 format!("at most {MAX_NUMBER}"),
             ));
         }
-        if !self.good.contains(&event.name) {
-            if event.name.len() > MAX_NAME_BYTES || unescaped(&event.name).is_none() {
-                return Some((
-                    format!("name {}", quoted(event.name.as_bytes())),
-                    format!("at most {MAX_NAME_BYTES} bytes of visible text, all else as \\xNN"),
-                ));
-            }
-            if self.good.len() == MOST_NAMES {
-                self.good.clear();
-            }
-            self.good.insert(event.name.clone());
+        self.bad_name("name", &event.name)
+            .or_else(|| self.bad_sender(event.sender.as_deref()?))
+    }
+
+    fn bad_sender(&mut self, sender: &Sender) -> Option<(String, String)> {
+        if sender.cpu > MAX_NUMBER {
+            return Some((
+                format!("sender_cpu {}", sender.cpu),
+                format!("at most {MAX_NUMBER}"),
+            ));
         }
+        if sender.waited > MAX_TICKS {
+            return Some((
+                format!("waited_ticks {}", sender.waited),
+                format!("at most {MAX_TICKS}"),
+            ));
+        }
+        self.bad_name("sender", &sender.name)
+            .or_else(|| self.bad_name("function", &sender.function))
+    }
+
+    fn bad_name(&mut self, column: &str, name: &Arc<str>) -> Option<(String, String)> {
+        if self.good.contains(name) {
+            return None;
+        }
+        if name.len() > MAX_NAME_BYTES || unescaped(name).is_none() {
+            return Some((
+                format!("{column} {}", quoted(name.as_bytes())),
+                format!("at most {MAX_NAME_BYTES} bytes of visible text, all else as \\xNN"),
+            ));
+        }
+        if self.good.len() == MOST_NAMES {
+            self.good.clear();
+        }
+        self.good.insert(name.clone());
         None
     }
 }

@@ -1,7 +1,7 @@
 //! Kernel events of one CPU from its parts, and where a run that was cut short says nothing about them.
 
-use crate::columns::{EVENT_ROWS, event_columns};
-use crate::events::{EventKind, EventStream, KernelEvent};
+use crate::columns::{EVENT_ROWS, event_columns, sender_columns};
+use crate::events::{EventKind, EventStream, KernelEvent, Sender};
 use crate::manifest::{EventsState, LostEvents, State};
 use crate::order::{EventOrder, MAX_TICKS};
 use crate::read::column::{Column, Scratch};
@@ -38,6 +38,7 @@ struct EventScratch {
     narrow: Vec<u32>,
     texts: Vec<Arc<str>>,
     names: BTreeSet<Arc<str>>,
+    functions: Vec<Arc<str>>,
 }
 
 impl<'a> Events<'a> {
@@ -61,7 +62,11 @@ impl<'a> Events<'a> {
             if let Some((_, part)) = &self.open
                 && self.next_group < part.groups()
             {
-                self.group = Some(part.row_group(&event_columns(), self.next_group)?);
+                let mut columns = event_columns();
+                if part.has(&sender_columns()) {
+                    columns.extend(sender_columns());
+                }
+                self.group = Some(part.row_group(&columns, self.next_group)?);
                 self.next_group += 1;
                 return Ok(true);
             }
@@ -96,7 +101,7 @@ impl EventStream for Events<'_> {
     }
 }
 
-/// Reads the next rows of columns in the order of [`crate::columns::EVENTS`].
+/// Reads the next rows of columns in the order of [`crate::columns::EVENTS`], and [`crate::columns::SENDERS`] where they are.
 fn decode(
     path: &Path,
     columns: &mut [Column],
@@ -104,7 +109,7 @@ fn decode(
     scratch: &mut EventScratch,
     events: &mut Vec<KernelEvent>,
 ) -> Result<(), Error> {
-    let [start, duration, kind, number, name] = columns else {
+    let [start, duration, kind, number, name, senders @ ..] = columns else {
         unreachable!("the caller opened these five columns");
     };
     let EventScratch {
@@ -113,6 +118,7 @@ fn decode(
         narrow,
         texts,
         names,
+        functions,
     } = scratch;
     if names.len() > MOST_NAMES {
         names.clear();
@@ -136,6 +142,22 @@ fn decode(
             found: format!("an event of kind {value}"),
             expected: "0 (vector) to 7 (held); a newer version may know more".into(),
         })?;
+    }
+    if let [sender, cpu, function, waited] = senders {
+        sender.texts(rows, names, texts)?;
+        function.texts(rows, names, functions)?;
+        cpu.narrow(rows, types, narrow)?;
+        waited.wide(rows, types, wide)?;
+        for (row, event) in events.iter_mut().enumerate() {
+            if !texts[row].is_empty() || !functions[row].is_empty() {
+                event.sender = Some(Arc::new(Sender {
+                    name: texts[row].clone(),
+                    cpu: narrow[row],
+                    function: functions[row].clone(),
+                    waited: wide[row],
+                }));
+            }
+        }
     }
     Ok(())
 }

@@ -108,6 +108,11 @@ impl Part {
         keys.iter().find(|key| key.key == name)?.value.as_deref()
     }
 
+    /// Whether all of these columns are there, and as they should be.
+    pub fn has(&self, columns: &[(String, Storage)]) -> bool {
+        self.check_columns(columns).is_ok()
+    }
+
     fn check_columns(&self, columns: &[(String, Storage)]) -> Result<(), Error> {
         for (name, storage) in columns {
             let Some(index) = self.column(name) else {

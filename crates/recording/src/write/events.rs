@@ -3,7 +3,7 @@
 //! Unlike quanta and gaps, events that are lost change what those that are left mean: a gap without an event would be
 //! taken for the hypervisor's. So what could not be written is kept as a span.
 
-use crate::columns::{EVENT_ROWS, Storage, event_columns};
+use crate::columns::{EVENT_ROWS, Storage, event_columns, sender_columns};
 use crate::layout::Directory;
 use crate::manifest::{LostEvents, Parts};
 use crate::order::EventOrder;
@@ -11,7 +11,7 @@ use crate::write::part::RowGroup;
 use crate::write::rows::{Rows, Scratch, put};
 use crate::write::track::Track;
 use crate::write::{close_or_abandon, refused};
-use crate::{Error, KernelEvent};
+use crate::{Error, KernelEvent, Sender};
 use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::errors::ParquetError;
 use std::path::Path;
@@ -20,7 +20,9 @@ impl Rows for Vec<KernelEvent> {
     const ROW_GROUP: usize = EVENT_ROWS;
 
     fn columns(&self) -> Vec<(String, Storage)> {
-        event_columns()
+        let mut columns = event_columns();
+        columns.extend(sender_columns());
+        columns
     }
 
     fn len(&self) -> usize {
@@ -37,14 +39,27 @@ impl Rows for Vec<KernelEvent> {
         scratch.put_wide(group, self.iter().map(|event| event.duration))?;
         scratch.put_narrow(group, self.iter().map(|event| event.kind.number()))?;
         scratch.put_narrow(group, self.iter().map(|event| event.number))?;
-        let name = |event: &KernelEvent| ByteArray::from(&*event.name);
-        let names: Vec<ByteArray> = self.iter().map(name).collect();
-        put::<ByteArrayType>(group, &names, None)
+        put_texts(group, self.iter().map(|event| &*event.name))?;
+        // Nobody is told by an empty name, and nothing by an empty function.
+        let nobody = Sender::default();
+        let senders = || (self.iter()).map(|event| event.sender.as_deref().unwrap_or(&nobody));
+        put_texts(group, senders().map(|sender| &*sender.name))?;
+        scratch.put_narrow(group, senders().map(|sender| sender.cpu))?;
+        put_texts(group, senders().map(|sender| &*sender.function))?;
+        scratch.put_wide(group, senders().map(|sender| sender.waited))
     }
 
     fn clear(&mut self) {
         Vec::clear(self);
     }
+}
+
+fn put_texts<'a>(
+    group: &mut RowGroup<'_>,
+    texts: impl Iterator<Item = &'a str>,
+) -> Result<(), ParquetError> {
+    let texts: Vec<ByteArray> = texts.map(ByteArray::from).collect();
+    put::<ByteArrayType>(group, &texts, None)
 }
 
 /// The events of one CPU.

@@ -45,10 +45,19 @@ fn slice(
         EventKind::Task => Name::Pid,
         _ => Name::Number,
     };
-    let arguments = [
+    let mut arguments = vec![
         (Name::Kind, Value::Text(event.kind.name())),
         (number, Value::Uint(event.number.into())),
     ];
+    if let Some(sender) = &event.sender {
+        let woken = frame.ns(event.start.saturating_sub(sender.waited));
+        arguments.extend([
+            (Name::Sender, Value::Text(&sender.name)),
+            (Name::SenderCpu, Value::Uint(sender.cpu.into())),
+            (Name::Function, Value::Text(&sender.function)),
+            (Name::Waited, Value::Uint(start.saturating_sub(woken))),
+        ]);
+    }
     let name = cause(event).to_string();
     if event.duration == 0 {
         trace.instant(track, start, &name, &arguments);

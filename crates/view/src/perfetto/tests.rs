@@ -29,6 +29,7 @@ fn source() -> InMemory {
         kind,
         number,
         name: name.into(),
+        ..KernelEvent::default()
     };
     let mut manifest = Manifest {
         tool: "bandscope 0.0.0".into(),

@@ -65,6 +65,7 @@ fn recorded(disturbances: &[Disturbance]) -> InMemory {
                 kind,
                 number: 1,
                 name: name.into(),
+                ..KernelEvent::default()
             });
         }
     }
@@ -287,6 +288,7 @@ fn events_without_gaps_and_endless_ones_name_nothing_wrongly() {
             kind: EventKind::Softirq,
             number: 1,
             name: "RCU".into(),
+            ..KernelEvent::default()
         })
         .collect();
     source.events[0].push(KernelEvent {

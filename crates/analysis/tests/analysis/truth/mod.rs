@@ -55,6 +55,7 @@ fn recorded(segments: u32) -> InMemory {
                 kind,
                 number,
                 name: name.into(),
+                ..KernelEvent::default()
             })
     });
     source.events = vec![events.collect()];

@@ -16,6 +16,8 @@ pub struct Frame {
     name: Arc<str>,
     /// Timers whose functions ran in it, in order.
     pub timers: Vec<Expiry>,
+    /// What a kernel worker did, each once.
+    pub functions: Vec<Arc<str>>,
 }
 
 /// A timer whose function began to run.
@@ -40,6 +42,7 @@ impl Frame {
             number,
             name,
             timers: Vec::new(),
+            functions: Vec::new(),
         }
     }
 
@@ -58,6 +61,7 @@ impl Frame {
             kind: self.kind,
             number: self.number,
             name: self.name.clone(),
+            functions: self.functions.clone(),
         }
     }
 
@@ -76,6 +80,7 @@ impl Frame {
                 kind: EventKind::Timer,
                 number: timer.number,
                 name: timer.name.clone(),
+                functions: Vec::new(),
             },
         };
         if let Some(first) = self.timers.first() {

@@ -279,7 +279,30 @@ fn wakes(number: u32, name: &str) -> Point {
     Point::Wakes {
         number,
         name: name.into(),
+        by: Level::Interrupt,
     }
+}
+
+#[test]
+fn what_a_worker_does_belongs_to_its_stay() {
+    let mut pairing = Pairing::new(OWN, false);
+    let works = |name: &str| Point::Works(name.into());
+    for (time, thread, point) in [
+        (5, OWN, works("nobody's")),
+        (10, OWN, switch(OWN, 7)),
+        (12, 7, works("a")),
+        (14, 7, works("b")),
+        (16, 7, works("a")),
+        (20, 7, switch(7, OWN)),
+        (30, OWN, switch(OWN, 7)),
+        (40, 7, switch(7, OWN)),
+    ] {
+        pairing.push(time, thread, point);
+    }
+    let mut all = Vec::new();
+    pairing.finish(&mut all);
+    let did: Vec<String> = all.iter().map(|stay| stay.functions.join(" ")).collect();
+    assert_eq!(did, ["a b", ""]);
 }
 
 #[test]

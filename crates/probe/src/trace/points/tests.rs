@@ -156,7 +156,8 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
     machine(root.path());
     let function = "\tfield:void * function;\toffset:16;\tsize:8;\tsigned:0;\n";
     let waking = "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
-        \tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n";
+        \tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n\
+        \tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n";
     describe(root.path(), "timer", "hrtimer_expire_entry", 20, function);
     describe(root.path(), "sched", "sched_waking", 21, waking);
     assert!(!catalogue(root.path()).unwrap().tells_timers());
@@ -183,17 +184,29 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
         point(false, "hrtimer_wakeup")
     );
     assert_eq!(expires(7), point(false, "unknown"));
-    let woken = raw(21, &[(8, b"cyclic\0"), (24, &77u32.to_ne_bytes())]);
+    let woken = raw(
+        21,
+        &[(2, &[0x19]), (8, b"cyclic\0"), (24, &77u32.to_ne_bytes())],
+    );
     assert_eq!(
         catalogue.decode(&woken),
         Some(Point::Wakes {
             number: 77,
-            name: "cyclic".into()
+            name: "cyclic".into(),
+            by: Level::Interrupt,
         })
     );
-    let filtered: Vec<&str> = (catalogue.tracepoints().iter())
-        .filter(|tracepoint| tracepoint.filter().is_some())
+    let elsewhere: Vec<&str> = (catalogue.tracepoints().iter())
+        .filter(|tracepoint| tracepoint.tells_senders())
         .map(|tracepoint| tracepoint.name.as_str())
         .collect();
-    assert_eq!(filtered, ["sched:sched_waking"]);
+    let wanted = [
+        "irq:irq_handler_entry",
+        "irq:irq_handler_exit",
+        "irq:softirq_entry",
+        "irq:softirq_exit",
+        "timer:hrtimer_expire_entry",
+        "sched:sched_waking",
+    ];
+    assert_eq!(elsewhere, wanted, "vectors are not told apart elsewhere");
 }

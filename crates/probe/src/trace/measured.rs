@@ -1,0 +1,162 @@
+//! The events of one measured CPU: from its ring to intervals on the recording's clock.
+
+use super::END;
+use super::error::TraceError;
+use super::pairing::{Interval, Pairing};
+use super::placed::Placed;
+use super::point::Point;
+use super::points::Catalogue;
+use super::processes::Processes;
+use super::ring::{Of, Ring, Said};
+use super::senders::Senders;
+use super::times::Times;
+use bandscope_recording::manifest::{LostEvents, MeasuringThread};
+use bandscope_recording::{EventKind, KernelEvent, Sender};
+use std::sync::Arc;
+
+/// A measured CPU.
+#[derive(Debug)]
+pub struct Measured {
+    pub thread: MeasuringThread,
+    pub ring: Ring,
+    pairing: Pairing,
+    intervals: Vec<Interval>,
+    out: Vec<KernelEvent>,
+    placed: Placed,
+}
+
+impl Measured {
+    /// Opens all tracepoints on the CPU of a measuring thread, switched off.
+    ///
+    /// # Errors
+    /// One line: what the kernel refuses.
+    pub fn open(
+        catalogue: &Catalogue,
+        thread: &MeasuringThread,
+        ring_bytes: usize,
+    ) -> Result<Measured, TraceError> {
+        Ok(Measured {
+            thread: thread.clone(),
+            ring: Ring::open(catalogue, Of::Measured(thread), ring_bytes)?,
+            pairing: Pairing::new(thread.pid, catalogue.tells_timers()),
+            intervals: Vec::new(),
+            out: Vec::new(),
+            placed: Placed::default(),
+        })
+    }
+
+    /// Empties the ring.
+    pub fn take(&mut self, processes: &mut Processes, senders: &mut Senders) {
+        let pairing = &mut self.pairing;
+        self.ring.drain(senders, |said| match said {
+            Said::Point {
+                time,
+                thread,
+                process,
+                point,
+            } => {
+                // Who leaves the CPU, or ends, is who runs.
+                if let Point::Switch { previous: task, .. } | Point::Ends { number: task } = point {
+                    processes.see(task, thread, process);
+                }
+                pairing.push(time, thread, point);
+            }
+            Said::Lost(records) => pairing.lose(records),
+        });
+    }
+
+    /// Takes what is settled out of the pairing.
+    pub fn settle(&mut self) {
+        self.pairing.take(&mut self.intervals);
+    }
+
+    /// What began before this is settled.
+    pub fn horizon(&self) -> u64 {
+        self.pairing.horizon()
+    }
+
+    /// The ring tells of a loss with the next record that finds room; at the end there is none.
+    pub fn look_for_losses(&mut self) {
+        let untold = self.ring.untold_losses();
+        if untold > 0 {
+            self.pairing.lose(untold);
+        }
+    }
+
+    /// Takes all that is whole out of the pairing.
+    pub fn finish(&mut self) {
+        self.pairing.finish(&mut self.intervals);
+    }
+
+    /// Puts intervals on the recording's clock.
+    pub fn hand_out(
+        &mut self,
+        times: &Times,
+        senders: &mut Senders,
+        visit: &mut impl FnMut(u32, &[KernelEvent]),
+    ) {
+        self.out.clear();
+        for interval in self.intervals.drain(..) {
+            let sender = sender(&interval, times, senders);
+            let (Some(start), Some(end)) = (times.tick(interval.start), times.tick(interval.end))
+            else {
+                continue;
+            };
+            if end < 0 {
+                // Over before the recording began.
+                continue;
+            }
+            let (start, end) = self.placed.place(start.max(0) as u64, end as u64);
+            self.out.push(KernelEvent {
+                start,
+                duration: end - start,
+                kind: interval.kind,
+                number: interval.number,
+                name: interval.name,
+                sender,
+            });
+        }
+        if !self.out.is_empty() {
+            visit(self.thread.cpu, &self.out);
+        }
+    }
+
+    /// Spans in which nothing is known, on the recording's clock, as wide as the error of the times makes them.
+    pub fn lost(&self, times: &Times) -> impl Iterator<Item = LostEvents> {
+        let error = times.error_ticks().unwrap_or(0.0).ceil() as i64;
+        let tick = |ns: u64| times.tick(ns).unwrap_or(0);
+        let spans = self.pairing.spans().iter().map(move |span| LostEvents {
+            cpu: self.thread.cpu,
+            from: tick(span.from).saturating_sub(error).max(0) as u64,
+            to: match span.to {
+                u64::MAX => END,
+                to => tick(to).saturating_add(error).max(0) as u64,
+            },
+            events: span.records,
+        });
+        // What was lost before the recording began does not matter.
+        let spans: Vec<LostEvents> = spans.filter(|lost| lost.to > 0).collect();
+        spans.into_iter()
+    }
+}
+
+/// Who made the task of a stay run, and what it did; `None` for what is no task, and where neither is known.
+fn sender(stay: &Interval, times: &Times, senders: &mut Senders) -> Option<Arc<Sender>> {
+    if stay.kind != EventKind::Task {
+        return None;
+    }
+    let woken = senders.of(stay);
+    if woken.is_none() && stay.functions.is_empty() {
+        return None;
+    }
+    let mut sender = Sender {
+        function: stay.functions.join(", ").into(),
+        ..Sender::default()
+    };
+    if let Some(woken) = woken {
+        let ran = times.tick(stay.start)?;
+        sender.waited = u64::try_from(ran - times.tick(woken.at)?).unwrap_or(0);
+        (sender.name, sender.cpu) = (woken.name, woken.cpu);
+    }
+    Some(Arc::new(sender))
+}

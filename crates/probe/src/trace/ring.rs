@@ -1,0 +1,155 @@
+//! The tracepoints of one CPU, open, and the ring that their records come in.
+
+use super::buffer::Buffer;
+use super::error::TraceError;
+use super::open;
+use super::point::Point;
+use super::points::Catalogue;
+use super::records::Record;
+use super::senders::{Doing, Senders};
+use bandscope_recording::manifest::MeasuringThread;
+use std::fs::File;
+use std::io;
+
+/// Whose ring it is.
+#[derive(Clone, Copy, Debug)]
+pub enum Of<'a> {
+    /// A measured CPU: all is recorded.
+    Measured(&'a MeasuringThread),
+    /// Another CPU: who wakes whom.
+    Other(u32),
+}
+
+/// What a ring says.
+#[derive(Debug)]
+pub enum Said {
+    /// A tracepoint was passed.
+    Point {
+        /// When, in nanoseconds of the events' clock.
+        time: u64,
+        /// Thread and process that ran, as this process counts them.
+        thread: u32,
+        process: u32,
+        point: Point,
+    },
+    /// So many records were lost, or cannot be read.
+    Lost(u64),
+}
+
+/// An open ring.
+#[derive(Debug)]
+pub struct Ring {
+    cpu: u32,
+    events: Vec<File>,
+    buffer: Buffer,
+    catalogue: Catalogue,
+    doing: Doing,
+    /// Records that the ring said it had lost.
+    told_lost: u64,
+    was_full: bool,
+}
+
+impl Drop for Ring {
+    /// The last to close a tracepoint waits until no CPU can be in it, some 30 ms each: nobody else need.
+    fn drop(&mut self) {
+        let events = std::mem::take(&mut self.events);
+        // Without a thread it is done here: a closure that is not run is dropped.
+        let _ = std::thread::Builder::new().spawn(move || drop(events));
+    }
+}
+
+impl Ring {
+    /// Opens the tracepoints of a CPU, switched off.
+    ///
+    /// # Errors
+    /// One line: what the kernel refuses.
+    pub fn open(catalogue: &Catalogue, of: Of<'_>, bytes: usize) -> Result<Ring, TraceError> {
+        let (cpu, thread) = match of {
+            Of::Measured(thread) => (thread.cpu, thread.pid),
+            Of::Other(cpu) => (cpu, 0),
+        };
+        let mut events: Vec<File> = Vec::new();
+        let mut buffer = None;
+        let all = catalogue.tracepoints().iter();
+        for tracepoint in all.filter(|one| matches!(of, Of::Measured(_)) || one.tells_senders()) {
+            let refused = |error| TraceError::NotOpened {
+                tracepoint: tracepoint.name.clone(),
+                cpu,
+                error,
+            };
+            let event = open::open(tracepoint.id, cpu, tracepoint.who(thread)).map_err(refused)?;
+            match events.first() {
+                None => {
+                    let ring = Buffer::new(&event, bytes)
+                        .map_err(|error| TraceError::NoRing { cpu, error })?;
+                    buffer = Some(ring);
+                }
+                Some(leader) => open::redirect(&event, leader).map_err(refused)?,
+            }
+            events.push(event);
+        }
+        Ok(Ring {
+            cpu,
+            events,
+            buffer: buffer.ok_or(TraceError::NothingToOpen)?,
+            catalogue: catalogue.clone(),
+            doing: Doing::default(),
+            told_lost: 0,
+            was_full: false,
+        })
+    }
+
+    /// Switches all on, or off: ends before beginnings, as the catalogue has them the other way round. What is under way at that moment then
+    /// lacks its beginning at the start, and its end at the end, and is known to.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn switch(&self, on: bool) -> io::Result<()> {
+        let mut events = self.events.iter().rev();
+        events.try_for_each(|event| open::switch(event, on))
+    }
+
+    /// Empties it: wake-ups go to `senders`, and everything to `visit`.
+    pub fn drain(&mut self, senders: &mut Senders, mut visit: impl FnMut(Said)) {
+        let (cpu, catalogue) = (self.cpu, &mut self.catalogue);
+        let (doing, told_lost) = (&mut self.doing, &mut self.told_lost);
+        let waited = self.buffer.drain(|record| match Record::parse(record) {
+            Some(Record::Sample {
+                process,
+                thread,
+                time,
+                raw,
+            }) => match catalogue.decode(raw) {
+                Some(point) => {
+                    senders.see((time, cpu, thread), doing, &point);
+                    doing.see(time, &point);
+                    visit(Said::Point {
+                        time,
+                        thread,
+                        process,
+                        point,
+                    });
+                }
+                None => visit(Said::Lost(1)),
+            },
+            Some(Record::Lost { records }) => {
+                *told_lost += records;
+                visit(Said::Lost(records));
+            }
+            Some(Record::Other) => {}
+            None => visit(Said::Lost(1)),
+        });
+        // A record that finds no room has at most a page.
+        self.was_full = waited + 4096 > self.buffer.bytes();
+    }
+
+    /// Records that were lost and of which nothing was said: the ring tells of a loss with the next record that finds room, and at the end there is
+    /// none.
+    pub fn untold_losses(&self) -> u64 {
+        let lost: Option<u64> = self.events.iter().map(open::lost).sum();
+        match lost {
+            Some(lost) => lost.saturating_sub(self.told_lost),
+            None => u64::from(self.was_full),
+        }
+    }
+}

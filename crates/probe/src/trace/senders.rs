@@ -1,0 +1,302 @@
+//! Who makes tasks run: the wake-ups of all CPUs, and what each CPU did meanwhile.
+//!
+//! A wake-up (`sched:sched_waking`) is passed on the CPU of whoever wakes: a task, or an interrupt or a softirq, which the
+//! records around it name. The task that is woken runs later, perhaps on another CPU; its next stay is the one that the wake-up caused, and only that:
+//! a task that another one preempted runs on without being woken again.
+
+use super::pairing::Interval;
+use super::point::{Level, Point};
+use bandscope_recording::EventKind;
+use bandscope_recording::events::escaped;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// A wake-up whose task has not run for so long is forgotten.
+const LONGEST_WAIT_NS: u64 = 10_000_000_000;
+/// Tasks whose wake-ups, or names, are kept.
+const MOST_TASKS: usize = 1 << 14;
+/// Wake-ups of one task that are kept, where it runs on no measured CPU.
+const MOST_WAKES: usize = 4096;
+/// A timer's function that began so long ago is over: the kernel tells its end by a tracepoint that is not recorded.
+const LONGEST_TIMER_NS: u64 = 100_000;
+
+/// What one CPU does at the moment, as far as it may wake a task.
+#[derive(Clone, Debug, Default)]
+pub struct Doing {
+    interrupt: Option<Arc<str>>,
+    softirq: Option<Arc<str>>,
+    /// The function of the high-resolution timer that expired last, and when.
+    timer: Option<(u64, Arc<str>)>,
+    /// That of the timer wheel, in the softirq at hand.
+    wheel: Option<Arc<str>>,
+}
+
+impl Doing {
+    /// Takes what happened on the CPU at `time`.
+    pub fn see(&mut self, time: u64, point: &Point) {
+        match point {
+            Point::Enter { kind, name, .. } => match kind {
+                EventKind::Softirq => (self.softirq, self.wheel) = (Some(name.clone()), None),
+                EventKind::Interrupt => self.interrupt = Some(name.clone()),
+                // The timers of the one before are over.
+                _ => self.timer = None,
+            },
+            Point::Exit { kind, .. } => match kind {
+                EventKind::Softirq => (self.softirq, self.wheel) = (None, None),
+                EventKind::Interrupt => self.interrupt = None,
+                _ => self.timer = None,
+            },
+            Point::Expires(function) if function.is_tick => {
+                self.timer = Some((time, "tick".into()));
+            }
+            Point::Expires(function) => {
+                self.timer = Some((time, format!("timer:{}", function.name).into()));
+            }
+            Point::Runs(function) => self.wheel = Some(function.clone()),
+            _ => {}
+        }
+    }
+
+    /// What wakes somebody at `time`, named as causes are; `None` for a task.
+    fn waker(&self, time: u64, by: Level) -> Option<Arc<str>> {
+        let timer = |(since, name): &(u64, Arc<str>)| {
+            (time.saturating_sub(*since) <= LONGEST_TIMER_NS).then(|| name.clone())
+        };
+        let named = |kind: &str, name: &Arc<str>| format!("{kind}:{name}").into();
+        match by {
+            Level::Task => None,
+            Level::Interrupt => Some(match (&self.interrupt, &self.timer) {
+                (Some(name), _) => named("irq", name),
+                (None, Some(expired)) => timer(expired).unwrap_or_else(|| "interrupt".into()),
+                (None, None) => "interrupt".into(),
+            }),
+            Level::Softirq => Some(match (&self.wheel, &self.softirq) {
+                (Some(function), _) => named("timer", function),
+                (None, Some(name)) => named("softirq", name),
+                (None, None) => "softirq".into(),
+            }),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Wake {
+    at: u64,
+    cpu: u32,
+    name: Arc<str>,
+    /// Beginning of the stay that it caused.
+    ran: Option<u64>,
+}
+
+/// Wake-ups that were seen.
+#[derive(Debug, Default)]
+pub struct Senders {
+    wakes: HashMap<u32, VecDeque<Wake>>,
+    names: HashMap<u32, Arc<str>>,
+}
+
+/// What woke a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Woken {
+    /// When, in nanoseconds of the events' clock.
+    pub at: u64,
+    /// On which CPU.
+    pub cpu: u32,
+    /// By whom.
+    pub name: Arc<str>,
+}
+
+impl Senders {
+    /// Takes a record of `cpu`, passed while `thread` ran there, which was `doing` this.
+    pub fn see(&mut self, (time, cpu, thread): (u64, u32, u32), doing: &Doing, point: &Point) {
+        let Point::Wakes { number, by, .. } = point else {
+            return;
+        };
+        let name = match doing.waker(time, *by) {
+            Some(name) => name,
+            None => self.task(thread),
+        };
+        let known = self.wakes.len() < MOST_TASKS || self.wakes.contains_key(number);
+        if known {
+            let wakes = self.wakes.entry(*number).or_default();
+            if wakes.len() == MOST_WAKES {
+                wakes.pop_front();
+            }
+            // Rings are emptied one by one: what comes last need not have happened last.
+            let place = wakes.partition_point(|wake| wake.at <= time);
+            let wake = Wake {
+                at: time,
+                cpu,
+                name,
+                ran: None,
+            };
+            wakes.insert(place, wake);
+        }
+    }
+
+    /// What woke the task of a stay; `None` if nothing did that is known.
+    pub fn of(&mut self, stay: &Interval) -> Option<Woken> {
+        let wakes = self.wakes.get_mut(&stay.number)?;
+        let place = wakes.partition_point(|wake| wake.at <= stay.start);
+        let wake = wakes.get_mut(place.checked_sub(1)?)?;
+        // The way out of a piece of a long stay leads to the same wake-up.
+        if wake.ran.is_some_and(|ran| ran != stay.start) {
+            return None;
+        }
+        wake.ran = Some(stay.start);
+        Some(Woken {
+            at: wake.at,
+            cpu: wake.cpu,
+            name: wake.name.clone(),
+        })
+    }
+
+    /// Forgets what no stay that begins at `horizon` or later was caused by.
+    pub fn forget(&mut self, horizon: u64) {
+        self.wakes.retain(|_, wakes| {
+            while wakes.get(1).is_some_and(|next| next.at < horizon) {
+                wakes.pop_front();
+            }
+            let old = |wake: &Wake| wake.at.saturating_add(LONGEST_WAIT_NS) < horizon;
+            !wakes.back().is_none_or(old)
+        });
+    }
+
+    /// The name of a task that wakes others, as the cause of a gap is named.
+    fn task(&mut self, thread: u32) -> Arc<str> {
+        if let Some(name) = self.names.get(&thread) {
+            return name.clone();
+        }
+        if self.names.len() >= MOST_TASKS {
+            self.names.clear();
+        }
+        let name: Arc<str> = match (thread, std::fs::read(format!("/proc/{thread}/comm"))) {
+            (0, _) => "idle".into(),
+            (_, Ok(name)) => {
+                let name = escaped(name.trim_ascii_end());
+                // What a kernel worker does just then stands behind its name.
+                let end = match name.starts_with("kworker/") {
+                    true => name.find(['-', '+']).unwrap_or(name.len()),
+                    false => name.len(),
+                };
+                format!("task:{}", &name[..end]).into()
+            }
+            (_, Err(_)) => "task".into(),
+        };
+        self.names.insert(thread, name.clone());
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::functions::Function;
+
+    fn wakes(number: u32, by: Level) -> Point {
+        Point::Wakes {
+            number,
+            name: "t".into(),
+            by,
+        }
+    }
+
+    fn stay(number: u32, start: u64) -> Interval {
+        Interval {
+            start,
+            end: start + 10,
+            kind: EventKind::Task,
+            number,
+            name: "t".into(),
+            functions: Vec::new(),
+        }
+    }
+
+    fn enter(kind: EventKind, name: &str) -> Point {
+        Point::Enter {
+            kind,
+            number: 1,
+            name: name.into(),
+        }
+    }
+
+    #[test]
+    fn a_stay_is_caused_by_the_wake_up_before_it_and_by_that_alone() {
+        let mut senders = Senders::default();
+        let doing = Doing::default();
+        let own = std::process::id();
+        // Of two CPUs, the rings of which are emptied one by one.
+        for (time, cpu) in [(100, 0), (300, 0), (200, 1)] {
+            senders.see((time, cpu, own), &doing, &wakes(7, Level::Task));
+        }
+        let mut woken = |start| {
+            senders
+                .of(&stay(7, start))
+                .map(|woken| (woken.at, woken.cpu))
+        };
+        assert_eq!(woken(50), None, "before all");
+        assert_eq!(woken(210), Some((200, 1)));
+        assert_eq!(woken(230), None, "it was preempted, and runs on");
+        assert_eq!(woken(305), Some((300, 0)));
+        let name = senders.task(own);
+        assert!(name.starts_with("task:"), "{name}");
+        assert_eq!(&*senders.task(0), "idle");
+        assert_eq!(&*senders.task(u32::MAX), "task");
+    }
+
+    #[test]
+    fn an_interrupt_and_a_softirq_are_named() {
+        let mut doing = Doing::default();
+        let expired = |is_tick, name: &str| {
+            Point::Expires(Function {
+                is_tick,
+                name: name.into(),
+            })
+        };
+        let is = |doing: &Doing, time, by, wanted: Option<&str>| {
+            assert_eq!(doing.waker(time, by).as_deref(), wanted);
+        };
+        is(&doing, 1, Level::Task, None);
+        is(&doing, 1, Level::Interrupt, Some("interrupt"));
+        doing.see(10, &expired(false, "hrtimer_wakeup"));
+        is(&doing, 12, Level::Interrupt, Some("timer:hrtimer_wakeup"));
+        is(
+            &doing,
+            10 + LONGEST_TIMER_NS + 1,
+            Level::Interrupt,
+            Some("interrupt"),
+        );
+        doing.see(20, &expired(true, "tick_nohz_handler"));
+        is(&doing, 22, Level::Interrupt, Some("tick"));
+        doing.see(30, &enter(EventKind::Interrupt, "nvme0q1"));
+        is(&doing, 31, Level::Interrupt, Some("irq:nvme0q1"));
+        doing.see(40, &enter(EventKind::Softirq, "TIMER"));
+        is(&doing, 41, Level::Softirq, Some("softirq:TIMER"));
+        doing.see(42, &Point::Runs("delayed_work_timer_fn".into()));
+        is(
+            &doing,
+            43,
+            Level::Softirq,
+            Some("timer:delayed_work_timer_fn"),
+        );
+        let exit = Point::Exit {
+            kind: EventKind::Softirq,
+            number: 1,
+        };
+        doing.see(44, &exit);
+        is(&doing, 45, Level::Softirq, Some("softirq"));
+    }
+
+    #[test]
+    fn what_is_settled_needs_no_memory() {
+        let mut senders = Senders::default();
+        let doing = Doing::default();
+        for time in 0..1000 {
+            senders.see((time, 0, 0), &doing, &wakes(7, Level::Task));
+        }
+        senders.forget(900);
+        assert_eq!(senders.wakes[&7].len(), 101, "one of before may still wait");
+        senders.forget(900 + 2 * LONGEST_WAIT_NS);
+        assert!(senders.wakes.is_empty());
+    }
+}
