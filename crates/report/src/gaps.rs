@@ -25,6 +25,8 @@ pub struct Gaps {
     pub longest: Vec<LongGap>,
     /// What they were, the costliest first, at most 64; their `lost_ns` add up to that of all gaps but for rounding.
     pub causes: Vec<GapCause>,
+    /// Who made tasks run, and what for, the costliest first, at most 32; empty where nothing is known of it.
+    pub chains: Vec<Chain>,
     /// Tasks that are booked together, as `other-tasks`, because there are so many; 0 where each has its own line.
     pub other_tasks: u64,
     /// Number and time of gaps by duration, bins of a factor of two from 2^k to 2^(k+1) ns.
@@ -47,6 +49,31 @@ pub struct GapCause {
     pub longest_ns: f64,
     /// Threads of the process that the cause is, the costliest first, at most 64; empty where they have the process's name.
     pub tasks: Vec<TaskTime>,
+}
+
+/// Time in gaps of a task that the same thing made run, to do the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Chain {
+    /// The task, as in its cause; a kernel worker without its number, as in `kworker/u8`.
+    pub task: String,
+    /// Functions that a kernel worker ran meanwhile, at most 3, with commas between; empty for what is none.
+    pub function: String,
+    /// What woke it: `task:NAME`, `idle`, `irq:NAME`, `softirq:NAME`, `tick`, `timer:FUNCTION` of the kernel, or, where that is all that is
+    /// known, `task`, `interrupt`, `softirq`. Empty where no wake-up is known.
+    pub sender: String,
+    /// CPUs on which it was woken.
+    pub cpus: String,
+    /// Gaps, or stays within gaps.
+    pub number: u64,
+    /// Those per second of wall time.
+    pub per_second: f64,
+    /// Time, before what the unit inside each gap took is taken off.
+    pub ns: u64,
+    /// The longest of them.
+    pub longest_ns: f64,
+    /// Mean time from the wake-up until it ran.
+    pub waited_ns: f64,
 }
 
 /// Time that a thread took.

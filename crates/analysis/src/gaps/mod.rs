@@ -2,6 +2,7 @@
 
 pub mod availability;
 pub mod causes;
+pub mod chains;
 pub mod named;
 pub mod naming;
 pub mod quota;

@@ -4,6 +4,7 @@
 //! longest 64 gaps, and the first 65,536 for [`crate::periods::signals`], which wants times and not counts.
 
 use crate::gaps::causes::{CauseSum, Causes, by_cause};
+use crate::gaps::chains::Chains;
 use crate::gaps::naming::{Key, Namer};
 use crate::series::context::Context;
 use crate::series::totals::Totals;
@@ -64,6 +65,7 @@ pub struct Event {
 pub struct Statistics {
     causes: Vec<CauseSum>,
     names: Vec<Cause>,
+    chains: Chains,
     /// Names and ticks of the threads of each cause that is a process, the costliest first.
     threads: BTreeMap<Cause, Vec<(Arc<str>, u64)>>,
     preemption_known: bool,
@@ -84,6 +86,7 @@ impl Statistics {
         Statistics {
             causes: Vec::new(),
             names: Vec::new(),
+            chains: Chains::default(),
             threads: BTreeMap::new(),
             preemption_known: false,
             preempted: 0,
@@ -155,6 +158,7 @@ impl Statistics {
         let main = shares.iter().max_by_key(|share| share.ticks);
         let main = main.map_or(0, |share| share.key);
         CauseSum::book(&mut self.causes, shares);
+        self.chains.push(namer);
         if self.events.len() < EVENTS {
             let room = PIECES - self.pieces.len();
             let pieces = namer.pieces().iter().enumerate().take(room);
@@ -241,6 +245,7 @@ impl Statistics {
             percentiles: self.percentiles(context),
             longest: self.longest(origin, context),
             causes: self.by_cause(lost, totals, context),
+            chains: self.chains.report(&self.names, seconds, context),
             other_tasks: self.causes_apart().1,
             histogram: self.histogram(context),
         }

@@ -6,6 +6,7 @@
 
 pub(crate) mod account;
 mod bands;
+mod chains;
 pub mod check;
 pub mod compare;
 mod cpus;
@@ -227,6 +228,7 @@ fn cpu(view: &View<'_>, name_it: bool, page: &mut Page<'_>) {
     strip::strip(view, page.options.strip_rows, page);
     bands::bands(view, page);
     gaps::gaps(view, page);
+    chains::chains(view, page);
     signals::signals(view, page);
     limits::limits(view, page);
     shares::shares(view, page);

@@ -5,7 +5,7 @@
 
 use super::account::bar;
 use super::table::{Page, Paint};
-use super::{View, findings, remedies, strip, subject, truth, verdict};
+use super::{View, chains, findings, remedies, strip, subject, truth, verdict};
 use crate::panels::{self, Group};
 use crate::{escape, numbers};
 use bandscope_analysis::Analysis;
@@ -116,6 +116,7 @@ fn cpu(measured: &Measured<'_>, report: &Report, name_it: bool, page: &mut Page<
     ]);
     ledger(view, account, report, page);
     gaps(view, report, page);
+    chains::on_one_screen(view, page);
     truth::truth(view, page);
     if !is_constant(&view.series) {
         strip::strip(view, PACE_ROWS, page);

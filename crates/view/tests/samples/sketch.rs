@@ -263,6 +263,7 @@ fn gap_statistics(gaps: &[SketchGap], wall_ns: f64) -> Gaps {
         longest: sorted.iter().rev().take(16).map(long).collect(),
         other_tasks: 0,
         causes: Vec::new(),
+        chains: Vec::new(),
         histogram,
     }
 }

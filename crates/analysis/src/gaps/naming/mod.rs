@@ -13,7 +13,7 @@ use crate::gaps::quota::stopped_by;
 use bandscope_recording::events::NoEvents;
 use bandscope_recording::manifest::EventsState;
 use bandscope_recording::{
-    Error, EventKind, EventStream, Gap, KernelEvent, Series, Source, manifest,
+    Error, EventKind, EventStream, Gap, KernelEvent, Sender, Series, Source, manifest,
 };
 use bandscope_report::Cause;
 use causes::Keys;
@@ -107,6 +107,7 @@ struct Span {
     is_expiry: bool,
     /// The thread's name, where its process has the key.
     thread: Option<Arc<str>>,
+    sender: Option<Arc<Sender>>,
 }
 
 impl<'a> Namer<'a> {
@@ -225,6 +226,13 @@ impl<'a> Namer<'a> {
         &self.pieces
     }
 
+    /// Its pieces whose sender is known, each with it.
+    pub fn sent(&self) -> impl Iterator<Item = (&Piece, &Sender)> {
+        // What no event covers comes after the pieces of the events.
+        let both = self.pieces.iter().zip(&self.inside);
+        both.filter_map(|(piece, span)| Some((piece, span.sender.as_deref()?)))
+    }
+
     /// The events that may lie in the gap that was split last, in order.
     pub fn events(&self) -> impl Iterator<Item = &KernelEvent> {
         self.window.iter()
@@ -327,6 +335,7 @@ impl<'a> Namer<'a> {
                 is_expiry: event.kind == EventKind::Timer && !event.name.is_empty(),
                 thread: (event.kind == EventKind::Task && self.keys.process(event).is_some())
                     .then(|| event.name.clone()),
+                sender: event.sender.clone(),
             });
         }
         // Moving them may have changed their order; what holds another one comes before it.

@@ -3,9 +3,10 @@
 use super::{booked, quiet, recorded, with};
 use bandscope_recording::manifest::TaskThread;
 use bandscope_recording::source::InMemory;
-use bandscope_recording::{EventKind, KernelEvent};
+use bandscope_recording::{EventKind, KernelEvent, Sender};
 use bandscope_report::{Cause, WarningKind};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// A second with a gap each millisecond, each of another task out of `names`, of 20 to 60 us.
 fn of_tasks(names: usize) -> InMemory {
@@ -19,6 +20,7 @@ fn of_tasks(names: usize) -> InMemory {
             kind: EventKind::Task,
             number: (number % names) as u32,
             name: format!("job-{:05}", number % names).into(),
+            ..KernelEvent::default()
         })
         .collect();
     source
@@ -64,6 +66,58 @@ fn a_thousand_tasks_are_no_thousand_lines_and_the_ledger_closes() {
             assert!(least + 150.0 >= named.longest_ns || names < 999, "{least}");
         }
     }
+}
+
+#[test]
+fn what_workers_did_and_who_asked_for_it_has_lines_of_its_own() {
+    let mut source = of_tasks(3);
+    let senders = [
+        ("kworker/u8:1", "task:make", 0, "flush_to_ldisc"),
+        ("kworker/u8:2", "task:make", 2, "flush_to_ldisc"),
+        (
+            "kworker/1:0",
+            "timer:delayed_work_timer_fn",
+            1,
+            "vmstat_update",
+        ),
+    ];
+    for event in &mut source.events[0] {
+        let (name, sender, cpu, function) = senders[event.number as usize];
+        event.name = name.into();
+        event.sender = Some(Arc::new(Sender {
+            name: sender.into(),
+            cpu,
+            function: function.into(),
+            waited: 4_000,
+        }));
+    }
+    let (report, _) = booked(&source);
+    let gaps = report.series[0].gaps.as_ref().unwrap();
+    let told: Vec<_> = gaps
+        .chains
+        .iter()
+        .map(|one| (&*one.task, &*one.function, &*one.sender, &*one.cpus))
+        .collect();
+    let wanted = [
+        ("kworker/u8", "flush_to_ldisc", "task:make", "0,2"),
+        (
+            "kworker/1",
+            "vmstat_update",
+            "timer:delayed_work_timer_fn",
+            "1",
+        ),
+    ];
+    assert_eq!(told, wanted);
+    let number: u64 = gaps.chains.iter().map(|one| one.number).sum();
+    assert_eq!(number, gaps.detailed);
+    let (whole, lost): (u64, u64) = (gaps.chains.iter().map(|one| one.ns).sum(), gaps.lost_ns);
+    assert!(
+        (whole as f64 / lost as f64 - 1.0).abs() < 0.01,
+        "{whole} of {lost}"
+    );
+    // A tick of these recordings is less than a nanosecond long.
+    let waited = gaps.chains[0].waited_ns * source.manifest.clock.ticks_per_ns;
+    assert!((waited - 4_000.0).abs() < 1.0, "{waited}");
 }
 
 proptest! {

@@ -1,0 +1,130 @@
+//! Who made tasks run, and what for: their time in gaps, by chain.
+//!
+//! A chain is a task, what it did (the functions that a kernel worker ran), and what woke it. A worker has another number every few minutes, so its number
+//! is left out of its name.
+
+use crate::gaps::naming::{Key, Namer};
+use crate::series::context::Context;
+use bandscope_recording::cpu_list;
+use bandscope_report::{self as report, Cause};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// Chains that the report lists.
+const CHAINS: usize = 32;
+/// Chains that are told apart; a machine has some hundreds.
+const MOST_CHAINS: usize = 4096;
+
+/// Task, function, sender.
+type Chain = (Key, Arc<str>, Arc<str>);
+
+/// What the gaps of a chain come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    number: u64,
+    ticks: u128,
+    longest: u64,
+    waited: u128,
+    cpus: BTreeSet<u32>,
+}
+
+impl Sum {
+    fn add(&mut self, other: &Sum) {
+        self.number += other.number;
+        self.ticks += other.ticks;
+        self.longest = self.longest.max(other.longest);
+        self.waited += other.waited;
+        self.cpus.extend(&other.cpus);
+    }
+}
+
+/// The chains of the gaps of a series.
+#[derive(Clone, Debug, Default)]
+pub struct Chains(HashMap<Chain, Sum>);
+
+impl Chains {
+    /// Takes the gap that `namer` split last.
+    pub fn push(&mut self, namer: &Namer<'_>) {
+        for (piece, sender) in namer.sent() {
+            let chain = (
+                piece.share.key,
+                sender.function.clone(),
+                sender.name.clone(),
+            );
+            if self.0.len() >= MOST_CHAINS && !self.0.contains_key(&chain) {
+                continue;
+            }
+            self.0.entry(chain).or_default().add(&Sum {
+                number: 1,
+                ticks: piece.share.ticks.into(),
+                longest: piece.share.ticks,
+                waited: sender.waited.into(),
+                cpus: BTreeSet::from([sender.cpu]),
+            });
+        }
+    }
+
+    /// The costliest ones; `names` are those of the keys, and the series lasted `seconds`.
+    pub fn report(&self, names: &[Cause], seconds: f64, context: &Context) -> Vec<report::Chain> {
+        let mut sums: BTreeMap<(String, &str, String), Sum> = BTreeMap::new();
+        for ((key, function, sender), sum) in &self.0 {
+            // A thread that is kept apart, and one whose process has the key, are booked as tasks, too.
+            if let Some(Cause::Task(task)) = names.get(*key as usize) {
+                let chain = (without_number(task), &**function, without_number(sender));
+                sums.entry(chain).or_default().add(sum);
+            }
+        }
+        let mut chains: Vec<report::Chain> = sums
+            .into_iter()
+            .map(|((task, function, sender), sum)| report::Chain {
+                task,
+                function: function.to_owned(),
+                cpus: match sender.is_empty() {
+                    true => String::new(),
+                    false => cpu_list::written(&sum.cpus.into_iter().collect::<Vec<_>>()),
+                },
+                sender,
+                number: sum.number,
+                per_second: match seconds > 0.0 {
+                    true => sum.number as f64 / seconds,
+                    false => 0.0,
+                },
+                ns: context.ns(sum.ticks as f64).round() as u64,
+                longest_ns: context.ns(sum.longest as f64),
+                waited_ns: context.ns(sum.waited as f64) / sum.number.max(1) as f64,
+            })
+            .collect();
+        chains.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.task.cmp(&b.task)));
+        chains.truncate(CHAINS);
+        chains
+    }
+}
+
+/// A kernel worker without its number: `kworker/u8` of `kworker/u8:3`, `kworker/1` of `kworker/1:0H`.
+fn without_number(name: &str) -> String {
+    match name.split_once(':') {
+        Some((worker, _)) if worker.starts_with("kworker/") => worker.to_owned(),
+        Some(("task", task)) => format!("task:{}", without_number(task)),
+        _ => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_lose_their_number() {
+        for (name, wanted) in [
+            ("kworker/u8:3", "kworker/u8"),
+            ("kworker/1:0H", "kworker/1"),
+            ("task:kworker/1:0", "task:kworker/1"),
+            ("a:b", "a:b"),
+            ("task:a:b", "task:a:b"),
+            ("irq:nvme0q1", "irq:nvme0q1"),
+            ("", ""),
+        ] {
+            assert_eq!(without_number(name), wanted);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Who made tasks run, and what for.
+
+use super::table::{Page, Paint};
+use super::{View, share};
+use crate::numbers;
+use bandscope_recording::cpu_list;
+use bandscope_report::Chain;
+use std::collections::BTreeMap;
+
+/// Chains on one screen, and the least share of the time that one takes there.
+const ON_ONE_SCREEN: usize = 3;
+const WORTH_NAMING: f64 = 1e-3;
+
+/// The costliest ones.
+pub(super) fn on_one_screen(view: &View<'_>, page: &mut Page<'_>) {
+    let (chains, wall_ns) = summed(view);
+    let worth = |chain: &Chain| share(chain.ns, wall_ns) >= WORTH_NAMING;
+    let shown = chains.iter().filter(|chain| worth(chain));
+    list(
+        &shown.take(ON_ONE_SCREEN).collect::<Vec<_>>(),
+        wall_ns,
+        page,
+    );
+}
+
+/// All that the report has.
+pub(super) fn chains(view: &View<'_>, page: &mut Page<'_>) {
+    let (chains, wall_ns) = summed(view);
+    list(&chains.iter().collect::<Vec<_>>(), wall_ns, page);
+}
+
+fn list(chains: &[&Chain], wall_ns: u64, page: &mut Page<'_>) {
+    if chains.is_empty() {
+        return;
+    }
+    page.blank();
+    page.line(&[
+        ("Who made tasks run", Paint::Bold),
+        ("  share of the time, times per second", Paint::Dim),
+    ]);
+    for chain in chains {
+        let share = numbers::percent(share(chain.ns, wall_ns));
+        let rate = format!("{}/s", numbers::significant(chain.per_second, 3));
+        let label = format!("  {share:>7} {rate:>8}  ");
+        page.hanging(&[(&label, Paint::Plain)], &sentence(chain), Paint::Plain);
+    }
+}
+
+/// What it is, in one sentence.
+fn sentence(chain: &Chain) -> String {
+    let mut sentence = chain.task.clone();
+    if !chain.function.is_empty() {
+        sentence += &format!(" ran {}", chain.function);
+    }
+    if chain.sender.is_empty() {
+        return sentence;
+    }
+    let waited = numbers::duration(chain.waited_ns);
+    let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
+    sentence += &format!(", woken by {} on {cpus}, {waited} before", chain.sender);
+    sentence
+}
+
+/// The chains of all series of a CPU, and their time.
+fn summed(view: &View<'_>) -> (Vec<Chain>, u64) {
+    let mut sums: BTreeMap<(&str, &str, &str), Chain> = BTreeMap::new();
+    let (mut wall_ns, mut seconds) = (0u64, 0.0);
+    for series in &view.series {
+        wall_ns = wall_ns.saturating_add(series.ledger.wall_ns);
+        seconds += series.ledger.wall_ns as f64 / 1e9;
+        for chain in series.gaps.iter().flat_map(|gaps| &gaps.chains) {
+            let key = (&*chain.task, &*chain.function, &*chain.sender);
+            match sums.get_mut(&key) {
+                Some(sum) => add(sum, chain),
+                None => {
+                    sums.insert(key, chain.clone());
+                }
+            }
+        }
+    }
+    let mut chains: Vec<Chain> = sums.into_values().collect();
+    for chain in &mut chains {
+        chain.per_second = chain.number as f64 / seconds;
+    }
+    chains.sort_by_key(|chain| std::cmp::Reverse(chain.ns));
+    (chains, wall_ns)
+}
+
+fn add(sum: &mut Chain, chain: &Chain) {
+    let number = sum.number.saturating_add(chain.number);
+    let waited = sum.waited_ns * sum.number as f64 + chain.waited_ns * chain.number as f64;
+    sum.waited_ns = waited / number.max(1) as f64;
+    sum.number = number;
+    sum.ns = sum.ns.saturating_add(chain.ns);
+    sum.longest_ns = sum.longest_ns.max(chain.longest_ns);
+    if sum.cpus != chain.cpus {
+        let mut cpus = cpu_list::parse(&format!("{},{}", sum.cpus, chain.cpus));
+        cpus.sort_unstable();
+        cpus.dedup();
+        sum.cpus = cpu_list::written(&cpus);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain() -> Chain {
+        Chain {
+            task: "kworker/u8".into(),
+            function: "flush_to_ldisc".into(),
+            sender: "task:make".into(),
+            cpus: "0,2".into(),
+            number: 2,
+            ns: 100,
+            longest_ns: 60.0,
+            waited_ns: 3e3,
+            ..Chain::default()
+        }
+    }
+
+    #[test]
+    fn a_chain_is_a_sentence() {
+        let told = "kworker/u8 ran flush_to_ldisc, woken by task:make on CPUs 0,2, 3.00 µs before";
+        assert_eq!(sentence(&chain()), told);
+        let unknown = Chain {
+            sender: String::new(),
+            ..chain()
+        };
+        assert_eq!(sentence(&unknown), "kworker/u8 ran flush_to_ldisc");
+    }
+
+    #[test]
+    fn chains_of_two_series_are_one() {
+        let mut sum = chain();
+        let other = Chain {
+            cpus: "1".into(),
+            number: 6,
+            longest_ns: 70.0,
+            waited_ns: 7e3,
+            ..chain()
+        };
+        add(&mut sum, &other);
+        let wanted = Chain {
+            cpus: "0-2".into(),
+            number: 8,
+            ns: 200,
+            longest_ns: 70.0,
+            waited_ns: 6e3,
+            ..chain()
+        };
+        assert_eq!(sum, wanted);
+    }
+}
