@@ -4,9 +4,9 @@
     sudo tests/senders.py target/release/bandscope [CPU] [SECONDS]
 
 While text is sent through a terminal, which unbound workers carry, and a process sleeps and works on CPU, bandscope records there; an ftrace
-instance of its own records sched_waking and sched_switch of all CPUs, by the same clock. For each stay of another task on CPU the last wake-up of that task
-in the kernel's text is the truth: a task by its name, an interrupt or a softirq by the flags that ftrace prints. Prints how many stays agree; exit status
-1 if fewer than 99 of 100 do.
+instance of its own records sched_waking, sched_switch and ipi_send_cpu of all CPUs, by the same clock. For each stay of another task on CPU the last wake-up
+of that task in the kernel's text is the truth, for each interrupt by another CPU the last that was sent: a task by its name, an interrupt or a softirq by the
+flags that ftrace prints. Prints how many agree; exit status 1 if fewer than 99 of 100 stays do, or interrupts.
 """
 import bisect
 import collections
@@ -23,6 +23,8 @@ import cures  # noqa: E402
 
 TRACING = "/sys/kernel/tracing"
 LINE = re.compile(r"^\s*(.*)-(\d+)\s+\[(\d+)\] (\S+)\s+(\d+)\.(\d+): (\w+): (.*)$")
+#: Vectors by which CPUs interrupt each other (arch/x86/include/asm/irq_vectors.h).
+SENT = {0xFB, 0xFC, 0xFD}
 #: Two clocks of the same counter, and ftrace's text resolves a microsecond.
 NEAR_NS = 20_000
 
@@ -33,7 +35,7 @@ def put(path, text):
 
 
 def traced(instance, cpu):
-    """Wake-ups by task (time, flags, name and CPU of the waker), and switches to tasks on `cpu` and elsewhere."""
+    """Wake-ups by task (time, flags, name of the waker; those of no task are interrupts of `cpu`), and switches to tasks on `cpu` and elsewhere."""
     wakes, here, anywhere = collections.defaultdict(list), [], collections.defaultdict(list)
     with open(f"{instance}/trace", errors="replace") as lines:
         for line in lines:
@@ -43,7 +45,10 @@ def traced(instance, cpu):
             name, _, on, flags, seconds, fraction, event, rest = found.groups()
             time = int(seconds) * 10**9 + int(fraction.ljust(9, "0"))
             if event == "sched_waking":
-                wakes[int(re.search(r" pid=(\d+)", rest)[1])].append((time, flags, name, int(on)))
+                wakes[int(re.search(r" pid=(\d+)", rest)[1])].append((time, flags, name))
+            elif event == "ipi_send_cpu":
+                if int(re.search(r"cpu=(\d+)", rest)[1]) == cpu:
+                    wakes[None].append((time, flags, name))
             else:
                 task = int(re.search(r"next_pid=(\d+)", rest)[1])
                 anywhere[task].append(time)
@@ -75,7 +80,7 @@ def wanted(stay, at, wakes, anywhere):
     before = [wake for wake in wakes.get(stay["task"], []) if wake[0] <= at + 1000]
     if not before:
         return None
-    time, flags, name, _ = max(before)
+    time, flags, name = max(before)
     if any(time < other < at - NEAR_NS for other in anywhere[stay["task"]]):
         return None
     context = flags[2]
@@ -104,8 +109,9 @@ def main():
     try:
         put(f"{instance}/trace_clock", "mono_raw")
         put(f"{instance}/buffer_size_kb", "65536")
-        for event in ["sched_waking", "sched_switch"]:
-            put(f"{instance}/events/sched/{event}/enable", "1")
+        for event in ["sched/sched_waking", "sched/sched_switch", "ipi/ipi_send_cpu"]:
+            if os.path.exists(f"{instance}/events/{event}"):
+                put(f"{instance}/events/{event}/enable", "1")
         with tempfile.TemporaryDirectory() as directory:
             words = [program, "record", "--cpus", str(cpu), "--duration", f"{seconds}s", "--output", "run"]
             subprocess.run(words, cwd=directory, check=True, capture_output=True)
@@ -117,23 +123,23 @@ def main():
         sleeper.end()
         worker.stop()
         os.rmdir(instance)
-    stays = [
-        {"start": int(row["start_ns"]), "task": int(row["number"]), "name": row["name"], "sender": row["sender"], "function": row["function"]}
-        for row in csv.DictReader(io.StringIO(text))
-        if row["kind"] == "task"
-    ]
+    rows = [row | {"start": int(row["start_ns"]), "task": int(row["number"])} for row in csv.DictReader(io.StringIO(text))]
+    stays = [row for row in rows if row["kind"] == "task"]
     shift = offset(stays, here)
-    counts, known = collections.Counter(), 0
-    for stay in stays:
-        truth = wanted(stay, stay["start"] + shift, wakes, anywhere)
-        good = agrees(stay["sender"], truth)
-        counts[good] += 1
-        known += bool(stay["sender"])
-        if not good and counts[False] <= 20:
-            print(f"{stay['name']} at {stay['start'] / 1e9:.6f} s: {stay['sender'] or 'nobody'}, the kernel says {truth}")
-    total = len(stays)
-    print(f"{counts[True]} of {total} stays agree with the kernel's trace; {known} have a sender")
-    sys.exit(int(total == 0 or counts[True] < 0.99 * total))
+    sent = [row | {"task": None} for row in rows if row["kind"] == "vector" and row["task"] in SENT]
+    failed = False
+    for what, events in [("stays", stays), ("interrupts", sent if wakes[None] else [])]:
+        counts = collections.Counter()
+        for event in events:
+            truth = wanted(event, event["start"] + shift, wakes, anywhere)
+            good = agrees(event["sender"], truth)
+            counts[good] += 1
+            if not good and counts[False] <= 20:
+                print(f"{event['name']} at {event['start'] / 1e9:.6f} s: {event['sender'] or 'nobody'}, the kernel says {truth}")
+        known = sum(bool(event["sender"]) for event in events)
+        print(f"{counts[True]} of {len(events)} {what} agree with the kernel's trace; {known} have a sender")
+        failed |= counts[True] < 0.99 * len(events)
+    sys.exit(int(failed or not stays))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ use bandscope_probe::trace::{self, Ended, Trace};
 use bandscope_probe::{calibration::Reading, clock, pin};
 use bandscope_recording::manifest::MeasuringThread;
 use bandscope_recording::{EventKind, KernelEvent};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use std::time::{Duration, Instant};
 
 /// Records the events of the CPU that this thread is on while `work` runs, with rings of `ring_bytes`; `None`, having
@@ -91,17 +92,21 @@ fn page_faults_are_those_of_the_measuring_thread() {
     const PAGES: usize = 64;
     let mut touched = Vec::new();
     let touch = || {
-        let memory = vec![0u8; PAGES * 4096];
+        // Not the allocator's, which may hand out pages that were touched before.
+        // SAFETY: the kernel chooses the place, so no mapping in use is touched.
+        let memory = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                PAGES * 4096,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )
+        };
+        let memory = memory.unwrap().cast::<u8>();
         for page in 0..PAGES {
             let before = clock::ticks();
-            // SAFETY: within the vector, whose pages are touched for the first time: zeroed memory is mapped lazily.
-            unsafe {
-                memory
-                    .as_ptr()
-                    .cast_mut()
-                    .add(page * 4096)
-                    .write_volatile(1)
-            };
+            // SAFETY: within the mapping, which lives as long as the process.
+            unsafe { memory.add(page * 4096).write_volatile(1) };
             touched.push((before, clock::ticks()));
         }
     };

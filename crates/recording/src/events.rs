@@ -83,21 +83,21 @@ pub struct KernelEvent {
     pub number: u32,
     /// Its name, made fit for text by [`escaped`].
     pub name: Arc<str>,
-    /// Who made it run, where it is a task and that is known.
+    /// Who made it run, where it is a task, or sent it, where it is an interrupt by another CPU; as far as that is known.
     pub sender: Option<Arc<Sender>>,
 }
 
-/// What made a task run.
+/// What made a task run, or sent an interrupt to this CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sender {
-    /// What woke it: `task:NAME`, `irq:NAME`, `softirq:NAME`, `timer:FUNCTION`, `interrupt`, `idle`; empty where nothing did: it ran on after
+    /// What woke or sent it: `task:NAME`, `irq:NAME`, `softirq:NAME`, `timer:FUNCTION`, `interrupt`, `idle`; empty where nothing did: it ran on after
     /// another task.
     pub name: Arc<str>,
     /// CPU on which that happened.
     pub cpu: u32,
-    /// Functions that a kernel worker ran meanwhile, in order, with commas between; else empty.
+    /// Functions that a kernel worker ran meanwhile, or the interrupt was for, in order, with commas between; else empty.
     pub function: Arc<str>,
-    /// Ticks from the wake-up until it ran.
+    /// Ticks from then until it ran.
     pub waited: u64,
 }
 

@@ -25,7 +25,7 @@ pub struct Gaps {
     pub longest: Vec<LongGap>,
     /// What they were, the costliest first, at most 64; their `lost_ns` add up to that of all gaps but for rounding.
     pub causes: Vec<GapCause>,
-    /// Who made tasks run, and what for, the costliest first, at most 32; empty where nothing is known of it.
+    /// Who made tasks run and sent interrupts, and what for, the costliest first, at most 32; empty where nothing is known of it.
     pub chains: Vec<Chain>,
     /// Tasks that are booked together, as `other-tasks`, because there are so many; 0 where each has its own line.
     pub other_tasks: u64,
@@ -51,18 +51,18 @@ pub struct GapCause {
     pub tasks: Vec<TaskTime>,
 }
 
-/// Time in gaps of a task that the same thing made run, to do the same.
+/// Time in gaps of a task that the same thing made run, to do the same; or of interrupts that the same thing sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Chain {
-    /// The task, as in its cause; a kernel worker without its number, as in `kworker/u8`.
-    pub task: String,
-    /// Functions that a kernel worker ran meanwhile, at most 3, with commas between; empty for what is none.
+    /// Its cause, `task:NAME` or `irq:NAME`; a kernel worker without its number, as in `task:kworker/u8`.
+    pub cause: String,
+    /// Functions that a kernel worker ran meanwhile, or another CPU asked for, at most 3, with commas between; empty for what is neither.
     pub function: String,
-    /// What woke it: `task:NAME`, `idle`, `irq:NAME`, `softirq:NAME`, `tick`, `timer:FUNCTION` of the kernel, or, where that is all that is
-    /// known, `task`, `interrupt`, `softirq`. Empty where no wake-up is known.
+    /// What woke or sent it: `task:NAME`, `idle`, `irq:NAME`, `softirq:NAME`, `tick`, `timer:FUNCTION` of the kernel, or, where that is all that is
+    /// known, `task`, `interrupt`, `softirq`. Empty where nobody is known.
     pub sender: String,
-    /// CPUs on which it was woken.
+    /// CPUs on which that happened.
     pub cpus: String,
     /// Gaps, or stays within gaps.
     pub number: u64,
@@ -72,7 +72,7 @@ pub struct Chain {
     pub ns: u64,
     /// The longest of them.
     pub longest_ns: f64,
-    /// Mean time from the wake-up until it ran.
+    /// Mean time from then until it ran.
     pub waited_ns: f64,
 }
 

@@ -1,6 +1,6 @@
-//! Who made tasks run, and what for: their time in gaps, by chain.
+//! Who made tasks run and sent interrupts, and what for: their time in gaps, by chain.
 //!
-//! A chain is a task, what it did (the functions that a kernel worker ran), and what woke it. A worker has another number every few minutes, so its number
+//! A chain is a cause, what it did (the functions that a kernel worker ran, or another CPU asked for), and who is behind it. A worker has another number every few minutes, so its number
 //! is left out of its name.
 
 use crate::gaps::naming::{Key, Namer};
@@ -68,16 +68,15 @@ impl Chains {
     pub fn report(&self, names: &[Cause], seconds: f64, context: &Context) -> Vec<report::Chain> {
         let mut sums: BTreeMap<(String, &str, String), Sum> = BTreeMap::new();
         for ((key, function, sender), sum) in &self.0 {
-            // A thread that is kept apart, and one whose process has the key, are booked as tasks, too.
-            if let Some(Cause::Task(task)) = names.get(*key as usize) {
-                let chain = (without_number(task), &**function, without_number(sender));
-                sums.entry(chain).or_default().add(sum);
-            }
+            let cause = names.get(*key as usize).cloned().unwrap_or_default();
+            let cause = without_number(&cause.to_string());
+            let chain = (cause, &**function, without_number(sender));
+            sums.entry(chain).or_default().add(sum);
         }
         let mut chains: Vec<report::Chain> = sums
             .into_iter()
-            .map(|((task, function, sender), sum)| report::Chain {
-                task,
+            .map(|((cause, function, sender), sum)| report::Chain {
+                cause,
                 function: function.to_owned(),
                 cpus: match sender.is_empty() {
                     true => String::new(),
@@ -94,19 +93,17 @@ impl Chains {
                 waited_ns: context.ns(sum.waited as f64) / sum.number.max(1) as f64,
             })
             .collect();
-        chains.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.task.cmp(&b.task)));
+        chains.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.cause.cmp(&b.cause)));
         chains.truncate(CHAINS);
         chains
     }
 }
 
-/// A kernel worker without its number: `kworker/u8` of `kworker/u8:3`, `kworker/1` of `kworker/1:0H`.
+/// A kernel worker without its number: `task:kworker/u8` of `task:kworker/u8:3`, `task:kworker/1` of `task:kworker/1:0H`.
 fn without_number(name: &str) -> String {
-    match name.split_once(':') {
-        Some((worker, _)) if worker.starts_with("kworker/") => worker.to_owned(),
-        Some(("task", task)) => format!("task:{}", without_number(task)),
-        _ => name.to_owned(),
-    }
+    let of_worker = name.strip_prefix("task:kworker/");
+    let pool = of_worker.and_then(|rest| rest.split(':').next());
+    pool.map_or_else(|| name.to_owned(), |pool| format!("task:kworker/{pool}"))
 }
 
 #[cfg(test)]
@@ -116,10 +113,9 @@ mod tests {
     #[test]
     fn workers_lose_their_number() {
         for (name, wanted) in [
-            ("kworker/u8:3", "kworker/u8"),
-            ("kworker/1:0H", "kworker/1"),
-            ("task:kworker/1:0", "task:kworker/1"),
-            ("a:b", "a:b"),
+            ("task:kworker/u8:3", "task:kworker/u8"),
+            ("task:kworker/1:0H", "task:kworker/1"),
+            ("kworker/1:0", "kworker/1:0"),
             ("task:a:b", "task:a:b"),
             ("irq:nvme0q1", "irq:nvme0q1"),
             ("", ""),

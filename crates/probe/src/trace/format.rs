@@ -85,17 +85,21 @@ impl Field {
         })
     }
 
-    /// Its text up to the first 0; `None` if the record is too short for it.
-    pub fn text<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
-        let bytes = if self.located {
+    /// Its bytes, wherever in the record they are; `None` if it is too short for them.
+    pub fn blob<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
+        if self.located {
             // Length in the upper half, offset in the lower.
             let place = u32::from_le_bytes(self.bytes(record)?.try_into().ok()?);
             let (offset, length) = ((place & 0xffff) as usize, (place >> 16) as usize);
-            record.get(offset..offset + length)?
+            record.get(offset..offset + length)
         } else {
-            self.bytes(record)?
-        };
-        bytes.split(|&byte| byte == 0).next()
+            self.bytes(record)
+        }
+    }
+
+    /// Its text up to the first 0; `None` if the record is too short for it.
+    pub fn text<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
+        self.blob(record)?.split(|&byte| byte == 0).next()
     }
 }
 

@@ -11,7 +11,7 @@ use super::ring::{Of, Ring, Said};
 use super::senders::Senders;
 use super::times::Times;
 use bandscope_recording::manifest::{LostEvents, MeasuringThread};
-use bandscope_recording::{EventKind, KernelEvent, Sender};
+use bandscope_recording::{KernelEvent, Sender};
 use std::sync::Arc;
 
 /// A measured CPU.
@@ -97,7 +97,7 @@ impl Measured {
     ) {
         self.out.clear();
         for interval in self.intervals.drain(..) {
-            let sender = sender(&interval, times, senders);
+            let sender = sender(&interval, self.thread.cpu, times, senders);
             let (Some(start), Some(end)) = (times.tick(interval.start), times.tick(interval.end))
             else {
                 continue;
@@ -140,12 +140,9 @@ impl Measured {
     }
 }
 
-/// Who made the task of a stay run, and what it did; `None` for what is no task, and where neither is known.
-fn sender(stay: &Interval, times: &Times, senders: &mut Senders) -> Option<Arc<Sender>> {
-    if stay.kind != EventKind::Task {
-        return None;
-    }
-    let woken = senders.of(stay);
+/// Who made the task of a stay run, or sent an interrupt, and what that did; `None` where neither is known.
+fn sender(stay: &Interval, cpu: u32, times: &Times, senders: &mut Senders) -> Option<Arc<Sender>> {
+    let woken = senders.of(stay, cpu);
     if woken.is_none() && stay.functions.is_empty() {
         return None;
     }

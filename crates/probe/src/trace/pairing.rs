@@ -25,7 +25,7 @@ const MOST_WAITING: usize = 1 << 16;
 const LONGEST_NS: u64 = 1_000_000_000;
 /// How deep interrupts and softirqs nest, at most.
 const DEEPEST: usize = 16;
-/// Functions that are told of one stay of a kernel worker.
+/// Functions that are told of one stay of a kernel worker, and of one interrupt.
 const MOST_FUNCTIONS: usize = 3;
 /// Spans that are kept apart; beyond it the last one grows.
 const MOST_SPANS: usize = 1000;
@@ -42,7 +42,7 @@ pub struct Interval {
     /// By its kind: the line, the vector, or the thread id.
     pub number: u32,
     pub name: Arc<str>,
-    /// What a kernel worker did.
+    /// What a kernel worker did, or an interrupt that another CPU sent.
     pub functions: Vec<Arc<str>>,
 }
 
@@ -136,7 +136,7 @@ impl Pairing {
             } => {}
             Point::Wakes { number, name, .. } => self.wake(number, name),
             Point::Works(function) => self.work(function),
-            Point::Runs(_) | Point::Ends { .. } => {}
+            Point::Runs(_) | Point::Sends { .. } | Point::Ends { .. } => {}
             Point::Over {
                 kind,
                 number,
@@ -234,11 +234,15 @@ impl Pairing {
     }
 
     fn work(&mut self, function: Arc<str>) {
-        if let Running::Other(task) = &mut self.running
-            && task.functions.len() < MOST_FUNCTIONS
-            && !task.functions.contains(&function)
-        {
-            task.functions.push(function);
+        let running = match &mut self.running {
+            Running::Other(task) => Some(task),
+            Running::Unknown | Running::Own => None,
+        };
+        let frame = self.frames.last_mut().or(running);
+        if let Some(frame) = frame.filter(|frame| {
+            frame.functions.len() < MOST_FUNCTIONS && !frame.functions.contains(&function)
+        }) {
+            frame.functions.push(function);
         }
     }
 

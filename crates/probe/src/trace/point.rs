@@ -34,8 +34,15 @@ pub enum Point {
     Expires(Function),
     /// A timer of the timer wheel begins to run its function, in a softirq.
     Runs(Arc<str>),
-    /// A kernel worker begins a piece of work.
+    /// A kernel worker begins a piece of work, or an interrupt a function that another CPU asked for.
     Works(Arc<str>),
+    /// Other CPUs are interrupted.
+    Sends {
+        /// Which.
+        cpus: Vec<u32>,
+        /// What does it.
+        by: Level,
+    },
     /// A task is woken.
     Wakes {
         /// Its thread id.

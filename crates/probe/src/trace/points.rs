@@ -44,6 +44,9 @@ enum Shape {
     Expires(Field),
     Runs(Field),
     Works(Field),
+    /// To which CPU, or to which of a mask, and where the kernel was.
+    Sends(Field, Field),
+    SendsToMany(Field, Field),
     /// Whom, its name, and where the kernel was.
     Wakes(Field, Field, Field),
     Ends(Field),
@@ -102,6 +105,7 @@ impl Tracepoint {
     pub fn tells_senders(&self) -> bool {
         match &self.shape {
             Shape::Wakes(..) | Shape::Expires(_) | Shape::Runs(_) => true,
+            Shape::Sends(..) | Shape::SendsToMany(..) => true,
             Shape::Enter(kind, ..) | Shape::Exit(kind, _) => *kind != EventKind::Vector,
             _ => false,
         }
@@ -198,6 +202,14 @@ impl Catalogue {
             Shape::Expires(function) => Point::Expires(functions.at(function.number(raw)? as u64)),
             Shape::Runs(field) => Point::Runs(function(field, &mut self.names)?),
             Shape::Works(field) => Point::Works(function(field, &mut self.names)?),
+            Shape::Sends(cpu, flags) => Point::Sends {
+                cpus: vec![number(cpu)?],
+                by: Level::of(flags.number(raw)?),
+            },
+            Shape::SendsToMany(mask, flags) => Point::Sends {
+                cpus: cpus(mask.blob(raw)?),
+                by: Level::of(flags.number(raw)?),
+            },
             Shape::Wakes(field, name, flags) => Point::Wakes {
                 number: number(field)?,
                 name: known(&mut self.names, name.text(raw)?),
@@ -224,6 +236,15 @@ fn over(kind: EventKind, number: u32, name: &Arc<str>, ns: u64) -> Point {
         name,
         ns,
     }
+}
+
+/// The CPUs of a mask: bits in words of the machine's byte order, which is little-endian wherever this runs.
+fn cpus(mask: &[u8]) -> Vec<u32> {
+    let bits = (0u32..).zip(mask).flat_map(|(place, byte)| {
+        let set = (0..8).filter(move |bit| byte >> bit & 1 == 1);
+        set.map(move |bit| 8 * place + bit)
+    });
+    bits.collect()
 }
 
 /// One copy of each name, escaped.
@@ -275,6 +296,9 @@ fn wanted(tracefs: &Tracefs, functions: &Functions) -> Vec<(String, String)> {
             ("timer", "hrtimer_expire_entry"),
             ("timer", "timer_expire_entry"),
             ("workqueue", "workqueue_execute_start"),
+            ("csd", "csd_function_entry"),
+            ("ipi", "ipi_send_cpu"),
+            ("ipi", "ipi_send_cpumask"),
             ("sched", "sched_waking"),
         ];
         wanted.extend(timers.map(|(subsystem, name)| (subsystem.to_owned(), name.to_owned())));
@@ -321,6 +345,11 @@ fn shape(subsystem: &str, tracepoint: &str, format: &Format) -> Option<Shape> {
         }
         ("timer", "timer_expire_entry") => Shape::Runs(field("function")?),
         ("workqueue", "workqueue_execute_start") => Shape::Works(field("function")?),
+        ("csd", "csd_function_entry") => Shape::Works(field("func")?),
+        ("ipi", "ipi_send_cpu") => Shape::Sends(field("cpu")?, field("common_flags")?),
+        ("ipi", "ipi_send_cpumask") => {
+            Shape::SendsToMany(field("cpumask")?, field("common_flags")?)
+        }
         ("timer", "hrtimer_expire_entry") => Shape::Expires(field("function")?),
         ("exceptions", name) => Shape::Fault(name.into()),
         ("nmi", "nmi_handler") => Shape::Nmi("nmi".into(), field("delta_ns")?),

@@ -1,4 +1,4 @@
-//! Who makes tasks run: the wake-ups of all CPUs, and what each CPU did meanwhile.
+//! Who makes tasks run, and interrupts other CPUs: on all CPUs, and what each CPU did meanwhile.
 //!
 //! A wake-up (`sched:sched_waking`) is passed on the CPU of whoever wakes: a task, or an interrupt or a softirq, which the
 //! records around it name. The task that is woken runs later, perhaps on another CPU; its next stay is the one that the wake-up caused, and only that:
@@ -15,6 +15,9 @@ use std::sync::Arc;
 const LONGEST_WAIT_NS: u64 = 10_000_000_000;
 /// Tasks whose wake-ups, or names, are kept.
 const MOST_TASKS: usize = 1 << 14;
+/// Vectors by which CPUs interrupt each other: calls of functions of one and of many, and reschedule (Linux,
+/// arch/x86/include/asm/irq_vectors.h).
+const SENT: [u32; 3] = [0xfb, 0xfc, 0xfd];
 /// Wake-ups of one task that are kept, where it runs on no measured CPU.
 const MOST_WAKES: usize = 4096;
 /// A timer's function that began so long ago is over: the kernel tells its end by a tracepoint that is not recorded.
@@ -88,10 +91,19 @@ struct Wake {
     ran: Option<u64>,
 }
 
-/// Wake-ups that were seen.
+/// Whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Target {
+    /// A task, by its id.
+    Task(u32),
+    /// A CPU, by an interrupt.
+    Cpu(u32),
+}
+
+/// Wake-ups, and interrupts of CPUs by others, that were seen.
 #[derive(Debug, Default)]
 pub struct Senders {
-    wakes: HashMap<u32, VecDeque<Wake>>,
+    wakes: HashMap<Target, VecDeque<Wake>>,
     names: HashMap<u32, Arc<str>>,
 }
 
@@ -109,34 +121,48 @@ pub struct Woken {
 impl Senders {
     /// Takes a record of `cpu`, passed while `thread` ran there, which was `doing` this.
     pub fn see(&mut self, (time, cpu, thread): (u64, u32, u32), doing: &Doing, point: &Point) {
-        let Point::Wakes { number, by, .. } = point else {
-            return;
+        let (targets, by): (Vec<Target>, Level) = match point {
+            Point::Wakes { number, by, .. } => (vec![Target::Task(*number)], *by),
+            Point::Sends { cpus, by } => (cpus.iter().map(|&cpu| Target::Cpu(cpu)).collect(), *by),
+            _ => return,
         };
-        let name = match doing.waker(time, *by) {
+        let name = match doing.waker(time, by) {
             Some(name) => name,
             None => self.task(thread),
         };
-        let known = self.wakes.len() < MOST_TASKS || self.wakes.contains_key(number);
-        if known {
-            let wakes = self.wakes.entry(*number).or_default();
-            if wakes.len() == MOST_WAKES {
-                wakes.pop_front();
-            }
-            // Rings are emptied one by one: what comes last need not have happened last.
-            let place = wakes.partition_point(|wake| wake.at <= time);
+        for target in targets {
+            let name = name.clone();
             let wake = Wake {
                 at: time,
                 cpu,
                 name,
                 ran: None,
             };
-            wakes.insert(place, wake);
+            self.add(target, wake);
         }
     }
 
-    /// What woke the task of a stay; `None` if nothing did that is known.
-    pub fn of(&mut self, stay: &Interval) -> Option<Woken> {
-        let wakes = self.wakes.get_mut(&stay.number)?;
+    fn add(&mut self, target: Target, wake: Wake) {
+        if self.wakes.len() >= MOST_TASKS && !self.wakes.contains_key(&target) {
+            return;
+        }
+        let wakes = self.wakes.entry(target).or_default();
+        if wakes.len() == MOST_WAKES {
+            wakes.pop_front();
+        }
+        // Rings are emptied one by one: what comes last need not have happened last.
+        let place = wakes.partition_point(|known| known.at <= wake.at);
+        wakes.insert(place, wake);
+    }
+
+    /// What woke the task of a stay on `cpu`, or sent it an interrupt; `None` if nothing did that is known.
+    pub fn of(&mut self, stay: &Interval, cpu: u32) -> Option<Woken> {
+        let target = match stay.kind {
+            EventKind::Task => Target::Task(stay.number),
+            EventKind::Vector if SENT.contains(&stay.number) => Target::Cpu(cpu),
+            _ => return None,
+        };
+        let wakes = self.wakes.get_mut(&target)?;
         let place = wakes.partition_point(|wake| wake.at <= stay.start);
         let wake = wakes.get_mut(place.checked_sub(1)?)?;
         // The way out of a piece of a long stay leads to the same wake-up.
@@ -231,7 +257,7 @@ mod tests {
         }
         let mut woken = |start| {
             senders
-                .of(&stay(7, start))
+                .of(&stay(7, start), 0)
                 .map(|woken| (woken.at, woken.cpu))
         };
         assert_eq!(woken(50), None, "before all");
@@ -242,6 +268,30 @@ mod tests {
         assert!(name.starts_with("task:"), "{name}");
         assert_eq!(&*senders.task(0), "idle");
         assert_eq!(&*senders.task(u32::MAX), "task");
+    }
+
+    #[test]
+    fn an_interrupt_by_another_cpu_has_a_sender() {
+        let mut senders = Senders::default();
+        let sends = Point::Sends {
+            cpus: vec![0, 2],
+            by: Level::Softirq,
+        };
+        senders.see((100, 1, 0), &Doing::default(), &sends);
+        let mut of = |number, start, cpu| {
+            let vector = Interval {
+                kind: EventKind::Vector,
+                ..stay(number, start)
+            };
+            let sent = senders.of(&vector, cpu);
+            sent.map(|sent| (sent.at, sent.cpu, sent.name.to_string()))
+        };
+        let sent = Some((100, 1, "softirq".to_owned()));
+        assert_eq!(of(0xfb, 105, 1), None, "another CPU");
+        assert_eq!(of(0xec, 105, 0), None, "its own timer");
+        assert_eq!(of(0xfb, 105, 0), sent);
+        assert_eq!(of(0xfb, 205, 0), None, "it came");
+        assert_eq!(of(0xfc, 110, 2), sent);
     }
 
     #[test]
@@ -295,7 +345,11 @@ mod tests {
             senders.see((time, 0, 0), &doing, &wakes(7, Level::Task));
         }
         senders.forget(900);
-        assert_eq!(senders.wakes[&7].len(), 101, "one of before may still wait");
+        assert_eq!(
+            senders.wakes[&Target::Task(7)].len(),
+            101,
+            "one of before may still wait"
+        );
         senders.forget(900 + 2 * LONGEST_WAIT_NS);
         assert!(senders.wakes.is_empty());
     }

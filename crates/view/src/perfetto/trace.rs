@@ -99,10 +99,6 @@ arguments! {
     Preempted "preempted",
     Kind "kind",
     Number "number",
-    Sender "sender",
-    SenderCpu "sender_cpu",
-    Function "function",
-    Waited "waited_ns",
     Quanta "quanta",
     Format "format",
     Tool "tool",
@@ -119,6 +115,10 @@ arguments! {
     Decimated "pace_decimated",
     QuantaAPoint "pace_quanta_per_two_points",
     Gaps "gaps",
+    Sender "sender",
+    SenderCpu "sender_cpu",
+    Function "function",
+    Waited "waited_ns",
 }
 
 /// The value of an argument.

@@ -1,4 +1,4 @@
-//! Who made tasks run, and what for.
+//! Who made tasks run and sent interrupts, and what for.
 
 use super::table::{Page, Paint};
 use super::{View, share};
@@ -35,7 +35,7 @@ fn list(chains: &[&Chain], wall_ns: u64, page: &mut Page<'_>) {
     }
     page.blank();
     page.line(&[
-        ("Who made tasks run", Paint::Bold),
+        ("Who is behind it", Paint::Bold),
         ("  share of the time, times per second", Paint::Dim),
     ]);
     for chain in chains {
@@ -48,7 +48,11 @@ fn list(chains: &[&Chain], wall_ns: u64, page: &mut Page<'_>) {
 
 /// What it is, in one sentence.
 fn sentence(chain: &Chain) -> String {
-    let mut sentence = chain.task.clone();
+    let (name, sent) = match chain.cause.strip_prefix("task:") {
+        Some(task) => (task, "woken"),
+        None => (&*chain.cause, "sent"),
+    };
+    let mut sentence = name.to_owned();
     if !chain.function.is_empty() {
         sentence += &format!(" ran {}", chain.function);
     }
@@ -57,7 +61,7 @@ fn sentence(chain: &Chain) -> String {
     }
     let waited = numbers::duration(chain.waited_ns);
     let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
-    sentence += &format!(", woken by {} on {cpus}, {waited} before", chain.sender);
+    sentence += &format!(", {sent} by {} on {cpus}, {waited} before", chain.sender);
     sentence
 }
 
@@ -69,7 +73,7 @@ fn summed(view: &View<'_>) -> (Vec<Chain>, u64) {
         wall_ns = wall_ns.saturating_add(series.ledger.wall_ns);
         seconds += series.ledger.wall_ns as f64 / 1e9;
         for chain in series.gaps.iter().flat_map(|gaps| &gaps.chains) {
-            let key = (&*chain.task, &*chain.function, &*chain.sender);
+            let key = (&*chain.cause, &*chain.function, &*chain.sender);
             match sums.get_mut(&key) {
                 Some(sum) => add(sum, chain),
                 None => {
@@ -107,7 +111,7 @@ mod tests {
 
     fn chain() -> Chain {
         Chain {
-            task: "kworker/u8".into(),
+            cause: "task:kworker/u8".into(),
             function: "flush_to_ldisc".into(),
             sender: "task:make".into(),
             cpus: "0,2".into(),
@@ -128,6 +132,14 @@ mod tests {
             ..chain()
         };
         assert_eq!(sentence(&unknown), "kworker/u8 ran flush_to_ldisc");
+        let call = Chain {
+            cause: "irq:call_function".into(),
+            function: "flush_tlb_func".into(),
+            ..chain()
+        };
+        let told =
+            "irq:call_function ran flush_tlb_func, sent by task:make on CPUs 0,2, 3.00 µs before";
+        assert_eq!(sentence(&call), told);
     }
 
     #[test]

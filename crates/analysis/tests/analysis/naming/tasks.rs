@@ -96,12 +96,12 @@ fn what_workers_did_and_who_asked_for_it_has_lines_of_its_own() {
     let told: Vec<_> = gaps
         .chains
         .iter()
-        .map(|one| (&*one.task, &*one.function, &*one.sender, &*one.cpus))
+        .map(|one| (&*one.cause, &*one.function, &*one.sender, &*one.cpus))
         .collect();
     let wanted = [
-        ("kworker/u8", "flush_to_ldisc", "task:make", "0,2"),
+        ("task:kworker/u8", "flush_to_ldisc", "task:make", "0,2"),
         (
-            "kworker/1",
+            "task:kworker/1",
             "vmstat_update",
             "timer:delayed_work_timer_fn",
             "1",

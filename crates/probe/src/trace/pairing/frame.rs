@@ -16,7 +16,7 @@ pub struct Frame {
     name: Arc<str>,
     /// Timers whose functions ran in it, in order.
     pub timers: Vec<Expiry>,
-    /// What a kernel worker did, each once.
+    /// What a kernel worker did, or an interrupt that another CPU sent, each once.
     pub functions: Vec<Arc<str>>,
 }
 

@@ -210,3 +210,9 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
     ];
     assert_eq!(elsewhere, wanted, "vectors are not told apart elsewhere");
 }
+
+#[test]
+fn a_mask_of_cpus_is_read() {
+    assert_eq!(cpus(&[0b101, 0, 0b1000_0000]), [0, 2, 23]);
+    assert_eq!(cpus(&[]), [] as [u32; 0]);
+}

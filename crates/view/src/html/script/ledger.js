@@ -226,11 +226,11 @@ function causeEvidence(series, cause) {
   const rows = longest.map((k) => [duration(marks.ns[k]), instant(marks.at[k], 1e-3), showButton(marks.at[k] - around(k), marks.at[k] + marks.ns[k] / 1e9 + around(k))]);
   const signals = report.signals.filter((signal) => signal.cause === cause);
   // The chains of a kernel worker are those of all of its number.
-  const chains = report.gaps ? report.gaps.chains.filter(({ task }) => cause === `task:${task}` || cause.startsWith(`task:${task}:`)) : [];
+  const chains = report.gaps ? report.gaps.chains.filter((c) => cause === c.cause || cause.startsWith(`${c.cause}:`)) : [];
   const senders = chains.map((c) => [duration(c.ns), `${significant(c.per_second, 3)}/s`, c.sender ? `${c.sender} on CPU ${c.cpus}, ${duration(c.waited_ns)} before` : "not known", c.function]);
   return element("div", {},
     known ? element("p", {}, `Part of ${plural(known.number, "gap", "gaps")}, ${significant(known.per_second, 3)} a second. Its longest time in one gap: ${duration(known.longest_ns)}.`) : null,
     signals.length ? element("p", {}, "Periodic: ", signals.map((s) => foldButton(s.frequency_hz, `${frequency(s.frequency_hz, s.uncertainty_hz)}, ${duration(s.ns_per_event)} each`))) : null,
-    senders.length ? table("Who made it run", ["took", "times", "woken by", "ran"], senders, 0) : null,
+    senders.length ? table("Who is behind it", ["took", "times", "woken or sent by", "ran"], senders, 0) : null,
     rows.length ? table("Longest gaps of which this is the main cause", ["duration", "at", ""], rows, 0) : element("p", {}, "This page does not hold a gap of which this is the main cause."));
 }
