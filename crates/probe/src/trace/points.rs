@@ -34,13 +34,7 @@ const MOST_NAMES: usize = 4096;
 enum Shape {
     Enter(EventKind, Field, Name),
     Exit(EventKind, Field),
-    Switch {
-        previous: Field,
-        next: Field,
-        name: Field,
-        /// State and priority of the previous one.
-        left: Option<(Field, Field)>,
-    },
+    Switch(Switch),
     Expires(Field),
     Runs(Field),
     Works(Field),
@@ -77,6 +71,32 @@ impl Name {
                 None => known(names, number.to_string().as_bytes()),
             },
             Name::Text(field) => known(names, field.text(raw)?),
+        })
+    }
+}
+
+/// Fields of a switch of tasks.
+#[derive(Clone, Debug)]
+struct Switch {
+    previous: Field,
+    next: Field,
+    name: Field,
+    /// State and priority of the previous one.
+    left: Option<(Field, Field)>,
+}
+
+impl Switch {
+    /// What a record says; `None` if it is cut short.
+    fn read(&self, raw: &[u8], names: &mut HashMap<Vec<u8>, Arc<str>>) -> Option<Point> {
+        let number = |field: &Field| u32::try_from(field.number(raw)?).ok();
+        Some(Point::Switch {
+            previous: number(&self.previous)?,
+            next: number(&self.next)?,
+            name: known(names, self.name.text(raw)?),
+            left: match &self.left {
+                Some((state, priority)) => Left::of(state.number(raw)?, priority.number(raw)?),
+                None => Left::Unknown,
+            },
         })
     }
 }
@@ -185,20 +205,7 @@ impl Catalogue {
                 kind: *kind,
                 number: number(field)?,
             },
-            Shape::Switch {
-                previous,
-                next,
-                name,
-                left,
-            } => Point::Switch {
-                previous: number(previous)?,
-                next: number(next)?,
-                name: known(&mut self.names, name.text(raw)?),
-                left: match left {
-                    Some((state, priority)) => Left::of(state.number(raw)?, priority.number(raw)?),
-                    None => Left::Unknown,
-                },
-            },
+            Shape::Switch(switch) => switch.read(raw, &mut self.names)?,
             Shape::Expires(function) => Point::Expires(functions.at(function.number(raw)? as u64)),
             Shape::Runs(field) => Point::Runs(function(field, &mut self.names)?),
             Shape::Works(field) => Point::Works(function(field, &mut self.names)?),
@@ -333,12 +340,12 @@ fn shape(subsystem: &str, tracepoint: &str, format: &Format) -> Option<Shape> {
         ("irq", "irq_handler_exit") => Shape::Exit(EventKind::Interrupt, field("irq")?),
         ("irq", "softirq_entry") => Shape::Enter(EventKind::Softirq, field("vec")?, Name::Softirq),
         ("irq", "softirq_exit") => Shape::Exit(EventKind::Softirq, field("vec")?),
-        ("sched", "sched_switch") => Shape::Switch {
+        ("sched", "sched_switch") => Shape::Switch(Switch {
             previous: field("prev_pid")?,
             next: field("next_pid")?,
             name: field("next_comm")?,
             left: field("prev_state").zip(field("prev_prio")),
-        },
+        }),
         ("sched", "sched_process_exit") => Shape::Ends(field("pid")?),
         ("sched", "sched_waking") => {
             Shape::Wakes(field("pid")?, field("comm")?, field("common_flags")?)
