@@ -1,6 +1,7 @@
 //! Numbers inside sentences: the verdict's, the findings' and the warnings'.
 
-use crate::Cause;
+use crate::{Cause, Chain};
+use bandscope_recording::cpu_list;
 
 /// A share with as many digits as keep what is lost visible.
 pub fn percent(share: f64) -> String {
@@ -98,6 +99,24 @@ pub fn rate(hertz: f64) -> String {
     }
 }
 
+/// A chain, without a full stop: `kworker/u8 ran flush_to_ldisc, woken by task:make on CPU 0, 3.0 µs before`.
+pub fn behind(chain: &Chain) -> String {
+    let (name, sent) = match chain.cause.strip_prefix("task:") {
+        Some(task) => (task, "woken"),
+        None => (&*chain.cause, "sent"),
+    };
+    let mut sentence = name.to_owned();
+    if !chain.function.is_empty() {
+        sentence += &format!(" ran {}", chain.function);
+    }
+    if !chain.sender.is_empty() {
+        let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
+        let waited = duration(chain.waited_ns);
+        sentence += &format!(", {sent} by {} on {cpus}, {waited} before", chain.sender);
+    }
+    sentence
+}
+
 /// The last part of a path, or all of it.
 pub fn file_name(path: &str) -> &str {
     let name = path.trim_end_matches('/').rsplit('/').next();
@@ -118,6 +137,33 @@ mod tests {
         assert_eq!(rate(7777.0), "7777 Hz");
         assert_eq!(rate(10_000.0), "10 kHz");
         assert_eq!(duration(2_500.0), "2.5 µs");
+    }
+
+    #[test]
+    fn a_chain_is_a_sentence() {
+        let chain = Chain {
+            cause: "task:kworker/u8".into(),
+            function: "flush_to_ldisc".into(),
+            sender: "task:make".into(),
+            cpus: "0,2".into(),
+            waited_ns: 3e3,
+            ..Chain::default()
+        };
+        let told = "kworker/u8 ran flush_to_ldisc, woken by task:make on CPUs 0,2, 3.0 µs before";
+        assert_eq!(behind(&chain), told);
+        let unknown = Chain {
+            sender: String::new(),
+            ..chain.clone()
+        };
+        assert_eq!(behind(&unknown), "kworker/u8 ran flush_to_ldisc");
+        let call = Chain {
+            cause: "irq:call_function".into(),
+            function: "flush_tlb_func".into(),
+            ..chain
+        };
+        let told =
+            "irq:call_function ran flush_tlb_func, sent by task:make on CPUs 0,2, 3.0 µs before";
+        assert_eq!(behind(&call), told);
     }
 
     #[test]

@@ -76,6 +76,15 @@ pub struct Chain {
     pub waited_ns: f64,
 }
 
+impl Chain {
+    /// Whether it is one of a cause's; those of a kernel worker are of all workers of its pool.
+    pub fn is_of(&self, cause: &Cause) -> bool {
+        let name = cause.to_string();
+        let rest = name.strip_prefix(&*self.cause);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    }
+}
+
 /// Time that a thread took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -8,7 +8,7 @@ use bandscope_recording::manifest::EventsState;
 use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::format;
 use bandscope_report::remedies::{self, Remedy};
-use bandscope_report::{Cause, Certainty, Finding, GapCause, Kind, Signal};
+use bandscope_report::{Cause, Certainty, Chain, Finding, GapCause, Kind, Signal};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: Kind::TimeAway,
@@ -69,6 +69,18 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .collect()
 }
 
+/// Who is behind most of it, in a sentence of its own.
+fn behind(case: Case<'_>, cause: &Cause) -> String {
+    let chains = case.series.gaps.iter().flat_map(|gaps| &gaps.chains);
+    let of_cause: Vec<&Chain> = chains.filter(|chain| chain.is_of(cause)).collect();
+    let all: u64 = of_cause.iter().map(|chain| chain.ns).sum();
+    let most = of_cause.into_iter().max_by_key(|chain| chain.ns);
+    match most.filter(|chain| !chain.sender.is_empty() && 2 * chain.ns > all) {
+        Some(chain) => format!(" Most of it: {}.", format::behind(chain)),
+        None => String::new(),
+    }
+}
+
 /// Of all series, as the ledger of the report has it.
 fn finding(case: Case<'_>, cause: &GapCause) -> Finding {
     let pooled = Pooled::new(&cause.cause, case);
@@ -81,12 +93,13 @@ fn finding(case: Case<'_>, cause: &GapCause) -> Finding {
             _ => Certainty::Certain,
         },
         summary: format!(
-            "{} took {} of the time of {}: {:.1} gaps a second, up to {} at once.",
+            "{} took {} of the time of {}: {:.1} gaps a second, up to {} at once.{}",
             format::cause(&cause.cause),
             format::percent(pooled.share),
             name(case.series),
             pooled.per_second,
             format::duration(pooled.longest_ns),
+            behind(case, &cause.cause),
         ),
         evidence: evidence::TimeAway {
             cause: cause.cause.clone(),

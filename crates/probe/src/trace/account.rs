@@ -80,6 +80,17 @@ pub fn conclude(manifest: &mut Manifest, ended: Result<Ended, TraceError>) {
             events.threads = ended.threads;
             events.tasks = ended.tasks;
             events.lost = ended.lost;
+            events.senders_lost = ended.senders_lost;
+            if ended.senders_lost > 0 {
+                manifest.missing.push(Missing {
+                    what: "who is behind some tasks and interrupts".to_owned(),
+                    why: format!(
+                        "{} records of CPUs that were not measured found no room",
+                        ended.senders_lost
+                    ),
+                    leaves_undecided: "who woke them, or sent them".to_owned(),
+                });
+            }
             events.time_error_ticks = ended.time_error_ticks;
             // Where the recording's clock jumped back, its ticks are no longer those of the fit.
             let jumped = manifest

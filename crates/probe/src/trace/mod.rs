@@ -43,7 +43,7 @@ use functions::Functions;
 use measured::Measured;
 pub use points::Catalogue;
 use processes::Processes;
-use ring::Ring;
+use ring::{Ring, Said};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use senders::Senders;
 use times::Times;
@@ -52,8 +52,8 @@ pub use tracefs::Tracefs;
 /// Bytes of a CPU's ring where it is emptied all the time: 4 MiB, or more than a second of 4,000 interrupts a second with all
 /// that they bring, some eight records of 90 bytes each.
 pub const RING_BYTES: usize = 1 << 22;
-/// Bytes of the ring of a CPU that is not measured, of which only wake-ups are recorded: 2,000 of them between two looks.
-const SENDERS_RING_BYTES: usize = 1 << 18;
+/// A CPU that is not measured, of which only wake-ups are recorded, has this part of a measured one's: 256 KiB, or 2,000 of them between two looks.
+const SENDERS_RING: usize = 16;
 /// Bytes for each second of a run that is kept in memory until its end, for 1,200 interrupts a second; and the most.
 const BUFFERED_BYTES_PER_S: f64 = 1e6;
 const MOST_BUFFERED_BYTES: f64 = 64e6;
@@ -86,6 +86,8 @@ pub struct Ended {
     pub tasks: Vec<TaskThread>,
     /// Where nothing is known.
     pub lost: Vec<LostEvents>,
+    /// Records of CPUs that are not measured that were lost.
+    pub senders_lost: u64,
     /// Bound of the error of the events' times against the recording's.
     pub time_error_ticks: Option<f64>,
 }
@@ -96,6 +98,8 @@ pub struct Trace {
     cpus: Vec<Measured>,
     /// The other CPUs, as far as they can be had.
     others: Vec<Ring>,
+    /// Records of those that are known to be lost.
+    senders_lost: u64,
     times: Times,
     processes: Processes,
     senders: Senders,
@@ -125,10 +129,12 @@ impl Trace {
             .map(|thread| Measured::open(catalogue, thread, ring_bytes))
             .collect::<Result<_, _>>()?;
         // Without them some tasks have no sender.
-        let other = |cpu| Ring::open(catalogue, ring::Of::Other(cpu), SENDERS_RING_BYTES).ok();
+        let bytes = ring_bytes / SENDERS_RING;
+        let other = |cpu| Ring::open(catalogue, ring::Of::Other(cpu), bytes).ok();
         Ok(Trace {
             cpus,
             others: others.into_iter().filter_map(other).collect(),
+            senders_lost: 0,
             times,
             processes: Processes::default(),
             senders: Senders::default(),
@@ -167,7 +173,11 @@ impl Trace {
             cpu.take(&mut self.processes, &mut self.senders);
         }
         for other in &mut self.others {
-            other.drain(&mut self.senders, |_| {});
+            other.drain(&mut self.senders, |said| {
+                if let Said::Lost(records) = said {
+                    self.senders_lost += records;
+                }
+            });
         }
         self.times.read();
     }
@@ -186,6 +196,8 @@ impl Trace {
         }
         let mut ended = Ended {
             tasks: self.processes.threads().collect(),
+            senders_lost: self.senders_lost
+                + self.others.iter().map(Ring::untold_losses).sum::<u64>(),
             time_error_ticks: self.times.error_ticks(),
             ..Ended::default()
         };

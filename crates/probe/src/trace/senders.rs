@@ -18,8 +18,8 @@ const MOST_TASKS: usize = 1 << 14;
 /// Vectors by which CPUs interrupt each other: calls of functions of one and of many, and reschedule (Linux,
 /// arch/x86/include/asm/irq_vectors.h).
 const SENT: [u32; 3] = [0xfb, 0xfc, 0xfd];
-/// Wake-ups of one task that are kept, where it runs on no measured CPU.
-const MOST_WAKES: usize = 4096;
+/// Wake-ups of one task that are kept: a run that is kept in memory until its end has them all at once.
+const MOST_WAKES: usize = 1 << 18;
 /// A timer's function that began so long ago is over: the kernel tells its end by a tracepoint that is not recorded.
 const LONGEST_TIMER_NS: u64 = 100_000;
 

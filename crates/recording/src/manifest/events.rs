@@ -23,6 +23,8 @@ pub struct Events {
     pub threads: Vec<MeasuringThread>,
     /// Tasks that are threads of a process of another name, in order of their ids; empty in recordings that know none.
     pub tasks: Vec<TaskThread>,
+    /// Records of CPUs that were not measured, which found no room: what they would have told of has no sender.
+    pub senders_lost: u64,
     /// Spans in which events were lost: there, silence says nothing.
     pub lost: Vec<LostEvents>,
     /// What recording them costs, measured before the run.
@@ -32,6 +34,7 @@ pub struct Events {
 impl Ranges for Events {
     fn check(&self) -> Result<(), OutOfRange> {
         number("time_error_ticks", self.time_error_ticks, &TICKS)?;
+        number("senders_lost", self.senders_lost, &COUNT)?;
         each("lost", &self.lost)?;
         self.cost
             .as_ref()

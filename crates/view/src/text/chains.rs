@@ -4,7 +4,7 @@ use super::table::{Page, Paint};
 use super::{View, share};
 use crate::numbers;
 use bandscope_recording::cpu_list;
-use bandscope_report::Chain;
+use bandscope_report::{Chain, format};
 use std::collections::BTreeMap;
 
 /// Chains on one screen, and the least share of the time that one takes there.
@@ -42,27 +42,12 @@ fn list(chains: &[&Chain], wall_ns: u64, page: &mut Page<'_>) {
         let share = numbers::percent(share(chain.ns, wall_ns));
         let rate = format!("{}/s", numbers::significant(chain.per_second, 3));
         let label = format!("  {share:>7} {rate:>8}  ");
-        page.hanging(&[(&label, Paint::Plain)], &sentence(chain), Paint::Plain);
+        page.hanging(
+            &[(&label, Paint::Plain)],
+            &format::behind(chain),
+            Paint::Plain,
+        );
     }
-}
-
-/// What it is, in one sentence.
-fn sentence(chain: &Chain) -> String {
-    let (name, sent) = match chain.cause.strip_prefix("task:") {
-        Some(task) => (task, "woken"),
-        None => (&*chain.cause, "sent"),
-    };
-    let mut sentence = name.to_owned();
-    if !chain.function.is_empty() {
-        sentence += &format!(" ran {}", chain.function);
-    }
-    if chain.sender.is_empty() {
-        return sentence;
-    }
-    let waited = numbers::duration(chain.waited_ns);
-    let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
-    sentence += &format!(", {sent} by {} on {cpus}, {waited} before", chain.sender);
-    sentence
 }
 
 /// The chains of all series of a CPU, and their time.
@@ -121,25 +106,6 @@ mod tests {
             waited_ns: 3e3,
             ..Chain::default()
         }
-    }
-
-    #[test]
-    fn a_chain_is_a_sentence() {
-        let told = "kworker/u8 ran flush_to_ldisc, woken by task:make on CPUs 0,2, 3.00 µs before";
-        assert_eq!(sentence(&chain()), told);
-        let unknown = Chain {
-            sender: String::new(),
-            ..chain()
-        };
-        assert_eq!(sentence(&unknown), "kworker/u8 ran flush_to_ldisc");
-        let call = Chain {
-            cause: "irq:call_function".into(),
-            function: "flush_tlb_func".into(),
-            ..chain()
-        };
-        let told =
-            "irq:call_function ran flush_tlb_func, sent by task:make on CPUs 0,2, 3.00 µs before";
-        assert_eq!(sentence(&call), told);
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl Namer<'_> {
             match open.last() {
                 Some(&around) => self.book(around, &spans, before),
                 None => {
-                    let silent = self.book_entry(before, self.entry);
+                    let silent = self.book_entry(before, self.way_in(span, at));
                     outside += silent;
                     silent_from = silent_from.or((silent > 0).then_some(at));
                 }
@@ -91,6 +91,19 @@ impl Namer<'_> {
             });
         }
         self.inside = spans;
+    }
+
+    /// How long the kernel may be on its way from `at` to an event. That it woke the event's task meanwhile, on this CPU, is one more sign of it.
+    fn way_in(&self, span: &Span, at: u64) -> u64 {
+        let sender = span
+            .sender
+            .as_deref()
+            .filter(|sender| !sender.name.is_empty() && self.cpu == Some(sender.cpu));
+        let woken = sender.map_or(at, |sender| span.from.saturating_sub(sender.waited));
+        match woken > at {
+            true => (woken - at).min(self.entry) + (span.from - woken).min(self.entry),
+            false => self.entry,
+        }
     }
 
     /// A piece without time for each event of a gap that began at `from`.

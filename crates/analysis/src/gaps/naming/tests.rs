@@ -37,3 +37,45 @@ fn of_events_that_stay_open_the_innermost_are_kept() {
         assert!(start == 20_000 || namer.window.len() <= MOST_OPEN);
     }
 }
+
+#[test]
+fn a_wake_up_on_this_cpu_is_a_sign_of_the_kernel_on_its_way() {
+    for (cpu, name, host) in [(0, "task:other", 0), (1, "task:other", 200), (0, "", 200)] {
+        let mut namer = Namer::online(0, &manifest::Events::default(), 1.0);
+        namer.trust_silence();
+        let sender = Sender {
+            name: name.into(),
+            cpu,
+            function: "does".into(),
+            waited: 3_000,
+        };
+        namer.feed(&[
+            KernelEvent {
+                start: 100_800,
+                duration: 1_800,
+                name: "local_timer".into(),
+                ..KernelEvent::default()
+            },
+            KernelEvent {
+                start: 107_800,
+                duration: 10_000,
+                kind: EventKind::Task,
+                number: 7,
+                name: "ktimers/0".into(),
+                sender: Some(Arc::new(sender)),
+            },
+        ]);
+        let gap = Gap {
+            start: 100_000,
+            duration: 18_000,
+            preempted: Some(true),
+            ..Gap::default()
+        };
+        let shares = namer.split(&gap).unwrap().to_vec();
+        let of_host = shares
+            .iter()
+            .filter(|share| *namer.name(share.key) == Cause::Host);
+        let ticks: u64 = of_host.map(|share| share.ticks).sum();
+        assert_eq!(ticks, host, "{cpu} {name}");
+    }
+}

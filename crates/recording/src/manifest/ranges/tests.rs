@@ -44,6 +44,7 @@ fn full() -> Value {
         "events": {
             "state": "on", "why": "w", "tracepoints": ["t"], "clock": "c", "time_error_ticks": 0.5,
             "threads": [{"cpu": 1, "pid": 1}], "tasks": [{"task": 1, "process": 1, "name": "n"}],
+            "senders_lost": 1,
             "lost": [{"cpu": 1, "from": 1, "to": 1, "events": 1}], "cost": {"with": sample, "without": sample},
         },
         "kernel_counts": [{
