@@ -65,14 +65,14 @@ impl Measured {
         });
     }
 
-    /// Takes what is settled out of the pairing.
-    pub fn settle(&mut self) {
-        self.pairing.take(&mut self.intervals);
+    /// Takes what is settled out of the pairing, where all records up to `seen` have been taken.
+    pub fn settle(&mut self, seen: u64) {
+        self.pairing.take(seen, &mut self.intervals);
     }
 
-    /// What began before this is settled.
-    pub fn horizon(&self) -> u64 {
-        self.pairing.horizon()
+    /// What began before this was handed out, where all records up to `seen` have been taken.
+    pub fn horizon(&self, seen: u64) -> u64 {
+        self.pairing.horizon(seen)
     }
 
     /// The ring tells of a loss with the next record that finds room; at the end there is none.

@@ -158,12 +158,14 @@ impl Trace {
     /// Takes what has come since, and hands out what is settled, by CPU.
     pub fn drain(&mut self, mut visit: impl FnMut(u32, &[KernelEvent])) {
         self.take();
+        // A quiet CPU has no records, however many the others have.
+        let seen = self.times.latest();
         for cpu in &mut self.cpus {
-            cpu.settle();
+            cpu.settle(seen);
             cpu.hand_out(&self.times, &mut self.senders, &mut visit);
         }
-        let horizons = self.cpus.iter().map(Measured::horizon);
-        self.senders.forget(horizons.min().unwrap_or(u64::MAX));
+        let horizons = self.cpus.iter().map(|cpu| cpu.horizon(seen));
+        self.senders.forget(horizons.min().unwrap_or(seen));
     }
 
     /// Empties all rings. A wake-up comes before what it causes, so the rings of the other CPUs come last; the reading of the clocks comes after the last

@@ -346,15 +346,15 @@ impl Pairing {
         }
     }
 
-    /// What began before this is settled.
-    pub fn horizon(&self) -> u64 {
-        let horizon = self.latest.saturating_sub(SETTLED_NS);
+    /// What began before this is settled, where all records up to `seen` have been taken.
+    pub fn horizon(&self, seen: u64) -> u64 {
+        let horizon = seen.saturating_sub(SETTLED_NS);
         self.first_open().map_or(horizon, |open| open.min(horizon))
     }
 
-    /// Moves what is settled to `into`, in order of the starts, an outer interval before those within.
-    pub fn take(&mut self, into: &mut Vec<Interval>) {
-        let horizon = self.horizon();
+    /// Moves what is settled to `into`, in order of the starts, an outer interval before those within; all records up to `seen` have been taken.
+    pub fn take(&mut self, seen: u64, into: &mut Vec<Interval>) {
+        let horizon = self.horizon(seen);
         self.waiting
             .sort_by_key(|interval| (interval.start, u64::MAX - interval.end));
         let settled = self
@@ -377,7 +377,7 @@ impl Pairing {
                 ..lost
             });
         }
-        self.take(into);
+        self.take(latest, into);
         into.append(&mut self.waiting);
     }
 

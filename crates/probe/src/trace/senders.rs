@@ -18,8 +18,8 @@ const MOST_TASKS: usize = 1 << 14;
 /// Vectors by which CPUs interrupt each other: calls of functions of one and of many, and reschedule (Linux,
 /// arch/x86/include/asm/irq_vectors.h).
 const SENT: [u32; 3] = [0xfb, 0xfc, 0xfd];
-/// Wake-ups of one task that are kept: a run that is kept in memory until its end has them all at once.
-const MOST_WAKES: usize = 1 << 18;
+/// Wake-ups that are kept, 40 MiB: a run that is kept in memory until its end has them all at once.
+const MOST_WAKES: usize = 1 << 20;
 /// A timer's function that began so long ago is over: the kernel tells its end by a tracepoint that is not recorded.
 const LONGEST_TIMER_NS: u64 = 100_000;
 
@@ -104,6 +104,8 @@ enum Target {
 #[derive(Debug, Default)]
 pub struct Senders {
     wakes: HashMap<Target, VecDeque<Wake>>,
+    /// How many these are.
+    number: usize,
     names: HashMap<u32, Arc<str>>,
 }
 
@@ -143,13 +145,12 @@ impl Senders {
     }
 
     fn add(&mut self, target: Target, wake: Wake) {
-        if self.wakes.len() >= MOST_TASKS && !self.wakes.contains_key(&target) {
+        let is_new = !self.wakes.contains_key(&target);
+        if self.number >= MOST_WAKES || is_new && self.wakes.len() >= MOST_TASKS {
             return;
         }
+        self.number += 1;
         let wakes = self.wakes.entry(target).or_default();
-        if wakes.len() == MOST_WAKES {
-            wakes.pop_front();
-        }
         // Rings are emptied one by one: what comes last need not have happened last.
         let place = wakes.partition_point(|known| known.at <= wake.at);
         wakes.insert(place, wake);
@@ -186,6 +187,7 @@ impl Senders {
             let old = |wake: &Wake| wake.at.saturating_add(LONGEST_WAIT_NS) < horizon;
             !wakes.back().is_none_or(old)
         });
+        self.number = self.wakes.values().map(VecDeque::len).sum();
     }
 
     /// The name of a task that wakes others, as the cause of a gap is named.
@@ -350,7 +352,12 @@ mod tests {
             101,
             "one of before may still wait"
         );
+        assert_eq!(senders.number, 101);
         senders.forget(900 + 2 * LONGEST_WAIT_NS);
-        assert!(senders.wakes.is_empty());
+        assert!(senders.wakes.is_empty() && senders.number == 0);
+        for time in 0..=MOST_WAKES as u64 {
+            senders.see((time, 0, 0), &doing, &wakes(time as u32 % 7, Level::Task));
+        }
+        assert_eq!(senders.number, MOST_WAKES);
     }
 }

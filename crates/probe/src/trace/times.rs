@@ -98,6 +98,11 @@ impl Times {
         self.line = Some(line);
     }
 
+    /// When the latest reading was taken, in nanoseconds of CLOCK_MONOTONIC_RAW; 0 without one.
+    pub fn latest(&self) -> u64 {
+        self.readings.back().map_or(0, |reading| reading.raw_ns)
+    }
+
     /// The tick at a time; negative before the origin. `None` before there are two readings.
     pub fn tick(&self, raw_ns: u64) -> Option<i64> {
         let line = self.line?;

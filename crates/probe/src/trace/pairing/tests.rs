@@ -89,7 +89,7 @@ fn what_is_settled_comes_in_order_and_at_once() {
         pairing.push(time, OWN, enter(1));
         pairing.push(time + 50, OWN, exit(1));
         some.clear();
-        pairing.take(&mut some);
+        pairing.take(pairing.latest, &mut some);
         assert!(some.len() <= 4, "{}", some.len());
         starts.extend(some.iter().map(|interval| interval.start));
     }
@@ -192,7 +192,7 @@ fn a_task_that_stays_is_cut_so_that_nothing_waits_for_ever() {
         let time = MS + k * MS / 4;
         pairing.push(time, 7, enter(1));
         pairing.push(time + 1000, 7, exit(1));
-        pairing.take(&mut all);
+        pairing.take(pairing.latest, &mut all);
         most = most.max(pairing.waiting.len());
     }
     assert!(most <= 4100, "{most}");
@@ -220,7 +220,7 @@ fn nothing_is_kept_for_ever_whatever_comes() {
         // Beginnings only.
         pairing.push(k * 10_000, OWN, enter(k as u32 % 50));
     }
-    pairing.take(&mut all);
+    pairing.take(pairing.latest, &mut all);
     assert!(pairing.frames.len() <= DEEPEST && all.is_empty());
     assert!(pairing.spans().len() <= MOST_SPANS);
 }
@@ -391,4 +391,14 @@ fn a_thread_that_is_held_says_why() {
     ];
     let wanted = wanted.map(|(kind, name, start, end)| (kind, name.to_owned(), start, end));
     assert_eq!(found, wanted);
+}
+
+#[test]
+fn a_quiet_cpu_holds_nothing_up() {
+    let mut pairing = Pairing::new(OWN, false);
+    assert_eq!(pairing.horizon(500 * MS), 499 * MS, "without a record");
+    pairing.push(MS, OWN, switch(OWN, 7));
+    assert_eq!(pairing.horizon(500 * MS), MS, "while another task runs");
+    pairing.push(2 * MS, 7, switch(7, OWN));
+    assert_eq!(pairing.horizon(500 * MS), 499 * MS);
 }
