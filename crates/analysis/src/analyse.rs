@@ -5,6 +5,7 @@
 
 use crate::cpus::{Across, Track};
 use crate::findings::{self, Seen};
+use crate::gaps::moments::{self, Moments};
 use crate::gaps::naming::Namer;
 use crate::gaps::statistics::Statistics;
 use crate::pace::band_merge::BandMerge;
@@ -22,7 +23,7 @@ use crate::series::context::Context;
 use crate::series::derive::Deriver;
 use crate::series::detector::Detector;
 use crate::series::levels::Levels;
-use crate::summary::{remedies, verdict, warnings};
+use crate::summary::{caught, remedies, verdict, warnings};
 use crate::truth;
 use bandscope_recording::Error;
 use bandscope_recording::disturbances::Log;
@@ -55,13 +56,21 @@ fn analyse_in_pool(source: &dyn Source, inputs: &[String]) -> Result<Analysis, E
     let extent = extent(&surveys);
     let results = each(&contexts, |index, context| {
         // Before the quanta, which the second pass joins with them.
-        let gaps = gap_pass(source, index, context)?;
+        let mut gaps = gap_pass(source, index, context)?;
+        let moments = gaps.moments.take();
         let survey = &surveys[index];
         let passed = second_pass(source, index, survey, extent, &gaps, context)?;
         let series = &source.series()[index];
-        Ok(conclude(series, survey, passed, &gaps, extent.0, context))
+        let concluded = conclude(series, survey, passed, &gaps, extent.0, context);
+        Ok((concluded, moments))
     })?;
-    Ok(assemble(source, inputs, &surveys, extent.0, results))
+    let (results, found): (Vec<Concluded>, Vec<Option<Moments>>) = results.into_iter().unzip();
+    let mut analysis = assemble(source, inputs, &surveys, extent.0, results);
+    analysis.report.moments = moments::all(source, found, extent.0, &contexts)?;
+    if source.manifest().keeps_moments() {
+        analysis.report.verdict = caught::sentence(&analysis.report.moments, source.manifest());
+    }
+    Ok(analysis)
 }
 
 /// What each series comes to, all CPUs at work: a thread takes whole series, so nothing depends on how many threads there are. The error of
@@ -177,7 +186,8 @@ fn second_pass(
 }
 
 fn gap_pass(source: &dyn Source, index: usize, context: &Context) -> Result<Statistics, Error> {
-    let mut statistics = Statistics::new();
+    let cpu = source.series()[index].cpu;
+    let mut statistics = Statistics::new(Moments::of(source.manifest(), cpu, context));
     if context.gaps_known {
         let mut namer = Namer::new(source, index)?;
         let mut failed = None;
@@ -303,7 +313,11 @@ fn assemble(
     split::settle(&mut series, manifest);
     rates::name(&mut series, manifest);
     let across = Across::new(&series, tracks);
-    let findings = findings::all(&series, &seen, &across, manifest);
+    // What recurs cannot be judged by moments that were chosen for what they hold.
+    let findings = match manifest.keeps_moments() {
+        true => Vec::new(),
+        false => findings::all(&series, &seen, &across, manifest),
+    };
     let remedies = remedies::all(&series, &findings, manifest);
     let findings = findings.into_iter().map(|(finding, _)| finding).collect();
     let mut report = Report {
@@ -314,6 +328,7 @@ fn assemble(
         cpus: across.ranking(&series),
         series,
         remedies,
+        moments: Vec::new(),
         truth: Vec::new(),
         warnings: Vec::new(),
         recording: (!manifest.is_imported()).then(|| manifest.clone()),

@@ -3,7 +3,7 @@
 //!     cargo run --release -p bandscope-probe --example endurance [-- RATE_HZ SECONDS]
 
 use bandscope_probe::{ThisMachine, default_kernel};
-use bandscope_sampler::machine::{Choice, Length};
+use bandscope_sampler::machine::{Choice, Length, Watch};
 use bandscope_sampler::{Machine, Request};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         buffered: false,
         counters: Choice::Auto,
         trace: Choice::Off,
+        watch: Watch::default(),
         store_bypass: Default::default(),
         real_time: false,
         self_test: true,

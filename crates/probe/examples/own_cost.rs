@@ -12,7 +12,7 @@ use bandscope_probe::clock::{self, Ordered, Plain};
 use bandscope_probe::kernels::kernel_for_rate;
 use bandscope_probe::kernels::{self, NativeKernel, Visitor};
 use bandscope_probe::{ThisMachine, boundary, default_kernel, pin, preparation, self_test};
-use bandscope_sampler::machine::{Choice, Length};
+use bandscope_sampler::machine::{Choice, Length, Watch};
 use bandscope_sampler::{Clock, Machine, Request};
 use std::sync::atomic::AtomicBool;
 
@@ -258,6 +258,7 @@ fn handling(
         buffered: false,
         counters: Choice::Auto,
         trace: Choice::Off,
+        watch: Watch::default(),
         store_bypass: Default::default(),
         real_time: false,
         self_test: false,

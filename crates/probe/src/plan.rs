@@ -153,7 +153,7 @@ fn unit_ticks(kernel: &Kernel, ticks_per_ns: f64) -> f64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use bandscope_sampler::machine::Choice;
+    use bandscope_sampler::machine::{Choice, Watch};
 
     /// One CPU for a second.
     pub fn request() -> Request {
@@ -169,6 +169,7 @@ pub(crate) mod tests {
             buffered: false,
             counters: Choice::Auto,
             trace: Choice::Off,
+            watch: Watch::default(),
             store_bypass: Default::default(),
             real_time: false,
             self_test: false,

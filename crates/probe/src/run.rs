@@ -15,7 +15,7 @@ use crate::sink::Account;
 use crate::trace::{self, Catalogue, Trace, TraceError};
 use bandscope_recording::manifest::{KernelCounts, MeasuringThread, Quota};
 use bandscope_recording::{KernelEvent, Quanta};
-use bandscope_sampler::machine::Consumed;
+use bandscope_sampler::machine::{Consumed, Watch};
 use bandscope_sampler::{Batch, MachineError};
 pub use rings::memory_holds;
 use rings::{Writers, rings};
@@ -51,6 +51,8 @@ pub struct Setup<'a> {
 pub struct EventsSetup<'a> {
     /// All that this kernel has.
     pub catalogue: &'a Catalogue,
+    /// Which of them, and of which CPUs.
+    pub watch: Watch,
     /// Whether there is no run without them.
     pub required: bool,
     /// Ticks per nanosecond, to some 100 ppm.
@@ -302,7 +304,8 @@ fn begin_trace(
         false => trace::RING_BYTES,
     };
     let readings = calibration.readings();
-    let trace = Trace::open(events.catalogue, threads, bytes, plan.origin, readings)?;
+    let origin = (plan.origin, readings);
+    let trace = Trace::open(events.catalogue, threads, events.watch, bytes, origin)?;
     trace.switch(true)?;
     Ok(trace)
 }

@@ -125,6 +125,7 @@ impl Machine for ThisMachine {
             stop,
             events: prepared.events.as_ref().map(|(catalogue, _)| EventsSetup {
                 catalogue,
+                watch: request.watch,
                 required: request.trace == Choice::On,
                 ticks_per_ns: manifest.clock.ticks_per_ns,
             }),
@@ -248,7 +249,7 @@ fn manifest_of(
             buffered,
             trace: request.trace.name().to_owned(),
             store_bypass: request.store_bypass.name().to_owned(),
-            chosen: String::new(),
+            ..Settings::default()
         },
         clock: manifest::Clock {
             name: clock::NAME.to_owned(),

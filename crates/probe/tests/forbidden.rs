@@ -9,7 +9,7 @@ mod forbid;
 use bandscope_probe::{ThisMachine, default_kernel, pin, trace};
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{EventsState, State};
-use bandscope_sampler::machine::{Choice, Length};
+use bandscope_sampler::machine::{Choice, Length, Watch};
 use bandscope_sampler::{Machine, MachineError, Request};
 use forbid::forbid;
 use std::os::unix::process::CommandExt;
@@ -43,6 +43,7 @@ fn run_traced(
         buffered: false,
         counters: Choice::Auto,
         trace,
+        watch: Watch::default(),
         store_bypass: Default::default(),
         real_time: false,
         self_test: false,

@@ -4,6 +4,7 @@ use bandscope_probe::trace::{self, Ended, Trace};
 use bandscope_probe::{calibration::Reading, clock, pin};
 use bandscope_recording::manifest::MeasuringThread;
 use bandscope_recording::{EventKind, KernelEvent};
+use bandscope_sampler::machine::Watch;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,13 @@ fn record(
     let origin = clock::ticks();
     let readings = [Reading::take()];
     let opened = catalogue.and_then(|catalogue| {
-        let trace = Trace::open(&catalogue, &[thread], ring_bytes, origin, &readings)?;
+        let trace = Trace::open(
+            &catalogue,
+            &[thread],
+            Watch::Senders,
+            ring_bytes,
+            (origin, &readings),
+        )?;
         trace.switch(true)?;
         Ok(trace)
     });

@@ -4,7 +4,7 @@
 use bandscope_probe::{ThisMachine, default_kernel, pin};
 use bandscope_recording::manifest::{ClockOrigin, EventsState, State};
 use bandscope_recording::{EventKind, Gap, Manifest, Quanta, Quantum};
-use bandscope_sampler::machine::{Choice, Length};
+use bandscope_sampler::machine::{Choice, Length, Watch};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +22,7 @@ fn request() -> Request {
         buffered: false,
         counters: Choice::Auto,
         trace: Choice::Off,
+        watch: Watch::default(),
         store_bypass: Default::default(),
         real_time: false,
         self_test: false,
@@ -266,6 +267,7 @@ fn kernel_events_come_with_the_gaps_or_the_manifest_says_why_not() {
             rates_hz: vec![10_000.0],
             length: Length::Samples(5_000),
             trace: Choice::Auto,
+            watch: Watch::default(),
             buffered,
             ..request()
         });

@@ -4,6 +4,7 @@
 //! `schema` is `bandscope.recording/MAJOR`. Within a major version fields are only ever added, each with
 //! a default, and a reader ignores fields that it does not know; a reader refuses another major version.
 
+mod catch;
 mod clock;
 mod counts;
 mod events;
@@ -14,6 +15,7 @@ pub(crate) mod ranges;
 mod scheduling;
 pub mod setup;
 
+pub use catch::{Catch, Trigger, Watched};
 pub use clock::{Clock, ClockOrigin, ClockReading, ERROR_PPM, TICKS_PER_NS};
 pub use counts::{KernelCount, KernelCounts};
 pub use events::{
@@ -70,6 +72,12 @@ pub struct Manifest {
     pub quotas: Vec<Quota>,
     /// Facts about the machine, gathered before the run.
     pub machine: Machine,
+    /// What a flight recorder saw of each measured CPU; empty where everything was kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub watched: Vec<Watched>,
+    /// The condition that ended the run, where one did.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stopped_by: String,
     /// What did not fit into memory or was cut off.
     pub lost: Lost,
     /// What could not be measured, why, and what that leaves undecided.
@@ -94,6 +102,7 @@ impl Ranges for Manifest {
         each("schedstat", &self.schedstat)?;
         each("quotas", &self.quotas)?;
         inside("machine", &self.machine)?;
+        each("watched", &self.watched)?;
         inside("lost", &self.lost)?;
         each("parts", &self.parts)
     }
@@ -103,6 +112,11 @@ impl Manifest {
     /// Whether this stands for a file of counts, which says nothing of its machine.
     pub fn is_imported(&self) -> bool {
         self.clock.origin == ClockOrigin::Imported
+    }
+
+    /// Whether it holds moments that were caught, and nothing of the time between.
+    pub fn keeps_moments(&self) -> bool {
+        (self.settings.catch.as_ref()).is_some_and(Catch::keeps_moments)
     }
 
     /// Whether a counter of the CPU tells a lower frequency from a slower core state.
@@ -180,6 +194,9 @@ pub struct Settings {
     pub store_bypass: String,
     /// Why these CPUs, where nobody named them; empty where somebody did, and in recordings that know none.
     pub chosen: String,
+    /// What was to be caught; `None` where everything was kept, and nothing was to end the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub catch: Option<Catch>,
 }
 
 impl Ranges for Settings {
@@ -187,7 +204,10 @@ impl Ranges for Settings {
         numbers("rates_hz", &self.rates_hz, &RATE_HZ)?;
         number("segment_s", self.segment_s, &SECONDS)?;
         number("duration_s", self.duration_s, &SECONDS)?;
-        number("start_delay_s", self.start_delay_s, &SECONDS)
+        number("start_delay_s", self.start_delay_s, &SECONDS)?;
+        self.catch
+            .iter()
+            .try_for_each(|catch| inside("catch", catch))
     }
 }
 

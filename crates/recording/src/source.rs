@@ -64,6 +64,20 @@ pub trait Source: Sync {
         Ok(Box::new(NoEvents))
     }
 
+    /// CPUs whose kernel events are there, measured or not.
+    fn cpus_with_events(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// The kernel events of one of those CPUs.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is damaged.
+    fn events_of(&self, cpu: u32) -> Result<Box<dyn EventStream + '_>, Error> {
+        let _ = cpu;
+        Ok(Box::new(NoEvents))
+    }
+
     /// Whether kernel events were recorded for series `index`, where some were lost, how exact their times are: in
     /// ticks of [`Source::manifest`], whose own `events` are those of the first of several inputs.
     fn events_known(&self, index: usize) -> &manifest::Events {

@@ -120,6 +120,14 @@ impl Source for Window<'_> {
         self.source.events(index)
     }
 
+    fn cpus_with_events(&self) -> Vec<u32> {
+        self.source.cpus_with_events()
+    }
+
+    fn events_of(&self, cpu: u32) -> Result<Box<dyn EventStream + '_>, Error> {
+        self.source.events_of(cpu)
+    }
+
     fn events_known(&self, index: usize) -> &Events {
         self.source.events_known(index)
     }

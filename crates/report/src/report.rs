@@ -1,7 +1,7 @@
 //! The report itself, and what it is made of.
 
 use crate::remedies::Remedy;
-use crate::{Cpu, Finding, Series, Truth, Warning};
+use crate::{Cpu, Finding, Moment, Series, Truth, Warning};
 use serde::Serialize;
 
 /// The schema that this version writes.
@@ -26,6 +26,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What to do: fixes, then what answers an open question, each once, most consequential first.
     pub remedies: Vec<Remedy>,
+    /// What a flight recorder caught, the longest first, at most 100; empty where everything was kept.
+    pub moments: Vec<Moment>,
     /// What was booked against what logs of disturbances say really happened, one for each log; empty where none was given.
     pub truth: Vec<Truth>,
     /// What a reader must know before believing the rest, with advice.

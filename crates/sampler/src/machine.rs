@@ -33,6 +33,8 @@ pub struct Request {
     pub counters: Choice,
     /// Whether to record kernel events.
     pub trace: Choice,
+    /// Which of them, and of which CPUs.
+    pub watch: Watch,
     /// Speculative store bypass of the measuring threads.
     pub store_bypass: StoreBypass,
     /// Give the measuring threads the lowest real-time priority.
@@ -70,6 +72,18 @@ impl Choice {
             Choice::Off => "off",
         }
     }
+}
+
+/// Which kernel events are recorded, where any are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Watch {
+    /// What takes the measured CPUs away: enough to name gaps, and the least that recording costs.
+    Measured,
+    /// Also who is behind it: who wakes tasks and interrupts other CPUs, on all CPUs.
+    #[default]
+    Senders,
+    /// All that is recorded of measured CPUs, of all CPUs.
+    All,
 }
 
 /// Whether the measuring thread's loads may run ahead of stores whose addresses are not known yet, on which memory renaming

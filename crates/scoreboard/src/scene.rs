@@ -3,7 +3,7 @@
 use crate::figure::{Figure, Why};
 use bandscope_report::{Cause, Certainty, Finding, Kind};
 use bandscope_sampler::Request;
-use bandscope_sampler::machine::{Choice, Length};
+use bandscope_sampler::machine::{Choice, Length, Watch};
 
 /// One labelled recording to be made.
 #[derive(Clone, Debug)]
@@ -253,6 +253,7 @@ impl Scene {
             ordered_reads: false,
             buffered: false,
             counters: Choice::Off,
+            watch: Watch::default(),
             trace: match self.medium {
                 Medium::Events => Choice::On,
                 Medium::Recording | Medium::Counts => Choice::Off,

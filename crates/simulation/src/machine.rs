@@ -13,7 +13,7 @@ use bandscope_recording::manifest::{
     Clock, ClockOrigin, Events, EventsState, MeasuringThread, SCHEMA, State,
 };
 use bandscope_recording::{Manifest, manifest};
-use bandscope_sampler::machine::{Choice, Consumed, Length, StoreBypass};
+use bandscope_sampler::machine::{Choice, Consumed, Length, StoreBypass, Watch};
 use bandscope_sampler::{
     Batch, Clock as _, Machine, MachineError, Outcome, Request, Segment, check_quantum, measure,
 };
@@ -67,6 +67,7 @@ pub fn request(rates_hz: &[f64], kernels: &[&str], seconds: f64) -> Request {
         buffered: false,
         counters: Choice::Off,
         trace: Choice::Off,
+        watch: Watch::default(),
         store_bypass: Default::default(),
         real_time: false,
         self_test: true,
@@ -128,6 +129,7 @@ impl Machine for SimulatedMachine {
                 trace: request.trace.name().into(),
                 store_bypass: request.store_bypass.name().into(),
                 chosen: String::new(),
+                catch: None,
             },
             events,
             ..Manifest::default()

@@ -3,7 +3,9 @@
 pub mod availability;
 pub mod causes;
 pub mod chains;
+pub mod moments;
 pub mod named;
 pub mod naming;
 pub mod quota;
 pub mod statistics;
+pub mod trigger;

@@ -5,6 +5,7 @@
 
 use crate::gaps::causes::{CauseSum, Causes, by_cause};
 use crate::gaps::chains::Chains;
+use crate::gaps::moments::Moments;
 use crate::gaps::naming::{Key, Namer};
 use crate::series::context::Context;
 use crate::series::totals::Totals;
@@ -78,11 +79,13 @@ pub struct Statistics {
     pub events: Vec<Event>,
     /// What each kernel event took of them, from when it began; a unit of work is off the first. At most [`PIECES`].
     pub pieces: Vec<Event>,
+    /// What a flight recorder caught, where one did.
+    pub moments: Option<Moments>,
 }
 
 impl Statistics {
-    /// Nothing seen yet.
-    pub fn new() -> Statistics {
+    /// Nothing seen yet; `moments` where there are any to be found.
+    pub fn new(moments: Option<Moments>) -> Statistics {
         Statistics {
             causes: Vec::new(),
             names: Vec::new(),
@@ -95,6 +98,7 @@ impl Statistics {
             longest: BinaryHeap::with_capacity(MARKS + 1),
             events: Vec::new(),
             pieces: Vec::new(),
+            moments,
         }
     }
 
@@ -110,6 +114,9 @@ impl Statistics {
     ) -> Result<(), Error> {
         for gap in gaps.iter().filter(|gap| gap.kind == GapKind::Gap) {
             let cause = self.book(gap, namer)?;
+            if let Some(moments) = &mut self.moments {
+                moments.push(gap, namer, context);
+            }
             self.preemption_known |= gap.preempted.is_some();
             self.preempted += u64::from(gap.preempted == Some(true));
             self.durations.record(gap.duration, 1);

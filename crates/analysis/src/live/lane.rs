@@ -15,7 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 /// How long quanta wait for the kernel events that name their gaps, in seconds. The consumer looks at the rings each 25 ms, at those of
 /// the events after those of the quanta, so what happened in a quantum is here with the next look; four of them leave room for a
 /// consumer that is late.
-const EVENTS_COME_WITHIN_S: f64 = 0.1;
+pub(super) const EVENTS_COME_WITHIN_S: f64 = 0.1;
 /// The longest gaps that are kept.
 const MAX_LONGEST_GAPS: usize = 16;
 

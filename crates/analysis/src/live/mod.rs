@@ -8,6 +8,7 @@
 //!
 //! Nothing here knows the time of day: seconds are those of the recording, so the same quanta always give the same view.
 
+pub mod flight;
 mod history;
 mod lane;
 mod meter;

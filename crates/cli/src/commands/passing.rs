@@ -19,8 +19,8 @@ pub(super) fn report(
     let mut manifest = machine.prepare(request)?;
     record::fill_in(&mut manifest, arguments, request);
     let mut measured = record::Tally::default();
-    let interest = (interrupt, &mut measured);
-    record::write_quietly(&mut *machine, request, &mut manifest, path, interest)?;
+    let how = (interrupt, None, &mut measured);
+    record::write_quietly(&mut *machine, request, &mut manifest, path, how)?;
     request.cpus.clone_from(&manifest.settings.cpus);
     request.self_test = false;
     if measured.seconds(manifest.clock.ticks_per_ns) <= 0.0 {

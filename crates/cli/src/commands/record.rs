@@ -1,23 +1,24 @@
 //! `bandscope record`: measures and writes a recording.
 
+mod catching;
 mod choices;
 mod conclude;
 mod summary;
+mod writing;
 
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::values::{self, Cpus};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin};
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{Manifest, SCHEMA, State};
-use bandscope_recording::text::shown;
-use bandscope_recording::write::Writer;
-use bandscope_sampler::machine::{Consumed, Length};
-use bandscope_sampler::{Batch, Machine, MachineError, Request};
+use bandscope_sampler::machine::{Length, Watch};
+use bandscope_sampler::{Machine, Request};
 use bandscope_simulation::{Scenario, SimulatedMachine};
+use catching::Catching;
 pub(super) use choices::When;
 use choices::{ClockRead, StoreBypassSetting};
 use clap::Args;
@@ -25,7 +26,8 @@ pub(super) use conclude::{conclude, say_if_interrupted};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 pub(super) use summary::Tally;
-use summary::{say_if_lengthened, summarise};
+use summary::{Caught, say_if_lengthened, summarise};
+pub(super) use writing::{keep, write, write_quietly};
 
 /// Measure CPUs and write a recording.
 ///
@@ -81,6 +83,8 @@ pub struct Arguments {
     /// Keep everything in locked memory until the end, and write nothing while measuring.
     #[arg(long)]
     buffered: bool,
+    #[command(flatten)]
+    catching: Catching,
     /// `this` machine, or `simulated:SCENARIO`, see `bandscope synth --list`.
     #[arg(long, value_name = "MACHINE", default_value = "this")]
     pub(super) machine: String,
@@ -123,8 +127,10 @@ pub struct Recorded {
     pub cpus: Vec<u32>,
     /// How long it measured, all segments together: as long as it was asked to, or what it had when it was ended.
     pub duration_s: f64,
-    /// What the recording holds.
+    /// What was measured.
     pub tally: Tally,
+    /// What a flight recorder made of it.
+    pub caught: Caught,
     /// 0, or 128 and the number of the signal that ended it.
     pub exit_code: ExitCode,
 }
@@ -160,93 +166,28 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     }
     say_if_lengthened(&manifest.clock);
     fill_in(&mut manifest, arguments, &request);
-    let tally = write(&mut *machine, &request, &mut manifest, &path, &interrupt)?;
+    let on_catch = arguments.catching.on_catch.as_deref();
+    let tally = write(
+        &mut *machine,
+        &request,
+        &mut manifest,
+        &path,
+        (&interrupt, on_catch),
+    )?;
     let duration_s = match manifest.state {
-        State::Complete => manifest.settings.duration_s,
+        State::Complete if manifest.stopped_by.is_empty() => manifest.settings.duration_s,
         _ => {
             tally.seconds(manifest.clock.ticks_per_ns) / manifest.settings.cpus.len().max(1) as f64
         }
     };
     Ok(Recorded {
         path,
+        caught: Caught::of(&manifest),
         cpus: manifest.settings.cpus,
         duration_s,
         tally,
         exit_code: interrupt.exit_code().unwrap_or(ExitCode::SUCCESS),
     })
-}
-
-/// Runs a machine that was prepared, and writes what it measures to a recording at `path`.
-pub(super) fn write(
-    machine: &mut dyn Machine,
-    request: &Request,
-    manifest: &mut Manifest,
-    path: &Path,
-    interrupt: &Interrupt,
-) -> Result<Tally> {
-    let mut tally = Tally::default();
-    let written = write_quietly(machine, request, manifest, path, (interrupt, &mut tally));
-    written.map_err(|error| {
-        if tally.quanta == 0 {
-            // Nothing came: the name is free again.
-            let _ = std::fs::remove_dir_all(path);
-            return error;
-        }
-        let path = shown(path);
-        anyhow!("{error:#}; what was written before is kept: bandscope report {path}")
-    })?;
-    say_if_interrupted(manifest, path);
-    Ok(tally)
-}
-
-/// The same for a recording that nobody asked for by name.
-pub(super) fn write_quietly(
-    machine: &mut dyn Machine,
-    request: &Request,
-    manifest: &mut Manifest,
-    path: &Path,
-    (interrupt, tally): (&Interrupt, &mut Tally),
-) -> Result<()> {
-    let mut writer = Writer::create(path, manifest)?;
-    let measured = measure(machine, request, manifest, interrupt, &mut writer, tally);
-    conclude(measured, Some(writer), manifest, interrupt)
-}
-
-/// Runs the machine; everything that it measures goes to the writer.
-fn measure(
-    machine: &mut dyn Machine,
-    request: &Request,
-    manifest: &mut Manifest,
-    interrupt: &Interrupt,
-    writer: &mut Writer,
-    tally: &mut Tally,
-) -> Result<(), MachineError> {
-    let series = request.series();
-    let progress = Progress::run(manifest.settings.duration_s);
-    let ticks_per_s = manifest.clock.ticks_per_ns * 1e9;
-    machine.run(request, manifest, interrupt.stop(), &mut |batch: Batch<
-        '_,
-    >| {
-        keep(writer, &series, &batch)?;
-        tally.add(batch.quanta, batch.gaps);
-        if let Some(&end) = batch.quanta.end.last() {
-            progress.set(end as f64 / ticks_per_s);
-        }
-        Ok(())
-    })
-}
-
-/// Keeps what came of a run; `series` are its rates and work kernels.
-pub(super) fn keep(writer: &mut Writer, series: &[(f64, String)], batch: &Batch<'_>) -> Consumed {
-    let (rate, kernel) = &series[batch.series];
-    // Both, whatever becomes of the first: the writer counts what it could not keep.
-    let quanta = match batch.quanta.is_empty() {
-        true => Ok(()),
-        false => writer.append_quanta(batch.cpu, *rate, kernel, batch.quanta),
-    };
-    let gaps = writer.append_gaps(batch.cpu, batch.gaps);
-    let events = writer.append_events(batch.cpu, batch.events);
-    Ok(quanta.and(gaps).and(events)?)
 }
 
 /// Adds which program recorded, and when.
@@ -278,6 +219,7 @@ pub(super) fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &
     settings.segment_s = request.segment_s;
     settings.duration_s = request.duration_s();
     settings.start_delay_s = request.start_delay_s;
+    settings.catch = arguments.catching.settings();
     settings.clock_read = if request.ordered_reads {
         "ordered"
     } else {
@@ -289,6 +231,11 @@ pub(super) fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &
 impl Arguments {
     /// The resolved plan.
     pub(super) fn request(&self) -> Result<Request> {
+        if !self.is_real() && !self.catching.catch.is_empty() && self.cpus()?.len() > 1 {
+            bail!(
+                "--catch: a simulated machine measures its CPUs one after another, expected one CPU"
+            );
+        }
         let fastest = self.rate.iter().copied().fold(0.0, f64::max);
         let clock_read = self.clock_read.map(|read| read == ClockRead::Ordered);
         Ok(Request {
@@ -309,6 +256,10 @@ impl Arguments {
             buffered: self.buffered,
             counters: self.counters.choice(),
             trace: self.trace.choice(),
+            watch: match self.catching.catch.is_empty() {
+                true => Watch::Senders,
+                false => Watch::All,
+            },
             store_bypass: self.store_bypass.setting(),
             real_time: false,
             self_test: true,

@@ -27,6 +27,7 @@ pub fn begin(
         let cpu = cpus.first().copied().unwrap_or(0);
         let (cost, open) = cost::measure(
             &catalogue,
+            request.watch,
             (cpu, request.self_test),
             threshold,
             ticks_per_ns,

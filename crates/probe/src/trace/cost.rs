@@ -8,6 +8,7 @@
 use super::{Catalogue, RING_BYTES, Trace, TraceError};
 use crate::{clock, pin};
 use bandscope_recording::manifest::{EventsCost, GapSample, MeasuringThread};
+use bandscope_sampler::machine::Watch;
 
 /// Length of a stretch: at 250 Hz, 10 ticks of the kernel's timer.
 const STRETCH_NS: f64 = 40e6;
@@ -25,6 +26,7 @@ const MOST_GAPS: usize = 60_000;
 /// One line: why a thread cannot run there, or no events can be recorded.
 pub fn measure(
     catalogue: &Catalogue,
+    watch: Watch,
     (cpu, full): (u32, bool),
     gap_threshold_ticks: u64,
     ticks_per_ns: f64,
@@ -37,7 +39,13 @@ pub fn measure(
         };
         let ticks = (STRETCH_NS * ticks_per_ns) as u64;
         let (mut with, mut without) = (Stretches::new(), Stretches::new());
-        let trace = Trace::open(catalogue, std::slice::from_ref(&thread), RING_BYTES, 0, &[])?;
+        let trace = Trace::open(
+            catalogue,
+            std::slice::from_ref(&thread),
+            watch,
+            RING_BYTES,
+            (0, &[]),
+        )?;
         for traced in STRETCHES.repeat(ROUNDS[usize::from(!full)]) {
             trace.switch(traced)?;
             let stretches = if traced { &mut with } else { &mut without };

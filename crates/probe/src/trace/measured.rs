@@ -1,22 +1,23 @@
-//! The events of one measured CPU: from its ring to intervals on the recording's clock.
+//! The events of one CPU: from its ring to intervals on the recording's clock.
 
 use super::END;
 use super::error::TraceError;
 use super::pairing::{Interval, Pairing};
 use super::placed::Placed;
 use super::point::Point;
-use super::points::Catalogue;
+use super::points::{Catalogue, Tracepoint};
 use super::processes::Processes;
-use super::ring::{Of, Ring, Said};
+use super::ring::{Ring, Said};
 use super::senders::Senders;
 use super::times::Times;
 use bandscope_recording::manifest::{LostEvents, MeasuringThread};
 use bandscope_recording::{KernelEvent, Sender};
 use std::sync::Arc;
 
-/// A measured CPU.
+/// A CPU whose events are handed out: a measured one, or, where all are watched, another one.
 #[derive(Debug)]
 pub struct Measured {
+    /// That measures it; of a CPU that is not measured its idle task, which has number 0.
     pub thread: MeasuringThread,
     pub ring: Ring,
     pairing: Pairing,
@@ -26,7 +27,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Opens all tracepoints on the CPU of a measuring thread, switched off.
+    /// Opens those tracepoints that are `wanted` on the CPU of a thread, switched off; other tasks' time is cut into pieces of `piece_ns`.
     ///
     /// # Errors
     /// One line: what the kernel refuses.
@@ -34,11 +35,13 @@ impl Measured {
         catalogue: &Catalogue,
         thread: &MeasuringThread,
         ring_bytes: usize,
+        piece_ns: u64,
+        wanted: impl Fn(&Tracepoint) -> bool,
     ) -> Result<Measured, TraceError> {
         Ok(Measured {
             thread: thread.clone(),
-            ring: Ring::open(catalogue, Of::Measured(thread), ring_bytes)?,
-            pairing: Pairing::new(thread.pid, catalogue.tells_timers()),
+            ring: Ring::open(catalogue, (thread.cpu, thread.pid), ring_bytes, wanted)?,
+            pairing: Pairing::new(thread.pid, catalogue.tells_timers(), piece_ns),
             intervals: Vec::new(),
             out: Vec::new(),
             placed: Placed::default(),

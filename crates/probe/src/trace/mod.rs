@@ -10,7 +10,7 @@
 //! * `cost`: what all this costs;
 //! * `account`: what the manifest says of it; `error`: why there is nothing of it.
 //!
-//! `senders` says who made a task run; for that the wake-ups of the other CPUs are recorded, too, in rings of their own.
+//! `senders` says who made a task run; for that the wake-ups of the other CPUs are recorded, too, in rings of their own ([`Watch`]).
 //!
 //! Each measured CPU has one ring; nobody but the kernel writes into it, and the thread that also empties the rings of
 //! the measuring threads empties it, on another CPU. Out come [`KernelEvent`]s. Nothing of the system is changed: tracefs
@@ -38,10 +38,13 @@ mod tracefs;
 use crate::calibration::Reading;
 use bandscope_recording::KernelEvent;
 use bandscope_recording::manifest::{LostEvents, MeasuringThread, TaskThread};
+use bandscope_sampler::machine::Watch;
 pub use error::TraceError;
 use functions::Functions;
 use measured::Measured;
+use pairing::{PIECE_NS, PIECE_OF_OTHERS_NS};
 pub use points::Catalogue;
+use points::Tracepoint;
 use processes::Processes;
 use ring::{Ring, Said};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -96,7 +99,9 @@ pub struct Ended {
 #[derive(Debug)]
 pub struct Trace {
     cpus: Vec<Measured>,
-    /// The other CPUs, as far as they can be had.
+    /// Other CPUs of which everything is handed out.
+    watched: Vec<Measured>,
+    /// Other CPUs that only say who is behind something, as far as they can be had.
     others: Vec<Ring>,
     /// Records of those that are known to be lost.
     senders_lost: u64,
@@ -106,9 +111,9 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Opens all tracepoints of `catalogue` for the CPU of each measuring thread, switched off.
+    /// Opens the tracepoints of `catalogue` that `watch` needs, switched off: for the CPU of each measuring thread, and for others.
     ///
-    /// `ring_bytes` are for each CPU; `origin` is the counter's value at tick 0; `readings` of both clocks are those
+    /// `ring_bytes` are for each CPU of which everything is recorded; `origin` is the counter's value at tick 0; `readings` of both clocks are those
     /// taken so far.
     ///
     /// # Errors
@@ -116,24 +121,38 @@ impl Trace {
     pub fn open(
         catalogue: &Catalogue,
         threads: &[MeasuringThread],
+        watch: Watch,
         ring_bytes: usize,
-        origin: u64,
-        readings: &[Reading],
+        (origin, readings): (u64, &[Reading]),
     ) -> Result<Trace, TraceError> {
-        let others = others(threads);
+        let others = match watch {
+            Watch::Measured => Vec::new(),
+            Watch::Senders | Watch::All => others(threads),
+        };
         allow_files((threads.len() + others.len()) * catalogue.tracepoints().len());
         let mut times = Times::new(origin);
         readings.iter().for_each(|&reading| times.push(reading));
-        let cpus = threads
-            .iter()
-            .map(|thread| Measured::open(catalogue, thread, ring_bytes))
-            .collect::<Result<_, _>>()?;
-        // Without them some tasks have no sender.
-        let bytes = ring_bytes / SENDERS_RING;
-        let other = |cpu| Ring::open(catalogue, ring::Of::Other(cpu), bytes).ok();
+        let alone = threads.len() == 1;
+        let measured = |thread: &MeasuringThread| {
+            Measured::open(catalogue, thread, ring_bytes, PIECE_NS, |one| {
+                one.is_for_measured(watch, alone)
+            })
+        };
+        let for_others = |one: &Tracepoint| one.is_for_others(watch);
+        let idle = |cpu| MeasuringThread { cpu, pid: 0 };
+        let watched = |cpu: &u32| {
+            let piece_ns = PIECE_OF_OTHERS_NS;
+            Measured::open(catalogue, &idle(*cpu), ring_bytes, piece_ns, for_others)
+        };
+        let other = |cpu: &u32| {
+            // Without them some tasks have no sender.
+            Ring::open(catalogue, (*cpu, 0), ring_bytes / SENDERS_RING, for_others).ok()
+        };
+        let all = watch == Watch::All;
         Ok(Trace {
-            cpus,
-            others: others.into_iter().filter_map(other).collect(),
+            cpus: threads.iter().map(measured).collect::<Result<_, _>>()?,
+            watched: (others.iter().filter(|_| all).map(watched)).collect::<Result<_, _>>()?,
+            others: others.iter().filter(|_| !all).filter_map(other).collect(),
             senders_lost: 0,
             times,
             processes: Processes::default(),
@@ -148,8 +167,8 @@ impl Trace {
     pub fn switch(&self, on: bool) -> Result<(), TraceError> {
         // Ends before beginnings, as the catalogue has them the other way round: what is under way at that moment then
         // lacks its beginning at the start, and its end at the end, and is known to.
-        let measured = self.cpus.iter().map(|cpu| &cpu.ring);
-        for ring in measured.chain(&self.others) {
+        let whole = self.cpus.iter().chain(&self.watched).map(|cpu| &cpu.ring);
+        for ring in whole.chain(&self.others) {
             ring.switch(on).map_err(TraceError::NotSwitched)?;
         }
         Ok(())
@@ -160,18 +179,19 @@ impl Trace {
         self.take();
         // A quiet CPU has no records, however many the others have.
         let seen = self.times.latest();
-        for cpu in &mut self.cpus {
+        for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
             cpu.settle(seen);
             cpu.hand_out(&self.times, &mut self.senders, &mut visit);
         }
-        let horizons = self.cpus.iter().map(|cpu| cpu.horizon(seen));
+        let whole = self.cpus.iter().chain(&self.watched);
+        let horizons = whole.map(|cpu| cpu.horizon(seen));
         self.senders.forget(horizons.min().unwrap_or(seen));
     }
 
     /// Empties all rings. A wake-up comes before what it causes, so the rings of the other CPUs come last; the reading of the clocks comes after the last
     /// event that it is to place.
     fn take(&mut self) {
-        for cpu in &mut self.cpus {
+        for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
             cpu.take(&mut self.processes, &mut self.senders);
         }
         for other in &mut self.others {
@@ -193,7 +213,7 @@ impl Trace {
         // Where it fails the descriptors do it in a moment.
         let _ = self.switch(false);
         self.take();
-        for cpu in &mut self.cpus {
+        for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
             cpu.look_for_losses();
         }
         let mut ended = Ended {
@@ -205,10 +225,9 @@ impl Trace {
         };
         let fits = |error: f64| error <= WORST_FIT_NS * ticks_per_ns;
         let placed = ended.time_error_ticks.is_some_and(fits);
-        for cpu in &mut self.cpus {
+        for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
             cpu.finish();
             cpu.hand_out(&self.times, &mut self.senders, &mut visit);
-            ended.threads.push(cpu.thread.clone());
             match placed {
                 true => ended.lost.extend(cpu.lost(&self.times)),
                 // No event is known to be where it stands.
@@ -220,6 +239,7 @@ impl Trace {
                 }),
             }
         }
+        ended.threads = self.cpus.iter().map(|cpu| cpu.thread.clone()).collect();
         ended
     }
 }

@@ -17,8 +17,10 @@ use std::sync::Arc;
 
 /// After so long no record of before comes any more: a thousand times what an interrupt takes.
 const SETTLED_NS: u64 = 1_000_000;
-/// Another task's time is cut into pieces of at most this, so that what lies within need not wait longer.
-const PIECE_NS: u64 = 1_000_000_000;
+/// Another task's time on a measured CPU is cut into pieces of at most this, so that what lies within need not wait longer; and on other CPUs, which
+/// other tasks have most of the time.
+pub const PIECE_NS: u64 = 1_000_000_000;
+pub const PIECE_OF_OTHERS_NS: u64 = 50_000_000;
 /// Intervals that may wait for the end of what they lie in before it is cut.
 const MOST_WAITING: usize = 1 << 16;
 /// Nothing but tasks lasts longer: its end is not to be had any more.
@@ -75,6 +77,7 @@ pub struct Pairing {
     own_left: Left,
     /// Whether the functions of timers are recorded.
     tells_timers: bool,
+    piece_ns: u64,
     running: Running,
     frames: Vec<Frame>,
     waiting: Vec<Interval>,
@@ -87,13 +90,14 @@ pub struct Pairing {
 }
 
 impl Pairing {
-    /// For the CPU of measuring thread `thread`; `tells_timers` as the catalogue does.
-    pub fn new(thread: u32, tells_timers: bool) -> Pairing {
+    /// For the CPU of measuring thread `thread`; `tells_timers` as the catalogue does, and other tasks' time in pieces of `piece_ns` at most.
+    pub fn new(thread: u32, tells_timers: bool, piece_ns: u64) -> Pairing {
         Pairing {
             thread,
             own_number: thread,
             own_left: Left::Unknown,
             tells_timers,
+            piece_ns,
             running: Running::Unknown,
             frames: Vec::new(),
             waiting: Vec::new(),
@@ -338,7 +342,7 @@ impl Pairing {
         let crowded = self.waiting.len() >= MOST_WAITING;
         if let Running::Other(task) = &mut self.running
             && self.frames.is_empty()
-            && (crowded || time.saturating_sub(task.start) > PIECE_NS)
+            && (crowded || time.saturating_sub(task.start) > self.piece_ns)
         {
             let piece = task.clone();
             task.start = time.max(piece.start);
@@ -354,6 +358,8 @@ impl Pairing {
 
     /// Moves what is settled to `into`, in order of the starts, an outer interval before those within; all records up to `seen` have been taken.
     pub fn take(&mut self, seen: u64, into: &mut Vec<Interval>) {
+        // A task that has a CPU for long without any record is not waited for.
+        self.cut(seen.saturating_sub(SETTLED_NS));
         let horizon = self.horizon(seen);
         self.waiting
             .sort_by_key(|interval| (interval.start, u64::MAX - interval.end));

@@ -11,6 +11,7 @@ use super::open::Who;
 use super::point::{Left, Level, Point};
 use super::tracefs::Tracefs;
 use bandscope_recording::events::{EventKind, escaped};
+use bandscope_sampler::machine::Watch;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -121,13 +122,33 @@ impl Tracepoint {
         }
     }
 
-    /// Whether it is recorded on the other CPUs, too: it tells who makes tasks run.
-    pub fn tells_senders(&self) -> bool {
+    /// Whether it is recorded on a CPU that is not measured.
+    pub fn is_for_others(&self, watch: Watch) -> bool {
+        match (watch, &self.shape) {
+            (Watch::Measured, _) => false,
+            // Who is behind a gap of another CPU.
+            (Watch::Senders, Shape::Wakes(..) | Shape::Expires(_) | Shape::Runs(_)) => true,
+            (Watch::Senders, Shape::Sends(..) | Shape::SendsToMany(..)) => true,
+            (Watch::Senders, Shape::Enter(kind, ..) | Shape::Exit(kind, _)) => {
+                *kind != EventKind::Vector
+            }
+            (Watch::Senders, _) => false,
+            // A page fault is told of the measuring thread alone.
+            (Watch::All, shape) => !matches!(shape, Shape::Fault(_)),
+        }
+    }
+
+    /// Whether it is recorded on a measured CPU, `alone` if that is the only one.
+    pub fn is_for_measured(&self, watch: Watch, alone: bool) -> bool {
         match &self.shape {
-            Shape::Wakes(..) | Shape::Expires(_) | Shape::Runs(_) => true,
-            Shape::Sends(..) | Shape::SendsToMany(..) => true,
-            Shape::Enter(kind, ..) | Shape::Exit(kind, _) => *kind != EventKind::Vector,
-            _ => false,
+            Shape::Runs(_) | Shape::Works(_) => watch != Watch::Measured,
+            // Whom it interrupts matters where that is measured.
+            Shape::Sends(..) | Shape::SendsToMany(..) => match watch {
+                Watch::Measured => false,
+                Watch::Senders => !alone,
+                Watch::All => true,
+            },
+            _ => true,
         }
     }
 }

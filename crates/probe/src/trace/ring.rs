@@ -4,21 +4,11 @@ use super::buffer::Buffer;
 use super::error::TraceError;
 use super::open;
 use super::point::Point;
-use super::points::Catalogue;
+use super::points::{Catalogue, Tracepoint};
 use super::records::Record;
 use super::senders::{Doing, Senders};
-use bandscope_recording::manifest::MeasuringThread;
 use std::fs::File;
 use std::io;
-
-/// Whose ring it is.
-#[derive(Clone, Copy, Debug)]
-pub enum Of<'a> {
-    /// A measured CPU: all is recorded.
-    Measured(&'a MeasuringThread),
-    /// Another CPU: who wakes whom.
-    Other(u32),
-}
 
 /// What a ring says.
 #[derive(Debug)]
@@ -59,19 +49,20 @@ impl Drop for Ring {
 }
 
 impl Ring {
-    /// Opens the tracepoints of a CPU, switched off.
+    /// Opens those tracepoints of a CPU that are `wanted`, switched off; `thread` measures it.
     ///
     /// # Errors
     /// One line: what the kernel refuses.
-    pub fn open(catalogue: &Catalogue, of: Of<'_>, bytes: usize) -> Result<Ring, TraceError> {
-        let (cpu, thread) = match of {
-            Of::Measured(thread) => (thread.cpu, thread.pid),
-            Of::Other(cpu) => (cpu, 0),
-        };
+    pub fn open(
+        catalogue: &Catalogue,
+        (cpu, thread): (u32, u32),
+        bytes: usize,
+        wanted: impl Fn(&Tracepoint) -> bool,
+    ) -> Result<Ring, TraceError> {
         let mut events: Vec<File> = Vec::new();
         let mut buffer = None;
         let all = catalogue.tracepoints().iter();
-        for tracepoint in all.filter(|one| matches!(of, Of::Measured(_)) || one.tells_senders()) {
+        for tracepoint in all.filter(|one| wanted(one)) {
             let refused = |error| TraceError::NotOpened {
                 tracepoint: tracepoint.name.clone(),
                 cpu,

@@ -7,7 +7,7 @@
 mod convert;
 
 use crate::dat::DatFile;
-use crate::events::EventStream;
+use crate::events::{EventStream, NoEvents};
 use crate::manifest::Events;
 use crate::manifest::{Counter, Kernel, State};
 use crate::read::{self, Opened, ReadWarning, ReadWarningKind};
@@ -72,6 +72,14 @@ impl Source for Input {
     fn events(&self, index: usize) -> Result<Box<dyn EventStream + '_>, Error> {
         self.source().events(index)
     }
+
+    fn cpus_with_events(&self) -> Vec<u32> {
+        self.source().cpus_with_events()
+    }
+
+    fn events_of(&self, cpu: u32) -> Result<Box<dyn EventStream + '_>, Error> {
+        self.source().events_of(cpu)
+    }
 }
 
 /// Several sources as one.
@@ -105,6 +113,14 @@ impl Inputs {
         warnings.append(&mut inputs.warnings);
         inputs.warnings = warnings;
         Ok(inputs)
+    }
+
+    /// The source, where there is no other: the same CPU of two recordings is two CPUs.
+    fn only(&self) -> Option<&dyn Source> {
+        match self.sources.as_slice() {
+            [only] => Some(&**only),
+            _ => None,
+        }
     }
 
     /// Joins sources. Where they seem to be of different machines, that is a warning.
@@ -307,6 +323,17 @@ impl Source for Inputs {
         let (source, series, converter) = &self.places[index];
         let events = self.sources[*source].events(*series)?;
         Ok(Box::new(ConvertedEvents { events, converter }))
+    }
+
+    fn cpus_with_events(&self) -> Vec<u32> {
+        self.only().map_or_else(Vec::new, Source::cpus_with_events)
+    }
+
+    fn events_of(&self, cpu: u32) -> Result<Box<dyn EventStream + '_>, Error> {
+        match self.only() {
+            Some(only) => only.events_of(cpu),
+            None => Ok(Box::new(NoEvents)),
+        }
     }
 
     fn events_known(&self, index: usize) -> &Events {

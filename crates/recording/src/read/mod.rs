@@ -376,8 +376,19 @@ impl Source for Opened {
     }
 
     fn events(&self, index: usize) -> Result<Box<dyn EventStream + '_>, Error> {
-        let cpu = self.series[index].cpu;
-        let of_cpu = |found: &&Found| found.directory.cpu() == cpu;
+        match self.series[index].cpu {
+            Some(cpu) => self.events_of(cpu),
+            None => Ok(Box::new(NoEvents)),
+        }
+    }
+
+    fn cpus_with_events(&self) -> Vec<u32> {
+        let cpus = self.events.iter().filter_map(|found| found.directory.cpu());
+        cpus.collect()
+    }
+
+    fn events_of(&self, cpu: u32) -> Result<Box<dyn EventStream + '_>, Error> {
+        let of_cpu = |found: &&Found| found.directory.cpu() == Some(cpu);
         Ok(match self.events.iter().find(of_cpu) {
             Some(found) => Box::new(events::Events::new(&self.manifest, found)),
             None => Box::new(NoEvents),

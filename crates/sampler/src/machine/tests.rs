@@ -15,6 +15,7 @@ fn request() -> Request {
         buffered: false,
         counters: Choice::Auto,
         trace: Choice::Off,
+        watch: Watch::default(),
         store_bypass: StoreBypass::Leave,
         real_time: false,
         self_test: true,

@@ -4,11 +4,13 @@
 //! A value with a sign is a change: with `%` a share of the baseline's figure, else a difference. `grammar.rs` reads, `outcome.rs` holds a condition against figures,
 //! and `figures.rs` takes them from a report. Who names its own figures (`compare`, `repeat`) passes them as [`Figure`]s.
 
+mod catch;
 mod figures;
 mod grammar;
 mod outcome;
 mod unit;
 
+pub use catch::{CatchError, trigger};
 pub use figures::{figures, is_line, known_to_reports, next_step};
 pub use grammar::{Condition, ConditionError};
 pub use outcome::Outcome;

@@ -13,8 +13,8 @@ mod tests;
 
 use crate::Error;
 use bandscope_analysis::named;
-use bandscope_recording::manifest::{EventsState, Manifest};
-use bandscope_recording::{Series, Source};
+use bandscope_recording::manifest::{Events, EventsState, Manifest};
+use bandscope_recording::{EventStream, Series, Source};
 use std::io::Write;
 use trace::{Name, Trace, Track, Value};
 
@@ -79,8 +79,22 @@ fn write_points(
         let place = (one.cpu, &one.origin);
         if !written.contains(&place) {
             written.push(place);
-            write_events(source, index, (&frame, about), &mut trace)?;
+            let known = source.events_known(index);
+            let of = (cpu(one), recording(one), one.cpu);
+            let stream = || source.events(index);
+            write_events(known, of, stream, (&frame, about), &mut trace)?;
         }
+    }
+    let is_measured = |cpu: &u32| source.series().iter().any(|one| one.cpu == Some(*cpu));
+    for cpu in source
+        .cpus_with_events()
+        .into_iter()
+        .filter(|cpu| !is_measured(cpu))
+    {
+        let known = &source.manifest().events;
+        let of = (format!("CPU {cpu} (not measured)"), "", Some(cpu));
+        let stream = || source.events_of(cpu);
+        write_events(known, of, stream, (&frame, about), &mut trace)?;
     }
     Ok(trace.finish()?)
 }
@@ -231,29 +245,28 @@ fn write_gap(gap: &named::NamedGap<'_>, track: Track, frame: &Frame, trace: &mut
     trace.end(track, frame.ns(end));
 }
 
-/// The kernel events of the CPU of series `index`, and where some were lost.
-fn write_events(
-    source: &dyn Source,
-    index: usize,
+/// The kernel events of a CPU, and where some were lost.
+fn write_events<'s>(
+    known: &Events,
+    (cpu, recording, number): (String, &str, Option<u32>),
+    stream: impl FnOnce() -> Result<Box<dyn EventStream + 's>, bandscope_recording::Error>,
     (frame, about): (&Frame, Track),
     trace: &mut Trace<'_>,
 ) -> Result<(), Error> {
-    let (series, known) = (&source.series()[index], source.events_known(index));
     if known.state != EventsState::On {
         return Ok(());
     }
-    let name = format!("{} kernel events {}", cpu(series), recording(series));
-    let group = trace.process(&name, "");
+    let name = format!("{cpu} kernel events {recording}");
+    let name = name.trim_end();
+    let group = trace.process(name, "");
     let track = trace.slices(
         Some(group),
         "kernel events",
         "What the operating system said that it did; where one lies within another, the innermost ran",
     );
-    let mut stream = source.events(index)?;
+    let mut stream = stream()?;
     let before = events::write(&mut *stream, track, frame, trace)?;
-    let of_cpu = series
-        .cpu
-        .filter(|cpu| known.lost.iter().any(|lost| lost.cpu == *cpu));
+    let of_cpu = number.filter(|cpu| known.lost.iter().any(|lost| lost.cpu == *cpu));
     if let Some(cpu) = of_cpu {
         let track = trace.slices(Some(group), "events lost", "Here, silence says nothing");
         events::lost(&known.lost, cpu, track, frame, trace);
@@ -262,7 +275,7 @@ fn write_events(
     trace.instant(
         about,
         0,
-        &name,
+        name,
         &[
             (Name::Events, Value::Text(&known.clock)),
             (Name::EventsBefore, Value::Uint(before)),

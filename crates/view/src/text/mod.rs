@@ -18,6 +18,7 @@ pub mod histogram;
 mod lab;
 mod limits;
 mod measured;
+mod moments;
 mod plan;
 pub(crate) mod recordings;
 mod remedies;
@@ -76,6 +77,7 @@ fn report(analysis: &Analysis, page: &mut Page<'_>) {
     let report = &analysis.report;
     let groups = panels::groups(report);
     opening(report, &groups, page);
+    moments::moments(report, page);
     cpus::cpus(report, MAX_CPUS, groups.len() > WHOLE_CPUS, page);
     for group in shown(report, &groups) {
         cpu(&View::new(analysis, group), groups.len() > 1, page);

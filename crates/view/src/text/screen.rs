@@ -5,7 +5,7 @@
 
 use super::account::bar;
 use super::table::{Page, Paint};
-use super::{View, chains, findings, remedies, strip, subject, truth, verdict};
+use super::{View, chains, findings, moments, remedies, strip, subject, truth, verdict};
 use crate::panels::{self, Group};
 use crate::{escape, numbers};
 use bandscope_analysis::Analysis;
@@ -36,6 +36,13 @@ pub(super) fn screen(analysis: &Analysis, page: &mut Page<'_>) {
     let groups = panels::groups(report);
     page.wrapped(("", Paint::Plain), &verdict(report), Paint::Bold);
     page.wrapped(("", Paint::Plain), &subject(report, &groups), Paint::Dim);
+    if !report.moments.is_empty() {
+        // Where the time went says nothing, where moments were chosen for what they hold.
+        moments::on_one_screen(report, page);
+        findings::notes(report, page);
+        more(report, page);
+        return;
+    }
     let mut measured: Vec<Measured<'_>> = groups
         .iter()
         .filter_map(|group| Measured::new(analysis, group))

@@ -150,6 +150,11 @@ impl<'a> Namer<'a> {
         self.known.to_mut().state = EventsState::On;
     }
 
+    /// Takes no gap that begins before `tick` any more. A stream that is this program's memory cannot fail.
+    pub fn forget(&mut self, tick: u64) {
+        let _ = self.advance(tick, tick);
+    }
+
     fn over(
         events: Box<dyn EventStream + 'a>,
         known: Cow<'a, manifest::Events>,
@@ -219,6 +224,11 @@ impl<'a> Namer<'a> {
         self.inside
             .retain(|span| span.from < span.to || (from < span.from && span.from < to));
         self.shares_of(gap, from, to)
+    }
+
+    /// What [`Self::split`] said last.
+    pub fn shares(&self) -> &[Share] {
+        &self.shares
     }
 
     /// The gap that was split last, event by event.

@@ -12,7 +12,7 @@ use bandscope_recording::cpu_list;
 use bandscope_recording::cures::{Cure, Cures, Pair, SCHEMA, TOGETHER};
 use bandscope_recording::manifest::EventsState;
 use bandscope_sampler::Request;
-use bandscope_sampler::machine::Choice;
+use bandscope_sampler::machine::{Choice, Watch};
 use bandscope_statistics::random::Random;
 use bandscope_studies::cure as study;
 use std::collections::BTreeMap;
@@ -116,6 +116,8 @@ impl Session<'_> {
         if !manifest.has_cycles() {
             self.request.counters = Choice::Off;
         }
+        // Trials ask how much is lost, and not who is behind it.
+        self.request.watch = Watch::Measured;
         let machine = &manifest.machine;
         self.cures.cpus.clone_from(&manifest.settings.cpus);
         let others = machine.housekeeping(&self.cures.cpus).unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::Recorded;
 use crate::output;
 use bandscope_recording::cpu_list;
-use bandscope_recording::manifest::Clock;
+use bandscope_recording::manifest::{Clock, Manifest, Watched};
 use bandscope_recording::text::{shell_word, shown};
 use bandscope_recording::{Gap, GapKind, Quanta};
 use bandscope_view::numbers;
@@ -35,6 +35,26 @@ impl Tally {
     }
 }
 
+/// What a flight recorder caught, for the summary.
+#[derive(Debug, Default)]
+pub struct Caught {
+    /// Gaps that met a condition, and those of them that were kept; `None` where everything was.
+    met_and_kept: Option<(u64, u64)>,
+    stopped_by: String,
+}
+
+impl Caught {
+    /// Of a run that has ended.
+    pub fn of(manifest: &Manifest) -> Caught {
+        let sum = |of: fn(&Watched) -> u64| manifest.watched.iter().map(of).sum::<u64>();
+        Caught {
+            met_and_kept: (manifest.keeps_moments())
+                .then(|| (sum(|one| one.met), sum(|one| one.kept))),
+            stopped_by: manifest.stopped_by.clone(),
+        }
+    }
+}
+
 /// Three lines: how much was measured, what gaps took of it, and how to read it.
 pub fn summarise(recorded: &Recorded) {
     let tally = &recorded.tally;
@@ -50,6 +70,19 @@ pub fn summarise(recorded: &Recorded) {
         numbers::plural(tally.gaps, "gap", "gaps"),
         numbers::percent(share),
     ));
+    if let Some((met, kept)) = recorded.caught.met_and_kept {
+        output::note(format_args!(
+            "{} met a condition, and what lies around {} was kept.",
+            numbers::plural(met, "gap", "gaps"),
+            numbers::count(kept),
+        ));
+    }
+    if !recorded.caught.stopped_by.is_empty() {
+        output::note(format_args!(
+            "It ended because of \"{}\".",
+            recorded.caught.stopped_by
+        ));
+    }
     output::note(format_args!(
         "To read it: bandscope report {}",
         shell_word(&shown(&recorded.path))

@@ -118,15 +118,21 @@ fn write_recording(
     let mut manifest = machine.prepare(request)?;
     record::sign(&mut manifest);
     manifest.run = run_name(scenario, request);
-    record::write(&mut machine, request, &mut manifest, path, interrupt)
-        .and_then(|_| {
-            let truths = machine.truths();
-            write_truth(&path.join("truth.json"), scenario, request, truths)
-        })
-        .inspect_err(|_| {
-            // Nothing is lost that cannot be made again; the first error is the one that matters.
-            let _ = std::fs::remove_dir_all(path);
-        })
+    record::write(
+        &mut machine,
+        request,
+        &mut manifest,
+        path,
+        (interrupt, None),
+    )
+    .and_then(|_| {
+        let truths = machine.truths();
+        write_truth(&path.join("truth.json"), scenario, request, truths)
+    })
+    .inspect_err(|_| {
+        // Nothing is lost that cannot be made again; the first error is the one that matters.
+        let _ = std::fs::remove_dir_all(path);
+    })
 }
 
 /// A name for the run that follows from what it is made of (by FNV-1a), so that its files do, too.

@@ -36,7 +36,7 @@ fn switch(previous: u32, next: u32) -> Point {
 
 /// Start, end and number of all that comes of these records.
 fn pair(records: &[(u64, u32, Point)]) -> (Intervals, Spans) {
-    let mut pairing = Pairing::new(OWN, false);
+    let mut pairing = Pairing::new(OWN, false, PIECE_NS);
     for (time, thread, point) in records {
         pairing.push(*time, *thread, point.clone());
     }
@@ -79,7 +79,7 @@ fn intervals_lie_within_one_another() {
 
 #[test]
 fn what_is_settled_comes_in_order_and_at_once() {
-    let mut pairing = Pairing::new(OWN, false);
+    let mut pairing = Pairing::new(OWN, false, PIECE_NS);
     let (mut some, mut starts) = (Vec::new(), Vec::new());
     for k in 1..1000u64 {
         let time = k * MS;
@@ -126,7 +126,7 @@ fn a_beginning_without_its_end_holds_nothing() {
 
 #[test]
 fn what_a_loss_covers_is_undecided_from_what_was_open_on() {
-    let mut pairing = Pairing::new(OWN, false);
+    let mut pairing = Pairing::new(OWN, false, PIECE_NS);
     pairing.push(10, OWN, enter(1));
     pairing.push(12, OWN, exit(1));
     pairing.push(20, OWN, switch(OWN, 7));
@@ -143,7 +143,7 @@ fn what_a_loss_covers_is_undecided_from_what_was_open_on() {
 
 #[test]
 fn after_a_loss_another_task_is_unknown_until_it_goes() {
-    let mut pairing = Pairing::new(OWN, false);
+    let mut pairing = Pairing::new(OWN, false, PIECE_NS);
     pairing.push(10, OWN, enter(1));
     pairing.lose(1);
     pairing.push(50, 7, enter(2));
@@ -159,7 +159,7 @@ fn after_a_loss_another_task_is_unknown_until_it_goes() {
 
 #[test]
 fn a_loss_at_the_end_has_no_end() {
-    let mut pairing = Pairing::new(OWN, false);
+    let mut pairing = Pairing::new(OWN, false, PIECE_NS);
     pairing.push(10, OWN, enter(1));
     pairing.push(20, OWN, exit(1));
     pairing.lose(3);
@@ -184,7 +184,7 @@ fn in_a_container_the_measuring_thread_has_two_numbers() {
 
 #[test]
 fn a_task_that_stays_is_cut_so_that_nothing_waits_for_ever() {
-    let mut pairing = Pairing::new(OWN, false);
+    let mut pairing = Pairing::new(OWN, false, PIECE_NS);
     pairing.push(MS, OWN, switch(OWN, 7));
     let (mut all, mut most) = (Vec::new(), 0);
     // 20 s, 4,000 interrupts a second.
@@ -214,7 +214,7 @@ fn a_task_that_stays_is_cut_so_that_nothing_waits_for_ever() {
 
 #[test]
 fn nothing_is_kept_for_ever_whatever_comes() {
-    let mut pairing = Pairing::new(OWN, false);
+    let mut pairing = Pairing::new(OWN, false, PIECE_NS);
     let mut all = Vec::new();
     for k in 0..1_000_000u64 {
         // Beginnings only.
@@ -245,7 +245,7 @@ fn an_instant_lies_where_it_was_told_and_no_earlier_than_what_holds_it() {
 
 /// Kind, name, start and end of all that comes of these records on a kernel that tells of timers.
 fn named(records: &[(u64, u32, Point)]) -> Vec<(EventKind, String, u64, u64)> {
-    let mut pairing = Pairing::new(OWN, true);
+    let mut pairing = Pairing::new(OWN, true, PIECE_NS);
     for (time, thread, point) in records {
         pairing.push(*time, *thread, point.clone());
     }
@@ -285,7 +285,7 @@ fn wakes(number: u32, name: &str) -> Point {
 
 #[test]
 fn what_a_worker_does_belongs_to_its_stay() {
-    let mut pairing = Pairing::new(OWN, false);
+    let mut pairing = Pairing::new(OWN, false, PIECE_NS);
     let works = |name: &str| Point::Works(name.into());
     for (time, thread, point) in [
         (5, OWN, works("nobody's")),
@@ -395,7 +395,7 @@ fn a_thread_that_is_held_says_why() {
 
 #[test]
 fn a_quiet_cpu_holds_nothing_up() {
-    let mut pairing = Pairing::new(OWN, false);
+    let mut pairing = Pairing::new(OWN, false, PIECE_NS);
     assert_eq!(pairing.horizon(500 * MS), 499 * MS, "without a record");
     pairing.push(MS, OWN, switch(OWN, 7));
     assert_eq!(pairing.horizon(500 * MS), MS, "while another task runs");

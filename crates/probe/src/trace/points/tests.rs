@@ -197,7 +197,7 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
         })
     );
     let elsewhere: Vec<&str> = (catalogue.tracepoints().iter())
-        .filter(|tracepoint| tracepoint.tells_senders())
+        .filter(|tracepoint| tracepoint.is_for_others(Watch::Senders))
         .map(|tracepoint| tracepoint.name.as_str())
         .collect();
     let wanted = [

@@ -14,6 +14,9 @@ const WHOLE_TYPE_OF_CLOCK: [&str; 3] = ["origin_ticks", "origin_unix_ns", "opera
 /// A manifest in which every list has an entry and every field a value.
 fn full() -> Value {
     let sample = json!({"ticks": 1, "gaps": 1, "gap_ticks": 1, "median_gap_ticks": 1});
+    let trigger = json!({
+        "text": "t", "cause": "c", "cpu": 1, "longer_than_s": 0.5, "window_s": 0.5, "less_than": 0.5,
+    });
     let setup = json!({
         "settings": {"/proc/cmdline": "quiet"}, "unread": {"/sys/kernel/mm/ksm/run": "w"},
         "cpus": [{
@@ -29,6 +32,7 @@ fn full() -> Value {
         "settings": {
             "machine": "this", "cpus": [1], "rates_hz": [0.5], "kernels": ["k"], "segment_s": 0.5, "duration_s": 0.5,
             "start_delay_s": 0.5, "clock_read": "plain", "buffered": false, "trace": "on", "store_bypass": "leave", "chosen": "c",
+            "catch": {"conditions": [trigger], "stop_if": [trigger], "around_s": 0.5},
         },
         "clock": {
             "name": "tsc", "ticks_per_ns": 0.5, "error_ppm": 0.5, "measured_ticks_per_ns": 0.5, "origin": "given",
@@ -61,6 +65,8 @@ fn full() -> Value {
             "memory_bytes": 1,
             "setup": setup,
         },
+        "watched": [{"cpu": 1, "wall_ticks": 1, "gaps": 1, "gap_ticks": 1, "longest_ticks": 1, "met": 1, "kept": 1}],
+        "stopped_by": "s",
         "lost": {"quanta": 1, "gaps": 1, "events": 1},
         "missing": [{"what": "w", "why": "w", "leaves_undecided": "l"}],
         "incidents": [{"kind": "clock-jump", "ticks": 1, "detail": "d"}],

@@ -1,0 +1,309 @@
+//! What a flight recorder caught, found again in what it kept: the gap, who is behind it, and what the other CPUs did meanwhile.
+
+use crate::gaps::named::cause;
+use crate::gaps::naming::{Key, Namer, Piece, Share};
+use crate::gaps::trigger::{Conditions, Hit};
+use crate::series::context::Context;
+use bandscope_recording::manifest::Trigger;
+use bandscope_recording::{Error, EventKind, Gap, KernelEvent, Manifest, Sender, Source};
+use bandscope_report::{Cause, Chain, Elsewhere, Moment, Part, Usual};
+use bandscope_statistics::quantiles::Distribution;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+/// Moments that the report lists, the longest.
+const MOST: usize = 100;
+/// Parts that are listed of a moment, and of a CPU.
+const PARTS: usize = 8;
+
+/// A moment of one series.
+#[derive(Clone, Debug)]
+struct Found {
+    hit: Hit,
+    main: Option<Key>,
+    moment: Moment,
+}
+
+/// The moments of one series.
+#[derive(Clone, Debug)]
+pub struct Moments {
+    triggers: Vec<Trigger>,
+    conditions: Conditions,
+    found: Vec<Found>,
+    /// Lengths of the gaps by their main cause.
+    lengths: HashMap<Key, Distribution>,
+}
+
+impl Moments {
+    /// Those that a recording with this manifest kept of `cpu`; `None` if it kept everything.
+    pub fn of(manifest: &Manifest, cpu: Option<u32>, context: &Context) -> Option<Moments> {
+        let catch = manifest
+            .settings
+            .catch
+            .as_ref()
+            .filter(|catch| catch.keeps_moments())?;
+        Some(Moments {
+            triggers: catch.conditions.clone(),
+            conditions: Conditions::new(&catch.conditions, cpu, context.ticks_per_ns),
+            found: Vec::new(),
+            lengths: HashMap::new(),
+        })
+    }
+
+    /// Takes the gap that `namer` split last into `shares`.
+    pub fn push(&mut self, gap: &Gap, namer: &Namer<'_>, context: &Context) {
+        let shares = namer.shares();
+        let main = shares
+            .iter()
+            .max_by_key(|share| share.ticks)
+            .map(|share| share.key);
+        if let Some(main) = main {
+            let lengths = self
+                .lengths
+                .entry(main)
+                .or_insert_with(|| Distribution::new(2));
+            lengths.record(gap.duration, 1);
+        }
+        let Some(hit) = self.conditions.hit(gap, shares, namer.names()) else {
+            return;
+        };
+        let is_gap = (hit.from, hit.lost) == (gap.start, gap.duration);
+        self.found.push(Found {
+            hit,
+            main: main.filter(|_| is_gap),
+            moment: moment(&hit, &self.triggers, namer, context.ticks_per_ns),
+        });
+        if self.found.len() >= 2 * MOST {
+            self.keep_the_longest();
+        }
+    }
+
+    fn keep_the_longest(&mut self) {
+        self.found.sort_by_key(|found| Reverse(found.hit.lost));
+        self.found.truncate(MOST);
+    }
+
+    /// The longest, with what is usual.
+    fn finish(mut self, context: &Context) -> Vec<(Hit, Moment)> {
+        self.keep_the_longest();
+        let lengths = self.lengths;
+        let found = self.found.into_iter().map(|found| {
+            let usual = found
+                .main
+                .and_then(|main| lengths.get(&main))
+                .map(|all| Usual {
+                    number: all.len(),
+                    median_ns: context.ns(all.quantile(0.5)),
+                });
+            (
+                found.hit,
+                Moment {
+                    usual,
+                    ..found.moment
+                },
+            )
+        });
+        found.collect()
+    }
+}
+
+/// A hit, which the gap made that `namer` split last: all of it but when it was, and what others did.
+pub fn moment(hit: &Hit, triggers: &[Trigger], namer: &Namer<'_>, ticks_per_ns: f64) -> Moment {
+    let ns = |ticks: u64| ticks as f64 / ticks_per_ns;
+    let part = |share: &Share| Part {
+        cause: namer.name(share.key).clone(),
+        ns: ns(share.ticks),
+    };
+    let condition = triggers.get(hit.condition);
+    Moment {
+        length_ns: ns(hit.to - hit.from),
+        ns: ns(hit.lost),
+        condition: condition.map_or_else(String::new, |condition| condition.text.clone()),
+        causes: longest(namer.shares().iter().map(part).collect()),
+        behind: behind(namer, ticks_per_ns),
+        ..Moment::default()
+    }
+}
+
+/// Who is behind the parts of the gap that was split last, the longest part first.
+fn behind(namer: &Namer<'_>, ticks_per_ns: f64) -> Vec<Chain> {
+    let mut sent: Vec<_> = namer.sent().collect();
+    sent.sort_by_key(|(piece, _)| Reverse(piece.share.ticks));
+    let chain = |(piece, sender): (&Piece, &Sender)| {
+        let ns = piece.share.ticks as f64 / ticks_per_ns;
+        Chain {
+            cause: namer.name(piece.share.key).to_string(),
+            function: sender.function.to_string(),
+            sender: sender.name.to_string(),
+            cpus: match sender.name.is_empty() {
+                true => String::new(),
+                false => sender.cpu.to_string(),
+            },
+            number: 1,
+            per_second: 0.0,
+            ns: ns.round() as u64,
+            longest_ns: ns,
+            waited_ns: sender.waited as f64 / ticks_per_ns,
+        }
+    };
+    sent.into_iter().take(PARTS).map(chain).collect()
+}
+
+fn longest(mut parts: Vec<Part>) -> Vec<Part> {
+    parts.sort_by(|a, b| b.ns.total_cmp(&a.ns).then_with(|| a.cause.cmp(&b.cause)));
+    parts.truncate(PARTS);
+    parts
+}
+
+/// The moments of all series, the longest first, with what other CPUs did; `origin` is the first tick of the recording.
+///
+/// # Errors
+/// If the events cannot be read.
+pub fn all(
+    source: &dyn Source,
+    of_series: Vec<Option<Moments>>,
+    origin: u64,
+    contexts: &[Context],
+) -> Result<Vec<Moment>, Error> {
+    let clock = &source.manifest().clock;
+    let mut found: Vec<(Hit, Moment)> = Vec::new();
+    for (index, moments) in of_series.into_iter().enumerate() {
+        let context = &contexts[index];
+        let cpu = source.series()[index].cpu;
+        let all = moments.map_or_else(Vec::new, |moments| moments.finish(context));
+        found.extend(all.into_iter().map(|(hit, moment)| {
+            let ns = context.ns(hit.from as f64);
+            let unix_s =
+                (clock.origin_unix_ns > 0).then(|| (clock.origin_unix_ns as f64 + ns) / 1e9);
+            let at_s = context.seconds(hit.from.saturating_sub(origin) as f64);
+            (
+                hit,
+                Moment {
+                    cpu,
+                    at_s,
+                    unix_s,
+                    ..moment
+                },
+            )
+        }));
+    }
+    found.sort_by_key(|(hit, _)| Reverse(hit.lost));
+    found.truncate(MOST);
+    let Some(context) = contexts.first() else {
+        return Ok(Vec::new());
+    };
+    for cpu in source.cpus_with_events() {
+        elsewhere(source, cpu, &mut found, context)?;
+    }
+    Ok(found.into_iter().map(|(_, moment)| moment).collect())
+}
+
+/// Adds to moments of other CPUs what ran on `cpu`.
+fn elsewhere(
+    source: &dyn Source,
+    cpu: u32,
+    found: &mut [(Hit, Moment)],
+    context: &Context,
+) -> Result<(), Error> {
+    let mut stays: Vec<Stays> = found.iter().map(|(hit, _)| Stays::new(hit)).collect();
+    let mut stream = source.events_of(cpu)?;
+    let mut events = Vec::new();
+    while stream.next(&mut events)? {
+        for event in events
+            .iter()
+            .filter(|event| event.kind != EventKind::Exception)
+        {
+            for stay in &mut stays {
+                stay.see(event);
+            }
+        }
+    }
+    for ((_, moment), stays) in found.iter_mut().zip(stays) {
+        if moment.cpu != Some(cpu) {
+            let parts = stays.ran.into_iter().filter(|(_, ticks)| *ticks > 0);
+            let ran = parts.map(|(cause, ticks)| Part {
+                cause,
+                ns: context.ns(ticks as f64),
+            });
+            moment.others.push(Elsewhere {
+                cpu,
+                ran: longest(ran.collect()),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What ran on one CPU in a stretch: the innermost of the events that lie within one another.
+struct Stays {
+    from: u64,
+    to: u64,
+    ran: BTreeMap<Cause, i64>,
+    /// Cause and end of what holds the next event, outermost first.
+    open: Vec<(Cause, u64)>,
+}
+
+impl Stays {
+    fn new(hit: &Hit) -> Stays {
+        Stays {
+            from: hit.from,
+            to: hit.to,
+            ran: BTreeMap::new(),
+            open: Vec::new(),
+        }
+    }
+
+    fn see(&mut self, event: &KernelEvent) {
+        let (from, to) = (event.start.max(self.from), event.end().min(self.to));
+        if from >= to {
+            return;
+        }
+        let cause = cause(event);
+        self.open.retain(|(_, end)| *end > event.start);
+        if let Some((around, _)) = self.open.last() {
+            *self.ran.entry(around.clone()).or_default() -= (to - from) as i64;
+        }
+        *self.ran.entry(cause.clone()).or_default() += (to - from) as i64;
+        self.open.push((cause, event.end()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_event_has_the_time() {
+        let hit = Hit {
+            condition: 0,
+            from: 100,
+            to: 200,
+            lost: 100,
+        };
+        let mut stays = Stays::new(&hit);
+        let event = |start, duration, kind, name: &str| KernelEvent {
+            start,
+            duration,
+            kind,
+            name: name.into(),
+            ..KernelEvent::default()
+        };
+        stays.see(&event(0, 150, EventKind::Task, "make"));
+        stays.see(&event(90, 30, EventKind::Interrupt, "eth0"));
+        stays.see(&event(110, 5, EventKind::Softirq, "NET_RX"));
+        stays.see(&event(150, 100, EventKind::Task, "cc1"));
+        stays.see(&event(260, 100, EventKind::Task, "as"));
+        let ran: Vec<(String, i64)> = stays
+            .ran
+            .into_iter()
+            .map(|(cause, ticks)| (cause.to_string(), ticks))
+            .collect();
+        let wanted = [
+            ("irq:eth0", 15),
+            ("softirq:NET_RX", 5),
+            ("task:cc1", 50),
+            ("task:make", 30),
+        ];
+        assert_eq!(ran, wanted.map(|(name, ticks)| (name.to_owned(), ticks)));
+    }
+}

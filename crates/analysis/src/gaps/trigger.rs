@@ -1,0 +1,244 @@
+//! What a flight recorder catches on one CPU: gaps that are too long, as a whole or by one cause, and stretches of which gaps leave too little.
+//!
+//! The same conditions are asked while a CPU is measured ([`crate::live::flight`]) and when its recording is read ([`super::moments`]).
+
+use crate::gaps::naming::Share;
+use bandscope_recording::Gap;
+use bandscope_recording::manifest::Trigger;
+use bandscope_report::Cause;
+use std::collections::VecDeque;
+
+/// Something that meets a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// Place of the condition in its list.
+    pub condition: usize,
+    /// First tick and the first beyond: of the gap, or of the stretch.
+    pub from: u64,
+    pub to: u64,
+    /// What gaps took of it, ticks: hits are ranked by it.
+    pub lost: u64,
+}
+
+/// A condition, in ticks.
+#[derive(Clone, Debug)]
+enum Condition {
+    Longer {
+        ticks: u64,
+        cause: Option<Pattern>,
+    },
+    Less {
+        window: u64,
+        /// Gaps that take more than this leave less than is asked for.
+        most_lost: u64,
+        recent: VecDeque<(u64, u64)>,
+        /// Their time, together.
+        lost: u64,
+    },
+}
+
+/// A cause by its name, or a family of them.
+#[derive(Clone, Debug)]
+struct Pattern {
+    name: String,
+    is_family: bool,
+}
+
+impl Pattern {
+    fn of(text: &str) -> Option<Pattern> {
+        let family = text.strip_suffix('*');
+        (!text.is_empty()).then(|| Pattern {
+            name: family.unwrap_or(text).to_owned(),
+            is_family: family.is_some(),
+        })
+    }
+
+    fn takes(&self, cause: &Cause) -> bool {
+        let written = cause.to_string();
+        match self.is_family {
+            true => written.starts_with(&self.name),
+            false => written == self.name,
+        }
+    }
+}
+
+/// The conditions on the gaps of one CPU.
+#[derive(Clone, Debug)]
+pub struct Conditions(Vec<(usize, Condition)>);
+
+impl Conditions {
+    /// Those of a list that are about `cpu`.
+    pub fn new(triggers: &[Trigger], cpu: Option<u32>, ticks_per_ns: f64) -> Conditions {
+        let ticks = |seconds: f64| (seconds * 1e9 * ticks_per_ns) as u64;
+        let about = |trigger: &Trigger| trigger.cpu.is_none() || trigger.cpu == cpu;
+        let all = triggers.iter().enumerate();
+        let conditions =
+            all.filter(|(_, trigger)| about(trigger))
+                .filter_map(|(place, trigger)| {
+                    let condition =
+                        match (trigger.longer_than_s, trigger.window_s, trigger.less_than) {
+                            (Some(longer), ..) => Condition::Longer {
+                                ticks: ticks(longer),
+                                cause: Pattern::of(&trigger.cause),
+                            },
+                            (None, Some(window), Some(less)) => Condition::Less {
+                                window: ticks(window),
+                                most_lost: (ticks(window) as f64 * (1.0 - less)) as u64,
+                                recent: VecDeque::new(),
+                                lost: 0,
+                            },
+                            _ => return None,
+                        };
+                    Some((place, condition))
+                });
+        Conditions(conditions.collect())
+    }
+
+    /// Whether a gap could meet one, before anybody has asked what it was.
+    pub fn concern(&self, gap: &Gap) -> bool {
+        self.0.iter().any(|(_, condition)| match condition {
+            Condition::Longer { ticks, .. } => gap.duration > *ticks,
+            Condition::Less { .. } => true,
+        })
+    }
+
+    /// The hit that lost most, if the gap meets a condition; gaps come in order of time.
+    pub fn hit(&mut self, gap: &Gap, shares: &[Share], names: &[Cause]) -> Option<Hit> {
+        let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
+        let hits = self.0.iter_mut().filter_map(|(place, condition)| {
+            let condition_met = match condition {
+                Condition::Longer { ticks, cause } => {
+                    let part = match cause {
+                        None => gap.duration,
+                        Some(pattern) => {
+                            let its = |share: &&Share| {
+                                names
+                                    .get(share.key as usize)
+                                    .is_some_and(|name| pattern.takes(name))
+                            };
+                            shares.iter().filter(its).map(|share| share.ticks).sum()
+                        }
+                    };
+                    (part > *ticks).then_some((from, to, gap.duration))
+                }
+                Condition::Less {
+                    window,
+                    most_lost,
+                    recent,
+                    lost,
+                } => {
+                    let begin = to.saturating_sub(*window);
+                    recent.push_back((from, to));
+                    *lost += gap.duration;
+                    while let Some((from, to)) = recent.pop_front_if(|(_, end)| *end <= begin) {
+                        *lost -= to - from;
+                    }
+                    // Of one that reaches beyond the stretch only what lies within.
+                    let before = recent
+                        .front()
+                        .map_or(0, |(from, _)| begin.saturating_sub(*from));
+                    let within = *lost - before;
+                    (within > *most_lost).then_some((begin, to, within))
+                }
+            };
+            let (from, to, lost) = condition_met?;
+            Some(Hit {
+                condition: *place,
+                from,
+                to,
+                lost,
+            })
+        });
+        hits.max_by_key(|hit| hit.lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gap(start: u64, duration: u64) -> Gap {
+        Gap {
+            start,
+            duration,
+            ..Gap::default()
+        }
+    }
+
+    fn longer(cause: &str, seconds: f64) -> Trigger {
+        Trigger {
+            cause: cause.into(),
+            longer_than_s: Some(seconds),
+            ..Trigger::default()
+        }
+    }
+
+    fn share(key: u32, ticks: u64) -> Share {
+        Share {
+            key,
+            ticks,
+            from: 0,
+        }
+    }
+
+    #[test]
+    fn a_gap_is_longer_as_a_whole_or_by_its_cause() {
+        let names = [
+            Cause::Host,
+            Cause::Task("cc1".into()),
+            Cause::Task("as".into()),
+        ];
+        let shares = [share(0, 40), share(1, 50), share(2, 30)];
+        let hit = |cause: &str, ns: f64| {
+            let mut conditions = Conditions::new(&[longer(cause, ns * 1e-9)], Some(1), 1.0);
+            let hit = conditions.hit(&gap(1000, 120), &shares, &names);
+            hit.map(|hit| (hit.from, hit.to, hit.lost))
+        };
+        let whole = Some((1000, 1120, 120));
+        assert_eq!((hit("", 119.0), hit("", 120.0)), (whole, None));
+        assert_eq!((hit("host", 39.0), hit("host", 40.0)), (whole, None));
+        assert_eq!((hit("task:*", 79.0), hit("task:*", 80.0)), (whole, None));
+        assert_eq!((hit("task:cc1", 49.0), hit("task:cc", 1.0)), (whole, None));
+        assert_eq!(hit("irq:*", 0.0), None);
+    }
+
+    #[test]
+    fn gaps_close_together_leave_too_little_of_a_stretch() {
+        let trigger = Trigger {
+            window_s: Some(1e-6),
+            less_than: Some(0.5),
+            ..Trigger::default()
+        };
+        let mut conditions = Conditions::new(&[trigger], None, 1.0);
+        let mut hit = |start, duration| conditions.hit(&gap(start, duration), &[], &[]);
+        assert_eq!(hit(0, 400), None);
+        assert_eq!(hit(2_000, 300), None, "the first one is gone");
+        assert_eq!(hit(2_400, 190), None, "490 of 1000");
+        let wanted = Hit {
+            condition: 0,
+            from: 1_900,
+            to: 2_900,
+            lost: 590,
+        };
+        assert_eq!(hit(2_800, 100), Some(wanted));
+        assert_eq!(hit(3_150, 150), None, "440 of 1000");
+        let long = Some(Hit {
+            from: 9_000,
+            to: 10_000,
+            lost: 1_000,
+            ..wanted
+        });
+        assert_eq!(hit(5_000, 5_000), long, "longer than the stretch");
+    }
+
+    #[test]
+    fn conditions_are_of_their_cpu() {
+        let of_two = Trigger {
+            cpu: Some(2),
+            ..longer("", 1e-9)
+        };
+        assert!(!Conditions::new(std::slice::from_ref(&of_two), Some(1), 1.0).concern(&gap(0, 2)));
+        let conditions = Conditions::new(&[longer("", 1.0), of_two], Some(2), 1.0);
+        assert!(conditions.concern(&gap(0, 2)) && !conditions.concern(&gap(0, 1)));
+    }
+}

@@ -1,0 +1,356 @@
+//! A flight recorder: everything comes in and waits in memory; what lies around a gap that meets a condition goes out, the rest is forgotten.
+//!
+//! Quanta and gaps are those of the measured CPUs, kernel events those of all CPUs that have any. A gap is judged once its events have come,
+//! [`super::lane::EVENTS_COME_WITHIN_S`] after it, and what happened waits until no gap that is yet to be judged can lie around it. So memory holds a fraction of
+//! a second, however long the run is. The first [`MOST`] hits are kept, and then each that is longer than the shortest of the [`MOST`] longest: of gaps in any order that
+//! makes MOST (1 + ln(number / MOST)), some 800 of 100,000.
+
+mod kept;
+#[cfg(test)]
+mod tests;
+
+use super::lane::EVENTS_COME_WITHIN_S;
+use crate::gaps::moments::moment;
+use crate::gaps::naming::Namer;
+use crate::gaps::trigger::{Conditions, Hit};
+use bandscope_recording::manifest::{Catch, EventsState, Trigger, Watched};
+use bandscope_recording::{Gap, GapKind, KernelEvent, Manifest, Quanta};
+use bandscope_report::Moment;
+use kept::Kept;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// Hits that are kept whatever their length.
+pub const MOST: usize = 100;
+/// A CPU of which nothing has come for so long keeps the others waiting no longer, in seconds.
+const LATEST_S: f64 = 10.0;
+
+/// How long a stretch is remembered after what lies in it went out, in seconds: twice the longest event that comes in one piece.
+const REMEMBERED_S: f64 = 2.0;
+
+/// What goes out, of one CPU and in order of time.
+#[derive(Debug)]
+pub enum Out<'a> {
+    /// Quanta of a series and the gaps in them.
+    Quanta {
+        /// The measured CPU.
+        cpu: u32,
+        /// Index of rate and work kernel.
+        series: usize,
+        /// Each stretch that was kept is a segment of its own.
+        quanta: &'a Quanta,
+        /// In those quanta.
+        gaps: &'a [Gap],
+    },
+    /// Kernel events of a CPU, measured or not.
+    Events {
+        /// The CPU.
+        cpu: u32,
+        /// In order of their starts.
+        events: &'a [KernelEvent],
+    },
+}
+
+/// Quanta of one series, and what lies in them, that wait.
+#[derive(Debug)]
+struct Waiting {
+    series: usize,
+    quanta: Quanta,
+    gaps: Vec<Gap>,
+}
+
+/// A measured CPU.
+struct Lane {
+    cpu: u32,
+    namer: Namer<'static>,
+    catch: Conditions,
+    stop: Conditions,
+    /// Gaps that are yet to be judged.
+    gaps: VecDeque<Gap>,
+    waiting: VecDeque<Waiting>,
+    /// End of the last quantum that came.
+    latest: u64,
+    watched: Watched,
+}
+
+/// Looks on while CPUs are measured, and hands out what was caught.
+pub struct Flight {
+    catch: Catch,
+    ticks_per_ns: f64,
+    around: u64,
+    late: u64,
+    lanes: Vec<Lane>,
+    events: BTreeMap<u32, VecDeque<KernelEvent>>,
+    kept: Kept,
+    /// What the longest hits lost.
+    longest: BinaryHeap<Reverse<u64>>,
+    caught: Vec<Moment>,
+    /// First tick of the first quantum, and the wall clock at tick 0 in seconds, where it is known.
+    base: Option<u64>,
+    unix_s: Option<f64>,
+    /// The condition that ends the run, and the tick from which on it may.
+    stop: Option<(String, u64)>,
+}
+
+impl Flight {
+    /// Nothing seen yet of a run with this manifest, whose settings say what is to be caught.
+    pub fn new(manifest: &Manifest) -> Flight {
+        let catch = manifest.settings.catch.clone().unwrap_or_default();
+        let ticks_per_ns = manifest.clock.ticks_per_ns;
+        let ticks = |seconds: f64| (seconds * 1e9 * ticks_per_ns) as u64;
+        let with_events = manifest.events.state == EventsState::On;
+        let lane = |&cpu: &u32| Lane {
+            cpu,
+            namer: Namer::online(cpu, &manifest.events, ticks_per_ns),
+            catch: Conditions::new(&catch.conditions, Some(cpu), ticks_per_ns),
+            stop: Conditions::new(&catch.stop_if, Some(cpu), ticks_per_ns),
+            gaps: VecDeque::new(),
+            waiting: VecDeque::new(),
+            latest: 0,
+            watched: Watched {
+                cpu,
+                ..Watched::default()
+            },
+        };
+        Flight {
+            ticks_per_ns,
+            around: ticks(catch.around_s),
+            late: match with_events {
+                true => ticks(EVENTS_COME_WITHIN_S),
+                false => 0,
+            },
+            lanes: manifest.settings.cpus.iter().map(lane).collect(),
+            events: BTreeMap::new(),
+            kept: Kept::default(),
+            longest: BinaryHeap::new(),
+            caught: Vec::new(),
+            base: None,
+            unix_s: (manifest.clock.origin_unix_ns > 0)
+                .then(|| manifest.clock.origin_unix_ns as f64 / 1e9),
+            stop: None,
+            catch,
+        }
+    }
+
+    /// Takes what came of one CPU, in order of time.
+    pub fn push(
+        &mut self,
+        cpu: u32,
+        series: usize,
+        quanta: &Quanta,
+        gaps: &[Gap],
+        events: &[KernelEvent],
+    ) {
+        let keeps = self.catch.keeps_moments();
+        if !events.is_empty() && keeps {
+            self.events
+                .entry(cpu)
+                .or_default()
+                .extend(events.iter().cloned());
+        }
+        let Some(lane) = self.lanes.iter_mut().find(|lane| lane.cpu == cpu) else {
+            return;
+        };
+        if !events.is_empty() {
+            lane.namer.feed(events);
+            // As in the live view: silence counts once something was heard.
+            lane.namer.trust_silence();
+        }
+        let Some(&last) = quanta.end.last() else {
+            return;
+        };
+        lane.latest = last;
+        if let (None, Some(&first)) = (self.base, quanta.start.first()) {
+            self.base = Some(first);
+            // The first quantum is kept, so that times count from the start of the run.
+            self.kept.add(first, first + 1);
+        }
+        let away = gaps.iter().filter(|gap| gap.kind == GapKind::Gap);
+        let watched = &mut lane.watched;
+        for gap in away.clone() {
+            watched.gaps += 1;
+            watched.gap_ticks += gap.duration;
+            watched.longest_ticks = watched.longest_ticks.max(gap.duration);
+        }
+        let walls = quanta.start.iter().zip(&quanta.end);
+        watched.wall_ticks += walls.map(|(start, end)| end - start).sum::<u64>();
+        lane.gaps.extend(away);
+        if keeps {
+            lane.waiting.push_back(Waiting {
+                series,
+                quanta: quanta.clone(),
+                gaps: gaps.to_vec(),
+            });
+        }
+    }
+
+    /// Judges what can be judged, and hands out what was caught; forgets what was not.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn take<E>(&mut self, out: &mut dyn FnMut(Out<'_>) -> Result<(), E>) -> Result<(), E> {
+        let now = self.now();
+        for place in 0..self.lanes.len() {
+            let judged = self.lanes[place].latest.saturating_sub(self.late);
+            self.judge(place, judged);
+            let lane = &mut self.lanes[place];
+            let next = lane.gaps.front().map_or(judged, |gap| gap.start);
+            lane.namer.forget(next.min(judged));
+        }
+        let first = self.lanes.iter().filter_map(|lane| lane.gaps.front());
+        let first = first.map(|gap| gap.start).min().unwrap_or(u64::MAX);
+        let settled = first.min(now.saturating_sub(self.late));
+        self.hand_out(settled.saturating_sub(self.around), out)
+    }
+
+    /// Judges and hands out the rest, at the end of the run.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn finish<E>(&mut self, out: &mut dyn FnMut(Out<'_>) -> Result<(), E>) -> Result<(), E> {
+        for place in 0..self.lanes.len() {
+            self.judge(place, u64::MAX);
+        }
+        self.hand_out(u64::MAX, out)
+    }
+
+    /// Up to where everything has come.
+    fn now(&self) -> u64 {
+        let latest = || self.lanes.iter().map(|lane| lane.latest);
+        let waits = (LATEST_S * 1e9 * self.ticks_per_ns) as u64;
+        let behind = latest().max().unwrap_or(0).saturating_sub(waits);
+        latest().min().unwrap_or(0).max(behind)
+    }
+
+    /// Judges the gaps of a CPU that ended before `until`.
+    fn judge(&mut self, place: usize, until: u64) {
+        let lane = &mut self.lanes[place];
+        let over = |gap: &mut Gap| gap.start.saturating_add(gap.duration) <= until;
+        while let Some(gap) = lane.gaps.pop_front_if(over) {
+            if !lane.catch.concern(&gap) && !lane.stop.concern(&gap) {
+                continue;
+            }
+            // Its stream of events is this program's memory: it cannot fail.
+            let shares = lane.namer.split(&gap).unwrap_or_default().to_vec();
+            let names = lane.namer.names();
+            let stop = lane.stop.hit(&gap, &shares, names);
+            let caught = lane.catch.hit(&gap, &shares, names);
+            if caught.is_some() {
+                lane.watched.met += 1;
+            }
+            let (around, ticks_per_ns) = (self.around, self.ticks_per_ns);
+            let (base, unix_s) = (self.base.unwrap_or(0), self.unix_s);
+            let told = |hit: &Hit, triggers: &[Trigger]| {
+                let seconds = |ticks: u64| ticks as f64 / ticks_per_ns / 1e9;
+                Moment {
+                    cpu: Some(lane.cpu),
+                    at_s: seconds(hit.from.saturating_sub(base)),
+                    unix_s: unix_s.map(|origin| origin + seconds(hit.from)),
+                    ..moment(hit, triggers, &lane.namer, ticks_per_ns)
+                }
+            };
+            let mut keep = |hit: &Hit| {
+                let (from, to) = (
+                    hit.from.saturating_sub(around),
+                    hit.to.saturating_add(around),
+                );
+                self.kept.add(from, to);
+                to
+            };
+            if let Some(hit) = stop.filter(|_| self.stop.is_none()) {
+                let moment = told(&hit, &self.catch.stop_if);
+                self.stop = Some((moment.condition.clone(), keep(&hit)));
+                self.caught.push(moment);
+            }
+            if let Some(hit) = caught.filter(|hit| is_long(&mut self.longest, hit.lost)) {
+                self.caught.push(told(&hit, &self.catch.conditions));
+                keep(&hit);
+                lane.watched.kept += 1;
+            }
+        }
+    }
+
+    /// Hands out what happened before `until` and was caught.
+    fn hand_out<E>(
+        &mut self,
+        until: u64,
+        out: &mut dyn FnMut(Out<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let kept = &mut self.kept;
+        for lane in &mut self.lanes {
+            let cpu = lane.cpu;
+            let over =
+                |waiting: &mut Waiting| waiting.quanta.end.last().is_none_or(|&end| end <= until);
+            while let Some(waiting) = lane.waiting.pop_front_if(over) {
+                let (quanta, gaps) = kept.of(&waiting.quanta, &waiting.gaps);
+                if !quanta.is_empty() {
+                    let (series, quanta, gaps) = (waiting.series, &quanta, &*gaps);
+                    out(Out::Quanta {
+                        cpu,
+                        series,
+                        quanta,
+                        gaps,
+                    })?;
+                }
+            }
+        }
+        for (&cpu, waiting) in &mut self.events {
+            let mut events = Vec::new();
+            // One that began before and lasts is waited for: events go out in order of their starts.
+            while let Some(event) =
+                waiting.pop_front_if(|event| event.end() < until || until == u64::MAX)
+            {
+                if kept.holds(event.start, event.end().saturating_add(1)) {
+                    events.push(event);
+                }
+            }
+            if !events.is_empty() {
+                out(Out::Events {
+                    cpu,
+                    events: &events,
+                })?;
+            }
+        }
+        // A batch, or a long event that comes late, may reach back beyond what was handed out.
+        kept.forget(until.saturating_sub((REMEMBERED_S * 1e9 * self.ticks_per_ns) as u64));
+        Ok(())
+    }
+
+    /// What was caught since this was asked last.
+    pub fn caught(&mut self) -> Vec<Moment> {
+        std::mem::take(&mut self.caught)
+    }
+
+    /// The condition that ends the run, once what lies around it has come.
+    pub fn stopped_by(&self) -> Option<&str> {
+        let (condition, from) = self.stop.as_ref()?;
+        (self.now().saturating_sub(self.late) >= *from).then_some(condition)
+    }
+
+    /// The same at the end of the run, whatever has come.
+    pub fn met_at_the_end(&self) -> Option<&str> {
+        self.stop.as_ref().map(|(condition, _)| condition.as_str())
+    }
+
+    /// What was seen of each measured CPU; none where everything is kept.
+    pub fn watched(&self) -> Vec<Watched> {
+        let keeps = self.catch.keeps_moments();
+        let lanes = self.lanes.iter().filter(|_| keeps);
+        lanes.map(|lane| lane.watched).collect()
+    }
+}
+
+/// Whether a hit is among the longest so far.
+fn is_long(longest: &mut BinaryHeap<Reverse<u64>>, lost: u64) -> bool {
+    if longest.len() < MOST {
+        longest.push(Reverse(lost));
+        return true;
+    }
+    match longest.peek_mut() {
+        Some(mut shortest) if shortest.0 < lost => {
+            *shortest = Reverse(lost);
+            true
+        }
+        _ => false,
+    }
+}

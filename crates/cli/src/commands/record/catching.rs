@@ -1,0 +1,205 @@
+//! The flight recorder's options, and what it does while a run goes on: `--catch`, `--stop-if`, `--around`, `--on-catch`.
+
+use crate::interrupt::Interrupt;
+use crate::{output, values};
+use anyhow::{Context, Result};
+use bandscope_analysis::live::flight::{Flight, Out};
+use bandscope_recording::Manifest;
+use bandscope_recording::manifest::{Catch, State, Trigger};
+use bandscope_recording::write::Writer;
+use bandscope_report::Moment;
+use bandscope_sampler::Batch;
+use bandscope_sampler::machine::Consumed;
+use bandscope_studies::conditions;
+use clap::Args;
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// A command that waits for moments runs no more often.
+const BETWEEN_COMMANDS: Duration = Duration::from_secs(60);
+
+/// What to catch, and what to do then.
+#[derive(Debug, Default, Args)]
+#[group(skip)]
+pub struct Catching {
+    /// Keep only what lies around gaps that meet a condition: "gap > 100 us", "gap:task:* > 50 us on cpu 1", "worst 1 ms < 50 %".
+    /// May be repeated. Kernel events are those of all CPUs
+    #[arg(long, value_name = "CONDITION", value_parser = trigger, conflicts_with = "buffered")]
+    pub catch: Vec<Trigger>,
+    /// End the run when a condition of the same kind is met. May be repeated
+    #[arg(long, value_name = "CONDITION", value_parser = trigger, conflicts_with = "buffered")]
+    pub stop_if: Vec<Trigger>,
+    /// How much to keep before and after what was caught.
+    #[arg(long, value_name = "T", default_value = "10ms", value_parser = values::positive_duration, allow_negative_numbers = true)]
+    pub around: f64,
+    /// Run a shell command when something was caught, once a minute at most: it reads the moment as JSON
+    #[arg(long, value_name = "COMMAND")]
+    pub on_catch: Option<String>,
+}
+
+/// Reads a condition.
+fn trigger(text: &str) -> Result<Trigger, conditions::CatchError> {
+    conditions::trigger(text)
+}
+
+impl Catching {
+    /// What the manifest says of it; `None` where nothing is asked for.
+    pub fn settings(&self) -> Option<Catch> {
+        let asked = !self.catch.is_empty() || !self.stop_if.is_empty();
+        asked.then(|| Catch {
+            conditions: self.catch.clone(),
+            stop_if: self.stop_if.clone(),
+            around_s: self.around,
+        })
+    }
+}
+
+/// A flight recorder at work.
+pub struct Recorder<'a> {
+    flight: Flight,
+    keeps_moments: bool,
+    series: &'a [(f64, String)],
+    interrupt: &'a Interrupt,
+    command: Option<OnCatch>,
+}
+
+impl<'a> Recorder<'a> {
+    /// For a run with this manifest.
+    pub fn new(
+        manifest: &Manifest,
+        series: &'a [(f64, String)],
+        command: Option<&str>,
+        interrupt: &'a Interrupt,
+    ) -> Recorder<'a> {
+        Recorder {
+            flight: Flight::new(manifest),
+            keeps_moments: manifest.keeps_moments(),
+            series,
+            interrupt,
+            command: command.map(OnCatch::new),
+        }
+    }
+
+    /// Takes what came; what was caught, or where nothing is to be caught all of it, goes to the writer.
+    pub fn take(&mut self, batch: &Batch<'_>, writer: &mut Writer) -> Consumed {
+        self.flight.push(
+            batch.cpu,
+            batch.series,
+            batch.quanta,
+            batch.gaps,
+            batch.events,
+        );
+        if !self.keeps_moments {
+            super::keep(writer, self.series, batch)?;
+        }
+        let series = self.series;
+        self.flight.take(&mut |out| keep(out, series, writer))?;
+        for moment in self.flight.caught() {
+            if let Some(command) = &mut self.command {
+                command.run(&moment);
+            }
+        }
+        if self.flight.stopped_by().is_some() {
+            self.interrupt.stop().store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Writes the rest at the end of the run, and into the manifest what was seen.
+    pub fn finish(mut self, writer: &mut Writer, manifest: &mut Manifest) -> Consumed {
+        let series = self.series;
+        let kept = self.flight.finish(&mut |out| keep(out, series, writer));
+        if let Some(command) = &mut self.command {
+            self.flight
+                .caught()
+                .iter()
+                .for_each(|moment| command.run(moment));
+        }
+        manifest.watched = self.flight.watched();
+        if let (Some(condition), None) = (self.flight.met_at_the_end(), self.interrupt.signal()) {
+            manifest.stopped_by = condition.to_owned();
+            if manifest.state == State::Interrupted {
+                manifest.state = State::Complete;
+            }
+        }
+        kept
+    }
+}
+
+/// Writes what was caught.
+fn keep(out: Out<'_>, series: &[(f64, String)], writer: &mut Writer) -> Consumed {
+    match out {
+        Out::Events { cpu, events } => Ok(writer.append_events(cpu, events)?),
+        Out::Quanta {
+            cpu,
+            series: of,
+            quanta,
+            gaps,
+        } => super::keep(
+            writer,
+            series,
+            &Batch {
+                cpu,
+                series: of,
+                quanta,
+                gaps,
+                events: &[],
+            },
+        ),
+    }
+}
+
+/// A command that is run when something was caught.
+struct OnCatch {
+    command: String,
+    running: Option<Child>,
+    last: Option<Instant>,
+    has_failed: bool,
+}
+
+impl OnCatch {
+    fn new(command: &str) -> OnCatch {
+        OnCatch {
+            command: command.to_owned(),
+            running: None,
+            last: None,
+            has_failed: false,
+        }
+    }
+
+    /// Runs it, if it does not run already and has not in the last minute. That it cannot be run is said once, and ends nothing.
+    fn run(&mut self, moment: &Moment) {
+        let runs = |child: &mut Child| matches!(child.try_wait(), Ok(None));
+        let recently = self
+            .last
+            .is_some_and(|last| last.elapsed() < BETWEEN_COMMANDS);
+        if recently || self.running.as_mut().is_some_and(runs) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        match self.start(moment) {
+            Ok(child) => self.running = Some(child),
+            Err(error) if !self.has_failed => {
+                self.has_failed = true;
+                output::note(format_args!("bandscope: --on-catch: {error:#}"));
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn start(&self, moment: &Moment) -> Result<Child> {
+        let mut child = Command::new("sh")
+            .args(["-c", &self.command])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .context("cannot run sh")?;
+        // A few kilobytes, less than a pipe holds: it need not be read to be written.
+        if let Some(mut input) = child.stdin.take() {
+            let _ = input.write_all(serde_json::to_string(moment)?.as_bytes());
+        }
+        Ok(child)
+    }
+}

@@ -1,0 +1,119 @@
+//! From a machine to a recording: everything that is measured goes to the writer, past a flight recorder where one is asked for.
+
+use super::catching::Recorder;
+use super::{Tally, conclude, say_if_interrupted};
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use anyhow::{Result, anyhow};
+use bandscope_recording::Manifest;
+use bandscope_recording::text::shown;
+use bandscope_recording::write::Writer;
+use bandscope_sampler::machine::Consumed;
+use bandscope_sampler::{Batch, Machine, MachineError, Request};
+use std::path::Path;
+
+/// Runs a machine that was prepared, and writes what it measures to a recording at `path`.
+pub fn write(
+    machine: &mut dyn Machine,
+    request: &Request,
+    manifest: &mut Manifest,
+    path: &Path,
+    (interrupt, on_catch): (&Interrupt, Option<&str>),
+) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let how = (interrupt, on_catch, &mut tally);
+    let written = write_quietly(machine, request, manifest, path, how);
+    written.map_err(|error| {
+        if tally.quanta == 0 {
+            // Nothing came: the name is free again.
+            let _ = std::fs::remove_dir_all(path);
+            return error;
+        }
+        let path = shown(path);
+        anyhow!("{error:#}; what was written before is kept: bandscope report {path}")
+    })?;
+    say_if_interrupted(manifest, path);
+    Ok(tally)
+}
+
+/// The same for a recording that nobody asked for by name.
+pub fn write_quietly(
+    machine: &mut dyn Machine,
+    request: &Request,
+    manifest: &mut Manifest,
+    path: &Path,
+    (interrupt, on_catch, tally): (&Interrupt, Option<&str>, &mut Tally),
+) -> Result<()> {
+    let mut writer = Writer::create(path, manifest)?;
+    let series = request.series();
+    let asked = manifest.settings.catch.is_some();
+    let recorder = asked.then(|| Recorder::new(manifest, &series, on_catch, interrupt));
+    let mut way = Way {
+        series: &series,
+        recorder,
+        writer: &mut writer,
+    };
+    let measured = measure(machine, request, manifest, interrupt, &mut way, tally);
+    let finished = way.finish(manifest);
+    let measured = measured.and(finished);
+    conclude(measured, Some(writer), manifest, interrupt)
+}
+
+/// From what is measured to what is written.
+struct Way<'a> {
+    series: &'a [(f64, String)],
+    recorder: Option<Recorder<'a>>,
+    writer: &'a mut Writer,
+}
+
+impl Way<'_> {
+    fn take(&mut self, batch: &Batch<'_>) -> Consumed {
+        match &mut self.recorder {
+            Some(recorder) => recorder.take(batch, self.writer),
+            None => keep(self.writer, self.series, batch),
+        }
+    }
+
+    fn finish(self, manifest: &mut Manifest) -> Result<(), MachineError> {
+        let recorder = self
+            .recorder
+            .map(|recorder| recorder.finish(self.writer, manifest));
+        recorder.unwrap_or(Ok(())).map_err(MachineError::Consumer)
+    }
+}
+
+/// Runs the machine; everything that it measures goes its way.
+fn measure(
+    machine: &mut dyn Machine,
+    request: &Request,
+    manifest: &mut Manifest,
+    interrupt: &Interrupt,
+    way: &mut Way<'_>,
+    tally: &mut Tally,
+) -> Result<(), MachineError> {
+    let progress = Progress::run(manifest.settings.duration_s);
+    let ticks_per_s = manifest.clock.ticks_per_ns * 1e9;
+    machine.run(request, manifest, interrupt.stop(), &mut |batch: Batch<
+        '_,
+    >| {
+        way.take(&batch)?;
+        tally.add(batch.quanta, batch.gaps);
+        if let Some(&end) = batch.quanta.end.last() {
+            progress.set(end as f64 / ticks_per_s);
+        }
+        Ok(())
+    })
+}
+
+/// Keeps what came of a run; `series` are its rates and work kernels.
+pub fn keep(writer: &mut Writer, series: &[(f64, String)], batch: &Batch<'_>) -> Consumed {
+    let (rate, kernel) = &series[batch.series];
+    // Both, whatever becomes of the first: the writer counts what it could not keep.
+    let quanta = match batch.quanta.is_empty() {
+        true => Ok(()),
+        false => writer.append_quanta(batch.cpu, *rate, kernel, batch.quanta),
+    };
+    let gaps = writer.append_gaps(batch.cpu, batch.gaps);
+    let events = writer.append_events(batch.cpu, batch.events);
+    Ok(quanta.and(gaps).and(events)?)
+}

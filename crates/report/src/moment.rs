@@ -1,0 +1,60 @@
+//! Moments that a flight recorder caught.
+
+use crate::{Cause, Chain};
+use serde::Serialize;
+
+/// A gap that met a condition, or a stretch of which gaps left too little.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Moment {
+    /// CPU that was away; `null` where nobody knows.
+    pub cpu: Option<u32>,
+    /// Since the start of the recording, by which `--from` and `--to` of `report` and `export` go.
+    pub at_s: f64,
+    /// The same on the wall clock, in seconds since 1970; `null` where nobody knows.
+    pub unix_s: Option<f64>,
+    /// Length of the gap, or of the stretch.
+    pub length_ns: f64,
+    /// What gaps took of it.
+    pub ns: f64,
+    /// The condition that it met, as the user wrote it.
+    pub condition: String,
+    /// What the gap was, the longest part first.
+    pub causes: Vec<Part>,
+    /// Who is behind its parts, as far as that is known, the longest first, at most 8.
+    pub behind: Vec<Chain>,
+    /// What each other CPU did meanwhile, as far as that was recorded.
+    pub others: Vec<Elsewhere>,
+    /// How many gaps of the same main cause were kept, and how long half of them were at most; `null` of a stretch.
+    pub usual: Option<Usual>,
+}
+
+/// A part of a moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Part {
+    /// What it is booked to.
+    pub cause: Cause,
+    /// Its time.
+    pub ns: f64,
+}
+
+/// What a CPU did while another one was away.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Elsewhere {
+    /// The CPU.
+    pub cpu: u32,
+    /// What ran there, the longest first, at most 8. The rest of the time it was idle, or, where it is measured, measuring.
+    pub ran: Vec<Part>,
+}
+
+/// Gaps of one cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Usual {
+    /// How many.
+    pub number: u64,
+    /// Median of their lengths.
+    pub median_ns: f64,
+}

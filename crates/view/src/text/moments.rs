@@ -1,0 +1,123 @@
+//! What a flight recorder caught: when, how long, what it was, who is behind it, and what the other CPUs did.
+
+use super::table::{Page, Paint};
+use crate::escape::visible;
+use crate::{numbers, panels};
+use bandscope_report::{Moment, Part, Report, format};
+
+/// Moments on one screen.
+const ON_ONE_SCREEN: usize = 6;
+/// Parts that are named of one.
+const PARTS: usize = 3;
+/// Of a gap, a part below this share is not worth a word.
+const LEAST_PART: f64 = 0.02;
+/// Seconds of a day, by which the time of day goes.
+const DAY_S: f64 = 86_400.0;
+
+/// The longest ones.
+pub(super) fn on_one_screen(report: &Report, page: &mut Page<'_>) {
+    list(report, ON_ONE_SCREEN, page);
+}
+
+/// All that the report has.
+pub(super) fn moments(report: &Report, page: &mut Page<'_>) {
+    list(report, report.moments.len(), page);
+}
+
+fn list(report: &Report, most: usize, page: &mut Page<'_>) {
+    if report.moments.is_empty() {
+        return;
+    }
+    page.blank();
+    page.line(&[("Caught", Paint::Bold), ("  longest first", Paint::Dim)]);
+    for moment in report.moments.iter().take(most) {
+        one(moment, page);
+    }
+    if let Some(more) = report
+        .moments
+        .len()
+        .checked_sub(most)
+        .filter(|more| *more > 0)
+    {
+        page.line(&[(
+            &format!(
+                "  and {}",
+                numbers::plural(more as u64, "shorter one", "shorter ones")
+            ),
+            Paint::Dim,
+        )]);
+    }
+}
+
+fn one(moment: &Moment, page: &mut Page<'_>) {
+    let cpu = panels::cpu_name(moment.cpu);
+    let time = moment
+        .unix_s
+        .map_or_else(String::new, |unix_s| format!(" ({})", time_of_day(unix_s)));
+    let when = format!("{cpu}, {:.6} s{time}: ", moment.at_s);
+    let lead = format!("  {:>9}  ", format::duration(moment.ns));
+    let whole = parts(&moment.causes, moment.ns);
+    page.hanging(&[(&lead, Paint::Loss)], &(when + &whole), Paint::Plain);
+    let lead = " ".repeat(lead.chars().count());
+    for chain in moment.behind.iter().take(PARTS) {
+        page.hanging(
+            &[(&lead, Paint::Plain)],
+            &format::behind(chain),
+            Paint::Plain,
+        );
+    }
+    let busy = moment.others.iter().filter(|other| !other.ran.is_empty());
+    let others: Vec<String> = busy
+        .map(|other| format!("CPU {}: {}", other.cpu, parts(&other.ran, moment.length_ns)))
+        .collect();
+    if !others.is_empty() {
+        let text = format!("meanwhile {}", others.join("; "));
+        page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Dim);
+    }
+    if let Some(usual) = moment.usual.filter(|usual| usual.number > 1) {
+        let text = format!(
+            "half of the {} gaps by the same cause that were kept took {} or less",
+            numbers::count(usual.number),
+            format::duration(usual.median_ns)
+        );
+        page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Dim);
+    }
+}
+
+/// The largest parts, each with its time where there are several.
+fn parts(parts: &[Part], whole_ns: f64) -> String {
+    let worth = |part: &&Part| part.ns >= LEAST_PART * whole_ns;
+    let named: Vec<String> = (parts.iter().filter(worth).take(PARTS))
+        .map(|part| {
+            format!(
+                "{} {}",
+                visible(&part.cause.to_string()),
+                format::duration(part.ns)
+            )
+        })
+        .collect();
+    match named.is_empty() {
+        true => parts
+            .first()
+            .map_or_else(String::new, |part| visible(&part.cause.to_string())),
+        false => named.join(", "),
+    }
+}
+
+/// As in `02:13:07.250 UTC`.
+fn time_of_day(unix_s: f64) -> String {
+    let ms = (unix_s.rem_euclid(DAY_S) * 1e3) as u64;
+    let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
+    format!("{hours:02}:{minutes:02}:{seconds:02}.{:03} UTC", ms % 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_day_is_that_of_utc() {
+        assert_eq!(time_of_day(1_700_000_000.25), "22:13:20.250 UTC");
+        assert_eq!(time_of_day(0.0), "00:00:00.000 UTC");
+    }
+}
