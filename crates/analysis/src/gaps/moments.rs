@@ -9,7 +9,7 @@ use bandscope_recording::{Error, EventKind, Gap, KernelEvent, Manifest, Sender, 
 use bandscope_report::{Cause, Chain, Elsewhere, Moment, Part, Usual};
 use bandscope_statistics::quantiles::Distribution;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Moments that the report lists, the longest.
 const MOST: usize = 100;
@@ -27,7 +27,7 @@ struct Found {
 /// The moments of one series.
 #[derive(Clone, Debug)]
 pub struct Moments {
-    triggers: Vec<Trigger>,
+    recent: Recent,
     conditions: Conditions,
     found: Vec<Found>,
     /// Lengths of the gaps by their main cause.
@@ -43,7 +43,7 @@ impl Moments {
             .as_ref()
             .filter(|catch| catch.keeps_moments())?;
         Some(Moments {
-            triggers: catch.conditions.clone(),
+            recent: Recent::new(&catch.conditions, context.ticks_per_ns),
             conditions: Conditions::new(&catch.conditions, cpu, context.ticks_per_ns),
             found: Vec::new(),
             lengths: HashMap::new(),
@@ -51,7 +51,8 @@ impl Moments {
     }
 
     /// Takes the gap that `namer` split last into `shares`.
-    pub fn push(&mut self, gap: &Gap, namer: &Namer<'_>, context: &Context) {
+    pub fn push(&mut self, gap: &Gap, namer: &Namer<'_>) {
+        self.recent.push(gap, namer);
         let shares = namer.shares();
         let main = shares
             .iter()
@@ -67,20 +68,35 @@ impl Moments {
         let Some(hit) = self.conditions.hit(gap, shares, namer.names()) else {
             return;
         };
+        // Of stretches that overlap the worst is told.
+        let same = |last: &&mut Found| {
+            hit.goes_on && last.hit.condition == hit.condition && last.hit.to > hit.from
+        };
+        if let Some(last) = self.found.last_mut().filter(same) {
+            if last.hit.lost < hit.lost {
+                last.hit = hit;
+                last.moment = self.recent.moment(&hit);
+            }
+            return;
+        }
         let is_gap = (hit.from, hit.lost) == (gap.start, gap.duration);
         self.found.push(Found {
             hit,
             main: main.filter(|_| is_gap),
-            moment: moment(&hit, &self.triggers, namer, context.ticks_per_ns),
+            moment: self.recent.moment(&hit),
         });
         if self.found.len() >= 2 * MOST {
             self.keep_the_longest();
         }
     }
 
+    /// In order of time, as the last may go on.
     fn keep_the_longest(&mut self) {
-        self.found.sort_by_key(|found| Reverse(found.hit.lost));
-        self.found.truncate(MOST);
+        let mut lost: Vec<u64> = self.found.iter().map(|found| found.hit.lost).collect();
+        lost.sort_unstable_by_key(|&lost| Reverse(lost));
+        if let Some(&least) = lost.get(MOST - 1) {
+            self.found.retain(|found| found.hit.lost >= least);
+        }
     }
 
     /// The longest, with what is usual.
@@ -107,28 +123,101 @@ impl Moments {
     }
 }
 
-/// A hit, which the gap made that `namer` split last: all of it but when it was, and what others did.
-pub fn moment(hit: &Hit, triggers: &[Trigger], namer: &Namer<'_>, ticks_per_ns: f64) -> Moment {
-    let ns = |ticks: u64| ticks as f64 / ticks_per_ns;
-    let part = |share: &Share| Part {
-        cause: namer.name(share.key).clone(),
-        ns: ns(share.ticks),
-    };
-    let condition = triggers.get(hit.condition);
-    Moment {
-        length_ns: ns(hit.to - hit.from),
-        ns: ns(hit.lost),
-        condition: condition.map_or_else(String::new, |condition| condition.text.clone()),
-        causes: longest(namer.shares().iter().map(part).collect()),
-        behind: behind(namer, ticks_per_ns),
-        ..Moment::default()
+/// What the latest gaps were, as far back as a stretch reaches.
+#[derive(Clone, Debug)]
+pub struct Recent {
+    triggers: Vec<Trigger>,
+    ticks_per_ns: f64,
+    /// Length of the longest stretch, in ticks.
+    reach: u64,
+    gaps: VecDeque<Described>,
+}
+
+/// A gap and what it was.
+#[derive(Clone, Debug)]
+struct Described {
+    from: u64,
+    to: u64,
+    parts: Vec<Part>,
+    behind: Vec<Chain>,
+}
+
+impl Recent {
+    /// For the conditions of a flight recorder.
+    pub fn new(triggers: &[Trigger], ticks_per_ns: f64) -> Recent {
+        let stretches = triggers.iter().filter_map(|trigger| trigger.window_s);
+        Recent {
+            triggers: triggers.to_vec(),
+            ticks_per_ns,
+            reach: (stretches.fold(0.0, f64::max) * 1e9 * ticks_per_ns) as u64,
+            gaps: VecDeque::new(),
+        }
+    }
+
+    /// Takes the gap that `namer` split last.
+    pub fn push(&mut self, gap: &Gap, namer: &Namer<'_>) {
+        let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
+        let begin = to.saturating_sub(self.reach).min(from);
+        while self.gaps.pop_front_if(|gap| gap.to <= begin).is_some() {}
+        let part = |share: &Share| Part {
+            cause: namer.name(share.key).clone(),
+            ns: share.ticks as f64 / self.ticks_per_ns,
+        };
+        self.gaps.push_back(Described {
+            from,
+            to,
+            parts: namer.shares().iter().map(part).collect(),
+            behind: behind(namer, self.ticks_per_ns),
+        });
+    }
+
+    /// A hit that the latest gap made: all of it but when it was, and what others did.
+    pub fn moment(&self, hit: &Hit) -> Moment {
+        let ns = |ticks: u64| ticks as f64 / self.ticks_per_ns;
+        let condition = self.triggers.get(hit.condition);
+        let mut parts: BTreeMap<Cause, f64> = BTreeMap::new();
+        let mut chains: BTreeMap<(String, String, String), Chain> = BTreeMap::new();
+        for gap in self
+            .gaps
+            .iter()
+            .filter(|gap| gap.to > hit.from && gap.from < hit.to)
+        {
+            for part in &gap.parts {
+                *parts.entry(part.cause.clone()).or_default() += part.ns;
+            }
+            for chain in &gap.behind {
+                let key = (
+                    chain.cause.clone(),
+                    chain.function.clone(),
+                    chain.sender.clone(),
+                );
+                let known = chains.entry(key).or_insert_with(|| Chain {
+                    number: 0,
+                    ns: 0,
+                    ..chain.clone()
+                });
+                known.number += 1;
+                known.ns += chain.ns;
+                known.longest_ns = known.longest_ns.max(chain.longest_ns);
+            }
+        }
+        let mut behind: Vec<Chain> = chains.into_values().collect();
+        behind.sort_by_key(|chain| Reverse(chain.ns));
+        behind.truncate(PARTS);
+        let parts = parts.into_iter().map(|(cause, ns)| Part { cause, ns });
+        Moment {
+            length_ns: ns(hit.to - hit.from),
+            ns: ns(hit.lost),
+            condition: condition.map_or_else(String::new, |condition| condition.text.clone()),
+            causes: longest(parts.collect()),
+            behind,
+            ..Moment::default()
+        }
     }
 }
 
-/// Who is behind the parts of the gap that was split last, the longest part first.
+/// Who is behind the parts of the gap that was split last.
 fn behind(namer: &Namer<'_>, ticks_per_ns: f64) -> Vec<Chain> {
-    let mut sent: Vec<_> = namer.sent().collect();
-    sent.sort_by_key(|(piece, _)| Reverse(piece.share.ticks));
     let chain = |(piece, sender): (&Piece, &Sender)| {
         let ns = piece.share.ticks as f64 / ticks_per_ns;
         Chain {
@@ -140,13 +229,13 @@ fn behind(namer: &Namer<'_>, ticks_per_ns: f64) -> Vec<Chain> {
                 false => sender.cpu.to_string(),
             },
             number: 1,
-            per_second: 0.0,
             ns: ns.round() as u64,
             longest_ns: ns,
             waited_ns: sender.waited as f64 / ticks_per_ns,
+            ..Chain::default()
         }
     };
-    sent.into_iter().take(PARTS).map(chain).collect()
+    namer.sent().map(chain).collect()
 }
 
 fn longest(mut parts: Vec<Part>) -> Vec<Part> {
@@ -279,6 +368,7 @@ mod tests {
             from: 100,
             to: 200,
             lost: 100,
+            goes_on: false,
         };
         let mut stays = Stays::new(&hit);
         let event = |start, duration, kind, name: &str| KernelEvent {

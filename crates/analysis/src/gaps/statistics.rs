@@ -115,7 +115,7 @@ impl Statistics {
         for gap in gaps.iter().filter(|gap| gap.kind == GapKind::Gap) {
             let cause = self.book(gap, namer)?;
             if let Some(moments) = &mut self.moments {
-                moments.push(gap, namer, context);
+                moments.push(gap, namer);
             }
             self.preemption_known |= gap.preempted.is_some();
             self.preempted += u64::from(gap.preempted == Some(true));

@@ -18,23 +18,95 @@ pub struct Hit {
     pub to: u64,
     /// What gaps took of it, ticks: hits are ranked by it.
     pub lost: u64,
+    /// It is a stretch that overlaps the one that was hit before.
+    pub goes_on: bool,
 }
 
 /// A condition, in ticks.
 #[derive(Clone, Debug)]
 enum Condition {
-    Longer {
-        ticks: u64,
-        cause: Option<Pattern>,
-    },
-    Less {
-        window: u64,
-        /// Gaps that take more than this leave less than is asked for.
-        most_lost: u64,
-        recent: VecDeque<(u64, u64)>,
-        /// Their time, together.
-        lost: u64,
-    },
+    Longer { ticks: u64, cause: Option<Pattern> },
+    Less(Stretch),
+}
+
+impl Condition {
+    /// As it stands in a manifest; `None` where that says nothing.
+    fn of(trigger: &Trigger, ticks_per_ns: f64) -> Option<Condition> {
+        let ticks = |seconds: f64| (seconds * 1e9 * ticks_per_ns) as u64;
+        match (trigger.longer_than_s, trigger.window_s, trigger.less_than) {
+            (Some(longer), ..) => Some(Condition::Longer {
+                ticks: ticks(longer),
+                cause: Pattern::of(&trigger.cause),
+            }),
+            (None, Some(length), Some(less)) => Some(Condition::Less(Stretch {
+                length: ticks(length),
+                most_lost: (ticks(length) as f64 * (1.0 - less)) as u64,
+                recent: VecDeque::new(),
+                lost: 0,
+                last: 0,
+            })),
+            _ => None,
+        }
+    }
+
+    fn hit(&mut self, gap: &Gap, shares: &[Share], names: &[Cause]) -> Option<Hit> {
+        let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
+        match self {
+            Condition::Less(stretch) => stretch.hit(from, to),
+            Condition::Longer { ticks, cause } => {
+                let name = |share: &Share| names.get(share.key as usize);
+                let part: u64 = match cause {
+                    None => gap.duration,
+                    Some(pattern) => (shares.iter())
+                        .filter(|share| name(share).is_some_and(|name| pattern.takes(name)))
+                        .map(|share| share.ticks)
+                        .sum(),
+                };
+                (part > *ticks).then_some(Hit {
+                    condition: 0,
+                    from,
+                    to,
+                    lost: gap.duration,
+                    goes_on: false,
+                })
+            }
+        }
+    }
+}
+
+/// A stretch of time that ends with the latest gap.
+#[derive(Clone, Debug)]
+struct Stretch {
+    length: u64,
+    /// Gaps that take more than this leave less than is asked for.
+    most_lost: u64,
+    /// Gaps that reach into it, and their time together.
+    recent: VecDeque<(u64, u64)>,
+    lost: u64,
+    /// End of the stretch that was hit last.
+    last: u64,
+}
+
+impl Stretch {
+    /// Takes a gap; what is hit, if gaps take too much.
+    fn hit(&mut self, from: u64, to: u64) -> Option<Hit> {
+        let begin = to.saturating_sub(self.length);
+        self.recent.push_back((from, to));
+        self.lost += to - from;
+        while let Some((from, to)) = self.recent.pop_front_if(|(_, end)| *end <= begin) {
+            self.lost -= to - from;
+        }
+        // Of one that reaches beyond the stretch only what lies within.
+        let first = self.recent.front();
+        let lost = self.lost - first.map_or(0, |(from, _)| begin.saturating_sub(*from));
+        (lost > self.most_lost).then(|| Hit {
+            condition: 0,
+            from: begin,
+            to,
+            lost,
+            goes_on: std::mem::replace(&mut self.last, to) > begin,
+        })
+    }
 }
 
 /// A cause by its name, or a family of them.
@@ -69,28 +141,10 @@ pub struct Conditions(Vec<(usize, Condition)>);
 impl Conditions {
     /// Those of a list that are about `cpu`.
     pub fn new(triggers: &[Trigger], cpu: Option<u32>, ticks_per_ns: f64) -> Conditions {
-        let ticks = |seconds: f64| (seconds * 1e9 * ticks_per_ns) as u64;
-        let about = |trigger: &Trigger| trigger.cpu.is_none() || trigger.cpu == cpu;
         let all = triggers.iter().enumerate();
-        let conditions =
-            all.filter(|(_, trigger)| about(trigger))
-                .filter_map(|(place, trigger)| {
-                    let condition =
-                        match (trigger.longer_than_s, trigger.window_s, trigger.less_than) {
-                            (Some(longer), ..) => Condition::Longer {
-                                ticks: ticks(longer),
-                                cause: Pattern::of(&trigger.cause),
-                            },
-                            (None, Some(window), Some(less)) => Condition::Less {
-                                window: ticks(window),
-                                most_lost: (ticks(window) as f64 * (1.0 - less)) as u64,
-                                recent: VecDeque::new(),
-                                lost: 0,
-                            },
-                            _ => return None,
-                        };
-                    Some((place, condition))
-                });
+        let about = all.filter(|(_, trigger)| trigger.cpu.is_none() || trigger.cpu == cpu);
+        let conditions = about
+            .filter_map(|(place, trigger)| Some((place, Condition::of(trigger, ticks_per_ns)?)));
         Conditions(conditions.collect())
     }
 
@@ -98,55 +152,18 @@ impl Conditions {
     pub fn concern(&self, gap: &Gap) -> bool {
         self.0.iter().any(|(_, condition)| match condition {
             Condition::Longer { ticks, .. } => gap.duration > *ticks,
-            Condition::Less { .. } => true,
+            Condition::Less(_) => true,
         })
     }
 
     /// The hit that lost most, if the gap meets a condition; gaps come in order of time.
     pub fn hit(&mut self, gap: &Gap, shares: &[Share], names: &[Cause]) -> Option<Hit> {
-        let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
-        let hits = self.0.iter_mut().filter_map(|(place, condition)| {
-            let condition_met = match condition {
-                Condition::Longer { ticks, cause } => {
-                    let part = match cause {
-                        None => gap.duration,
-                        Some(pattern) => {
-                            let its = |share: &&Share| {
-                                names
-                                    .get(share.key as usize)
-                                    .is_some_and(|name| pattern.takes(name))
-                            };
-                            shares.iter().filter(its).map(|share| share.ticks).sum()
-                        }
-                    };
-                    (part > *ticks).then_some((from, to, gap.duration))
-                }
-                Condition::Less {
-                    window,
-                    most_lost,
-                    recent,
-                    lost,
-                } => {
-                    let begin = to.saturating_sub(*window);
-                    recent.push_back((from, to));
-                    *lost += gap.duration;
-                    while let Some((from, to)) = recent.pop_front_if(|(_, end)| *end <= begin) {
-                        *lost -= to - from;
-                    }
-                    // Of one that reaches beyond the stretch only what lies within.
-                    let before = recent
-                        .front()
-                        .map_or(0, |(from, _)| begin.saturating_sub(*from));
-                    let within = *lost - before;
-                    (within > *most_lost).then_some((begin, to, within))
-                }
-            };
-            let (from, to, lost) = condition_met?;
+        let conditions = self.0.iter_mut();
+        let hits = conditions.filter_map(|(place, condition)| {
+            let hit = condition.hit(gap, shares, names)?;
             Some(Hit {
                 condition: *place,
-                from,
-                to,
-                lost,
+                ..hit
             })
         });
         hits.max_by_key(|hit| hit.lost)
@@ -219,6 +236,7 @@ mod tests {
             from: 1_900,
             to: 2_900,
             lost: 590,
+            goes_on: false,
         };
         assert_eq!(hit(2_800, 100), Some(wanted));
         assert_eq!(hit(3_150, 150), None, "440 of 1000");

@@ -60,11 +60,12 @@ fn one(moment: &Moment, page: &mut Page<'_>) {
     page.hanging(&[(&lead, Paint::Loss)], &(when + &whole), Paint::Plain);
     let lead = " ".repeat(lead.chars().count());
     for chain in moment.behind.iter().take(PARTS) {
-        page.hanging(
-            &[(&lead, Paint::Plain)],
-            &format::behind(chain),
-            Paint::Plain,
-        );
+        let times = match chain.number {
+            0 | 1 => String::new(),
+            many => format!(", {} times", numbers::count(many)),
+        };
+        let text = format::behind(chain) + &times;
+        page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Plain);
     }
     let busy = moment.others.iter().filter(|other| !other.ran.is_empty());
     let others: Vec<String> = busy

@@ -10,10 +10,10 @@ mod kept;
 mod tests;
 
 use super::lane::EVENTS_COME_WITHIN_S;
-use crate::gaps::moments::moment;
+use crate::gaps::moments::Recent;
 use crate::gaps::naming::Namer;
 use crate::gaps::trigger::{Conditions, Hit};
-use bandscope_recording::manifest::{Catch, EventsState, Trigger, Watched};
+use bandscope_recording::manifest::{Catch, EventsState, Watched};
 use bandscope_recording::{Gap, GapKind, KernelEvent, Manifest, Quanta};
 use bandscope_report::Moment;
 use kept::Kept;
@@ -65,11 +65,15 @@ struct Lane {
     namer: Namer<'static>,
     catch: Conditions,
     stop: Conditions,
+    caught: Recent,
+    stopped: Recent,
     /// Gaps that are yet to be judged.
     gaps: VecDeque<Gap>,
     waiting: VecDeque<Waiting>,
     /// End of the last quantum that came.
     latest: u64,
+    /// Whether the last hit was kept: a stretch that goes on is, too.
+    keeps_on: bool,
     watched: Watched,
 }
 
@@ -104,9 +108,12 @@ impl Flight {
             namer: Namer::online(cpu, &manifest.events, ticks_per_ns),
             catch: Conditions::new(&catch.conditions, Some(cpu), ticks_per_ns),
             stop: Conditions::new(&catch.stop_if, Some(cpu), ticks_per_ns),
+            caught: Recent::new(&catch.conditions, ticks_per_ns),
+            stopped: Recent::new(&catch.stop_if, ticks_per_ns),
             gaps: VecDeque::new(),
             waiting: VecDeque::new(),
             latest: 0,
+            keeps_on: false,
             watched: Watched {
                 cpu,
                 ..Watched::default()
@@ -233,20 +240,19 @@ impl Flight {
             // Its stream of events is this program's memory: it cannot fail.
             let shares = lane.namer.split(&gap).unwrap_or_default().to_vec();
             let names = lane.namer.names();
+            lane.caught.push(&gap, &lane.namer);
+            lane.stopped.push(&gap, &lane.namer);
             let stop = lane.stop.hit(&gap, &shares, names);
             let caught = lane.catch.hit(&gap, &shares, names);
-            if caught.is_some() {
-                lane.watched.met += 1;
-            }
-            let (around, ticks_per_ns) = (self.around, self.ticks_per_ns);
+            let (cpu, around, ticks_per_ns) = (lane.cpu, self.around, self.ticks_per_ns);
             let (base, unix_s) = (self.base.unwrap_or(0), self.unix_s);
-            let told = |hit: &Hit, triggers: &[Trigger]| {
+            let told = |hit: &Hit, moment: Moment| {
                 let seconds = |ticks: u64| ticks as f64 / ticks_per_ns / 1e9;
                 Moment {
-                    cpu: Some(lane.cpu),
+                    cpu: Some(cpu),
                     at_s: seconds(hit.from.saturating_sub(base)),
                     unix_s: unix_s.map(|origin| origin + seconds(hit.from)),
-                    ..moment(hit, triggers, &lane.namer, ticks_per_ns)
+                    ..moment
                 }
             };
             let mut keep = |hit: &Hit| {
@@ -258,15 +264,24 @@ impl Flight {
                 to
             };
             if let Some(hit) = stop.filter(|_| self.stop.is_none()) {
-                let moment = told(&hit, &self.catch.stop_if);
+                let moment = told(&hit, lane.stopped.moment(&hit));
                 self.stop = Some((moment.condition.clone(), keep(&hit)));
                 self.caught.push(moment);
             }
-            if let Some(hit) = caught.filter(|hit| is_long(&mut self.longest, hit.lost)) {
-                self.caught.push(told(&hit, &self.catch.conditions));
+            let Some(hit) = caught else {
+                continue;
+            };
+            if hit.goes_on && lane.keeps_on {
+                keep(&hit);
+                continue;
+            }
+            lane.keeps_on = is_long(&mut self.longest, hit.lost);
+            if lane.keeps_on {
+                self.caught.push(told(&hit, lane.caught.moment(&hit)));
                 keep(&hit);
                 lane.watched.kept += 1;
             }
+            lane.watched.met += u64::from(!hit.goes_on);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use bandscope_recording::EventKind;
-use bandscope_recording::manifest::Events;
+use bandscope_recording::manifest::{Events, Trigger};
 use std::convert::Infallible;
 
 /// Length of a quantum.
