@@ -197,7 +197,7 @@ def is_behind(chain, kind):
 
 def judge(begun, found, kind):
     """Whether a disturbance was caught, and its sender is right."""
-    near = [one for one in found if begun - SLACK_S <= one["unix_s"] <= begun + STORM_S + SLACK_S]
+    near = [one for one in found if one["unix_s"] <= begun + STORM_S + SLACK_S and one["unix_s"] + one["length_ns"] / 1e9 >= begun - SLACK_S]
     mine = [one for one in near if any(part["cause"].startswith(kind.cause) for part in one["causes"])]
     right = [one for one in mine if any(is_behind(chain, kind) for chain in one["behind"])]
     return bool(mine), bool(right)

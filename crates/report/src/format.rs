@@ -117,6 +117,22 @@ pub fn behind(chain: &Chain) -> String {
     sentence
 }
 
+/// The same for all that one maker made: who did what, and who is behind it, wherever and whenever.
+pub fn made_by(chain: &Chain) -> String {
+    let mut name = chain.cause.clone();
+    if !chain.function.is_empty() {
+        name += &format!(" ran {}", chain.function);
+    }
+    if !chain.sender.is_empty() {
+        let sent = match chain.cause.starts_with("task:") {
+            true => "woken",
+            false => "sent",
+        };
+        name += &format!(", {sent} by {}", chain.sender);
+    }
+    name
+}
+
 /// The last part of a path, or all of it.
 pub fn file_name(path: &str) -> &str {
     let name = path.trim_end_matches('/').rsplit('/').next();

@@ -100,7 +100,7 @@ impl Chains {
 }
 
 /// A kernel worker without its number: `task:kworker/u8` of `task:kworker/u8:3`, `task:kworker/1` of `task:kworker/1:0H`.
-fn without_number(name: &str) -> String {
+pub fn without_number(name: &str) -> String {
     let of_worker = name.strip_prefix("task:kworker/");
     let pool = of_worker.and_then(|rest| rest.split(':').next());
     pool.map_or_else(|| name.to_owned(), |pool| format!("task:kworker/{pool}"))

@@ -1,5 +1,6 @@
 //! What a flight recorder caught, found again in what it kept: the gap, who is behind it, and what the other CPUs did meanwhile.
 
+use crate::gaps::chains::without_number;
 use crate::gaps::named::cause;
 use crate::gaps::naming::{Key, Namer, Piece, Share};
 use crate::gaps::trigger::{Conditions, Hit};
@@ -221,9 +222,9 @@ fn behind(namer: &Namer<'_>, ticks_per_ns: f64) -> Vec<Chain> {
     let chain = |(piece, sender): (&Piece, &Sender)| {
         let ns = piece.share.ticks as f64 / ticks_per_ns;
         Chain {
-            cause: namer.name(piece.share.key).to_string(),
+            cause: without_number(&namer.name(piece.share.key).to_string()),
             function: sender.function.to_string(),
-            sender: sender.name.to_string(),
+            sender: without_number(&sender.name),
             cpus: match sender.name.is_empty() {
                 true => String::new(),
                 false => sender.cpu.to_string(),

@@ -5,8 +5,9 @@ use crate::escape::visible;
 use crate::{numbers, panels};
 use bandscope_report::{Moment, Part, Report, format};
 
-/// Moments on one screen.
-const ON_ONE_SCREEN: usize = 6;
+/// Makers, and moments, on one screen.
+const MAKERS: usize = 5;
+const ON_ONE_SCREEN: usize = 4;
 /// Parts that are named of one.
 const PARTS: usize = 3;
 /// Of a gap, a part below this share is not worth a word.
@@ -14,14 +15,74 @@ const LEAST_PART: f64 = 0.02;
 /// Seconds of a day, by which the time of day goes.
 const DAY_S: f64 = 86_400.0;
 
-/// The longest ones.
+/// Who made them, and the longest ones.
 pub(super) fn on_one_screen(report: &Report, page: &mut Page<'_>) {
+    makers(report, MAKERS, page);
     list(report, ON_ONE_SCREEN, page);
 }
 
 /// All that the report has.
 pub(super) fn moments(report: &Report, page: &mut Page<'_>) {
+    makers(report, report.moments.len(), page);
     list(report, report.moments.len(), page);
+}
+
+/// Moments that the same thing made.
+struct Maker {
+    name: String,
+    number: u64,
+    longest_ns: f64,
+}
+
+/// The main cause of a moment, and who is behind that.
+fn maker(moment: &Moment) -> String {
+    let Some(main) = moment.causes.first() else {
+        return String::new();
+    };
+    let chain = moment.behind.iter().find(|chain| chain.is_of(&main.cause));
+    match chain {
+        Some(chain) => format::made_by(chain),
+        None => visible(&main.cause.to_string()),
+    }
+}
+
+fn makers(report: &Report, most: usize, page: &mut Page<'_>) {
+    if report.moments.is_empty() {
+        return;
+    }
+    let mut makers: Vec<Maker> = Vec::new();
+    // The longest moment comes first, so makers are in order of their longest.
+    for moment in &report.moments {
+        let name = maker(moment);
+        match makers.iter_mut().find(|maker| maker.name == name) {
+            Some(maker) => maker.number += 1,
+            None => makers.push(Maker {
+                name,
+                number: 1,
+                longest_ns: moment.ns,
+            }),
+        }
+    }
+    page.blank();
+    page.line(&[
+        ("Who made them", Paint::Bold),
+        ("  how often, the longest", Paint::Dim),
+    ]);
+    for maker in makers.iter().take(most) {
+        let number = numbers::count(maker.number);
+        let longest = format::duration(maker.longest_ns);
+        let lead = format!("  {number:>5}  {longest:>9}  ");
+        page.hanging(&[(&lead, Paint::Plain)], &maker.name, Paint::Plain);
+    }
+    more(makers.len(), most, ("other", "others"), page);
+}
+
+/// Says how many are left out.
+fn more(all: usize, most: usize, (one, many): (&str, &str), page: &mut Page<'_>) {
+    if let Some(more) = all.checked_sub(most).filter(|more| *more > 0) {
+        let text = format!("  and {}", numbers::plural(more as u64, one, many));
+        page.line(&[(&text, Paint::Dim)]);
+    }
 }
 
 fn list(report: &Report, most: usize, page: &mut Page<'_>) {
@@ -29,24 +90,12 @@ fn list(report: &Report, most: usize, page: &mut Page<'_>) {
         return;
     }
     page.blank();
-    page.line(&[("Caught", Paint::Bold), ("  longest first", Paint::Dim)]);
+    page.line(&[("The longest", Paint::Bold)]);
     for moment in report.moments.iter().take(most) {
         one(moment, page);
     }
-    if let Some(more) = report
-        .moments
-        .len()
-        .checked_sub(most)
-        .filter(|more| *more > 0)
-    {
-        page.line(&[(
-            &format!(
-                "  and {}",
-                numbers::plural(more as u64, "shorter one", "shorter ones")
-            ),
-            Paint::Dim,
-        )]);
-    }
+    let words = ("shorter one", "shorter ones");
+    more(report.moments.len(), most, words, page);
 }
 
 fn one(moment: &Moment, page: &mut Page<'_>) {
@@ -77,7 +126,7 @@ fn one(moment: &Moment, page: &mut Page<'_>) {
     }
     if let Some(usual) = moment.usual.filter(|usual| usual.number > 1) {
         let text = format!(
-            "half of the {} gaps by the same cause that were kept took {} or less",
+            "of {} such gaps that were kept half took {} or less",
             numbers::count(usual.number),
             format::duration(usual.median_ns)
         );
