@@ -68,7 +68,9 @@ fn analyse_in_pool(source: &dyn Source, inputs: &[String]) -> Result<Analysis, E
     let mut analysis = assemble(source, inputs, &surveys, extent.0, results);
     analysis.report.moments = moments::all(source, found, extent.0, &contexts)?;
     if source.manifest().keeps_moments() {
-        analysis.report.verdict = caught::sentence(&analysis.report.moments, source.manifest());
+        let (report, manifest) = (&mut analysis.report, source.manifest());
+        report.verdict = caught::sentence(&report.moments, manifest);
+        report.remedies = remedies::of_moments(&report.moments, manifest);
     }
     Ok(analysis)
 }

@@ -2,14 +2,20 @@
 
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::EventsState;
+use bandscope_recording::manifest::setup::paths;
 use bandscope_report::account::{Account, Loss, NOT_NAMED};
 use bandscope_report::remedies::{self, Purpose, Remedy, RemedyKind};
-use bandscope_report::{Cause, Certainty, Finding, Series};
+use bandscope_report::{Cause, Certainty, Finding, Moment, Series};
 
 /// Share of the time from which on a loss is worth a fix.
 const MIN_SHARE: f64 = 2e-3;
 /// Time of a task over that of the costliest from which on it is worth moving.
 const MIN_SHARE_OF_TASK: f64 = 0.1;
+
+/// What the names of kernel workers begin with.
+const WORKER: &str = "kworker/";
+/// Seconds between updates of memory statistics that are rare enough: tuned's profile cpu-partitioning sets 10.
+const STAT_INTERVAL_S: u32 = 10;
 
 /// The remedies of a report.
 pub fn all(
@@ -33,6 +39,62 @@ pub fn all(
     };
     let open = of_findings.filter(|one| !is_answered(one));
     all.extend(open.filter_map(|(_, remedy)| remedy.clone()));
+    once(all, manifest)
+}
+
+/// What helps against the moments that a flight recorder caught: against who is behind the longest first.
+pub fn of_moments(moments: &[Moment], manifest: &Manifest) -> Vec<Remedy> {
+    let machine = &manifest.machine;
+    let mut all = Vec::new();
+    for moment in moments {
+        let (Some(cpu), Some(main)) = (moment.cpu, moment.causes.first()) else {
+            continue;
+        };
+        let chain = moment.behind.iter().find(|chain| chain.is_of(&main.cause));
+        match &main.cause {
+            Cause::Task(name) if name.starts_with(WORKER) => {
+                all.extend(chain.and_then(|chain| of_function(&chain.function, manifest)));
+            }
+            Cause::Task(name) => all.extend(remedies::move_tasks(&[cpu], &[&**name], machine)),
+            Cause::Interrupt(name) => {
+                all.extend(remedies::move_interrupts(&[cpu], name, machine));
+            }
+            Cause::Tick => all.extend(remedies::stop_tick(&[cpu], machine)),
+            Cause::Host => all.push(remedies::trace_host(&cpu.to_string())),
+            Cause::Unnamed | Cause::Preempted if manifest.events.state != EventsState::On => {
+                all.push(remedies::trace_events(&cpu.to_string()));
+            }
+            _ => {}
+        }
+    }
+    once(all, manifest)
+}
+
+/// What makes a function of a kernel worker rarer.
+fn of_function(functions: &str, manifest: &Manifest) -> Option<Remedy> {
+    let ran = |name: &str| functions.split(", ").any(|function| function == name);
+    if ran("vmstat_update") {
+        // Linux, mm/vmstat.c: each CPU's counters are added up so often, as long as they change.
+        let was = manifest
+            .machine
+            .setup
+            .settings
+            .get(paths::STAT_INTERVAL)?
+            .trim();
+        let is_rare = |seconds: u32| seconds >= STAT_INTERVAL_S;
+        let now = STAT_INTERVAL_S.to_string();
+        let what = "update memory statistics less often";
+        return (!was.parse().is_ok_and(is_rare))
+            .then(|| remedies::set_parameter("vm.stat_interval", &now, was, what));
+    }
+    ran("psi_avgs_work").then(|| {
+        // Linux, kernel/sched/psi.c: averages are computed every 2 s, as long as tasks wait.
+        remedies::boot_with("psi=0", "to keep no pressure statistics")
+    })
+}
+
+/// Each kind once, fixes first.
+fn once(all: Vec<Remedy>, manifest: &Manifest) -> Vec<Remedy> {
     let mut once: Vec<Remedy> = Vec::new();
     for remedy in all {
         if once.iter().all(|known| known.kind != remedy.kind) {
@@ -179,6 +241,53 @@ mod tests {
                 RemedyKind::IsolateCpu,
                 RemedyKind::MoveInterrupts
             ]
+        );
+    }
+
+    fn moment(cause: Cause, function: &str) -> Moment {
+        let chain = bandscope_report::Chain {
+            cause: "task:kworker/1".into(),
+            function: function.into(),
+            ..Default::default()
+        };
+        Moment {
+            cpu: Some(1),
+            causes: vec![bandscope_report::Part { cause, ns: 1e5 }],
+            behind: vec![chain],
+            ..Moment::default()
+        }
+    }
+
+    #[test]
+    fn what_a_worker_ran_says_what_to_set() {
+        let worker = |function| moment(Cause::Task("kworker/1:0".into()), function);
+        let mut manifest = manifest(EventsState::On);
+        let moments = [
+            worker("psi_avgs_work, vmstat_update"),
+            worker("flush_to_ldisc"),
+            moment(Cause::Task("cc1".into()), ""),
+        ];
+        let commands = |manifest: &Manifest| {
+            let all = of_moments(&moments, manifest);
+            (kinds(&all), all.first().and_then(|one| one.command.clone()))
+        };
+        assert_eq!(
+            commands(&manifest).0,
+            [RemedyKind::MoveTasks],
+            "nobody knows the interval"
+        );
+        let mut interval = |seconds: &str| {
+            let settings = &mut manifest.machine.setup.settings;
+            settings.insert(paths::STAT_INTERVAL.into(), seconds.into());
+            commands(&manifest)
+        };
+        let (all, first) = interval("1\n");
+        assert_eq!(all, [RemedyKind::SetParameter, RemedyKind::MoveTasks]);
+        assert_eq!(first.as_deref(), Some("sudo sysctl vm.stat_interval=10"));
+        assert_eq!(
+            interval("10\n").0,
+            [RemedyKind::MoveTasks],
+            "it is rare already"
         );
     }
 

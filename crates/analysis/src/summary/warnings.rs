@@ -39,7 +39,8 @@ pub fn all(
     // The screen shows the first of a kind: that of the series that lost most.
     let mut series: Vec<&Series> = report.series.iter().collect();
     series.sort_by(|one, other| missing_share(other).total_cmp(&missing_share(one)));
-    for series in series {
+    // Of moments that were chosen nobody expects shares and periods.
+    for series in series.into_iter().filter(|_| !manifest.keeps_moments()) {
         of_series(series, &mut warnings);
     }
     if migrations > 0 {

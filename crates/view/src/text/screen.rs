@@ -9,6 +9,7 @@ use super::{View, chains, findings, moments, remedies, strip, subject, truth, ve
 use crate::panels::{self, Group};
 use crate::{escape, numbers};
 use bandscope_analysis::Analysis;
+use bandscope_recording::Manifest;
 use bandscope_recording::text::shell_word;
 use bandscope_report::account::{self, Account, Loss, LossPart, NOT_NAMED};
 use bandscope_report::{Cause, Gaps, Report, Series, format};
@@ -36,9 +37,14 @@ pub(super) fn screen(analysis: &Analysis, page: &mut Page<'_>) {
     let groups = panels::groups(report);
     page.wrapped(("", Paint::Plain), &verdict(report), Paint::Bold);
     page.wrapped(("", Paint::Plain), &subject(report, &groups), Paint::Dim);
-    if !report.moments.is_empty() {
+    if report
+        .recording
+        .as_ref()
+        .is_some_and(Manifest::keeps_moments)
+    {
         // Where the time went says nothing, where moments were chosen for what they hold.
         moments::on_one_screen(report, page);
+        remedies::remedies(report, page);
         findings::notes(report, page);
         more(report, page);
         return;
