@@ -17,6 +17,7 @@ import { controls, overview, steer, themeSwitch } from "./controls.js";
 import { spectrumSection } from "./spectrum.js";
 import { ledgerSection } from "./ledger.js";
 import { findingsSection, remediesSection } from "./findings.js";
+import { keepsMoments, momentsSection } from "./moments.js";
 
 /** Panels at full height; more series have lower ones. */
 const HEIGHTS = [0, 250, 190, 150, 130];
@@ -66,7 +67,10 @@ async function start() {
   if (view.selected < 0) view.selected = 0;
   const body = byId("body");
   body.replaceChildren(warningsLine(), changesSection());
-  if (model.series.length) {
+  if (model.series.length && keepsMoments()) {
+    // What recurs cannot be told from moments that were chosen.
+    body.append(momentsSection(), remediesSection(), seriesSection(), ledgerSection(), causesSection());
+  } else if (model.series.length) {
     body.append(ledgerSection(), truthSection(), seriesSection(), causesSection(), findingsSection(), remediesSection(), spectrumSection(), foldSection());
   }
   body.append(warningsSection(), measuredSection());

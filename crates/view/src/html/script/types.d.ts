@@ -1,13 +1,14 @@
 // Shapes that the modules share. Those of the report are made from its schema, `crates/report/report.schema.json`, before the script is checked.
 
 /** `recording.json`, as docs/recording-format.md has it: most of it is shown as it is. */
-type Recording = { started?: string; tool?: string };
+type Recording = { started?: string; tool?: string; settings?: { catch?: { conditions: unknown[] } } };
 type WholeReport = Omit<import("report").Report, "recording"> & { recording: Recording | null };
 type Panel = import("./panel.js").Panel;
 type Sheet = import("./sheet.js").Sheet;
 type Numbers = import("./decode.js").Numbers;
 type SeriesReport = import("report").Series;
 type Finding = import("report").Finding;
+type Moment = import("report").Moment;
 type Ledger = import("report").Ledger;
 
 /** Everything that some finding's evidence has. */
