@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Kills `record`, `repeat --output` and `lab --output` at random moments, and checks that what ended before is kept and read.
+"""Kills `record`, with and without `--catch`, `repeat --output` and `lab --output` at random moments, and checks that what ended before is kept and read.
 
     tests/kills.py target/debug/bandscope [KILLS] [SEED]
 
-Three programs run at a time, one of each kind, and each is killed (SIGKILL) 30 ms to 15 s after its start, at moments uniform in the
+Four programs run at a time, one of each kind, and each is killed (SIGKILL) 30 ms to 15 s after its start, at moments uniform in the
 logarithm. 1,000 kills take some half an hour on two cores. What must hold:
 
 * A recording opens. It lacks at most the last 5 s, as its report says, and what had not been handed to the writer.
@@ -65,6 +65,22 @@ class Record:
         if not about["settings"]["buffered"] and lost > MAX_LOSS_S + SLACK_S:
             raise Wrong(f"{lost:.1f} s were lost, and {kept:.1f} s kept")
         return kept, max(lost, 0.0)
+
+
+class Catch:
+    """A flight recorder. Kept: moments. Lost: not known."""
+
+    arguments = ["record", "--rate", str(RATE_HZ), "--start-delay", "0", "--duration", "600s", "--catch", "gap > 20 us", "--output", "it.bandscope"]
+
+    def check(self, program, directory, killed):
+        report = read(program, directory, "report", "it.bandscope")
+        if report is None:
+            if os.path.exists(os.path.join(directory, "it.bandscope/recording.json")):
+                raise Wrong("a recording that does not open")
+            return None
+        if any(moment["ns"] <= 20e3 for moment in report["moments"]):
+            raise Wrong("a moment that meets no condition")
+        return len(report["moments"]), 0
 
 
 class Repeat:
@@ -144,7 +160,7 @@ def main():
     kills = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**6)
     print(f"{kills} kills, seed {seed}", flush=True)
-    draw, kinds = random.Random(seed), [Record(), Repeat(), Lab()]
+    draw, kinds = random.Random(seed), [Record(), Catch(), Repeat(), Lab()]
     results = {type(kind).__name__: [] for kind in kinds}
     failures = done = 0
     while done < kills:

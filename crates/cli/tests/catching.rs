@@ -159,6 +159,8 @@ fn what_cannot_be_caught_is_refused_in_words() {
             assert!(error.contains(said) && error.contains(condition), "{error}");
         }
     }
+    let error = refuse(directory.path(), &["record", "--event", "sched_switch"]);
+    assert!(error.contains("expected SYSTEM:NAME"), "{error}");
     let both = ["record", "--catch", "gap > 5 us", "--buffered"];
     assert!(refuse(directory.path(), &both).contains("--buffered"));
     let several = [

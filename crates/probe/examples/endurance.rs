@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         counters: Choice::Auto,
         trace: Choice::Off,
         watch: Watch::default(),
+        tracepoints: Vec::new(),
         store_bypass: Default::default(),
         real_time: false,
         self_test: true,

@@ -259,6 +259,7 @@ fn handling(
         counters: Choice::Auto,
         trace: Choice::Off,
         watch: Watch::default(),
+        tracepoints: Vec::new(),
         store_bypass: Default::default(),
         real_time: false,
         self_test: false,

@@ -170,6 +170,7 @@ pub(crate) mod tests {
             counters: Choice::Auto,
             trace: Choice::Off,
             watch: Watch::default(),
+            tracepoints: Vec::new(),
             store_bypass: Default::default(),
             real_time: false,
             self_test: false,

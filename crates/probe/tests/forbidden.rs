@@ -44,6 +44,7 @@ fn run_traced(
         counters: Choice::Auto,
         trace,
         watch: Watch::default(),
+        tracepoints: Vec::new(),
         store_bypass: Default::default(),
         real_time: false,
         self_test: false,
@@ -121,7 +122,7 @@ fn without_perf_events_or_tracefs_there_are_no_kernel_events_and_that_is_said() 
     ] {
         let about_tracefs = calls == tracefs;
         let there = std::path::Path::new("/sys/kernel/tracing/events").exists();
-        let permitted = trace::catalogue();
+        let permitted = trace::catalogue(&[]);
         if about_tracefs && there || !about_tracefs && permitted.is_err() {
             println!(
                 "SKIPPED: kernel events: {calls:?} is not what decides here: {:?}",

@@ -16,7 +16,7 @@ fn record(
     drained: bool,
     work: impl FnOnce(),
 ) -> Option<(Vec<KernelEvent>, Ended, u64)> {
-    let catalogue = trace::catalogue();
+    let catalogue = trace::catalogue(&[]);
     let cpu = *pin::allowed().unwrap().last().unwrap();
     pin::pin(&[cpu]).unwrap();
     let thread = MeasuringThread {

@@ -23,6 +23,7 @@ fn request() -> Request {
         counters: Choice::Auto,
         trace: Choice::Off,
         watch: Watch::default(),
+        tracepoints: Vec::new(),
         store_bypass: Default::default(),
         real_time: false,
         self_test: false,
@@ -268,6 +269,7 @@ fn kernel_events_come_with_the_gaps_or_the_manifest_says_why_not() {
             length: Length::Samples(5_000),
             trace: Choice::Auto,
             watch: Watch::default(),
+            tracepoints: Vec::new(),
             buffered,
             ..request()
         });

@@ -32,11 +32,13 @@ pub enum EventKind {
     /// The measuring thread was kept from running, and no other task was the reason: `throttled:quota`, `throttled:realtime`, `stopped`, `frozen`. The
     /// number is that of the task that ran meanwhile (0: idle).
     Held,
+    /// A tracepoint was passed that the user asked for; it took no time. The number is that of the task that ran, and the name holds the fields.
+    Tracepoint,
 }
 
 impl EventKind {
     /// All kinds; the index of each is its number in a file.
-    pub const ALL: [EventKind; 8] = [
+    pub const ALL: [EventKind; 9] = [
         EventKind::Vector,
         EventKind::Interrupt,
         EventKind::Softirq,
@@ -45,6 +47,7 @@ impl EventKind {
         EventKind::Nmi,
         EventKind::Timer,
         EventKind::Held,
+        EventKind::Tracepoint,
     ];
 
     /// Its name in exports.
@@ -58,6 +61,7 @@ impl EventKind {
             EventKind::Nmi => "nmi",
             EventKind::Timer => "timer",
             EventKind::Held => "held",
+            EventKind::Tracepoint => "tracepoint",
         }
     }
 

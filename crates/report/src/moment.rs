@@ -25,6 +25,8 @@ pub struct Moment {
     pub behind: Vec<Chain>,
     /// What each other CPU did meanwhile, as far as that was recorded.
     pub others: Vec<Elsewhere>,
+    /// Tracepoints that the user asked for, from a millisecond before it to its end, on any CPU and in order of time, at most 32.
+    pub events: Vec<Noted>,
     /// How many gaps of the same main cause were kept, and how long half of them were at most; `null` of a stretch.
     pub usual: Option<Usual>,
 }
@@ -47,6 +49,18 @@ pub struct Elsewhere {
     pub cpu: u32,
     /// What ran there, the longest first, at most 8. The rest of the time it was idle, or, where it is measured, measuring.
     pub ran: Vec<Part>,
+}
+
+/// A tracepoint that was passed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Noted {
+    /// On which CPU.
+    pub cpu: u32,
+    /// Since the moment began; negative before.
+    pub at_ns: f64,
+    /// Its name and fields. Untrusted, control characters escaped.
+    pub text: String,
 }
 
 /// Gaps of one cause.

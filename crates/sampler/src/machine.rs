@@ -35,6 +35,8 @@ pub struct Request {
     pub trace: Choice,
     /// Which of them, and of which CPUs.
     pub watch: Watch,
+    /// Tracepoints that are recorded besides.
+    pub tracepoints: Vec<Tracepoint>,
     /// Speculative store bypass of the measuring threads.
     pub store_bypass: StoreBypass,
     /// Give the measuring threads the lowest real-time priority.
@@ -72,6 +74,17 @@ impl Choice {
             Choice::Off => "off",
         }
     }
+}
+
+/// A tracepoint of the kernel that the user asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tracepoint {
+    /// As in `sched`, and `sched_migrate_task`.
+    pub system: String,
+    /// Its name.
+    pub name: String,
+    /// What the kernel lets through, in its own words; empty for all.
+    pub filter: String,
 }
 
 /// Which kernel events are recorded, where any are.

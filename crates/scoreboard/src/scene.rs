@@ -254,6 +254,7 @@ impl Scene {
             buffered: false,
             counters: Choice::Off,
             watch: Watch::default(),
+            tracepoints: Vec::new(),
             trace: match self.medium {
                 Medium::Events => Choice::On,
                 Medium::Recording | Medium::Counts => Choice::Off,

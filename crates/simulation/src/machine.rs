@@ -68,6 +68,7 @@ pub fn request(rates_hz: &[f64], kernels: &[&str], seconds: f64) -> Request {
         counters: Choice::Off,
         trace: Choice::Off,
         watch: Watch::default(),
+        tracepoints: Vec::new(),
         store_bypass: Default::default(),
         real_time: false,
         self_test: true,

@@ -1,14 +1,16 @@
 //! What a flight recorder caught, found again in what it kept: the gap, who is behind it, and what the other CPUs did meanwhile.
 
+mod elsewhere;
+
 use crate::gaps::chains::without_number;
-use crate::gaps::named::cause;
 use crate::gaps::naming::{Key, Namer, Piece, Share};
 use crate::gaps::trigger::{Conditions, Hit};
 use crate::series::context::Context;
 use bandscope_recording::manifest::Trigger;
-use bandscope_recording::{Error, EventKind, Gap, KernelEvent, Manifest, Sender, Source};
-use bandscope_report::{Cause, Chain, Elsewhere, Moment, Part, Usual};
+use bandscope_recording::{Error, Gap, Manifest, Sender, Source};
+use bandscope_report::{Cause, Chain, Moment, Part, Usual};
 use bandscope_statistics::quantiles::Distribution;
+use elsewhere::{elsewhere, nearest};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -285,116 +287,8 @@ pub fn all(
     for cpu in source.cpus_with_events() {
         elsewhere(source, cpu, &mut found, context)?;
     }
+    found
+        .iter_mut()
+        .for_each(|(_, moment)| nearest(&mut moment.events));
     Ok(found.into_iter().map(|(_, moment)| moment).collect())
-}
-
-/// Adds to moments of other CPUs what ran on `cpu`.
-fn elsewhere(
-    source: &dyn Source,
-    cpu: u32,
-    found: &mut [(Hit, Moment)],
-    context: &Context,
-) -> Result<(), Error> {
-    let mut stays: Vec<Stays> = found.iter().map(|(hit, _)| Stays::new(hit)).collect();
-    let mut stream = source.events_of(cpu)?;
-    let mut events = Vec::new();
-    while stream.next(&mut events)? {
-        for event in events
-            .iter()
-            .filter(|event| event.kind != EventKind::Exception)
-        {
-            for stay in &mut stays {
-                stay.see(event);
-            }
-        }
-    }
-    for ((_, moment), stays) in found.iter_mut().zip(stays) {
-        if moment.cpu != Some(cpu) {
-            let parts = stays.ran.into_iter().filter(|(_, ticks)| *ticks > 0);
-            let ran = parts.map(|(cause, ticks)| Part {
-                cause,
-                ns: context.ns(ticks as f64),
-            });
-            moment.others.push(Elsewhere {
-                cpu,
-                ran: longest(ran.collect()),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// What ran on one CPU in a stretch: the innermost of the events that lie within one another.
-struct Stays {
-    from: u64,
-    to: u64,
-    ran: BTreeMap<Cause, i64>,
-    /// Cause and end of what holds the next event, outermost first.
-    open: Vec<(Cause, u64)>,
-}
-
-impl Stays {
-    fn new(hit: &Hit) -> Stays {
-        Stays {
-            from: hit.from,
-            to: hit.to,
-            ran: BTreeMap::new(),
-            open: Vec::new(),
-        }
-    }
-
-    fn see(&mut self, event: &KernelEvent) {
-        let (from, to) = (event.start.max(self.from), event.end().min(self.to));
-        if from >= to {
-            return;
-        }
-        let cause = cause(event);
-        self.open.retain(|(_, end)| *end > event.start);
-        if let Some((around, _)) = self.open.last() {
-            *self.ran.entry(around.clone()).or_default() -= (to - from) as i64;
-        }
-        *self.ran.entry(cause.clone()).or_default() += (to - from) as i64;
-        self.open.push((cause, event.end()));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_innermost_event_has_the_time() {
-        let hit = Hit {
-            condition: 0,
-            from: 100,
-            to: 200,
-            lost: 100,
-            goes_on: false,
-        };
-        let mut stays = Stays::new(&hit);
-        let event = |start, duration, kind, name: &str| KernelEvent {
-            start,
-            duration,
-            kind,
-            name: name.into(),
-            ..KernelEvent::default()
-        };
-        stays.see(&event(0, 150, EventKind::Task, "make"));
-        stays.see(&event(90, 30, EventKind::Interrupt, "eth0"));
-        stays.see(&event(110, 5, EventKind::Softirq, "NET_RX"));
-        stays.see(&event(150, 100, EventKind::Task, "cc1"));
-        stays.see(&event(260, 100, EventKind::Task, "as"));
-        let ran: Vec<(String, i64)> = stays
-            .ran
-            .into_iter()
-            .map(|(cause, ticks)| (cause.to_string(), ticks))
-            .collect();
-        let wanted = [
-            ("irq:eth0", 15),
-            ("softirq:NET_RX", 5),
-            ("task:cc1", 50),
-            ("task:make", 30),
-        ];
-        assert_eq!(ran, wanted.map(|(name, ticks)| (name.to_owned(), ticks)));
-    }
 }

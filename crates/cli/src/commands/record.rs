@@ -260,6 +260,7 @@ impl Arguments {
                 true => Watch::Senders,
                 false => Watch::All,
             },
+            tracepoints: self.catching.event.clone(),
             store_bypass: self.store_bypass.setting(),
             real_time: false,
             self_test: true,

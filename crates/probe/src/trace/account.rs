@@ -22,7 +22,7 @@ pub fn begin(
     let threshold =
         (findings.kernels.first()).map_or(u64::MAX, |kernel| kernel.gap_threshold_ticks);
     let ticks_per_ns = findings.fit.ticks_per_ns;
-    let priced = super::catalogue().and_then(|catalogue| {
+    let priced = super::catalogue(&request.tracepoints).and_then(|catalogue| {
         // The first CPU stands for all, as it does in the self-test.
         let cpu = cpus.first().copied().unwrap_or(0);
         let (cost, open) = cost::measure(
@@ -48,9 +48,9 @@ pub fn begin(
             };
             Ok((Some((catalogue, open)), events))
         }
-        Err(why) if request.trace == Choice::On => Err(MachineError::Refused(format!(
-            "no kernel events can be recorded: {why}"
-        ))),
+        Err(why) if request.trace == Choice::On || !request.tracepoints.is_empty() => Err(
+            MachineError::Refused(format!("no kernel events can be recorded: {why}")),
+        ),
         Err(why) => {
             let events = Events {
                 state: EventsState::Unavailable,

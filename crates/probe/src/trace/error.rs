@@ -40,6 +40,24 @@ pub enum TraceError {
         /// The kernel's answer.
         error: io::Error,
     },
+    /// A tracepoint that the user asked for is not there.
+    #[error(
+        "this kernel has no tracepoint {0}: /sys/kernel/tracing/available_events lists those that it has"
+    )]
+    NoSuchEvent(String),
+    /// It is recorded without being asked for.
+    #[error("{0} is recorded already")]
+    RecordedAlready(String),
+    /// The kernel takes no such filter.
+    #[error("{tracepoint}: the kernel refuses the filter {filter:?}: {error}")]
+    NoFilter {
+        /// As in `sched:sched_migrate_task`.
+        tracepoint: String,
+        /// As the user wrote it.
+        filter: String,
+        /// The kernel's answer.
+        error: io::Error,
+    },
     /// The catalogue is empty.
     #[error("this kernel has no tracepoint that names gaps")]
     NothingToOpen,

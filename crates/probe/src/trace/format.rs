@@ -13,6 +13,8 @@ pub struct Field {
     signed: bool,
     /// It holds where in the record a text is, and how long.
     located: bool,
+    /// It is an array of characters.
+    is_text: bool,
 }
 
 /// The fields of a tracepoint's records.
@@ -39,6 +41,12 @@ impl Format {
         Some(Format { id: id?, fields })
     }
 
+    /// Its own fields, without those that every record has.
+    pub fn own(&self) -> impl Iterator<Item = &Field> {
+        let is_own = |field: &&Field| !field.name.starts_with("common_");
+        self.fields.iter().filter(is_own)
+    }
+
     /// The field of this name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
@@ -62,6 +70,7 @@ impl Field {
             size,
             signed,
             located: declaration.starts_with("__data_loc"),
+            is_text: declaration.contains("char") && declaration.contains('['),
         })
     }
 
@@ -94,6 +103,25 @@ impl Field {
             record.get(offset..offset + length)
         } else {
             self.bytes(record)
+        }
+    }
+
+    /// `NAME=VALUE` as people read it; nothing of what is neither a number nor a text.
+    pub fn written(&self, record: &[u8], into: &mut Vec<u8>) {
+        let value = match self.is_text {
+            true => self.text(record).map(<[u8]>::to_vec),
+            // As many bytes as an address has.
+            false if self.size == 8 && !self.signed => {
+                let address = |number| format!("{:#x}", number as u64).into_bytes();
+                self.number(record).map(address)
+            }
+            false => self
+                .number(record)
+                .map(|number| number.to_string().into_bytes()),
+        };
+        if let Some(value) = value {
+            into.extend_from_slice(format!(" {}=", self.name).as_bytes());
+            into.extend_from_slice(&value);
         }
     }
 
@@ -147,6 +175,22 @@ print fmt: \"irq=%d name=%s\", REC->irq, __get_str(name)
         );
         assert_eq!(field("handler").number(&record), Some(0));
         assert_eq!(format.field("pid"), None);
+    }
+
+    #[test]
+    fn fields_are_written_as_people_read_them() {
+        let format = Format::parse(FORMAT).unwrap();
+        let mut text = Vec::new();
+        format
+            .own()
+            .for_each(|field| field.written(&record(), &mut text));
+        let wanted = b" irq=24 name=virtio0 next_comm=sixteen bytes xx handler=0x0";
+        assert_eq!(text, wanted);
+        let mut short = Vec::new();
+        format
+            .own()
+            .for_each(|field| field.written(&record()[..14], &mut short));
+        assert_eq!(short, b" irq=24", "what is cut off is left out");
     }
 
     #[test]

@@ -38,7 +38,7 @@ mod tracefs;
 use crate::calibration::Reading;
 use bandscope_recording::KernelEvent;
 use bandscope_recording::manifest::{LostEvents, MeasuringThread, TaskThread};
-use bandscope_sampler::machine::Watch;
+use bandscope_sampler::machine::{self, Watch};
 pub use error::TraceError;
 use functions::Functions;
 use measured::Measured;
@@ -72,12 +72,15 @@ pub fn buffered_ring_bytes(duration_s: f64) -> usize {
     (bytes as usize).next_power_of_two()
 }
 
-/// What the kernel can record here.
+/// What the kernel can record here, and what the user asks for.
 ///
 /// # Errors
 /// One line: why it cannot be had.
-pub fn catalogue() -> Result<Catalogue, TraceError> {
-    Catalogue::read(&Tracefs::find()?, Functions::of_this_kernel())
+pub fn catalogue(asked: &[machine::Tracepoint]) -> Result<Catalogue, TraceError> {
+    let tracefs = Tracefs::find()?;
+    let mut catalogue = Catalogue::read(&tracefs, Functions::of_this_kernel())?;
+    catalogue.add(&tracefs, asked)?;
+    Ok(catalogue)
 }
 
 /// What came of it, once it has ended.

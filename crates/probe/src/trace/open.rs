@@ -74,6 +74,17 @@ pub fn redirect(event: &File, leader: &File) -> io::Result<()> {
     check(result)
 }
 
+/// Lets the kernel pass only records that a filter takes.
+///
+/// # Errors
+/// What the kernel says: `InvalidInput` of a filter that it does not understand.
+pub fn filter(event: &File, filter: &str) -> io::Result<()> {
+    let filter = std::ffi::CString::new(filter).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: the descriptor is an open perf event, and the text ends with 0 and lives through the call.
+    let result = unsafe { perf::ioctls::SET_FILTER(event.as_raw_fd(), filter.as_ptr().cast_mut()) };
+    check(result)
+}
+
 /// Switches an event on or off.
 ///
 /// # Errors

@@ -153,7 +153,10 @@ impl Pairing {
                     .max(self.frames.last().map_or(0, |frame| frame.start)),
                 end: time,
                 kind,
-                number,
+                number: match kind {
+                    EventKind::Tracepoint => thread,
+                    _ => number,
+                },
                 name,
                 functions: Vec::new(),
             }),

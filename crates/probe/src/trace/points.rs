@@ -4,6 +4,8 @@
 //! send each other), interrupts of devices, softirqs, other tasks, page faults of the measuring thread, non-maskable
 //! interrupts. Which timer an interrupt was for, the function of the timer and the task that it wakes tell (`functions`). Linux, Documentation/trace/events.rst, include/trace/events/ and arch/x86/include/asm/trace/.
 
+mod list;
+
 use super::error::TraceError;
 use super::format::{Field, Format};
 use super::functions::Functions;
@@ -11,7 +13,8 @@ use super::open::Who;
 use super::point::{Left, Level, Point};
 use super::tracefs::Tracefs;
 use bandscope_recording::events::{EventKind, escaped};
-use bandscope_sampler::machine::Watch;
+use bandscope_sampler::machine::{self, Watch};
+use list::{ENDLESS, needed, wanted};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,9 +25,6 @@ const SOFTIRQS: [&str; 10] = [
 /// Vectors of the page fault and of the non-maskable interrupt on x86.
 const PAGE_FAULT: u32 = 14;
 const NMI: u32 = 2;
-/// The kernel lets nobody sample the end of this vector, by which perf events wake their readers
-/// (arch/x86/kernel/irq.c): its beginning is all there is.
-const ENDLESS: &str = "irq_work";
 /// Name of a function that the kernel does not tell.
 const UNKNOWN: &str = "unknown";
 /// Names that are kept at a time; a machine has some hundreds.
@@ -48,6 +48,8 @@ enum Shape {
     Begins(EventKind, Field, Arc<str>),
     Fault(Arc<str>),
     Nmi(Arc<str>, Field),
+    /// What the user asked for.
+    Asked(Arc<str>, Vec<Field>),
 }
 
 #[derive(Clone, Debug)]
@@ -109,6 +111,8 @@ pub struct Tracepoint {
     pub id: u16,
     /// As in `irq:softirq_entry`.
     pub name: String,
+    /// What the kernel lets through; empty for all.
+    pub filter: String,
     shape: Shape,
 }
 
@@ -178,7 +182,12 @@ impl Catalogue {
             });
             let name = format!("{subsystem}:{tracepoint}");
             let (id, shape) = read.ok_or_else(|| TraceError::OtherFormat(name.clone()))?;
-            tracepoints.push(Tracepoint { id, name, shape });
+            tracepoints.push(Tracepoint {
+                id,
+                name,
+                filter: String::new(),
+                shape,
+            });
         }
         for needed in needed() {
             if !tracepoints.iter().any(|there| there.name == *needed) {
@@ -190,6 +199,36 @@ impl Catalogue {
             names: HashMap::new(),
             functions: Arc::new(functions),
         })
+    }
+
+    /// Adds what the user asks for.
+    ///
+    /// # Errors
+    /// If it is not there, or recorded already.
+    pub fn add(
+        &mut self,
+        tracefs: &Tracefs,
+        asked: &[machine::Tracepoint],
+    ) -> Result<(), TraceError> {
+        for one in asked {
+            let name = format!("{}:{}", one.system, one.name);
+            let path = format!("events/{}/{}/format", one.system, one.name);
+            let format = tracefs
+                .read(&path)
+                .ok()
+                .and_then(|text| Format::parse(&text));
+            let format = format.ok_or_else(|| TraceError::NoSuchEvent(name.clone()))?;
+            if self.tracepoints.iter().any(|known| known.id == format.id) {
+                return Err(TraceError::RecordedAlready(name));
+            }
+            self.tracepoints.push(Tracepoint {
+                id: format.id,
+                filter: one.filter.clone(),
+                shape: Shape::Asked(name.as_str().into(), format.own().cloned().collect()),
+                name,
+            });
+        }
+        Ok(())
     }
 
     /// What is recorded.
@@ -243,6 +282,9 @@ impl Catalogue {
                 name: known(&mut self.names, name.text(raw)?),
                 by: Level::of(flags.number(raw)?),
             },
+            Shape::Asked(name, fields) => {
+                over(EventKind::Tracepoint, 0, &written(name, fields, raw), 0)
+            }
             Shape::Ends(field) => Point::Ends {
                 number: number(field)?,
             },
@@ -264,6 +306,17 @@ fn over(kind: EventKind, number: u32, name: &Arc<str>, ns: u64) -> Point {
         name,
         ns,
     }
+}
+
+/// The name of a tracepoint and its fields, escaped, as far as a file takes it.
+fn written(name: &str, fields: &[Field], raw: &[u8]) -> Arc<str> {
+    let mut text = name.as_bytes().to_vec();
+    for field in fields {
+        field.written(raw, &mut text);
+    }
+    // Four bytes for each that is strange must fit.
+    text.truncate(bandscope_recording::events::MAX_NAME_BYTES / 4);
+    escaped(&text).into()
 }
 
 /// The CPUs of a mask: bits in words of the machine's byte order, which is little-endian wherever this runs.
@@ -290,63 +343,6 @@ fn known(names: &mut HashMap<Vec<u8>, Arc<str>>, bytes: &[u8]) -> Arc<str> {
     let name: Arc<str> = escaped(shown).into();
     names.insert(bytes.to_vec(), name.clone());
     name
-}
-
-/// Subsystem and name of what is recorded where it is there.
-fn wanted(tracefs: &Tracefs, functions: &Functions) -> Vec<(String, String)> {
-    let mut wanted: Vec<(String, String)> = [
-        ("irq", "irq_handler_entry"),
-        ("irq", "irq_handler_exit"),
-        ("irq", "softirq_entry"),
-        ("irq", "softirq_exit"),
-        ("sched", "sched_switch"),
-        ("sched", "sched_process_exit"),
-        ("exceptions", "page_fault_user"),
-        ("exceptions", "page_fault_kernel"),
-        ("nmi", "nmi_handler"),
-    ]
-    .map(|(subsystem, name)| (subsystem.to_owned(), name.to_owned()))
-    .to_vec();
-    let vectors = tracefs.tracepoints("irq_vectors");
-    for entry in &vectors {
-        let exit = entry
-            .strip_suffix("_entry")
-            .map(|stem| format!("{stem}_exit"));
-        if let Some(exit) = exit.filter(|exit| vectors.contains(exit)) {
-            wanted.push(("irq_vectors".to_owned(), entry.clone()));
-            if exit.strip_suffix("_exit") != Some(ENDLESS) {
-                wanted.push(("irq_vectors".to_owned(), exit));
-            }
-        }
-    }
-    if functions.tell_the_tick() {
-        let timers = [
-            ("timer", "hrtimer_expire_entry"),
-            ("timer", "timer_expire_entry"),
-            ("workqueue", "workqueue_execute_start"),
-            ("csd", "csd_function_entry"),
-            ("ipi", "ipi_send_cpu"),
-            ("ipi", "ipi_send_cpumask"),
-            ("sched", "sched_waking"),
-        ];
-        wanted.extend(timers.map(|(subsystem, name)| (subsystem.to_owned(), name.to_owned())));
-    }
-    wanted
-}
-
-/// Without these a gap without an event would say nothing.
-fn needed() -> &'static [&'static str] {
-    &[
-        "irq:irq_handler_entry",
-        "irq:irq_handler_exit",
-        "irq:softirq_entry",
-        "irq:softirq_exit",
-        "sched:sched_switch",
-        #[cfg(target_arch = "x86_64")]
-        "irq_vectors:local_timer_entry",
-        #[cfg(target_arch = "x86_64")]
-        "irq_vectors:local_timer_exit",
-    ]
 }
 
 /// How the records of a tracepoint are read; `None` if a field is missing.

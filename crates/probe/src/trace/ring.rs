@@ -77,6 +77,13 @@ impl Ring {
                 }
                 Some(leader) => open::redirect(&event, leader).map_err(refused)?,
             }
+            if !tracepoint.filter.is_empty() {
+                open::filter(&event, &tracepoint.filter).map_err(|error| TraceError::NoFilter {
+                    tracepoint: tracepoint.name.clone(),
+                    filter: tracepoint.filter.clone(),
+                    error,
+                })?;
+            }
             events.push(event);
         }
         Ok(Ring {

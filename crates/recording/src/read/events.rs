@@ -140,7 +140,7 @@ fn decode(
         event.kind = *kind.ok_or_else(|| Error::File {
             path: path.into(),
             found: format!("an event of kind {value}"),
-            expected: "0 (vector) to 7 (held); a newer version may know more".into(),
+            expected: "0 (vector) to 8 (tracepoint); a newer version may know more".into(),
         })?;
     }
     if let [sender, cpu, function, waited] = senders {

@@ -16,6 +16,7 @@ fn request() -> Request {
         counters: Choice::Auto,
         trace: Choice::Off,
         watch: Watch::default(),
+        tracepoints: Vec::new(),
         store_bypass: StoreBypass::Leave,
         real_time: false,
         self_test: true,

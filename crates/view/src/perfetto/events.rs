@@ -58,7 +58,10 @@ fn slice(
             (Name::Waited, Value::Uint(start.saturating_sub(woken))),
         ]);
     }
-    let name = cause(event).to_string();
+    let name = match event.kind {
+        EventKind::Tracepoint => event.name.to_string(),
+        _ => cause(event).to_string(),
+    };
     if event.duration == 0 {
         trace.instant(track, start, &name, &arguments);
         return;

@@ -124,6 +124,20 @@ fn one(moment: &Moment, page: &mut Page<'_>) {
         let text = format!("meanwhile {}", others.join("; "));
         page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Dim);
     }
+    for event in moment.events.iter().take(PARTS) {
+        let (sign, ns) = if event.at_ns < 0.0 {
+            ("-", -event.at_ns)
+        } else {
+            ("+", event.at_ns)
+        };
+        let text = format!(
+            "{sign}{} CPU {}: {}",
+            format::duration(ns),
+            event.cpu,
+            visible(&event.text)
+        );
+        page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Dim);
+    }
     if let Some(usual) = moment.usual.filter(|usual| usual.number > 1) {
         let text = format!(
             "of {} such gaps that were kept half took {} or less",

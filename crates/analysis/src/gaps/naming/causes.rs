@@ -108,6 +108,8 @@ pub fn cause(kind: EventKind, name: &str) -> Cause {
         EventKind::Nmi => Cause::Nmi,
         EventKind::Timer if name.is_empty() => bare_timer(),
         EventKind::Timer => of(Cause::Timer),
+        // It took no time.
+        EventKind::Tracepoint => Cause::Unnamed,
         // As recordings name them (docs/recording-format.md).
         EventKind::Held => match name {
             "throttled:quota" => Cause::QuotaThrottled,

@@ -142,7 +142,8 @@ impl<'a> Namer<'a> {
 
     /// Takes events that happened after those before.
     pub fn feed(&mut self, events: &[KernelEvent]) {
-        self.batch.extend(events.iter().cloned());
+        let timed = |event: &&KernelEvent| event.kind != EventKind::Tracepoint;
+        self.batch.extend(events.iter().filter(timed).cloned());
     }
 
     /// From now on the silence of the events means that nothing happened.
@@ -303,6 +304,7 @@ impl<'a> Namer<'a> {
                 if !self.events.next(&mut pulled)? {
                     return Ok(());
                 }
+                pulled.retain(|event| event.kind != EventKind::Tracepoint);
                 self.batch = pulled.into();
             }
             while let Some(event) = self.batch.pop_front() {

@@ -2,14 +2,14 @@
 
 use crate::interrupt::Interrupt;
 use crate::{output, values};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use bandscope_analysis::live::flight::{Flight, Out};
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{Catch, State, Trigger};
 use bandscope_recording::write::Writer;
 use bandscope_report::Moment;
 use bandscope_sampler::Batch;
-use bandscope_sampler::machine::Consumed;
+use bandscope_sampler::machine::{Consumed, Tracepoint};
 use bandscope_studies::conditions;
 use clap::Args;
 use std::io::Write;
@@ -34,6 +34,10 @@ pub struct Catching {
     /// How much to keep before and after what was caught.
     #[arg(long, value_name = "T", default_value = "10ms", value_parser = values::positive_duration, allow_negative_numbers = true)]
     pub around: f64,
+    /// Also record a tracepoint of the kernel, with a filter in the kernel's words: sched:sched_migrate_task, 'kmem:mm_page_alloc/order>3'.
+    /// May be repeated
+    #[arg(long, value_name = "SYSTEM:NAME[/FILTER]", value_parser = tracepoint)]
+    pub event: Vec<Tracepoint>,
     /// Run a shell command when something was caught, once a minute at most: it reads the moment as JSON
     #[arg(long, value_name = "COMMAND")]
     pub on_catch: Option<String>,
@@ -42,6 +46,23 @@ pub struct Catching {
 /// Reads a condition.
 fn trigger(text: &str) -> Result<Trigger, conditions::CatchError> {
     conditions::trigger(text)
+}
+
+/// Reads a tracepoint and its filter.
+fn tracepoint(text: &str) -> Result<Tracepoint> {
+    let (name, filter) = text.split_once('/').unwrap_or((text, ""));
+    let is_name = |name: &str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        !name.is_empty() && name.chars().all(fits)
+    };
+    match name.split_once(':') {
+        Some((system, name)) if is_name(system) && is_name(name) => Ok(Tracepoint {
+            system: system.to_owned(),
+            name: name.to_owned(),
+            filter: filter.to_owned(),
+        }),
+        _ => bail!("expected SYSTEM:NAME as in sched:sched_migrate_task, and perhaps /FILTER"),
+    }
 }
 
 impl Catching {

@@ -212,6 +212,40 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
 }
 
 #[test]
+fn what_the_user_asks_for_is_told_with_its_fields() {
+    let directory = tempfile::tempdir().unwrap();
+    machine(directory.path());
+    let fields = "\tfield:int pid;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:char comm[4];\toffset:12;\tsize:4;\tsigned:0;\n";
+    describe(directory.path(), "sched", "sched_migrate_task", 300, fields);
+    let tracefs = Tracefs::at(directory.path()).unwrap();
+    let mut catalogue = catalogue(directory.path()).unwrap();
+    let asked = |name: &str| machine::Tracepoint {
+        system: "sched".into(),
+        name: name.into(),
+        filter: "pid>1".into(),
+    };
+    catalogue
+        .add(&tracefs, &[asked("sched_migrate_task")])
+        .unwrap();
+    assert_eq!(catalogue.tracepoints().last().unwrap().filter, "pid>1");
+    let mut raw = vec![0; 16];
+    raw[..2].copy_from_slice(&300u16.to_ne_bytes());
+    raw[8] = 7;
+    raw[12..16].copy_from_slice(b"a\x1bb\0");
+    let wanted = over(
+        EventKind::Tracepoint,
+        0,
+        &r"sched:sched_migrate_task pid=7 comm=a\x1bb".into(),
+        0,
+    );
+    assert_eq!(catalogue.decode(&raw), Some(wanted));
+    let twice = catalogue.add(&tracefs, &[asked("sched_migrate_task")]);
+    assert!(matches!(twice, Err(TraceError::RecordedAlready(_))));
+    let nowhere = catalogue.add(&tracefs, &[asked("nosuch")]);
+    assert!(matches!(nowhere, Err(TraceError::NoSuchEvent(_))));
+}
+
+#[test]
 fn a_mask_of_cpus_is_read() {
     assert_eq!(cpus(&[0b101, 0, 0b1000_0000]), [0, 2, 23]);
     assert_eq!(cpus(&[]), [] as [u32; 0]);

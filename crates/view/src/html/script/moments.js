@@ -39,6 +39,9 @@ function row(moment) {
     ...moment.behind.slice(0, PARTS).map((chain) => element("div", {}, behind(chain))),
     others.length ? element("div", { class: "note" }, `meanwhile ${others.join("; ")}`) : null,
   ];
+  for (const { cpu, at_ns, text } of moment.events.slice(0, PARTS)) {
+    lines.push(element("div", { class: "note" }, `${at_ns < 0 ? "-" : "+"}${duration(Math.abs(at_ns))} CPU ${cpu}: ${text}`));
+  }
   const jump = () => show(at_s - around, at_s + length_ns / 1e9 + around);
   return [
     duration(moment.ns),
