@@ -9,7 +9,7 @@ Each kind happens TIMES (20) times at random moments, about twice a second, on C
 * timer: a process on CPU sleeps and works for 200 us; the timer that ends its sleep woke it;
 * worker: text is written to eight terminals, which unbound kernel workers carry; they may use CPU alone;
 * softirq: packets through the loopback device, which the kernel is told to receive on CPU (RPS): the softirq of the maker's CPU interrupts it;
-* ipi: a perf event of CPU is switched on and off for a millisecond, an interrupt each time.
+* ipi: a perf event of CPU is switched on and off for 4 ms, an interrupt each time.
 
 Prints for each kind how many were caught, of how many the sender is right, and what else was caught. Exit status 1 if less than all were caught, or
 the sender is right in less than 19 of 20. Everything that it changes it puts back.
@@ -32,9 +32,11 @@ import time
 
 WORK_S = 200e-6
 SLACK_S = 1.5e-3
+# A task that is woken may wait for a tick, or two of 100 Hz.
+WAIT_S = 20e-3
 TERMINALS = 8
 PACKETS = 120
-STORM_S = 1.5e-3
+STORM_S = 4e-3
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -197,7 +199,7 @@ def is_behind(chain, kind):
 
 def judge(begun, found, kind):
     """Whether a disturbance was caught, and its sender is right."""
-    near = [one for one in found if one["unix_s"] <= begun + STORM_S + SLACK_S and one["unix_s"] + one["length_ns"] / 1e9 >= begun - SLACK_S]
+    near = [one for one in found if one["unix_s"] <= begun + STORM_S + WAIT_S and one["unix_s"] + one["length_ns"] / 1e9 >= begun - SLACK_S]
     mine = [one for one in near if any(part["cause"].startswith(kind.cause) for part in one["causes"])]
     right = [one for one in mine if any(is_behind(chain, kind) for chain in one["behind"])]
     return bool(mine), bool(right)
