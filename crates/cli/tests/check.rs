@@ -173,7 +173,11 @@ fn what_cannot_be_judged_is_refused_before_it_is_measured() {
             &["--fail-if", "lost > +1 %"],
             "expected --against BASELINE.json",
         ),
-        (&["--fail-if", "finding:nonsense"], "found no figure"),
+        (&["--fail-if", "idle > 1"], "timer:NAME or timer:*"),
+        (
+            &["--fail-if", "finding:nonsense"],
+            "expected one of finding:alias, ",
+        ),
         (
             &["--fail-if", "lost"],
             "expected a condition such as \"lost > 1 %\"",
@@ -228,4 +232,36 @@ fn what_cannot_be_judged_is_refused_before_it_is_measured() {
     );
     let left: Vec<_> = std::fs::read_dir(path).unwrap().collect();
     assert_eq!(left.len(), 2, "{left:?}");
+}
+
+/// Whether a recording somewhere below has a part.
+fn has_a_part(directory: &std::path::Path) -> bool {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| {
+        let is_part = entry.file_name().to_string_lossy().starts_with("part-");
+        is_part || has_a_part(&entry.path())
+    })
+}
+
+#[test]
+fn what_failed_before_a_signal_fails() {
+    for (condition, expected) in [("gaps >= 0/s", 1), ("lost > 100 %", 143)] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut child = common::bandscope(directory.path())
+            .args(["check", "--duration", "7777s", "--keep", "kept"])
+            .args(["--fail-if", condition])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        for _ in 0..600 {
+            if has_a_part(directory.path()) {
+                break;
+            }
+            assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        common::signal(&child, "TERM");
+        assert_eq!(child.wait().unwrap().code(), Some(expected), "{condition}");
+    }
 }

@@ -39,7 +39,7 @@ Examples:
   bandscope check --against quiet.json -f junit -o check.xml --fail-if 'lost>5%'
 
 Exit status: 0 every CPU passes; 1 one fails; 2 bad usage or input;
-129, 130 or 143 a signal ended the run, and what was measured until then is judged.")]
+129, 130 or 143 a signal ended the run, and nothing had failed until then.")]
 pub struct Arguments {
     /// CPUs to measure at the same time, such as 1 or 0,2-5, or all [default: the baseline's, else the quietest one]
     #[arg(long, value_name = "LIST|all", value_parser = values::cpus)]
@@ -136,8 +136,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             "bandscope: interrupted; the result is of what was measured until then"
         ));
     }
-    let status = ExitCode::from(u8::from(!check.passes));
-    Ok(ended.unwrap_or(status))
+    // What failed until then fails; what passed until then is not known to pass.
+    Ok(match check.passes {
+        true => ended.unwrap_or(ExitCode::SUCCESS),
+        false => ExitCode::from(1),
+    })
 }
 
 /// Claims a file that `option` names.

@@ -84,9 +84,20 @@ pub fn is_line(name: &str) -> bool {
 /// If it names no figure of reports, its value has another unit, or it asks for a change where there is no baseline.
 pub fn known_to_reports(condition: &Condition, has_baseline: bool) -> Result<(), ConditionError> {
     let Some((_, unit)) = named(condition.figure()) else {
-        let mut known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-        known.extend(["task:NAME or task:*", "irq:NAME", "softirq:NAME"]);
-        known.push("finding:KIND");
+        let kinds = || {
+            Kind::ALL
+                .iter()
+                .map(|kind| format!("{FINDING}{}", kind.name()))
+        };
+        let known: Vec<String> = match condition.figure().starts_with(FINDING) {
+            true => kinds().chain([format!("{FINDING}{ALL}")]).collect(),
+            false => (NAMES.iter().map(|(name, _)| (*name).to_owned()))
+                .chain(FAMILIES.map(|family| format!("{family}NAME or {family}{ALL}")))
+                .chain(OTHER_LINES.map(str::to_owned))
+                .chain([format!("{FINDING}KIND")])
+                .collect(),
+        };
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
         return Err(condition.unknown(&known));
     };
     condition.scale(unit)?;
