@@ -17,6 +17,11 @@ pub enum Wrong {
     /// A duration that must not be 0.
     #[error("found 0, expected a duration above 0, such as 10s")]
     NoTime,
+    /// More than a flight recorder holds in memory.
+    #[error(
+        "found {0:?}, expected a duration up to {LONGEST_AROUND_S} s, such as 10ms: so much of all CPUs waits in memory"
+    )]
+    Around(String),
     /// No jitter.
     #[error("found {0:?}, expected a share of the period such as 10%, or a duration such as 20us")]
     Jitter(String),
@@ -62,6 +67,8 @@ pub enum Wrong {
 
 /// The longest duration that is waited or measured for, in seconds.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
+/// At 10 kHz 50 MB of quanta a CPU, and what the kernel's events take.
+const LONGEST_AROUND_S: f64 = 10.0;
 
 /// The most quanta of a series.
 const MOST_SAMPLES: u64 = 1_000_000_000_000;
@@ -97,6 +104,14 @@ pub fn duration(text: &str) -> Result<f64, Wrong> {
 pub fn positive_duration(text: &str) -> Result<f64, Wrong> {
     match duration(text)? {
         0.0 => Err(Wrong::NoTime),
+        seconds => Ok(seconds),
+    }
+}
+
+/// How much a flight recorder keeps around what it catches, in seconds.
+pub fn around(text: &str) -> Result<f64, Wrong> {
+    match positive_duration(text)? {
+        seconds if seconds > LONGEST_AROUND_S => Err(Wrong::Around(text.into())),
         seconds => Ok(seconds),
     }
 }

@@ -161,6 +161,14 @@ fn what_cannot_be_caught_is_refused_in_words() {
     }
     let error = refuse(directory.path(), &["record", "--event", "sched_switch"]);
     assert!(error.contains("expected SYSTEM:NAME"), "{error}");
+    let long = ["record", "--around", "1h", "--catch", "gap > 5 us"];
+    assert!(refuse(directory.path(), &long).contains("up to 10 s"));
+    let alone = ["record", "--on-catch", "true"];
+    assert!(refuse(directory.path(), &alone).contains("expected --catch or --stop-if"));
+    let scene = ["record", "--machine", SCENE, "--trace", "off"];
+    let unnamed = [&scene[..], &["--catch", "gap:task:* > 5 us"]].concat();
+    let error = refuse(directory.path(), &unnamed);
+    assert!(error.contains("no kernel events are recorded"), "{error}");
     let both = ["record", "--catch", "gap > 5 us", "--buffered"];
     assert!(refuse(directory.path(), &both).contains("--buffered"));
     let several = [

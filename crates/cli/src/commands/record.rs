@@ -166,6 +166,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     }
     say_if_lengthened(&manifest.clock);
     fill_in(&mut manifest, arguments, &request);
+    arguments.catching.check_causes(&manifest.events)?;
     let on_catch = arguments.catching.on_catch.as_deref();
     let tally = write(
         &mut *machine,
@@ -231,11 +232,8 @@ pub(super) fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &
 impl Arguments {
     /// The resolved plan.
     pub(super) fn request(&self) -> Result<Request> {
-        if !self.is_real() && !self.catching.catch.is_empty() && self.cpus()?.len() > 1 {
-            bail!(
-                "--catch: a simulated machine measures its CPUs one after another, expected one CPU"
-            );
-        }
+        self.catching
+            .check(self.is_real() || self.cpus()?.len() < 2)?;
         let fastest = self.rate.iter().copied().fold(0.0, f64::max);
         let clock_read = self.clock_read.map(|read| read == ClockRead::Ordered);
         Ok(Request {

@@ -8,8 +8,9 @@ use bandscope_recording::manifest::Trigger;
 /// What a figure of the whole gap is, and what one of a cause's part begins with.
 const GAP: &str = "gap";
 const OF_CAUSE: &str = "gap:";
-/// What a stretch begins with.
+/// What a stretch begins with, and how long it is at most, in seconds: all of it waits in memory.
 const WORST: &str = "worst ";
+const LONGEST_STRETCH_S: f64 = 1.0;
 
 /// What is wrong with a condition of a flight recorder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,8 +38,9 @@ pub fn trigger(text: &str) -> Result<Trigger, CatchError> {
     };
     let figure = condition.figure.as_str();
     if let Some(window) = figure.strip_prefix(WORST) {
-        let window = seconds(window)
-            .ok_or_else(|| wrong("`worst` and a length of time, as in \"worst 1 ms < 50 %\""))?;
+        let window = seconds(window).ok_or_else(|| {
+            wrong("`worst` and a length of time up to 1 s, as in \"worst 1 ms < 50 %\"")
+        })?;
         let is_less = matches!(condition.comparison, Comparison::Below | Comparison::AtMost);
         let is_share =
             condition.suffix == Suffix::Percent && (0.0..=1.0).contains(&condition.value);
@@ -98,7 +100,7 @@ fn seconds(text: &str) -> Option<f64> {
         .clone()
         .find_map(|(end, _, scale)| Some((text.trim().strip_suffix(end)?, *scale)))?;
     let seconds = number.trim().parse::<f64>().ok()? * scale;
-    (seconds > 0.0 && seconds.is_finite()).then_some(seconds)
+    (seconds > 0.0 && seconds <= LONGEST_STRETCH_S).then_some(seconds)
 }
 
 #[cfg(test)]
@@ -150,6 +152,7 @@ mod tests {
             ("worst 1 ms < 150 %", "a share"),
             ("worst 1 ms < 5 us", "a share"),
             ("worst thing < 50 %", "`worst` and"),
+            ("worst 2 s < 50 %", "`worst` and"),
         ] {
             let error = trigger(text).unwrap_err();
             assert!(error.expected.starts_with(expected), "{text}: {error}");

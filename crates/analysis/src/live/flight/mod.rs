@@ -82,6 +82,8 @@ pub struct Flight {
     catch: Catch,
     ticks_per_ns: f64,
     around: u64,
+    /// The longest stretch of a condition: a gap may end one.
+    reach: u64,
     late: u64,
     lanes: Vec<Lane>,
     events: BTreeMap<u32, VecDeque<KernelEvent>>,
@@ -102,6 +104,8 @@ impl Flight {
         let catch = manifest.settings.catch.clone().unwrap_or_default();
         let ticks_per_ns = manifest.clock.ticks_per_ns;
         let ticks = |seconds: f64| (seconds * 1e9 * ticks_per_ns) as u64;
+        let stretches = catch.conditions.iter().chain(&catch.stop_if);
+        let reach = stretches.filter_map(|one| one.window_s).fold(0.0, f64::max);
         let with_events = manifest.events.state == EventsState::On;
         let lane = |&cpu: &u32| Lane {
             cpu,
@@ -122,6 +126,7 @@ impl Flight {
         Flight {
             ticks_per_ns,
             around: ticks(catch.around_s),
+            reach: ticks(reach),
             late: match with_events {
                 true => ticks(EVENTS_COME_WITHIN_S),
                 false => 0,
@@ -207,7 +212,7 @@ impl Flight {
         let first = self.lanes.iter().filter_map(|lane| lane.gaps.front());
         let first = first.map(|gap| gap.start).min().unwrap_or(u64::MAX);
         let settled = first.min(now.saturating_sub(self.late));
-        self.hand_out(settled.saturating_sub(self.around), out)
+        self.hand_out(settled.saturating_sub(self.around + self.reach), out)
     }
 
     /// Judges and hands out the rest, at the end of the run.

@@ -306,3 +306,24 @@ fn a_condition_ends_the_run_once_what_follows_has_come() {
     assert_eq!(last, Some((499_000_000, 501_000_000)), "and not up to 5 s");
     assert!(flight.watched()[0].wall_ticks < 700_000_000);
 }
+
+#[test]
+fn a_stretch_that_is_longer_than_what_lies_around_it_is_whole() {
+    let gaps: Vec<(u64, u64)> = (0..50)
+        .map(|k| (700_000_000 + k * 400_000, 90_000))
+        .collect();
+    let stretch = Trigger {
+        text: "worst 20 ms < 80 %".into(),
+        window_s: Some(20e-3),
+        less_than: Some(0.8),
+        ..Trigger::default()
+    };
+    let manifest = manifest(&[1], vec![stretch], Vec::new());
+    let (written, told, flight) = run(&manifest, 12_000, &gaps);
+    let last = written.stretches(1).last().copied();
+    // It is hit when 45 of its gaps have taken 4 ms, and goes on up to the last.
+    let (first, end) = last.unwrap_or_default();
+    assert!((696_000_000..698_000_000).contains(&first), "{first}");
+    assert_eq!(end, 720_600_000);
+    assert_eq!((told.len(), flight.watched()[0].met), (1, 1));
+}

@@ -5,7 +5,7 @@ use crate::{output, values};
 use anyhow::{Context, Result, bail};
 use bandscope_analysis::live::flight::{Flight, Out};
 use bandscope_recording::Manifest;
-use bandscope_recording::manifest::{Catch, State, Trigger};
+use bandscope_recording::manifest::{Catch, Events, EventsState, State, Trigger};
 use bandscope_recording::write::Writer;
 use bandscope_report::Moment;
 use bandscope_sampler::Batch;
@@ -32,7 +32,7 @@ pub struct Catching {
     #[arg(long, value_name = "CONDITION", value_parser = trigger, conflicts_with = "buffered")]
     pub stop_if: Vec<Trigger>,
     /// How much to keep before and after what was caught.
-    #[arg(long, value_name = "T", default_value = "10ms", value_parser = values::positive_duration, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", default_value = "10ms", value_parser = values::around, allow_negative_numbers = true)]
     pub around: f64,
     /// Also record a tracepoint of the kernel, with a filter in the kernel's words: sched:sched_migrate_task, 'kmem:mm_page_alloc/order>3'.
     /// May be repeated
@@ -66,6 +66,41 @@ fn tracepoint(text: &str) -> Result<Tracepoint> {
 }
 
 impl Catching {
+    /// Refuses what makes no sense; `at_once` if all CPUs are measured at the same time.
+    ///
+    /// # Errors
+    /// What is wrong with the options.
+    pub fn check(&self, at_once: bool) -> Result<()> {
+        if !at_once && !self.catch.is_empty() {
+            bail!(
+                "--catch: a simulated machine measures its CPUs one after another, expected one CPU"
+            );
+        }
+        if self.on_catch.is_some() && self.settings().is_none() {
+            bail!("--on-catch: expected --catch or --stop-if, which say when to run it");
+        }
+        Ok(())
+    }
+
+    /// Refuses to wait for causes that nobody will name.
+    ///
+    /// # Errors
+    /// If kernel events are not recorded, and a condition asks for what only they tell.
+    pub fn check_causes(&self, events: &Events) -> Result<()> {
+        let told_without = ["", "preempted", "unnamed"];
+        let mut all = self.catch.iter().chain(&self.stop_if);
+        let asks = all.find(|trigger| !told_without.contains(&&*trigger.cause));
+        match asks.filter(|_| events.state != EventsState::On) {
+            None => Ok(()),
+            Some(trigger) => bail!(
+                "{:?}: no kernel events are recorded{}{}, so nobody knows the cause of a gap; \"gap > T\" needs none",
+                trigger.text,
+                if events.why.is_empty() { "" } else { ": " },
+                events.why
+            ),
+        }
+    }
+
     /// What the manifest says of it; `None` where nothing is asked for.
     pub fn settings(&self) -> Option<Catch> {
         let asked = !self.catch.is_empty() || !self.stop_if.is_empty();
