@@ -79,6 +79,15 @@ fn what_is_caught_is_what_a_whole_recording_has() {
     assert_eq!(watched["gaps"], number(&whole), "of all that it saw");
     assert!(number(&caught) < number(&whole) / 10);
     assert_eq!(caught["findings"], serde_json::json!([]));
+    let judge: [&[&str]; 3] = [
+        &["doctor", "caught.bandscope"],
+        &["report", "caught.bandscope", "--fail-if", "lost > 1 %"],
+        &["compare", "whole.bandscope", "caught.bandscope"],
+    ];
+    for command in judge {
+        let error = refuse(directory.path(), command);
+        assert!(error.contains("caught.bandscope: found moments"), "{error}");
+    }
     let verdict = caught["verdict"].as_str().unwrap();
     assert!(
         verdict.starts_with("CPU 0 was watched for 12.00 s: "),

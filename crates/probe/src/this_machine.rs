@@ -14,7 +14,7 @@ use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{
     self, ClockOrigin, Incident, IncidentKind, Missing, Settings, State,
 };
-use bandscope_sampler::machine::{Choice, Consumed, StoreBypass};
+use bandscope_sampler::machine::{Choice, Consumed, StoreBypass, Watch};
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,8 +26,7 @@ const CHECKPOINT_SHARE: f64 = 0.005;
 
 /// Settings of store bypass that are listed, of all CPUs together: 1.5 MB of the manifest, which is read up to 16.
 const MOST_SETTINGS: usize = 1 << 14;
-/// Handling a gap may cost so many times the price of the counters, and a gap threshold, before it
-/// counts as interrupted: the price is a median with warm caches, and after a gap they are cold.
+/// Handling a gap may cost so many times the price of the counters, which is a median with warm caches, and a gap threshold, before it is interrupted.
 const HANDLING_PRICES: f64 = 4.0;
 
 /// Handling a gap takes up to so long after another task: some 10 us were measured, most of them for reading counters by a
@@ -196,7 +195,8 @@ fn writing(allowed: &[u32], measured: &[u32]) -> Vec<u32> {
 /// memory cannot hold is written on the measured CPUs all the same, and what that takes is another task's.
 fn is_buffered(request: &Request, cpus: &[u32], none_left: bool) -> bool {
     let holds = || memory_holds(&request.segments(), request.duration_s(), cpus.len());
-    request.buffered || (none_left && holds())
+    // What is caught is to be seen while it measures.
+    request.watch != Watch::All && (request.buffered || (none_left && holds()))
 }
 
 fn no_cpu_to_write() -> Missing {

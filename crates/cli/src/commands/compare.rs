@@ -7,6 +7,7 @@ use crate::output;
 use crate::output::terminal_options;
 use anyhow::{Context, Result, bail};
 use bandscope_analysis::Analysis;
+use bandscope_recording::Source as _;
 use bandscope_recording::counter_files::{self, CounterSet};
 use bandscope_recording::text::shown;
 use bandscope_studies::compare::{self, Comparison};
@@ -180,7 +181,11 @@ impl Arguments {
         if !self.also.is_empty() || self.lost_cycles.is_some() {
             bail!("--also and --lost-cycles are for counters: found two recordings");
         }
-        let open = |path: &Path| report::open(&[path.to_owned()]);
+        let open = |path: &Path| {
+            let source = report::open(&[path.to_owned()])?;
+            report::refuse_moments(Some(source.manifest()), path)?;
+            anyhow::Ok(source)
+        };
         let names = [&*self.a, b].map(shown);
         Ok(compare::recordings(&open(&self.a)?, &open(b)?, names)?)
     }

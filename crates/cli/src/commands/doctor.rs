@@ -67,6 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         _ => &[],
     };
     let analysis = report::analyse(std::slice::from_ref(&recording), &[], None)?;
+    report::refuse_moments(analysis.report.recording.as_ref(), &recording)?;
     let doctor = doctor::examine(&analysis.report, cpus).with_context(|| shown(&recording))?;
     let options = arguments.layout.options(arguments.output.is_none());
     output::write(arguments.output.as_deref(), |out| match arguments.format {

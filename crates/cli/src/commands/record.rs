@@ -254,9 +254,9 @@ impl Arguments {
             buffered: self.buffered,
             counters: self.counters.choice(),
             trace: self.trace.choice(),
-            watch: match self.catching.catch.is_empty() {
-                true => Watch::Senders,
-                false => Watch::All,
+            watch: match self.catching.settings() {
+                None => Watch::Senders,
+                Some(_) => Watch::All,
             },
             tracepoints: self.catching.event.clone(),
             store_bypass: self.store_bypass.setting(),

@@ -9,7 +9,7 @@ use bandscope_recording::cures::{self, Cures};
 use bandscope_recording::disturbances::{self, Log};
 use bandscope_recording::inputs::Inputs;
 use bandscope_recording::text::shown;
-use bandscope_recording::{Source, Window};
+use bandscope_recording::{Manifest, Source, Window};
 use bandscope_studies::check::{self, Criteria};
 use bandscope_studies::conditions::Condition;
 use bandscope_view::{FORMATS, Format, Options, find};
@@ -109,6 +109,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         None => analyse(&arguments.inputs, &arguments.truth, quanta)?,
         Some(window_s) => stretch(&arguments.inputs, window_s, quanta, &mut options)?,
     };
+    if let ([first, ..], false) = (&arguments.inputs[..], arguments.fail_if.is_empty()) {
+        refuse_moments(analysis.report.recording.as_ref(), first)?;
+    }
     let check = check::check(std::slice::from_ref(&analysis.report), &criteria)?;
     output::write(arguments.output.as_deref(), |out| {
         Ok(format.render(&analysis, &options, out)?)
@@ -118,6 +121,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::note(format_args!("bandscope: {line}"));
     }
     Ok(ExitCode::from(u8::from(!check.passes)))
+}
+
+/// Refuses a flight recording, where what was lost in all is asked for.
+///
+/// # Errors
+/// If the recording at `input` holds moments.
+pub fn refuse_moments(manifest: Option<&Manifest>, input: &Path) -> Result<()> {
+    if manifest.is_some_and(Manifest::keeps_moments) {
+        bail!(
+            "{}: found moments that were caught, expected a recording of everything (record without --catch): what moments lose says nothing of the time between",
+            shown(input)
+        );
+    }
+    Ok(())
 }
 
 /// What came of the trials of `bandscope cure`.
