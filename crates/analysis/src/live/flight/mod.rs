@@ -1,7 +1,7 @@
 //! A flight recorder: everything comes in and waits in memory; what lies around a gap that meets a condition goes out, the rest is forgotten.
 //!
 //! Quanta and gaps are those of the measured CPUs, kernel events those of all CPUs that have any. A gap is judged once its events have come,
-//! [`super::lane::EVENTS_COME_WITHIN_S`] after it, and what happened waits until no gap that is yet to be judged can lie around it. So memory holds a fraction of
+//! a tenth of a second after it, and what happened waits until no gap that is yet to be judged can lie around it. So memory holds a fraction of
 //! a second, however long the run is. The first [`MOST`] hits are kept, and then each that is longer than the shortest of the [`MOST`] longest: of gaps in any order that
 //! makes MOST (1 + ln(number / MOST)), some 800 of 100,000.
 
