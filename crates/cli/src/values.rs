@@ -1,6 +1,7 @@
 //! Durations, rates and CPU lists as people write them: `10s`, `7777`, `10kHz`, `0,2-5`.
 
 use bandscope_recording::manifest::{RATE_HZ, TICKS_PER_NS};
+use bandscope_sampler::machine::Priority;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -22,6 +23,9 @@ pub enum Wrong {
         "found {0:?}, expected a duration up to {LONGEST_AROUND_S} s, such as 10ms: so much of all CPUs waits in memory"
     )]
     Around(String),
+    /// No priority.
+    #[error("found {0:?}, expected fifo:N or rr:N with N from 1 to 99, such as fifo:1")]
+    Priority(String),
     /// No jitter.
     #[error("found {0:?}, expected a share of the period such as 10%, or a duration such as 20us")]
     Jitter(String),
@@ -114,6 +118,25 @@ pub fn around(text: &str) -> Result<f64, Wrong> {
         seconds if seconds > LONGEST_AROUND_S => Err(Wrong::Around(text.into())),
         seconds => Ok(seconds),
     }
+}
+
+/// A real-time priority.
+///
+/// # Errors
+/// If it is none that the kernel knows (sched(7)).
+pub fn priority(text: &str) -> Result<Priority, Wrong> {
+    let wrong = || Wrong::Priority(text.into());
+    let (policy, level) = text.split_once(':').ok_or_else(wrong)?;
+    let takes_turns = match policy {
+        "fifo" => false,
+        "rr" => true,
+        _ => return Err(wrong()),
+    };
+    let level = level.parse().ok().filter(|level| (1..=99).contains(level));
+    Ok(Priority {
+        takes_turns,
+        level: level.ok_or_else(wrong)?,
+    })
 }
 
 /// How far starts scatter.

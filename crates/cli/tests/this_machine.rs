@@ -185,3 +185,39 @@ fn a_real_time_run_on_the_only_cpu_ends() {
     assert_eq!(report["recording"]["state"], "complete");
     assert_ledger_closes(&report["series"][0]);
 }
+
+#[test]
+fn a_priority_is_had_or_refused_before_anything_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    for wrong in ["fifo", "fifo:0", "fifo:100", "other:1", "rr:x"] {
+        let error = common::refuse(directory.path(), &["record", "--priority", wrong]);
+        assert!(error.contains("expected fifo:N or rr:N"), "{error}");
+    }
+    for priority in ["fifo:1", "rr:2"] {
+        let run = common::run(
+            directory.path(),
+            &[
+                "record",
+                "--priority",
+                priority,
+                "--duration",
+                "200ms",
+                "-q",
+                "-o",
+                priority,
+            ],
+        );
+        if run.status.code() == Some(2) {
+            let error = String::from_utf8(run.stderr).unwrap();
+            assert!(
+                error.contains(&format!("--priority {priority}: ")),
+                "{error}"
+            );
+            println!("SKIPPED: priority: {error}");
+            assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+            return;
+        }
+        let report = common::report(directory.path(), &[priority]);
+        assert_eq!(report["recording"]["settings"]["priority"], priority);
+    }
+}

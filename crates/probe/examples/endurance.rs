@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         watch: Watch::default(),
         tracepoints: Vec::new(),
         store_bypass: Default::default(),
-        real_time: false,
+        priority: None,
         self_test: true,
     };
     let mut machine = ThisMachine::new();

@@ -261,7 +261,7 @@ fn handling(
         watch: Watch::default(),
         tracepoints: Vec::new(),
         store_bypass: Default::default(),
-        real_time: false,
+        priority: None,
         self_test: false,
     };
     let mut machine = ThisMachine::new();

@@ -11,7 +11,7 @@ use crate::rseq::Rseq;
 use crate::sink::{Account, RingSink};
 use crate::store_bypass;
 use bandscope_recording::manifest::IncidentKind;
-use bandscope_sampler::machine::StoreBypass;
+use bandscope_sampler::machine::{Priority, StoreBypass};
 use bandscope_sampler::{
     Clock, GapRecord, MachineError, Outcome, QuantumRecord, Segment, Segments, measure,
 };
@@ -49,8 +49,8 @@ pub struct Plan<'a> {
     pub segments: Segments,
     /// Speculative store bypass of the thread.
     pub store_bypass: StoreBypass,
-    /// Give the thread the lowest real-time priority.
-    pub real_time: bool,
+    /// Real-time priority of the thread.
+    pub priority: Option<Priority>,
     /// Read the clock ordered inside a quantum.
     pub ordered_reads: bool,
     /// Counters to open.
@@ -98,7 +98,9 @@ pub enum ThreadError {
         error: io::Error,
     },
     /// No real-time priority is given.
-    #[error("CPU {cpu}: cannot have real-time priority: {error}")]
+    #[error(
+        "CPU {cpu}: cannot have real-time priority: {error}; it takes root, CAP_SYS_NICE, or a limit (ulimit -r)"
+    )]
     NotRealTime {
         /// The CPU that the thread is on.
         cpu: u32,
@@ -136,8 +138,8 @@ pub fn run(
     ready: impl FnOnce(u32),
 ) -> Result<Account, ThreadError> {
     pin::pin_to(cpu)?;
-    if plan.real_time {
-        priority::real_time().map_err(|error| ThreadError::NotRealTime { cpu, error })?;
+    if let Some(priority) = plan.priority {
+        priority::set(priority).map_err(|error| ThreadError::NotRealTime { cpu, error })?;
     }
     let counters =
         Counters::open(&plan.counters).map_err(|error| ThreadError::NoCounters { cpu, error })?;

@@ -2,6 +2,7 @@
 
 use crate::facts;
 use crate::kernels::{self, Role};
+use crate::priority;
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::Kernel;
 use bandscope_recording::manifest::TICKS_PER_NS;
@@ -45,7 +46,30 @@ pub fn check(request: &Request, allowed: &[u32]) -> Result<(), MachineError> {
             ));
         }
     }
-    check_times(request)
+    check_times(request)?;
+    check_priority(request, allowed)
+}
+
+/// Checks that the kernel gives the priority, and that somebody can end the run.
+fn check_priority(request: &Request, allowed: &[u32]) -> Result<(), MachineError> {
+    let Some(wanted) = request.priority else {
+        return Ok(());
+    };
+    if let Err(error) = priority::is_permitted(wanted) {
+        return Err(MachineError::Refused(format!(
+            "--priority {wanted}: {error}; it takes root, CAP_SYS_NICE, or a limit (ulimit -r) of {} or more",
+            wanted.level
+        )));
+    }
+    // Without a limit, threads that never sleep leave nothing to anybody (sched(7), sched_rt_runtime_us).
+    let is_unlimited = facts::realtime_limit_us().is_some_and(|[limit, _]| limit < 0);
+    let leaves_none = allowed.iter().all(|cpu| request.cpus.contains(cpu));
+    match is_unlimited && leaves_none {
+        true => refuse(
+            "--priority: found all CPUs, and no limit on real-time tasks (kernel.sched_rt_runtime_us is -1), expected a CPU for the rest of the machine".to_owned(),
+        ),
+        false => Ok(()),
+    }
 }
 
 /// Checks that this process may use a CPU.
@@ -172,7 +196,7 @@ pub(crate) mod tests {
             watch: Watch::default(),
             tracepoints: Vec::new(),
             store_bypass: Default::default(),
-            real_time: false,
+            priority: None,
             self_test: false,
         }
     }

@@ -1,11 +1,9 @@
 //! Letting a thread run at once: real-time priority, and timers without slack.
 
+use bandscope_sampler::machine::Priority;
 use rustix::thread::set_current_timer_slack;
 use std::io;
 use std::num::NonZeroU64;
-
-/// The lowest real-time priority: above every ordinary task, which is all that is needed.
-const PRIORITY: i32 = 1;
 
 /// How the calling thread is scheduled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +23,11 @@ pub fn raise(real_time: bool) -> Scheduling {
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let why = match real_time {
         false => None,
-        true => match self::real_time() {
+        true => match set(Priority::LOWEST) {
             Ok(()) => {
                 return Scheduling {
                     policy: "fifo",
-                    priority: PRIORITY as u32,
+                    priority: Priority::LOWEST.level.into(),
                     why: None,
                 };
             }
@@ -43,33 +41,37 @@ pub fn raise(real_time: bool) -> Scheduling {
     }
 }
 
-/// Whether the kernel gives this process real-time priority.
+/// Whether the kernel gives this process a real-time priority.
 ///
 /// # Errors
 /// If it does not: its answer.
-pub fn is_permitted() -> io::Result<()> {
+pub fn is_permitted(priority: Priority) -> io::Result<()> {
     // A thread of its own, which takes what it was given along.
-    let asked = std::thread::Builder::new().spawn(real_time)?;
+    let asked = std::thread::Builder::new().spawn(move || set(priority))?;
     asked
         .join()
         .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
 
-/// Gives the calling thread the lowest real-time priority.
+/// Gives the calling thread a real-time priority.
 ///
 /// # Errors
 /// If the kernel refuses.
-pub fn real_time() -> io::Result<()> {
+pub fn set(priority: Priority) -> io::Result<()> {
     // SAFETY: integers only (musl has more of them), for which zero is a value.
     let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
-    parameters.sched_priority = PRIORITY;
+    parameters.sched_priority = priority.level.into();
+    let policy = match priority.takes_turns {
+        true => libc::SCHED_RR,
+        false => libc::SCHED_FIFO,
+    };
     // SAFETY: the kernel reads the structure, whose first member is all it knows. Not through the library: musl's
     // function answers ENOSYS. 0 is the calling thread.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_sched_setscheduler,
             0,
-            libc::SCHED_FIFO,
+            policy,
             &raw const parameters,
         )
     };

@@ -134,7 +134,7 @@ impl Machine for ThisMachine {
             series: planned_series(request, manifest, &prepared.counters),
             segments: request.segments(),
             store_bypass: request.store_bypass,
-            real_time: request.real_time,
+            priority: request.priority,
             ordered_reads: request.ordered_reads,
             counters: prepared.counters.clone(),
             preemption_known: prepared.preemption_known,

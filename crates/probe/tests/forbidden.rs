@@ -46,7 +46,7 @@ fn run_traced(
         watch: Watch::default(),
         tracepoints: Vec::new(),
         store_bypass: Default::default(),
-        real_time: false,
+        priority: None,
         self_test: false,
     };
     let calls = calls.to_vec();

@@ -25,7 +25,7 @@ fn request() -> Request {
         watch: Watch::default(),
         tracepoints: Vec::new(),
         store_bypass: Default::default(),
-        real_time: false,
+        priority: None,
         self_test: false,
     }
 }

@@ -194,6 +194,9 @@ pub struct Settings {
     pub store_bypass: String,
     /// Why these CPUs, where nobody named them; empty where somebody did, and in recordings that know none.
     pub chosen: String,
+    /// Real-time priority of the measuring threads, as in `fifo:1`; empty where they were ordinary tasks.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub priority: String,
     /// What was to be caught; `None` where everything was kept, and nothing was to end the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub catch: Option<Catch>,

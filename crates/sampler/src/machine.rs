@@ -39,8 +39,8 @@ pub struct Request {
     pub tracepoints: Vec<Tracepoint>,
     /// Speculative store bypass of the measuring threads.
     pub store_bypass: StoreBypass,
-    /// Give the measuring threads the lowest real-time priority.
-    pub real_time: bool,
+    /// Real-time priority of the measuring threads; `None` to leave them ordinary tasks.
+    pub priority: Option<Priority>,
     /// Run the 64-placement self-test and price the counters.
     pub self_test: bool,
 }
@@ -73,6 +73,30 @@ impl Choice {
             Choice::On => "on",
             Choice::Off => "off",
         }
+    }
+}
+
+/// A real-time priority (sched(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Priority {
+    /// Whether threads of the same priority take turns (`SCHED_RR`), or not (`SCHED_FIFO`).
+    pub takes_turns: bool,
+    /// 1 to 99, the highest.
+    pub level: u8,
+}
+
+impl Priority {
+    /// The lowest: above every ordinary task.
+    pub const LOWEST: Priority = Priority {
+        takes_turns: false,
+        level: 1,
+    };
+}
+
+impl std::fmt::Display for Priority {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let policy = if self.takes_turns { "rr" } else { "fifo" };
+        write!(formatter, "{policy}:{}", self.level)
     }
 }
 

@@ -260,7 +260,7 @@ impl Scene {
                 Medium::Recording | Medium::Counts => Choice::Off,
             },
             store_bypass: Default::default(),
-            real_time: false,
+            priority: None,
             self_test: true,
         }
     }

@@ -70,7 +70,7 @@ pub fn request(rates_hz: &[f64], kernels: &[&str], seconds: f64) -> Request {
         watch: Watch::default(),
         tracepoints: Vec::new(),
         store_bypass: Default::default(),
-        real_time: false,
+        priority: None,
         self_test: true,
     }
 }
@@ -130,7 +130,7 @@ impl Machine for SimulatedMachine {
                 trace: request.trace.name().into(),
                 store_bypass: request.store_bypass.name().into(),
                 chosen: String::new(),
-                catch: None,
+                ..manifest::Settings::default()
             },
             events,
             ..Manifest::default()

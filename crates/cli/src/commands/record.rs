@@ -15,7 +15,7 @@ use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin};
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{Manifest, SCHEMA, State};
-use bandscope_sampler::machine::{Length, Watch};
+use bandscope_sampler::machine::{Length, Priority, Watch};
 use bandscope_sampler::{Machine, Request};
 use bandscope_simulation::{Scenario, SimulatedMachine};
 use catching::Catching;
@@ -83,6 +83,9 @@ pub struct Arguments {
     /// Keep everything in locked memory until the end, and write nothing while measuring.
     #[arg(long)]
     buffered: bool,
+    /// Real-time priority of the measuring threads, fifo:N or rr:N, N from 1 to 99 [default: ordinary tasks]
+    #[arg(long, value_name = "POLICY:N", value_parser = values::priority)]
+    priority: Option<Priority>,
     #[command(flatten)]
     catching: Catching,
     /// `this` machine, or `simulated:SCENARIO`, see `bandscope synth --list`.
@@ -221,6 +224,9 @@ pub(super) fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &
     settings.duration_s = request.duration_s();
     settings.start_delay_s = request.start_delay_s;
     settings.catch = arguments.catching.settings();
+    settings.priority = request
+        .priority
+        .map_or_else(String::new, |one| one.to_string());
     settings.clock_read = if request.ordered_reads {
         "ordered"
     } else {
@@ -260,7 +266,7 @@ impl Arguments {
             },
             tracepoints: self.catching.event.clone(),
             store_bypass: self.store_bypass.setting(),
-            real_time: false,
+            priority: self.priority,
             self_test: true,
         })
     }

@@ -40,11 +40,16 @@ pub fn gather(cpus: &[u32]) -> Machine {
     security::gather(&mut machine);
     tasks::gather(&mut machine);
     machine.tick_hz = tick::tick_hz();
+    machine.setup = setup::gather(cpus);
+    machine.realtime_limit_us = realtime_limit_us();
+    machine
+}
+
+/// Microseconds that real-time tasks may run in each period, -1 without a limit, and the period (sched(7)).
+pub fn realtime_limit_us() -> Option<[i64; 2]> {
     let number = |name: &str| text(format!("/proc/sys/kernel/{name}"))?.parse().ok();
     let limit = number("sched_rt_runtime_us").zip(number("sched_rt_period_us"));
-    machine.setup = setup::gather(cpus);
-    machine.realtime_limit_us = limit.map(|(runtime, period)| [runtime, period]);
-    machine
+    limit.map(|(runtime, period)| [runtime, period])
 }
 
 #[cfg(test)]

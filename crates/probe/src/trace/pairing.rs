@@ -1,11 +1,9 @@
 //! Beginnings and ends become intervals, and never a wrong one.
 //!
-//! Records of one CPU come in, in the order in which the kernel wrote them; what comes out are intervals that lie within
-//! one another (an interrupt in a softirq in the time of another task), in order of their starts, and spans in which
-//! nothing is known: where records were lost, or an end came without its beginning.
-//!
-//! A record is written after its time was taken, and an interrupt may come in between. So times may run back by some
-//! microseconds from record to record, and intervals are held back by [`SETTLED_NS`] before they are in their order.
+//! Records of one CPU come in, in the order in which the kernel wrote them; what comes out are intervals that lie within one another (an interrupt in a
+//! softirq in the time of another task), in order of their starts, and spans in which nothing is known: where records were lost, or an end came without its
+//! beginning. A record is written after its time was taken, and an interrupt may come in between. So times may run back by some microseconds from record to
+//! record, and intervals are held back by [`SETTLED_NS`] before they are in their order.
 
 mod frame;
 
@@ -242,8 +240,9 @@ impl Pairing {
 
     fn work(&mut self, function: Arc<str>) {
         let running = match &mut self.running {
-            Running::Other(task) => Some(task),
-            Running::Unknown | Running::Own => None,
+            // An idle CPU runs what others ask for outside of interrupts, which says nothing of why it is idle.
+            Running::Other(task) if task.kind == EventKind::Task => Some(task),
+            _ => None,
         };
         let frame = self.frames.last_mut().or(running);
         if let Some(frame) = frame.filter(|frame| {

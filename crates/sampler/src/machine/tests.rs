@@ -18,7 +18,7 @@ fn request() -> Request {
         watch: Watch::default(),
         tracepoints: Vec::new(),
         store_bypass: StoreBypass::Leave,
-        real_time: false,
+        priority: None,
         self_test: true,
     }
 }

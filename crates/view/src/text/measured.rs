@@ -44,6 +44,7 @@ pub(crate) fn entries(report: &Report) -> Vec<(&'static str, String)> {
     entry("events", events(manifest));
     entry("firmware", firmware(manifest));
     entry("run", run(manifest));
+    entry("priority", manifest.settings.priority.clone());
     for missing in &manifest.missing {
         let undecided = match missing.leaves_undecided.as_str() {
             "" => String::new(),

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use bandscope_experiments::cure::{self, Action};
 use bandscope_probe::facts::Busy;
 use bandscope_recording::cures::{Cure, Figures};
+use bandscope_sampler::machine::Priority;
 use bandscope_studies::cure as study;
 
 impl Session<'_> {
@@ -46,7 +47,7 @@ impl Session<'_> {
 
     /// Measures once, as the machine stands; `None` if a signal came.
     pub(super) fn trial(&mut self, real_time: bool) -> Result<Option<Figures>> {
-        self.request.real_time = real_time;
+        self.request.priority = real_time.then_some(Priority::LOWEST);
         let path = self.place.path().join("trial.bandscope");
         let before = Busy::read(&self.cures.others);
         let report = passing::report(&self.arguments, &mut self.request, &path, self.interrupt);

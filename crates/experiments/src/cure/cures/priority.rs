@@ -3,6 +3,7 @@
 use super::{Cure, Subject, Why};
 use crate::cure::action::Action;
 use bandscope_probe::priority;
+use bandscope_sampler::machine::Priority;
 
 const LIMIT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
@@ -25,7 +26,7 @@ fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
                 .into(),
         );
     }
-    priority::is_permitted()
+    priority::is_permitted(Priority::LOWEST)
         .map_err(|error| format!("the kernel gives no real-time priority: {error}"))?;
     Ok(vec![Action::RealTime])
 }
