@@ -60,7 +60,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(super) kernel: Vec<String>,
     /// How long the work kernel runs before the first quantum.
-    #[arg(long, value_name = "T", default_value = "200ms", value_parser = values::duration, allow_negative_numbers = true)]
+    #[arg(long, visible_alias = "warm-up", value_name = "T", default_value = "200ms", value_parser = values::duration, allow_negative_numbers = true)]
     start_delay: f64,
     /// Length of a segment where several rates or work kernels alternate.
     #[arg(long, value_name = "T", default_value = "1s", value_parser = values::positive_duration, allow_negative_numbers = true)]
