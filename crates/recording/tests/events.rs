@@ -310,10 +310,10 @@ fn what_another_program_wrote_is_read_with_suspicion() {
         ),
         (
             &[5],
-            8,
+            9,
             1,
             b"a",
-            "found an event of kind 8, expected 0 (vector)",
+            "found an event of kind 9, expected 0 (vector)",
         ),
         (
             &[5],
