@@ -16,7 +16,7 @@ pub use facts::Fact;
 use items::{ActsOn, CHECKS, Check, Judged};
 pub use items::{Item, Lasting, Place};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use subject::Subject;
 
 /// The schema that this version writes.
@@ -171,12 +171,13 @@ pub fn examine(report: &Report, cpus: &[u32]) -> Result<Doctor, Unjudged> {
     share_lines(&mut entries);
     // Stable: items of one cost stay in the order of the list.
     entries.sort_by_key(|entry| (entry.state, std::cmp::Reverse(entry.cost_ns)));
-    let acted_on_ns = acted_on(&entries);
+    let acted_on = lines_of(&entries, State::Costs);
+    let (acted_on_ns, verdict) = (sum(&acted_on), verdict(&entries, &acted_on, &subject));
     Ok(Doctor {
         schema: SCHEMA,
         inputs: report.inputs.clone(),
         started: manifest.started.clone(),
-        verdict: verdict(&entries, acted_on_ns, &subject),
+        verdict,
         wall_ns: costs.wall_ns,
         lost_ns: costs.lost_ns,
         acted_on_ns,
@@ -287,40 +288,47 @@ fn share_lines(entries: &mut [Entry]) {
     }
 }
 
-/// Time on which the items that cost something act, each line once.
-fn acted_on(entries: &[Entry]) -> u64 {
-    let costly = entries.iter().filter(|entry| entry.state == State::Costs);
-    let lines: BTreeSet<(&str, u64)> = costly
-        .flat_map(|entry| &entry.lines)
+/// Lines on which the items of a state act, each once.
+fn lines_of(entries: &[Entry], state: State) -> BTreeMap<&str, u64> {
+    let such = entries.iter().filter(|entry| entry.state == state);
+    such.flat_map(|entry| &entry.lines)
         .map(|line| (line.line.as_str(), line.ns))
-        .collect();
-    lines.iter().fold(0, |sum, line| sum.saturating_add(line.1))
+        .collect()
 }
 
-fn verdict(entries: &[Entry], acted_on_ns: u64, subject: &Subject<'_>) -> String {
+fn verdict(entries: &[Entry], acted_on: &BTreeMap<&str, u64>, subject: &Subject<'_>) -> String {
     let costs = subject.costs;
-    let lost = format::percent(costs.share(costs.lost_ns));
+    let percent = |ns: u64| format::percent(costs.share(ns));
+    let lost = percent(costs.lost_ns);
     let named = subject.named();
     let costly: Vec<&Entry> = (entries.iter())
         .filter(|entry| entry.state == State::Costs)
         .collect();
-    let open = entries.iter().find(|entry| entry.state == State::Open);
-    let open = open.map_or(String::new(), |entry| {
-        let percent = format::percent(costs.share(entry.cost_ns.unwrap_or(0)));
-        format!(" The recording could not see the cause of {percent}.")
-    });
+    // On a line without a name, such as `preempted`, a setting can act all the same: it is said once.
+    let mut open = lines_of(entries, State::Open);
+    open.retain(|line, _| !acted_on.contains_key(line));
+    let open = match sum(&open) {
+        ns if costs.share(ns) >= MIN_SHARE => {
+            format!(" The recording could not see the cause of {}.", percent(ns))
+        }
+        _ => String::new(),
+    };
     if costly.is_empty() {
         return format!(
             "{named} lost {lost} of the time. No setting is known to cost any of it.{open}"
         );
     }
     let most = costly.iter().take(MAX_NAMED).map(|entry| {
-        let percent = format::percent(costs.share(entry.cost_ns.unwrap_or(0)));
+        let percent = percent(entry.cost_ns.unwrap_or(0));
         format!("{} {percent}", entry.title)
     });
     let most = most.collect::<Vec<String>>().join(", ");
-    let percent = format::percent(costs.share(acted_on_ns));
+    let percent = percent(sum(acted_on));
     format!("{named} lost {lost} of the time. Settings act on {percent}: {most}.{open}")
+}
+
+fn sum(lines: &BTreeMap<&str, u64>) -> u64 {
+    lines.values().fold(0, |sum, ns| sum.saturating_add(*ns))
 }
 
 #[cfg(test)]

@@ -429,6 +429,33 @@ fn without_events_the_cost_of_gaps_is_not_known_and_not_nothing() {
 }
 
 #[test]
+fn the_first_line_says_a_loss_once() {
+    let mut manifest = untuned();
+    manifest.events.state = EventsState::Unavailable;
+    let gaps = [
+        (Cause::Preempted, 200_000_000),
+        (Cause::Unnamed, 10_000_000),
+    ];
+    let doctor = examine(&report(manifest, &gaps), &[]).unwrap();
+    // Both act on `preempted`: a setting can move the task, and the recording does not name it.
+    assert_eq!(
+        of(&doctor, Item::Visibility).cost_ns,
+        Some(210_000_000),
+        "{doctor:?}"
+    );
+    assert!(
+        doctor
+            .verdict
+            .starts_with("CPU 1 lost 21.7 % of the time. Settings act on 20.7 %:")
+            && doctor
+                .verdict
+                .ends_with("could not see the cause of 1.0 %."),
+        "{}",
+        doctor.verdict
+    );
+}
+
+#[test]
 fn what_a_recording_does_not_hold_is_not_readable_and_nothing_is_advised() {
     let mut manifest = Manifest::default();
     manifest.missing.push(Missing {
