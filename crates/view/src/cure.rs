@@ -7,10 +7,11 @@ use bandscope_studies::cure::{Judged, Judgement, Verdict};
 use std::io::Write;
 
 /// Sections, in order.
-pub(crate) const SECTIONS: [(Verdict, &str); 6] = [
+pub(crate) const SECTIONS: [(Verdict, &str); 7] = [
     (Verdict::Helps, "Helps"),
     (Verdict::MakesWorse, "Makes it worse"),
     (Verdict::Undecided, "Cannot tell"),
+    (Verdict::TooSmall, "Too small to tell"),
     (Verdict::DoesNothing, "Does nothing here"),
     (Verdict::CannotBeTried, "Cannot be tried"),
     (Verdict::NotTried, "Not tried"),

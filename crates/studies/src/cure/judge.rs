@@ -10,7 +10,7 @@
 
 use super::sentence::{self, Told};
 use super::trials::{Trials, counted};
-use super::{Difference, Judgement, LEVEL, Saving, Verdict};
+use super::{Difference, Judgement, LEVEL, MIN_SHARE, Saving, Verdict};
 use bandscope_recording::cures::{Cure, Cures, TOGETHER};
 use bandscope_statistics::holm;
 use bandscope_statistics::paired::least_pairs;
@@ -39,6 +39,8 @@ pub(super) enum Outcome {
     Cost { by_pace: bool },
     /// No change was found.
     Unchanged,
+    /// No change was found, and the time on which it acts is less than a change that would have been found.
+    TooSmall,
     /// No change was found, and so many pairs would have been needed to find one.
     TooFewPairs(usize),
 }
@@ -50,6 +52,7 @@ impl Outcome {
             Outcome::Cost { .. } | Outcome::LessWork(_) => Verdict::MakesWorse,
             Outcome::OwnFellRestOpen => Verdict::Undecided,
             Outcome::RestRose(_) | Outcome::Unchanged => Verdict::DoesNothing,
+            Outcome::TooSmall => Verdict::TooSmall,
             Outcome::TooFewPairs(_) => Verdict::NotTried,
         }
     }
@@ -81,9 +84,11 @@ impl Outcome {
             return Outcome::Saved;
         }
         let least = least_pairs(tests, LEVEL);
+        let acted_on = own.unwrap_or(saved);
         let Some(own) = own.filter(|own| own.fell()) else {
             return match trials.number() < least {
                 true => Outcome::TooFewPairs(least),
+                false if is_too_small(acted_on) => Outcome::TooSmall,
                 false => Outcome::Unchanged,
             };
         };
@@ -96,6 +101,11 @@ impl Outcome {
             false => Outcome::OwnFellRestOpen,
         }
     }
+}
+
+/// Whether a cure that saves all of this time could remain unseen. Where no time went, there is nothing to save.
+fn is_too_small(acted_on: &Saving) -> bool {
+    (MIN_SHARE..acted_on.detectable).contains(&acted_on.without) && !acted_on.rose()
 }
 
 /// A change of the work per second as a part of the work without the cure, if it is certain and large enough.

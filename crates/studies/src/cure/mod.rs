@@ -120,6 +120,8 @@ pub enum Verdict {
     MakesWorse,
     /// Its own lines fell, and whether the CPU gained by it is not known.
     Undecided,
+    /// No change was found, and it could not have saved as much as would have been found.
+    TooSmall,
     /// Neither was found.
     DoesNothing,
     /// This machine refuses it, or lacks what it changes.
@@ -136,6 +138,7 @@ impl Verdict {
             Verdict::Helps => "helps",
             Verdict::MakesWorse => "makes it worse",
             Verdict::Undecided => "cannot tell",
+            Verdict::TooSmall => "too small to tell",
             Verdict::DoesNothing => "does nothing here",
             Verdict::CannotBeTried => "cannot be tried",
             Verdict::NotTried => "not tried",
@@ -322,21 +325,37 @@ pub fn helps(judged: &Judged) -> Vec<String> {
     help.map(|one| one.name.clone()).collect()
 }
 
-/// Names of the cures that are worth keeping in force: those that help, if they were measured together and that made nothing worse.
+/// What is worth keeping in force.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keepable {
+    /// Names of cures, the one that saves most first.
+    pub names: Vec<String>,
+    /// Why others that help are not among them, in words.
+    pub why_not_all: Option<&'static str>,
+}
+
+/// The cures that are worth keeping in force: those that help, if they were measured together to the end and were found to help so.
 ///
-/// Of two or more that help but were not tried together to the end, or make it worse together, only the one that saves most is known to help as it
-/// would be left.
-pub fn keepable(judged: &Judged) -> Vec<String> {
-    let mut help = helps(judged);
+/// Else only the one that saves most: it alone was found to help on the machine as it would be left. What was found of single cures does not add up: two
+/// can save the same time, and one can undo the other.
+pub fn keepable(judged: &Judged) -> Keepable {
+    let mut names = helps(judged);
     let together = judged.cures.iter().find(|one| one.name == TOGETHER);
-    let is_to_the_end = |one: &Judgement| match one.verdict {
-        Verdict::Helps | Verdict::Undecided | Verdict::DoesNothing => !judged.interrupted,
-        Verdict::MakesWorse | Verdict::CannotBeTried | Verdict::NotTried => false,
+    let why_not_all = match together.map(|one| one.verdict) {
+        _ if names.len() < 2 => None,
+        Some(Verdict::Helps) if !judged.interrupted => None,
+        None | Some(Verdict::CannotBeTried | Verdict::NotTried | Verdict::Helps) => {
+            Some("all that help were not measured together to the end")
+        }
+        Some(Verdict::MakesWorse) => Some("together they make it worse"),
+        Some(Verdict::Undecided | Verdict::TooSmall | Verdict::DoesNothing) => {
+            Some("together they were not found to help")
+        }
     };
-    if !together.is_some_and(is_to_the_end) {
-        help.truncate(1);
+    if why_not_all.is_some() {
+        names.truncate(1);
     }
-    help
+    Keepable { names, why_not_all }
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ impl Told<'_> {
                 let parts = [Some(format!("costs {amount} of {time}")), self.line(1.0)];
                 self.with_inherited(joined(parts))
             }
-            Outcome::Unchanged => self.unchanged(),
+            Outcome::Unchanged | Outcome::TooSmall => self.unchanged(),
             Outcome::TooFewPairs(needed) => too_few(self.judgement.pairs, needed),
         }
     }

@@ -211,6 +211,40 @@ fn what_does_nothing_says_from_where_on_a_change_would_have_been_seen() {
 }
 
 #[test]
+fn what_costs_less_than_could_be_seen_is_too_small_to_tell() {
+    let lines = [("task:cc1", 0.0005), ("host", 0.05)];
+    let small = cure("tasks", &["task:*"], &lines, &lines);
+    let clear = [("task:cc1", 0.02), ("host", 0.05)];
+    let clear = cure("interrupts", &["task:*"], &clear, &clear);
+    let judged = judge(&session(vec![clear, small]));
+    let verdicts: Vec<Verdict> = judged.cures.iter().map(|one| one.verdict).collect();
+    assert_eq!(verdicts, [Verdict::TooSmall, Verdict::DoesNothing]);
+    let found = &judged.cures[0];
+    let own = found.own.unwrap();
+    assert!(own.without < own.detectable, "{own:?}");
+    assert!(
+        found
+            .sentence
+            .starts_with("tasks: too small to tell: its lines took 0.0"),
+        "{}",
+        found.sentence
+    );
+    assert!(
+        found.sentence.ends_with(&format!(
+            "a change would have been seen from {} on",
+            own.seen_from()
+        )),
+        "{}",
+        found.sentence
+    );
+    assert_eq!(
+        judged.verdict,
+        "None of 2 cures certainly helps CPU 1, which lost 6.5 %. What tasks could save is too small to be seen."
+    );
+    assert_eq!(helps(&judged), [""; 0]);
+}
+
+#[test]
 fn without_kernel_events_no_line_of_gaps_is_judged() {
     let task = |with| {
         cure(

@@ -28,17 +28,20 @@ pub(super) fn verdict(cures: &Cures, judgements: &[Judgement]) -> String {
     };
     let (help, worse) = (of(Verdict::Helps), of(Verdict::MakesWorse));
     let open = of(Verdict::Undecided);
-    let tried = help.len() + worse.len() + open.len() + of(Verdict::DoesNothing).len();
+    let small = of(Verdict::TooSmall);
+    let without_effect = small.len() + of(Verdict::DoesNothing).len();
+    let tried = help.len() + worse.len() + open.len() + without_effect;
+    let is_unsure = !(open.is_empty() && small.is_empty());
     let cpus = cpu_list::named(&cures.cpus);
     let lost = format::percent(cures.before.lost);
     if tried == 0 {
         return format!("No cure was tried on {cpus}, which lost {lost}.");
     }
     let number = match (help.len(), tried) {
-        (0, 1) if !open.is_empty() => "The cure that was tried may help".to_owned(),
+        (0, 1) if is_unsure => "The cure that was tried may help".to_owned(),
         (0, 1) => "The cure that was tried does not help".to_owned(),
         (1, 1) => "The cure that was tried helps".to_owned(),
-        (0, _) if !open.is_empty() => format!("None of {tried} cures certainly helps"),
+        (0, _) if is_unsure => format!("None of {tried} cures certainly helps"),
         (0, _) => format!("None of {tried} cures helps"),
         (1, _) => format!("1 of {tried} cures helps"),
         (some, _) => format!("{some} of {tried} cures help"),
@@ -63,6 +66,12 @@ pub(super) fn verdict(cures: &Cures, judgements: &[Judgement]) -> String {
         let verb = if open.len() == 1 { "helps" } else { "help" };
         text += &format!(" Whether {} {verb} cannot be told.", names(&open));
     }
+    if !small.is_empty() {
+        text += &format!(
+            " What {} could save is too small to be seen.",
+            names(&small)
+        );
+    }
     text + &together(judgements)
 }
 
@@ -85,7 +94,9 @@ fn together(judgements: &[Judgement]) -> String {
             " Together they leave less work in each second.".to_owned()
         }
         Verdict::MakesWorse => format!(" Together they cost {}.", saving(one)),
-        Verdict::DoesNothing => " Together they save nothing that could be seen.".to_owned(),
+        Verdict::TooSmall | Verdict::DoesNothing => {
+            " Together they save nothing that could be seen.".to_owned()
+        }
         Verdict::CannotBeTried | Verdict::NotTried => String::new(),
     }
 }

@@ -317,7 +317,13 @@ impl Session<'_> {
         self.cures.interrupted = self.is_ended();
         if keep && !self.is_ended() {
             let kept = study::keepable(&study::judge(&self.cures));
-            if let Err(error) = self.keep(&kept) {
+            if let Some(why) = kept.why_not_all {
+                let names = kept.names.join(", ");
+                output::note(format_args!(
+                    "bandscope: of all that help only {names} is kept: {why}"
+                ));
+            }
+            if let Err(error) = self.keep(&kept.names) {
                 output::note(format_args!("bandscope: nothing is kept: {error:#}"));
             }
         }

@@ -78,11 +78,38 @@ fn what_was_not_found_to_work_together_is_not_kept_together() {
     let kept = |together: Option<Cure>| {
         let mut all = session(singles());
         all.cures.extend(together);
-        keepable(&judge(&all))
+        keepable(&judge(&all)).names
     };
     assert_eq!(kept(None), ["tasks"]);
     assert_eq!(kept(Some(saves("together", 0.05))), ["tasks", "interrupts"]);
     assert_eq!(kept(Some(saves("together", -0.03))), ["tasks"]);
+    // What saves nothing together is not known to be of use as it would be left.
+    assert_eq!(kept(Some(saves("together", 0.0))), ["tasks"]);
+    // Its lines fell, and whether the CPU gained by it is not known.
+    let mut open = cure(
+        "together",
+        &["task:*"],
+        &[("task:cc1", 0.01), ("host", 0.04)],
+        &[("task:cc1", 0.0), ("host", 0.04)],
+    );
+    for (place, pair) in open.pairs.iter_mut().enumerate() {
+        pair.with.lost += 40.0 * scatter(place);
+    }
+    let mut all = session(singles());
+    all.cures.push(open);
+    let judged = judge(&all);
+    let together = judged.cures.iter().find(|one| one.name == "together");
+    assert_eq!(
+        together.unwrap().verdict,
+        Verdict::Undecided,
+        "{together:?}"
+    );
+    let kept_then = keepable(&judged);
+    assert_eq!(kept_then.names, ["tasks"]);
+    assert_eq!(
+        kept_then.why_not_all,
+        Some("together they were not found to help")
+    );
     let mut begun = saves("together", 0.05);
     begun.pairs.truncate(4 + 3);
     assert_eq!(kept(Some(begun)), ["tasks"]);
@@ -99,13 +126,17 @@ fn what_was_not_found_to_work_together_is_not_kept_together() {
     let mut ended = session(singles());
     ended.cures.push(saves("together", 0.05));
     ended.interrupted = true;
-    assert_eq!(keepable(&judge(&ended)), ["tasks"]);
+    assert_eq!(keepable(&judge(&ended)).names, ["tasks"]);
     // One that helps needs nothing together, and none keeps nothing.
     let host = [("host", 0.01)];
     let one = session(vec![
         saves("tasks", 0.04),
         cure("clock", &["pace:*"], &host, &host),
     ]);
-    assert_eq!(keepable(&judge(&one)), ["tasks"]);
-    assert_eq!(keepable(&judge(&session(Vec::new()))), [""; 0]);
+    let one = keepable(&judge(&one));
+    assert_eq!(
+        (&*one.names, one.why_not_all),
+        (&["tasks".to_owned()][..], None)
+    );
+    assert_eq!(keepable(&judge(&session(Vec::new()))), Keepable::default());
 }
