@@ -151,6 +151,37 @@ fn a_baseline_tells_a_program_that_takes_one_percent() {
 }
 
 #[test]
+fn a_limit_that_is_far_off_says_how_many_runs_would_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let save = |runs: &str, duration: &str, file: &str| {
+        let bursts = ["--machine", "simulated:bursts:hz=5"];
+        let runs = ["--runs", runs, "--duration", duration, "--save", file];
+        check(path, &[&bursts[..], &runs].concat())
+    };
+    let (code, text, error) = save("3", "900ms", "few.json");
+    // A limit of thousands of gaps a second, of some tens.
+    let expected = "CPU 0: the limit of gaps is far off: ";
+    assert!(code == 0 && text.contains(expected), "{text}{error}");
+    let (_, text, _) = check(path, &["--against", "few.json", "--format", "json"]);
+    common::keeps_contract(&text);
+    let result: Value = serde_json::from_str(&text).unwrap();
+    let changes = result["cpus"][0]["changes"].as_array().unwrap();
+    let far: Vec<_> = changes
+        .iter()
+        .map(|one| (&one["name"], &one["is_far_off"]))
+        .collect();
+    assert_eq!(
+        far[..2],
+        [
+            (&"lost".into(), &false.into()),
+            (&"gaps".into(), &true.into())
+        ]
+    );
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
 fn what_cannot_be_judged_is_refused_before_it_is_measured() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

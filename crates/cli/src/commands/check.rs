@@ -122,6 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     match (save, &arguments.save) {
         (Some(save), _) if check.passes && ended.is_none() => {
             let kept = check::baseline(&reports).context("a run has a recording")?;
+            check.notes.extend(check::far_off(&reports, &kept));
             save.write(|out| Ok(json::document(&kept, out)?))?;
         }
         (Some(_), Some(path)) => output::note(format_args!(

@@ -182,7 +182,7 @@ fn test(cpu: &Cpu, one: &Measured, baseline: Option<&Baseline>) -> Option<Test> 
 }
 
 /// The judged figures of each CPU, by its place.
-fn changes(cpus: &[Cpu], baseline: &Baseline) -> Vec<(usize, Change)> {
+pub(super) fn changes(cpus: &[Cpu], baseline: &Baseline) -> Vec<(usize, Change)> {
     let mut named = Vec::new();
     let mut tests = Vec::new();
     for (place, cpu) in cpus.iter().enumerate() {
@@ -207,6 +207,8 @@ fn changes(cpus: &[Cpu], baseline: &Baseline) -> Vec<(usize, Change)> {
             limit: judged.bound,
             p_value: judged.p_value,
             fails: judged.worse,
+            is_far_off: judged.far.is_some(),
+            enough_runs: judged.far.and_then(|far| far.enough_runs),
         };
         (place, change)
     };

@@ -8,6 +8,11 @@ use crate::conditions::Unit;
 use bandscope_statistics::distributions::{student_beyond, student_quantile};
 use bandscope_statistics::holm;
 
+/// A limit is far off from so many least changes on: 1 point of a share, 2.6 times as many gaps, a pace that is 10 % slower. Chosen, not measured.
+const FAR_CHANGES: f64 = 10.0;
+/// Runs that a baseline has at most (`--runs`).
+const MAX_RUNS: usize = 1000;
+
 /// An unchanged machine fails so often, at most.
 pub(super) const ERROR_RATE: f64 = 0.05;
 
@@ -76,9 +81,10 @@ pub(super) struct Test {
     /// Mean of this set and of the baseline, scaled so that more is worse.
     now: f64,
     past: f64,
-    /// Of the difference of two sessions.
-    error: f64,
-    freedom: f64,
+    /// Standard deviation of the baseline's runs.
+    deviation: f64,
+    /// Runs of the baseline and of this set.
+    runs: [usize; 2],
 }
 
 impl Test {
@@ -86,23 +92,33 @@ impl Test {
     pub(super) fn new(name: &str, unit: Unit, past: &[f64], now: &[f64]) -> Option<Test> {
         let scale = Scale::of(name, unit);
         let freedom = past.len().checked_sub(1).filter(|left| *left > 0)? as f64;
-        let scaled = |values: &[f64]| -> (f64, f64, f64) {
-            let number = values.len() as f64;
+        let scaled = |values: &[f64]| -> (f64, f64) {
             let scaled = values.iter().map(|&value| scale.to(value));
             // A sum of nothing but zeros is -0 otherwise.
-            let mean = (0.0 + scaled.clone().sum::<f64>()) / number;
-            (number, mean, scaled.map(|one| (one - mean).powi(2)).sum())
+            let mean = (0.0 + scaled.clone().sum::<f64>()) / values.len() as f64;
+            (mean, scaled.map(|one| (one - mean).powi(2)).sum())
         };
         let (of_past, of_now) = (scaled(past), scaled(now));
-        let variance = of_past.2 / freedom;
-        let error = (variance * (2.0 + 1.0 / of_past.0 + 1.0 / of_now.0)).sqrt();
         (!now.is_empty()).then_some(Test {
             scale,
-            now: of_now.1,
-            past: of_past.1,
-            error,
-            freedom,
+            now: of_now.0,
+            past: of_past.0,
+            deviation: (of_past.1 / freedom).sqrt(),
+            runs: [past.len(), now.len()],
         })
+    }
+
+    /// Standard error of the difference of two sessions, with so many runs in the baseline; and its degrees of freedom.
+    fn error(&self, runs: usize) -> (f64, f64) {
+        let [past, now] = [runs, self.runs[1]].map(|runs| runs as f64);
+        let error = self.deviation * (2.0 + 1.0 / past + 1.0 / now).sqrt();
+        (error, past - 1.0)
+    }
+
+    /// From the baseline's figure to its limit at a level, scaled, as far as the scatter of so many runs goes.
+    fn reach(&self, runs: usize, level: f64) -> f64 {
+        let (error, freedom) = self.error(runs);
+        student_quantile(2.0 * level, freedom) * error
     }
 
     /// The figure of this set of runs.
@@ -118,8 +134,9 @@ impl Test {
     /// Chance that an unchanged machine is so much worse.
     pub(super) fn p_worse(&self) -> f64 {
         let worse = self.now - self.past;
-        let beyond = match self.error > 0.0 {
-            true => student_beyond((worse / self.error).abs(), self.freedom),
+        let (error, freedom) = self.error(self.runs[0]);
+        let beyond = match error > 0.0 {
+            true => student_beyond((worse / error).abs(), freedom),
             // Without any scatter every difference is one.
             false if worse == 0.0 => 1.0,
             false => 0.0,
@@ -143,14 +160,41 @@ impl Test {
 
     /// The figure beyond which it fails at a level.
     fn bound(&self, level: f64) -> f64 {
-        let errors = student_quantile(2.0 * level, self.freedom);
-        let bound = self
-            .scale
-            .back(self.past + (errors * self.error).max(self.scale.least));
+        let reach = self.reach(self.runs[0], level).max(self.scale.least);
+        let bound = self.scale.back(self.past + reach);
         match self.scale.log {
             Some(_) => bound,
             None => bound.clamp(0.0, 1.0),
         }
+    }
+
+    /// Whether a limit is so far off at a level that it hardly bounds anything; then how many runs would bring it near.
+    fn far(&self, level: f64) -> Option<Far> {
+        let far = FAR_CHANGES * self.scale.least;
+        // Of a large share, twice as much is far; and all of the time, which nothing exceeds.
+        let far = match (self.scale.log, self.scale.more_is_better) {
+            (None, false) => far.max(self.past).min(1.0 - self.past),
+            _ => far,
+        };
+        let is_far = |runs: usize| self.reach(runs, level) > far;
+        if !is_far(self.runs[0]) {
+            return None;
+        }
+        let (mut few, mut many) = (self.runs[0], MAX_RUNS);
+        if few >= many || is_far(many) {
+            return Some(Far { enough_runs: None });
+        }
+        // More runs are never farther off.
+        while few + 1 < many {
+            let middle = usize::midpoint(few, many);
+            match is_far(middle) {
+                true => few = middle,
+                false => many = middle,
+            }
+        }
+        Some(Far {
+            enough_runs: Some(many as u32),
+        })
     }
 }
 
@@ -163,6 +207,15 @@ pub(super) struct Judged {
     pub p_value: f64,
     /// Beyond this it is worse.
     pub bound: f64,
+    /// Set where that is far off.
+    pub far: Option<Far>,
+}
+
+/// A limit that hardly bounds anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Far {
+    /// Runs of a baseline that scatter as these and would bring it near; `None` if no number does.
+    pub enough_runs: Option<u32>,
 }
 
 /// Judges tests together.
@@ -175,10 +228,12 @@ pub(super) fn judge(tests: &[Test]) -> Vec<Judged> {
         .zip(corrected)
         .map(|((test, chance), p_value)| {
             let before = chances.iter().filter(|other| *other < chance).count();
+            let level = ERROR_RATE / (tests.len() - before) as f64;
             Judged {
                 worse: p_value <= ERROR_RATE && !test.is_small(),
                 p_value,
-                bound: test.bound(ERROR_RATE / (tests.len() - before) as f64),
+                bound: test.bound(level),
+                far: test.far(level),
             }
         });
     judged.collect()
@@ -208,6 +263,51 @@ mod tests {
         let unchanged = (0..400).filter(|_| fails(0.1)).count();
         let worse = (0..400).filter(|_| fails(0.25)).count();
         assert!(unchanged <= 30 && worse >= 380, "{unchanged} {worse}");
+    }
+
+    /// The table of docs/check.md.
+    #[test]
+    fn limits_of_few_runs_are_far_off() {
+        let level = ERROR_RATE / 5.0;
+        for (runs, expected) in [(3, 11.4), (5, 5.8), (10, 4.2), (30, 3.5), (1000, 3.3)] {
+            let test = Test {
+                scale: Scale::of("lost", Unit::Share),
+                now: 0.0,
+                past: 0.0,
+                deviation: 1.0,
+                runs: [runs; 2],
+            };
+            let reach = test.reach(runs, level);
+            assert!((reach - expected).abs() < 0.05, "{runs}: {reach}");
+        }
+    }
+
+    #[test]
+    fn a_limit_that_bounds_nothing_says_how_many_runs_would_do() {
+        let far = |unit, past: &[f64]| {
+            let test = Test::new("lost", unit, past, past).unwrap();
+            (test, judge(&[test; 5])[0])
+        };
+        // Three runs of 30 to 90 gaps a second: thousands would pass.
+        let (test, judged) = far(Unit::PerSecond, &[30.0, 90.0, 45.0]);
+        assert!(judged.bound > 1e4, "{judged:?}");
+        // Gaps that scatter by a half of themselves are never bounded by 2.6 times as many.
+        assert_eq!(judged.far, Some(Far { enough_runs: None }), "{test:?}");
+        let (test, judged) = far(Unit::PerSecond, &[40.0, 60.0, 50.0]);
+        let enough = judged.far.unwrap().enough_runs.unwrap() as usize;
+        let level = ERROR_RATE / 5.0;
+        let far_from = FAR_CHANGES * test.scale.least;
+        assert!(
+            test.reach(enough, level) <= far_from && test.reach(enough - 1, level) > far_from,
+            "{enough}"
+        );
+        // What scatters little, and a share that may double, are near.
+        assert_eq!(far(Unit::PerSecond, &[250.0, 251.0, 249.0]).1.far, None);
+        assert_eq!(far(Unit::Share, &[0.25, 0.26, 0.24]).1.far, None);
+        assert!(far(Unit::Share, &[0.002, 0.004, 0.001]).1.far.is_some());
+        // A limit of all of the time cannot fail.
+        let (_, judged) = far(Unit::Share, &[0.75, 0.8, 0.85]);
+        assert!(judged.bound >= 1.0 && judged.far.is_some(), "{judged:?}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod save;
 use crate::conditions::{Checked, Condition, ConditionError, Unit, known_to_reports, same};
 use bandscope_recording::baseline::Baseline;
 use bandscope_report::Report;
-pub use save::{baseline, differences};
+pub use save::{baseline, differences, far_off};
 use serde::Serialize;
 
 /// Version of the object.
@@ -86,6 +86,10 @@ pub struct Change {
     pub p_value: f64,
     /// Whether it is worse, which fails the check.
     pub fails: bool,
+    /// Whether the limit is so far off that it hardly bounds anything: the runs of the baseline are few, or scatter much.
+    pub is_far_off: bool,
+    /// Runs of a baseline that scatter as these and would bring it near; `null` if it is near, or no number of runs does.
+    pub enough_runs: Option<u32>,
 }
 
 /// A line of the ledger.
@@ -188,19 +192,8 @@ fn not_judged(cpu: &CpuCheck, baseline: &Baseline) -> Vec<String> {
             lacking.join(", ")
         ));
     }
-    let cannot_fail = |change: &&Change| change.unit == Unit::Share && change.limit >= 1.0;
-    let hopeless = cpu
-        .changes
-        .iter()
-        .filter(cannot_fail)
-        .map(|change| &*change.name);
-    let hopeless: Vec<&str> = hopeless.collect();
-    if !hopeless.is_empty() {
-        notes.push(format!(
-            "{name}: {} cannot fail, as its runs in the baseline scatter so much: save one of more runs.",
-            hopeless.join(", ")
-        ));
-    }
+    let far_off = cpu.changes.iter().filter(|change| change.is_far_off);
+    notes.extend(far_off.map(|change| format!("{name}: {}", change.far_off(baseline))));
     notes
 }
 
@@ -252,6 +245,26 @@ impl Change {
             written(self.value),
             written(self.baseline),
             written(self.limit)
+        )
+    }
+
+    /// That its limit is far off, why, and what to do.
+    fn far_off(&self, baseline: &Baseline) -> String {
+        let written = |value: f64| self.unit.written(value);
+        let what_to_do = match self.enough_runs {
+            // Shorter runs would scatter more.
+            Some(enough) => format!(
+                "too much; save {enough} runs as long as these (--runs {enough} --duration {:.0}s)",
+                (f64::from(enough) * baseline.settings.duration_s).ceil()
+            ),
+            None => "so much that no number of runs would do; make longer ones, or bound it by --fail-if".into(),
+        };
+        format!(
+            "the limit of {} is far off: {}, of {} in the baseline. Its {} runs scatter {what_to_do}.",
+            self.name,
+            written(self.limit),
+            written(self.baseline),
+            baseline.runs
         )
     }
 }

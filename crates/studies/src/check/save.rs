@@ -1,5 +1,6 @@
 //! A baseline of reports, and in what another machine differs from it.
 
+use super::cpu::changes;
 use super::merge::merged;
 use bandscope_recording::Manifest;
 use bandscope_recording::baseline::{Baseline, BaselineCpu, BaselineFigure, SCHEMA};
@@ -31,6 +32,21 @@ pub fn baseline(runs: &[Report]) -> Option<Baseline> {
         runs: runs.len() as u32,
         cpus: cpus.collect(),
     })
+}
+
+/// Limits of a baseline that are so far off that they hardly bound anything, for as many runs as it was made of: a sentence each.
+pub fn far_off(runs: &[Report], baseline: &Baseline) -> Vec<String> {
+    let cpus = merged(runs, &[]);
+    let changes = changes(&cpus, baseline).into_iter();
+    let far = changes.filter(|(_, change)| change.is_far_off);
+    far.filter_map(|(place, change)| {
+        Some(format!(
+            "CPU {}: {}",
+            cpus[place].cpu?,
+            change.far_off(baseline)
+        ))
+    })
+    .collect()
 }
 
 /// In what a machine differs from that of a baseline, so that figures may differ too: a sentence each.
