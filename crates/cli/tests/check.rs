@@ -44,7 +44,7 @@ fn limits_pass_and_fail_with_a_line_a_cpu() {
     succeed(path, &["report", "kept/run-1.bandscope"]);
     // The same of a recording that exists, with every other unit.
     for (condition, expected) in [
-        ("lost>0.001", 1),
+        ("lost>0.1%", 1),
         ("lost > 1%", 0),
         ("longest gap > 5 us", 1),
         ("gaps > 1 kHz", 0),
@@ -200,6 +200,10 @@ fn what_cannot_be_judged_is_refused_before_it_is_measured() {
             "found a time, expected a share",
         ),
         (&["--fail-if", "gaps > 5 %"], "a percentage needs a sign"),
+        (
+            &["--fail-if", "lost > 1"],
+            "found 1 without a unit, expected 1 % or 100 %",
+        ),
         (
             &["--fail-if", "lost > +1 %"],
             "expected --against BASELINE.json",

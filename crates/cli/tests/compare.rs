@@ -300,7 +300,7 @@ fn two_recordings_and_their_gate() {
     let output = gate("gaps>+20%");
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(String::from_utf8(output.stderr).unwrap().lines().count(), 1);
-    assert_eq!(gate("fraction<-0.01").status.code(), Some(0));
+    assert_eq!(gate("fraction<-1pp").status.code(), Some(0));
     assert_eq!(gate("longest-gap>1us").status.code(), Some(1));
     assert_eq!(gate("longest-gap>1ms").status.code(), Some(0));
     for (arguments, expected) in [

@@ -94,7 +94,7 @@ fn more_gaps_are_more_gaps_and_intervals_hold_the_truth() {
         comparison.failed()
     };
     assert!(
-        met("gaps>+20%") && met("lost>+0.001") && !met("pace>+0.5%") && met("longest-gap>10us")
+        met("gaps>+20%") && met("lost>+0.1pp") && !met("pace>+0.5%") && met("longest-gap>10us")
     );
 }
 

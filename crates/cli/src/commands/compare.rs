@@ -35,7 +35,7 @@ Examples:
   bandscope compare before.bandscope after.bandscope -f html -o compared.html
   bandscope compare pfmon.tsv --lost-cycles 7.6e7
   bandscope compare main.json branch.json --fail-if 'elapsed>+3%' -f markdown
-  bandscope compare runs-main.json runs-branch.json --fail-if 'slow-share>+0.1'
+  bandscope compare runs-main.json runs-branch.json --fail-if 'slow-share>+10pp'
 
 Exit status: 0 done; 1 a condition of --fail-if is met; 2 bad usage or input.")]
 pub struct Arguments {

@@ -223,7 +223,7 @@ fn two_sessions_are_compared_by_their_share_of_slow_runs() {
         let arguments = [&["compare", "main.json", "branch.json"], more].concat();
         run(directory.path(), &arguments)
     };
-    let output = compare(&["--fail-if", "slow-share>+0.1", "--format", "json"]);
+    let output = compare(&["--fail-if", "slow-share>+10pp", "--format", "json"]);
     assert_eq!(output.status.code(), Some(1));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(

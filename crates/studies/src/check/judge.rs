@@ -39,7 +39,7 @@ impl Scale {
             Unit::PerSecond | Unit::Number => log(1.0, 1.1),
             Unit::Seconds => log(1e-6, 1.5),
             Unit::NsPerUnit => log(0.0, 1.01),
-            Unit::Share | Unit::SecondsPerSecond => Scale {
+            Unit::Share | Unit::NsPerSecond => Scale {
                 log: None,
                 least: if is_worst(name) { 0.02 } else { 0.001 },
                 more_is_better: is_worst(name),

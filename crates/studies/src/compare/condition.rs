@@ -3,7 +3,7 @@
 //! The grammar is that of every gate (`crate::conditions`). A change is one only where the comparison calls it so: what its interval does not tell from none never
 //! fails a gate.
 
-use crate::conditions::{Checked, Condition, ConditionError, Figure, Outcome};
+use crate::conditions::{Checked, Condition, ConditionError, Figure, Outcome, Unit};
 
 /// What a condition says of the figures of its name: of several series, the first that meets it.
 ///
@@ -18,7 +18,10 @@ pub(super) fn check(condition: &Condition, figures: &[Figure]) -> Result<Checked
 
 fn found(outcome: &Outcome<'_>) -> String {
     let figure = outcome.figure;
-    let of = |value: Option<f64>| number(value.unwrap_or(f64::NAN));
+    let of = |value: Option<f64>| match (figure.unit, value) {
+        (Unit::Number, value) => number(value.unwrap_or(f64::NAN)),
+        (unit, value) => unit.written(value.unwrap_or(f64::NAN)),
+    };
     let mut found = format!(
         "{} is {} in B and {} in A",
         figure.name,
@@ -45,7 +48,7 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conditions::{Past, Unit};
+    use crate::conditions::Past;
 
     fn figures() -> Vec<Figure> {
         let figure = |name: &str, unit, a, b, changed| Figure {
@@ -75,7 +78,7 @@ mod tests {
     #[test]
     fn what_conditions_hold() {
         assert!(met("cycles>+5%") && !met("cycles > +20%") && !met("cycles<-5%"));
-        assert!(met("fraction<-0.01") && !met("fraction<-0.05") && met("fraction < 96 %"));
+        assert!(met("fraction<-1pp") && !met("fraction<-5pp") && met("fraction < 96 %"));
         assert!(met("longest-gap>50us") && met("longest-gap>0.00005") && !met("longest-gap>1ms"));
         assert!(met("irqs>+20%") && met("cycles>1e9"));
         // Twice as many, and no more than they scatter by.

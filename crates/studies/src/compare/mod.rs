@@ -14,7 +14,7 @@ use crate::counters::{self, Counters, Options};
 use bandscope_recording::Source;
 use bandscope_recording::counter_files::CounterSet;
 pub use recordings::{
-    BandPair, Delta, Figure, FindingPair, Recordings, SeriesPair, SignalChange, SignalPair, Unit,
+    BandPair, Delta, Figure, FindingPair, Recordings, SeriesPair, SignalChange, SignalPair,
 };
 use serde::Serialize;
 pub use times::{Shares, Times};
@@ -132,15 +132,8 @@ impl Comparison {
         }
         for pair in self.recordings.iter().flat_map(|both| &both.series) {
             for delta in pair.figures.iter().chain(&pair.ledger) {
-                let (unit, scale) = match delta.unit {
-                    Unit::Seconds => (conditions::Unit::Seconds, 1.0),
-                    Unit::NsPerSecond => (conditions::Unit::SecondsPerSecond, 1e-9),
-                    Unit::Share => (conditions::Unit::Share, 1.0),
-                    Unit::NsPerUnit => (conditions::Unit::NsPerUnit, 1.0),
-                    Unit::PerSecond => (conditions::Unit::PerSecond, 1.0),
-                };
-                let values = [delta.a, delta.b].map(|value| scale * value);
-                let mut figure = named(delta.name.to_string(), unit, values, delta.changed);
+                let (name, values) = (delta.name.to_string(), [delta.a, delta.b]);
+                let mut figure = named(name, delta.unit, values, delta.changed);
                 figure.cpu = pair.cpu[1];
                 figures.push(figure);
             }

@@ -1,6 +1,7 @@
 //! What two recordings say, in words.
 
-use super::recordings::{Delta, Figure, Recordings, SeriesPair, SignalChange, Unit, subject};
+use super::recordings::{Delta, Figure, Recordings, SeriesPair, SignalChange, subject};
+use crate::conditions::Unit;
 use bandscope_report::format;
 
 /// Series that the verdict names.
@@ -139,7 +140,7 @@ fn moved(name: &str, delta: &Delta) -> String {
     let from = match delta.unit {
         Unit::NsPerUnit => format!("{:.2}", delta.a),
         Unit::PerSecond => format!("{:.1}", delta.a),
-        Unit::Share | Unit::Seconds | Unit::NsPerSecond => value(delta, delta.a),
+        Unit::Share | Unit::Seconds | Unit::NsPerSecond | Unit::Number => value(delta, delta.a),
     };
     format!("{name} from {from} to {}", value(delta, delta.b))
 }
@@ -147,10 +148,8 @@ fn moved(name: &str, delta: &Delta) -> String {
 /// A value in its unit.
 fn value(delta: &Delta, value: f64) -> String {
     match delta.unit {
-        Unit::Share => format::percent(value),
         Unit::NsPerUnit => format!("{value:.2} ns per unit"),
         Unit::PerSecond => format!("{value:.1} a second"),
-        Unit::Seconds => format::duration(1e9 * value),
-        Unit::NsPerSecond => format!("{} a second", format::duration(value)),
+        unit => unit.written(value),
     }
 }

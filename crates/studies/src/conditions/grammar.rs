@@ -87,6 +87,20 @@ pub enum ConditionError {
         /// What its figure is.
         expected: &'static str,
     },
+    /// Its figure is a share, and its value has no unit: nobody knows whether 1 is all or a hundredth.
+    #[error(
+        "--fail-if {condition:?}: found {found} without a unit, expected {expected}, as {figure:?} is a share"
+    )]
+    BareShare {
+        /// The condition.
+        condition: String,
+        /// Its figure.
+        figure: String,
+        /// Its value.
+        found: String,
+        /// What may be meant.
+        expected: String,
+    },
     /// It asks for a change, and there is nothing to change from.
     #[error(
         "--fail-if {0:?}: found a change, expected --against BASELINE.json, or a value without a sign"
@@ -211,7 +225,7 @@ impl Condition {
     pub fn of_itself(mut self) -> Condition {
         self.basis = Basis::Itself;
         if self.suffix == Suffix::Percent {
-            self.suffix = Suffix::None;
+            self.suffix = Suffix::Hundredths;
         }
         self
     }

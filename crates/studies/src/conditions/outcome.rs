@@ -30,10 +30,11 @@ impl Condition {
         if named.is_empty() {
             return Err(self.unknown(&names(figures)));
         }
-        // A pace in a ledger is a time per second, and a pace of units is meant by nanoseconds.
+        // A pace in a ledger is a time per second, and a pace of units is meant by nanoseconds, or by a bare number.
         let of_units = named.iter().any(|one| one.unit == Unit::NsPerUnit);
         let named = named.into_iter().filter(|one| {
-            !(of_units && self.suffix == Suffix::Time) || one.unit == Unit::NsPerUnit
+            !(of_units && matches!(self.suffix, Suffix::Time | Suffix::None))
+                || one.unit == Unit::NsPerUnit
         });
         let on_cpu: Vec<&Figure> = named
             .filter(|figure| self.cpu.is_none() || self.cpu == figure.cpu)
@@ -74,6 +75,9 @@ impl Condition {
     /// # Errors
     /// If its value has the unit of something else.
     pub fn scale(&self, unit: Unit) -> Result<f64, ConditionError> {
+        if self.is_bare_share(unit) {
+            return Err(self.bare_share());
+        }
         let relative = self.basis == Basis::Share;
         let scale = match relative {
             true => Some(1.0),
@@ -91,12 +95,37 @@ impl Condition {
                 expected: match unit {
                     Unit::Number => Suffix::None.name(),
                     Unit::Share => "a share such as 1 %",
-                    Unit::Seconds | Unit::SecondsPerSecond => Suffix::Time.name(),
+                    Unit::Seconds | Unit::NsPerSecond => Suffix::Time.name(),
                     Unit::PerSecond => "a rate such as 100/s",
                     Unit::NsPerUnit => "a pace such as 115 ns",
                 },
             },
         })
+    }
+
+    /// Whether its value is a bare number, and the figure a share. Only 0 is clear.
+    fn is_bare_share(&self, unit: Unit) -> bool {
+        let is_share = matches!(unit, Unit::Share | Unit::NsPerSecond);
+        is_share && self.suffix == Suffix::None && self.value != 0.0
+    }
+
+    fn bare_share(&self) -> ConditionError {
+        let unit = match self.basis {
+            Basis::Difference => "pp",
+            Basis::Itself | Basis::Share => "%",
+        };
+        let sign = if self.limit.starts_with('+') { "+" } else { "" };
+        // No more digits than a person writes.
+        let hundredths = (self.value * 1e8).round() / 1e6;
+        ConditionError::BareShare {
+            condition: self.text.clone(),
+            figure: self.figure.clone(),
+            found: self.limit.clone(),
+            expected: match self.value.abs() <= 1.0 {
+                true => format!("{} {unit} or {sign}{hundredths} {unit}", self.limit),
+                false => format!("{} {unit}", self.limit),
+            },
+        }
     }
 
     /// That there is no figure of its name; `known` are those that there are.
@@ -180,7 +209,8 @@ mod tests {
         ];
         for text in [
             "lost > 1 %",
-            "lost>=0.02",
+            "lost>=2%",
+            "lost > 0",
             "lost > 0.5 pp",
             "longest-gap > 50 us",
             "Longest gap>0.00005",
@@ -192,6 +222,19 @@ mod tests {
             assert_eq!(met(text, &figures), Ok(true), "{text}");
         }
         assert_eq!(met("lost < 1 %", &figures), Ok(false));
+        for (text, expected) in [
+            (
+                "lost > 5",
+                "found 5 without a unit, expected 5 %, as \"lost\" is a share",
+            ),
+            ("lost > 1", "expected 1 % or 100 %, as"),
+            ("lost > 0.07", "expected 0.07 % or 7 %, as"),
+            ("lost > +0.1", "expected +0.1 pp or +10 pp, as"),
+            ("lost > -0.1", "expected -0.1 pp or -10 pp, as"),
+        ] {
+            let error = met(text, &figures).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
         for text in [
             "lost > 5 us",
             "gaps > 5 %",

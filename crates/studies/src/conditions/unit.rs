@@ -17,12 +17,12 @@ pub enum Unit {
     /// Seconds.
     #[serde(rename = "s")]
     Seconds,
-    /// Seconds in a second.
-    #[serde(rename = "s/s")]
-    SecondsPerSecond,
     /// A number in a second.
     #[serde(rename = "1/s")]
     PerSecond,
+    /// Nanoseconds in a second.
+    #[serde(rename = "ns/s")]
+    NsPerSecond,
     /// Nanoseconds for each unit of work.
     #[serde(rename = "ns/unit")]
     NsPerUnit,
@@ -32,7 +32,8 @@ impl Unit {
     /// A value of this unit, as people read it.
     pub fn written(self, value: f64) -> String {
         match self {
-            Unit::Share | Unit::SecondsPerSecond => format::percent(value),
+            Unit::Share => format::percent(value),
+            Unit::NsPerSecond => format!("{} a second", format::duration(value)),
             Unit::Seconds => format::duration(value * 1e9),
             Unit::PerSecond if value < 10.0 => format!("{value:.1}/s"),
             Unit::PerSecond => format!("{value:.0}/s"),
@@ -49,6 +50,8 @@ pub(super) enum Suffix {
     Percent,
     /// Percentage points.
     Points,
+    /// Percent of whatever the figure is.
+    Hundredths,
     Time,
     PerSecond,
     PerUnit,
@@ -77,12 +80,13 @@ impl Suffix {
     /// What a value written so is multiplied with to be in the unit of a figure; `None` if they do not go together.
     pub(super) fn scale(self, unit: Unit) -> Option<f64> {
         match (self, unit) {
-            (Suffix::None, _)
-            | (Suffix::Percent | Suffix::Points, Unit::Share | Unit::SecondsPerSecond)
-            | (Suffix::Time, Unit::Seconds | Unit::SecondsPerSecond)
+            (Suffix::None | Suffix::Hundredths, _)
+            | (Suffix::Percent | Suffix::Points, Unit::Share)
+            | (Suffix::Time, Unit::Seconds)
             | (Suffix::PerSecond, Unit::PerSecond)
             | (Suffix::PerUnit, Unit::NsPerUnit) => Some(1.0),
-            (Suffix::Time, Unit::NsPerUnit) => Some(1e9),
+            (Suffix::Percent | Suffix::Points | Suffix::Time, Unit::NsPerSecond)
+            | (Suffix::Time, Unit::NsPerUnit) => Some(1e9),
             _ => None,
         }
     }
@@ -91,7 +95,7 @@ impl Suffix {
     pub(super) fn name(self) -> &'static str {
         match self {
             Suffix::None => "a number",
-            Suffix::Percent => "percent",
+            Suffix::Percent | Suffix::Hundredths => "percent",
             Suffix::Points => "percentage points",
             Suffix::Time => "a time",
             Suffix::PerSecond => "a rate",

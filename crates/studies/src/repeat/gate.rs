@@ -102,7 +102,7 @@ mod tests {
         for (condition, met) in [
             ("modes>1", true),
             ("modes>2", false),
-            ("slow-share>0.1", true),
+            ("slow-share>10%", true),
             ("slow-share >= 26%", false),
             ("ratio<=1.5", false),
             ("median<1.5", true),
@@ -137,6 +137,7 @@ mod tests {
             "modes>1>2",
             "modes>5us",
             "modes>1 on cpu 1",
+            "slow-share>0.1",
         ] {
             assert!(parse(text).is_err(), "{text}");
         }

@@ -2,9 +2,8 @@
 
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::numbers;
-use bandscope_studies::compare::{
-    BandPair, Delta, Figure, Recordings, SeriesPair, SignalChange, Unit,
-};
+use bandscope_studies::compare::{BandPair, Delta, Figure, Recordings, SeriesPair, SignalChange};
+use bandscope_studies::conditions::Unit;
 
 /// Pairs that are shown whole.
 const PAIRS: usize = 4;
@@ -46,7 +45,7 @@ pub(crate) fn value(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Share => numbers::percent(value),
         Unit::NsPerUnit => numbers::significant(value, 5),
-        Unit::PerSecond => numbers::significant(value, 4),
+        Unit::PerSecond | Unit::Number => numbers::significant(value, 4),
         Unit::Seconds => numbers::duration(1e9 * value),
         Unit::NsPerSecond => numbers::duration(value),
     }

@@ -88,7 +88,7 @@ pub struct Arguments {
     /// How to print the result.
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Exit with status 1 if this holds, such as modes>1 or slow-share>0.1; repeatable.
+    /// Exit with status 1 if this holds, such as modes>1 or slow-share>10%; repeatable.
     #[arg(long, value_name = "CONDITION", value_parser = gate::parse)]
     fail_if: Vec<Condition>,
     /// Plain ASCII, for terminals and mails without Unicode.

@@ -8,6 +8,7 @@ mod figures;
 mod matches;
 
 use crate::Error;
+use crate::conditions::Unit;
 use bandscope_analysis::analyse;
 use bandscope_recording::Source;
 use bandscope_report::format;
@@ -73,28 +74,6 @@ impl Serialize for Figure {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
-}
-
-/// The unit of a [`Delta`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Unit {
-    /// Of 1.
-    #[default]
-    #[serde(rename = "share")]
-    Share,
-    /// Nanoseconds for each unit of work.
-    #[serde(rename = "ns/unit")]
-    NsPerUnit,
-    /// A number in a second.
-    #[serde(rename = "1/s")]
-    PerSecond,
-    /// Seconds.
-    #[serde(rename = "s")]
-    Seconds,
-    /// Nanoseconds in a second.
-    #[serde(rename = "ns/s")]
-    NsPerSecond,
 }
 
 /// A figure of both.
