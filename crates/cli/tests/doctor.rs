@@ -93,6 +93,34 @@ fn text_fits_its_width_and_hides_nothing_that_is_not_readable() {
 }
 
 #[test]
+fn commands_suit_who_reads_them() {
+    if std::env::var_os("BANDSCOPE_TEST_RUNNER").is_some() {
+        println!("SKIPPED: a PATH of one's own: the emulator is not in it");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    simulated(directory.path());
+    set_up(directory.path(), |manifest| {
+        manifest["machine"]["governor"] = json!({"1": "powersave"});
+    });
+    let tools = directory.path().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    std::os::unix::fs::symlink("/bin/sh", tools.join("sh")).unwrap();
+    // Whoever ran it by `sudo` is not root for the next command.
+    let command = || {
+        let mut command = bandscope(directory.path());
+        command.args(["doctor", "it.bandscope", "--all", "--width", "120"]);
+        command.env("SUDO_UID", "1000").env("PATH", &tools);
+        let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let has = |line: &&str| line.contains("echo performance");
+        text.lines().find(has).unwrap_or(&text).trim().to_owned()
+    };
+    assert!(command().starts_with("as root  echo performance | tee /sys/"));
+    std::fs::write(tools.join("sudo"), "").unwrap();
+    assert!(command().starts_with("now      echo performance | sudo tee /sys/"));
+}
+
+#[test]
 fn names_of_others_are_no_markup_and_no_command() {
     let directory = tempfile::tempdir().unwrap();
     simulated(directory.path());

@@ -46,4 +46,4 @@ mod samples;
 
 pub use error::Error;
 pub use format::{FORMATS, Format, find};
-pub use options::{Options, Theme, View};
+pub use options::{Options, Rights, Theme, View};

@@ -1,5 +1,7 @@
 //! How to draw: decided by the caller, never looked up here.
 
+use crate::text::table::words;
+
 /// Quanta that are folded, as many as the page for the browser holds: 60 MB while they are. Of a longer run they are places that matter and an
 /// even sample.
 const MOST_FOLDED: usize = 1 << 21;
@@ -31,6 +33,35 @@ pub enum Theme {
     Dark,
 }
 
+/// How whoever reads a text becomes root.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rights {
+    /// By `sudo`.
+    #[default]
+    Sudo,
+    /// They are root.
+    Root,
+    /// In another way: there is no `sudo`.
+    NoSudo,
+}
+
+impl Rights {
+    /// A command that is to be run as root, and whether it must be said so: commands are kept with `sudo`.
+    pub fn command(self, command: &str) -> (String, bool) {
+        if self == Rights::Sudo {
+            return (command.to_owned(), false);
+        }
+        let (mut kept, mut dropped) = (Vec::new(), false);
+        for word in words(command) {
+            match word {
+                "sudo" => dropped = true,
+                word => kept.push(word),
+            }
+        }
+        (kept.join(" "), dropped && self == Rights::NoSudo)
+    }
+}
+
 /// What a format may be told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -42,6 +73,8 @@ pub struct Options {
     pub all: bool,
     /// Text: columns to use, at least [`Options::MIN_WIDTH`].
     pub width: usize,
+    /// Text of `doctor` and `cure`: how commands are written.
+    pub rights: Rights,
     /// Text: rows of the strip that shows pace over time.
     pub strip_rows: usize,
     /// Picture: width in points. Its height follows from the number of series.
@@ -83,6 +116,7 @@ impl Default for Options {
             ascii: false,
             all: false,
             width: 80,
+            rights: Rights::Sudo,
             strip_rows: 7,
             picture_width: 1200.0,
             views: Vec::new(),
@@ -91,5 +125,22 @@ impl Default for Options {
             window_s: None,
             scale: 2.0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_written_for_who_runs_them() {
+        let command = "for i in 24; do echo 'sudo  me' | sudo tee /proc/irq/$i; done";
+        let bare = "for i in 24; do echo 'sudo  me' | tee /proc/irq/$i; done";
+        let of = |rights: Rights| rights.command(command);
+        assert_eq!(of(Rights::Sudo), (command.to_owned(), false));
+        assert_eq!(of(Rights::Root), (bare.to_owned(), false));
+        assert_eq!(of(Rights::NoSudo), (bare.to_owned(), true));
+        let plain = Rights::NoSudo.command("bandscope report x");
+        assert_eq!(plain, ("bandscope report x".to_owned(), false));
     }
 }

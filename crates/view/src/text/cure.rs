@@ -23,7 +23,13 @@ pub fn cure(judged: &Judged, options: &Options) -> String {
     if !judged.kept.is_empty() {
         let kept = format!("{}.", judged.kept.join(", "));
         page.wrapped(("In force: ", Paint::Loss), &kept, Paint::Plain);
-        page.command("To undo: ", UNDO, Paint::Plain);
+        let (undo, as_root) = options.rights.command(UNDO);
+        let lead = if as_root {
+            "To undo, as root: "
+        } else {
+            "To undo: "
+        };
+        page.command(lead, &undo, Paint::Plain);
     }
     for (verdict, heading) in SECTIONS {
         let cures = judged.cures.iter();
@@ -125,7 +131,8 @@ fn block(one: &Judgement, page: &mut Page<'_>) {
         entry("why", reason, page);
     }
     if one.is_kept {
-        entry("in force", &format!("until {UNDO}"), page);
+        let (undo, _) = page.options.rights.command(UNDO);
+        entry("in force", &format!("until {undo}"), page);
     }
     for problem in &one.problems {
         entry("problem", problem, page);

@@ -2,7 +2,7 @@
 
 use super::table::{Page, Paint};
 use crate::doctor::{FOLDED, SECTIONS};
-use crate::{Options, numbers};
+use crate::{Options, Rights, numbers};
 use bandscope_report::remedies::{Need, Remedy};
 use bandscope_studies::doctor::{Doctor, Entry, Item, State};
 
@@ -162,13 +162,22 @@ fn now(remedy: &Remedy, page: &mut Page<'_>) {
         }
         return;
     };
-    let head = match remedy.needs.contains(&Need::Host) {
-        true => "on host",
-        false => "now",
+    let is_of_host = remedy.needs.contains(&Need::Host);
+    // Whoever reads this may be anybody on the host.
+    let rights = match is_of_host {
+        true => Rights::Sudo,
+        false => page.options.rights,
     };
-    page.command(&format!("    {head:HEAD$}"), command, Paint::Work);
+    let (command, as_root) = rights.command(command);
+    let head = match (is_of_host, as_root) {
+        (true, _) => "on host",
+        (false, true) => "as root",
+        (false, false) => "now",
+    };
+    page.command(&format!("    {head:HEAD$}"), &command, Paint::Work);
     if let (true, Some(undo)) = (page.options.all, &remedy.undo) {
-        page.command(&format!("    {:HEAD$}", "undo"), undo, Paint::Plain);
+        let (undo, _) = rights.command(undo);
+        page.command(&format!("    {:HEAD$}", "undo"), &undo, Paint::Plain);
     }
 }
 

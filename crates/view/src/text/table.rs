@@ -374,7 +374,7 @@ impl<'a> Page<'a> {
 }
 
 /// The words of a command, as a shell parts them; what stands in single or double quotes is one, blanks and all.
-fn words(command: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn words(command: &str) -> impl Iterator<Item = &str> {
     let mut quote = None;
     let words = command.split(move |letter: char| {
         match (quote, letter) {

@@ -1,6 +1,7 @@
 //! Putting back what a cure that was killed left changed, and what was kept.
 
 use crate::commands::Command;
+use crate::commands::layout::rights;
 use crate::output;
 use anyhow::{Result, bail};
 use bandscope_experiments::cure;
@@ -12,8 +13,11 @@ pub(super) fn run() -> Result<ExitCode> {
     let left = cure::left(&cure::directory());
     if left.is_empty() {
         let whose = match rustix::process::geteuid().is_root() {
-            true => "",
-            false => " of this user; one of root: sudo bandscope cure --undo",
+            true => String::new(),
+            false => format!(
+                " of this user; one of root: {}",
+                rights().command("sudo bandscope cure --undo").0
+            ),
         };
         output::note(format_args!(
             "bandscope: no cure left anything changed{whose}"
