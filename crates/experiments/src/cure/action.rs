@@ -132,13 +132,17 @@ impl Action {
                     let undos: Vec<Undo> = moves.iter().cloned().map(Undo::Affinity).collect();
                     journal.note(&undos)
                 };
-                let (moved, refused) = affinity::take(taken, others, &mut note)?;
-                if refused > 0 {
-                    in_force.problems.push(format!(
-                        "{refused} threads may not be moved: their control groups have no other CPU, or they belong to another user"
-                    ));
+                let all = affinity::take(taken, others, &mut note)?;
+                let refused = [
+                    (all.confined, "the cpuset has no other CPU"),
+                    (all.foreign, "not of this user"),
+                ];
+                for (number, why) in refused.iter().filter(|one| one.0 > 0) {
+                    let threads = if *number == 1 { "thread" } else { "threads" };
+                    let said = format!("{number} {threads} cannot be moved: {why}");
+                    in_force.problems.push(said);
                 }
-                Ok(moved > 0)
+                Ok(all.moved > 0)
             }
             Action::Hold { path, latency_us } => {
                 let mut device = OpenOptions::new().write(true).open(path)?;

@@ -98,19 +98,17 @@ fn is_there(thread: Thread) -> bool {
     stat.is_some_and(|stat| stat.started == thread.started)
 }
 
-/// Gives a thread these CPUs. One that gets others keeps what it had.
-fn set(thread: Thread, list: &str) -> io::Result<()> {
+/// Gives a thread these CPUs. One whose cpuset lacks some of them keeps what it had; then those that it could have.
+fn set(thread: Thread, list: &str) -> io::Result<Option<String>> {
     let cpus = cpu_list::parse(list);
     let before = of(thread);
     ask(thread, &cpus)?;
     match of(thread) {
         Some(found) if found != cpus => {
-            // Its cpuset lacks some of them.
             before.map_or(Ok(()), |before| ask(thread, &before))?;
-            let found = cpu_list::written(&found);
-            Err(io::Error::other(format!("it would get CPUs {found} alone")))
+            Ok(Some(cpu_list::written(&found)))
         }
-        _ => Ok(()),
+        _ => Ok(None),
     }
 }
 
@@ -120,7 +118,10 @@ fn restore(thread: Thread, list: &str) -> io::Result<()> {
     let all: Vec<u32> = (0..CpuSet::MAX_CPU as u32).collect();
     ask(thread, &all)?;
     match of(thread).map(|found| cpu_list::written(&found)) {
-        Some(found) if found != list => set(thread, list),
+        Some(found) if found != list => match set(thread, list)? {
+            Some(found) => Err(io::Error::other(format!("it would get CPUs {found} alone"))),
+            None => Ok(()),
+        },
         _ => Ok(()),
     }
 }
@@ -162,17 +163,26 @@ fn narrowed(before: &[u32], taken: &[u32], others: &[u32]) -> Option<Vec<u32>> {
     }
 }
 
+/// Numbers of threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// That were moved.
+    pub moved: usize,
+    /// Whose cpusets have no other CPU.
+    pub confined: usize,
+    /// That belong to somebody else.
+    pub foreign: usize,
+}
+
+/// Whom a move is told to before it is made.
+type Note<'a> = &'a mut dyn FnMut(&[Move]) -> io::Result<()>;
+
 /// Moves threads away from `taken` until none is left that can be moved. `note` is told of each before it is moved.
-/// Numbers of threads that were moved and that could not be.
 ///
 /// # Errors
 /// If `note` fails.
-pub fn take(
-    taken: &[u32],
-    others: &[u32],
-    note: &mut dyn FnMut(&[Move]) -> io::Result<()>,
-) -> io::Result<(usize, usize)> {
-    let mut moved = 0;
+pub fn take(taken: &[u32], others: &[u32], note: Note<'_>) -> io::Result<Taken> {
+    let mut all = Taken::default();
     let mut refused = BTreeSet::new();
     for _ in 0..MAX_LOOKS {
         let mut moves = movable(taken, others);
@@ -182,14 +192,34 @@ pub fn take(
         }
         note(&moves)?;
         for one in &moves {
-            match set(one.thread, &one.during) {
-                Ok(()) => moved += 1,
-                Err(_) if !is_there(one.thread) => {}
-                Err(_) => drop(refused.insert(one.thread)),
+            match within_its_cpuset(one, note)? {
+                Ok(true) => all.moved += 1,
+                _ if !is_there(one.thread) => {}
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    all.foreign += usize::from(refused.insert(one.thread));
+                }
+                _ => all.confined += usize::from(refused.insert(one.thread)),
             }
         }
     }
-    Ok((moved, refused.len()))
+    Ok(all)
+}
+
+/// Moves a thread, to some of the CPUs where its cpuset lacks the others. Whether it could be moved, or the kernel's answer.
+///
+/// # Errors
+/// If `note` fails.
+fn within_its_cpuset(one: &Move, note: Note<'_>) -> io::Result<io::Result<bool>> {
+    let during = match set(one.thread, &one.during) {
+        Ok(Some(during)) => during,
+        done => return Ok(done.map(|_| true)),
+    };
+    let smaller = Move {
+        during,
+        ..one.clone()
+    };
+    note(std::slice::from_ref(&smaller))?;
+    Ok(set(smaller.thread, &smaller.during).map(|lacks| lacks.is_none()))
 }
 
 /// Gives threads the CPUs back that were taken from them, the last move first, and from those born since `since`, if that is known. The moves that could
@@ -276,108 +306,4 @@ pub fn now() -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::{BufRead, BufReader, Write};
-    use std::process::{Command, Stdio};
-
-    fn thread(id: u32) -> Thread {
-        let stat = fs::read(format!("/proc/{id}/stat")).unwrap();
-        Thread {
-            id,
-            started: Stat::parse(&stat).unwrap().started,
-        }
-    }
-
-    #[test]
-    fn what_is_left_of_a_set() {
-        assert_eq!(narrowed(&[0, 1], &[1], &[0]), Some(vec![0]));
-        assert_eq!(narrowed(&[1], &[1], &[0, 2]), Some(vec![0, 2]));
-        assert_eq!(narrowed(&[0], &[1], &[0]), None);
-        // Off a sibling, but not onto the measured CPU.
-        assert_eq!(narrowed(&[1, 3], &[3], &[0, 2]), Some(vec![0, 2]));
-    }
-
-    #[test]
-    fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
-        let thread = |id: u32| Thread {
-            id,
-            started: u64::from(id),
-        };
-        let found = |id: u32, process: u32, parent: u32| Found {
-            thread: thread(id),
-            process,
-            parent,
-            is_fixed: false,
-        };
-        let moved = |id: u32, before: &str, during: &str| Move {
-            thread: thread(id),
-            before: before.into(),
-            during: during.into(),
-        };
-        // 10 is moved twice; its process has a worker 11 of another set; 12 is pinned.
-        let moves = [
-            moved(10, "0-3", "0,2-3"),
-            moved(11, "1-2", "2"),
-            moved(12, "1", "0,2-3"),
-            moved(10, "0,2-3", "0,2"),
-        ];
-        let all = [
-            found(10, 10, 1),
-            found(11, 10, 1),
-            found(12, 12, 1),
-            found(20, 20, 10),
-            found(21, 21, 20),
-            found(22, 22, 12),
-            found(23, 23, 1),
-        ];
-        let before = |place: usize, now: &str| inherited(&all[place], now, &all, &moves);
-        assert_eq!(before(3, "0,2"), Some("0-3"));
-        assert_eq!(before(3, "0,2-3"), Some("0-3"));
-        assert_eq!(before(3, "2"), Some("1-2"));
-        assert_eq!(before(4, "0,2"), Some("0-3"));
-        assert_eq!(before(5, "0,2-3"), Some("1"));
-        // Its parent is gone: what is left with "2" had one set alone, what is left with "0,2-3" had two.
-        assert_eq!((before(6, "2"), before(6, "0,2-3")), (Some("1-2"), None));
-        assert_eq!(before(3, "1"), None);
-    }
-
-    #[test]
-    fn a_thread_gets_back_what_it_had_and_a_child_what_its_parent_had() {
-        let cpus = bandscope_probe::pin::allowed().unwrap();
-        let [first, second, ..] = cpus[..] else {
-            println!("SKIPPED: affinities: one CPU");
-            return;
-        };
-        let shell = "read line; sleep 60 & echo $!; read line; kill $!";
-        let mut parent = Command::new("sh")
-            .args(["-c", shell])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (mut input, output) = (parent.stdin.take().unwrap(), parent.stdout.take().unwrap());
-        let (moved, since) = (thread(parent.id()), now());
-        let (wide, narrow) = (cpu_list::written(&[first, second]), first.to_string());
-        set(moved, &wide).unwrap();
-        let movable: Vec<Move> = movable(&[second], &[first]);
-        let own: Vec<&Move> = movable.iter().filter(|one| one.thread == moved).collect();
-        assert_eq!((&own[0].before, &own[0].during), (&wide, &narrow));
-        set(moved, &narrow).unwrap();
-        writeln!(input, "now").unwrap();
-        let mut child = String::new();
-        BufReader::new(output).read_line(&mut child).unwrap();
-        let child = thread(child.trim().parse().unwrap());
-        assert_eq!(of(child), Some(vec![first]));
-        let moves = [own[0].clone()];
-        assert!(give_back(&moves, Some(since)).is_empty());
-        assert_eq!(of(moved), Some(vec![first, second]));
-        assert_eq!(of(child), Some(vec![first, second]));
-        // Whoever set it meanwhile has the last word.
-        set(moved, &second.to_string()).unwrap();
-        give_back(&moves, Some(since));
-        assert_eq!(of(moved), Some(vec![second]));
-        writeln!(input, "end").unwrap();
-        parent.wait().unwrap();
-    }
-}
+mod tests;

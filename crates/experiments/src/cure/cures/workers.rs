@@ -5,6 +5,9 @@ use crate::cure::action::Action;
 use bandscope_recording::cpu_list;
 
 const MASK: &str = "/sys/devices/virtual/workqueue/cpumask";
+/// What was last written to it. The CPUs of isolated cpuset partitions are taken from that (since Linux 6.8; kernel/workqueue.c,
+/// `workqueue_unbound_exclude_cpumask`).
+const REQUESTED: &str = "/sys/devices/virtual/workqueue/cpumask_requested";
 
 pub(super) const CURE: Cure = Cure {
     name: "workers",
@@ -29,6 +32,14 @@ fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     left.retain(|cpu| !subject.cpus.contains(cpu));
     if left.len() == cpus.len() {
         return Ok(Vec::new());
+    }
+    let requested = subject.read(REQUESTED).ok();
+    let requested = requested.and_then(|mask| cpu_list::parse_mask(&mask));
+    if requested.is_some_and(|requested| requested != cpus) {
+        // What was written could not be read back, nor what was requested be put back.
+        return Err(
+            format!("an isolated cpuset partition takes its CPUs from {MASK} already").into(),
+        );
     }
     let left = if left.is_empty() {
         &subject.others
@@ -58,6 +69,17 @@ mod tests {
                 .first()
                 .map(|write| write.1.clone());
             assert_eq!(written.as_deref(), after, "{before}");
+        }
+    }
+
+    #[test]
+    fn an_isolated_partition_has_the_mask() {
+        for (requested, is_free) in [("7", true), ("f", false)] {
+            let (_root, subject) = machine(&[(MASK, "7"), (REQUESTED, requested)]);
+            let planned = plan(&subject).map(|actions| actions.len());
+            let why = planned.err().map(|why| why.to_string());
+            assert_eq!(why.is_none(), is_free, "{why:?}");
+            assert!(why.is_none_or(|why| why.contains("isolated cpuset partition")));
         }
     }
 }
