@@ -15,6 +15,9 @@ pub enum Wrong {
     /// A duration beyond [`LONGEST_S`].
     #[error("found {0:?}, expected a duration of at most 366 days")]
     TooLong(String),
+    /// A duration below [`SHORTEST_S`].
+    #[error("found {0:?}, expected a duration of at least 0.001us")]
+    TooShort(String),
     /// A duration that must not be 0.
     #[error("found 0, expected a duration above 0, such as 10s")]
     NoTime,
@@ -71,6 +74,8 @@ pub enum Wrong {
 
 /// The longest duration that is waited or measured for, in seconds.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
+/// The shortest that is not 0, in seconds: clocks count nanoseconds.
+const SHORTEST_S: f64 = 1e-9;
 /// At 10 kHz 50 MB of quanta a CPU, and what the kernel's events take.
 const LONGEST_AROUND_S: f64 = 10.0;
 
@@ -108,6 +113,7 @@ pub fn duration(text: &str) -> Result<f64, Wrong> {
 pub fn positive_duration(text: &str) -> Result<f64, Wrong> {
     match duration(text)? {
         0.0 => Err(Wrong::NoTime),
+        seconds if seconds < SHORTEST_S => Err(Wrong::TooShort(text.to_owned())),
         seconds => Ok(seconds),
     }
 }

@@ -32,6 +32,10 @@ fn values_that_would_never_end_are_refused() {
             "at most 1000000000000",
         ),
         (
+            &["record", "--duration", "1e-300"],
+            "found \"1e-300\", expected a duration of at least 0.001us",
+        ),
+        (
             &["record", "--rate", "-1"],
             "found \"-1\", expected a rate above 0",
         ),
@@ -143,6 +147,33 @@ fn a_path_is_shown_as_a_shell_takes_it_and_used_as_it_is() {
         let mut path = bytes[..bytes.len() - 4].to_vec();
         path.push(b'\n');
         assert_eq!(recording.stdout, path);
+    }
+}
+
+#[test]
+fn a_pipe_or_device_that_is_read_is_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    std::fs::write(path.join("a.dat"), COUNTS).unwrap();
+    let made = Command::new("mkfifo").arg(path.join("pipe")).status();
+    assert!(made.unwrap().success());
+    for arguments in [
+        // Nobody ever writes to it: reading it would never end.
+        &["check", "--against", "pipe"][..],
+        &["compare", "pipe", "pipe"],
+        &["histogram", "pipe"],
+        &["repeat", "--from", "pipe"],
+        &["report", "pipe"],
+        &["report", "--truth", "pipe", "a.dat"],
+        // This one would fill the memory.
+        &["histogram", "/dev/zero"],
+        &["repeat", "--from", "/dev/zero"],
+    ] {
+        let error = refuse(path, arguments);
+        assert!(
+            error.contains(": found a pipe or device, expected a regular file"),
+            "{arguments:?}: {error}"
+        );
     }
 }
 

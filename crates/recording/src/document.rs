@@ -1,10 +1,10 @@
 //! JSON files of a schema, read with suspicion: their size is bounded, and another version is refused by name.
 
 use crate::Error;
+use crate::files::open_regular;
 use crate::text::quoted;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -38,8 +38,9 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path, document: &Document) -> Res
 /// If it cannot be read.
 pub(crate) fn bytes(path: &Path, document: &Document) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(document.max_bytes + 1).read_to_end(&mut bytes))
+    let (file, _) = open_regular(path, &format!("a regular file with {}", document.holds))?;
+    file.take(document.max_bytes + 1)
+        .read_to_end(&mut bytes)
         .map_err(Error::io(path, "cannot read"))?;
     Ok(bytes)
 }

@@ -1,10 +1,10 @@
 //! Whatever the user names, as sets of counters: told apart by content, read with suspicion.
 
 use super::{CounterSet, hyperfine, perf_csv, perf_json, perf_text, repeat, table};
+use crate::files::open_regular;
 use crate::text::quoted;
 use crate::{Error, runs};
 use serde::Deserialize;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -17,8 +17,9 @@ const MAX_BYTES: u64 = 64 << 20;
 /// If it cannot be read, is none of the known kinds, or a bad one.
 pub fn open(path: &Path) -> Result<Vec<CounterSet>, Error> {
     let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+    let (file, _) = open_regular(path, "a regular file with counters of a run")?;
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
         .map_err(Error::io(path, "cannot read"))?;
     parse(path, &bytes)
 }
@@ -26,12 +27,12 @@ pub fn open(path: &Path) -> Result<Vec<CounterSet>, Error> {
 /// Whether `path` is no file of counters, but a recording or a file of the original FTQ: a directory, or a file whose first row is two whole numbers.
 pub fn is_recording(path: &Path) -> bool {
     let mut head = Vec::new();
-    let Ok(file) = File::open(path) else {
-        return false;
-    };
     if path.is_dir() {
         return true;
     }
+    let Ok((file, _)) = open_regular(path, "") else {
+        return false;
+    };
     // Comments of FTQ's have some hundred bytes.
     if file.take(1 << 16).read_to_end(&mut head).is_err() {
         return false;

@@ -2,11 +2,11 @@
 
 use super::{Disturbance, End, Header, Intervals, SCHEMA};
 use crate::Error;
+use crate::files::open_regular;
 use crate::manifest::{Clock, State, ranges};
 use crate::text::quoted;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -48,7 +48,7 @@ struct Tag {
 /// If it is no log of this version, or a row does not read or contradicts the rows before it. A log that stops early, even
 /// within a line, is no error.
 pub fn read(path: &Path) -> Result<Log, Error> {
-    let file = File::open(path).map_err(Error::io(path, "cannot read"))?;
+    let (file, _) = open_regular(path, "a regular file with a log of disturbances")?;
     parse(path, BufReader::new(file))
 }
 
