@@ -222,6 +222,27 @@ fn damaged_recordings() {
     std::fs::copy(&other[1], &parts[1]).unwrap();
     refuse_it("mixed.bandscope", "part-000001");
 
+    // A part of another CPU, though of the same run and number.
+    let two = [
+        "--cpus",
+        "0,1",
+        "--rate",
+        "2000",
+        "--duration",
+        "500ms",
+        "-o",
+        "two",
+    ];
+    succeed(directory.path(), &[&SIMULATED[..], &two].concat());
+    let [of_0, of_1] = [0, 1].map(|cpu| {
+        let rate = format!("two/quanta/cpu={cpu}/rate=2000");
+        let mut kernels = std::fs::read_dir(directory.path().join(rate)).unwrap();
+        let kernel = kernels.next().unwrap().unwrap().path();
+        kernel.join("part-000000.parquet")
+    });
+    std::fs::copy(of_0, of_1).unwrap();
+    refuse_it("two", "found directory \"quanta/cpu=0/rate=2000/kernel=");
+
     recording(directory.path(), "newer.bandscope");
     let manifest = directory.path().join("newer.bandscope/recording.json");
     let text = std::fs::read_to_string(&manifest).unwrap();

@@ -127,6 +127,7 @@ fn open_part(manifest: &Manifest, found: &Found, number: u32) -> Result<(PathBuf
     let path = found.path.join(part_name(number));
     let expected = Expected {
         run: &manifest.run,
+        directory: &found.directory.to_string(),
         number,
         columns: &columns(manifest, &found.directory),
     };

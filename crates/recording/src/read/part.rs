@@ -29,6 +29,8 @@ pub struct Part {
 pub struct Expected<'a> {
     /// The run of the manifest.
     pub run: &'a str,
+    /// The directory that it lies in, inside the recording.
+    pub directory: &'a str,
     /// Number in the file's name.
     pub number: u32,
     /// Columns that must be there; others are ignored.
@@ -73,6 +75,8 @@ impl Part {
 
     fn check_origin(&self, expected: &Expected<'_>) -> Result<(), Error> {
         let number = expected.number.to_string();
+        // Parts of earlier versions do not say it.
+        let told = self.key("directory").map(|_| expected.directory);
         for (key, wanted, what) in [
             ("schema", SCHEMA, "a part of this version's schema"),
             (
@@ -81,6 +85,11 @@ impl Part {
                 "a part of this run; it was copied from another recording",
             ),
             ("part", &number, "the number in its name; it was renamed"),
+            (
+                "directory",
+                told.unwrap_or_default(),
+                "where it lies; it was moved or copied",
+            ),
         ] {
             let found = self.key(key).unwrap_or("");
             if found != wanted {

@@ -160,6 +160,7 @@ impl<R: Rows> Track<R> {
         vec![
             KeyValue::new("schema".into(), SCHEMA.to_owned()),
             KeyValue::new("run".into(), run.to_owned()),
+            KeyValue::new("directory".into(), self.directory.to_string()),
             KeyValue::new("part".into(), self.finished.parts.to_string()),
             KeyValue::new("first_segment".into(), segment.to_string()),
             KeyValue::new("rows".into(), rows.to_string()),
