@@ -124,7 +124,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     if let Some(code) = ended.exit_code {
         output::note(format_args!(
-            "bandscope: interrupted; the result is of what was measured until then"
+            "bandscope: interrupted; {}",
+            match runs.runs.is_empty() {
+                true => "no run had ended, so nothing was measured",
+                false => "the result is of what was measured until then",
+            }
         ));
         return Ok(code);
     }
