@@ -68,7 +68,10 @@ impl Writer {
             },
             _ => Error::io(directory, "cannot create the recording")(error),
         })?;
-        json::write(directory, &manifest)?;
+        json::write(directory, &manifest).inspect_err(|_| {
+            // It was made here, and nothing is in it; the first error is the one that matters.
+            let _ = std::fs::remove_dir_all(directory);
+        })?;
         Ok(Writer {
             directory: directory.into(),
             ticks_per_s: manifest.clock.ticks_per_ns * 1e9,

@@ -21,8 +21,10 @@ pub fn write(
     (interrupt, on_catch): (&Interrupt, Option<&str>),
 ) -> Result<Tally> {
     let mut tally = Tally::default();
+    // From here on whatever is there is this recording.
+    let writer = Writer::create(path, manifest)?;
     let how = (interrupt, on_catch, &mut tally);
-    let written = write_quietly(machine, request, manifest, path, how);
+    let written = fill(writer, machine, request, manifest, how);
     written.map_err(|error| {
         if tally.quanta == 0 {
             // Nothing came: the name is free again.
@@ -42,9 +44,25 @@ pub fn write_quietly(
     request: &Request,
     manifest: &mut Manifest,
     path: &Path,
+    how: (&Interrupt, Option<&str>, &mut Tally),
+) -> Result<()> {
+    fill(
+        Writer::create(path, manifest)?,
+        machine,
+        request,
+        manifest,
+        how,
+    )
+}
+
+/// Runs the machine, and writes all of it.
+fn fill(
+    mut writer: Writer,
+    machine: &mut dyn Machine,
+    request: &Request,
+    manifest: &mut Manifest,
     (interrupt, on_catch, tally): (&Interrupt, Option<&str>, &mut Tally),
 ) -> Result<()> {
-    let mut writer = Writer::create(path, manifest)?;
     let series = request.series();
     let asked = manifest.settings.catch.is_some();
     let recorder = asked.then(|| Recorder::new(manifest, &series, on_catch, interrupt));

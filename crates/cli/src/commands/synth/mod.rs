@@ -124,12 +124,9 @@ fn write_recording(
         &mut manifest,
         path,
         (interrupt, None),
-    )
-    .and_then(|_| {
-        let truths = machine.truths();
-        write_truth(&path.join("truth.json"), scenario, request, truths)
-    })
-    .inspect_err(|_| {
+    )?;
+    let truths = machine.truths();
+    write_truth(&path.join("truth.json"), scenario, request, truths).inspect_err(|_| {
         // Nothing is lost that cannot be made again; the first error is the one that matters.
         let _ = std::fs::remove_dir_all(path);
     })
