@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -77,20 +77,47 @@ fn write_file(path: &Path, render: impl FnOnce(&mut dyn Write) -> Result<()>) ->
 /// Refuses a place that is taken, before time is spent on what is to go there; `option` is what named it.
 ///
 /// # Errors
-/// If something is there, or it lies in a recording.
+/// If something is there, even a link that leads nowhere; and as [`writable`].
 pub fn free(path: &Path, option: &str) -> Result<()> {
-    if path.exists() {
+    if path.symlink_metadata().is_ok() {
         bail!("{}: exists already; name another {option}", shown(path));
+    }
+    writable(path)
+}
+
+/// Refuses a place for a file that nothing can be written to, before time is spent on what is to go there.
+///
+/// # Errors
+/// If it is a directory, its directory is not there, or it lies in a recording.
+pub fn writable(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        bail!(
+            "{}: found a directory, expected the name of a file",
+            shown(path)
+        );
+    }
+    if let Some(directory) = directory_of(path).filter(|directory| !directory.is_dir()) {
+        bail!(
+            "{}: cannot create: {} is not a directory",
+            shown(path),
+            shown(directory)
+        );
     }
     outside_recordings(path)
 }
 
+/// The directory that a path lies in, by its name.
+fn directory_of(path: &Path) -> Option<&Path> {
+    match path.parent()? {
+        parent if parent.as_os_str().is_empty() => Some(Path::new(".")),
+        parent => Some(parent),
+    }
+}
+
 /// Refuses a place in a recording: it might be that of one of its own files.
 fn outside_recordings(path: &Path) -> Result<()> {
-    let directory = match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
-        Some(parent) => parent,
-        None => return Ok(()),
+    let Some(directory) = directory_of(path) else {
+        return Ok(());
     };
     // A link leads to another place; what is not there will be told when it is opened.
     let place = path.canonicalize().or_else(|_| directory.canonicalize());
@@ -120,20 +147,26 @@ pub fn is_of_schema(path: &Path, schema: &str) -> bool {
         && String::from_utf8_lossy(&begin).contains(&format!("\"{schema}"))
 }
 
-/// Refuses to write over what is read.
+/// Refuses to write over what is read, and where nothing can be written.
 ///
 /// # Errors
-/// If `path` is one of `inputs`.
+/// If `path` is one of `inputs`, by whatever name; and as [`writable`].
 pub fn apart<'a>(path: Option<&Path>, inputs: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
-    let Some(place) = path.and_then(|path| path.canonicalize().ok()) else {
+    let Some(path) = path else {
         return Ok(());
     };
-    let same = |input: &&PathBuf| input.canonicalize().is_ok_and(|input| input == place);
-    match inputs.into_iter().find(same) {
-        Some(input) if place.is_file() => {
-            bail!("{}: is read as well; name another --output", shown(input))
-        }
-        _ => Ok(()),
+    // A link of either kind is another name of the same file.
+    let file = |path: &Path| {
+        let there = std::fs::metadata(path).ok().filter(|there| there.is_file());
+        there.map(|there| (there.dev(), there.ino()))
+    };
+    let place = file(path);
+    match inputs
+        .into_iter()
+        .find(|input| place.is_some() && file(input) == place)
+    {
+        Some(input) => bail!("{}: is read as well; name another --output", shown(input)),
+        None => writable(path),
     }
 }
 
@@ -147,12 +180,12 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Claims `path`; a device or a pipe is there already and stays. So does an empty file, which a run that was killed at once left.
+    /// Claims `path`, which `option` named; a device or a pipe is there already and stays. So does an empty file, which a run that was killed at once left.
     ///
     /// # Errors
     /// If a file of that name exists and holds something or is another run's, or if none can be made.
-    pub fn claim(path: &Path) -> Result<Keep> {
-        outside_recordings(path)?;
+    pub fn claim(path: &Path, option: &str) -> Result<Keep> {
+        writable(path)?;
         let there = std::fs::metadata(path).ok();
         if there.is_some_and(|there| !there.is_file() && !there.is_dir()) {
             let path = path.to_owned();
@@ -179,8 +212,16 @@ impl Keep {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 Err(error).with_context(|| format!("{}: cannot create", shown(path)))
             }
-            _ => bail!("{}: exists already; name another --output", shown(path)),
+            _ => bail!("{}: exists already; name another {option}", shown(path)),
         }
+    }
+
+    /// Claims the file that `--output` names, if it names one.
+    ///
+    /// # Errors
+    /// As [`Keep::claim`].
+    pub fn claim_output(path: Option<&Path>) -> Result<Option<Keep>> {
+        path.map(|path| Keep::claim(path, "--output")).transpose()
     }
 
     /// Adds a line, whole or not at all. A device or a pipe gets nothing before the end.

@@ -201,6 +201,38 @@ fn recording(directory: &std::path::Path, name: &str) -> Vec<std::path::PathBuf>
 }
 
 #[test]
+fn a_place_that_cannot_be_is_refused_before_anything_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    std::fs::write(path.join("a.dat"), "0 10\n100000 11\n200000 10\n").unwrap();
+    std::fs::hard_link(path.join("a.dat"), path.join("b.dat")).unwrap();
+    std::os::unix::fs::symlink("somewhere", path.join("link")).unwrap();
+    let missing = "cannot create: no is not a directory";
+    for (arguments, expected) in [
+        // An hour would be measured first.
+        (&["record", "--duration", "1h", "-o", "no/it"][..], missing),
+        (&["doctor", "--duration", "1h", "-o", "no/it"], missing),
+        (&["check", "--duration", "1h", "-o", "no/it"], missing),
+        (&["cure", "--dry-run", "-o", "no/it"], missing),
+        (&["histogram", "--duration", "1h", "-o", "no/it"], missing),
+        (&["lab", "-o", "no/it"], missing),
+        (&["repeat", "-o", "no/it", "--", "sleep", "1h"], missing),
+        (&["report", "a.dat", "-o", "no/it"], missing),
+        (&["report", "a.dat", "-o", "b.dat"], "is read as well"),
+        (
+            &["record", "--duration", "1h", "-o", "link"],
+            "exists already",
+        ),
+    ] {
+        let error = refuse(path, arguments);
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    // Not even the link is gone.
+    assert_eq!(std::fs::read_dir(path).unwrap().count(), 3);
+}
+
+#[test]
 fn damaged_recordings() {
     let directory = tempfile::tempdir().unwrap();
     let refuse_it = |name: &str, expected: &str| {

@@ -190,6 +190,7 @@ fn what_cannot_be_judged_is_refused_before_it_is_measured() {
         "{\"schema\":\"bandscope.baseline/1\",\"runs\":1}",
     )
     .unwrap();
+    std::os::unix::fs::symlink("somewhere", path.join("nowhere")).unwrap();
     for (arguments, expected) in [
         (
             &["--fail-if", "idle > 1"][..],
@@ -223,6 +224,14 @@ fn what_cannot_be_judged_is_refused_before_it_is_measured() {
         ),
         (&["--against", "none.json"], "none.json: cannot read"),
         (&["--keep", "."], "exists already; name another --keep"),
+        (
+            &["--save", "nowhere"],
+            "nowhere: exists already; name another --save",
+        ),
+        (
+            &["--save", "no/b.json"],
+            "no/b.json: cannot create: no is not a directory",
+        ),
         (
             &["--output", "bad.json"],
             "exists already; name another --output",
@@ -266,7 +275,7 @@ fn what_cannot_be_judged_is_refused_before_it_is_measured() {
         "{error}"
     );
     let left: Vec<_> = std::fs::read_dir(path).unwrap().collect();
-    assert_eq!(left.len(), 2, "{left:?}");
+    assert_eq!(left.len(), 3, "{left:?}");
 }
 
 /// Whether a recording somewhere below has a part.

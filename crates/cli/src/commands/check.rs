@@ -151,7 +151,7 @@ fn claim(path: &Path, option: &str) -> Result<Keep> {
         Ok(there) if !there.is_file() && !there.is_dir() => Ok(()),
         _ => Err(error),
     })?;
-    Keep::claim(path)
+    Keep::claim(path, option)
 }
 
 /// The runs to make.

@@ -4,7 +4,7 @@ use super::layout::Layout;
 use super::{measure, record, report};
 use crate::output;
 use crate::values::{self, Cpus};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use bandscope_recording::text::shown;
 use bandscope_studies::doctor;
 use bandscope_view::{doctor as view_doctor, json, text};
@@ -84,12 +84,6 @@ fn measure(arguments: &Arguments) -> Result<(PathBuf, ExitCode)> {
     let mut request = measure::defaults()?;
     request.cpus.clone_from(&arguments.cpus);
     request.duration = arguments.duration;
-    if let Some(place) = arguments.output.as_deref().filter(|place| place.is_dir()) {
-        bail!(
-            "{}: found a directory, expected the name of a file",
-            shown(place)
-        );
-    }
     let recorded = record::record(&request)?;
     Ok((recorded.path, recorded.exit_code))
 }

@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// Measures; also whether all of it was kept.
 fn measure(arguments: &Arguments) -> Result<(Experiments, Result<()>, ExitCode)> {
     let interrupt = Interrupt::new()?;
-    let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
+    let keep = Keep::claim_output(arguments.output.as_deref())?;
     let plan = Plan {
         cpu: arguments.cpu,
         only: arguments.only.clone(),

@@ -136,7 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::note(format_args!("bandscope: nothing was changed"));
         return Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS));
     }
-    let kept = Keep::claim(&path)?;
+    let kept = Keep::claim(&path, "--output")?;
     let tried = session.run();
     let cures = session.finish(arguments.keep && tried.is_ok());
     // What was measured is kept before anything is said of what went wrong.

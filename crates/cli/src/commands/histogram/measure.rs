@@ -18,7 +18,7 @@ use std::process::ExitCode;
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let request = request(arguments)?;
     let interrupt = Interrupt::new()?;
-    let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
+    let keep = Keep::claim_output(arguments.output.as_deref())?;
     let started = record::now();
     let mut measured = {
         let live = Live::new(arguments.ascii);

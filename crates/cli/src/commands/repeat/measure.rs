@@ -61,13 +61,13 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
         noise: arguments.noise.map(Duration::from_secs_f64),
         outputs: arguments.outputs.clone(),
     })?;
+    let keep = Keep::claim_output(arguments.output.as_deref())?;
     if let Some(directory) = &arguments.outputs {
         // Nothing that somebody has kept is written over.
         std::fs::create_dir(directory)
             .with_context(|| format!("{}: cannot create", shown(directory)))?;
     }
     let interrupt = Interrupt::new()?;
-    let keep = arguments.output.as_deref().map(Keep::claim).transpose()?;
     let mut runs = Runs {
         schema: SCHEMA.to_owned(),
         tool: record::tool(),
