@@ -180,6 +180,23 @@ fn a_signal_ends_it(name: &str, status: i32) {
     assert!(directory.path().join("part.json").exists());
 }
 
+#[test]
+fn a_signal_in_the_first_run_leaves_nothing_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let child = bandscope(directory.path())
+        .args(["repeat", "--", "sh", "-c", "echo x >> count; sleep 7777"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for_runs(directory.path(), 1);
+    common::signal(&child, "TERM");
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(143), "{error}");
+    assert!(error.contains("no run had ended"), "{error}");
+}
+
 fn wait_for_runs(directory: &Path, number: usize) {
     for _ in 0..6000 {
         let count = std::fs::read_to_string(directory.join("count")).unwrap_or_default();

@@ -9,6 +9,7 @@ mod save;
 
 use crate::conditions::{Checked, Condition, ConditionError, Unit, known_to_reports, same};
 use bandscope_recording::baseline::Baseline;
+use bandscope_recording::cpu_list;
 use bandscope_report::Report;
 pub use save::{baseline, differences, far_off};
 use serde::Serialize;
@@ -162,7 +163,11 @@ pub fn check(runs: &[Report], criteria: &Criteria<'_>) -> Result<Check, Conditio
         notes: match (criteria.baseline, settings) {
             (Some(baseline), Some(manifest)) => {
                 let mut notes = differences(baseline, manifest);
-                notes.extend(cpus.iter().flat_map(|cpu| not_judged(cpu, baseline)));
+                notes.extend(cpus.iter().filter_map(|cpu| not_judged(cpu, baseline)));
+                let changes = cpus
+                    .iter()
+                    .flat_map(|of| of.changes.iter().map(|one| (of.cpu, one)));
+                notes.extend(far_limits(changes, baseline));
                 notes
             }
             _ => Vec::new(),
@@ -172,9 +177,8 @@ pub fn check(runs: &[Report], criteria: &Criteria<'_>) -> Result<Check, Conditio
     })
 }
 
-/// What a baseline says nothing about on a CPU, or nothing that could fail: a sentence each.
-fn not_judged(cpu: &CpuCheck, baseline: &Baseline) -> Vec<String> {
-    let (name, mut notes) = (cpu.name(), Vec::new());
+/// What a baseline says nothing about on a CPU, in a sentence.
+fn not_judged(cpu: &CpuCheck, baseline: &Baseline) -> Option<String> {
     let known = |figure: &str| {
         cpu.cpu
             .is_some_and(|cpu| baseline.values(cpu, figure).is_some())
@@ -186,15 +190,8 @@ fn not_judged(cpu: &CpuCheck, baseline: &Baseline) -> Vec<String> {
     };
     let mut lacking = JUDGED.to_vec();
     lacking.retain(|figure| !(known(figure) && here(figure)));
-    if !lacking.is_empty() {
-        notes.push(format!(
-            "{name}: not compared with the baseline: {}.",
-            lacking.join(", ")
-        ));
-    }
-    let far_off = cpu.changes.iter().filter(|change| change.is_far_off);
-    notes.extend(far_off.map(|change| format!("{name}: {}", change.far_off(baseline))));
-    notes
+    let (name, lacking) = (cpu.name(), lacking.join(", "));
+    (!lacking.is_empty()).then(|| format!("{name}: not compared with the baseline: {lacking}."))
 }
 
 fn verdict(cpus: &[CpuCheck]) -> String {
@@ -247,11 +244,23 @@ impl Change {
             written(self.limit)
         )
     }
+}
 
-    /// That its limit is far off, why, and what to do.
-    fn far_off(&self, baseline: &Baseline) -> String {
-        let written = |value: f64| self.unit.written(value);
-        let what_to_do = match self.enough_runs {
+/// Limits that are far off, why, and what to do: a sentence for each figure, whatever the number of CPUs.
+fn far_limits<'a>(
+    changes: impl Iterator<Item = (Option<u32>, &'a Change)>,
+    baseline: &Baseline,
+) -> Vec<String> {
+    let far: Vec<(u32, &Change)> = changes
+        .filter(|(_, change)| change.is_far_off)
+        .filter_map(|(cpu, change)| Some((cpu?, change)))
+        .collect();
+    let of_figure = |name: &&str| -> Option<String> {
+        let such = far.iter().filter(|(_, change)| change.name == **name);
+        let (cpus, such): (Vec<u32>, Vec<&Change>) = such.copied().unzip();
+        let farthest = such.iter().max_by(|a, b| a.limit.total_cmp(&b.limit))?;
+        let enough: Option<Vec<u32>> = such.iter().map(|change| change.enough_runs).collect();
+        let what_to_do = match enough.and_then(|runs| runs.into_iter().max()) {
             // Shorter runs would scatter more.
             Some(enough) => format!(
                 "too much; save {enough} runs as long as these (--runs {enough} --duration {:.0}s)",
@@ -259,14 +268,16 @@ impl Change {
             ),
             None => "so much that no number of runs would do; make longer ones, or bound it by --fail-if".into(),
         };
-        format!(
-            "the limit of {} is far off: {}, of {} in the baseline. Its {} runs scatter {what_to_do}.",
-            self.name,
-            written(self.limit),
-            written(self.baseline),
+        Some(format!(
+            "{}: the limit of {name} is far off: {}{}, of {} in the baseline. Its {} runs scatter {what_to_do}.",
+            cpu_list::named(&cpus),
+            if cpus.len() > 1 { "up to " } else { "" },
+            farthest.unit.written(farthest.limit),
+            farthest.unit.written(farthest.baseline),
             baseline.runs
-        )
-    }
+        ))
+    };
+    JUDGED.iter().filter_map(of_figure).collect()
 }
 
 impl Check {

@@ -1,6 +1,7 @@
 //! A baseline of reports, and in what another machine differs from it.
 
 use super::cpu::changes;
+use super::far_limits;
 use super::merge::merged;
 use bandscope_recording::Manifest;
 use bandscope_recording::baseline::{Baseline, BaselineCpu, BaselineFigure, SCHEMA};
@@ -37,16 +38,9 @@ pub fn baseline(runs: &[Report]) -> Option<Baseline> {
 /// Limits of a baseline that are so far off that they hardly bound anything, for as many runs as it was made of: a sentence each.
 pub fn far_off(runs: &[Report], baseline: &Baseline) -> Vec<String> {
     let cpus = merged(runs, &[]);
-    let changes = changes(&cpus, baseline).into_iter();
-    let far = changes.filter(|(_, change)| change.is_far_off);
-    far.filter_map(|(place, change)| {
-        Some(format!(
-            "CPU {}: {}",
-            cpus[place].cpu?,
-            change.far_off(baseline)
-        ))
-    })
-    .collect()
+    let changes = changes(&cpus, baseline);
+    let of_cpus = changes.iter().map(|(place, one)| (cpus[*place].cpu, one));
+    far_limits(of_cpus, baseline)
 }
 
 /// In what a machine differs from that of a baseline, so that figures may differ too: a sentence each.
