@@ -221,3 +221,71 @@ fn a_priority_is_had_or_refused_before_anything_is_measured() {
         assert_eq!(report["recording"]["settings"]["priority"], priority);
     }
 }
+
+/// The CPUs of each thread of a process, as the kernel lists them.
+fn cpus_of_threads(process: u32) -> Vec<String> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let status =
+        threads.filter_map(|one| std::fs::read_to_string(one.ok()?.path().join("status")).ok());
+    let cpus = status.filter_map(|status| {
+        let mut lines = status.lines();
+        Some(
+            lines
+                .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?
+                .trim()
+                .to_owned(),
+        )
+    });
+    cpus.collect()
+}
+
+#[test]
+fn threads_of_its_own_stay_on_the_housekeeping_cpus() {
+    let directory = tempfile::tempdir().unwrap();
+    let allowed = bandscope_probe::pin::allowed().unwrap();
+    let all = bandscope_recording::cpu_list::written(&allowed);
+    let refuse =
+        |words: &str| common::refuse(directory.path(), &words.split(' ').collect::<Vec<_>>());
+    let error = refuse("record --housekeeping 1023");
+    assert!(
+        error.contains("CPU 1023") || allowed.contains(&1023),
+        "{error}"
+    );
+    let error = refuse(&format!("record --housekeeping {all}"));
+    assert!(error.contains("expected one left to measure"), "{error}");
+    let error = refuse("record --machine simulated:flips --housekeeping 0");
+    assert!(error.contains("expected this machine"), "{error}");
+    let [own, .., measured] = allowed[..] else {
+        println!("SKIPPED: CPUs of bandscope's own threads: this process may use {all} only");
+        return;
+    };
+    let error = refuse(&format!("record --cpus {all} --housekeeping {own}"));
+    assert!(
+        error.contains(&format!("CPU {own}, which is measured")),
+        "{error}"
+    );
+    let [own, measured] = [own, measured].map(|cpu| cpu.to_string());
+    let mut run = common::start(
+        directory.path(),
+        &["--cpus", &measured, "--housekeeping", &own],
+    );
+    let begun = std::time::Instant::now();
+    let threads = loop {
+        let threads = cpus_of_threads(run.id());
+        if threads.contains(&measured) && directory.path().join("it.bandscope").exists() {
+            break threads;
+        }
+        assert!(begun.elapsed().as_secs() < 60, "{threads:?}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    };
+    common::signal(&run, "INT");
+    run.wait().unwrap();
+    let mut expected = vec![own.clone(), own.clone(), measured];
+    expected.sort();
+    let mut threads = threads;
+    threads.sort();
+    // Its main thread, the one that waits for signals, and the one that measures.
+    assert_eq!(threads, expected);
+    let report = report(directory.path(), &["it.bandscope"]);
+    assert_eq!(report["recording"]["settings"]["housekeeping"], own);
+}

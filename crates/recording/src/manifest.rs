@@ -197,6 +197,9 @@ pub struct Settings {
     /// Real-time priority of the measuring threads, as in `fifo:1`; empty where they were ordinary tasks.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub priority: String,
+    /// CPUs that the program's own threads were to use, as in `0,2-5`; empty for any that was not measured.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub housekeeping: String,
     /// What was to be caught; `None` where everything was kept, and nothing was to end the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub catch: Option<Catch>,

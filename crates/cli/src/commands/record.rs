@@ -3,6 +3,7 @@
 mod catching;
 mod choices;
 mod conclude;
+mod placement;
 mod summary;
 mod writing;
 
@@ -15,7 +16,7 @@ use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin};
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{Manifest, SCHEMA, State};
-use bandscope_sampler::machine::{Length, Priority, Watch};
+use bandscope_sampler::machine::{Length, Watch};
 use bandscope_sampler::{Machine, Request};
 use bandscope_simulation::{Scenario, SimulatedMachine};
 use catching::Catching;
@@ -23,6 +24,7 @@ pub(super) use choices::When;
 use choices::{ClockRead, StoreBypassSetting};
 use clap::Args;
 pub(super) use conclude::{conclude, say_if_interrupted};
+pub(super) use placement::Placement;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 pub(super) use summary::Tally;
@@ -83,9 +85,8 @@ pub struct Arguments {
     /// Keep everything in locked memory until the end, and write nothing while measuring.
     #[arg(long)]
     buffered: bool,
-    /// Real-time priority of the measuring threads, fifo:N or rr:N, N from 1 to 99 [default: ordinary tasks]
-    #[arg(long, value_name = "POLICY:N", value_parser = values::priority)]
-    priority: Option<Priority>,
+    #[command(flatten)]
+    pub(super) placement: Placement,
     #[command(flatten)]
     catching: Catching,
     /// `this` machine, or `simulated:SCENARIO`, see `bandscope synth --list`.
@@ -227,6 +228,7 @@ pub(super) fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &
     settings.priority = request
         .priority
         .map_or_else(String::new, |one| one.to_string());
+    settings.housekeeping = cpu_list::written(&request.housekeeping);
     settings.clock_read = if request.ordered_reads {
         "ordered"
     } else {
@@ -240,6 +242,7 @@ impl Arguments {
     pub(super) fn request(&self) -> Result<Request> {
         self.catching
             .check(self.is_real() || self.cpus()?.len() < 2)?;
+        self.placement.check(self.is_real())?;
         let fastest = self.rate.iter().copied().fold(0.0, f64::max);
         let clock_read = self.clock_read.map(|read| read == ClockRead::Ordered);
         Ok(Request {
@@ -266,7 +269,8 @@ impl Arguments {
             },
             tracepoints: self.catching.event.clone(),
             store_bypass: self.store_bypass.setting(),
-            priority: self.priority,
+            priority: self.placement.priority,
+            housekeeping: self.placement.own_cpus().to_vec(),
             self_test: true,
         })
     }
@@ -299,9 +303,11 @@ impl Arguments {
                 )
             }
             Some(Cpus::All) => {
-                let allowed = pin::allowed().context("cannot ask which CPUs may be used")?;
+                let mut allowed = pin::allowed().context("cannot ask which CPUs may be used")?;
+                let own = self.placement.own_cpus();
+                allowed.retain(|cpu| !own.contains(cpu));
                 // Somebody has to write what they measure; the first CPU has most of the machine's own work anyway.
-                let kept = usize::from(!self.buffered && allowed.len() > 1);
+                let kept = usize::from(own.is_empty() && !self.buffered && allowed.len() > 1);
                 Ok(allowed[kept..].to_vec())
             }
         }

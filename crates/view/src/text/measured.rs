@@ -44,7 +44,8 @@ pub(crate) fn entries(report: &Report) -> Vec<(&'static str, String)> {
     entry("events", events(manifest));
     entry("firmware", firmware(manifest));
     entry("run", run(manifest));
-    entry("priority", manifest.settings.priority.clone());
+    entry("priority", priority(manifest));
+    entry("own CPUs", own_cpus(manifest));
     for missing in &manifest.missing {
         let undecided = match missing.leaves_undecided.as_str() {
             "" => String::new(),
@@ -200,6 +201,26 @@ fn firmware(manifest: &Manifest) -> String {
         text += &format!(" ({}{more})", each.join(", "));
     }
     text
+}
+
+/// Real-time priority, and what the kernel leaves of it.
+fn priority(manifest: &Manifest) -> String {
+    let priority = &manifest.settings.priority;
+    match manifest.machine.realtime_limit_us {
+        Some([limit, period]) if limit >= 0 && period > 0 && !priority.is_empty() => {
+            let share = numbers::percent(limit as f64 / period as f64);
+            format!("{priority}; the kernel gives real-time tasks up to {share} of a CPU")
+        }
+        _ => priority.clone(),
+    }
+}
+
+/// Where the program's own threads were to be.
+fn own_cpus(manifest: &Manifest) -> String {
+    match manifest.settings.housekeeping.as_str() {
+        "" => String::new(),
+        cpus => format!("bandscope's own threads, apart from those that measure: {cpus}"),
+    }
 }
 
 /// When and by what.
