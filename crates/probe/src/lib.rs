@@ -18,7 +18,7 @@ pub mod boundary;
 pub mod calibration;
 pub mod clock;
 mod consumer;
-mod control_groups;
+pub mod control_groups;
 pub mod counters;
 pub mod facts;
 pub mod kernels;

@@ -57,10 +57,17 @@ fn check_priority(request: &Request, allowed: &[u32]) -> Result<(), MachineError
         return Ok(());
     };
     if let Err(error) = priority::is_permitted(wanted) {
-        return Err(MachineError::Refused(format!(
-            "--priority {wanted}: {error}; it takes root, CAP_SYS_NICE, or a limit (ulimit -r) of {} or more",
-            wanted.level
-        )));
+        return Err(MachineError::Refused(
+            match priority::group_without_time() {
+                Some(group) => format!(
+                    "--priority {wanted}: {error}; the control group {group} gives real-time tasks no time (cpu.rt_runtime_us is 0)"
+                ),
+                None => format!(
+                    "--priority {wanted}: {error}; it takes root, CAP_SYS_NICE, or a limit (ulimit -r) of {} or more",
+                    wanted.level
+                ),
+            },
+        ));
     }
     // Without a limit, threads that never sleep leave nothing to anybody (sched(7), sched_rt_runtime_us).
     let is_unlimited = facts::realtime_limit_us().is_some_and(|[limit, _]| limit < 0);

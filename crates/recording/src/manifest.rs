@@ -197,6 +197,9 @@ pub struct Settings {
     /// Real-time priority of the measuring threads, as in `fifo:1`; empty where they were ordinary tasks.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub priority: String,
+    /// Control groups that the process joined for the run, by directory. Untrusted, escaped.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub control_groups: Vec<String>,
     /// CPUs that the program's own threads were to use, as in `0,2-5`; empty for any that was not measured.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub housekeeping: String,

@@ -99,6 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         baseline: baseline.as_ref(),
     };
     criteria.check()?;
+    let _joined = arguments.placement.join()?;
     let mut plan = arguments.plan(baseline.as_ref())?;
     // Before minutes are spent on what goes there.
     let save = arguments

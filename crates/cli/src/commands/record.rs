@@ -151,6 +151,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// Prepares the machine, measures, and writes the recording.
 pub fn record(arguments: &Arguments) -> Result<Recorded> {
+    let _joined = arguments.placement.join()?;
     let request = arguments.request()?;
     let path = arguments.path();
     // Before ten seconds are spent on it.
@@ -228,6 +229,7 @@ pub(super) fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &
     settings.priority = request
         .priority
         .map_or_else(String::new, |one| one.to_string());
+    settings.control_groups = arguments.placement.control_groups();
     settings.housekeeping = cpu_list::written(&request.housekeeping);
     settings.clock_read = if request.ordered_reads {
         "ordered"

@@ -45,6 +45,7 @@ pub(crate) fn entries(report: &Report) -> Vec<(&'static str, String)> {
     entry("firmware", firmware(manifest));
     entry("run", run(manifest));
     entry("priority", priority(manifest));
+    entry("cgroup", manifest.settings.control_groups.join(", "));
     entry("own CPUs", own_cpus(manifest));
     for missing in &manifest.missing {
         let undecided = match missing.leaves_undecided.as_str() {

@@ -87,6 +87,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     resources::start_threads()?;
     let record = arguments.record()?;
+    let _joined = record.placement.join()?;
     let request = record.request()?;
     let path = record.output();
     path.map_or(Ok(()), |path| output::free(path, "--output"))?;

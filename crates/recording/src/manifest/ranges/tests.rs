@@ -32,7 +32,7 @@ fn full() -> Value {
         "settings": {
             "machine": "this", "cpus": [1], "rates_hz": [0.5], "kernels": ["k"], "segment_s": 0.5, "duration_s": 0.5,
             "start_delay_s": 0.5, "clock_read": "plain", "buffered": false, "trace": "on", "store_bypass": "leave", "chosen": "c", "priority": "p",
-            "housekeeping": "0",
+            "control_groups": ["g"], "housekeeping": "0",
             "catch": {"conditions": [trigger], "stop_if": [trigger], "around_s": 0.5},
         },
         "clock": {
