@@ -30,6 +30,7 @@ pub mod plan;
 pub mod preparation;
 pub mod priority;
 pub mod quietest;
+pub mod rank;
 pub mod ring;
 pub mod rseq;
 mod run;

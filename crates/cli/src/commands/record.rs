@@ -3,6 +3,7 @@
 mod catching;
 mod choices;
 mod conclude;
+pub(super) mod job;
 mod placement;
 mod summary;
 mod writing;
@@ -13,7 +14,7 @@ use crate::progress::Progress;
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
-use bandscope_probe::{ThisMachine, pin};
+use bandscope_probe::{ThisMachine, pin, rank};
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{Manifest, SCHEMA, State};
 use bandscope_sampler::machine::{Length, Watch};
@@ -95,7 +96,7 @@ pub struct Arguments {
     /// Print no summary at the end.
     #[arg(long, short)]
     quiet: bool,
-    /// The recording, a directory that does not exist yet [default: bandscope-DATE-TIME.bandscope]
+    /// The recording, a directory that does not exist yet; tasks of a job share it [default: bandscope-DATE-TIME.bandscope]
     #[arg(long, short, value_name = "DIR")]
     pub(super) output: Option<PathBuf>,
 }
@@ -153,7 +154,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 pub fn record(arguments: &Arguments) -> Result<Recorded> {
     let _joined = arguments.placement.join()?;
     let request = arguments.request()?;
-    let path = arguments.path();
+    let path = job::place(arguments.path(), arguments.output())?;
     // Before ten seconds are spent on it.
     output::free(&path, "--output")?;
     let interrupt = Interrupt::new()?;
@@ -173,6 +174,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     fill_in(&mut manifest, arguments, &request);
     arguments.catching.check_causes(&manifest.events)?;
     let on_catch = arguments.catching.on_catch.as_deref();
+    job::make_parents(&manifest, &path)?;
     let tally = write(
         &mut *machine,
         &request,
@@ -218,6 +220,8 @@ pub(super) fn now() -> String {
 /// Adds to the machine's manifest what only the command knows.
 pub(super) fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &Request) {
     sign(manifest);
+    // What makes no sense was refused before.
+    manifest.rank = rank::of_this_process().ok().flatten();
     let settings = &mut manifest.settings;
     settings.machine = arguments.machine.clone();
     settings.rates_hz = request.rates_hz.clone();

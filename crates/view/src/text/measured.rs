@@ -6,7 +6,7 @@ use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{
     Clock, ClockOrigin, EventsState, GapSample, Kernel, Machine, State,
 };
-use bandscope_report::Report;
+use bandscope_report::{Place, Report};
 
 /// Gaps that grow by less than this share vary by as much between two samples.
 const MIN_COST: f64 = 0.05;
@@ -36,6 +36,8 @@ pub(crate) fn entries(report: &Report) -> Vec<(&'static str, String)> {
             entries.push((name, text));
         }
     };
+    entry("job", job(report, manifest));
+    entry("host", manifest.machine.host.clone().unwrap_or_default());
     entry("machine", machine(&manifest.machine));
     entry("clock", clock(&manifest.clock));
     for kernel in &manifest.kernels {
@@ -213,6 +215,31 @@ fn priority(manifest: &Manifest) -> String {
             format!("{priority}; the kernel gives real-time tasks up to {share} of a CPU")
         }
         _ => priority.clone(),
+    }
+}
+
+/// Of which job it is, and how much of it was read.
+fn job(report: &Report, manifest: &Manifest) -> String {
+    let Some(rank) = &manifest.rank else {
+        return String::new();
+    };
+    let mut places: Vec<&Place> = report
+        .series
+        .iter()
+        .filter_map(|series| series.place.as_ref())
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    let of = rank
+        .tasks
+        .map_or(String::new(), |tasks| format!(" of {tasks}"));
+    let read = match places.as_slice() {
+        [one] => format!("task {}{of} on {}", one.task, one.node),
+        many => format!("{}{of} tasks", many.len()),
+    };
+    match rank.job.as_str() {
+        "" => read,
+        job => format!("{job}: {read}"),
     }
 }
 
