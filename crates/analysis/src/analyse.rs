@@ -61,7 +61,8 @@ fn analyse_in_pool(source: &dyn Source, inputs: &[String]) -> Result<Analysis, E
         let survey = &surveys[index];
         let passed = second_pass(source, index, survey, extent, &gaps, context)?;
         let series = &source.series()[index];
-        let concluded = conclude(series, survey, passed, &gaps, extent.0, context);
+        let mut concluded = conclude(series, survey, passed, &gaps, extent.0, context);
+        concluded.series.place = source.rank(index).map(report::Place::from);
         Ok((concluded, moments))
     })?;
     let (results, found): (Vec<Concluded>, Vec<Option<Moments>>) = results.into_iter().unzip();

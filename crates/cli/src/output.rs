@@ -115,13 +115,16 @@ fn directory_of(path: &Path) -> Option<&Path> {
 }
 
 /// Refuses a place in a recording: it might be that of one of its own files.
-fn outside_recordings(path: &Path) -> Result<()> {
-    let Some(directory) = directory_of(path) else {
-        return Ok(());
+///
+/// # Errors
+/// If it lies in one.
+pub fn outside_recordings(path: &Path) -> Result<()> {
+    // A link leads to another place; what is not there will be told when it is opened, or made.
+    let real = |above: &Path| match above.as_os_str().is_empty() {
+        true => Path::new(".").canonicalize().ok(),
+        false => above.canonicalize().ok(),
     };
-    // A link leads to another place; what is not there will be told when it is opened.
-    let place = path.canonicalize().or_else(|_| directory.canonicalize());
-    let place = place.unwrap_or_default();
+    let place = path.ancestors().find_map(real).unwrap_or_default();
     match place.ancestors().find(|above| is_recording(above)) {
         Some(recording) => bail!(
             "{}: lies in the recording {}; name another place",

@@ -221,3 +221,143 @@ fn a_priority_is_had_or_refused_before_anything_is_measured() {
         assert_eq!(report["recording"]["settings"]["priority"], priority);
     }
 }
+
+/// The CPUs of each thread of a process, as the kernel lists them.
+fn cpus_of_threads(process: u32) -> Vec<String> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let status =
+        threads.filter_map(|one| std::fs::read_to_string(one.ok()?.path().join("status")).ok());
+    let cpus = status.filter_map(|status| {
+        let mut lines = status.lines();
+        Some(
+            lines
+                .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?
+                .trim()
+                .to_owned(),
+        )
+    });
+    cpus.collect()
+}
+
+#[test]
+fn threads_of_its_own_stay_on_the_housekeeping_cpus() {
+    let directory = tempfile::tempdir().unwrap();
+    let allowed = bandscope_probe::pin::allowed().unwrap();
+    let all = bandscope_recording::cpu_list::written(&allowed);
+    let refuse =
+        |words: &str| common::refuse(directory.path(), &words.split(' ').collect::<Vec<_>>());
+    let error = refuse("record --housekeeping 1023");
+    assert!(
+        error.contains("CPU 1023") || allowed.contains(&1023),
+        "{error}"
+    );
+    let error = refuse(&format!("record --housekeeping {all}"));
+    assert!(error.contains("expected one left to measure"), "{error}");
+    let error = refuse("record --machine simulated:flips --housekeeping 0");
+    assert!(error.contains("expected this machine"), "{error}");
+    let [own, .., measured] = allowed[..] else {
+        println!("SKIPPED: CPUs of bandscope's own threads: this process may use {all} only");
+        return;
+    };
+    let error = refuse(&format!("record --cpus {all} --housekeeping {own}"));
+    assert!(
+        error.contains(&format!("CPU {own}, which is measured")),
+        "{error}"
+    );
+    let [own, measured] = [own, measured].map(|cpu| cpu.to_string());
+    let mut run = common::start(
+        directory.path(),
+        &["--cpus", &measured, "--housekeeping", &own],
+    );
+    let begun = std::time::Instant::now();
+    let threads = loop {
+        let threads = cpus_of_threads(run.id());
+        if threads.contains(&measured) && directory.path().join("it.bandscope").exists() {
+            break threads;
+        }
+        assert!(begun.elapsed().as_secs() < 60, "{threads:?}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    };
+    common::signal(&run, "INT");
+    run.wait().unwrap();
+    let mut expected = vec![own.clone(), own.clone(), measured];
+    expected.sort();
+    let mut threads = threads;
+    threads.sort();
+    // Its main thread, the one that waits for signals, and the one that measures.
+    assert_eq!(threads, expected);
+    let report = report(directory.path(), &["it.bandscope"]);
+    assert_eq!(report["recording"]["settings"]["housekeeping"], own);
+}
+
+/// A directory of the control groups, removed when dropped.
+struct Group(std::path::PathBuf);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// A new control group, of the first hierarchy that takes one.
+fn new_group(name: &str) -> Result<Group, String> {
+    let own = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let mounts = own.lines().filter(|line| line.contains(" - cgroup"));
+    let points = mounts.filter_map(|line| line.split(' ').nth(4));
+    let mut why = "no control groups are mounted".to_owned();
+    for point in points {
+        let group = std::path::Path::new(point).join(name);
+        match std::fs::create_dir(&group) {
+            Ok(()) if group.join("cgroup.procs").exists() => return Ok(Group(group)),
+            Ok(()) => drop(Group(group)),
+            Err(error) => why = format!("{point}: {error}"),
+        }
+    }
+    Err(why)
+}
+
+#[test]
+fn a_control_group_is_joined_for_the_run_and_left() {
+    let directory = tempfile::tempdir().unwrap();
+    for unknown in ["no/such/group", "/sys/fs/cgroup/no-such-group", "..", ""] {
+        let error = common::refuse(directory.path(), &["record", "--cgroup", unknown]);
+        assert!(error.contains("found no such control group"), "{error}");
+    }
+    let name = format!("bandscope-test-{}", std::process::id());
+    let group = match new_group(&name) {
+        Ok(group) => group,
+        Err(why) => {
+            println!("SKIPPED: joining a control group: {why}");
+            return;
+        }
+    };
+    let members = || std::fs::read_to_string(group.0.join("cgroup.procs")).unwrap();
+    let mut run = common::start(directory.path(), &["--cgroup", &name]);
+    let begun = std::time::Instant::now();
+    while members().trim() != run.id().to_string()
+        || !directory.path().join("it.bandscope").exists()
+    {
+        if let Some(ended) = run.try_wait().unwrap() {
+            let why = common::refuse(directory.path(), &["record", "--cgroup", &name]);
+            assert!(
+                why.contains(&format!("{name}/cgroup.procs: ")),
+                "{ended}: {why}"
+            );
+            println!("SKIPPED: joining a control group: {why}");
+            return;
+        }
+        assert!(begun.elapsed().as_secs() < 60);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    common::signal(&run, "INT");
+    run.wait().unwrap();
+    assert_eq!(members(), "");
+    let report = report(directory.path(), &["it.bandscope"]);
+    let groups = report["recording"]["settings"]["control_groups"]
+        .as_array()
+        .unwrap();
+    assert!(
+        groups.contains(&group.0.to_str().unwrap().into()),
+        "{groups:?}"
+    );
+}

@@ -28,6 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         tracepoints: Vec::new(),
         store_bypass: Default::default(),
         priority: None,
+        housekeeping: Vec::new(),
         self_test: true,
     };
     let mut machine = ThisMachine::new();

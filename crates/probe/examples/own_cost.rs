@@ -262,6 +262,7 @@ fn handling(
         tracepoints: Vec::new(),
         store_bypass: Default::default(),
         priority: None,
+        housekeeping: Vec::new(),
         self_test: false,
     };
     let mut machine = ThisMachine::new();

@@ -1,6 +1,9 @@
 //! The control groups that this process is in: each ancestor can limit it (Linux, cgroups(7)).
 
-use std::path::{Path, PathBuf};
+mod membership;
+
+pub use membership::{Group, GroupError, Membership, find, join};
+use std::path::{Component, Path, PathBuf};
 
 /// Directories of the groups of `controller`, such as `cpu`, that this process is in, outermost first. Those that a container hides
 /// are left out.
@@ -13,20 +16,22 @@ pub fn own(controller: &str) -> Vec<PathBuf> {
     )
 }
 
-/// Directories of the groups that this process is in, outermost first, wherever they are mounted.
-fn directories(controller: &str, groups: &str, mounts: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
-        else {
-            continue;
-        };
-        let has_it = |names: &str| names.split(',').any(|name| name == controller);
-        if !controllers.is_empty() && !has_it(controllers) {
-            continue;
-        }
-        let mount = mounts.lines().find_map(|line| {
+/// A hierarchy of control groups: where it is mounted, and where in it this process is.
+#[derive(Debug, PartialEq, Eq)]
+struct Hierarchy<'a> {
+    /// Its controllers, as in `cpu,cpuacct`; empty for version 2.
+    controllers: &'a str,
+    point: PathBuf,
+    /// This process's group, below the mount; `None` where that lies outside of what is mounted, as in a container.
+    below: Option<PathBuf>,
+}
+
+/// Those that this process is in, as far as they are mounted.
+fn hierarchies<'a>(groups: &'a str, mounts: &str) -> Vec<Hierarchy<'a>> {
+    let hierarchy = |line: &'a str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        let (root, point) = mounts.lines().find_map(|line| {
             // ID parent device ROOT POINT options [fields] - TYPE source OPTIONS (proc_pid_mountinfo(5)).
             let (left, right) = line.split_once(" - ")?;
             let mut left = left.split(' ').skip(3);
@@ -34,25 +39,43 @@ fn directories(controller: &str, groups: &str, mounts: &str) -> Vec<PathBuf> {
             let mut right = right.split(' ');
             let fits = match right.next()? {
                 "cgroup2" => controllers.is_empty(),
-                "cgroup" => !controllers.is_empty() && has_it(right.nth(1)?),
+                "cgroup" => right.nth(1)?.split(',').any(|name| has(controllers, name)),
                 _ => false,
             };
             fits.then_some((root, point))
-        });
-        let Some((root, point)) = mount else { continue };
-        let below = path.strip_prefix(root.trim_end_matches('/')).unwrap_or("");
-        let below = Path::new(below.trim_start_matches('/'));
+        })?;
         // Never above the mount: a path that leads out of a container's part of the tree is not below it.
-        let inside = !path.contains("..");
-        let mut directories: Vec<PathBuf> = below
-            .ancestors()
-            .filter(|part| inside || part.as_os_str().is_empty())
-            .map(|part| Path::new(point).join(part))
-            .collect();
-        directories.reverse();
-        found.extend(directories);
-    }
-    found
+        let is_inside = !Path::new(path)
+            .components()
+            .any(|part| part == Component::ParentDir);
+        let below = Path::new(path).strip_prefix(root).ok();
+        Some(Hierarchy {
+            controllers,
+            point: point.into(),
+            below: below.filter(|_| is_inside).map(PathBuf::from),
+        })
+    };
+    groups.lines().filter_map(hierarchy).collect()
+}
+
+/// Whether a list of controllers, or of mount options, has this one. A hierarchy without controllers has a name, as in `name=systemd`.
+fn has(controllers: &str, name: &str) -> bool {
+    controllers.split(',').any(|one| one == name)
+}
+
+/// Directories of the groups that this process is in, outermost first, wherever they are mounted.
+fn directories(controller: &str, groups: &str, mounts: &str) -> Vec<PathBuf> {
+    let all = hierarchies(groups, mounts).into_iter();
+    let with_it = all.filter(|one| one.controllers.is_empty() || has(one.controllers, controller));
+    with_it
+        .flat_map(|one| {
+            let below = one.below.unwrap_or_default();
+            let mut directories: Vec<PathBuf> =
+                below.ancestors().map(|part| one.point.join(part)).collect();
+            directories.reverse();
+            directories
+        })
+        .collect()
 }
 
 #[cfg(test)]

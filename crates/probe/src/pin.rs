@@ -2,7 +2,7 @@
 
 use bandscope_recording::cpu_list;
 use bandscope_sampler::MachineError;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 use std::io;
 
 /// CPUs that the calling thread may run on, ascending.
@@ -39,6 +39,17 @@ fn members(set: &CpuSet) -> Vec<u32> {
         .collect()
 }
 
+fn of_numbers(cpus: &[u32]) -> io::Result<CpuSet> {
+    let mut set = CpuSet::new();
+    for &cpu in cpus {
+        if cpu as usize >= CpuSet::MAX_CPU {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        set.set(cpu as usize);
+    }
+    Ok(set)
+}
+
 /// Keeps the calling thread on `cpus`, which must ascend, and checks that it took. Where it is there
 /// already nothing is asked of the kernel: a process with one CPU also runs where seccomp forbids it.
 ///
@@ -48,14 +59,7 @@ pub fn pin(cpus: &[u32]) -> io::Result<()> {
     if allowed().is_ok_and(|now| now == cpus) {
         return Ok(());
     }
-    let mut set = CpuSet::new();
-    for &cpu in cpus {
-        if cpu as usize >= CpuSet::MAX_CPU {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        set.set(cpu as usize);
-    }
-    sched_setaffinity(None, &set)?;
+    sched_setaffinity(None, &of_numbers(cpus)?)?;
     let got = allowed()?;
     if got == cpus {
         return Ok(());
@@ -109,6 +113,43 @@ impl Drop for Restore {
     fn drop(&mut self) {
         // If its CPUs are gone by now there is nothing to put back.
         let _ = sched_setaffinity(None, &self.0);
+    }
+}
+
+/// All threads of this process are on some CPUs, and so are those that they make; put back when dropped.
+#[derive(Debug)]
+pub struct Kept(Vec<(Pid, CpuSet)>);
+
+/// Keeps all threads that there are by now on `cpus`, which must ascend.
+///
+/// # Errors
+/// As [`pin`].
+pub fn keep_process_on(cpus: &[u32]) -> io::Result<Kept> {
+    let mut kept = Kept(Vec::new());
+    let set = of_numbers(cpus)?;
+    for thread in std::fs::read_dir("/proc/self/task")? {
+        let number = thread?
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        let Some(thread) = number.and_then(Pid::from_raw) else {
+            continue;
+        };
+        // One that has ended by now is on no CPU.
+        if let Ok(before) = sched_getaffinity(Some(thread)) {
+            kept.0.push((thread, before));
+            let _ = sched_setaffinity(Some(thread), &set);
+        }
+    }
+    pin(cpus).map(|()| kept)
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        for (thread, before) in &self.0 {
+            // Threads that have ended, and CPUs that are gone, need nothing.
+            let _ = sched_setaffinity(Some(*thread), before);
+        }
     }
 }
 

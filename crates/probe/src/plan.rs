@@ -27,9 +27,10 @@ fn refuse<T>(why: String) -> Result<T, MachineError> {
 /// # Errors
 /// [`MachineError::Request`].
 pub fn check(request: &Request, allowed: &[u32]) -> Result<(), MachineError> {
-    for &cpu in &request.cpus {
+    for &cpu in request.cpus.iter().chain(&request.housekeeping) {
         check_cpu(cpu, allowed)?;
     }
+    check_housekeeping(request, allowed)?;
     let mut sorted = request.cpus.clone();
     sorted.sort_unstable();
     if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -56,10 +57,17 @@ fn check_priority(request: &Request, allowed: &[u32]) -> Result<(), MachineError
         return Ok(());
     };
     if let Err(error) = priority::is_permitted(wanted) {
-        return Err(MachineError::Refused(format!(
-            "--priority {wanted}: {error}; it takes root, CAP_SYS_NICE, or a limit (ulimit -r) of {} or more",
-            wanted.level
-        )));
+        return Err(MachineError::Refused(
+            match priority::group_without_time() {
+                Some(group) => format!(
+                    "--priority {wanted}: {error}; the control group {group} gives real-time tasks no time (cpu.rt_runtime_us is 0)"
+                ),
+                None => format!(
+                    "--priority {wanted}: {error}; it takes root, CAP_SYS_NICE, or a limit (ulimit -r) of {} or more",
+                    wanted.level
+                ),
+            },
+        ));
     }
     // Without a limit, threads that never sleep leave nothing to anybody (sched(7), sched_rt_runtime_us).
     let is_unlimited = facts::realtime_limit_us().is_some_and(|[limit, _]| limit < 0);
@@ -68,6 +76,23 @@ fn check_priority(request: &Request, allowed: &[u32]) -> Result<(), MachineError
         true => refuse(
             "--priority: found all CPUs, and no limit on real-time tasks (kernel.sched_rt_runtime_us is -1), expected a CPU for the rest of the machine".to_owned(),
         ),
+        false => Ok(()),
+    }
+}
+
+/// Checks that the program's own threads and those that measure have CPUs apart.
+fn check_housekeeping(request: &Request, allowed: &[u32]) -> Result<(), MachineError> {
+    let own = &request.housekeeping;
+    if let Some(cpu) = own.iter().find(|cpu| request.cpus.contains(cpu)) {
+        return refuse(format!(
+            "--housekeeping: found CPU {cpu}, which is measured, expected others"
+        ));
+    }
+    match request.cpus.is_empty() && allowed.iter().all(|cpu| own.contains(cpu)) {
+        true => refuse(format!(
+            "--housekeeping: found all CPUs that may be used ({}), expected one left to measure",
+            cpu_list::written(own)
+        )),
         false => Ok(()),
     }
 }
@@ -197,6 +222,7 @@ pub(crate) mod tests {
             tracepoints: Vec::new(),
             store_bypass: Default::default(),
             priority: None,
+            housekeeping: Vec::new(),
             self_test: false,
         }
     }
@@ -213,6 +239,12 @@ pub(crate) mod tests {
         let cpu = refusal(|request| request.cpus = vec![1, 4095]);
         assert!(cpu.contains("CPU 4095") && cpu.contains("0-1"), "{cpu}");
         assert!(refusal(|request| request.cpus = vec![1, 1]).contains("twice"));
+        let own = |cpus: &[u32], own: &[u32]| {
+            refusal(|request| (request.cpus, request.housekeeping) = (cpus.into(), own.into()))
+        };
+        assert!(own(&[0], &[7]).contains("CPU 7"));
+        assert!(own(&[0], &[0, 1]).contains("CPU 0, which is measured"));
+        assert!(own(&[], &[0, 1]).contains("(0-1), expected one left"));
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(refusal(|request| request.rates_hz = vec![rate]).contains("rate"));
         }

@@ -1,9 +1,12 @@
 //! Letting a thread run at once: real-time priority, and timers without slack.
 
+use crate::control_groups;
+use bandscope_recording::text::shown;
 use bandscope_sampler::machine::Priority;
 use rustix::thread::set_current_timer_slack;
 use std::io;
 use std::num::NonZeroU64;
+use std::path::PathBuf;
 
 /// How the calling thread is scheduled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +54,17 @@ pub fn is_permitted(priority: Priority) -> io::Result<()> {
     asked
         .join()
         .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
+
+/// The control group of this process that gives real-time tasks no time, which stops root too: one that is made has none (Linux,
+/// Documentation/scheduler/sched-rt-group.rst; version 1 only).
+pub fn group_without_time() -> Option<String> {
+    let mut groups = control_groups::own("cpu").into_iter();
+    let has_none = |group: &PathBuf| {
+        let runtime = std::fs::read_to_string(group.join("cpu.rt_runtime_us"));
+        runtime.is_ok_and(|runtime| runtime.trim() == "0")
+    };
+    groups.find(has_none).map(|group| shown(&group))
 }
 
 /// Gives the calling thread a real-time priority.

@@ -11,6 +11,7 @@ use crate::sink::Account;
 use crate::trace::{Catalogue, Trace, account};
 use crate::{clock, facts, pin, plan, quietest, store_bypass};
 use bandscope_recording::Manifest;
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{
     self, ClockOrigin, Incident, IncidentKind, Missing, Settings, State,
 };
@@ -48,7 +49,10 @@ struct Prepared {
     origin_unix_ns: i64,
     counters: counters::Plan,
     preemption_known: bool,
-    allowed: Vec<u32>,
+    /// CPUs for the consumer, where it does not wait for the end.
+    writing: Vec<u32>,
+    /// Keeps this process where it was asked to stay.
+    _kept: Option<pin::Kept>,
     /// Kernel events, where they are to be recorded.
     events: Option<(Catalogue, Trace)>,
     /// Counts of what firmware did, where they can be read. Nothing happens on a CPU whose count is open until it is read.
@@ -89,11 +93,13 @@ impl Machine for ThisMachine {
             origin_unix_ns,
             counters: findings.counters.plan.clone(),
             preemption_known: findings.preemption.is_ok(),
-            allowed,
+            writing: writing(request, &allowed, &cpus),
+            _kept: keep(request)?,
             events: events.0,
             system_management: system_management.ok(),
         };
-        let mut manifest = manifest_of(request, &cpus, findings, &prepared);
+        let none_left = prepared.writing.iter().all(|cpu| cpus.contains(cpu));
+        let mut manifest = manifest_of(request, &cpus, findings, &prepared, none_left);
         manifest.settings.chosen = chosen;
         manifest.missing.extend(account::missing(&events.1));
         manifest.missing.extend(not_counted);
@@ -117,7 +123,7 @@ impl Machine for ThisMachine {
             cpus: &manifest.settings.cpus,
             others: match manifest.settings.buffered {
                 true => Vec::new(),
-                false => writing(&prepared.allowed, &manifest.settings.cpus),
+                false => prepared.writing.clone(),
             },
             duration_s: manifest.settings.duration_s,
             delay_ticks: (request.start_delay_s * 1e9 * manifest.clock.ticks_per_ns) as u64,
@@ -160,21 +166,22 @@ fn choose_cpus(
     if !request.cpus.is_empty() {
         return Ok((request.cpus.clone(), String::new()));
     }
-    if let Some(cpu) = quietest::idle_and_isolated(reachable) {
+    let [allowed, reachable] = [allowed, reachable].map(|cpus| others(cpus, &request.housekeeping));
+    if let Some(cpu) = quietest::idle_and_isolated(&reachable) {
         let why = "it is isolated (isolcpus), and was idle for 100 ms".to_owned();
         return Ok((vec![cpu], why));
     }
-    quietest::quietest(allowed, preparation::rough_ticks_per_ns())
+    quietest::quietest(&allowed, preparation::rough_ticks_per_ns())
         .map(|cpu| {
             (
                 vec![cpu],
                 "it had the least time away of those that this process may use".to_owned(),
             )
         })
-        .ok_or_else(|| MachineError::Refused("this process may use no CPU".to_owned()))
+        .ok_or_else(|| MachineError::Refused("this process may use no CPU to measure".to_owned()))
 }
 
-/// The CPUs that are left for the consumer.
+/// Those of `allowed` that are not `measured`.
 fn others(allowed: &[u32], measured: &[u32]) -> Vec<u32> {
     allowed
         .iter()
@@ -184,11 +191,22 @@ fn others(allowed: &[u32], measured: &[u32]) -> Vec<u32> {
 }
 
 /// The CPUs on which the consumer runs while it measures: where every CPU is measured, any.
-fn writing(allowed: &[u32], measured: &[u32]) -> Vec<u32> {
+fn writing(request: &Request, allowed: &[u32], measured: &[u32]) -> Vec<u32> {
     match others(allowed, measured) {
+        _ if !request.housekeeping.is_empty() => request.housekeeping.clone(),
         others if others.is_empty() => allowed.to_vec(),
         others => others,
     }
+}
+
+/// Keeps this process where the request wants it; `None` where it wants nothing.
+fn keep(request: &Request) -> Result<Option<pin::Kept>, MachineError> {
+    let cpus = &request.housekeeping;
+    let kept = (!cpus.is_empty()).then(|| pin::keep_process_on(cpus));
+    kept.transpose().map_err(|error| {
+        let cpus = cpu_list::written(cpus);
+        MachineError::Refused(format!("--housekeeping {cpus}: {error}"))
+    })
 }
 
 /// Whether nothing is written before the end: because that was asked for, or no CPU is left to write. A run that
@@ -221,8 +239,8 @@ fn manifest_of(
     cpus: &[u32],
     findings: Findings,
     prepared: &Prepared,
+    none_left: bool,
 ) -> Manifest {
-    let none_left = others(&prepared.allowed, cpus).is_empty();
     let buffered = is_buffered(request, cpus, none_left);
     let mut machine = facts::gather(cpus);
     machine.other_tasks = findings.other_tasks;

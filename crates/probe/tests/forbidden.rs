@@ -47,6 +47,7 @@ fn run_traced(
         tracepoints: Vec::new(),
         store_bypass: Default::default(),
         priority: None,
+        housekeeping: Vec::new(),
         self_test: false,
     };
     let calls = calls.to_vec();

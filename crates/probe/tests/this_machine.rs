@@ -26,6 +26,7 @@ fn request() -> Request {
         tracepoints: Vec::new(),
         store_bypass: Default::default(),
         priority: None,
+        housekeeping: Vec::new(),
         self_test: false,
     }
 }

@@ -6,9 +6,11 @@ use crate::checksum::{self, Verdict};
 use crate::document::{self, Document};
 use crate::files::open_regular;
 use crate::gaps::MAX_COUNTERS;
+use crate::inputs::tasks;
 use crate::layout::MANIFEST_FILE;
 use crate::manifest::SCHEMA;
 use crate::manifest::ranges::Ranges;
+use crate::text::shown;
 use crate::{Error, Manifest};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -76,7 +78,13 @@ pub(crate) fn read(directory: &Path) -> Result<Manifest, Error> {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => Error::File {
             path: directory.into(),
             found: format!("a directory without {MANIFEST_FILE}"),
-            expected: "a recording: a directory that `bandscope record` wrote".into(),
+            expected: match tasks::example(directory) {
+                None => "a recording: a directory that `bandscope record` wrote".into(),
+                Some(part) => format!(
+                    "one recording: it holds parts of several tasks, so name one, such as {}; `bandscope report` reads all",
+                    shown(&part)
+                ),
+            },
         },
         other => other,
     })?;

@@ -6,6 +6,8 @@
 //! gaps/cpu=1/part-000000.parquet
 //! events/cpu=1/part-000000.parquet
 //! ```
+//! Several tasks of a job share one directory, and each has all of this below its own `node=n1/task=0/`.
+//!
 //! The `key=value` directories are Hive partitions, which DuckDB and pandas turn into columns. Names in a
 //! directory or in a manifest are untrusted: they are parsed strictly and a path is only ever built
 //! from what was parsed, so that none can point outside the recording.
@@ -16,6 +18,8 @@ use std::fmt;
 pub const MANIFEST_FILE: &str = "recording.json";
 /// The longest name of a work kernel.
 const MAX_KERNEL_NAME: usize = 64;
+/// The longest name of a node.
+const MAX_NODE_NAME: usize = 253;
 /// Parts are numbered with this many digits, so that names sort in the order of time.
 const PART_DIGITS: usize = 6;
 /// What a part under way is called: hidden, so that no tool reads it.
@@ -93,6 +97,39 @@ impl Directory {
         };
         (valid && directory.to_string() == path).then_some(directory)
     }
+}
+
+/// The directory of one task's part in a recording of several: `node=NAME/task=K`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskDirectory {
+    /// Name of the node.
+    pub node: String,
+    /// Number of the task.
+    pub task: u32,
+}
+
+impl fmt::Display for TaskDirectory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node={}/task={}", self.node, self.task)
+    }
+}
+
+impl TaskDirectory {
+    /// Parses a path inside a recording; `None` for anything that [`TaskDirectory`] does not print itself.
+    pub fn parse(path: &str) -> Option<TaskDirectory> {
+        let (node, task) = path.split_once('/')?;
+        let directory = TaskDirectory {
+            node: node.strip_prefix("node=")?.to_owned(),
+            task: number(task.strip_prefix("task=")?)?,
+        };
+        (is_node_name(&directory.node) && directory.to_string() == path).then_some(directory)
+    }
+}
+
+/// Whether `name` can be that of a node: 1 to 253 (RFC 1123) of letters, digits, `-`, `_` and `.`, not a `.` first.
+pub fn is_node_name(name: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=MAX_NODE_NAME).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(allowed)
 }
 
 /// Whether `name` can be that of a work kernel: 1 to 64 of `a` to `z`, `0` to `9` and `-`.
@@ -200,6 +237,23 @@ mod tests {
             assert_eq!(Directory::parse(path), None, "{path}");
         }
         assert!(!is_kernel_name(&"a".repeat(65)));
+    }
+
+    #[test]
+    fn directories_of_tasks_are_parsed_strictly() {
+        let directory = TaskDirectory::parse("node=n-1.site_a/task=17").unwrap();
+        assert_eq!((&*directory.node, directory.task), ("n-1.site_a", 17));
+        for path in [
+            "node=n1",
+            "node=/task=0",
+            "node=../task=0",
+            "node=n1/task=01",
+            "node=n1/task=0/x",
+            "node=n 1/task=0",
+            "task=0/node=n1",
+        ] {
+            assert_eq!(TaskDirectory::parse(path), None, "{path}");
+        }
     }
 
     #[test]

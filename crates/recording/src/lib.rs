@@ -52,6 +52,7 @@ pub mod write;
 pub use error::Error;
 pub use events::{EventKind, EventStream, KernelEvent, Sender};
 pub use gaps::{Gap, GapKind};
+pub use layout::{TaskDirectory, is_node_name};
 pub use manifest::Manifest;
 pub use quanta::{Chunk, Quanta, Quantum};
 pub use source::{Series, Source};

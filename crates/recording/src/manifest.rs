@@ -12,6 +12,7 @@ mod incident;
 mod kernel;
 mod machine;
 pub(crate) mod ranges;
+mod rank;
 mod scheduling;
 pub mod setup;
 
@@ -25,6 +26,7 @@ pub use incident::{Incident, IncidentKind};
 pub use kernel::{Counter, Kernel};
 pub use machine::{Machine, OtherTask};
 pub use ranges::RATE_HZ;
+pub use rank::Rank;
 pub use scheduling::{Quota, Schedstat};
 pub use setup::Setup;
 
@@ -72,6 +74,9 @@ pub struct Manifest {
     pub quotas: Vec<Quota>,
     /// Facts about the machine, gathered before the run.
     pub machine: Machine,
+    /// Which task of a parallel job this was; `None` of a run by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Rank>,
     /// What a flight recorder saw of each measured CPU; empty where everything was kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub watched: Vec<Watched>,
@@ -102,6 +107,7 @@ impl Ranges for Manifest {
         each("schedstat", &self.schedstat)?;
         each("quotas", &self.quotas)?;
         inside("machine", &self.machine)?;
+        self.rank.iter().try_for_each(|rank| inside("rank", rank))?;
         each("watched", &self.watched)?;
         inside("lost", &self.lost)?;
         each("parts", &self.parts)
@@ -197,6 +203,12 @@ pub struct Settings {
     /// Real-time priority of the measuring threads, as in `fifo:1`; empty where they were ordinary tasks.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub priority: String,
+    /// Control groups that the process joined for the run, by directory. Untrusted, escaped.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub control_groups: Vec<String>,
+    /// CPUs that the program's own threads were to use, as in `0,2-5`; empty for any that was not measured.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub housekeeping: String,
     /// What was to be caught; `None` where everything was kept, and nothing was to end the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub catch: Option<Catch>,

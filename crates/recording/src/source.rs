@@ -84,6 +84,12 @@ pub trait Source: Sync {
         let _ = index;
         &self.manifest().events
     }
+
+    /// Which task of a job measured series `index`; `None` of a run by itself.
+    fn rank(&self, index: usize) -> Option<&manifest::Rank> {
+        let _ = index;
+        self.manifest().rank.as_ref()
+    }
 }
 
 /// A recording in memory: what tests, and a short buffered run, are made of.

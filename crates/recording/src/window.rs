@@ -4,7 +4,7 @@
 //! gap was may begin before it.
 
 use crate::events::EventStream;
-use crate::manifest::Events;
+use crate::manifest::{Events, Rank};
 use crate::read::ReadWarning;
 use crate::{Chunk, Error, Gap, Manifest, Series, Source};
 
@@ -130,6 +130,10 @@ impl Source for Window<'_> {
 
     fn events_known(&self, index: usize) -> &Events {
         self.source.events_known(index)
+    }
+
+    fn rank(&self, index: usize) -> Option<&Rank> {
+        self.source.rank(index)
     }
 }
 

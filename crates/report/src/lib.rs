@@ -28,7 +28,7 @@ mod truth;
 mod warning;
 
 pub use cause::Cause;
-pub use cpu::Cpu;
+pub use cpu::{Cpu, Place, cpu_name};
 pub use evidence::Evidence;
 pub use finding::{Certainty, Finding};
 pub use gaps::{Chain, GapBin, GapCause, Gaps, LongGap, Percentile, TaskTime};

@@ -1,6 +1,6 @@
 //! What one CPU showed at one rate with one work kernel.
 
-use crate::{Band, BestPace, Gaps, Ledger, Limits, Signal};
+use crate::{Band, BestPace, Gaps, Ledger, Limits, Place, Signal};
 use serde::Serialize;
 
 /// The quanta of one CPU at one rate with one work kernel.
@@ -15,6 +15,9 @@ pub struct Series {
     pub kernel: String,
     /// The file or directory.
     pub origin: String,
+    /// The task of a job that measured it; not there of a run by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// Number of quanta.
     pub quanta: u64,
     /// Number of segments.

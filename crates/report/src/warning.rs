@@ -66,6 +66,12 @@ words! {
         NoFinalNewline = "no-final-newline",
         /// A file of counts does not say its rate.
         RateFromTimes = "rate-from-times",
+        /// A task's part that cannot be read, and is left out.
+        UnreadablePart = "unreadable-part",
+        /// Tasks of a job that left no part.
+        MissingPart = "missing-part",
+        /// Parts of an earlier job, which are left out.
+        StalePart = "stale-part",
         /// Inputs of unlike machines.
         DifferentMachines = "different-machines",
         /// Inputs of unlike clocks.

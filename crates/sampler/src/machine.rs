@@ -41,6 +41,8 @@ pub struct Request {
     pub store_bypass: StoreBypass,
     /// Real-time priority of the measuring threads; `None` to leave them ordinary tasks.
     pub priority: Option<Priority>,
+    /// CPUs that the program's own threads may use, apart from those that measure; empty for any that is not measured.
+    pub housekeeping: Vec<u32>,
     /// Run the 64-placement self-test and price the counters.
     pub self_test: bool,
 }

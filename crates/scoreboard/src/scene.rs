@@ -261,6 +261,7 @@ impl Scene {
             },
             store_bypass: Default::default(),
             priority: None,
+            housekeeping: Vec::new(),
             self_test: true,
         }
     }

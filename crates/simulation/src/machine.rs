@@ -71,6 +71,7 @@ pub fn request(rates_hz: &[f64], kernels: &[&str], seconds: f64) -> Request {
         tracepoints: Vec::new(),
         store_bypass: Default::default(),
         priority: None,
+        housekeeping: Vec::new(),
         self_test: true,
     }
 }

@@ -4,7 +4,7 @@
 use crate::numbers;
 use bandscope_analysis::Pyramid;
 use bandscope_analysis::pyramid::Density;
-use bandscope_report::{Report, Series};
+use bandscope_report::{Place, Report, Series};
 use std::ops::Range;
 
 /// The pace axis spans at least this ratio, so that a quiet CPU looks like a flat line and not like its
@@ -15,18 +15,28 @@ const LEAST_RATIO: f64 = 1.1;
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) cpu: Option<u32>,
+    /// The task of a job that measured it.
+    pub(crate) place: Option<Place>,
     /// Indices into the report's series.
     pub(crate) members: Vec<usize>,
+}
+
+impl Group {
+    pub(crate) fn name(&self) -> String {
+        cpu_name(self.cpu, self.place.as_ref())
+    }
 }
 
 /// The series of a report by CPU, in the report's order.
 pub(crate) fn groups(report: &Report) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (index, series) in report.series.iter().enumerate() {
-        match groups.iter_mut().find(|group| group.cpu == series.cpu) {
+        let is_its = |group: &&mut Group| (group.cpu, &group.place) == (series.cpu, &series.place);
+        match groups.iter_mut().find(is_its) {
             Some(group) => group.members.push(index),
             None => groups.push(Group {
                 cpu: series.cpu,
+                place: series.place.clone(),
                 members: vec![index],
             }),
         }
@@ -34,9 +44,12 @@ pub(crate) fn groups(report: &Report) -> Vec<Group> {
     groups
 }
 
-/// `CPU 3`, or what there is to say where it is not known.
-pub(crate) fn cpu_name(cpu: Option<u32>) -> String {
-    cpu.map_or_else(|| "unknown CPU".into(), |cpu| format!("CPU {cpu}"))
+/// `CPU 3`, with the task of a job that measured it, or what there is to say where it is not known.
+pub(crate) fn cpu_name(cpu: Option<u32>, place: Option<&Place>) -> String {
+    cpu.map_or_else(
+        || "unknown CPU".into(),
+        |cpu| bandscope_report::cpu_name(cpu, place),
+    )
 }
 
 /// Names that tell the series of `members` apart in as few words as will do: rate, then work kernel, then file.
@@ -57,7 +70,10 @@ pub(crate) fn labels(report: &Report, members: &[usize]) -> Vec<String> {
         }
     };
     append(&|s| s.kernel.clone());
-    append(&|s| file_name(&s.origin).to_owned());
+    append(&|s| match &s.place {
+        Some(place) => place.to_string(),
+        None => file_name(&s.origin).to_owned(),
+    });
     labels
 }
 

@@ -43,6 +43,7 @@ fn cpu(series: &[Series], (origin, cpu): (&str, u32)) -> Cpu {
     Cpu {
         cpu,
         origin: origin.to_owned(),
+        place: mine().next().and_then(|one| one.place.clone()),
         lost: if worked { gaps + pace } else { 1.0 },
         gaps,
         pace,

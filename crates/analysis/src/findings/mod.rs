@@ -42,7 +42,7 @@ use bandscope_recording::Manifest;
 use bandscope_report::evidence::OfKind;
 use bandscope_report::format;
 use bandscope_report::remedies::Remedy;
-use bandscope_report::{Evidence, Finding, Kind, Series};
+use bandscope_report::{Evidence, Finding, Kind, Series, cpu_name};
 
 /// What one series shows, beyond what the report says of it.
 #[derive(Clone, Debug, Default)]
@@ -296,16 +296,16 @@ const SHORTEST_NS: f64 = 10.0;
 
 /// How the CPU of a series is named in a sentence.
 fn name(series: &Series) -> String {
-    series
-        .cpu
-        .map_or("the measured CPU".to_owned(), |cpu| format!("CPU {cpu}"))
+    series.cpu.map_or("the measured CPU".to_owned(), |cpu| {
+        cpu_name(cpu, series.place.as_ref())
+    })
 }
 
 /// The same at the begin of a sentence.
 fn subject(series: &Series) -> String {
-    series
-        .cpu
-        .map_or("The measured CPU".to_owned(), |cpu| format!("CPU {cpu}"))
+    series.cpu.map_or("The measured CPU".to_owned(), |cpu| {
+        cpu_name(cpu, series.place.as_ref())
+    })
 }
 
 /// The series that stands for a finding.

@@ -1,5 +1,6 @@
 //! What to do: against what the ledger of the worst CPU shows, then about the findings. Each remedy once, fixes first.
 
+use super::verdict;
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::EventsState;
 use bandscope_recording::manifest::setup::paths;
@@ -113,22 +114,12 @@ fn once(all: Vec<Remedy>, manifest: &Manifest) -> Vec<Remedy> {
 
 /// The series of the CPU that did least work.
 fn worst(series: &[Series]) -> Option<Vec<&Series>> {
-    let mut cpus: Vec<Option<u32>> = series.iter().map(|series| series.cpu).collect();
-    cpus.sort_unstable();
-    cpus.dedup();
-    let of = |cpu: Option<u32>| series.iter().filter(move |series| series.cpu == cpu);
-    let work = |cpu: &Option<u32>| {
-        let [work, wall] = [
-            |series: &Series| series.ledger.work_ns,
-            |series: &Series| series.ledger.wall_ns,
-        ]
-        .map(|part| of(*cpu).map(|series| part(series) as f64).sum::<f64>());
-        work / wall.max(1.0)
+    let work = |cpu: &[&Series]| {
+        let sum = |part: fn(&Series) -> u64| cpu.iter().map(|one| part(one) as f64).sum::<f64>();
+        sum(|one| one.ledger.work_ns) / sum(|one| one.ledger.wall_ns).max(1.0)
     };
-    let worst = cpus
-        .into_iter()
-        .min_by(|a, b| work(a).total_cmp(&work(b)))?;
-    Some(of(worst).collect())
+    let cpus = verdict::by_cpu(series).into_values();
+    cpus.min_by(|a, b| work(a).total_cmp(&work(b)))
 }
 
 fn of_account(series: &[&Series], manifest: &Manifest) -> Vec<Remedy> {

@@ -3,9 +3,10 @@
 //! It speaks of the CPU that lost most, and names the three largest causes. Its figures are those of [`Account`].
 
 use bandscope_recording::Manifest;
-use bandscope_report::Series;
 use bandscope_report::account::{self, Account, Loss, LossPart, NOT_NAMED};
 use bandscope_report::format::percent;
+use bandscope_report::{Place, Series, cpu_name};
+use std::collections::BTreeMap;
 
 /// Causes that are named, and names of each.
 const MAX_CAUSES: usize = 3;
@@ -17,12 +18,17 @@ const MIN_BONUS: f64 = 5e-5;
 
 /// One CPU, all of its series together.
 struct Cpu<'a> {
-    number: Option<u32>,
     series: Vec<&'a Series>,
     account: Account,
 }
 
 impl Cpu<'_> {
+    /// `None` where its number is not known.
+    fn name(&self) -> Option<String> {
+        let first = self.series.first()?;
+        Some(cpu_name(first.cpu?, first.place.as_ref()))
+    }
+
     /// Share of the time that is work.
     fn work(&self) -> f64 {
         self.sum(|series| series.ledger.work_ns)
@@ -41,9 +47,9 @@ pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
     let Some(worst) = cpus.iter().min_by(|a, b| a.work().total_cmp(&b.work())) else {
         return "Nothing was measured.".to_owned();
     };
-    let subject = match (worst.number, cpus.len()) {
-        (Some(cpu), 1) => format!("CPU {cpu}"),
-        (Some(cpu), many) => format!("The worst of {many} CPUs, CPU {cpu},"),
+    let subject = match (worst.name(), cpus.len()) {
+        (Some(name), 1) => name,
+        (Some(name), many) => format!("The worst of {many} CPUs, {name},"),
         (None, _) => "The measured CPU".to_owned(),
     };
     let paces = || {
@@ -80,14 +86,11 @@ pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
     let best = cpus.iter().max_by(|a, b| a.work().total_cmp(&b.work()));
     if let Some((best, cpu)) = best
         .filter(|_| cpus.len() > 1)
-        .and_then(|best| Some((best, best.number?)))
+        .and_then(|best| Some((best, best.name()?)))
     {
         said += &match best.account.lost() {
-            Some(lost) => format!(" The best, CPU {cpu}, lost {lost}."),
-            None => format!(
-                " The best, CPU {cpu}, lost less than {}.",
-                best.account.least()
-            ),
+            Some(lost) => format!(" The best, {cpu}, lost {lost}."),
+            None => format!(" The best, {cpu}, lost less than {}.", best.account.least()),
         };
     }
     // Work beyond what it could at the best pace that lasts is no part of the account.
@@ -99,20 +102,21 @@ pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
 }
 
 fn cpus<'a>(series: &'a [Series], manifest: &Manifest) -> Vec<Cpu<'a>> {
-    let mut numbers: Vec<Option<u32>> = series.iter().map(|series| series.cpu).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let of = |number: Option<u32>| {
-        let mine = series.iter().filter(|series| series.cpu == number);
-        let series: Vec<&Series> = mine.collect();
+    let of = |series: Vec<&'a Series>| {
         let account = Account::new(&series, Some(manifest))?;
-        Some(Cpu {
-            number,
-            series,
-            account,
-        })
+        Some(Cpu { series, account })
     };
-    numbers.into_iter().filter_map(of).collect()
+    by_cpu(series).into_values().filter_map(of).collect()
+}
+
+/// Series by CPU; the same number in two tasks' recordings is two CPUs.
+pub(super) fn by_cpu(series: &[Series]) -> BTreeMap<(Option<&Place>, Option<u32>), Vec<&Series>> {
+    let mut cpus: BTreeMap<_, Vec<&Series>> = BTreeMap::new();
+    for one in series {
+        let key = (one.place.as_ref(), one.cpu);
+        cpus.entry(key).or_default().push(one);
+    }
+    cpus
 }
 
 /// A cause with its share, and who it was where that has names. Why there are none is said once: `reasons` holds what was said.

@@ -7,7 +7,7 @@ use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{ClockOrigin, Manifest, State};
 use bandscope_recording::read::{ReadWarning, ReadWarningKind as Read};
 use bandscope_report::format;
-use bandscope_report::{Cause, Report, Series, Warning, WarningKind};
+use bandscope_report::{Cause, Report, Series, Warning, WarningKind, cpu_name};
 
 /// Quanta below which shares and periods mean little.
 const MAX_FEW_QUANTA: u64 = 1000;
@@ -75,6 +75,9 @@ fn reading(warning: &ReadWarning) -> Warning {
             Read::NoFinalNewline => WarningKind::NoFinalNewline,
             Read::RateMismatch => WarningKind::RateMismatch,
             Read::RateFromTimes => WarningKind::RateFromTimes,
+            Read::UnreadablePart => WarningKind::UnreadablePart,
+            Read::MissingPart => WarningKind::MissingPart,
+            Read::StalePart => WarningKind::StalePart,
             Read::DifferentMachines => WarningKind::DifferentMachines,
             Read::DifferentClocks => WarningKind::DifferentClocks,
             Read::DifferentCounters => WarningKind::DifferentCounters,
@@ -251,7 +254,11 @@ fn inputs(report: &Report, warnings: &mut Vec<Warning>) {
 
 fn of_series(series: &Series, warnings: &mut Vec<Warning>) {
     let what = match series.cpu {
-        Some(cpu) => format!("CPU {cpu} at {}", format::rate(series.rate_hz)),
+        Some(cpu) => format!(
+            "{} at {}",
+            cpu_name(cpu, series.place.as_ref()),
+            format::rate(series.rate_hz)
+        ),
         None => series.origin.escape_debug().to_string(),
     };
     if series.quanta < MAX_FEW_QUANTA {

@@ -2,7 +2,7 @@
 //!
 //! The way: [`passing`] measures and reports one run, or as many as a baseline has; `studies::check` judges; `view` prints.
 
-use super::record::{self, MachineName};
+use super::record::{self, MachineName, Placement};
 use super::{measure, passing};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Keep, terminal_options};
@@ -59,6 +59,8 @@ pub struct Arguments {
     /// Runs of a baseline, within the duration.
     #[arg(long, value_name = "N", default_value_t = 5, requires = "save", value_parser = clap::value_parser!(u32).range(i64::from(MIN_RUNS)..=1000))]
     runs: u32,
+    #[command(flatten)]
+    placement: Placement,
     /// `this` machine, or `simulated:SCENARIO`; each run has the next seed.
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
@@ -97,6 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         baseline: baseline.as_ref(),
     };
     criteria.check()?;
+    let _joined = arguments.placement.join()?;
     let mut plan = arguments.plan(baseline.as_ref())?;
     // Before minutes are spent on what goes there.
     let save = arguments
@@ -174,6 +177,7 @@ impl Arguments {
     fn plan(&self, baseline: Option<&Baseline>) -> Result<Plan> {
         let mut record = measure::defaults()?;
         record.cpus.clone_from(&self.cpus);
+        record.placement = self.placement.clone();
         if let Some(machine) = &self.machine {
             record.machine.clone_from(machine);
         }
@@ -201,7 +205,8 @@ impl Arguments {
         // Here all are all: a gate that leaves out the CPU that writes would pass it.
         let is_real = matches!(MachineName::parse(&record.machine)?, MachineName::This);
         if let (true, Some(Cpus::All)) = (is_real, &record.cpus) {
-            let allowed = pin::allowed().context("cannot ask which CPUs may be used")?;
+            let mut allowed = pin::allowed().context("cannot ask which CPUs may be used")?;
+            allowed.retain(|cpu| !record.placement.own_cpus().contains(cpu));
             record.cpus = Some(Cpus::These(allowed));
         }
         let machine = record.machine.clone();

@@ -68,6 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let analysis = report::analyse(std::slice::from_ref(&recording), &[], None)?;
     report::refuse_moments(analysis.report.recording.as_ref(), &recording)?;
+    report::refuse_several_tasks(&analysis.report, &recording)?;
     let doctor = doctor::examine(&analysis.report, cpus).with_context(|| shown(&recording))?;
     let options = arguments.layout.options(arguments.output.is_none());
     output::write(arguments.output.as_deref(), |out| match arguments.format {

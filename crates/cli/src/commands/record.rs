@@ -3,6 +3,8 @@
 mod catching;
 mod choices;
 mod conclude;
+pub(super) mod job;
+mod placement;
 mod summary;
 mod writing;
 
@@ -12,10 +14,10 @@ use crate::progress::Progress;
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
-use bandscope_probe::{ThisMachine, pin};
+use bandscope_probe::{ThisMachine, pin, rank};
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{Manifest, SCHEMA, State};
-use bandscope_sampler::machine::{Length, Priority, Watch};
+use bandscope_sampler::machine::{Length, Watch};
 use bandscope_sampler::{Machine, Request};
 use bandscope_simulation::{Scenario, SimulatedMachine};
 use catching::Catching;
@@ -23,6 +25,7 @@ pub(super) use choices::When;
 use choices::{ClockRead, StoreBypassSetting};
 use clap::Args;
 pub(super) use conclude::{conclude, say_if_interrupted};
+pub(super) use placement::Placement;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 pub(super) use summary::Tally;
@@ -83,9 +86,8 @@ pub struct Arguments {
     /// Keep everything in locked memory until the end, and write nothing while measuring.
     #[arg(long)]
     buffered: bool,
-    /// Real-time priority of the measuring threads, fifo:N or rr:N, N from 1 to 99 [default: ordinary tasks]
-    #[arg(long, value_name = "POLICY:N", value_parser = values::priority)]
-    priority: Option<Priority>,
+    #[command(flatten)]
+    pub(super) placement: Placement,
     #[command(flatten)]
     catching: Catching,
     /// `this` machine, or `simulated:SCENARIO`, see `bandscope synth --list`.
@@ -94,7 +96,7 @@ pub struct Arguments {
     /// Print no summary at the end.
     #[arg(long, short)]
     quiet: bool,
-    /// The recording, a directory that does not exist yet [default: bandscope-DATE-TIME.bandscope]
+    /// The recording, a directory that does not exist yet; tasks of a job share it [default: bandscope-DATE-TIME.bandscope]
     #[arg(long, short, value_name = "DIR")]
     pub(super) output: Option<PathBuf>,
 }
@@ -150,10 +152,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// Prepares the machine, measures, and writes the recording.
 pub fn record(arguments: &Arguments) -> Result<Recorded> {
+    let _joined = arguments.placement.join()?;
     let request = arguments.request()?;
-    let path = arguments.path();
+    let shared = arguments.path();
+    let path = job::place(shared.clone(), arguments.output())?;
     // Before ten seconds are spent on it.
-    output::free(&path, "--output")?;
+    job::free(&shared, &path)?;
     let interrupt = Interrupt::new()?;
     let mut machine = arguments.machine()?;
     let mut manifest = {
@@ -171,6 +175,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     fill_in(&mut manifest, arguments, &request);
     arguments.catching.check_causes(&manifest.events)?;
     let on_catch = arguments.catching.on_catch.as_deref();
+    job::make_parents(&manifest, &path)?;
     let tally = write(
         &mut *machine,
         &request,
@@ -216,6 +221,8 @@ pub(super) fn now() -> String {
 /// Adds to the machine's manifest what only the command knows.
 pub(super) fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &Request) {
     sign(manifest);
+    // What makes no sense was refused before.
+    manifest.rank = rank::of_this_process().ok().flatten();
     let settings = &mut manifest.settings;
     settings.machine = arguments.machine.clone();
     settings.rates_hz = request.rates_hz.clone();
@@ -227,6 +234,8 @@ pub(super) fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &
     settings.priority = request
         .priority
         .map_or_else(String::new, |one| one.to_string());
+    settings.control_groups = arguments.placement.control_groups();
+    settings.housekeeping = cpu_list::written(&request.housekeeping);
     settings.clock_read = if request.ordered_reads {
         "ordered"
     } else {
@@ -240,6 +249,7 @@ impl Arguments {
     pub(super) fn request(&self) -> Result<Request> {
         self.catching
             .check(self.is_real() || self.cpus()?.len() < 2)?;
+        self.placement.check(self.is_real())?;
         let fastest = self.rate.iter().copied().fold(0.0, f64::max);
         let clock_read = self.clock_read.map(|read| read == ClockRead::Ordered);
         Ok(Request {
@@ -266,7 +276,8 @@ impl Arguments {
             },
             tracepoints: self.catching.event.clone(),
             store_bypass: self.store_bypass.setting(),
-            priority: self.priority,
+            priority: self.placement.priority,
+            housekeeping: self.placement.own_cpus().to_vec(),
             self_test: true,
         })
     }
@@ -299,9 +310,11 @@ impl Arguments {
                 )
             }
             Some(Cpus::All) => {
-                let allowed = pin::allowed().context("cannot ask which CPUs may be used")?;
+                let mut allowed = pin::allowed().context("cannot ask which CPUs may be used")?;
+                let own = self.placement.own_cpus();
+                allowed.retain(|cpu| !own.contains(cpu));
                 // Somebody has to write what they measure; the first CPU has most of the machine's own work anyway.
-                let kept = usize::from(!self.buffered && allowed.len() > 1);
+                let kept = usize::from(own.is_empty() && !self.buffered && allowed.len() > 1);
                 Ok(allowed[kept..].to_vec())
             }
         }

@@ -10,6 +10,7 @@ use bandscope_recording::disturbances::{self, Log};
 use bandscope_recording::inputs::Inputs;
 use bandscope_recording::text::shown;
 use bandscope_recording::{Manifest, Source, Window};
+use bandscope_report::Report;
 use bandscope_studies::check::{self, Criteria};
 use bandscope_studies::conditions::Condition;
 use bandscope_view::{FORMATS, Format, Options, find};
@@ -21,7 +22,7 @@ use std::process::ExitCode;
 
 /// Say what recordings and FTQ files hold.
 ///
-/// Several inputs are taken as series of one machine.
+/// Several inputs are taken as series of one machine. A directory in which the tasks of a job recorded is read as one recording per task.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -111,6 +112,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     if let ([first, ..], false) = (&arguments.inputs[..], arguments.fail_if.is_empty()) {
         refuse_moments(analysis.report.recording.as_ref(), first)?;
+        refuse_several_tasks(&analysis.report, first)?;
     }
     let check = check::check(std::slice::from_ref(&analysis.report), &criteria)?;
     output::write(arguments.output.as_deref(), |out| {
@@ -132,6 +134,23 @@ pub fn refuse_moments(manifest: Option<&Manifest>, input: &Path) -> Result<()> {
         bail!(
             "{}: found moments that were caught, expected a recording of everything (record without --catch): what moments lose says nothing of the time between",
             shown(input)
+        );
+    }
+    Ok(())
+}
+
+/// Refuses the recordings of several tasks, where one machine is asked about.
+///
+/// # Errors
+/// If the report of `input` has series of several.
+pub fn refuse_several_tasks(report: &Report, input: &Path) -> Result<()> {
+    if let [first, others @ ..] = &report.series[..]
+        && others.iter().any(|one| one.place != first.place)
+    {
+        bail!(
+            "{}: found parts of several tasks, expected one recording: name one, such as {}",
+            shown(input),
+            first.origin
         );
     }
     Ok(())
@@ -174,6 +193,12 @@ pub fn open(inputs: &[PathBuf]) -> Result<Inputs> {
     Ok(Inputs::open(inputs)?)
 }
 
+/// The same, where a directory may hold the recordings of a job's tasks.
+fn open_with_tasks(inputs: &[PathBuf]) -> Result<Inputs> {
+    resources::start_threads()?;
+    Ok(Inputs::open_with_tasks(inputs)?)
+}
+
 /// A window of recordings, in seconds since their start.
 fn stretch(
     inputs: &[PathBuf],
@@ -181,7 +206,7 @@ fn stretch(
     quanta: Option<usize>,
     options: &mut Options,
 ) -> Result<Analysis> {
-    let source = open(inputs)?;
+    let source = open_with_tasks(inputs)?;
     let window = Window::new(&source, from_s, to_s)?;
     if window.is_empty() {
         let to = match to_s.is_finite() {
@@ -224,7 +249,13 @@ pub fn analyse(inputs: &[PathBuf], truth: &[PathBuf], quanta: Option<usize>) -> 
         .iter()
         .map(|path| disturbances::read(path))
         .collect::<Result<_, _>>()?;
-    let source = open(inputs)?;
+    let source = open_with_tasks(inputs)?;
+    if !truth.is_empty() && source.len() > 1 {
+        bail!(
+            "--truth: found the parts of {} tasks, expected the one recording that was made while it was disturbed",
+            source.len()
+        );
+    }
     let mut analysis = bandscope_analysis::analyse_against(&source, &names(inputs), &logs)?;
     details(&source, quanta, &mut analysis)?;
     Ok(analysis)

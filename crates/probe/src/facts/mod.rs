@@ -15,6 +15,7 @@ mod system_management;
 mod tasks;
 mod tick;
 
+use bandscope_recording::events::escaped;
 use bandscope_recording::manifest::Machine;
 pub use busy::Busy;
 pub use counts::rows;
@@ -32,6 +33,8 @@ pub use tasks::Scan;
 pub fn gather(cpus: &[u32]) -> Machine {
     let mut machine = Machine {
         architecture: Some(std::env::consts::ARCH.to_owned()),
+        host: Some(escaped(rustix::system::uname().nodename().to_bytes())),
+        boot_id: text("/proc/sys/kernel/random/boot_id"),
         ..Machine::default()
     };
     cpu::gather(&mut machine);

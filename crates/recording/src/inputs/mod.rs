@@ -5,11 +5,12 @@
 //! converted to its clock, so that an analysis needs to know one clock only.
 
 mod convert;
+pub(crate) mod tasks;
 
 use crate::dat::DatFile;
 use crate::events::{EventStream, NoEvents};
 use crate::manifest::Events;
-use crate::manifest::{Counter, Kernel, State};
+use crate::manifest::{Counter, Kernel, Rank, State};
 use crate::read::{self, Opened, ReadWarning, ReadWarningKind};
 use crate::text::shown;
 use crate::{Chunk, Error, Gap, Manifest, Quanta, Series, Source};
@@ -100,12 +101,34 @@ impl Inputs {
     /// # Errors
     /// The first that occurs; as [`open_any`]. If one is named twice, by its path or as a copy.
     pub fn open(paths: &[PathBuf]) -> Result<Inputs, Error> {
-        let mut sources: Vec<Box<dyn Source>> = Vec::new();
-        let mut warnings = Vec::new();
-        let mut named = HashMap::new();
+        let open = |path: &PathBuf| Ok((path.clone(), open_any(path)?));
+        let opened = paths.iter().map(open).collect::<Result<_, Error>>()?;
+        Inputs::join(opened, Vec::new())
+    }
+
+    /// The same, but a directory with parts of a job's tasks stands for each of them.
+    ///
+    /// # Errors
+    /// As [`Inputs::open`]; of parts that cannot be read only if none can.
+    pub fn open_with_tasks(paths: &[PathBuf]) -> Result<Inputs, Error> {
+        let (mut opened, mut warnings) = (Vec::new(), Vec::new());
         for path in paths {
-            let input = open_any(path)?;
-            refuse_twice(path, &input.manifest().run, &mut named)?;
+            match tasks::open(path, &mut warnings)? {
+                Some(parts) => opened.extend(parts),
+                None => opened.push((path.clone(), open_any(path)?)),
+            }
+        }
+        Inputs::join(opened, warnings)
+    }
+
+    fn join(
+        opened: Vec<(PathBuf, Input)>,
+        mut warnings: Vec<ReadWarning>,
+    ) -> Result<Inputs, Error> {
+        let mut sources: Vec<Box<dyn Source>> = Vec::new();
+        let mut named = HashMap::new();
+        for (path, input) in opened {
+            refuse_twice(&path, &input.manifest().run, &mut named)?;
             warnings.extend_from_slice(input.warnings());
             sources.push(Box::new(input));
         }
@@ -113,6 +136,16 @@ impl Inputs {
         warnings.append(&mut inputs.warnings);
         inputs.warnings = warnings;
         Ok(inputs)
+    }
+
+    /// Number of inputs.
+    pub fn len(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// Whether there is no input.
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
     }
 
     /// The source, where there is no other: the same CPU of two recordings is two CPUs.
@@ -192,6 +225,11 @@ fn add(manifest: &mut Manifest, other: &Manifest, series: &[Series]) {
         if !manifest.kernels.iter().any(is_it) {
             manifest.kernels.push(converter.kernel(kernel));
         }
+    }
+    // What is said of one machine, and is not of both.
+    if manifest.machine.host != other.machine.host {
+        manifest.machine.host = None;
+        manifest.machine.boot_id = None;
     }
     manifest.lost.quanta = manifest.lost.quanta.saturating_add(other.lost.quanta);
     manifest.lost.gaps = manifest.lost.gaps.saturating_add(other.lost.gaps);
@@ -338,6 +376,11 @@ impl Source for Inputs {
 
     fn events_known(&self, index: usize) -> &Events {
         &self.events_known[self.places[index].0]
+    }
+
+    fn rank(&self, index: usize) -> Option<&Rank> {
+        let (source, series, _) = &self.places[index];
+        self.sources[*source].rank(*series)
     }
 }
 

@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
+    /// Host name, escaped.
+    pub host: Option<String>,
+    /// The kernel's random name of this boot.
+    pub boot_id: Option<String>,
     /// CPU model name.
     pub cpu_model: Option<String>,
     /// Microarchitecture by family and model, as in `Zen 3`, where known.

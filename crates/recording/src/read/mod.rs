@@ -21,6 +21,7 @@ mod rows;
 mod scan;
 mod warning;
 
+pub(crate) use scan::names;
 pub use warning::{ReadWarning, ReadWarningKind};
 
 use crate::columns::{Storage, event_columns, gap_columns, quanta_columns};
@@ -40,7 +41,7 @@ use std::sync::OnceLock;
 /// A recording on disk.
 #[derive(Debug)]
 pub struct Opened {
-    manifest: Manifest,
+    pub(crate) manifest: Manifest,
     warnings: Vec<ReadWarning>,
     series: Vec<Series>,
     /// The directory of each series, in the order of `series`.

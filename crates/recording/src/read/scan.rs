@@ -42,7 +42,7 @@ pub fn scan(
 }
 
 /// Names in a directory, sorted, so that messages and series do not depend on the file system.
-fn names(path: &Path) -> Result<Vec<String>, Error> {
+pub fn names(path: &Path) -> Result<Vec<String>, Error> {
     let entries = std::fs::read_dir(path).map_err(Error::io(path, "cannot read"))?;
     let mut names = entries
         .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))

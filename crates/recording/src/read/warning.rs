@@ -40,6 +40,12 @@ pub enum ReadWarningKind {
     RateMismatch,
     /// A file of counts does not say its rate.
     RateFromTimes,
+    /// A task's part that cannot be read.
+    UnreadablePart,
+    /// Tasks of a job that left no part.
+    MissingPart,
+    /// Parts of an earlier job.
+    StalePart,
     /// Inputs of unlike machines.
     DifferentMachines,
     /// Inputs of unlike clocks.

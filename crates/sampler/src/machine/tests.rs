@@ -19,6 +19,7 @@ fn request() -> Request {
         tracepoints: Vec::new(),
         store_bypass: StoreBypass::Leave,
         priority: None,
+        housekeeping: Vec::new(),
         self_test: true,
     }
 }

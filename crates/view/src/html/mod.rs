@@ -197,7 +197,12 @@ fn labels(report: &Report) -> Vec<String> {
     }
     let series = report.series.iter().zip(labels);
     series
-        .map(|(series, label)| format!("{}, {label}", panels::cpu_name(series.cpu)))
+        .map(|(series, label)| {
+            format!(
+                "{}, {label}",
+                panels::cpu_name(series.cpu, series.place.as_ref())
+            )
+        })
         .collect()
 }
 

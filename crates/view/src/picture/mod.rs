@@ -175,7 +175,10 @@ fn place<'a>(analysis: &'a Analysis, width: f64, top: f64, layout: &Layout) -> V
             y = frame.bottom() + layout.below;
             let label = match one_cpu {
                 true => label,
-                false => format!("{}, {label}", panels::cpu_name(series.cpu)),
+                false => format!(
+                    "{}, {label}",
+                    panels::cpu_name(series.cpu, series.place.as_ref())
+                ),
             };
             Panel {
                 series,

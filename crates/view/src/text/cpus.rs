@@ -53,8 +53,8 @@ pub(super) fn cpus(report: &Report, most: usize, one_follows: bool, page: &mut P
 }
 
 fn row(cpu: &Cpu, window: Option<f64>, several: bool) -> Vec<Cell> {
-    let mut name = panels::cpu_name(Some(cpu.cpu));
-    if several {
+    let mut name = panels::cpu_name(Some(cpu.cpu), cpu.place.as_ref());
+    if several && cpu.place.is_none() {
         name = format!("{name} {}", panels::file_name(&cpu.origin));
     }
     let none = || numbers::NONE.to_owned();

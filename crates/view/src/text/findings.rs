@@ -203,7 +203,7 @@ fn elsewhere(finding: &Finding, series: &[&Series], report: &Report) -> String {
         }
         words
     };
-    let cpus = others(&|series| panels::cpu_name(series.cpu));
+    let cpus = others(&|series| panels::cpu_name(series.cpu, series.place.as_ref()));
     match cpus.len() {
         0 => {}
         few if few <= MAX_CPUS => return format!(" Also on {}.", panels::listed(&cpus)),

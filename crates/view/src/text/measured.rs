@@ -6,7 +6,7 @@ use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{
     Clock, ClockOrigin, EventsState, GapSample, Kernel, Machine, State,
 };
-use bandscope_report::Report;
+use bandscope_report::{Place, Report};
 
 /// Gaps that grow by less than this share vary by as much between two samples.
 const MIN_COST: f64 = 0.05;
@@ -36,6 +36,8 @@ pub(crate) fn entries(report: &Report) -> Vec<(&'static str, String)> {
             entries.push((name, text));
         }
     };
+    entry("job", job(report, manifest));
+    entry("host", manifest.machine.host.clone().unwrap_or_default());
     entry("machine", machine(&manifest.machine));
     entry("clock", clock(&manifest.clock));
     for kernel in &manifest.kernels {
@@ -44,7 +46,9 @@ pub(crate) fn entries(report: &Report) -> Vec<(&'static str, String)> {
     entry("events", events(manifest));
     entry("firmware", firmware(manifest));
     entry("run", run(manifest));
-    entry("priority", manifest.settings.priority.clone());
+    entry("priority", priority(manifest));
+    entry("cgroup", manifest.settings.control_groups.join(", "));
+    entry("own CPUs", own_cpus(manifest));
     for missing in &manifest.missing {
         let undecided = match missing.leaves_undecided.as_str() {
             "" => String::new(),
@@ -200,6 +204,51 @@ fn firmware(manifest: &Manifest) -> String {
         text += &format!(" ({}{more})", each.join(", "));
     }
     text
+}
+
+/// Real-time priority, and what the kernel leaves of it.
+fn priority(manifest: &Manifest) -> String {
+    let priority = &manifest.settings.priority;
+    match manifest.machine.realtime_limit_us {
+        Some([limit, period]) if limit >= 0 && period > 0 && !priority.is_empty() => {
+            let share = numbers::percent(limit as f64 / period as f64);
+            format!("{priority}; the kernel gives real-time tasks up to {share} of a CPU")
+        }
+        _ => priority.clone(),
+    }
+}
+
+/// Of which job it is, and how much of it was read.
+fn job(report: &Report, manifest: &Manifest) -> String {
+    let Some(rank) = &manifest.rank else {
+        return String::new();
+    };
+    let mut places: Vec<&Place> = report
+        .series
+        .iter()
+        .filter_map(|series| series.place.as_ref())
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    let of = rank
+        .tasks
+        .map_or(String::new(), |tasks| format!(" of {tasks}"));
+    let read = match places.as_slice() {
+        [one] => format!("task {}{of} on {}", one.task, one.node),
+        many => format!("{}{of} tasks", many.len()),
+    };
+    match rank.job.as_str() {
+        "" => read,
+        job => format!("{job}: {read}"),
+    }
+}
+
+/// Where the program's own threads were to be.
+fn own_cpus(manifest: &Manifest) -> String {
+    match manifest.settings.housekeeping.as_str() {
+        "" => String::new(),
+        cpus => format!("bandscope's own threads, apart from those that measure: {cpus}"),
+    }
 }
 
 /// When and by what.

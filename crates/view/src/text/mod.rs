@@ -151,7 +151,7 @@ pub(crate) fn subject(report: &Report, groups: &[Group]) -> String {
     let mut parts = Vec::new();
     match groups {
         [] => {}
-        [only] => parts.push(panels::cpu_name(only.cpu)),
+        [only] => parts.push(only.name()),
         many => parts.push(format!("{} CPUs", many.len())),
     }
     let mut distinct = |of: &dyn Fn(&Series) -> String| {
@@ -223,7 +223,7 @@ fn shown<'a>(report: &Report, groups: &'a [Group]) -> Vec<&'a Group> {
 fn cpu(view: &View<'_>, name_it: bool, page: &mut Page<'_>) {
     if name_it {
         page.blank();
-        page.line(&[(&panels::cpu_name(view.group.cpu), Paint::Bold)]);
+        page.line(&[(&view.group.name(), Paint::Bold)]);
     }
     account::account(view, page);
     truth::truth(view, page);

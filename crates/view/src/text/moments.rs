@@ -99,7 +99,7 @@ fn list(report: &Report, most: usize, page: &mut Page<'_>) {
 }
 
 fn one(moment: &Moment, page: &mut Page<'_>) {
-    let cpu = panels::cpu_name(moment.cpu);
+    let cpu = panels::cpu_name(moment.cpu, None);
     let time = moment
         .unix_s
         .map_or_else(String::new, |unix_s| format!(" ({})", time_of_day(unix_s)));

@@ -107,7 +107,7 @@ fn cpus(measured: &[Measured<'_>], page: &mut Page<'_>) {
         let lost = account
             .lost()
             .unwrap_or_else(|| format!("<{}", account.least()));
-        let name = panels::cpu_name(one.view.group.cpu);
+        let name = one.view.group.name();
         page.hanging(
             &[(&format!("  {name:7} {lost:>8}  "), Paint::Plain)],
             &losses.join(", "),
@@ -120,7 +120,7 @@ fn cpu(measured: &Measured<'_>, report: &Report, name_it: bool, page: &mut Page<
     let Measured { view, account } = measured;
     page.blank();
     let name = match name_it {
-        true => format!(" on {}", panels::cpu_name(view.group.cpu)),
+        true => format!(" on {}", view.group.name()),
         false => String::new(),
     };
     page.line(&[

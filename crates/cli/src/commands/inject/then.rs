@@ -1,7 +1,8 @@
 //! The command that runs while the disturbance lasts: parsed before anything begins, so that it measures where the disturber
 //! disturbs; then started as a process of its own, as any other task would be beside it.
 
-use crate::commands::{self, Command as Subcommand, record};
+use crate::commands::record::{self, job};
+use crate::commands::{self, Command as Subcommand};
 use crate::interrupt::{DISTURBER, shell_status};
 use crate::output;
 use anyhow::{Context, Result, bail};
@@ -42,10 +43,11 @@ impl Then {
         };
         let cpu = match_cpus(arguments, kind, cpu, &mut words)?;
         let path = arguments.path();
-        output::free(&path, "--output")?;
         if arguments.output().is_none() {
             words.extend(["--output".into(), path.clone().into_os_string()]);
         }
+        let path = job::place(path, arguments.output())?;
+        output::free(&path, "--output")?;
         Ok(Then {
             words,
             recording: Some(path),

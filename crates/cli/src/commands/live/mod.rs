@@ -8,7 +8,7 @@
 mod viewer;
 
 use super::measure;
-use super::record::{self, When};
+use super::record::{self, Placement, When};
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
@@ -70,6 +70,8 @@ pub struct Arguments {
     /// Kernel events on the measured CPUs, which name the gaps; `auto`: if they are permitted.
     #[arg(long, value_enum, default_value_t = When::Auto)]
     trace: When,
+    #[command(flatten)]
+    placement: Placement,
     /// `this` machine, or `simulated:SCENARIO`, see `bandscope synth --list`, in real time.
     #[arg(long, value_name = "MACHINE", default_value = "this")]
     machine: String,
@@ -85,6 +87,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     resources::start_threads()?;
     let record = arguments.record()?;
+    let _joined = record.placement.join()?;
     let request = record.request()?;
     let path = record.output();
     path.map_or(Ok(()), |path| output::free(path, "--output"))?;
@@ -236,6 +239,7 @@ impl Arguments {
         record.kernel = self.kernel.clone();
         record.counters = self.counters;
         record.trace = self.trace;
+        record.placement = self.placement.clone();
         record.machine = self.machine.clone();
         record.output = self.output.clone();
         Ok(record)

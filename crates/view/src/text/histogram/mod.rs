@@ -77,7 +77,7 @@ fn label(it: &Described) -> String {
         "" | "unknown" => panels::file_name(&histogram.origin),
         kernel => kernel,
     };
-    let cpu = histogram.cpu.map(|cpu| panels::cpu_name(Some(cpu)));
+    let cpu = histogram.cpu.map(|cpu| panels::cpu_name(Some(cpu), None));
     let parts = [work, cpu, Some(kernel.to_owned())];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -133,7 +133,7 @@ fn subject(report: &Report) -> String {
         of(&|it| {
             it.histogram
                 .cpu
-                .map_or(String::new(), |cpu| panels::cpu_name(Some(cpu)))
+                .map_or(String::new(), |cpu| panels::cpu_name(Some(cpu), None))
         }),
         "CPUs",
     );
