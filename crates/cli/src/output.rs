@@ -142,7 +142,7 @@ pub fn apart<'a>(path: Option<&Path>, inputs: impl IntoIterator<Item = &'a PathB
 #[derive(Debug)]
 pub struct Keep {
     path: PathBuf,
-    /// The empty file, locked; `None` for a device or a pipe.
+    /// The empty file, locked; `None` for a device or a pipe, or where a file is replaced.
     file: Option<File>,
 }
 
@@ -181,6 +181,27 @@ impl Keep {
             }
             _ => bail!("{}: exists already; name another --output", shown(path)),
         }
+    }
+
+    /// Takes a place whose file is to be replaced: what is there stays until then.
+    ///
+    /// # Errors
+    /// If `path` is a directory, lies in a recording, or no file can be made beside it.
+    pub fn replace(path: &Path) -> Result<Keep> {
+        outside_recordings(path)?;
+        let cannot = || format!("{}: cannot write", shown(path));
+        let there = std::fs::metadata(path).ok();
+        if there.as_ref().is_none_or(std::fs::Metadata::is_file) {
+            let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            let beside = place
+                .parent()
+                .filter(|parent| !parent.as_os_str().is_empty());
+            tempfile::tempfile_in(beside.unwrap_or(Path::new("."))).with_context(cannot)?;
+        } else if there.is_some_and(|there| there.is_dir()) {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory)).with_context(cannot);
+        }
+        let path = path.to_owned();
+        Ok(Keep { path, file: None })
     }
 
     /// Adds a line, whole or not at all. A device or a pipe gets nothing before the end.

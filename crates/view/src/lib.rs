@@ -11,6 +11,7 @@
 //! * [`picture`]: the report as a [`scene::Scene`], which [`svg`] and [`png`] draw;
 //! * [`html`]: the report as a page for the browser;
 //! * [`live`]: what is being measured, on a terminal;
+//! * [`prometheus`]: a report and a check as metrics;
 //! * [`perfetto`]: a recording as a trace for Perfetto; [`gaps_csv`]: its gaps as a table.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
@@ -35,6 +36,7 @@ mod panels;
 pub mod perfetto;
 pub mod picture;
 pub mod png;
+pub mod prometheus;
 pub mod scene;
 pub mod svg;
 mod tables;
