@@ -12,7 +12,7 @@
 //! * [`html`]: the report as a page for the browser;
 //! * [`live`]: what is being measured, on a terminal;
 //! * [`prometheus`]: a report and a check as metrics;
-//! * [`perfetto`]: a recording as a trace for Perfetto; [`gaps_csv`]: its gaps as a table.
+//! * [`perfetto`]: a recording as a trace for Perfetto; [`gaps_csv`] and [`gaps_parquet`]: its gaps as a table.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -23,6 +23,7 @@ pub mod escape;
 mod fold;
 pub mod format;
 pub mod gaps_csv;
+pub mod gaps_parquet;
 mod glyphs;
 pub mod html;
 pub mod json;
