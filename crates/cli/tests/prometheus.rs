@@ -170,7 +170,7 @@ fn metrics_are_the_figures_of_the_report() {
     let report = report(path, &["it.bandscope"]);
     let sum = |cpu: &str, of: &dyn Fn(&Value) -> f64| -> f64 {
         let series = report["series"].as_array().unwrap().iter();
-        let own = series.filter(|one| one["cpu"].to_string() == cpu);
+        let own = series.filter(|one| one["cpu"].as_u64() == cpu.parse().ok());
         own.map(of).sum()
     };
     for cpu in ["0", "3"] {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 const MIN_WEIGHT_NS: f64 = 1e-6;
 
 /// Writes the gaps of some series of `source`, one series after the other; `report` is that of all of them. `lost_ns` by cause adds up to the
-/// ledger's `gaps_ns`, but for gaps whose details were not recorded: they are in `unnamed` of the ledger and have no row.
+/// ledger's `gaps_ns`, but for what the details of gaps do not account for, which is in `unnamed` of the ledger and may have no row.
 ///
 /// # Errors
 /// If the recording cannot be read, or the output not be written.

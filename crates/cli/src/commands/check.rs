@@ -38,7 +38,7 @@ Examples:
   bandscope check --against quiet.json --fail-if 'task:* > +1 pp'
   bandscope check --against quiet.json -f junit -o check.xml --fail-if 'lost>5%'
   # metrics for node_exporter's textfile collector
-  bandscope check --cpus 1 --duration 2s -f prometheus -o bandscope.prom
+  bandscope check --cpus 1 --fail-if 'lost>2%' -f prometheus -o bandscope.prom
 
 Exit status: 0 every CPU passes; 1 one fails; 2 bad usage or input;
 129, 130 or 143 a signal ended the run, and nothing had failed until then.")]
