@@ -2,7 +2,7 @@
 //!
 //! Takes reports from `analysis` and a check from `studies`; series of one CPU are added up, as conditions do. Names and units follow
 //! <https://prometheus.io/docs/practices/naming/>. How many samples there are does not depend on what runs on the machine: labels are CPUs, work
-//! kernels, words of closed sets, and conditions. Of names of tasks and interrupts there are [`MAX_NAMES`] for each CPU.
+//! kernels, words of closed sets, and conditions. Of names of tasks and interrupts there are `MAX_NAMES` for each CPU.
 
 mod exposition;
 
