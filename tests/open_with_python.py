@@ -67,3 +67,17 @@ with tempfile.TemporaryDirectory() as directory:
         result = subprocess.run([sys.executable, "-c", program], cwd=directory, capture_output=True, text=True)
         assert result.stdout.split() == [str(len(rows)), str(total)], (what, result.stdout, result.stderr)
         print(f"CSV: {len(rows)} {what} of {total} ns")
+
+    # Gaps as Parquet: the lost time of each cause is its line of the ledger, to the nanosecond.
+    export = [binary, "export", "tasks.bandscope", "--format", "parquet", "--output", "gaps.parquet"]
+    subprocess.run(export, cwd=directory, check=True)
+    program = "import duckdb, json; print(json.dumps(duckdb.sql(\"SELECT series, cause, sum(lost_ns)::BIGINT FROM 'gaps.parquet' GROUP BY ALL HAVING sum(lost_ns) > 0 ORDER BY ALL\").fetchall()))"
+    result = subprocess.run([sys.executable, "-c", program], cwd=directory, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    lines = sorted([place, cause, ns] for place, one in enumerate(series) for cause, ns in one["ledger"]["gaps_ns"].items() if ns > 0)
+    assert json.loads(result.stdout) == lines, (result.stdout, lines)
+    print(f"gaps.parquet: {len(lines)} lines of {len(series)} ledgers")
+    (sql,) = re.findall(r"```sql\n(.*?)```", (root / "docs" / "export.md").read_text(), re.S)
+    program = f"import duckdb; print(len(duckdb.sql({sql!r}).fetchall()))"
+    result = subprocess.run([sys.executable, "-c", program], cwd=directory, capture_output=True, text=True)
+    assert result.returncode == 0 and int(result.stdout) > 0, (result.stdout, result.stderr)

@@ -33,6 +33,6 @@ pub mod truth;
 
 pub use analyse::{analyse, analyse_against, analyse_window, replay};
 pub use bandscope_recording::Error;
-pub use gaps::named;
+pub use gaps::{chains::without_number, named};
 pub use picture::{Analysis, Pyramid, detail, pyramid};
 pub use series::{context, derive, detector, levels};

@@ -178,7 +178,7 @@ pub fn apart<'a>(path: Option<&Path>, inputs: impl IntoIterator<Item = &'a PathB
 #[derive(Debug)]
 pub struct Keep {
     path: PathBuf,
-    /// The empty file, locked; `None` for a device or a pipe.
+    /// The empty file, locked; `None` for a device or a pipe, or where a file is replaced.
     file: Option<File>,
 }
 
@@ -225,6 +225,25 @@ impl Keep {
     /// As [`Keep::claim`].
     pub fn claim_output(path: Option<&Path>) -> Result<Option<Keep>> {
         path.map(|path| Keep::claim(path, "--output")).transpose()
+    }
+
+    /// Takes a place whose file is to be replaced: what is there stays until then.
+    ///
+    /// # Errors
+    /// If `path` is a directory, lies in a recording, or no file can be made beside it.
+    pub fn replace(path: &Path) -> Result<Keep> {
+        writable(path)?;
+        let cannot = || format!("{}: cannot write", shown(path));
+        let there = std::fs::metadata(path).ok();
+        if there.as_ref().is_none_or(std::fs::Metadata::is_file) {
+            let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            let beside = place
+                .parent()
+                .filter(|parent| !parent.as_os_str().is_empty());
+            tempfile::tempfile_in(beside.unwrap_or(Path::new("."))).with_context(cannot)?;
+        }
+        let path = path.to_owned();
+        Ok(Keep { path, file: None })
     }
 
     /// Adds a line, whole or not at all. A device or a pipe gets nothing before the end.

@@ -9,6 +9,7 @@
 //! * [`source`]: how an analysis reads a recording, wherever it lies;
 //! * [`mod@write`] and [`read`]: the recording on disk, a directory of Parquet files;
 //! * [`dat`]: files of the original FTQ, in and out; [`csv`]: out;
+//! * [`gap_table`]: gaps with their causes as one Parquet file, out;
 //! * [`counter_files`]: counters of runs that other tools wrote: `perf stat`, tables, hyperfine;
 //! * [`baseline`]: figures of several runs, to hold later ones against;
 //! * [`disturbances`]: logs of injected disturbances, in and out, the truth to hold a recording against;
@@ -34,6 +35,7 @@ pub mod events;
 pub mod experiments;
 mod export;
 mod files;
+pub mod gap_table;
 pub mod gaps;
 pub mod histogram;
 pub mod inputs;

@@ -73,6 +73,38 @@ impl Cause {
         self.is_throttled() || matches!(self, Cause::Stopped | Cause::Frozen)
     }
 
+    /// What [`Self::kind`] may be: a closed set, whatever runs on a machine.
+    pub const KINDS: [&str; 15] = [
+        "tick",
+        "irq",
+        "softirq",
+        "task",
+        "timer",
+        "exception",
+        "nmi",
+        "throttled:quota",
+        "throttled:realtime",
+        "stopped",
+        "frozen",
+        "held",
+        "host",
+        "preempted",
+        "unnamed",
+    ];
+
+    /// What it is, without its name: tasks that share a line are tasks.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Cause::OtherTasks => "task",
+            _ => self.parts().0.trim_end_matches(':'),
+        }
+    }
+
+    /// Its name, without what it is; empty where it has none. Untrusted.
+    pub fn name(&self) -> &str {
+        self.parts().1
+    }
+
     /// As it is written: what it is, and its name where it has one.
     fn parts(&self) -> (&'static str, &str) {
         match self {
@@ -182,6 +214,18 @@ mod tests {
                 assert_eq!(a.cmp(&b), a.to_string().cmp(&b.to_string()), "{a} {b}");
                 assert_eq!(a == b, a.to_string() == b.to_string(), "{a} {b}");
             }
+        }
+    }
+
+    #[test]
+    fn kinds_are_a_closed_set() {
+        let kinds: std::collections::BTreeSet<&str> = all().iter().map(Cause::kind).collect();
+        assert_eq!(kinds, Cause::KINDS.into());
+        for cause in all().iter().filter(|cause| !cause.name().is_empty()) {
+            assert_eq!(
+                cause.to_string(),
+                format!("{}:{}", cause.kind(), cause.name())
+            );
         }
     }
 

@@ -14,6 +14,11 @@ pub enum Error {
         "--view fold: nothing periodic was found to fold at; name a period, as in fold:1ms or fold:250Hz"
     )]
     NoPeriod,
+    /// Metrics of a recording that holds only moments.
+    #[error(
+        "--format prometheus: found moments that were caught, expected a recording of everything (record without --catch)"
+    )]
+    Moments,
     /// The report could not be turned into JSON.
     #[error("cannot write the report as JSON: {0}")]
     Json(#[from] serde_json::Error),

@@ -44,6 +44,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &crate::png::Png,
     &crate::svg::Svg,
     &crate::html::Html,
+    &crate::prometheus::Prometheus,
 ];
 
 /// The format of that name.

@@ -11,7 +11,8 @@
 //! * [`picture`]: the report as a [`scene::Scene`], which [`svg`] and [`png`] draw;
 //! * [`html`]: the report as a page for the browser;
 //! * [`live`]: what is being measured, on a terminal;
-//! * [`perfetto`]: a recording as a trace for Perfetto; [`gaps_csv`]: its gaps as a table.
+//! * [`prometheus`]: a report and a check as metrics;
+//! * [`perfetto`]: a recording as a trace for Perfetto; [`gaps_csv`] and [`gaps_parquet`]: its gaps as a table.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -22,6 +23,7 @@ pub mod escape;
 mod fold;
 pub mod format;
 pub mod gaps_csv;
+pub mod gaps_parquet;
 mod glyphs;
 pub mod html;
 pub mod json;
@@ -35,6 +37,7 @@ mod panels;
 pub mod perfetto;
 pub mod picture;
 pub mod png;
+pub mod prometheus;
 pub mod scene;
 pub mod svg;
 mod tables;

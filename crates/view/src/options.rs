@@ -1,6 +1,7 @@
 //! How to draw: decided by the caller, never looked up here.
 
 use crate::text::table::words;
+use bandscope_studies::check::Check;
 
 /// Quanta that are folded, as many as the page for the browser holds: 60 MB while they are. Of a longer run they are places that matter and an
 /// even sample.
@@ -89,6 +90,8 @@ pub struct Options {
     pub window_s: Option<(f64, f64)>,
     /// PNG: pixels per point; 2 is sharp on today's screens.
     pub scale: f32,
+    /// Prometheus: what conditions on the report came to, where there are any.
+    pub check: Option<Check>,
 }
 
 impl Options {
@@ -124,6 +127,7 @@ impl Default for Options {
             theme: Theme::Light,
             window_s: None,
             scale: 2.0,
+            check: None,
         }
     }
 }

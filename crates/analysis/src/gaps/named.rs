@@ -3,11 +3,10 @@
 //! The names are those of the ledger, so that whoever adds an export up arrives at the report's figures.
 
 use crate::gaps::naming::{self, Namer};
-use bandscope_recording::{Error, EventKind, Gap, GapKind, KernelEvent, Source};
+use bandscope_recording::{Error, EventKind, Gap, GapKind, KernelEvent, Sender, Source};
 use bandscope_report::{Cause, Certainty};
 
 /// A gap and what it was.
-#[derive(Debug)]
 pub struct NamedGap<'a> {
     /// The gap as it was recorded.
     pub gap: &'a Gap,
@@ -20,12 +19,39 @@ pub struct NamedGap<'a> {
     pub certainty: Certainty,
     /// Id of the task that it was, where it was one.
     pub task: Option<u32>,
+    /// With the kernel events of the gap.
+    namer: &'a Namer<'a>,
 }
 
 impl NamedGap<'_> {
     /// What has the largest part.
     pub fn cause(&self) -> &Cause {
         (self.shares.get(self.main)).map_or(&Cause::Unnamed, |share| &share.0)
+    }
+
+    /// Id of the task that a cause was in this gap, where it was one.
+    pub fn task_of(&self, cause: &Cause) -> Option<u32> {
+        match cause {
+            Cause::Task(task) => the_task(task, self.gap, self.namer),
+            _ => None,
+        }
+    }
+
+    /// Who made a cause run in this gap, or sent it, as far as that is known: of several, of the longest.
+    pub fn sender_of(&self, cause: &Cause) -> Option<&Sender> {
+        let sent = self.namer.sent();
+        let own = sent.filter(|(piece, _)| self.namer.name(piece.share.key) == cause);
+        own.max_by_key(|(piece, _)| piece.share.ticks)
+            .map(|(_, sender)| sender)
+    }
+}
+
+/// Whether the data decide a cause, as [`NamedGap::certainty`].
+pub fn certainty(cause: &Cause) -> Certainty {
+    match cause {
+        Cause::Unnamed => Certainty::Possible,
+        Cause::Preempted => Certainty::Likely,
+        _ => Certainty::Certain,
     }
 }
 
@@ -61,6 +87,7 @@ pub fn each(
                     main,
                     certainty,
                     task,
+                    namer: &namer,
                 }),
                 Err(error) => failed = Some(error),
             }
@@ -86,16 +113,11 @@ fn name(
         .max_by_key(|&place| keys[place].ticks)
         .unwrap_or(0);
     let cause = (shares.get(main)).map_or(&Cause::Unnamed, |share| &share.0);
-    let certainty = match cause {
-        Cause::Unnamed => Certainty::Possible,
-        Cause::Preempted => Certainty::Likely,
-        _ => Certainty::Certain,
-    };
     let task = match cause {
         Cause::Task(task) => the_task(task, gap, namer),
         _ => None,
     };
-    Ok((main, certainty, task))
+    Ok((main, certainty(cause), task))
 }
 
 /// The id of the tasks of a name in a gap, if that is one.

@@ -16,7 +16,7 @@ use bandscope_report::Report;
 use bandscope_simulation::Scenario;
 use bandscope_studies::check::{self, Check, Criteria, DEFAULT_CONDITION};
 use bandscope_studies::conditions::Condition;
-use bandscope_view::{json, junit, markdown, numbers, text};
+use bandscope_view::{json, junit, markdown, numbers, prometheus, text};
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -37,6 +37,8 @@ Examples:
   bandscope check --cpus 1 --duration 10s --save quiet.json
   bandscope check --against quiet.json --fail-if 'task:* > +1 pp'
   bandscope check --against quiet.json -f junit -o check.xml --fail-if 'lost>5%'
+  # metrics for node_exporter's textfile collector
+  bandscope check --cpus 1 --fail-if 'lost>2%' -f prometheus -o bandscope.prom
 
 Exit status: 0 every CPU passes; 1 one fails; 2 bad usage or input;
 129, 130 or 143 a signal ended the run, and nothing had failed until then.")]
@@ -70,7 +72,7 @@ pub struct Arguments {
     /// Output format.
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Where to write it, a file that does not exist yet [default: standard output]
+    /// Where to write it, a file that does not exist yet; `prometheus` replaces it [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Plain ASCII, for terminals and mails without Unicode.
@@ -84,6 +86,7 @@ enum Format {
     Json,
     Junit,
     Markdown,
+    Prometheus,
 }
 
 /// Measures, judges, prints, keeps.
@@ -110,7 +113,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let output = arguments
         .output
         .as_deref()
-        .map(|path| claim(path, "--output"))
+        .map(|path| arguments.place(path))
         .transpose()?;
     let place = Place::new(arguments.keep.as_deref())?;
     let interrupt = Interrupt::new()?;
@@ -134,7 +137,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         )),
         _ => {}
     }
-    arguments.print(&check, output)?;
+    arguments.print(&reports, &check, output)?;
     if ended.is_some() {
         output::note(format_args!(
             "bandscope: interrupted; the result is of what was measured until then"
@@ -237,7 +240,15 @@ impl Arguments {
         }
     }
 
-    fn print(&self, check: &Check, output: Option<Keep>) -> Result<()> {
+    /// The place of the result: a collector reads metrics from the same file again and again.
+    fn place(&self, path: &Path) -> Result<Keep> {
+        match self.format {
+            Format::Prometheus => Keep::replace(path),
+            _ => claim(path, "--output"),
+        }
+    }
+
+    fn print(&self, reports: &[Report], check: &Check, output: Option<Keep>) -> Result<()> {
         let to_terminal = output.is_none() && io::stdout().is_terminal();
         let mut options = terminal_options(to_terminal);
         options.ascii = self.ascii;
@@ -245,6 +256,7 @@ impl Arguments {
             Format::Text => Ok(text::check::render(check, &options, !to_terminal, out)?),
             Format::Json => Ok(json::document(check, out)?),
             Format::Markdown => Ok(markdown::check(check, out)?),
+            Format::Prometheus => Ok(prometheus::write(reports, Some(check), out)?),
             Format::Junit => Ok(junit::render("bandscope check", &check.checked(), out)?),
         };
         match output {

@@ -136,6 +136,7 @@ fn commands_of_the_readme_are_commands_of_the_program() {
         ("docs/doctor.md", 4),
         ("docs/export.md", 2),
         ("docs/pictures.md", 2),
+        ("docs/prometheus.md", 1),
     ] {
         let path = root().join(page);
         let text = std::fs::read_to_string(&path).unwrap();

@@ -5,8 +5,9 @@ use crate::values;
 use anyhow::{Result, bail};
 use bandscope_recording::csv::{write_csv, write_events_csv};
 use bandscope_recording::dat::write_dat;
+use bandscope_recording::text::shown;
 use bandscope_recording::{Series, Source};
-use bandscope_view::{gaps_csv, perfetto};
+use bandscope_view::{gaps_csv, gaps_parquet, perfetto};
 use clap::{Args, ValueEnum};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -19,6 +20,8 @@ Examples:
   bandscope export evening.bandscope --format ftq --rate 10kHz -o evening.dat
   bandscope export evening.bandscope --format csv --output evening.csv
   bandscope export evening.bandscope --format csv --what gaps --output gaps.csv
+  # gaps with what the ledger books for each, for SQL:
+  bandscope export evening.bandscope --format parquet -o gaps.parquet
   # for ui.perfetto.dev:
   bandscope export evening.bandscope --format perfetto -o evening.pftrace
 
@@ -28,8 +31,8 @@ pub struct Arguments {
     /// A recording, or a file of the original FTQ.
     #[arg(value_name = "RECORDING")]
     input: PathBuf,
-    /// `ftq`: `start_ns count` of one series; `csv`: quanta, gaps or kernel events of all series, a line each; `perfetto`: gaps by name, kernel events and pace as a
-    /// trace.
+    /// `ftq`: `start_ns count` of one series; `csv`: quanta, gaps or kernel events of all series, a line each; `parquet`: gaps by name, a row for
+    /// each cause of each; `perfetto`: gaps by name, kernel events and pace as a trace.
     #[arg(long, short, value_enum)]
     format: Format,
     /// With `csv`: which table.
@@ -56,6 +59,7 @@ pub struct Arguments {
 enum Format {
     Ftq,
     Csv,
+    Parquet,
     Perfetto,
 }
 
@@ -82,21 +86,25 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     } else {
         arguments.what
     };
+    arguments.check(what)?;
     match (arguments.format, &chosen[..]) {
         (_, []) => bail!(
             "no series matches; the recording has: {}",
             list(&source, 0..source.series().len())
         ),
-        (Format::Ftq, _) if what != What::Quanta => {
-            bail!("an FTQ file holds quanta only; --what goes with --format csv")
-        }
-        (Format::Perfetto, _) if what != What::Quanta => {
-            bail!("a trace holds gaps and kernel events anyway; --what goes with --format csv")
+        (Format::Parquet, several) => {
+            let name = [shown(&arguments.input)];
+            let analysis = bandscope_analysis::analyse(&source, &name)?;
+            output::write(arguments.output.as_deref(), |out| {
+                Ok(gaps_parquet::write(
+                    &source,
+                    several,
+                    &analysis.report,
+                    out,
+                )?)
+            })?;
         }
         (Format::Perfetto, several) => {
-            if arguments.output.is_none() && std::io::stdout().is_terminal() {
-                bail!("will not write a trace to a terminal; use --output FILE");
-            }
             output::write(arguments.output.as_deref(), |out| {
                 Ok(perfetto::write(&source, several, out)?)
             })?;
@@ -121,6 +129,26 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 impl Arguments {
+    /// Refuses what a format does not hold, and bytes that do not belong on a terminal.
+    fn check(&self, what: What) -> Result<()> {
+        let to_terminal = self.output.is_none() && std::io::stdout().is_terminal();
+        match (self.format, what) {
+            (Format::Ftq, What::Gaps | What::Events) => {
+                bail!("an FTQ file holds quanta only; --what goes with --format csv")
+            }
+            (Format::Perfetto, What::Gaps | What::Events) => {
+                bail!("a trace holds gaps and kernel events anyway; --what goes with --format csv")
+            }
+            (Format::Parquet, What::Events) => {
+                bail!("--format parquet holds gaps; the recording itself has its events in Parquet")
+            }
+            (Format::Parquet | Format::Perfetto, _) if to_terminal => {
+                bail!("will not write binary data to a terminal; use --output FILE")
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn chooses(&self, series: &Series) -> bool {
         self.cpu.is_none_or(|cpu| series.cpu == Some(cpu))
             // Rates are written with what people remember of them; a part in 10^6 is the same rate.

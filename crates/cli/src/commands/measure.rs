@@ -7,10 +7,10 @@ use bandscope_recording::text::shown;
 use clap::{Args, FromArgMatches};
 use std::process::ExitCode;
 
-/// Records as `record` does, and reports as text.
-pub fn run(arguments: &record::Arguments) -> Result<ExitCode> {
+/// Records as `record` does, and reports in a format that may go to a terminal.
+pub fn run(arguments: &record::Arguments, format: &str) -> Result<ExitCode> {
     let recorded = record::record(arguments)?;
-    report::print_text(&recorded.path)?;
+    report::print(&recorded.path, format)?;
     output::note(format_args!("recording: {}", shown(&recorded.path)));
     Ok(recorded.exit_code)
 }

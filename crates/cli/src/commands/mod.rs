@@ -39,6 +39,9 @@ pub struct Arguments {
     command: Option<Command>,
     #[command(flatten)]
     record: record::Arguments,
+    /// Format of the report
+    #[arg(long, short, default_value = "text", value_parser = report::printed_formats())]
+    format: String,
     /// Print the version
     #[arg(long, short = 'V')]
     version: bool,
@@ -83,7 +86,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     cure::say_if_left(&arguments);
     match arguments.command {
         None if arguments.version => top::version(arguments.verbose).map(|()| ExitCode::SUCCESS),
-        None => measure::run(&arguments.record),
+        None => measure::run(&arguments.record, &arguments.format),
         Some(Command::Record(arguments)) => record::run(&arguments),
         Some(Command::Live(arguments)) => live::run(&arguments),
         Some(Command::Report(arguments)) => report::run(&arguments),

@@ -13,7 +13,7 @@ use bandscope_recording::{Manifest, Source, Window};
 use bandscope_report::Report;
 use bandscope_studies::check::{self, Criteria};
 use bandscope_studies::conditions::Condition;
-use bandscope_view::{FORMATS, Format, Options, find};
+use bandscope_view::{FORMATS, Options, find};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use std::io::{self, IsTerminal};
@@ -35,6 +35,8 @@ Examples:
   bandscope report evening.bandscope -f png --view fold:1ms --to 2s -o fold.png
   # a page for the browser
   bandscope report evening.bandscope -f html -o evening.html
+  # metrics for node_exporter's textfile collector
+  bandscope report evening.bandscope -f prometheus -o evening.prom
   # pass or fail; `bandscope check --help` has the figures
   bandscope report evening.bandscope --fail-if 'lost > 1 %'
   # what was booked to a disturbance, against the log of `bandscope inject`
@@ -115,6 +117,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         refuse_several_tasks(&analysis.report, first)?;
     }
     let check = check::check(std::slice::from_ref(&analysis.report), &criteria)?;
+    if !arguments.fail_if.is_empty() {
+        options.check = Some(check.clone());
+    }
     output::write(arguments.output.as_deref(), |out| {
         Ok(format.render(&analysis, &options, out)?)
     })?;
@@ -178,13 +183,18 @@ fn trials(arguments: &Arguments, file: &Path, options: &Options) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// The text report of one recording, on standard output.
-pub fn print_text(recording: &Path) -> Result<()> {
-    let analysis = analyse(&[recording.to_owned()], &[], None)?;
+/// The report of one recording, on standard output.
+pub fn print(recording: &Path, format: &str) -> Result<()> {
+    let format = find(format).context("the format is in the list")?;
+    let analysis = analyse(&[recording.to_owned()], &[], format.quanta())?;
     let options = output::terminal_options(io::stdout().is_terminal());
-    output::write(None, |out| {
-        Ok(bandscope_view::text::Text.render(&analysis, &options, out)?)
-    })
+    output::write(None, |out| Ok(format.render(&analysis, &options, out)?))
+}
+
+/// The formats that may go to a terminal.
+pub fn printed_formats() -> PossibleValuesParser {
+    let printed = FORMATS.iter().filter(|format| !format.is_binary());
+    printed.map(|format| format.name()).into()
 }
 
 /// Opens recordings and files as one source, and says on standard error what is odd about them.

@@ -25,7 +25,7 @@ bandscope [OPTIONS]      measure this machine for ten seconds, and report
 
 const AFTER: &str = "\
 Without a command, bandscope takes every option of `bandscope record`,
-such as --cpus 1 or --duration 60s.
+such as --cpus 1 or --duration 60s, and --format json or --format prometheus.
 
 Examples:
   bandscope
