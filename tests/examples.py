@@ -150,7 +150,9 @@ def main() -> int:
                 return 1
         for source, written, shown in found:
             command = written.split("  #")[0].split(" # ")[0].strip()
-            for pattern, replacement in SHORTER if not SAME_EVERYWHERE.search(written) else []:
+            # A page shows what the whole command prints.
+            is_whole = source in pages and SAME_EVERYWHERE.search(written)
+            for pattern, replacement in [] if is_whole else SHORTER:
                 command = re.sub(pattern, replacement, command)
             for output in re.findall(r"(?:--output|-o|--save|--keep) ([\w.-]+)", command):
                 if (work / output).exists():
