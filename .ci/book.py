@@ -5,7 +5,8 @@ As its preprocessor (`book.py supports RENDERER`, then a book in JSON on standar
 name a directory, at the repository, and links to a README.md at the index.md that mdBook makes of it.
 https://rust-lang.github.io/mdBook/for_developers/preprocessors.html
 
-`book.py check DIRECTORY` fails if a page of the built book has a link within the book whose file or heading does not exist.
+`book.py check DIRECTORY` fails if a page of docs/ is not in the built book, or if a page of the book has a link within the book
+whose file or heading does not exist.
 """
 
 import json
@@ -63,7 +64,9 @@ def broken_links(book: Path) -> list[str]:
     # All pages in one, and the page for a missing address, whose links are absolute.
     left_out = ("print.html", "404.html")
     pages = {file: Page(file) for file in sorted(book.rglob("*.html")) if file.name not in left_out}
-    broken = [] if pages else [f"{book}: no pages"]
+    chapters = [file.relative_to(ROOT / "docs") for file in sorted(ROOT.glob("docs/**/*.md")) if file.name != "SUMMARY.md"]
+    as_page = lambda chapter: book / chapter.with_name(chapter.name.replace("README.md", "index.md")).with_suffix(".html")
+    broken = [f"docs/SUMMARY.md: lacks {chapter}" for chapter in chapters if as_page(chapter) not in pages]
     for file, page in pages.items():
         for link in page.links:
             target = urlsplit(link)
