@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs every example of README.md and of each `--help`, as a shell would: examples.py PROGRAM
+"""Runs every example of README.md, of the pages for readers and of each `--help`, as a shell would: examples.py PROGRAM [PAGE...]
 
-In a directory of its own, one after another, so that an example may read what one before it wrote. Long ones are
+With pages, only theirs. In a directory of its own, one after another, so that an example may read what one before it wrote. Long ones are
 shortened by the rules of SHORTER, which are printed where they apply. Files that an example names and none writes are
 made first, by INPUTS. An example fails if its exit status is not the documented one, or if it takes more than LIMIT_S.
 """
@@ -16,6 +16,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_S = 90
+
+# Pages whose console sessions are run. Of reference pages `--help` has the examples.
+PAGES = ["README.md", "docs/tutorial.md", "docs/puzzle.md", "docs/limits.md", *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/howto-*.md"))]
+# What a console session runs; other lines, such as the reader's own programs, only show.
+IS_RUN = ("bandscope ", "sudo bandscope ", "jq ")
+# Published data and simulated machines print the same everywhere, so their examples are run and compared in full.
+SAME_EVERYWHERE = re.compile(r"\bcases/|\bdocs/cpus/|\bsimulated[-:]")
 
 # A recording with its log of disturbances.
 DISTURBED = "bandscope inject --period 5ms --length 50us --then record --duration 1s --output evening.bandscope"
@@ -42,11 +49,13 @@ cp cases/pfmon-good-noisy.tsv pfmon.tsv && cp cases/fwq-smeared.hist cases/fwq-s
 SHORTER = [
     # Nothing of the machine is changed, and nobody need be root.
     (r"^sudo ", ""),
+    (r" --priority \S+", ""),
     (r"^(bandscope cure\b(?!.*--dry-run)(?!.*--undo).*)", lambda found: found[0].replace(" --keep", "").replace(" --yes", "") + " --dry-run"),
     (r"(bandscope cure\b(?!.*--undo))", r"\1 --trial 200ms"),
     (r"--duration \d+(s|min|h)\b", "--duration 1s"),
     (r"--to 2s", "--to 0.4s"),
     (r"--samples 1000000", "--samples 2000"),
+    (r"(^bandscope(?= --cpus)(?!.*--duration))", r"\1 --duration 1s"),
     (r"(^bandscope (record|live)\b(?!.*--duration)(?!.*--samples))", r"\1 --duration 1s"),
     (r"(bandscope inject\b(?!.*--duration)(?!.*--then))", r"\1 --duration 1s"),
     (r"(bandscope histogram\b(?!.*--duration)(?!.*--samples)(?!.*\.(hist|tsv|json)))", r"\1 --duration 1s"),
@@ -83,7 +92,7 @@ def examples_of_page(text: str) -> list[tuple[str, str]]:
     for session in re.findall(r"```console\n(.*?)```", text, re.S):
         for part in ("\n" + session).split("\n$ ")[1:]:
             line, _, output = part.partition("\n")
-            if line.startswith("bandscope"):
+            if line == "bandscope" or line.startswith(IS_RUN):
                 examples.append((line, output))
     return examples
 
@@ -91,9 +100,9 @@ def examples_of_page(text: str) -> list[tuple[str, str]]:
 def differs(command: str, shown: str, printed: str) -> str:
     """Where the output is not what the page shows; `...` stands for lines left out.
 
-    What reads a published file prints the same everywhere. Of what was measured, only the headings can be.
+    Of what was measured here, only the headings can be the same.
     """
-    if "cases/" not in command:
+    if not SAME_EVERYWHERE.search(command):
         headings = [line.split("  ")[0] for line in shown.splitlines() if re.match(r"[A-Z][a-z ]+  ", line)]
         missing = [heading for heading in headings if not re.search("^" + re.escape(heading), printed, re.M)]
         return f"no line begins with {missing[0]!r}" if missing else ""
@@ -103,12 +112,13 @@ def differs(command: str, shown: str, printed: str) -> str:
 
 def main() -> int:
     program = Path(sys.argv[1]).resolve()
-    subcommands = re.findall(r"^  ([a-z]+)  ", subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout, re.M)
-    found = [("README.md", line, output) for line, output in examples_of_page((ROOT / "README.md").read_text())]
-    for name in ["", *(name for name in subcommands if name != "help")]:
+    pages = sys.argv[2:] or PAGES
+    subcommands = [] if sys.argv[2:] else re.findall(r"^  ([a-z]+)  ", subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout, re.M)
+    found = [(page, line, output) for page in pages for line, output in examples_of_page((ROOT / page).read_text())]
+    for name in [] if sys.argv[2:] else ["", *(name for name in subcommands if name != "help")]:
         text = subprocess.run([program, *name.split(), "--help"], capture_output=True, text=True, check=True).stdout
         found += [(f"{name} --help".strip(), line, "") for line in examples_of_help(text)]
-    if len(found) < 60:
+    if len(found) < (1 if sys.argv[2:] else 100):
         print(f"only {len(found)} examples were found")
         return 1
     failed = 0
@@ -118,7 +128,8 @@ def main() -> int:
         (bin_directory / "bandscope").symlink_to(program)
         work = Path(directory, "work")
         work.mkdir()
-        (work / "cases").symlink_to(ROOT / "cases")
+        for name in ("cases", "docs"):
+            (work / name).symlink_to(ROOT / name)
         benchmark = work / "benchmark"
         benchmark.write_text("#!/bin/sh\nsleep 0.01\necho 'speed: 320.5 MB/s'\n")
         benchmark.chmod(0o755)
@@ -139,14 +150,17 @@ def main() -> int:
                 return 1
         for source, written, shown in found:
             command = written.split("  #")[0].split(" # ")[0].strip()
-            for pattern, replacement in SHORTER:
+            # A page shows what the whole command prints.
+            is_whole = source in pages and SAME_EVERYWHERE.search(written)
+            for pattern, replacement in [] if is_whole else SHORTER:
                 command = re.sub(pattern, replacement, command)
             for output in re.findall(r"(?:--output|-o|--save|--keep) ([\w.-]+)", command):
                 if (work / output).exists():
                     subprocess.run(["rm", "-rf", output, output.replace(".bandscope", ".disturbances.jsonl")], cwd=work, check=True)
             if "--truth" in command:
                 run(f"rm -rf evening.bandscope evening.disturbances.jsonl && {DISTURBED}")
-            lacking = [tool for tool in re.findall(r"\| (\w+)", command) if shutil.which(tool) is None]
+            tools = ["jq"] if command.startswith("jq ") else re.findall(r"\| (\w+)", command)
+            lacking = [tool for tool in tools if shutil.which(tool) is None]
             if lacking:
                 print(f"SKIPPED: no {', '.join(lacking)}: {written}")
                 continue
