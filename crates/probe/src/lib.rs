@@ -21,6 +21,7 @@ mod consumer;
 pub mod control_groups;
 pub mod counters;
 pub mod facts;
+mod housekeeping;
 pub mod kernels;
 pub mod measuring_thread;
 pub mod memory;

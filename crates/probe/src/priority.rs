@@ -62,7 +62,7 @@ pub fn group_without_time() -> Option<String> {
     let mut groups = control_groups::own("cpu").into_iter();
     let has_none = |group: &PathBuf| {
         let runtime = std::fs::read_to_string(group.join("cpu.rt_runtime_us"));
-        runtime.is_ok_and(|runtime| runtime.trim() == "0")
+        runtime.is_ok_and(|runtime| runtime.trim().parse() == Ok(0))
     };
     groups.find(has_none).map(|group| shown(&group))
 }

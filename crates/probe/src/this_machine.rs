@@ -9,9 +9,8 @@ use crate::rseq::RseqError;
 use crate::run::{self, EventsSetup, Setup, Summary, memory_holds};
 use crate::sink::Account;
 use crate::trace::{Catalogue, Trace, account};
-use crate::{clock, facts, pin, plan, quietest, store_bypass};
+use crate::{clock, facts, housekeeping, pin, plan, quietest, store_bypass};
 use bandscope_recording::Manifest;
-use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{
     self, ClockOrigin, Incident, IncidentKind, Missing, Settings, State,
 };
@@ -93,8 +92,8 @@ impl Machine for ThisMachine {
             origin_unix_ns,
             counters: findings.counters.plan.clone(),
             preemption_known: findings.preemption.is_ok(),
-            writing: writing(request, &allowed, &cpus),
-            _kept: keep(request)?,
+            writing: housekeeping::writing(request, &allowed, &cpus),
+            _kept: housekeeping::keep(request)?,
             events: events.0,
             system_management: system_management.ok(),
         };
@@ -166,7 +165,8 @@ fn choose_cpus(
     if !request.cpus.is_empty() {
         return Ok((request.cpus.clone(), String::new()));
     }
-    let [allowed, reachable] = [allowed, reachable].map(|cpus| others(cpus, &request.housekeeping));
+    let [allowed, reachable] =
+        [allowed, reachable].map(|cpus| housekeeping::others(cpus, &request.housekeeping));
     if let Some(cpu) = quietest::idle_and_isolated(&reachable) {
         let why = "it is isolated (isolcpus), and was idle for 100 ms".to_owned();
         return Ok((vec![cpu], why));
@@ -179,34 +179,6 @@ fn choose_cpus(
             )
         })
         .ok_or_else(|| MachineError::Refused("this process may use no CPU to measure".to_owned()))
-}
-
-/// Those of `allowed` that are not `measured`.
-fn others(allowed: &[u32], measured: &[u32]) -> Vec<u32> {
-    allowed
-        .iter()
-        .filter(|cpu| !measured.contains(cpu))
-        .copied()
-        .collect()
-}
-
-/// The CPUs on which the consumer runs while it measures: where every CPU is measured, any.
-fn writing(request: &Request, allowed: &[u32], measured: &[u32]) -> Vec<u32> {
-    match others(allowed, measured) {
-        _ if !request.housekeeping.is_empty() => request.housekeeping.clone(),
-        others if others.is_empty() => allowed.to_vec(),
-        others => others,
-    }
-}
-
-/// Keeps this process where the request wants it; `None` where it wants nothing.
-fn keep(request: &Request) -> Result<Option<pin::Kept>, MachineError> {
-    let cpus = &request.housekeeping;
-    let kept = (!cpus.is_empty()).then(|| pin::keep_process_on(cpus));
-    kept.transpose().map_err(|error| {
-        let cpus = cpu_list::written(cpus);
-        MachineError::Refused(format!("--housekeeping {cpus}: {error}"))
-    })
 }
 
 /// Whether nothing is written before the end: because that was asked for, or no CPU is left to write. A run that
