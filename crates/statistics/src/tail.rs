@@ -8,7 +8,11 @@ use crate::distributions::ln_gamma;
 /// Fewest exceedances that are fitted: intervals of fewer say little, and the test finds nothing.
 pub const MIN_EXCEEDANCES: usize = 50;
 /// Shares of a sample that may be its tail, largest first.
-const SHARES: [f64; 8] = [0.15, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01, 0.005];
+const SHARES: [f64; 11] = [
+    0.15, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01, 0.005, 0.003, 0.002, 0.001,
+];
+/// Fewest of them that do not belong together.
+const MIN_APART: f64 = 20.0;
 /// Half of the quantile of 95 % of chi-square with 1 degree of freedom.
 const HALF_CHI_SQUARE_95: f64 = 1.920_73;
 /// Of Anderson and Darling's statistic, when both parameters are estimated: its quantile of 90 % at this shape. Simulated: the test beside it does it
@@ -58,6 +62,9 @@ impl Tail {
                 let (shape, scale) = fit(&excesses)?;
                 // Of values that come together the statistic grows with their number, as if each were as many.
                 let together = together(threshold).max(1.0);
+                if (count as f64) < MIN_APART * together {
+                    return None;
+                }
                 (anderson_darling(&excesses, shape, scale) / together <= critical(shape)).then(
                     || Tail {
                         threshold,

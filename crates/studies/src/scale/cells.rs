@@ -1,6 +1,6 @@
 //! One number of nodes and one length of phase: what it costs, how that is known, and what it comes from.
 
-use super::law::Law;
+use super::law::{Law, Settled};
 use super::sample::{Absences, Followed, Sample, Without};
 use super::windows::STARTS;
 use super::{Basis, Cell, Cost, Saving};
@@ -94,9 +94,15 @@ impl<'a> Of<'a> {
         let draws = nodes as f64;
         let unseen_ns =
             UNSEEN_NS * (1.0 - (-UNSEEN * draws * self.phase_ns / 1e9 / self.total_s).exp());
-        let known = match nodes <= self.seen_nodes().max(1) {
-            true => self.observed(draws),
-            false => self.extrapolated(draws),
+        let slowest = self.whole.settle(draws, &self.absences);
+        // A phase that begins within an absence is not one more draw of it.
+        let independent = self.number()
+            / self
+                .whole
+                .together(slowest.typical_ns / OF_TYPICAL, slowest.carried);
+        let known = match draws <= (independent / PHASES_A_NODE).max(1.0) {
+            true => self.observed(draws, slowest),
+            false => self.extrapolated(draws, independent),
         };
         Cell {
             nodes,
@@ -105,8 +111,7 @@ impl<'a> Of<'a> {
         }
     }
 
-    fn observed(&self, nodes: f64) -> Cell {
-        let slowest = self.whole.settle(nodes, &self.absences);
+    fn observed(&self, nodes: f64, slowest: Settled) -> Cell {
         let events = self.whole.events(slowest.typical_ns / OF_TYPICAL);
         let longer = slowest.loss_ns / self.phase_ns;
         if events < MIN_EVENTS && longer > NOTHING {
@@ -150,15 +155,15 @@ impl<'a> Of<'a> {
         }
     }
 
-    fn extrapolated(&self, nodes: f64) -> Cell {
+    fn extrapolated(&self, nodes: f64, independent: f64) -> Cell {
         let refused = Cell {
             basis: Basis::Beyond,
-            decided_by_s: Some(PHASES_A_NODE * nodes * self.phase_ns / 1e9),
+            decided_by_s: Some(self.total_s * PHASES_A_NODE * nodes / independent),
             ..Cell::default()
         };
         let (Some(tail), true) = (
             &self.tail,
-            nodes <= MAX_BEYOND * self.number() / PHASES_A_NODE,
+            nodes <= MAX_BEYOND * independent / PHASES_A_NODE,
         ) else {
             return refused;
         };

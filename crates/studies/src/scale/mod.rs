@@ -19,6 +19,7 @@ use bandscope_report::{Cause, Report};
 use cells::Of;
 use rayon::prelude::*;
 use sample::{Followed, Follower, Without};
+pub use sentence::nodes;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -161,7 +162,7 @@ struct Node {
 /// # Errors
 /// If the recordings cannot be read, or no series has a reference pace.
 pub fn scale(source: &dyn Source, report: &Report, settings: &Settings) -> Result<Scale, Error> {
-    let nodes = nodes(source, report)?;
+    let nodes = measured(source, report)?;
     let kernel = source.series()[nodes[0].series[0].0].kernel.clone();
     let causes = causes(source, &nodes)?;
     let phases_ns: Vec<f64> = settings.phases_s.iter().map(|phase| phase * 1e9).collect();
@@ -215,7 +216,7 @@ fn phases(
 }
 
 /// The measured CPUs, with the series of the kernel that was measured first.
-fn nodes(source: &dyn Source, report: &Report) -> Result<Vec<Node>, Error> {
+fn measured(source: &dyn Source, report: &Report) -> Result<Vec<Node>, Error> {
     let mut nodes: BTreeMap<(String, Option<u32>), Node> = BTreeMap::new();
     let mut kernel = None;
     for (index, (series, about)) in source.series().iter().zip(&report.series).enumerate() {

@@ -183,7 +183,7 @@ fn hold(noise: Noise, seconds: f64, phase_s: f64, nodes: u64, truth: f64, rounds
 fn brute_force_says_the_same() {
     let mut random = Random::new(1);
     for (noise, seconds, phase_s, nodes) in [
-        (RARE, 20.0, 1e-3, 64),
+        (RARE, 60.0, 1e-3, 64),
         (FREQUENT, 2.0, 1e-3, 256),
         (PERIODIC, 5.0, 1e-3, 16),
     ] {
@@ -191,7 +191,7 @@ fn brute_force_says_the_same() {
         let held = hold(noise, seconds, phase_s, nodes, truth, 10);
         println!("{}: {truth} {held:?}", noise.name);
         assert!(
-            held.held >= 8 && held.median_error < 0.05,
+            held.given >= 8 && held.held + 2 >= held.given && held.median_error < 0.08,
             "{}: {truth} {held:?}",
             noise.name
         );
