@@ -1,6 +1,6 @@
 //! Work over time: a series as stretches of work and of lost time, in order, as the ledger books them.
 //!
-//! What a job of fixed work waits for is read from this curve and not from windows of fixed time (docs/method.md, section 11). Quanta come
+//! What a job of fixed work waits for is read from this curve and not from windows of fixed time (docs/method.md, section 10.5). Quanta come
 //! with their paces from [`Deriver`], gaps with their causes from [`named`]; the two are read side by side, so that memory does not grow with
 //! the length of the run. A gap's loss is that of the ledger: its duration without the unit of work that was done in it.
 

@@ -2,7 +2,7 @@
 //!
 //! The job is bulk-synchronous: each rank does fixed work of length g, then waits for all. [`scale`] reads the work over time of each measured CPU
 //! (`analysis::work`), lets phases begin everywhere in it (`windows`), and asks what the slowest of N loses (`law`) where nodes lose independently:
-//! seen in the recording, by a tail beyond it, or not at all (`cells`). docs/method.md, section 11.
+//! seen in the recording, by a tail beyond it, or not at all (`cells`). docs/method.md, section 10.5.
 
 mod cells;
 mod law;

@@ -12,12 +12,25 @@ pub fn nodes(number: u64) -> String {
     }
 }
 
+/// A length of phases, without digits that say nothing.
+fn length(seconds: f64) -> String {
+    format::duration(seconds * 1e9)
+        .replace(".00 ", " ")
+        .replace(".0 ", " ")
+}
+
+/// That it takes so much longer, to three digits.
+fn longer(share: f64) -> String {
+    match share {
+        share if share < 1.0 => format!("{} longer", format::percent(share.max(0.0))),
+        share if share < 9.0 => format!("{:.2} times as long", 1.0 + share),
+        share => format!("{:.0} times as long", 1.0 + share),
+    }
+}
+
 /// The answer: the largest cost that is known, against that of one node, and what it comes from.
 pub(super) fn verdict(scale: &Scale) -> String {
-    let alone = format!(
-        "one node alone takes {} longer",
-        format::percent(scale.alone.max(0.0))
-    );
+    let alone = format!("one node alone takes {}", longer(scale.alone));
     let known = scale
         .phases
         .iter()
@@ -28,13 +41,13 @@ pub(super) fn verdict(scale: &Scale) -> String {
         return format!("What was measured is too short to say what many nodes lose; {alone}.");
     };
     let mut text = format!(
-        "On {} nodes phases of {} take {} longer; {alone}.",
+        "On {} nodes phases of {} take {}; {alone}.",
         nodes(cell.nodes),
-        format::duration(phase.phase_s * 1e9),
-        format::percent(cost.longer.max(0.0))
+        length(phase.phase_s),
+        longer(cost.longer)
     );
     if let Some(first) = cell.from.first() {
-        let rest = format::percent((cost.longer - first.less).max(0.0));
+        let rest = longer(cost.longer - first.less);
         text += &format!(" Without {} it would be {rest}.", first.name);
     }
     text
@@ -46,8 +59,8 @@ pub(super) fn notes(scale: &Scale, report: &Report) -> Vec<String> {
         "Nodes are taken to lose independently of each other, each as the CPUs that were measured."
             .to_owned(),
         format!(
-            "Nodes that all lose at the same time take {} longer, however many they are.",
-            format::percent(scale.alone.max(0.0))
+            "Nodes that all lose at the same time take {}, however many they are.",
+            longer(scale.alone)
         ),
     ];
     if scale
@@ -63,11 +76,11 @@ pub(super) fn notes(scale: &Scale, report: &Report) -> Vec<String> {
     }
     if let Some((phase, cell)) = largest(scale) {
         notes.push(format!(
-            "An absence of 1 ms that was not seen can still come three times in {}: on {} nodes phases of {} would take up to {} longer by it.",
-            format::duration(scale.measured_s * 1e9),
+            "An absence of 1 ms that was not seen can still come three times in {}: on {} nodes phases of {} would take up to {} by it.",
+            length(scale.measured_s),
             nodes(cell.nodes),
-            format::duration(phase.phase_s * 1e9),
-            format::percent(cell.unseen)
+            length(phase.phase_s),
+            longer(cell.unseen)
         ));
     }
     let unknown = report.series.iter().any(|series| series.gaps.is_none());

@@ -16,10 +16,27 @@ pub fn scale(scale: &Scale, options: &Options) -> String {
     costs(scale, &mut page);
     comes_from(scale, &mut page);
     page.blank();
+    if !page.options.all {
+        page.wrapped(("  ", Paint::Dim), "Intervals of 95 %: --all", Paint::Dim);
+    }
     for note in decides(scale).iter().chain(&scale.notes) {
         page.wrapped(("  ", Paint::Plain), note, Paint::Plain);
     }
     page.finish()
+}
+
+/// A share in per cent, to three digits where it is large.
+fn share(share: f64) -> String {
+    match share {
+        share if share < 1.0 => numbers::percent(share.max(0.0)),
+        share => {
+            let unit = 10_f64.powf((100.0 * share).log10().floor() - 2.0);
+            format!(
+                "{} %",
+                numbers::count(((100.0 * share / unit).round() * unit) as u64)
+            )
+        }
+    }
 }
 
 /// What was measured, in one line.
@@ -45,9 +62,10 @@ fn head(phase: &Phase) -> String {
 fn costs(scale: &Scale, page: &mut Page<'_>) {
     let mut table = Table::new("Longer by");
     for phase in &scale.phases {
-        table = table
-            .column(head(phase), Side::Right)
-            .column("95 %", Side::Left);
+        table = table.column(head(phase), Side::Right);
+        if page.options.all {
+            table = table.column("95 %", Side::Left);
+        }
     }
     let rows = scale.phases.first().map_or(0, |phase| phase.cells.len());
     for row in 0..rows {
@@ -55,7 +73,6 @@ fn costs(scale: &Scale, page: &mut Page<'_>) {
         let mut cells = vec![Cell::from(format!("{nodes} nodes"))];
         for phase in &scale.phases {
             let cell = &phase.cells[row];
-            let share = |share: f64| numbers::percent(share.max(0.0));
             cells.push(match (cell.basis, cell.cost) {
                 (Basis::Observed, Some(cost)) => Cell::painted(share(cost.longer), Paint::Loss),
                 (_, Some(cost)) => {
@@ -65,9 +82,12 @@ fn costs(scale: &Scale, page: &mut Page<'_>) {
                 (Basis::TooRare, None) => Cell::painted("too rare", Paint::Dim),
                 (_, None) => Cell::painted("beyond", Paint::Dim),
             });
+            if !page.options.all {
+                continue;
+            }
             cells.push(Cell::painted(
                 cell.cost.map_or_else(String::new, |cost| {
-                    let end = |share: f64| numbers::percent(share.max(0.0)).replace(" %", "");
+                    let end = |end: f64| share(end).replace(" %", "");
                     format!("{} to {}", end(cost.interval.0), end(cost.interval.1))
                 }),
                 Paint::Dim,
@@ -107,7 +127,7 @@ fn comes_from(scale: &Scale, page: &mut Page<'_>) {
     rows.sort_by(|a, b| most(&b.1).total_cmp(&most(&a.1)));
     for (name, row) in rows.into_iter().take(CAUSES) {
         let points = |less: &Option<f64>| {
-            less.map_or_else(String::new, |less| numbers::percent(less).replace(" %", ""))
+            less.map_or_else(String::new, |less| share(less).replace(" %", ""))
         };
         let mut cells = vec![Cell::from(name)];
         cells.extend(row.iter().map(|less| Cell::from(points(less))));
