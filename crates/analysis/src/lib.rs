@@ -8,6 +8,7 @@
 //! * [`bandscope_report`], a crate of its own: the types of what it says, the contract `bandscope.report/1`;
 //! * [`pyramid`]: what pictures are drawn from; [`detail`]: quanta and gaps themselves, for outputs that ask for them;
 //! * [`named`]: gaps one by one, for exports;
+//! * [`work`]: a series as stretches of work and of lost time, for what a job of fixed work waits for;
 //! * [`live`]: what can be said while a CPU is being measured;
 //! * [`detector`], [`mod@derive`] and [`passes`]: what a detector is, what it is fed with, and the list of them.
 //!
@@ -34,5 +35,6 @@ pub mod truth;
 pub use analyse::{analyse, analyse_against, analyse_window, replay};
 pub use bandscope_recording::Error;
 pub use gaps::{chains::without_number, named};
+pub use ledger::work;
 pub use picture::{Analysis, Pyramid, detail, pyramid};
 pub use series::{context, derive, detector, levels};

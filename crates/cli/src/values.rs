@@ -56,6 +56,11 @@ pub enum Wrong {
         /// Whether `all` would do.
         or_all: bool,
     },
+    /// No numbers of nodes.
+    #[error(
+        "found {0:?}, expected numbers of nodes from 1 to 16M such as 16,1000 or 64k, or a range such as 16..1M"
+    )]
+    Nodes(String),
     /// No view of a picture.
     #[error("found {0:?}, expected series, density, histogram, gaps, spectrum or fold[:PERIOD]")]
     View(String),
@@ -116,6 +121,51 @@ pub fn positive_duration(text: &str) -> Result<f64, Wrong> {
         seconds if seconds < SHORTEST_S => Err(Wrong::TooShort(text.to_owned())),
         seconds => Ok(seconds),
     }
+}
+
+/// Numbers of nodes, ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nodes(pub Vec<u64>);
+
+/// The most nodes that are asked for.
+const MOST_NODES: u64 = 16 << 20;
+
+/// Numbers of nodes, with k and M for 1,024 and its square; `A..B` goes by factors of 4.
+///
+/// # Errors
+/// If they do not read, or a range is empty.
+pub fn nodes(text: &str) -> Result<Nodes, Wrong> {
+    let wrong = || Wrong::Nodes(text.into());
+    let one = |text: &str| {
+        let (digits, unit) = match text.strip_suffix('k') {
+            Some(digits) => (digits, 1 << 10),
+            None => text
+                .strip_suffix('M')
+                .map_or((text, 1), |digits| (digits, 1 << 20)),
+        };
+        let number = digits
+            .parse::<u64>()
+            .ok()
+            .and_then(|number| number.checked_mul(unit));
+        number
+            .filter(|number| (1..=MOST_NODES).contains(number))
+            .ok_or_else(wrong)
+    };
+    let mut nodes = Vec::new();
+    for part in text.split(',') {
+        match part.split_once("..") {
+            None => nodes.push(one(part)?),
+            Some((first, last)) => {
+                let (first, last) = (one(first)?, one(last)?);
+                let steps = std::iter::successors(Some(first), |number| Some(number * 4));
+                nodes.extend(steps.take_while(|number| *number < last));
+                nodes.push(Some(last).filter(|last| first <= *last).ok_or_else(wrong)?);
+            }
+        }
+    }
+    nodes.sort_unstable();
+    nodes.dedup();
+    Ok(Nodes(nodes))
 }
 
 /// How much a flight recorder keeps around what it catches, in seconds.

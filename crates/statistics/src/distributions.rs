@@ -24,7 +24,7 @@ pub fn ln_factorial(n: u64) -> f64 {
 }
 
 /// Natural logarithm of the gamma function of `x` above 0, to 1e-12.
-fn ln_gamma(x: f64) -> f64 {
+pub fn ln_gamma(x: f64) -> f64 {
     let (mut shifted, mut product) = (x, 1.0);
     while shifted < MIN_STIRLING {
         product *= shifted;

@@ -11,6 +11,8 @@
 //! | differences of pairs | [`paired`] |
 //! | one mode or several | [`valley`] |
 //! | ratios of whole numbers of steps | [`lattice`] |
+//! | what the largest of many draws is expected to be | [`maxima`] |
+//! | the tail beyond what was seen | [`tail`] |
 //! | random numbers | [`random`] |
 //! | Fourier transforms | [`transform`] |
 //! | periodograms | [`welch`], [`power`] |
@@ -23,12 +25,14 @@ pub mod counts;
 pub mod distributions;
 pub mod lattice;
 pub mod lines;
+pub mod maxima;
 pub mod order;
 pub mod paired;
 pub mod power;
 pub mod quantiles;
 pub mod random;
 pub mod ranks;
+pub mod tail;
 pub mod transform;
 pub mod valley;
 pub mod welch;

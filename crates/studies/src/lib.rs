@@ -10,7 +10,8 @@
 //! * [`doctor`]: how a machine is set up, and what of it cost something, `bandscope.doctor/1`;
 //! * [`histogram`]: histograms of fixed work, `bandscope.histogram/1`;
 //! * [`lab`]: what controlled experiments say, `bandscope.lab/1`;
-//! * [`repeat`]: what the runs of a command say, `bandscope.repeat/1`.
+//! * [`repeat`]: what the runs of a command say, `bandscope.repeat/1`;
+//! * [`scale`]: what noise costs a job on many nodes, `bandscope.scale/1`.
 //!
 //! `docs/method.md` states the formula, the thresholds and the limits of every figure.
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod doctor;
 pub mod histogram;
 pub mod lab;
 pub mod repeat;
+pub mod scale;
 #[cfg(feature = "schema")]
 pub mod schema;
 
@@ -38,4 +40,9 @@ pub enum Error {
     /// Two recordings have no series of one rate and work kernel.
     #[error("nothing to compare: {0}")]
     NothingInCommon(String),
+    /// No series has a reference pace.
+    #[error(
+        "found no series in which a unit of work was completed, expected one: there is no pace to lose against"
+    )]
+    NoPace,
 }

@@ -1,6 +1,6 @@
 //! What the studies print as JSON schemas: the `.schema.json` files of this crate, which a test holds to the types.
 
-use crate::{check, compare, cure, doctor, histogram, lab, repeat};
+use crate::{check, compare, cure, doctor, histogram, lab, repeat, scale};
 use bandscope_recording::baseline::Baseline;
 use bandscope_report::schema;
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -9,7 +9,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 pub type Make = fn() -> Result<String, serde_json::Error>;
 
 /// The files, and what makes each.
-pub const FILES: [(&str, Make); 8] = [
+pub const FILES: [(&str, Make); 9] = [
     ("baseline.schema.json", schema::of::<Baseline>),
     ("check.schema.json", schema::of::<check::Check>),
     ("compare.schema.json", schema::of::<compare::Comparison>),
@@ -18,6 +18,7 @@ pub const FILES: [(&str, Make); 8] = [
     ("histogram.schema.json", schema::of::<histogram::Report>),
     ("lab.schema.json", schema::of::<lab::Lab>),
     ("repeat.schema.json", schema::of::<repeat::Repeat>),
+    ("scale.schema.json", schema::of::<scale::Scale>),
 ];
 
 /// Facts about the machine have a contract of their own.

@@ -21,6 +21,7 @@ mod picture;
 mod record;
 mod repeat;
 mod report;
+mod scale;
 mod synth;
 mod top;
 
@@ -66,6 +67,7 @@ enum Command {
     Export(export::Arguments),
     Check(check::Arguments),
     Compare(compare::Arguments),
+    Scale(scale::Arguments),
     Cure(cure::Arguments),
     Doctor(doctor::Arguments),
     Histogram(histogram::Arguments),
@@ -93,6 +95,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Command::Export(arguments)) => export::run(&arguments),
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Compare(arguments)) => compare::run(&arguments),
+        Some(Command::Scale(arguments)) => scale::run(&arguments),
         Some(Command::Cure(arguments)) => cure::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments),
         Some(Command::Histogram(arguments)) => histogram::run(&arguments),

@@ -11,7 +11,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["record", "live", "histogram"]),
     ("Explain", &["report"]),
     ("Experiment", &["lab", "repeat", "inject", "synth"]),
-    ("Judge", &["doctor", "cure", "check", "compare"]),
+    ("Judge", &["doctor", "cure", "check", "compare", "scale"]),
     ("Exchange", &["export"]),
     ("Other", &["kernels", "completions", "man", "help"]),
 ];

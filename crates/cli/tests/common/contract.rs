@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 /// What a printed object begins with, and its schema.
-const CONTRACTS: [(&str, &str); 9] = [
+const CONTRACTS: [(&str, &str); 10] = [
     (
         r#"{"schema":"bandscope.report/1""#,
         include_str!("../../../report/report.schema.json"),
@@ -33,6 +33,10 @@ const CONTRACTS: [(&str, &str); 9] = [
     (
         r#"{"schema":"bandscope.histogram/1""#,
         include_str!("../../../studies/histogram.schema.json"),
+    ),
+    (
+        r#"{"schema":"bandscope.scale/1""#,
+        include_str!("../../../studies/scale.schema.json"),
     ),
     (
         r#"{"schema":"bandscope.lab/1""#,

@@ -23,6 +23,7 @@ mod plan;
 pub(crate) mod recordings;
 mod remedies;
 pub mod repeat;
+mod scale;
 mod screen;
 mod shares;
 mod signals;
@@ -40,6 +41,7 @@ pub use doctor::doctor;
 pub use lab::lab;
 pub(crate) use measured::{entries, machine, origin};
 pub use plan::plan;
+pub use scale::scale;
 use std::io::Write;
 use table::{Page, Paint};
 

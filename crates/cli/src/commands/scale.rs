@@ -1,0 +1,73 @@
+//! `bandscope scale`: what the noise of recordings costs a job on many nodes.
+
+use super::layout::Layout;
+use super::report;
+use crate::output;
+use crate::values;
+use anyhow::Result;
+use bandscope_recording::Source as _;
+use bandscope_recording::text::shown;
+use bandscope_studies::scale::{self, Settings};
+use bandscope_view::{json, text};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Say what this noise costs a job on many nodes.
+///
+/// The job is bulk-synchronous: each rank does fixed work, a phase, then waits for all. The nodes are taken to be like the CPUs that were measured, and to lose
+/// time independently of each other. A figure that the recording cannot give is refused, and it says how long a recording would.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bandscope scale quiet.bandscope
+  bandscope scale node1.bandscope node2.bandscope --nodes 128,1000,64k
+  bandscope scale quiet.bandscope --phase 50us,20ms -f json | jq '.phases[0].cells'")]
+pub struct Arguments {
+    /// Recordings, or files of the original FTQ.
+    #[arg(value_name = "RECORDING", required = true)]
+    inputs: Vec<PathBuf>,
+    /// Numbers of nodes, such as 16,1000 or 64k; A..B is A, and so on by factors of 4 up to B.
+    #[arg(long, value_name = "N,...|A..B", default_value = "16..1M", value_parser = values::nodes)]
+    nodes: values::Nodes,
+    /// How long the work of a phase takes where nothing is lost.
+    #[arg(long, value_name = "T,...", value_delimiter = ',', default_value = "100us,1ms,10ms,100ms", value_parser = values::positive_duration, allow_negative_numbers = true)]
+    phase: Vec<f64>,
+    /// How to print the result.
+    #[arg(long, short, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Where to write it [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    layout: Layout,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// Reads, analyses, asks, prints.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    output::apart(arguments.output.as_deref(), &arguments.inputs)?;
+    let source = report::open(&arguments.inputs)?;
+    report::refuse_moments(Some(source.manifest()), &arguments.inputs[0])?;
+    let names: Vec<String> = arguments.inputs.iter().map(|path| shown(path)).collect();
+    let analysis = bandscope_analysis::analyse(&source, &names)?;
+    let mut phases_s = arguments.phase.clone();
+    phases_s.sort_by(f64::total_cmp);
+    phases_s.dedup();
+    let settings = Settings {
+        nodes: arguments.nodes.0.clone(),
+        phases_s,
+    };
+    let scale = scale::scale(&source, &analysis.report, &settings)?;
+    let options = arguments.layout.options(arguments.output.is_none());
+    output::write(arguments.output.as_deref(), |out| match arguments.format {
+        Format::Text => Ok(write!(out, "{}", text::scale(&scale, &options))?),
+        Format::Json => Ok(json::document(&scale, out)?),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,312 @@
+//! The tail beyond what was seen: a generalised Pareto distribution of what exceeds a threshold (Pickands 1975).
+//!
+//! Maximum likelihood by Grimshaw's reduction to one parameter (1993); the threshold is the lowest of a grid at which Anderson and Darling's
+//! test finds nothing; intervals are of profile likelihood.
+
+use crate::distributions::ln_gamma;
+
+/// Fewest exceedances that are fitted: intervals of fewer say little, and the test finds nothing.
+pub const MIN_EXCEEDANCES: usize = 50;
+/// Shares of a sample that may be its tail, largest first.
+const SHARES: [f64; 11] = [
+    0.15, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01, 0.005, 0.003, 0.002, 0.001,
+];
+/// Fewest of them that do not belong together.
+const MIN_APART: f64 = 20.0;
+/// Half of the quantile of 95 % of chi-square with 1 degree of freedom.
+const HALF_CHI_SQUARE_95: f64 = 1.920_73;
+/// Of Anderson and Darling's statistic, when both parameters are estimated: its quantile of 90 % at this shape. Simulated: the test beside it does it
+/// again.
+const CRITICAL: [(f64, f64); 6] = [
+    (-0.4, 0.92),
+    (-0.2, 0.85),
+    (0.0, 0.79),
+    (0.25, 0.72),
+    (0.5, 0.69),
+    (1.0, 0.65),
+];
+/// Shapes that are tried: below -1/2 the likelihood has no regular maximum, from 1 on there is no mean.
+const SHAPES: std::ops::RangeInclusive<f64> = -0.5..=1.5;
+
+/// A fitted tail.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tail {
+    /// What is exceeded.
+    pub threshold: f64,
+    /// Share of the values that exceed it.
+    pub rate: f64,
+    /// Shape: 0 for an exponential tail, above for a heavier one.
+    pub shape: f64,
+    /// Scale, of the values' unit.
+    pub scale: f64,
+    /// Exceedances, each of its size above the threshold, ascending.
+    excesses: Vec<f64>,
+    /// Exceedances that belong together count as one: so many, of each, are.
+    together: f64,
+}
+
+impl Tail {
+    /// The tail of a sample of `number` values, of which the largest are `values`, descending; `together` of a neighbourhood come from one event.
+    /// `None` where no threshold leaves a tail that is a generalised Pareto distribution: of values that are steps of something, or too few.
+    pub fn new(values: &[f64], number: f64, together: impl Fn(f64) -> f64) -> Option<Tail> {
+        let counts = SHARES.iter().map(|share| (share * number) as usize);
+        counts
+            .filter(|count| *count >= MIN_EXCEEDANCES && *count < values.len())
+            .find_map(|count| {
+                let threshold = values[count];
+                let mut excesses: Vec<f64> = values[..count]
+                    .iter()
+                    .map(|value| value - threshold)
+                    .collect();
+                excesses.reverse();
+                let (shape, scale) = fit(&excesses)?;
+                // Of values that come together the statistic grows with their number, as if each were as many.
+                let together = together(threshold).max(1.0);
+                if (count as f64) < MIN_APART * together {
+                    return None;
+                }
+                (anderson_darling(&excesses, shape, scale) / together <= critical(shape)).then(
+                    || Tail {
+                        threshold,
+                        rate: count as f64 / number,
+                        shape,
+                        scale,
+                        together,
+                        excesses,
+                    },
+                )
+            })
+    }
+
+    /// What the largest of `draws` is expected to be, where `draws` times [`Tail::rate`] is well above 1; infinite where the tail has no mean.
+    pub fn expected_maximum(&self, draws: f64) -> f64 {
+        self.threshold + expected(self.shape, self.scale, self.rate * draws)
+    }
+
+    /// The interval of that by profile likelihood, 95 %: of all shapes, scales and rates that the data allow, the least and the most.
+    pub fn interval(&self, draws: f64) -> (f64, f64) {
+        let best = self.ln_likelihood(self.shape, self.scale);
+        let allowed = HALF_CHI_SQUARE_95 * self.together;
+        let count = self.excesses.len() as f64;
+        let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut take = |shape: f64, scale: f64, left: f64| {
+            // What the likelihood of shape and scale leaves is for the rate, whose count is nearly Poisson's.
+            let spread = (2.0 * left.max(0.0) / count).sqrt();
+            for rate in [
+                self.rate * (1.0 - spread).max(0.1),
+                self.rate * (1.0 + spread),
+            ] {
+                let end = self.threshold + expected(shape, scale, rate * draws);
+                ends = (ends.0.min(end), ends.1.max(end));
+            }
+        };
+        let steps = 60;
+        for step in 0..=steps {
+            let shape = SHAPES.start()
+                + (SHAPES.end() - SHAPES.start()) * f64::from(step) / f64::from(steps);
+            for step in -40..=40_i32 {
+                let scale = self.scale * (f64::from(step) / 20.0).exp();
+                let left = allowed - (best - self.ln_likelihood(shape, scale));
+                if left >= 0.0 {
+                    take(shape, scale, left);
+                }
+            }
+        }
+        take(self.shape, self.scale, allowed);
+        ends
+    }
+
+    fn ln_likelihood(&self, shape: f64, scale: f64) -> f64 {
+        ln_likelihood(&self.excesses, shape, scale)
+    }
+}
+
+/// Mean of the largest of a Poisson number of exceedances, above the threshold (its expectation `number` well above 1).
+fn expected(shape: f64, scale: f64, number: f64) -> f64 {
+    if shape >= 1.0 {
+        return f64::INFINITY;
+    }
+    if shape.abs() < 1e-6 {
+        // Euler's constant.
+        return scale * (number.ln() + 0.577_215_664_901_532_9);
+    }
+    scale / shape * ((shape * number.ln() + ln_gamma(1.0 - shape)).exp() - 1.0)
+}
+
+fn ln_likelihood(excesses: &[f64], shape: f64, scale: f64) -> f64 {
+    let count = excesses.len() as f64;
+    if shape.abs() < 1e-6 {
+        return -count * scale.ln() - excesses.iter().sum::<f64>() / scale;
+    }
+    let mut sum = 0.0;
+    for excess in excesses {
+        let inside = 1.0 + shape * excess / scale;
+        if inside <= 0.0 {
+            return f64::NEG_INFINITY;
+        }
+        sum += inside.ln();
+    }
+    -count * scale.ln() - (1.0 + 1.0 / shape) * sum
+}
+
+/// Shape and scale of the highest likelihood; `None` where all are alike, or the best shape is outside of [`SHAPES`].
+fn fit(excesses: &[f64]) -> Option<(f64, f64)> {
+    let (mean, most) = (
+        excesses.iter().sum::<f64>() / excesses.len() as f64,
+        *excesses.last()?,
+    );
+    if !(mean > 0.0 && most.is_finite()) {
+        return None;
+    }
+    // With theta = shape / scale the best shape follows from theta (Grimshaw 1993).
+    let of_theta = |theta: f64| {
+        let shape = excesses
+            .iter()
+            .map(|excess| (theta * excess).ln_1p())
+            .sum::<f64>()
+            / excesses.len() as f64;
+        match theta.abs() * mean < 1e-6 {
+            true => (0.0, mean),
+            false => (shape, shape / theta),
+        }
+    };
+    let score = |theta: f64| {
+        let (shape, scale) = of_theta(theta);
+        match SHAPES.contains(&shape) {
+            true => ln_likelihood(excesses, shape, scale),
+            false => f64::NEG_INFINITY,
+        }
+    };
+    // theta from where the largest value is just possible to tails far heavier than any with a mean.
+    let (least, last) = (-1.0 / most, 50.0 / mean);
+    let at = |part: f64| least + (last - least) * part * part * part;
+    let steps = 200;
+    let best = (1..=steps).max_by(|a, b| {
+        let [a, b] = [a, b].map(|step| score(at(f64::from(*step) / f64::from(steps))));
+        a.total_cmp(&b)
+    })?;
+    let (mut low, mut high) = (f64::from(best - 1), f64::from(best + 1));
+    for _ in 0..40 {
+        let (a, b) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
+        match score(at(a / f64::from(steps))) < score(at(b / f64::from(steps))) {
+            true => low = a,
+            false => high = b,
+        }
+    }
+    let found = of_theta(at(f64::midpoint(low, high) / f64::from(steps)));
+    (score(at(f64::midpoint(low, high) / f64::from(steps))).is_finite()).then_some(found)
+}
+
+/// Anderson and Darling's statistic (1952) of ascending `excesses`.
+fn anderson_darling(excesses: &[f64], shape: f64, scale: f64) -> f64 {
+    let count = excesses.len();
+    // Logarithm of the share that exceeds a value.
+    let beyond = |excess: f64| match shape.abs() < 1e-6 {
+        true => -excess / scale,
+        false => -(shape * excess / scale).ln_1p() / shape,
+    };
+    let mut sum = 0.0;
+    for (place, excess) in excesses.iter().enumerate() {
+        let below = (-beyond(*excess).exp_m1()).max(1e-300).ln();
+        let other = beyond(excesses[count - 1 - place]).max(-700.0);
+        sum += (2 * place + 1) as f64 * (below + other);
+    }
+    -(count as f64) - sum / count as f64
+}
+
+fn critical(shape: f64) -> f64 {
+    let place = CRITICAL
+        .partition_point(|(at, _)| *at <= shape)
+        .clamp(1, CRITICAL.len() - 1);
+    let ((from, low), (to, high)) = (CRITICAL[place - 1], CRITICAL[place]);
+    low + (high - low) * ((shape - from) / (to - from)).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    fn draw(shape: f64, random: &mut Random) -> f64 {
+        let rest = 1.0 - random.unit();
+        if shape == 0.0 {
+            -rest.ln()
+        } else {
+            (rest.powf(-shape) - 1.0) / shape
+        }
+    }
+
+    fn sample(shape: f64, number: usize, random: &mut Random) -> Vec<f64> {
+        let mut values: Vec<f64> = (0..number).map(|_| draw(shape, random)).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    }
+
+    #[test]
+    fn the_critical_values_are_those_of_simulation() {
+        let mut random = Random::new(11);
+        let runs = 500;
+        for (shape, expected) in CRITICAL {
+            let statistics = (0..runs).filter_map(|_| {
+                let values = sample(shape, 200, &mut random);
+                let (shape, scale) = fit(&values)?;
+                Some(anderson_darling(&values, shape, scale))
+            });
+            let mut statistics: Vec<f64> = statistics.collect();
+            statistics.sort_by(f64::total_cmp);
+            let found = statistics[statistics.len() * 9 / 10];
+            println!("{shape} {found:.3} of {}", statistics.len());
+            assert!(
+                (found - expected).abs() < 0.1,
+                "{shape}: {found}, in the table {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn parameters_come_back() {
+        let mut random = Random::new(5);
+        for shape in [-0.3, 0.0, 0.3, 0.7] {
+            let values = sample(shape, 4000, &mut random);
+            let (found, scale) = fit(&values).unwrap();
+            assert!(
+                (found - shape).abs() < 0.08 && (scale - 1.0).abs() < 0.1,
+                "{shape}: {found} {scale}"
+            );
+        }
+    }
+
+    /// The largest of 100,000 of an exponential and of a heavy tail, from 2,000 values of each.
+    #[test]
+    fn what_was_not_seen_is_within_the_interval() {
+        let mut random = Random::new(8);
+        for shape in [0.0, 0.25] {
+            let truth = expected(shape, 1.0, 1e5);
+            let mut held = 0;
+            for _ in 0..40 {
+                let mut values = sample(shape, 2000, &mut random);
+                values.reverse();
+                let Some(tail) = Tail::new(&values, 2000.0, |_| 1.0) else {
+                    continue;
+                };
+                let (low, high) = tail.interval(1e5);
+                let middle = tail.expected_maximum(1e5);
+                assert!(low <= middle && middle <= high, "{low} {middle} {high}");
+                held += u32::from((low..=high).contains(&truth));
+            }
+            println!("{shape}: {held} of 40");
+            assert!(held >= 33, "{shape}: {held} of 40");
+        }
+    }
+
+    #[test]
+    fn steps_and_few_values_have_no_tail() {
+        let steps: Vec<f64> = (0..2000)
+            .rev()
+            .map(|place| f64::from(place / 150))
+            .collect();
+        assert_eq!(Tail::new(&steps, 2000.0, |_| 1.0), None);
+        assert_eq!(Tail::new(&[5.0; 400], 2000.0, |_| 1.0), None);
+        assert_eq!(Tail::new(&[3.0, 2.0, 1.0], 100.0, |_| 1.0), None);
+    }
+}

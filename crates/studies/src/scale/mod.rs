@@ -1,0 +1,342 @@
+//! What the noise of a recording costs a job on many nodes: `bandscope.scale/1`.
+//!
+//! The job is bulk-synchronous: each rank does fixed work of length g, then waits for all. [`scale`] reads the work over time of each measured CPU
+//! (`analysis::work`), lets phases begin everywhere in it (`windows`), and asks what the slowest of N loses (`law`) where nodes lose independently:
+//! seen in the recording, by a tail beyond it, or not at all (`cells`). docs/method.md, section 10.5.
+
+mod cells;
+mod law;
+mod sample;
+mod sentence;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+use crate::Error;
+use bandscope_analysis::{named, work};
+use bandscope_recording::Source;
+use bandscope_report::{Cause, Report};
+use cells::Of;
+use rayon::prelude::*;
+use sample::{Followed, Follower, Without};
+pub use sentence::nodes;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The schema that this version writes.
+pub const SCHEMA: &str = "bandscope.scale/1";
+/// Causes that are taken away one at a time: those with most time in all, and those with most in long gaps.
+const MOST_CAUSES: usize = 5;
+/// Blocks of the bootstrap, at most, each of at least two phases: enough for percentiles, and longer than most noise is correlated.
+const BLOCKS: f64 = 64.0;
+const PHASES_A_BLOCK: f64 = 2.0;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Numbers of nodes, ascending.
+    pub nodes: Vec<u64>,
+    /// Lengths of the work between two waits, in seconds, ascending.
+    pub phases_s: Vec<f64>,
+}
+
+/// `bandscope.scale/1`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Scale {
+    /// Name and version of this contract.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
+    pub schema: &'static str,
+    /// The recordings.
+    pub inputs: Vec<String>,
+    /// The answer in a sentence or two.
+    pub verdict: String,
+    /// Work kernel whose work is that of the job.
+    pub kernel: String,
+    /// CPUs whose noise the nodes have, in equal parts.
+    pub cpus: Vec<OfCpu>,
+    /// Seconds that were measured, of all of them.
+    pub measured_s: f64,
+    /// How much longer work takes on one node alone, and on any number that lose at the same time: a lower bound, as a share.
+    pub alone: f64,
+    /// By length of the work between two waits.
+    pub phases: Vec<Phase>,
+    /// What has to be known to read this.
+    pub notes: Vec<String>,
+}
+
+/// A measured CPU.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OfCpu {
+    /// Recording that it is in.
+    pub input: String,
+    /// Its number; `null` where a file does not say.
+    pub cpu: Option<u32>,
+    /// Seconds that were measured.
+    pub measured_s: f64,
+    /// How much longer work takes on it, as a share.
+    pub alone: f64,
+}
+
+/// Phases of one length.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Phase {
+    /// Length of the work between two waits, in seconds, where nothing is lost.
+    pub phase_s: f64,
+    /// Phases that fit into what was measured.
+    pub number: f64,
+    /// The largest number of nodes whose slowest was seen three times, on average.
+    pub seen_nodes: u64,
+    /// By number of nodes.
+    pub cells: Vec<Cell>,
+}
+
+/// How a figure is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// From what was recorded.
+    Observed,
+    /// From a tail that was fitted to it.
+    Extrapolated,
+    /// Refused: it rests on fewer than ten losses.
+    TooRare,
+    /// Refused: it lies beyond what was seen, and no tail fits or it leaves too much open.
+    #[default]
+    Beyond,
+}
+
+/// What a number of nodes costs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cell {
+    /// Number of nodes, one rank each.
+    pub nodes: u64,
+    /// How it is known.
+    pub basis: Basis,
+    /// The cost; `null` where it is refused.
+    pub cost: Option<Cost>,
+    /// Separate losses of the length that it rests on; `null` beyond what was seen.
+    pub events: Option<u64>,
+    /// What it comes from, the largest first; empty beyond what was seen.
+    pub from: Vec<Saving>,
+    /// Seconds that would have to be measured to see it; `null` where it was seen.
+    pub decided_by_s: Option<f64>,
+    /// What it could cost beside, as a share: absences of 1 ms that come three times in what was measured, and by chance did not.
+    pub unseen: f64,
+}
+
+/// How much longer a phase takes than its work, as a share of that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cost {
+    /// Where nodes lose independently of each other.
+    pub longer: f64,
+    /// 95 % interval of that.
+    pub interval: (f64, f64),
+    /// Where no two nodes lose in one phase: the most that any dependence between them costs.
+    pub at_most: f64,
+}
+
+/// What would be saved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Saving {
+    /// Line of the ledger, as in a report, or `pace`.
+    pub name: String,
+    /// How much less a phase would take without it, as a share of its work. Such savings do not add up.
+    pub less: f64,
+}
+
+/// A CPU with the series that were measured on it, by index, and its reference pace in each.
+struct Node {
+    series: Vec<(usize, f64)>,
+    about: OfCpu,
+}
+
+/// Says what the noise in `source` costs; `report` is of the same recordings.
+///
+/// # Errors
+/// If the recordings cannot be read, or no series has a reference pace.
+pub fn scale(source: &dyn Source, report: &Report, settings: &Settings) -> Result<Scale, Error> {
+    let nodes = measured(source, report)?;
+    let kernel = source.series()[nodes[0].series[0].0].kernel.clone();
+    let causes = causes(source, &nodes)?;
+    let phases_ns: Vec<f64> = settings.phases_s.iter().map(|phase| phase * 1e9).collect();
+    let followed = nodes
+        .par_iter()
+        .map(|node| follow(source, node, &causes, &phases_ns));
+    let followed: Vec<Vec<Followed>> = followed.collect::<Result<_, Error>>()?;
+    let measured_s = nodes.iter().map(|node| node.about.measured_s).sum();
+    let alone = nodes.iter().map(|node| node.about.alone).sum::<f64>() / nodes.len() as f64;
+    let name = |without: Without| match without {
+        Without::Cause(place) => causes[place].to_string(),
+        Without::Pace => "pace".to_owned(),
+        Without::Nothing => String::new(),
+    };
+    let mut scale = Scale {
+        schema: SCHEMA,
+        inputs: report.inputs.clone(),
+        kernel,
+        measured_s,
+        alone,
+        phases: phases(&followed, settings, measured_s, &name),
+        cpus: nodes.into_iter().map(|node| node.about).collect(),
+        ..Scale::default()
+    };
+    scale.notes = sentence::notes(&scale, report);
+    scale.verdict = sentence::verdict(&scale);
+    Ok(scale)
+}
+
+/// All lengths of phases.
+fn phases(
+    followed: &[Vec<Followed>],
+    settings: &Settings,
+    measured_s: f64,
+    name: &(dyn Fn(Without) -> String + Sync),
+) -> Vec<Phase> {
+    let phases = settings
+        .phases_s
+        .iter()
+        .enumerate()
+        .map(|(place, &phase_s)| {
+            let of = Of::new(followed, (place, phase_s * 1e9), measured_s, name);
+            Phase {
+                phase_s,
+                number: of.number(),
+                seen_nodes: of.seen_nodes(),
+                cells: settings.nodes.iter().map(|&nodes| of.cell(nodes)).collect(),
+            }
+        });
+    phases.collect()
+}
+
+/// The measured CPUs, with the series of the kernel that was measured first.
+fn measured(source: &dyn Source, report: &Report) -> Result<Vec<Node>, Error> {
+    let mut nodes: BTreeMap<(String, Option<u32>), Node> = BTreeMap::new();
+    let mut kernel = None;
+    for (index, (series, about)) in source.series().iter().zip(&report.series).enumerate() {
+        let Some(best) = about
+            .best_pace
+            .as_ref()
+            .filter(|best| best.ns_per_unit > 0.0)
+        else {
+            continue;
+        };
+        if *kernel.get_or_insert(&series.kernel) != &series.kernel {
+            continue;
+        }
+        let ledger = &about.ledger;
+        let node = nodes
+            .entry((series.origin.clone(), series.cpu))
+            .or_insert_with(|| Node {
+                series: Vec::new(),
+                about: OfCpu {
+                    input: series.origin.clone(),
+                    cpu: series.cpu,
+                    ..OfCpu::default()
+                },
+            });
+        node.series.push((index, best.ns_per_unit));
+        let measured_s = (ledger.wall_ns - ledger.measurement_ns.min(ledger.wall_ns)) as f64 / 1e9;
+        let work_s = (ledger.work_ns + ledger.bonus_ns) as f64 / 1e9;
+        let about = &mut node.about;
+        // Summed as time and work; the share is made of both below.
+        about.measured_s += measured_s;
+        about.alone += work_s;
+    }
+    let mut nodes: Vec<Node> = nodes.into_values().collect();
+    for node in &mut nodes {
+        let about = &mut node.about;
+        about.alone = if about.alone > 0.0 {
+            about.measured_s / about.alone - 1.0
+        } else {
+            0.0
+        };
+    }
+    match nodes.is_empty() {
+        true => Err(Error::NoPace),
+        false => Ok(nodes),
+    }
+}
+
+/// The causes that may matter: by their time, and by the squares of their gaps, as the longest are what many nodes wait for.
+fn causes(source: &dyn Source, nodes: &[Node]) -> Result<Vec<Cause>, Error> {
+    let series = nodes.par_iter().flat_map(|node| node.series.par_iter());
+    let sums = series.map(|&(index, _)| {
+        let mut sums: BTreeMap<Cause, [f64; 2]> = BTreeMap::new();
+        named::each(source, index, &mut |gap| {
+            let ticks = gap.gap.duration as f64;
+            for (cause, share) in gap.shares {
+                if let Some(sums) = sums.get_mut(cause) {
+                    sums[0] += *share as f64;
+                    sums[1] += *share as f64 * ticks;
+                } else {
+                    sums.insert(cause.clone(), [*share as f64, *share as f64 * ticks]);
+                }
+            }
+        })?;
+        Ok(sums)
+    });
+    let mut all: BTreeMap<Cause, [f64; 2]> = BTreeMap::new();
+    for sums in series_sums(sums.collect())? {
+        for (cause, [time, squares]) in sums {
+            let sums = all.entry(cause).or_default();
+            sums[0] += time;
+            sums[1] += squares;
+        }
+    }
+    let mut all: Vec<(Cause, [f64; 2])> = all.into_iter().collect();
+    let mut chosen: Vec<Cause> = Vec::new();
+    for by in [1, 0] {
+        all.sort_by(|a, b| b.1[by].total_cmp(&a.1[by]));
+        chosen.extend(all.iter().take(MOST_CAUSES).map(|one| one.0.clone()));
+    }
+    chosen.sort();
+    chosen.dedup();
+    Ok(chosen)
+}
+
+type Sums = BTreeMap<Cause, [f64; 2]>;
+
+fn series_sums(sums: Vec<Result<Sums, bandscope_recording::Error>>) -> Result<Vec<Sums>, Error> {
+    Ok(sums.into_iter().collect::<Result<_, _>>()?)
+}
+
+/// Follows a CPU: all of its losses, then without each of the causes, then without what pace takes.
+fn follow(
+    source: &dyn Source,
+    node: &Node,
+    causes: &[Cause],
+    phases_ns: &[f64],
+) -> Result<Vec<Followed>, Error> {
+    let blocks: Vec<f64> = phases_ns
+        .iter()
+        .map(|phase| (node.about.measured_s * 1e9 / BLOCKS).max(PHASES_A_BLOCK * phase))
+        .collect();
+    let without = (0..causes.len()).map(Without::Cause);
+    // Where gaps are not known what they take seems to be pace: nothing can be taken away.
+    let is_known = node
+        .series
+        .iter()
+        .all(|one| source.series()[one.0].gaps_known);
+    let without = without.chain([Without::Pace]).filter(|_| is_known);
+    let all = [Without::Nothing].into_iter().chain(without);
+    let mut followers: Vec<Follower> = all
+        .map(|one| Follower::new(one, phases_ns, &blocks))
+        .collect();
+    let places: BTreeMap<&Cause, usize> = causes.iter().zip(0..).collect();
+    let number = |cause: &Cause| places.get(cause).copied().unwrap_or(usize::MAX);
+    for &(index, best_ns) in &node.series {
+        work::each(source, index, best_ns, &number, &mut |piece| {
+            followers
+                .iter_mut()
+                .for_each(|follower| follower.push(piece));
+        })?;
+    }
+    Ok(followers.into_iter().map(Follower::finish).collect())
+}

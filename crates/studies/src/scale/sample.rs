@@ -1,0 +1,237 @@
+//! What the phases of one CPU lose: tables of losses, by blocks of time for the bootstrap, and the largest losses themselves for the tail.
+
+use super::windows::{Phase, STARTS, Start, Windows};
+use bandscope_analysis::work::Piece;
+use bandscope_statistics::maxima::{bin_of, centre};
+
+/// Bins on either side of 0; a loss of an hour is in bin 2,700.
+const SIDE: i32 = 4096;
+/// Largest losses that are kept of a CPU and a length; the tail is fitted to at most 15 % of the phases (`statistics::tail`).
+const LARGEST: usize = 4000;
+/// Work at less than this part of the reference pace counts as absence: a rank in it is late as one in a gap is.
+const SLOW: f64 = 0.9;
+
+/// What is left out of the losses, to ask what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Without {
+    /// Nothing.
+    Nothing,
+    /// Gaps of the cause with this number.
+    Cause(usize),
+    /// Work slower than at the reference pace.
+    Pace,
+}
+
+impl Without {
+    /// The piece without that; `None` where nothing is left of it.
+    fn of(self, piece: Piece) -> Option<Piece> {
+        match (self, piece) {
+            (Without::Cause(left_out), Piece::Lost { cause, .. }) if cause == left_out => None,
+            (Without::Pace, Piece::Run { work_ns, .. }) => Some(Piece::Run {
+                ns: work_ns,
+                work_ns,
+            }),
+            _ => Some(piece),
+        }
+    }
+}
+
+/// Losses by bin, ascending, and how many phases had each.
+pub(super) type Losses = Vec<(i32, u32)>;
+
+/// Losses of the phases that ended in a stretch of time, by how they began.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Block {
+    pub work: Losses,
+    pub time: Losses,
+}
+
+/// What phases of one length lost on one CPU.
+#[derive(Clone, Debug)]
+pub(super) struct Sample {
+    pub blocks: Vec<Block>,
+    /// Losses of phases that began at any time and do not overlap, with the number of their start; the largest.
+    pub largest: Vec<(f64, u64)>,
+    /// Phases that do not overlap.
+    pub number: f64,
+}
+
+/// Follows phases of one length.
+#[derive(Debug)]
+struct Collector {
+    windows: Windows,
+    block_ns: f64,
+    block_ends: f64,
+    /// Counts of the block, by bin: of phases that began with work, and at any time.
+    counts: [Vec<u32>; 2],
+    sample: Sample,
+}
+
+impl Collector {
+    fn new(phase_ns: f64, block_ns: f64) -> Collector {
+        Collector {
+            windows: Windows::new(phase_ns),
+            block_ns,
+            block_ends: block_ns,
+            counts: [vec![0; 2 * SIDE as usize], vec![0; 2 * SIDE as usize]],
+            sample: Sample {
+                blocks: Vec::new(),
+                largest: Vec::new(),
+                number: 0.0,
+            },
+        }
+    }
+
+    fn push(&mut self, piece: &Piece) {
+        let Collector {
+            windows,
+            block_ns,
+            block_ends,
+            counts,
+            sample,
+        } = self;
+        windows.push(piece, &mut |phase: Phase| {
+            if phase.end_ns >= *block_ends {
+                sample.blocks.push(taken(counts));
+                // After a long absence whole blocks are empty: they are none.
+                *block_ends = (phase.end_ns / *block_ns).floor() * *block_ns + *block_ns;
+            }
+            let place = usize::from(phase.start == Start::Time);
+            counts[place][(bin_of(phase.loss_ns) + SIDE).clamp(0, 2 * SIDE - 1) as usize] += 1;
+            if phase.start == Start::Time {
+                sample.number += 1.0 / STARTS as f64;
+                if phase.number % STARTS as u64 == 0 {
+                    keep(&mut sample.largest, (phase.loss_ns, phase.number));
+                }
+            }
+        });
+    }
+
+    fn finish(mut self) -> Sample {
+        self.sample.blocks.push(taken(&mut self.counts));
+        shorten(&mut self.sample.largest);
+        self.sample
+    }
+}
+
+fn keep(largest: &mut Vec<(f64, u64)>, one: (f64, u64)) {
+    largest.push(one);
+    if largest.len() >= 2 * LARGEST {
+        shorten(largest);
+    }
+}
+
+fn shorten(largest: &mut Vec<(f64, u64)>) {
+    largest.sort_by(|a, b| b.0.total_cmp(&a.0));
+    largest.truncate(LARGEST);
+}
+
+fn taken(counts: &mut [Vec<u32>; 2]) -> Block {
+    let [work, time] = counts.each_mut().map(|counts| {
+        let bins = (-SIDE..).zip(counts.iter_mut());
+        bins.filter(|(_, count)| **count > 0)
+            .map(|(bin, count)| (bin, std::mem::take(count)))
+            .collect()
+    });
+    Block { work, time }
+}
+
+/// How long a CPU was away at a time, by bins of length: time in all, and times.
+#[derive(Clone, Debug)]
+pub(super) struct Absences {
+    bins: Vec<f64>,
+    /// That which goes on.
+    open_ns: f64,
+}
+
+impl Absences {
+    pub(super) fn new() -> Absences {
+        Absences {
+            bins: vec![0.0; SIDE as usize],
+            open_ns: 0.0,
+        }
+    }
+
+    fn push(&mut self, piece: &Piece) {
+        match *piece {
+            Piece::Lost { ns, .. } => self.open_ns += ns,
+            Piece::Run { ns, work_ns } if work_ns < SLOW * ns => self.open_ns += ns,
+            _ if self.open_ns > 0.0 => {
+                self.bins[bin_of(self.open_ns).clamp(0, SIDE - 1) as usize] += self.open_ns;
+                self.open_ns = 0.0;
+            }
+            _ => {}
+        }
+    }
+
+    /// With those of another CPU.
+    pub(super) fn add(&mut self, other: &Absences) {
+        for (own, other) in self.bins.iter_mut().zip(&other.bins) {
+            *own += other;
+        }
+    }
+
+    /// Share of the absent time that a rank which waits so long after its work carries into its next phase: an absence of length d that
+    /// begins while it waits is still there at the end with chance min(d, wait) / d of that of a start at any time.
+    pub(super) fn carried(&self, wait_ns: f64) -> f64 {
+        let (mut sum, mut all) = (0.0, 0.0);
+        for (bin, ns) in (0..).zip(&self.bins).filter(|(_, ns)| **ns > 0.0) {
+            sum += ns * (wait_ns / centre(bin).max(1.0)).clamp(0.0, 1.0);
+            all += ns;
+        }
+        if all > 0.0 { sum / all } else { 0.0 }
+    }
+}
+
+/// Follows one CPU, or what would be left of its losses without something.
+#[derive(Debug)]
+pub(super) struct Follower {
+    without: Without,
+    collectors: Vec<Collector>,
+    absences: Absences,
+}
+
+/// What a CPU lost.
+#[derive(Clone, Debug)]
+pub(super) struct Followed {
+    pub without: Without,
+    /// By length of phase.
+    pub samples: Vec<Sample>,
+    pub absences: Absences,
+}
+
+impl Follower {
+    /// With phases of these lengths; what is left without something needs no blocks.
+    pub(super) fn new(without: Without, phases_ns: &[f64], blocks_ns: &[f64]) -> Follower {
+        let of = |(&phase, &block): (&f64, &f64)| {
+            Collector::new(
+                phase,
+                if without == Without::Nothing {
+                    block
+                } else {
+                    f64::INFINITY
+                },
+            )
+        };
+        Follower {
+            without,
+            collectors: phases_ns.iter().zip(blocks_ns).map(of).collect(),
+            absences: Absences::new(),
+        }
+    }
+
+    pub(super) fn push(&mut self, piece: Piece) {
+        if let Some(piece) = self.without.of(piece) {
+            self.absences.push(&piece);
+            self.collectors.iter_mut().for_each(|one| one.push(&piece));
+        }
+    }
+
+    pub(super) fn finish(self) -> Followed {
+        Followed {
+            without: self.without,
+            samples: self.collectors.into_iter().map(Collector::finish).collect(),
+            absences: self.absences,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Scale in sentences.
+
+use super::{Basis, Cell, Phase, Scale};
+use bandscope_report::{Report, format};
+
+/// A number of nodes, in the units of 1,024 that options take where it is one of them.
+pub fn nodes(number: u64) -> String {
+    match number {
+        _ if number >= 1 << 20 && number.is_multiple_of(1 << 20) => format!("{}M", number >> 20),
+        _ if number >= 1 << 10 && number.is_multiple_of(1 << 10) => format!("{}k", number >> 10),
+        _ => number.to_string(),
+    }
+}
+
+/// A length of phases, without digits that say nothing.
+fn length(seconds: f64) -> String {
+    format::duration(seconds * 1e9)
+        .replace(".00 ", " ")
+        .replace(".0 ", " ")
+}
+
+/// That it takes so much longer, to three digits.
+fn longer(share: f64) -> String {
+    match share {
+        share if share < 1.0 => format!("{} longer", format::percent(share.max(0.0))),
+        share if share < 9.0 => format!("{:.2} times as long", 1.0 + share),
+        share => format!("{:.0} times as long", 1.0 + share),
+    }
+}
+
+/// The answer: the largest cost that is known, against that of one node, and what it comes from.
+pub(super) fn verdict(scale: &Scale) -> String {
+    let alone = format!("one node alone takes {}", longer(scale.alone));
+    let known = scale
+        .phases
+        .iter()
+        .flat_map(|phase| phase.cells.iter().map(move |cell| (phase, cell)));
+    let known = known.filter(|(_, cell)| cell.basis == Basis::Observed);
+    let worst = known.filter_map(|(phase, cell)| Some((phase, cell, cell.cost?)));
+    let Some((phase, cell, cost)) = worst.max_by(|a, b| a.2.longer.total_cmp(&b.2.longer)) else {
+        return format!("What was measured is too short to say what many nodes lose; {alone}.");
+    };
+    let mut text = format!(
+        "On {} nodes phases of {} take {}; {alone}.",
+        nodes(cell.nodes),
+        length(phase.phase_s),
+        longer(cost.longer)
+    );
+    if let Some(first) = cell.from.first() {
+        let rest = longer(cost.longer - first.less);
+        text += &format!(" Without {} it would be {rest}.", first.name);
+    }
+    text
+}
+
+/// What has to be known to read it.
+pub(super) fn notes(scale: &Scale, report: &Report) -> Vec<String> {
+    let mut notes = vec![
+        "Nodes are taken to lose independently of each other, each as the CPUs that were measured."
+            .to_owned(),
+        format!(
+            "Nodes that all lose at the same time take {}, however many they are.",
+            longer(scale.alone)
+        ),
+    ];
+    if scale
+        .phases
+        .iter()
+        .flat_map(|phase| &phase.cells)
+        .any(|cell| cell.basis == Basis::Extrapolated)
+    {
+        notes.push(
+            "An extrapolated figure holds if the causes that were seen are all that there are."
+                .to_owned(),
+        );
+    }
+    if let Some((phase, cell)) = largest(scale) {
+        notes.push(format!(
+            "An absence of 1 ms that was not seen can still come three times in {}: on {} nodes phases of {} would take up to {} by it.",
+            length(scale.measured_s),
+            nodes(cell.nodes),
+            length(phase.phase_s),
+            longer(cell.unseen)
+        ));
+    }
+    let unknown = report.series.iter().any(|series| series.gaps.is_none());
+    if unknown {
+        notes.push(
+            "A file of counts does not tell gaps from pace, so nothing is taken away.".to_owned(),
+        );
+    }
+    notes
+}
+
+/// The shortest phase on the most nodes.
+fn largest(scale: &Scale) -> Option<(&Phase, &Cell)> {
+    let phase = scale.phases.first()?;
+    Some((phase, phase.cells.last()?))
+}

@@ -1,0 +1,157 @@
+//! What noise costs a job on many nodes: the answer, a row for each number of nodes, what it comes from, and what would decide the rest.
+
+use super::table::{Cell, Page, Paint, Side, Table};
+use crate::{Options, numbers};
+use bandscope_studies::scale::{self, Basis, Phase, Scale};
+use std::collections::BTreeMap;
+
+/// Causes that are listed.
+const CAUSES: usize = 6;
+
+/// As text.
+pub fn scale(scale: &Scale, options: &Options) -> String {
+    let mut page = Page::new(options);
+    page.wrapped(("", Paint::Plain), &scale.verdict, Paint::Bold);
+    page.wrapped(("", Paint::Plain), &subject(scale), Paint::Dim);
+    costs(scale, &mut page);
+    comes_from(scale, &mut page);
+    page.blank();
+    if !page.options.all {
+        page.wrapped(("  ", Paint::Dim), "Intervals of 95 %: --all", Paint::Dim);
+    }
+    for note in decides(scale).iter().chain(&scale.notes) {
+        page.wrapped(("  ", Paint::Plain), note, Paint::Plain);
+    }
+    page.finish()
+}
+
+/// A share in per cent, to three digits where it is large.
+fn share(share: f64) -> String {
+    match share {
+        share if share < 1.0 => numbers::percent(share.max(0.0)),
+        share => {
+            let unit = 10_f64.powf((100.0 * share).log10().floor() - 2.0);
+            format!(
+                "{} %",
+                numbers::count(((100.0 * share / unit).round() * unit) as u64)
+            )
+        }
+    }
+}
+
+/// What was measured, in one line.
+fn subject(scale: &Scale) -> String {
+    let mut cpus: Vec<u32> = scale.cpus.iter().filter_map(|cpu| cpu.cpu).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    let mut parts = vec![
+        numbers::duration(scale.measured_s * 1e9),
+        scale.kernel.clone(),
+        scale.inputs.join(", "),
+    ];
+    if !cpus.is_empty() {
+        parts.insert(0, bandscope_recording::cpu_list::named(&cpus));
+    }
+    parts.join(" · ")
+}
+
+fn head(phase: &Phase) -> String {
+    numbers::duration_round(phase.phase_s * 1e9)
+}
+
+fn costs(scale: &Scale, page: &mut Page<'_>) {
+    let mut table = Table::new("Longer by");
+    for phase in &scale.phases {
+        table = table.column(head(phase), Side::Right);
+        if page.options.all {
+            table = table.column("95 %", Side::Left);
+        }
+    }
+    let rows = scale.phases.first().map_or(0, |phase| phase.cells.len());
+    for row in 0..rows {
+        let nodes = scale::nodes(scale.phases[0].cells[row].nodes);
+        let mut cells = vec![Cell::from(format!("{nodes} nodes"))];
+        for phase in &scale.phases {
+            let cell = &phase.cells[row];
+            cells.push(match (cell.basis, cell.cost) {
+                (Basis::Observed, Some(cost)) => Cell::painted(share(cost.longer), Paint::Loss),
+                (_, Some(cost)) => {
+                    let about = page.sign("≈ ", "~ ");
+                    Cell::painted(format!("{about}{}", share(cost.longer)), Paint::Loss)
+                }
+                (Basis::TooRare, None) => Cell::painted("too rare", Paint::Dim),
+                (_, None) => Cell::painted("beyond", Paint::Dim),
+            });
+            if !page.options.all {
+                continue;
+            }
+            cells.push(Cell::painted(
+                cell.cost.map_or_else(String::new, |cost| {
+                    let end = |end: f64| share(end).replace(" %", "");
+                    format!("{} to {}", end(cost.interval.0), end(cost.interval.1))
+                }),
+                Paint::Dim,
+            ));
+        }
+        table.row(cells);
+    }
+    page.blank();
+    page.table(&table);
+}
+
+/// What the largest cost that was seen of each phase comes from.
+fn comes_from(scale: &Scale, page: &mut Page<'_>) {
+    let last = |phase: &'_ Phase| {
+        phase
+            .cells
+            .iter()
+            .rposition(|cell| cell.basis == Basis::Observed)
+    };
+    let mut less: BTreeMap<&str, Vec<Option<f64>>> = BTreeMap::new();
+    let mut table = Table::new("Less by, in points, without");
+    for (place, phase) in scale.phases.iter().enumerate() {
+        let cell = last(phase).map(|last| &phase.cells[last]);
+        let nodes = cell.map_or_else(String::new, |cell| {
+            format!(", {} nodes", scale::nodes(cell.nodes))
+        });
+        table = table.column(head(phase) + &nodes, Side::Right);
+        for saving in cell.map_or(&[][..], |cell| &cell.from) {
+            let row = less
+                .entry(&saving.name)
+                .or_insert_with(|| vec![None; scale.phases.len()]);
+            row[place] = Some(saving.less);
+        }
+    }
+    let mut rows: Vec<(&str, Vec<Option<f64>>)> = less.into_iter().collect();
+    let most = |row: &[Option<f64>]| row.iter().flatten().copied().fold(0.0, f64::max);
+    rows.sort_by(|a, b| most(&b.1).total_cmp(&most(&a.1)));
+    for (name, row) in rows.into_iter().take(CAUSES) {
+        let points = |less: &Option<f64>| {
+            less.map_or_else(String::new, |less| share(less).replace(" %", ""))
+        };
+        let mut cells = vec![Cell::from(name)];
+        cells.extend(row.iter().map(|less| Cell::from(points(less))));
+        table.row(cells);
+    }
+    if !table.is_empty() {
+        page.blank();
+        page.table(&table);
+    }
+}
+
+/// What would decide the refused ones: a sentence for each phase that has some.
+fn decides(scale: &Scale) -> Vec<String> {
+    let phases = scale.phases.iter().filter_map(|phase| {
+        let refused = phase.cells.iter().filter(|cell| cell.cost.is_none());
+        let longest = refused
+            .filter_map(|cell| Some((cell.nodes, cell.decided_by_s?)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(format!(
+            "Phases of {} on {} nodes: a recording of {} would decide it.",
+            head(phase),
+            scale::nodes(longest.0),
+            numbers::duration_rough(longest.1 * 1e9)
+        ))
+    });
+    phases.collect()
+}
