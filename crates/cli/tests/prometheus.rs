@@ -378,8 +378,8 @@ fn what_cannot_be_written_is_said_before_anything_is_measured() {
     let path = directory.path();
     std::fs::create_dir(path.join("taken")).unwrap();
     for (place, wanted) in [
-        ("nowhere/it.prom", "No such file"),
-        ("taken", "s a directory"),
+        ("nowhere/it.prom", "nowhere is not a directory"),
+        ("taken", "found a directory"),
     ] {
         // It would take longer than the test may.
         let check = [

@@ -146,7 +146,17 @@ fn a_file_of_counts_has_no_causes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     simulate(path, "tick:hz=250,cost=20us", "2s", "it.bandscope");
-    succeed(path, &["export", "it.bandscope", "--output", "it.dat"]);
+    succeed(
+        path,
+        &[
+            "export",
+            "it.bandscope",
+            "--format",
+            "ftq",
+            "--output",
+            "it.dat",
+        ],
+    );
     let found = scale(path, &["--nodes", "16", "--phase", "1ms", "it.dat"]);
     assert_eq!(
         found["phases"][0]["cells"][0]["from"],

@@ -306,7 +306,7 @@ const CASES: &[Case] = &[
         |path| {
             fs::copy(path.join("gaps/cpu=1/part-000000.parquet"), part(path, 0)).unwrap();
         },
-        &["part-000000.parquet: found no column \"end_ticks\""],
+        &["part-000000.parquet: found directory \"gaps/cpu=1\", expected \"quanta/"],
     ),
     (
         "another schema",

@@ -137,6 +137,7 @@ fn commands_of_the_readme_are_commands_of_the_program() {
         ("docs/export.md", 2),
         ("docs/pictures.md", 2),
         ("docs/prometheus.md", 1),
+        ("docs/scale.md", 6),
     ] {
         let path = root().join(page);
         let text = std::fs::read_to_string(&path).unwrap();

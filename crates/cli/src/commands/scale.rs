@@ -21,8 +21,8 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   bandscope scale quiet.bandscope
-  bandscope scale node1.bandscope node2.bandscope --nodes 128,1000,64k
-  bandscope scale quiet.bandscope --phase 50us,20ms -f json | jq '.phases[0].cells'")]
+  bandscope scale before.bandscope after.bandscope --nodes 128,1000,64k
+  bandscope scale quiet.bandscope --phase 20ms -f json | jq .phases[0].cells")]
 pub struct Arguments {
     /// Recordings, or files of the original FTQ.
     #[arg(value_name = "RECORDING", required = true)]

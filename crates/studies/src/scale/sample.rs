@@ -100,7 +100,7 @@ impl Collector {
             counts[place][(bin_of(phase.loss_ns) + SIDE).clamp(0, 2 * SIDE - 1) as usize] += 1;
             if phase.start == Start::Time {
                 sample.number += 1.0 / STARTS as f64;
-                if phase.number % STARTS as u64 == 0 {
+                if phase.number.is_multiple_of(STARTS as u64) {
                     keep(&mut sample.largest, (phase.loss_ns, phase.number));
                 }
             }

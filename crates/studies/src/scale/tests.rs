@@ -98,8 +98,15 @@ fn exponential(mean: f64, random: &mut Random) -> f64 {
     -mean * (1.0 - random.unit()).ln()
 }
 
-/// How much longer phases take on so many ranks. Phases of the beginning, when all start at once, are left out.
+/// How much longer phases take on so many ranks: the mean of several jobs, as periodic noise keeps for a whole job the phases that it began with.
 fn brute_force(noise: Noise, phase: f64, nodes: usize, phases: usize, random: &mut Random) -> f64 {
+    let jobs = if noise.periodic { 40 } else { 1 };
+    let of_jobs = (0..jobs).map(|_| one_job(noise, phase, nodes, phases / jobs, random));
+    of_jobs.sum::<f64>() / jobs as f64
+}
+
+/// Of one job. Phases of the beginning, when all start at once, are left out.
+fn one_job(noise: Noise, phase: f64, nodes: usize, phases: usize, random: &mut Random) -> f64 {
     let mut ranks: Vec<Rank> = (0..nodes).map(|_| Rank::new(noise, random)).collect();
     let (mut time, mut from) = (0.0, 0.0);
     for number in 0..phases + phases / 10 {
@@ -190,8 +197,11 @@ fn brute_force_says_the_same() {
         let truth = brute_force(noise, phase_s * 1e9, nodes as usize, 4000, &mut random);
         let held = hold(noise, seconds, phase_s, nodes, truth, 10);
         println!("{}: {truth} {held:?}", noise.name);
+        // Of periodic noise the interval holds what the sample leaves open, which is nothing, and not what the chain of phases leaves out: the
+        // phases of a job that has such noise stay where they are.
+        let holds = noise.periodic || held.held + 2 >= held.given;
         assert!(
-            held.given >= 8 && held.held + 2 >= held.given && held.median_error < 0.08,
+            held.given >= 8 && holds && held.median_error < 0.05,
             "{}: {truth} {held:?}",
             noise.name
         );
