@@ -153,6 +153,8 @@ fn a_file_of_counts_has_no_causes() {
             "it.bandscope",
             "--format",
             "ftq",
+            "--rate",
+            "10kHz",
             "--output",
             "it.dat",
         ],
