@@ -16,7 +16,8 @@ import tempfile
 binary = pathlib.Path(sys.argv[1]).resolve()
 root = pathlib.Path(__file__).resolve().parent.parent
 document = (root / "docs" / "recording-format.md").read_text()
-(sql,) = re.findall(r"```sql\n(.*?)```", document, re.S)
+# The query before it is of the tasks of a job.
+_, sql = re.findall(r"```sql\n(.*?)```", document, re.S)
 (pandas,) = re.findall(r"```python\n(.*?)```", document, re.S)
 
 with tempfile.TemporaryDirectory() as directory:
