@@ -204,7 +204,7 @@ pub fn open(inputs: &[PathBuf]) -> Result<Inputs> {
 }
 
 /// The same, where a directory may hold the recordings of a job's tasks.
-fn open_with_tasks(inputs: &[PathBuf]) -> Result<Inputs> {
+pub fn open_with_tasks(inputs: &[PathBuf]) -> Result<Inputs> {
     resources::start_threads()?;
     Ok(Inputs::open_with_tasks(inputs)?)
 }

@@ -24,7 +24,7 @@ Examples:
   bandscope scale before.bandscope after.bandscope --nodes 128,1000,64k
   bandscope scale quiet.bandscope --phase 20ms -f json | jq .phases[0].cells")]
 pub struct Arguments {
-    /// Recordings, or files of the original FTQ.
+    /// Recordings, directories in which the tasks of a job recorded, or files of the original FTQ.
     #[arg(value_name = "RECORDING", required = true)]
     inputs: Vec<PathBuf>,
     /// Numbers of nodes, such as 16,1000 or 64k; A..B is A, and so on by factors of 4 up to B.
@@ -52,8 +52,11 @@ enum Format {
 /// Reads, analyses, asks, prints.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     output::apart(arguments.output.as_deref(), &arguments.inputs)?;
-    let source = report::open(&arguments.inputs)?;
-    report::refuse_moments(Some(source.manifest()), &arguments.inputs[0])?;
+    for input in &arguments.inputs {
+        let source = report::open_with_tasks(std::slice::from_ref(input))?;
+        report::refuse_moments(Some(source.manifest()), input)?;
+    }
+    let source = report::open_with_tasks(&arguments.inputs)?;
     let names: Vec<String> = arguments.inputs.iter().map(|path| shown(path)).collect();
     let analysis = bandscope_analysis::analyse(&source, &names)?;
     let mut phases_s = arguments.phase.clone();

@@ -13,7 +13,7 @@ mod tests;
 mod windows;
 
 use crate::Error;
-use bandscope_analysis::{named, work};
+use bandscope_analysis::work;
 use bandscope_recording::Source;
 use bandscope_report::{Cause, Report};
 use cells::Of;
@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 /// The schema that this version writes.
 pub const SCHEMA: &str = "bandscope.scale/1";
-/// Causes that are taken away one at a time: those with most time in all, and those with most in long gaps.
+/// Causes that are taken away one at a time: so many with most time in all, and so many with the longest gaps.
 const MOST_CAUSES: usize = 5;
 /// Blocks of the bootstrap, at most, each of at least two phases: enough for percentiles, and longer than most noise is correlated.
 const BLOCKS: f64 = 64.0;
@@ -164,7 +164,7 @@ struct Node {
 pub fn scale(source: &dyn Source, report: &Report, settings: &Settings) -> Result<Scale, Error> {
     let nodes = measured(source, report)?;
     let kernel = source.series()[nodes[0].series[0].0].kernel.clone();
-    let causes = causes(source, &nodes)?;
+    let causes = causes(report, &nodes);
     let phases_ns: Vec<f64> = settings.phases_s.iter().map(|phase| phase * 1e9).collect();
     let followed = nodes
         .par_iter()
@@ -264,47 +264,25 @@ fn measured(source: &dyn Source, report: &Report) -> Result<Vec<Node>, Error> {
     }
 }
 
-/// The causes that may matter: by their time, and by the squares of their gaps, as the longest are what many nodes wait for.
-fn causes(source: &dyn Source, nodes: &[Node]) -> Result<Vec<Cause>, Error> {
-    let series = nodes.par_iter().flat_map(|node| node.series.par_iter());
-    let sums = series.map(|&(index, _)| {
-        let mut sums: BTreeMap<Cause, [f64; 2]> = BTreeMap::new();
-        named::each(source, index, &mut |gap| {
-            let ticks = gap.gap.duration as f64;
-            for (cause, share) in gap.shares {
-                if let Some(sums) = sums.get_mut(cause) {
-                    sums[0] += *share as f64;
-                    sums[1] += *share as f64 * ticks;
-                } else {
-                    sums.insert(cause.clone(), [*share as f64, *share as f64 * ticks]);
-                }
-            }
-        })?;
-        Ok(sums)
-    });
-    let mut all: BTreeMap<Cause, [f64; 2]> = BTreeMap::new();
-    for sums in series_sums(sums.collect())? {
-        for (cause, [time, squares]) in sums {
-            let sums = all.entry(cause).or_default();
-            sums[0] += time;
-            sums[1] += squares;
-        }
+/// The causes that may matter: by their time, and by their longest part of a gap, as long ones are what many nodes wait for.
+fn causes(report: &Report, nodes: &[Node]) -> Vec<Cause> {
+    let series = nodes.iter().flat_map(|node| &node.series);
+    let gaps = series.filter_map(|&(index, _)| report.series[index].gaps.as_ref());
+    let mut all: BTreeMap<&Cause, [f64; 2]> = BTreeMap::new();
+    for cause in gaps.flat_map(|gaps| &gaps.causes) {
+        let [time, longest] = all.entry(&cause.cause).or_default();
+        *time += cause.lost_ns as f64;
+        *longest = longest.max(cause.longest_ns);
     }
-    let mut all: Vec<(Cause, [f64; 2])> = all.into_iter().collect();
+    let mut all: Vec<(&Cause, [f64; 2])> = all.into_iter().collect();
     let mut chosen: Vec<Cause> = Vec::new();
-    for by in [1, 0] {
+    for by in [0, 1] {
         all.sort_by(|a, b| b.1[by].total_cmp(&a.1[by]));
         chosen.extend(all.iter().take(MOST_CAUSES).map(|one| one.0.clone()));
     }
     chosen.sort();
     chosen.dedup();
-    Ok(chosen)
-}
-
-type Sums = BTreeMap<Cause, [f64; 2]>;
-
-fn series_sums(sums: Vec<Result<Sums, bandscope_recording::Error>>) -> Result<Vec<Sums>, Error> {
-    Ok(sums.into_iter().collect::<Result<_, _>>()?)
+    chosen
 }
 
 /// Follows a CPU: all of its losses, then without each of the causes, then without what pace takes.

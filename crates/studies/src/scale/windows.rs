@@ -175,8 +175,7 @@ mod tests {
         assert_eq!(losses[..4], [300.0; 4]);
         assert_eq!(losses[4..6], [280.0, 255.0]);
         // The sum of what phases took that follow on each other is all the time that there was.
-        let apart =
-            of(Start::Work).filter(|phase| phase.number % STARTS as u64 == 1 % STARTS as u64);
+        let apart = of(Start::Work).filter(|phase| phase.number % STARTS as u64 == 1);
         let sum: f64 = apart.map(|phase| phase.loss_ns).sum();
         assert_eq!(sum, 300.0);
     }
