@@ -119,6 +119,17 @@ impl Law {
         sum
     }
 
+    /// What the slowest loses in one phase, of ranks that carry such a share of their absences into it.
+    #[cfg(test)]
+    pub(super) fn slowest_carrying(&self, nodes: f64, carried: f64) -> f64 {
+        let mut sum = 0.0;
+        self.steps(
+            |place| self.chance(place, nodes, carried),
+            |place, share| sum += centre(self.bins[place]) * share,
+        );
+        sum
+    }
+
     /// Goes down the steps of a cumulative chance.
     fn steps(&self, chance: impl Fn(usize) -> f64, mut take: impl FnMut(usize, f64)) {
         let mut above = 1.0;
