@@ -7,6 +7,7 @@ Run by .ci/run. The lines are taken from the document itself, so that they canno
 
 import csv
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -16,8 +17,7 @@ import tempfile
 binary = pathlib.Path(sys.argv[1]).resolve()
 root = pathlib.Path(__file__).resolve().parent.parent
 document = (root / "docs" / "recording-format.md").read_text()
-# The query before it is of the tasks of a job.
-_, sql = re.findall(r"```sql\n(.*?)```", document, re.S)
+tasks_sql, sql = re.findall(r"```sql\n(.*?)```", document, re.S)
 (pandas,) = re.findall(r"```python\n(.*?)```", document, re.S)
 
 with tempfile.TemporaryDirectory() as directory:
@@ -38,6 +38,19 @@ with tempfile.TemporaryDirectory() as directory:
         found = result.stdout.split()[-2:]
         assert found == [str(quanta), str(units)], (name, result.stdout, quanta, units)
         print(f"{name}: {quanta} quanta, {units} units")
+
+    # Two tasks of a job in one directory, as columns.
+    (pathlib.Path(directory) / "job").mkdir()
+    for task in "01":
+        launched = {**os.environ, "PMI_RANK": task, "PMI_SIZE": "2"}
+        subprocess.run([*record[:-1], "1s", "--output", "job/name.bandscope"], cwd=directory, check=True, env=launched)
+    report = [binary, "report", "job/name.bandscope", "--format", "json"]
+    report = json.loads(subprocess.run(report, cwd=directory, check=True, capture_output=True).stdout)
+    quanta = sum(series["quanta"] for series in report["series"])
+    program = f"import duckdb; rows = duckdb.sql({tasks_sql!r}).fetchall(); print(sorted(row[1] for row in rows), sum(row[3] for row in rows))"
+    result = subprocess.run([sys.executable, "-c", program], cwd=f"{directory}/job", capture_output=True, text=True)
+    assert result.stdout.split("] ") == ["[0, 1", f"{quanta}\n"], (result, quanta)
+    print(f"DuckDB: {quanta} quanta of two tasks")
 
     # Names of tasks, interrupts and causes are in quotation marks.
     command = [binary, "record", "--machine", "simulated:tasks:hz=60+tick", "--trace", "on", "--duration", "1s"]

@@ -34,13 +34,13 @@ pub fn place(path: PathBuf, asked: Option<&Path>) -> Result<PathBuf> {
 /// # Errors
 /// As [`output::free`].
 pub fn free(shared: &Path, path: &Path) -> Result<()> {
-    if path != shared && path.symlink_metadata().is_err() && !shared.is_dir() {
-        return output::writable(shared);
+    let is_shared = path != shared && shared.is_dir();
+    match path.symlink_metadata() {
+        // What is above it in a directory that is there is made, and needs no look.
+        Err(_) if is_shared => output::outside_recordings(path),
+        Err(_) => output::writable(shared),
+        Ok(_) => output::free(path, "--output"),
     }
-    output::free(path, "--output").or_else(|error| match path.symlink_metadata() {
-        Err(_) if path != shared => output::outside_recordings(path),
-        _ => Err(error),
-    })
 }
 
 /// Makes the directories that tasks share, whoever comes first. Each makes its own by itself, so no two write into one.
