@@ -7,6 +7,8 @@ use crate::distributions::ln_gamma;
 
 /// Bins of an octave: a value is known to 1.6 %, and its bin's centre to half of that.
 const PER_OCTAVE: i32 = 64;
+/// What a bin's centre may be off, as a share: half of the width of the first bin of an octave.
+pub const RESOLUTION: f64 = 0.5 / PER_OCTAVE as f64;
 /// Bits of a double's fraction below those that tell bins apart.
 const SHIFT: u32 = 52 - PER_OCTAVE.trailing_zeros();
 /// Where the bins of 1 would begin.

@@ -4,6 +4,7 @@ use super::law::{Law, Settled};
 use super::sample::{Absences, Followed, Sample, Without};
 use super::windows::STARTS;
 use super::{Basis, Cell, Cost, Saving};
+use bandscope_statistics::maxima::RESOLUTION;
 use bandscope_statistics::random::Random;
 use bandscope_statistics::tail::Tail;
 use rayon::prelude::*;
@@ -131,7 +132,18 @@ impl<'a> Of<'a> {
         ends.sort_by(f64::total_cmp);
         let end =
             |share: f64| ends[((ends.len() - 1) as f64 * share).round() as usize] / self.phase_ns;
-        let (mut low, mut high) = (end(0.025).min(longer), end(0.975).max(longer));
+        // An estimate that is a half of the truth scatters half as much: reflected on a scale of ratios, its interval reaches up to it. That of the
+        // largest scatters downwards, whatever the truth. So the wider end of both.
+        let reflected = |end: f64| {
+            if longer > 0.0 && end > 0.0 {
+                longer * longer / end
+            } else {
+                end
+            }
+        };
+        let (least, most) = (end(0.025), end(0.975));
+        let mut low = least.min(reflected(most)).min(longer);
+        let mut high = most.max(reflected(least)).max(longer);
         if let Some(tail) = self
             .tail
             .as_ref()
@@ -147,7 +159,7 @@ impl<'a> Of<'a> {
             events: Some(events.round() as u64),
             cost: Some(Cost {
                 longer,
-                interval: (low, high),
+                interval: (low * (1.0 - RESOLUTION), high * (1.0 + RESOLUTION)),
                 at_most: self.whole.slowest_exclusive(nodes, slowest.carried) / self.phase_ns,
             }),
             from: self.from(nodes, slowest.loss_ns),

@@ -272,7 +272,7 @@ fn intervals_hold_what_brute_force_finds() {
     println!(
         "noise, recording, phase, nodes, longer by brute force, intervals that hold it of those given, extrapolated, median error of the slow-down"
     );
-    for (noise, seconds) in [(RARE, 60.0), (FREQUENT, 10.0), (PERIODIC, 10.0)] {
+    for (noise, seconds) in [(PERIODIC, 10.0), (RARE, 60.0), (FREQUENT, 10.0)] {
         let held = hold(noise, seconds, &settings, (100, 100_000_000));
         for (held, phase_s) in held.into_iter().zip(&settings.phases_s) {
             for (mut held, nodes) in held.into_iter().zip(&settings.nodes) {
