@@ -39,6 +39,10 @@ macro_rules! work_kernel {
             $body,
             concat!("bandscope_", stringify!($symbol), "_end:"),
             "ret",
+            // The table of offsets is read as 32-bit numbers.
+            ".pushsection .rodata.bandscope_kernels,\"a\",%progbits",
+            ".p2align 2",
+            ".popsection",
             ".set bandscope_placement, 0",
             concat!(".rept ", placements!()),
             concat!(".p2align ", placement_alignment!()),
