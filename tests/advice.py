@@ -6,8 +6,8 @@
 Prints the table of docs/lab.md, "What avoids it". A gain is the pattern's time over the remedy's. A round runs both, one after the
 other; the table has the median and the range of 7 rounds. A remedy that does not help is printed as any other.
 
-Exit status 1: on a core of the microarchitecture that the docs name, with a compiler of the version that the docs name, a remedy has
-less than half of the gain that the docs state (of 3.0, less than 2.0: half of what lies above 1). Other cores and versions are printed and not judged.
+Exit status 1: a remedy has less than half of the gain that the docs state (of 3.0, less than 2.0: half of what lies above 1). That is
+judged on a core of the microarchitecture that the docs name, with compilers of the versions that they name. Elsewhere nothing is.
 Takes about 20 s a level, and never more than LIMIT_S. What was not run by then is a line that begins with SKIPPED.
 """
 import argparse
