@@ -15,8 +15,9 @@ const NEVER: f64 = 0.1;
 /// A pace that depends on the address by less is no finding; the kernel's own measure of it is half a percent.
 const PLACEMENT: f64 = 1.05;
 
-/// What was found, most consequential first.
-pub fn all(pairs: &[Pair], switching: &[Switching]) -> Vec<Finding> {
+/// What was found, most consequential first. Where others had the CPU meanwhile (`disturbed`), what came with an interruption may have been theirs: nothing about
+/// interruptions is certain then.
+pub fn all(pairs: &[Pair], switching: &[Switching], disturbed: bool) -> Vec<Finding> {
     let mut findings: Vec<(f64, Finding)> = Vec::new();
     for one in switching {
         let [Some(fast), Some(slow)] = [one.states.first(), one.states.get(1)] else {
@@ -32,7 +33,19 @@ pub fn all(pairs: &[Pair], switching: &[Switching]) -> Vec<Finding> {
             (_, Some(chance)) if chance.interval[0] > 0.5 => interrupted_loop(one, chance, ratio),
             _ => bistable(one, ratio),
         };
-        findings.push((ratio, finding));
+        let most = if disturbed {
+            Certainty::Likely
+        } else {
+            Certainty::Certain
+        };
+        let certainty = finding.certainty.min(most);
+        findings.push((
+            ratio,
+            Finding {
+                certainty,
+                ..finding
+            },
+        ));
     }
     for pair in pairs
         .iter()
@@ -176,5 +189,41 @@ fn placement(pair: &Pair, ratio: f64, interval: [f64; 2]) -> Finding {
         }
         .into(),
         next_step: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::states::State;
+    use super::*;
+
+    /// A loop whose pace each of a thousand interruptions draws anew.
+    fn drawn() -> Switching {
+        let chance = Chance {
+            trials: 1000,
+            changes: 500,
+            probability: 0.5,
+            interval: [0.47, 0.53],
+        };
+        let states = [1.0, 1.9].map(|cycles| State { cycles, share: 0.5 });
+        Switching {
+            code: "body-1".into(),
+            description: String::new(),
+            states: states.into(),
+            entered: None,
+            to_fast: Some(chance),
+            to_slow: Some(chance),
+            by_rate: [(1000, [1000, 500])].into(),
+            changes: Some([1000, 10]),
+            excess: Some(100.0),
+            excess_interval: Some([50.0, 200.0]),
+        }
+    }
+
+    #[test]
+    fn on_a_disturbed_cpu_nothing_about_interruptions_is_certain() {
+        let certainty = |disturbed: bool| all(&[], &[drawn()], disturbed)[0].certainty;
+        assert_eq!(certainty(false), Certainty::Certain);
+        assert_eq!(certainty(true), Certainty::Likely);
     }
 }

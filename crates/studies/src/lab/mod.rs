@@ -79,8 +79,8 @@ pub fn explain(experiments: &Experiments) -> Lab {
         .map(|pair| ratios::pair(pair, experiments.reference_cycles))
         .collect();
     let switching = switching::all(experiments);
-    let findings = findings::all(&pairs, &switching);
     let (frequency_hz, disturbed) = frequency(experiments);
+    let findings = findings::all(&pairs, &switching, disturbed > QUIET);
     Lab {
         schema: SCHEMA,
         verdict: meaning::verdict(&pairs, &switching),

@@ -31,6 +31,8 @@ pub struct Pair {
     pub chain_moved: Option<f64>,
     /// What it means for somebody's benchmark.
     pub meaning: String,
+    /// What avoids the difference in a program; empty where there is none.
+    pub advice: String,
     /// The levels; of a sweep those that are compared.
     pub levels: Vec<Level>,
 }
@@ -152,6 +154,7 @@ pub fn pair(pair: &experiments::Pair, reference_cycles: f64) -> Pair {
     result.states = states(&pieces, SMALLEST);
     result.chain_moved = chain_moved(pair, &measured);
     result.meaning = meaning::of(&result);
+    result.advice = meaning::avoid(&result).to_owned();
     result
 }
 
@@ -189,6 +192,7 @@ fn compare(pair: &experiments::Pair, measured: &[Measured]) -> Pair {
         states: Vec::new(),
         chain_moved: None,
         meaning: String::new(),
+        advice: String::new(),
         levels,
     }
 }
@@ -225,6 +229,7 @@ fn sweep(pair: &experiments::Pair, measured: &[Measured]) -> Pair {
         states: Vec::new(),
         chain_moved: None,
         meaning: String::new(),
+        advice: String::new(),
         levels,
     }
 }

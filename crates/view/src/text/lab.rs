@@ -171,6 +171,11 @@ fn meanings(lab: &Lab, page: &mut Page<'_>) {
         for pair in pairs {
             let name = format!("  {:23}", pair.name);
             page.wrapped((&name, Paint::Plain), &pair.meaning, Paint::Plain);
+            if !pair.advice.is_empty() {
+                let below = format!("  {:23}", "");
+                let advice = format!("To avoid it: {}", pair.advice);
+                page.wrapped((&below, Paint::Plain), &advice, Paint::Plain);
+            }
         }
     }
 }
