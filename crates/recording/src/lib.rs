@@ -12,6 +12,7 @@
 //! * [`gap_table`]: gaps with their causes as one Parquet file, out;
 //! * [`counter_files`]: counters of runs that other tools wrote: `perf stat`, tables, hyperfine;
 //! * [`baseline`]: figures of several runs, to hold later ones against;
+//! * [`summary`]: what a node lost, in some kB, for the report of a fleet;
 //! * [`disturbances`]: logs of injected disturbances, in and out, the truth to hold a recording against;
 //! * [`experiments`]: what the lab measured;
 //! * [`runs`]: runs of somebody's command, one process each;
@@ -47,6 +48,7 @@ pub mod quanta;
 pub mod read;
 pub mod runs;
 pub mod source;
+pub mod summary;
 pub mod text;
 pub mod window;
 pub mod write;

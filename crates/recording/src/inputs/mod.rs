@@ -5,7 +5,7 @@
 //! converted to its clock, so that an analysis needs to know one clock only.
 
 mod convert;
-pub(crate) mod tasks;
+pub mod tasks;
 
 use crate::dat::DatFile;
 use crate::events::{EventStream, NoEvents};

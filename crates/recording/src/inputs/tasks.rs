@@ -14,33 +14,46 @@ use std::path::{Path, PathBuf};
 /// Ranges of missing tasks that a warning lists.
 const MAX_LISTED: usize = 10;
 
-/// A task's part.
-#[derive(Debug)]
-struct Part {
-    path: PathBuf,
-    rank: Rank,
-    recording: Opened,
+/// What tells whose a part is, and of which job.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The task.
+    pub rank: Rank,
+    /// When its run began, RFC 3339 in UTC.
+    pub started: String,
+    /// The boot of its node.
+    pub boot_id: Option<String>,
 }
 
-impl Part {
-    /// Whose it is its directory says, also of a recording that somebody put there.
-    fn new(path: PathBuf, directory: TaskDirectory, mut recording: Opened) -> Part {
-        let rank = recording.manifest.rank.get_or_insert_default();
-        (rank.node, rank.task) = (directory.node, directory.task);
-        Part {
-            path,
-            rank: rank.clone(),
-            recording,
-        }
-    }
+/// A task's part, or what was made of it.
+#[derive(Debug)]
+pub struct Part<T> {
+    /// Its directory.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub identity: Identity,
+    /// What was read there.
+    pub content: T,
+}
 
-    fn started(&self) -> &str {
-        &self.recording.manifest.started
+/// A directory of a task, and whatever reading it gave.
+pub type Read<T> = (PathBuf, TaskDirectory, Result<(Identity, T), Error>);
+
+/// Who a recording says it is.
+fn identity(recording: &Opened) -> Identity {
+    let manifest = &recording.manifest;
+    Identity {
+        rank: manifest.rank.clone().unwrap_or_default(),
+        started: manifest.started.clone(),
+        boot_id: manifest.machine.boot_id.clone(),
     }
 }
 
 /// The directories of tasks below `root`, by node and number; none where it is a recording by itself.
-fn find(root: &Path) -> Result<Vec<(PathBuf, TaskDirectory)>, Error> {
+///
+/// # Errors
+/// If a directory cannot be read.
+pub fn find(root: &Path) -> Result<Vec<(PathBuf, TaskDirectory)>, Error> {
     let mut found = Vec::new();
     if !root.is_dir() || root.join(MANIFEST_FILE).exists() {
         return Ok(found);
@@ -71,10 +84,42 @@ pub(super) fn open(
     root: &Path,
     warnings: &mut Vec<ReadWarning>,
 ) -> Result<Option<Vec<(PathBuf, Input)>>, Error> {
-    let (mut parts, mut present, mut first_error) = (Vec::new(), BTreeSet::new(), None);
-    for (path, directory) in find(root)? {
-        match read::open(&path) {
-            Ok(recording) => parts.push(Part::new(path, directory, recording)),
+    let read = |(path, directory): (PathBuf, TaskDirectory)| {
+        let opened = read::open(&path).map(|recording| (identity(&recording), recording));
+        (path, directory, opened)
+    };
+    let parts = find(root)?.into_iter().map(read).collect();
+    let input = |part: Part<Opened>| {
+        let mut recording = part.content;
+        recording.manifest.rank = Some(part.identity.rank);
+        (part.path, Input::Recording(recording))
+    };
+    let parts = newest_job(root, parts, warnings)?;
+    Ok(parts.map(|parts| parts.into_iter().map(input).collect()))
+}
+
+/// Of what was read of the parts below `root`, that of the newest job, by task; `None` where there are no parts. Whose a part is its directory says, also of a
+/// recording that somebody put there.
+///
+/// # Errors
+/// If none can be read: why the first cannot.
+pub fn newest_job<T>(
+    root: &Path,
+    parts: Vec<Read<T>>,
+    warnings: &mut Vec<ReadWarning>,
+) -> Result<Option<Vec<Part<T>>>, Error> {
+    let (mut read, mut present, mut first_error) = (Vec::new(), BTreeSet::new(), None);
+    for (path, directory, part) in parts {
+        match part {
+            Ok((mut identity, content)) => {
+                let TaskDirectory { node, task } = directory;
+                (identity.rank.node, identity.rank.task) = (node, task);
+                read.push(Part {
+                    path,
+                    identity,
+                    content,
+                });
+            }
             Err(error) => {
                 warnings.push(unreadable(&directory, &error));
                 present.insert(directory.task);
@@ -82,16 +127,15 @@ pub(super) fn open(
             }
         }
     }
-    let (mut current, stale) = of_newest_job(parts);
-    let Some(newest) = current.first().map(|part| part.rank.clone()) else {
+    let (mut current, stale) = of_newest_job(read);
+    let Some(newest) = current.first().map(|part| part.identity.rank.clone()) else {
         return first_error.map_or(Ok(None), Err);
     };
     warnings.extend(of_earlier_jobs(&stale, &newest));
-    present.extend(current.iter().map(|part| part.rank.task));
+    present.extend(current.iter().map(|part| part.identity.rank.task));
     warnings.extend(missing(root, &newest, &present));
-    current.sort_by_key(|part| part.rank.task);
-    let input = |part: Part| (part.path, Input::Recording(part.recording));
-    Ok(Some(current.into_iter().map(input).collect()))
+    current.sort_by_key(|part| part.identity.rank.task);
+    Ok(Some(current))
 }
 
 fn unreadable(directory: &TaskDirectory, error: &Error) -> ReadWarning {
@@ -107,17 +151,17 @@ fn unreadable(directory: &TaskDirectory, error: &Error) -> ReadWarning {
 
 /// Divides parts into those of the job that began last, newest first, and those that an earlier one left: of another job or size, of an
 /// earlier boot of a node, or of a task that has a newer part.
-fn of_newest_job(mut parts: Vec<Part>) -> (Vec<Part>, Vec<Part>) {
+fn of_newest_job<T>(mut parts: Vec<Part<T>>) -> (Vec<Part<T>>, Vec<Part<T>>) {
     // RFC 3339 in UTC sorts by time.
-    parts.sort_by(|a, b| b.started().cmp(a.started()));
-    let newest = parts.first().map(|part| part.rank.clone());
+    parts.sort_by(|a, b| b.identity.started.cmp(&a.identity.started));
+    let newest = parts.first().map(|part| part.identity.rank.clone());
     let (mut boots, mut tasks) = (HashMap::new(), BTreeSet::new());
     parts.into_iter().partition(|part| {
-        let mine = &part.rank;
+        let mine = &part.identity.rank;
         let is_of_job = newest
             .as_ref()
             .is_some_and(|newest| (&newest.job, newest.tasks) == (&mine.job, mine.tasks));
-        let boot = &part.recording.manifest.machine.boot_id;
+        let boot = &part.identity.boot_id;
         is_of_job
             && boots.entry(mine.node.clone()).or_insert_with(|| boot.clone()) == boot
             // Where nobody says how many there are, each node may count its own.
@@ -126,7 +170,7 @@ fn of_newest_job(mut parts: Vec<Part>) -> (Vec<Part>, Vec<Part>) {
 }
 
 /// Says that parts were left out.
-fn of_earlier_jobs(stale: &[Part], newest: &Rank) -> Option<ReadWarning> {
+fn of_earlier_jobs<T>(stale: &[Part<T>], newest: &Rank) -> Option<ReadWarning> {
     let first = stale.first()?;
     let named = |job: &str| match job {
         "" => "without a name".to_owned(),
@@ -141,8 +185,8 @@ fn of_earlier_jobs(stale: &[Part], newest: &Rank) -> Option<ReadWarning> {
         message: format!(
             "{}{more}: of an earlier job ({}, started {}), not of the newest ({})",
             shown(&first.path),
-            named(&first.rank.job),
-            first.started(),
+            named(&first.identity.rank.job),
+            first.identity.started,
             named(&newest.job)
         ),
         advice: "left out: give each job a directory of its own, or report a part by its path"

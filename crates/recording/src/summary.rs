@@ -1,0 +1,280 @@
+//! What one recording says of its node, in some kilobytes: `bandscope.summary/1`.
+//!
+//! One JSON file. A task of a job leaves it beside its recording, so that a fleet's report needs no node's quanta; `bandscope export --format summary` makes it of any
+//! recording. `studies::fleet` writes and reads it; docs/fleet.md describes it.
+//!
+//! # Versions
+//! As of recordings: within `/1` fields are only ever added, each with a default, and unknown ones are ignored.
+
+use crate::Error;
+use crate::document::{self, Document};
+use crate::manifest::Rank;
+use crate::manifest::ranges::{COUNT, OutOfRange, Ranges, SECONDS, each, number};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The schema that this version writes, and the only major version that it reads.
+pub const SCHEMA: &str = "bandscope.summary/1";
+/// Its name beside the recording of a task.
+pub const FILE: &str = "summary.json";
+
+const DOCUMENT: Document = Document {
+    schema: SCHEMA,
+    // A node of 128 CPUs has 300 kB.
+    max_bytes: 64 << 20,
+    holds: "what one node lost, some KiB a CPU",
+};
+
+/// Shares of a CPU's time, and how they scatter.
+const SHARE: std::ops::RangeInclusive<f64> = 0.0..=1.0;
+/// Lengths of gaps, in nanoseconds.
+const NS: std::ops::RangeInclusive<f64> = 0.0..=1e18;
+
+/// What a recording says of its node. Strings are untrusted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
+    pub schema: String,
+    /// Program and version that made it, as in `bandscope 0.1.0`.
+    pub tool: String,
+    /// Name of the run, as in `recording.json`.
+    pub run: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started: String,
+    /// The node: as the launcher names it, else its host name.
+    pub node: String,
+    /// The kernel's random name of the boot; `null` where it was not told.
+    pub boot_id: Option<String>,
+    /// Which task of a job it was; `null` of a run by itself.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")
+    )]
+    pub rank: Option<Rank>,
+    /// How the node is set up: settings by name.
+    pub facts: BTreeMap<String, String>,
+    /// The measured CPUs.
+    pub cpus: Vec<CpuSummary>,
+}
+
+/// What one CPU lost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct CpuSummary {
+    /// Its number; `null` where a file does not say.
+    pub cpu: Option<u32>,
+    /// Seconds that were measured.
+    pub measured_s: f64,
+    /// Share of them that was lost, in all.
+    pub lost: f64,
+    /// Standard error of that, by twenty blocks of time; `null` where they are too few.
+    pub lost_error: Option<f64>,
+    /// In which ways, the largest first.
+    pub losses: Vec<LossSummary>,
+    /// Number of gaps.
+    pub gaps: u64,
+    /// Gaps by duration, bins of a factor of two.
+    pub histogram: Vec<GapBin>,
+    /// The stretches in which least work was done, by their length.
+    pub worst: Vec<WorstWindow>,
+    /// The longest gaps, the longest first.
+    pub longest: Vec<LongGap>,
+}
+
+/// Time lost in one way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct LossSummary {
+    /// In which way, as a report's account has it: `other tasks`, `timer tick`, `slower pace`.
+    pub loss: String,
+    /// Share of the time.
+    pub share: f64,
+    /// Standard error of that; `null` where it is not known.
+    pub error: Option<f64>,
+    /// By what, the largest first, each with its share; empty where the way says all.
+    pub causes: Vec<(String, f64)>,
+}
+
+/// Gaps of similar duration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct GapBin {
+    /// Shortest duration in the bin; the longest is twice that.
+    pub from_ns: f64,
+    /// Number.
+    pub number: u64,
+    /// Total duration.
+    pub total_ns: f64,
+}
+
+/// The stretch of some length in which least work was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct WorstWindow {
+    /// Its length.
+    pub window_s: f64,
+    /// Share of the work that was done in it.
+    pub worst: f64,
+    /// When it began, since the start of the recording.
+    pub at_s: f64,
+}
+
+/// One long gap.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct LongGap {
+    /// Since the start of the recording.
+    pub at_s: f64,
+    /// Duration.
+    pub ns: f64,
+    /// What it is booked to.
+    pub cause: String,
+}
+
+impl Summary {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no JSON of this schema, or holds what cannot be: what, and where.
+    pub fn read(path: &Path) -> Result<Summary, Error> {
+        Summary::parse(path, &document::bytes(path, &DOCUMENT)?)
+    }
+
+    /// Parses the bytes of a file; `path` is for messages only.
+    ///
+    /// # Errors
+    /// As [`Summary::read`].
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Summary, Error> {
+        let read: Summary = document::parse(path, bytes, &DOCUMENT)?;
+        let wrong = |found: String, expected: String| Error::File {
+            path: path.into(),
+            found,
+            expected,
+        };
+        read.check()
+            .map_err(|out| wrong(format!("{} {}", out.field, out.found), out.expected))?;
+        match read.cpus.is_empty() {
+            true => Err(wrong("no CPU".into(), "one CPU or more".into())),
+            false => Ok(read),
+        }
+    }
+}
+
+impl Ranges for Summary {
+    fn check(&self) -> Result<(), OutOfRange> {
+        self.rank
+            .iter()
+            .try_for_each(|rank| super::manifest::ranges::inside("rank", rank))?;
+        each("cpus", &self.cpus)
+    }
+}
+
+impl Ranges for CpuSummary {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("measured_s", self.measured_s, &SECONDS)?;
+        number("lost", self.lost, &SHARE)?;
+        number("lost_error", self.lost_error, &SHARE)?;
+        each("losses", &self.losses)?;
+        number("gaps", self.gaps, &COUNT)?;
+        each("histogram", &self.histogram)?;
+        each("worst", &self.worst)?;
+        each("longest", &self.longest)
+    }
+}
+
+impl Ranges for LossSummary {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("share", self.share, &SHARE)?;
+        number("error", self.error, &SHARE)?;
+        (self.causes.iter()).try_for_each(|(_, share)| number("causes", *share, &SHARE))
+    }
+}
+
+impl Ranges for GapBin {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("from_ns", self.from_ns, &NS)?;
+        number("number", self.number, &COUNT)?;
+        number("total_ns", self.total_ns, &NS)
+    }
+}
+
+impl Ranges for WorstWindow {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("window_s", self.window_s, &SECONDS)?;
+        number("worst", self.worst, &(-1e6..=1e6))?;
+        number("at_s", self.at_s, &SECONDS)
+    }
+}
+
+impl Ranges for LongGap {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("at_s", self.at_s, &SECONDS)?;
+        number("ns", self.ns, &NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary() -> Summary {
+        Summary {
+            schema: SCHEMA.into(),
+            node: "n1".into(),
+            cpus: vec![CpuSummary {
+                cpu: Some(1),
+                lost: 0.1,
+                losses: vec![LossSummary {
+                    loss: "other tasks".into(),
+                    share: 0.1,
+                    error: None,
+                    causes: vec![("rsync".into(), 0.1)],
+                }],
+                ..CpuSummary::default()
+            }],
+            ..Summary::default()
+        }
+    }
+
+    fn parse(summary: &Summary) -> Result<Summary, Error> {
+        Summary::parse(Path::new("s.json"), &serde_json::to_vec(summary).unwrap())
+    }
+
+    #[test]
+    fn what_was_written_reads_back() {
+        assert_eq!(parse(&summary()).unwrap(), summary());
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_in_one_line() {
+        let spoilt = |change: fn(&mut Summary)| {
+            let mut one = summary();
+            change(&mut one);
+            parse(&one).unwrap_err().to_string()
+        };
+        for (message, wanted) in [
+            (
+                spoilt(|one| one.schema = "other".into()),
+                "schema \"other\"",
+            ),
+            (spoilt(|one| one.cpus.clear()), "found no CPU"),
+            (spoilt(|one| one.cpus[0].lost = 1.5), "cpus[0].lost 1.5"),
+            (
+                spoilt(|one| one.cpus[0].losses[0].causes[0].1 = -1.0),
+                "causes -1",
+            ),
+        ] {
+            assert!(message.contains(wanted), "{message}");
+            assert_eq!(message.lines().count(), 1, "{message}");
+        }
+    }
+}
