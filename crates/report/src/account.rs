@@ -207,7 +207,21 @@ fn add(losses: &mut Vec<LossPart>, loss: Loss, cause: String, ns: u128) {
     }
 }
 
-/// Every loss of a ledger.
+/// Every loss of a ledger, as people think of it: in which way, by what, ns. Nothing where it took no time.
+pub fn losses(ledger: &Ledger, manifest: Option<&Manifest>) -> Vec<(Loss, String, u128)> {
+    let mut losses = entries(ledger, host(manifest));
+    losses.retain(|(_, _, ns)| *ns > 0);
+    losses
+}
+
+/// In which way a gap of this cause is lost.
+pub fn loss_of(cause: &Cause, manifest: Option<&Manifest>) -> Loss {
+    match cause {
+        Cause::Host => host(manifest).0,
+        cause => of_gap(cause).0,
+    }
+}
+
 fn entries(ledger: &Ledger, host: (Loss, &str)) -> Vec<(Loss, String, u128)> {
     let pace = &ledger.pace_ns;
     let mut entries: Vec<(Loss, String, u128)> = [

@@ -8,6 +8,7 @@
 //! * [`counters`]: two sets of counters against each other;
 //! * [`cure`]: what each change of a machine saved, `bandscope.cure/1`;
 //! * [`doctor`]: how a machine is set up, and what of it cost something, `bandscope.doctor/1`;
+//! * [`fleet`]: which nodes of many stand out, and why, `bandscope.fleet/1`;
 //! * [`histogram`]: histograms of fixed work, `bandscope.histogram/1`;
 //! * [`lab`]: what controlled experiments say, `bandscope.lab/1`;
 //! * [`repeat`]: what the runs of a command say, `bandscope.repeat/1`;
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod blocks;
 pub mod check;
 pub mod compare;
 pub mod conditions;
@@ -24,6 +26,7 @@ mod costs;
 pub mod counters;
 pub mod cure;
 pub mod doctor;
+pub mod fleet;
 pub mod histogram;
 pub mod lab;
 pub mod repeat;

@@ -1,7 +1,8 @@
 //! What the studies print as JSON schemas: the `.schema.json` files of this crate, which a test holds to the types.
 
-use crate::{check, compare, cure, doctor, histogram, lab, repeat, scale};
+use crate::{check, compare, cure, doctor, fleet, histogram, lab, repeat, scale};
 use bandscope_recording::baseline::Baseline;
+use bandscope_recording::summary::Summary;
 use bandscope_report::schema;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
@@ -9,16 +10,18 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 pub type Make = fn() -> Result<String, serde_json::Error>;
 
 /// The files, and what makes each.
-pub const FILES: [(&str, Make); 9] = [
+pub const FILES: [(&str, Make); 11] = [
     ("baseline.schema.json", schema::of::<Baseline>),
     ("check.schema.json", schema::of::<check::Check>),
     ("compare.schema.json", schema::of::<compare::Comparison>),
     ("cure.schema.json", schema::of::<cure::Judged>),
     ("doctor.schema.json", schema::of::<doctor::Doctor>),
+    ("fleet.schema.json", schema::of::<fleet::Fleet>),
     ("histogram.schema.json", schema::of::<histogram::Report>),
     ("lab.schema.json", schema::of::<lab::Lab>),
     ("repeat.schema.json", schema::of::<repeat::Repeat>),
     ("scale.schema.json", schema::of::<scale::Scale>),
+    ("summary.schema.json", schema::of::<Summary>),
 ];
 
 /// Facts about the machine have a contract of their own.

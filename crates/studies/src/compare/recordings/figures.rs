@@ -1,7 +1,7 @@
 //! Figures and lines of the ledger of two series, each with the same of their blocks.
 
-use super::blocks::{Block, Blocks};
 use super::{Delta, Figure, SMALL_LOSS, SMALL_SHARE, Unit, delta};
+use crate::blocks::{Block, Blocks};
 use bandscope_report::{Cause, Gaps, Ledger, Series};
 use std::collections::BTreeSet;
 

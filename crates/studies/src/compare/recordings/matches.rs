@@ -1,8 +1,8 @@
 //! What belongs together in two series: bands by their pace, signals by their frequency, findings by their kind.
 
-use super::blocks::{Block, Blocks};
 use super::figures::over;
 use super::{BandPair, Figure, FindingPair, SMALL_SHARE, SignalChange, SignalPair, Unit, delta};
+use crate::blocks::{Block, Blocks};
 use bandscope_report::evidence::{OfKind, PeriodicInterference};
 use bandscope_report::{Band, Finding, Kind, Report, Series, Signal};
 use std::collections::BTreeSet;

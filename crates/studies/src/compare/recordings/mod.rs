@@ -1,19 +1,18 @@
 //! Two recordings: series by series, what changed, by how much, and whether that is more than blocks of either scatter by.
 //!
-//! Figures are those of each one's report (`figures.rs`); intervals come from blocks of time (`blocks.rs`). Bands, signals and findings are matched first (`matches.rs`). What differs within the interval, or by less than a measurement
+//! Figures are those of each one's report (`figures.rs`); intervals come from blocks of time (`crate::blocks`). Bands, signals and findings are matched first (`matches.rs`). What differs within the interval, or by less than a measurement
 //! can mean, is no change.
 
-mod blocks;
 mod figures;
 mod matches;
 
 use crate::Error;
+use crate::blocks::{self, Blocks};
 use crate::conditions::Unit;
 use bandscope_analysis::analyse;
 use bandscope_recording::Source;
 use bandscope_report::format;
 use bandscope_report::{Cause, Certainty, Kind, Report, Series};
-use blocks::Blocks;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::fmt;

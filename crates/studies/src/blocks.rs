@@ -4,13 +4,12 @@
 //! the one before it, which a slow change makes them, the variance is inflated by (1 + r) / (1 - r) with their correlation r. That is what a
 //! recording knows of itself: how the next recording would differ, with another placement or another day, it does not.
 
-use crate::Error;
 use bandscope_analysis::context::Context;
 use bandscope_analysis::derive::Derived;
 use bandscope_analysis::detector::Detector;
 use bandscope_analysis::levels::{Levels, MAX_BANDS};
 use bandscope_analysis::{named, replay};
-use bandscope_recording::Source;
+use bandscope_recording::{Error, Source};
 use bandscope_report as report;
 use bandscope_report::Cause;
 use bandscope_statistics::distributions::{student_95, welch};

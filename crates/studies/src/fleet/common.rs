@@ -1,0 +1,125 @@
+//! What nodes that stand out have in common, and others have not.
+
+use super::node::Node;
+use super::{Common, Difference, Outlier};
+use bandscope_statistics::counts::fisher_exact;
+use std::collections::{BTreeMap, HashMap};
+
+/// Chance of what is said to be in common, corrected by the number of facts (Bonferroni).
+const CHANCE: f64 = 0.01;
+/// Of the nodes that stand out so many have it, of the others at most half of that share.
+const MOST: f64 = 0.75;
+/// Facts that are told of one set of nodes, and differences of one node.
+const TOLD: usize = 3;
+/// A fact that at most so many of the others have, where so many of them agree on another, is what a node has for itself.
+const FEW: f64 = 0.05;
+const AGREED: f64 = 0.9;
+
+type Fact<'a> = (&'a str, &'a str);
+
+/// How many nodes have each fact.
+fn counted<'a>(nodes: impl Iterator<Item = &'a Node>) -> HashMap<Fact<'a>, u64> {
+    let mut counted = HashMap::new();
+    for (name, value) in nodes.flat_map(|node| &node.facts) {
+        *counted.entry((name.as_str(), value.as_str())).or_default() += 1;
+    }
+    counted
+}
+
+/// Of a group's nodes and those that stand out, by place: what those of one loss and cause have in common. Also tells each what it has for itself.
+pub(super) fn in_common(nodes: &[&Node], outliers: &mut [Outlier]) -> Vec<Common> {
+    let places: HashMap<&str, usize> = nodes
+        .iter()
+        .zip(0..)
+        .map(|(node, place)| (&*node.name, place))
+        .collect();
+    let mut stand_out = vec![false; nodes.len()];
+    let mut sets: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
+    for outlier in outliers.iter() {
+        if let Some(&place) = places.get(&*outlier.node) {
+            stand_out[place] = true;
+            let key = (outlier.excess.loss.clone(), outlier.by.clone());
+            sets.entry(key).or_default().push(place);
+        }
+    }
+    let others = || (0..nodes.len()).filter(|&place| !stand_out[place]);
+    let number = others().count() as u64;
+    let of_others = counted(others().map(|place| nodes[place]));
+    for outlier in outliers.iter_mut() {
+        if let Some(&place) = places.get(&*outlier.node) {
+            outlier.differs = differences(nodes[place], &of_others, number);
+        }
+    }
+    let mut common: Vec<Common> = sets
+        .into_iter()
+        .filter(|(_, set)| set.len() > 1)
+        .flat_map(|((loss, by), set)| shared(nodes, &set, (&of_others, number), (&loss, &by)))
+        .collect();
+    common.sort_by(|a, b| (b.with, &a.fact).cmp(&(a.with, &b.fact)));
+    common
+}
+
+fn shared(
+    nodes: &[&Node],
+    set: &[usize],
+    (of_others, others): (&HashMap<Fact<'_>, u64>, u64),
+    (loss, by): (&str, &str),
+) -> Vec<Common> {
+    let counted = counted(set.iter().map(|&place| nodes[place]));
+    let facts = counted.len() as f64;
+    let number = set.len() as u64;
+    let mut told: Vec<(f64, Common)> = counted
+        .into_iter()
+        .filter_map(|(fact, with)| {
+            let elsewhere = of_others.get(&fact).copied().unwrap_or(0);
+            let share = with as f64 / number as f64;
+            if share < MOST || elsewhere as f64 > share / 2.0 * others as f64 {
+                return None;
+            }
+            let chance = fisher_exact(with, number, elsewhere, others) * facts;
+            let common = Common {
+                loss: loss.into(),
+                by: by.into(),
+                fact: fact.0.into(),
+                value: fact.1.into(),
+                with,
+                of: number,
+                others_with: elsewhere,
+                others,
+                chance,
+            };
+            (chance <= CHANCE).then_some((chance, common))
+        })
+        .collect();
+    told.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.fact.cmp(&b.1.fact)));
+    told.into_iter()
+        .take(TOLD)
+        .map(|(_, common)| common)
+        .collect()
+}
+
+/// What hardly any other node has, where the others agree.
+fn differences(node: &Node, of_others: &HashMap<Fact<'_>, u64>, others: u64) -> Vec<Difference> {
+    let at_least = |share: f64| (share * others as f64).ceil() as u64;
+    let usual: HashMap<&str, &str> = of_others
+        .iter()
+        .filter(|(_, number)| **number >= at_least(AGREED))
+        .map(|(fact, _)| *fact)
+        .collect();
+    let own = node.facts.iter().filter(|(name, value)| {
+        let have = of_others.get(&(name.as_str(), value.as_str())).copied();
+        have.unwrap_or(0) as f64 <= FEW * others as f64
+    });
+    // Where a name is in nobody else's list, that nobody has it is what they agree on.
+    let known: std::collections::HashSet<&str> = of_others.keys().map(|fact| fact.0).collect();
+    own.filter_map(|(name, value)| {
+        let usual = usual.get(name.as_str()).copied();
+        (usual.is_some() || !known.contains(name.as_str())).then(|| Difference {
+            fact: name.clone(),
+            value: value.clone(),
+            usually: usual.unwrap_or_default().into(),
+        })
+    })
+    .take(TOLD)
+    .collect()
+}

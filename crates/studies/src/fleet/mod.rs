@@ -1,0 +1,261 @@
+//! Which nodes of many stand out, and why: `bandscope.fleet/1`.
+//!
+//! A recording becomes a [`Summary`](bandscope_recording::summary::Summary) ([`summarise`]), a summary a [`Node`], which is all that is kept while
+//! others are read. Nodes of equal CPU and kernel are a group. [`fleet`] says what is usual in each, who stands out and by which cause (`judge`), what those have in
+//! common (`common`), and what the slowest costs a job that waits for it. docs/method.md, section 10.6.
+
+mod common;
+mod facts;
+mod judge;
+mod node;
+mod sentence;
+mod summarise;
+#[cfg(test)]
+mod tests;
+
+pub use node::Node;
+use node::{Line, Of};
+use serde::Serialize;
+use std::collections::BTreeMap;
+pub use summarise::summarise;
+
+/// The schema that this version writes.
+pub const SCHEMA: &str = "bandscope.fleet/1";
+
+/// `bandscope.fleet/1`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fleet {
+    /// Name and version of this contract.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
+    pub schema: &'static str,
+    /// Directories and files that were read.
+    pub inputs: Vec<String>,
+    /// The answer in a sentence or two.
+    pub verdict: String,
+    /// What a job loses that waits for all.
+    pub cost: Cost,
+    /// Nodes of equal CPU and kernel.
+    pub groups: Vec<Group>,
+    /// Nodes that stand out, those that lose most more than the others first.
+    pub outliers: Vec<Outlier>,
+    /// What nodes that stand out have in common and others have not.
+    pub in_common: Vec<Common>,
+    /// All nodes by name.
+    pub nodes: Vec<NodeRow>,
+    /// What has to be known to read this.
+    pub notes: Vec<String>,
+}
+
+/// What a job loses whose ranks wait for each other, one on each CPU, where each does much between two waits: as much as its slowest CPU.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cost {
+    /// Node with the slowest CPU.
+    pub node: String,
+    /// That CPU; `null` where a file does not say.
+    pub cpu: Option<u32>,
+    /// Share of its time that it loses.
+    pub lost: f64,
+    /// The same of the median node's worst CPU.
+    pub usually: f64,
+    /// The same of the slowest of the nodes that do not stand out.
+    pub without_outliers: f64,
+}
+
+/// Nodes of equal CPU and kernel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Group {
+    /// Model of the CPU. Untrusted.
+    pub cpu: String,
+    /// Release and version of the kernel. Untrusted.
+    pub kernel: String,
+    /// Number of nodes.
+    pub nodes: u64,
+    /// Number of measured CPUs.
+    pub cpus: u64,
+    /// Whether there are enough nodes to say who stands out.
+    pub judged: bool,
+    /// Share of the time that the median node loses.
+    pub lost: f64,
+    /// How nodes scatter about that: a standard deviation, by their median absolute deviation.
+    pub spread: f64,
+    /// In which ways the median node loses it, the largest first.
+    pub losses: Vec<(String, f64)>,
+}
+
+/// What a node loses more than others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Excess {
+    /// In which way, as a report's account has it; empty for all ways together.
+    pub loss: String,
+    /// Share of the time.
+    pub share: f64,
+    /// The same of the median node.
+    pub usually: f64,
+    /// The difference.
+    pub more: f64,
+}
+
+/// A node that stands out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Outlier {
+    /// Its name. Untrusted.
+    pub node: String,
+    /// The CPU, where it is one alone; `null` where it is all of them.
+    pub cpu: Option<u32>,
+    /// Share of the time that is lost, in all.
+    pub lost: f64,
+    /// The same of the median node.
+    pub lost_usually: f64,
+    /// What stands out most.
+    pub excess: Excess,
+    /// By what, where one cause has most of it. Untrusted.
+    pub by: String,
+    /// Chance of that if the node were like the others.
+    pub chance: f64,
+    /// What hardly any other node has; at most three facts.
+    pub differs: Vec<Difference>,
+}
+
+/// A fact of a node that others do not have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Difference {
+    /// Name of a setting.
+    pub fact: String,
+    /// Its value. Untrusted.
+    pub value: String,
+    /// The value that the others have; empty where they have none.
+    pub usually: String,
+}
+
+/// What nodes that stand out in one way have in common.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Common {
+    /// In which way they stand out.
+    pub loss: String,
+    /// By which cause; may be empty.
+    pub by: String,
+    /// Name of the setting.
+    pub fact: String,
+    /// Its value. Untrusted.
+    pub value: String,
+    /// Nodes that have it, of those that stand out so.
+    pub with: u64,
+    /// Nodes that stand out so.
+    pub of: u64,
+    /// Nodes that have it, of those that do not stand out.
+    pub others_with: u64,
+    /// Nodes of the group that do not stand out.
+    pub others: u64,
+    /// Chance of that if it had nothing to do with it, times the number of facts.
+    pub chance: f64,
+}
+
+/// One node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NodeRow {
+    /// Its name. Untrusted.
+    pub node: String,
+    /// Its group, by place in `groups`.
+    pub group: u64,
+    /// Number of measured CPUs.
+    pub cpus: u64,
+    /// Share of the time that its CPUs lose, their mean.
+    pub lost: f64,
+    /// The CPU that loses most; `null` where a file does not say.
+    pub worst_cpu: Option<u32>,
+    /// What that loses.
+    pub worst: f64,
+    /// Whether it stands out.
+    pub stands_out: bool,
+}
+
+/// Judges nodes; several of one name are tasks of one node.
+pub fn fleet(inputs: Vec<String>, parts: Vec<Node>) -> Fleet {
+    let mut nodes: BTreeMap<String, Node> = BTreeMap::new();
+    for part in parts {
+        match nodes.get_mut(&part.name) {
+            Some(node) => node.merge(part),
+            None => {
+                nodes.insert(part.name.clone(), part);
+            }
+        }
+    }
+    let nodes: Vec<Node> = nodes.into_values().collect();
+    let mut groups: BTreeMap<[String; 2], Vec<&Node>> = BTreeMap::new();
+    for node in &nodes {
+        groups.entry(node.group()).or_default().push(node);
+    }
+    let mut fleet = Fleet {
+        schema: SCHEMA,
+        inputs,
+        ..Fleet::default()
+    };
+    for (number, (name, members)) in groups.into_iter().enumerate() {
+        let mut outliers = judge::outliers(&members);
+        (fleet.in_common).extend(common::in_common(&members, &mut outliers));
+        fleet.groups.push(group(name, &members));
+        for node in members {
+            fleet.nodes.push(NodeRow {
+                node: node.name.clone(),
+                group: number as u64,
+                cpus: node.cpus.into(),
+                lost: node.value(&Line::Lost, Of::All),
+                worst_cpu: node.worst_cpu(&Line::Lost),
+                worst: node.value(&Line::Lost, Of::Worst),
+                stands_out: outliers.iter().any(|one| one.node == node.name),
+            });
+        }
+        fleet.outliers.append(&mut outliers);
+    }
+    (fleet.outliers).sort_by(|a, b| b.excess.more.total_cmp(&a.excess.more));
+    fleet.nodes.sort_by(|a, b| a.node.cmp(&b.node));
+    fleet.cost = cost(&fleet.nodes);
+    fleet.notes = sentence::notes(&fleet);
+    fleet.verdict = sentence::verdict(&fleet);
+    fleet
+}
+
+fn group([cpu, kernel]: [String; 2], nodes: &[&Node]) -> Group {
+    let lost = judge::usual(nodes, &Line::Lost, Of::All);
+    let lines: std::collections::BTreeSet<&Line> =
+        nodes.iter().flat_map(|node| node.lines()).collect();
+    let mut losses: Vec<(String, f64)> = lines
+        .into_iter()
+        .filter_map(|line| match line {
+            Line::Loss(loss) => Some((loss.clone(), judge::usual(nodes, line, Of::All).median)),
+            Line::Lost | Line::Cause(..) => None,
+        })
+        .collect();
+    losses.sort_by(|a, b| b.1.total_cmp(&a.1));
+    Group {
+        cpu,
+        kernel,
+        nodes: nodes.len() as u64,
+        cpus: nodes.iter().map(|node| u64::from(node.cpus)).sum(),
+        judged: nodes.len() >= judge::MIN_NODES,
+        lost: lost.median,
+        spread: lost.spread,
+        losses,
+    }
+}
+
+fn cost(nodes: &[NodeRow]) -> Cost {
+    let slowest = nodes.iter().max_by(|a, b| a.worst.total_cmp(&b.worst));
+    let rest = nodes.iter().filter(|node| !node.stands_out);
+    slowest.map_or_else(Cost::default, |slowest| Cost {
+        node: slowest.node.clone(),
+        cpu: slowest.worst_cpu,
+        lost: slowest.worst,
+        usually: bandscope_statistics::order::median(nodes.iter().map(|node| node.worst))
+            .unwrap_or(0.0),
+        without_outliers: rest.map(|node| node.worst).fold(0.0, f64::max),
+    })
+}

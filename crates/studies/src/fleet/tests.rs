@@ -1,0 +1,170 @@
+//! Nodes that are drawn, a few of them slower for a known cause.
+
+use super::{Fleet, Node, fleet};
+use bandscope_recording::summary::{CpuSummary, LossSummary, Summary};
+use bandscope_statistics::random::Random;
+use std::collections::BTreeMap;
+
+/// What healthy CPUs lose and by what: the median share, and how the logarithm of it scatters from node to node and from CPU to CPU. As wide as recordings of a real
+/// machine at different times, docs/fleet.md.
+const HEALTHY: [(&str, &str, f64, f64, f64); 5] = [
+    ("hypervisor", "KVM", 2.5e-3, 0.25, 0.2),
+    ("timer tick", "", 1.2e-3, 0.1, 0.05),
+    ("slower pace", "cause not known", 1.0e-3, 0.3, 0.3),
+    ("other tasks", "kworker", 3.0e-4, 0.6, 0.6),
+    ("interrupts", "virtio0", 2.0e-4, 0.6, 0.6),
+];
+const CPUS: u32 = 2;
+
+/// What is wrong with a node: how it loses more, by what, and whether on one CPU only.
+type Culprit = (&'static str, &'static str, bool);
+const CULPRITS: [Culprit; 5] = [
+    ("other tasks", "rsync", false),
+    ("hypervisor", "KVM", true),
+    ("slower pace", "lower frequency", false),
+    ("interrupts", "eth0", true),
+    ("timer tick", "", false),
+];
+
+/// A loss of one CPU.
+fn loss(loss: &str, causes: &[(&str, f64)]) -> LossSummary {
+    LossSummary {
+        loss: loss.into(),
+        share: causes.iter().map(|one| one.1).sum(),
+        error: Some(1e-4),
+        causes: causes
+            .iter()
+            .filter(|one| !one.0.is_empty())
+            .map(|one| (one.0.into(), one.1))
+            .collect(),
+    }
+}
+
+fn node(number: usize, more: Option<(Culprit, f64)>, random: &mut Random) -> Summary {
+    let mut facts: BTreeMap<String, String> =
+        [("cpu", "EPYC"), ("kernel", "6.12"), ("microcode", "0x1")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+    // A setting that slows nothing, of one node in ten; and one that is behind a culprit.
+    if random.unit() < 0.1 {
+        facts.insert("memory".into(), "512 GiB".into());
+    }
+    if let Some((("timer tick", ..), _)) = more {
+        facts.insert("boot: nohz=off".into(), "yes".into());
+    }
+    let own = HEALTHY.map(|(_, _, median, spread, _)| median * (spread * random.normal()).exp());
+    let cpus = (0..CPUS).map(|cpu| {
+        let losses = HEALTHY
+            .iter()
+            .zip(own)
+            .map(|(&(way, by, _, _, spread), own)| {
+                let usual = own * (spread * random.normal()).exp();
+                let extra =
+                    more.filter(|((of, _, is_one), _)| *of == way && !(*is_one && cpu == 0));
+                match extra {
+                    Some(((_, name, _), share)) if name == by => loss(way, &[(by, usual + share)]),
+                    Some(((_, name, _), share)) => loss(way, &[(name, share), (by, usual)]),
+                    None => loss(way, &[(by, usual)]),
+                }
+            });
+        let losses: Vec<LossSummary> = losses.collect();
+        CpuSummary {
+            cpu: Some(cpu),
+            measured_s: 10.0,
+            lost: losses.iter().map(|one| one.share).sum(),
+            lost_error: Some(1e-4),
+            losses,
+            ..CpuSummary::default()
+        }
+    });
+    let cpus = cpus.collect();
+    Summary {
+        node: format!("n{number:05}"),
+        facts,
+        cpus,
+        ..Summary::default()
+    }
+}
+
+/// A fleet, and what is wrong with each node.
+fn drawn(number: usize, sick: f64, seed: u64) -> (Fleet, Vec<Option<Culprit>>) {
+    let mut random = Random::new(seed);
+    let (mut nodes, mut truth) = (Vec::new(), Vec::new());
+    for place in 0..number {
+        let culprit = CULPRITS[random.below(CULPRITS.len() as u64) as usize];
+        let more = 0.005 + 0.025 * random.unit();
+        let more = (random.unit() < sick).then_some((culprit, more));
+        truth.push(more.map(|more| more.0));
+        nodes.push(Node::from(node(place, more, &mut random)));
+    }
+    (fleet(vec!["job".into()], nodes), truth)
+}
+
+#[test]
+fn culprits_among_ten_thousand_are_found_by_their_cause() {
+    let (mut sick, mut found, mut right, mut wrong, mut healthy) = (0, 0, 0, 0, 0);
+    for seed in 0..3 {
+        let (fleet, truth) = drawn(10_000, 0.01, seed);
+        let said: BTreeMap<&str, _> = fleet.outliers.iter().map(|one| (&*one.node, one)).collect();
+        for (row, truth) in fleet.nodes.iter().zip(&truth) {
+            match (truth, said.get(&*row.node)) {
+                (Some((loss, by, is_one)), one) => {
+                    sick += 1;
+                    found += usize::from(one.is_some());
+                    right += usize::from(one.is_some_and(|one| {
+                        (&*one.excess.loss, &*one.by, one.cpu.is_some()) == (*loss, *by, *is_one)
+                    }));
+                }
+                (None, one) => {
+                    healthy += 1;
+                    wrong += usize::from(one.is_some());
+                }
+            }
+        }
+    }
+    println!("{found} of {sick} found, {right} with the cause; {wrong} of {healthy} others");
+    assert!(found * 100 >= sick * 99, "{found} of {sick}");
+    assert!(right * 100 >= found * 98, "{right} of {found}");
+    assert!(wrong * 1000 <= healthy, "{wrong} of {healthy}");
+}
+
+#[test]
+fn what_culprits_have_in_common_is_told_and_nothing_else() {
+    let (fleet, truth) = drawn(2_000, 0.02, 7);
+    let ticks = truth.iter().flatten().filter(|one| one.0 == "timer tick");
+    assert!(ticks.count() > 2);
+    let told: Vec<(&str, &str)> = fleet
+        .in_common
+        .iter()
+        .map(|one| (&*one.loss, &*one.fact))
+        .collect();
+    assert_eq!(told, [("timer tick", "boot: nohz=off")]);
+    assert_eq!(fleet.in_common[0].others_with, 0);
+}
+
+#[test]
+fn a_healthy_fleet_has_no_outlier_and_a_small_one_is_not_judged() {
+    for seed in 0..20 {
+        let (fleet, _) = drawn(50, 0.0, seed);
+        assert_eq!(fleet.outliers, [], "{}", fleet.verdict);
+    }
+    let (fleet, _) = drawn(4, 1.0, 1);
+    assert!(!fleet.groups[0].judged);
+    assert!(
+        fleet.verdict.starts_with("4 nodes: too few"),
+        "{}",
+        fleet.verdict
+    );
+}
+
+#[test]
+fn tasks_of_one_node_are_one_node() {
+    let mut random = Random::new(3);
+    let parts: Vec<Node> = (0..12)
+        .map(|place| Node::from(node(place / 2, None, &mut random)))
+        .collect();
+    let fleet = fleet(Vec::new(), parts);
+    assert_eq!(fleet.nodes.len(), 6);
+    assert_eq!(fleet.groups[0].cpus, 24);
+    assert!(fleet.groups[0].judged);
+}
