@@ -37,6 +37,16 @@ pub fn document(result: &impl Serialize, out: &mut dyn Write) -> Result<(), Erro
     Ok(())
 }
 
+/// The same on one line, for what no person reads.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn line(result: &impl Serialize, out: &mut dyn Write) -> Result<(), Error> {
+    let document = serde_json::to_string(result)?;
+    writeln!(out, "{}", without_controls(&document))?;
+    Ok(())
+}
+
 /// Writes DEL, C1 controls and bidirectional overrides as `\uXXXX`.
 ///
 /// serde_json escapes the C0 controls; outside strings a JSON document holds ASCII only, so every

@@ -20,6 +20,7 @@ pub mod cure;
 pub mod doctor;
 pub mod error;
 pub mod escape;
+pub mod fleet;
 mod fold;
 pub mod format;
 pub mod gaps_csv;

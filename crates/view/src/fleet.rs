@@ -1,0 +1,97 @@
+//! Which nodes of many stand out, as Markdown for an issue, and as a small page that needs no script.
+
+use crate::Error;
+use crate::numbers;
+use crate::tables::{Cell, Section, Tables};
+use crate::text::fleet::{difference, in_common, most_of_it, place, points, usual};
+use bandscope_studies::fleet::Fleet;
+use std::io::Write;
+
+const OUTLIERS: &[&str] = &["", "loses", "others", "most of it", "points more"];
+const COMMON: &[&str] = &[];
+const DIFFERENT: &[&str] = &["", "otherwise than the others"];
+const NODES: &[&str] = &["", "CPUs", "loses", "worst CPU", "that loses"];
+
+fn words<const N: usize>(words: [String; N]) -> Vec<Cell> {
+    words.map(Cell::Words).into()
+}
+
+/// Sections in order.
+fn tables(fleet: &Fleet) -> Tables<'_> {
+    let outliers = fleet.outliers.iter().map(|one| {
+        words([
+            place(one),
+            numbers::percent(one.lost),
+            numbers::percent(one.lost_usually),
+            most_of_it(one),
+            points(one.excess.more),
+        ])
+    });
+    let different = fleet.outliers.iter().filter(|one| !one.differs.is_empty());
+    let different = different.map(|one| {
+        let all: Vec<String> = one.differs.iter().map(difference).collect();
+        words([one.node.clone(), all.join("; ")])
+    });
+    let mut paragraphs: Vec<String> = fleet.groups.iter().map(usual).collect();
+    paragraphs.extend(fleet.notes.iter().cloned());
+    Tables {
+        title: "bandscope fleet",
+        verdict: &fleet.verdict,
+        paragraphs,
+        sections: vec![
+            Section {
+                heading: "Stands out",
+                heads: OUTLIERS,
+                rows: outliers.collect(),
+            },
+            Section {
+                heading: "In common, and not with the others",
+                heads: COMMON,
+                rows: fleet
+                    .in_common
+                    .iter()
+                    .map(|one| words([in_common(one)]))
+                    .collect(),
+            },
+            Section {
+                heading: "Set up otherwise than the others",
+                heads: DIFFERENT,
+                rows: different.collect(),
+            },
+        ],
+    }
+}
+
+/// As Markdown.
+///
+/// # Errors
+/// [`Error::Write`] if `out` fails.
+pub fn markdown(fleet: &Fleet, out: &mut dyn Write) -> Result<(), Error> {
+    tables(fleet).markdown(out)
+}
+
+/// As a page: one file, no script, nothing from the network. It lists every node, which Markdown for an issue does not.
+///
+/// # Errors
+/// [`Error::Write`] if `out` fails.
+pub fn html(fleet: &Fleet, out: &mut dyn Write) -> Result<(), Error> {
+    let mut nodes: Vec<_> = fleet.nodes.iter().collect();
+    nodes.sort_by(|a, b| b.worst.total_cmp(&a.worst));
+    let rows = nodes.into_iter().map(|node| {
+        words([
+            node.node.clone(),
+            node.cpus.to_string(),
+            numbers::percent(node.lost),
+            node.worst_cpu
+                .map_or_else(String::new, |cpu| cpu.to_string()),
+            numbers::percent(node.worst),
+        ])
+    });
+    let mut tables = tables(fleet);
+    tables.sections.push(Section {
+        heading: "All nodes, the slowest first",
+        heads: NODES,
+        rows: rows.collect(),
+    });
+    tables.html(out)
+}
