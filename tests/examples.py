@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every example of README.md, of the pages for readers and of each `--help`, as a shell would: examples.py PROGRAM [PAGE...]
 
-With pages, only theirs. In a directory of its own, one after another, so that an example may read what one before it wrote. Long ones are
+With pages, only theirs. Each page in a directory of its own, its examples one after another: one may read what one before it wrote. Long ones are
 shortened by the rules of SHORTER, which are printed where they apply. Files that an example names and none writes are
 made first, by INPUTS. An example fails if its exit status is not the documented one, or if it takes more than LIMIT_S.
 """
@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,6 +43,7 @@ bandscope repeat -n 6 --output runs-branch.json -- ./benchmark
 cp runs-main.json main.json && cp runs-branch.json branch.json
 cp cases/perfstat-good.txt good.txt && cp cases/perfstat-bad.txt bad.txt
 cp cases/perfstat-irq-good.txt good-irq.txt && cp cases/perfstat-irq-bad.txt bad-irq.txt
+for n in 1 2 3 4 5; do SLURM_JOB_ID=7 SLURMD_NODENAME=n$n SLURM_NTASKS=5 SLURM_PROCID=$((n - 1)) bandscope record --machine simulated:tick --duration 1s -q -o job.bandscope; done
 echo '{{"schema": "bandscope.cures/1", "trial_s": 1, "rate_hz": 10000}}' > evening.cures.json
 cp cases/pfmon-good-noisy.tsv pfmon.tsv && cp cases/fwq-smeared.hist cases/fwq-smear-ends.tsv .
 """
@@ -112,6 +114,55 @@ def differs(command: str, shown: str, printed: str) -> str:
     return "" if re.match(wanted + r"\n*$" if not shown.rstrip().endswith("...") else wanted, printed.rstrip() + "\n") else f"printed:\n{printed}"
 
 
+def run(command: str, work: Path, place: Path) -> subprocess.CompletedProcess:
+    home = work.with_name(f"{work.name}-home")
+    (home / ".local/share/bash-completion/completions").mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "PATH": f"{place / 'bin'}:{os.environ['PATH']}", "HOME": str(home), "BANDSCOPE_JOURNALS": f"{home}/journals"}
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=LIMIT_S,
+    )
+
+
+def examples_of(source: str, examples: list[tuple[str, str]], is_page: bool, place: Path) -> int:
+    """Runs the examples of one page or help in a copy of the inputs. Returns how many failed."""
+    work = place / re.sub(r"\W+", "-", source)
+    shutil.copytree(place / "inputs", work, symlinks=True)
+    failed = 0
+    for written, shown in examples:
+        command = written.split("  #")[0].split(" # ")[0].strip()
+        # A page shows what the whole command prints.
+        is_whole = is_page and SAME_EVERYWHERE.search(written)
+        for pattern, replacement in [] if is_whole else SHORTER:
+            command = re.sub(pattern, replacement, command)
+        for output in re.findall(r"(?:--output|-o|--save|--keep) ([\w.-]+)", command):
+            if (work / output).exists():
+                subprocess.run(["rm", "-rf", output, output.replace(".bandscope", ".disturbances.jsonl")], cwd=work, check=True)
+        if "--truth" in command:
+            run(f"rm -rf evening.bandscope evening.disturbances.jsonl && {DISTURBED}", work, place)
+        tools = ["jq"] if command.startswith("jq ") else re.findall(r"\| (\w+)", command)
+        lacking = [tool for tool in tools if shutil.which(tool) is None]
+        if lacking:
+            print(f"SKIPPED: no {', '.join(lacking)}: {written}")
+            continue
+        try:
+            done = run(command, work, place)
+            status, said = done.returncode, done.stderr
+            wrong = differs(written, shown, done.stdout) if shown else ""
+        except subprocess.TimeoutExpired:
+            status, said, wrong = "none", f"took more than {LIMIT_S} s", ""
+        right = status == 0 or (status == 1 and any(option in command for option in MAY_FAIL_A_CHECK)) or (status == 141 and "| head" in command)
+        right = right and not wrong
+        failed += not right
+        lines = [f"{'ok    ' if right else 'FAILED'} {source}: {written}"]
+        if command != written:
+            lines.append(f"         as: {command}")
+        if not right:
+            lines.append(f"         status {status}: {(said + wrong).strip()}")
+        print("\n".join(lines))
+    return failed
+
+
 def main() -> int:
     program = Path(sys.argv[1]).resolve()
     pages = sys.argv[2:] or PAGES
@@ -123,62 +174,28 @@ def main() -> int:
     if len(found) < (1 if sys.argv[2:] else 80):
         print(f"only {len(found)} examples were found")
         return 1
-    failed = 0
+    sources = {}
+    for source, written, shown in found:
+        sources.setdefault(source, []).append((written, shown))
     with tempfile.TemporaryDirectory(prefix="bandscope-examples-") as directory:
-        bin_directory = Path(directory, "bin")
-        bin_directory.mkdir()
-        (bin_directory / "bandscope").symlink_to(program)
-        work = Path(directory, "work")
-        work.mkdir()
+        place = Path(directory)
+        (place / "bin").mkdir()
+        (place / "bin" / "bandscope").symlink_to(program)
+        inputs = place / "inputs"
+        inputs.mkdir()
         for name in ("cases", "docs"):
-            (work / name).symlink_to(ROOT / name)
-        benchmark = work / "benchmark"
+            (inputs / name).symlink_to(ROOT / name)
+        benchmark = inputs / "benchmark"
         benchmark.write_text("#!/bin/sh\nsleep 0.01\necho 'speed: 320.5 MB/s'\n")
         benchmark.chmod(0o755)
-        environment = {**os.environ, "PATH": f"{bin_directory}:{os.environ['PATH']}", "HOME": directory, "BANDSCOPE_JOURNALS": f"{directory}/journals"}
-        for made in ("~/.local/share/bash-completion/completions",):
-            Path(made.replace("~", directory)).mkdir(parents=True)
-
-        def run(command: str) -> subprocess.CompletedProcess:
-            return subprocess.run(
-                ["bash", "-o", "pipefail", "-c", command],
-                cwd=work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=LIMIT_S,
-            )
-
         for command in filter(None, INPUTS.splitlines()):
-            done = run(command)
+            done = run(command, inputs, place)
             if done.returncode:
                 print(f"could not prepare: {command}\n{done.stderr}")
                 return 1
-        for source, written, shown in found:
-            command = written.split("  #")[0].split(" # ")[0].strip()
-            # A page shows what the whole command prints.
-            is_whole = source in pages and SAME_EVERYWHERE.search(written)
-            for pattern, replacement in [] if is_whole else SHORTER:
-                command = re.sub(pattern, replacement, command)
-            for output in re.findall(r"(?:--output|-o|--save|--keep) ([\w.-]+)", command):
-                if (work / output).exists():
-                    subprocess.run(["rm", "-rf", output, output.replace(".bandscope", ".disturbances.jsonl")], cwd=work, check=True)
-            if "--truth" in command:
-                run(f"rm -rf evening.bandscope evening.disturbances.jsonl && {DISTURBED}")
-            tools = ["jq"] if command.startswith("jq ") else re.findall(r"\| (\w+)", command)
-            lacking = [tool for tool in tools if shutil.which(tool) is None]
-            if lacking:
-                print(f"SKIPPED: no {', '.join(lacking)}: {written}")
-                continue
-            try:
-                done = run(command)
-                status, said = done.returncode, done.stderr
-                wrong = differs(written, shown, done.stdout) if shown else ""
-            except subprocess.TimeoutExpired:
-                status, said, wrong = "none", f"took more than {LIMIT_S} s", ""
-            right = status == 0 or (status == 1 and any(option in command for option in MAY_FAIL_A_CHECK)) or (status == 141 and "| head" in command)
-            right = right and not wrong
-            said += wrong
-            failed += not right
-            print(f"{'ok    ' if right else 'FAILED'} {source}: {written}" + (f"\n         as: {command}" if command != written else ""))
-            if not right:
-                print(f"         status {status}: {said.strip()}")
+        # A page's examples read what those before them wrote; two pages know nothing of each other.
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            failed = sum(pool.map(lambda source: examples_of(source, sources[source], source in pages, place), sources))
     print(f"{len(found)} examples, {failed} failed")
     return 1 if failed else 0
 

@@ -138,6 +138,7 @@ fn commands_of_the_readme_are_commands_of_the_program() {
         ("docs/pictures.md", 2),
         ("docs/prometheus.md", 1),
         ("docs/scale.md", 6),
+        ("docs/fleet.md", 5),
     ] {
         let path = root().join(page);
         let text = std::fs::read_to_string(&path).unwrap();

@@ -32,7 +32,7 @@ pub struct Arguments {
     #[arg(value_name = "RECORDING")]
     input: PathBuf,
     /// `ftq`: `start_ns count` of one series; `csv`: quanta, gaps or kernel events of all series, a line each; `parquet`: gaps by name, a row for
-    /// each cause of each; `perfetto`: gaps by name, kernel events and pace as a trace.
+    /// each cause of each; `perfetto`: gaps by name, kernel events and pace as a trace; `summary`: what the CPUs lost, for `bandscope fleet`.
     #[arg(long, short, value_enum)]
     format: Format,
     /// With `csv`: which table.
@@ -61,6 +61,7 @@ enum Format {
     Csv,
     Parquet,
     Perfetto,
+    Summary,
 }
 
 /// A table of a recording.
@@ -104,6 +105,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
                 )?)
             })?;
         }
+        (Format::Summary, _) => {
+            super::fleet::export(&source, &arguments.input, arguments.output.as_deref())?;
+        }
         (Format::Perfetto, several) => {
             output::write(arguments.output.as_deref(), |out| {
                 Ok(perfetto::write(&source, several, out)?)
@@ -135,6 +139,9 @@ impl Arguments {
         match (self.format, what) {
             (Format::Ftq, What::Gaps | What::Events) => {
                 bail!("an FTQ file holds quanta only; --what goes with --format csv")
+            }
+            (Format::Summary, What::Gaps | What::Events) => {
+                bail!("a summary has no tables; --what goes with --format csv")
             }
             (Format::Perfetto, What::Gaps | What::Events) => {
                 bail!("a trace holds gaps and kernel events anyway; --what goes with --format csv")

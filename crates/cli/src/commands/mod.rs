@@ -8,6 +8,7 @@ mod doctor;
 #[cfg(test)]
 mod documented;
 mod export;
+mod fleet;
 mod histogram;
 mod inject;
 mod kernels;
@@ -68,6 +69,7 @@ enum Command {
     Check(check::Arguments),
     Compare(compare::Arguments),
     Scale(scale::Arguments),
+    Fleet(fleet::Arguments),
     Cure(cure::Arguments),
     Doctor(doctor::Arguments),
     Histogram(histogram::Arguments),
@@ -96,6 +98,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Compare(arguments)) => compare::run(&arguments),
         Some(Command::Scale(arguments)) => scale::run(&arguments),
+        Some(Command::Fleet(arguments)) => fleet::run(&arguments),
         Some(Command::Cure(arguments)) => cure::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments),
         Some(Command::Histogram(arguments)) => histogram::run(&arguments),

@@ -183,6 +183,9 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
         &path,
         (&interrupt, on_catch),
     )?;
+    if manifest.rank.is_some() && !manifest.keeps_moments() {
+        super::fleet::leave_summary(&path);
+    }
     let duration_s = match manifest.state {
         State::Complete if manifest.stopped_by.is_empty() => manifest.settings.duration_s,
         _ => {

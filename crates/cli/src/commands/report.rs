@@ -16,6 +16,7 @@ use bandscope_studies::conditions::Condition;
 use bandscope_view::{FORMATS, Options, find};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -123,11 +124,27 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     output::write(arguments.output.as_deref(), |out| {
         Ok(format.render(&analysis, &options, out)?)
     })?;
+    if arguments.format == "text" {
+        say_if_fleet(&analysis.report, &arguments.inputs);
+    }
     for failed in check.cpus.iter().filter(|cpu| !cpu.passes) {
         let line = bandscope_view::escape::visible(&failed.sentence);
         output::note(format_args!("bandscope: {line}"));
     }
     Ok(ExitCode::from(u8::from(!check.passes)))
+}
+
+/// Says who compares nodes, where there are several.
+fn say_if_fleet(report: &Report, inputs: &[PathBuf]) {
+    let nodes = report.series.iter().filter_map(|one| one.place.as_ref());
+    let nodes: BTreeSet<&str> = nodes.map(|place| &*place.node).collect();
+    if let ([input], true) = (inputs, nodes.len() > 1) {
+        output::note(format_args!(
+            "bandscope: {} nodes; which stand out: bandscope fleet {}",
+            nodes.len(),
+            shown(input)
+        ));
+    }
 }
 
 /// Refuses a flight recording, where what was lost in all is asked for.

@@ -11,7 +11,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["record", "live", "histogram"]),
     ("Explain", &["report"]),
     ("Experiment", &["lab", "repeat", "inject", "synth"]),
-    ("Judge", &["doctor", "cure", "check", "compare", "scale"]),
+    (
+        "Judge",
+        &["doctor", "cure", "check", "compare", "scale", "fleet"],
+    ),
     ("Exchange", &["export"]),
     ("Other", &["kernels", "completions", "man", "help"]),
 ];

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 /// What a printed object begins with, and its schema.
-const CONTRACTS: [(&str, &str); 10] = [
+const CONTRACTS: [(&str, &str); 12] = [
     (
         r#"{"schema":"bandscope.report/1""#,
         include_str!("../../../report/report.schema.json"),
@@ -29,6 +29,14 @@ const CONTRACTS: [(&str, &str); 10] = [
     (
         r#"{"schema":"bandscope.doctor/1""#,
         include_str!("../../../studies/doctor.schema.json"),
+    ),
+    (
+        r#"{"schema":"bandscope.fleet/1""#,
+        include_str!("../../../studies/fleet.schema.json"),
+    ),
+    (
+        r#"{"schema":"bandscope.summary/1""#,
+        include_str!("../../../studies/summary.schema.json"),
     ),
     (
         r#"{"schema":"bandscope.histogram/1""#,

@@ -1,0 +1,151 @@
+//! `bandscope fleet`: which nodes of many stand out.
+
+use super::layout::Layout;
+use super::{record, report};
+use crate::{output, resources};
+use anyhow::{Context, Result};
+use bandscope_recording::inputs::Inputs;
+use bandscope_recording::inputs::tasks::{self, Identity};
+use bandscope_recording::read::ReadWarning;
+use bandscope_recording::summary::{FILE, Summary};
+use bandscope_recording::text::shown;
+use bandscope_recording::{Source as _, TaskDirectory};
+use bandscope_studies::fleet::{self, Node};
+use bandscope_view::{escape, fleet as view_fleet, json, text};
+use clap::{Args, ValueEnum};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Say which nodes of many stand out, and why.
+///
+/// Nodes of equal CPU and kernel are compared: what each loses in which way, and how it is set up. A recording that has a summary beside it, as tasks of a job
+/// leave it, is not read again.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  # what `srun bandscope record --output job.bandscope` left
+  bandscope fleet job.bandscope
+  bandscope fleet before.bandscope after.bandscope -f json
+  # without a shared file system: gather what each node leaves
+  bandscope export quiet.bandscope --format summary -o n1.summary.json
+  bandscope fleet n1.summary.json")]
+pub struct Arguments {
+    /// Directories in which the tasks of a job recorded, recordings, or their summaries.
+    #[arg(value_name = "RECORDING|SUMMARY", required = true)]
+    inputs: Vec<PathBuf>,
+    /// How to print the result.
+    #[arg(long, short, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Where to write it [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    layout: Layout,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Html,
+    Markdown,
+}
+
+/// Reads, judges, prints.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    output::apart(arguments.output.as_deref(), &arguments.inputs)?;
+    resources::start_threads()?;
+    let mut warnings = Vec::new();
+    let mut nodes = Vec::new();
+    for input in &arguments.inputs {
+        nodes.extend(nodes_of(input, &mut warnings)?);
+    }
+    let names = arguments.inputs.iter().map(|path| shown(path)).collect();
+    let mut fleet = fleet::fleet(names, nodes);
+    let said = warnings
+        .iter()
+        .map(|one| format!("{}; {}", one.message, one.advice));
+    fleet.notes.extend(said);
+    let options = arguments.layout.options(arguments.output.is_none());
+    output::write(arguments.output.as_deref(), |out| match arguments.format {
+        Format::Text => Ok(write!(out, "{}", text::fleet(&fleet, &options))?),
+        Format::Json => Ok(json::document(&fleet, out)?),
+        Format::Html => Ok(view_fleet::html(&fleet, out)?),
+        Format::Markdown => Ok(view_fleet::markdown(&fleet, out)?),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What one input holds: the tasks of a job, or one node.
+fn nodes_of(input: &Path, warnings: &mut Vec<ReadWarning>) -> Result<Vec<Node>> {
+    if !input.is_dir() {
+        return Ok(vec![Node::from(Summary::read(input)?)]);
+    }
+    let found = tasks::find(input)?;
+    if found.is_empty() {
+        return Ok(vec![Node::from(summary(input)?)]);
+    }
+    // A node is reduced to its figures as soon as it is read: thousands of summaries would not fit into memory.
+    let read = |(path, directory): (PathBuf, TaskDirectory)| {
+        let read = summary_of_task(&path).map(|summary| {
+            let identity = Identity {
+                rank: summary.rank.clone().unwrap_or_default(),
+                started: summary.started.clone(),
+                boot_id: summary.boot_id.clone(),
+            };
+            (identity, Node::from(summary))
+        });
+        (path, directory, read)
+    };
+    let parts = found.into_par_iter().map(read).collect();
+    let parts = tasks::newest_job(input, parts, warnings)?.unwrap_or_default();
+    // Whose it is its directory says.
+    let named = parts
+        .into_iter()
+        .map(|part| part.content.named(part.identity.rank.node));
+    Ok(named.collect())
+}
+
+/// The summary that a task left, or that of its recording.
+fn summary_of_task(path: &Path) -> Result<Summary, bandscope_recording::Error> {
+    let file = path.join(FILE);
+    match file.exists() {
+        true => Summary::read(&file),
+        false => summary_of(path),
+    }
+}
+
+fn summary(path: &Path) -> Result<Summary> {
+    let source = report::open(&[path.to_owned()])?;
+    report::refuse_moments(Some(source.manifest()), path)?;
+    Ok(summary_of(path)?)
+}
+
+/// The summary of a recording.
+fn summary_of(path: &Path) -> Result<Summary, bandscope_recording::Error> {
+    let source = Inputs::open(&[path.to_owned()])?;
+    let analysis = bandscope_analysis::analyse(&source, &[shown(path)])?;
+    fleet::summarise(&source, &analysis.report, &record::tool())
+}
+
+/// Leaves the summary of a task's recording beside it, for the report of the fleet. That it cannot is said, and is no reason to lose the recording.
+pub(super) fn leave_summary(path: &Path) {
+    let leave = || -> Result<()> {
+        let summary = summary_of(path)?;
+        let file = path.join(FILE);
+        output::put(Some(&file), |out| Ok(json::line(&summary, out)?))
+    };
+    if let Err(error) = leave().context("no summary for `bandscope fleet`") {
+        let why = escape::visible(&format!("{error:#}"));
+        output::note(format_args!("bandscope: {why}; it will read the recording"));
+    }
+}
+
+/// Writes the summary of a recording.
+pub(super) fn export(source: &Inputs, input: &Path, output: Option<&Path>) -> Result<()> {
+    report::refuse_moments(Some(source.manifest()), input)?;
+    let analysis = bandscope_analysis::analyse(source, &[shown(input)])?;
+    let summary = fleet::summarise(source, &analysis.report, &record::tool())?;
+    output::write(output, |out| Ok(json::line(&summary, out)?))
+}
