@@ -124,7 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     output::write(arguments.output.as_deref(), |out| {
         Ok(format.render(&analysis, &options, out)?)
     })?;
-    if arguments.format == "text" {
+    if to_terminal {
         say_if_fleet(&analysis.report, &arguments.inputs);
     }
     for failed in check.cpus.iter().filter(|cpu| !cpu.passes) {

@@ -7,7 +7,7 @@
 
 use super::node::{Line, Node, Of};
 use super::{Excess, Outlier};
-use bandscope_statistics::distributions::normal_beyond;
+use bandscope_statistics::distributions::student_beyond;
 use bandscope_statistics::order::median;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +19,8 @@ pub(super) const LEAST_EXCESS: f64 = 0.005;
 pub(super) const FALSE_DISCOVERIES: f64 = 0.01;
 /// The spread of a figure is not believed below this: nodes that were measured for seconds agree no better.
 const LEAST_SPREAD: f64 = 2e-4;
+/// A median absolute deviation tells as much of a normal distribution as the standard deviation of so much fewer (Rousseeuw and Croux 1993).
+const EFFICIENCY: f64 = 0.37;
 /// What is added before ratios are formed: below it a factor means nothing.
 const NO_RATIO: f64 = 1e-3;
 /// A normal distribution's standard deviation in median absolute deviations.
@@ -31,6 +33,8 @@ pub(super) struct Usual {
     pub(super) spread: f64,
     /// Of the logarithms of the same.
     spread_of_ratios: f64,
+    /// Of a spread that so many nodes tell.
+    freedom: f64,
 }
 
 impl Usual {
@@ -40,7 +44,7 @@ impl Usual {
         let ratio = (logarithm(value) - logarithm(self.median))
             / self.spread_of_ratios.max(error / (value + NO_RATIO));
         // One side of it.
-        normal_beyond(deviations.min(ratio).max(0.0)) / 2.0
+        student_beyond(deviations.min(ratio).max(0.0), self.freedom) / 2.0
     }
 }
 
@@ -60,6 +64,7 @@ pub(super) fn usual(nodes: &[&Node], line: &Line, of: Of) -> Usual {
         median: middle,
         spread: spread(&|share| share).max(LEAST_SPREAD),
         spread_of_ratios: spread(&logarithm).max(LEAST_SPREAD / (middle + NO_RATIO)),
+        freedom: EFFICIENCY * (nodes.len().max(2) - 1) as f64,
     }
 }
 

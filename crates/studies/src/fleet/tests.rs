@@ -1,18 +1,17 @@
-//! Nodes that are drawn, a few of them slower for a known cause.
+//! Nodes that are drawn, or taken from recordings of a real machine; a few of them slower for a known cause.
 
 use super::{Fleet, Node, fleet};
 use bandscope_recording::summary::{CpuSummary, LossSummary, Summary};
 use bandscope_statistics::random::Random;
 use std::collections::BTreeMap;
 
-/// What healthy CPUs lose and by what: the median share, and how the logarithm of it scatters from node to node and from CPU to CPU. As wide as recordings of a real
-/// machine at different times, docs/fleet.md.
+/// What healthy CPUs lose and by what: the median share, and how the logarithm of it scatters from node to node and from CPU to CPU.
 const HEALTHY: [(&str, &str, f64, f64, f64); 5] = [
     ("hypervisor", "KVM", 2.5e-3, 0.25, 0.2),
     ("timer tick", "", 1.2e-3, 0.1, 0.05),
     ("slower pace", "cause not known", 1.0e-3, 0.3, 0.3),
-    ("other tasks", "kworker", 3.0e-4, 0.6, 0.6),
-    ("interrupts", "virtio0", 2.0e-4, 0.6, 0.6),
+    ("other tasks", "kworker", 3.0e-4, 0.5, 0.4),
+    ("interrupts", "virtio0", 2.0e-4, 0.5, 0.4),
 ];
 const CPUS: u32 = 2;
 
@@ -126,6 +125,66 @@ fn culprits_among_ten_thousand_are_found_by_their_cause() {
     assert!(found * 100 >= sick * 99, "{found} of {sick}");
     assert!(right * 100 >= found * 98, "{right} of {found}");
     assert!(wrong * 1000 <= healthy, "{wrong} of {healthy}");
+}
+
+/// Forty recordings of 2 s of both CPUs of an idle virtual machine (AMD EPYC, Zen 4, KVM), one after the other, as summaries of nodes. Its host is a noisy one: its CPUs
+/// lose 1.6 to 7.4 % each time.
+const REAL: &str = include_str!("nodes.jsonl");
+
+/// A fleet of a real machine's recordings under other names; one node in a hundred loses more by a task.
+fn of_real_recordings(number: usize, sick: f64, seed: u64) -> (Fleet, Vec<Option<f64>>) {
+    let mut random = Random::new(seed);
+    let real: Vec<Summary> = REAL
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let (mut nodes, mut truth) = (Vec::new(), Vec::new());
+    for place in 0..number {
+        let mut one = real[random.below(real.len() as u64) as usize].clone();
+        one.node = format!("n{place:05}");
+        let more = 0.005 + 0.025 * random.unit();
+        let more = (random.unit() < sick).then_some(more);
+        for cpu in &mut one.cpus {
+            cpu.lost += more.unwrap_or(0.0);
+            let tasks = cpu
+                .losses
+                .iter_mut()
+                .find(|loss| loss.loss == "other tasks");
+            let tasks = tasks.unwrap();
+            tasks.share += more.unwrap_or(0.0);
+            tasks.causes.push(("rsync".into(), more.unwrap_or(0.0)));
+        }
+        truth.push(more);
+        nodes.push(Node::from(one));
+    }
+    (fleet(vec!["job".into()], nodes), truth)
+}
+
+/// What can be found is bounded by how the machine itself scatters. That what is said is true is not.
+#[test]
+fn of_a_noisy_machine_less_is_found_and_hardly_anything_wrong() {
+    let (fleet, truth) = of_real_recordings(10_000, 0.01, 1);
+    let said: BTreeMap<&str, _> = fleet.outliers.iter().map(|one| (&*one.node, one)).collect();
+    let (mut wrong, mut healthy) = (0, 0);
+    let mut found: BTreeMap<u8, [usize; 2]> = BTreeMap::new();
+    for (row, truth) in fleet.nodes.iter().zip(&truth) {
+        let one = said.get(&*row.node);
+        match truth {
+            Some(more) => {
+                let [by_name, all] = found.entry((more * 200.0) as u8).or_default();
+                *all += 1;
+                *by_name += usize::from(one.is_some_and(|one| one.by == "rsync"));
+            }
+            None => {
+                healthy += 1;
+                wrong += usize::from(one.is_some());
+            }
+        }
+    }
+    println!("found, by half points of excess: {found:?}; {wrong} of {healthy} others");
+    assert!(wrong * 1000 <= healthy, "{wrong} of {healthy}");
+    let [by_name, all] = found[&5];
+    assert!(by_name * 10 >= all * 8, "{by_name} of {all}");
 }
 
 #[test]
