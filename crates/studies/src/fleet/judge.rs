@@ -19,6 +19,8 @@ pub(super) const LEAST_EXCESS: f64 = 0.005;
 pub(super) const FALSE_DISCOVERIES: f64 = 0.01;
 /// The spread of a figure is not believed below this: nodes that were measured for seconds agree no better.
 const LEAST_SPREAD: f64 = 2e-4;
+/// The same on the scale of ratios.
+const LEAST_RATIO: f64 = 0.05;
 /// A median absolute deviation tells as much of a normal distribution as the standard deviation of so much fewer (Rousseeuw and Croux 1993).
 const EFFICIENCY: f64 = 0.37;
 /// What is added before ratios are formed: below it a factor means nothing.
@@ -63,7 +65,7 @@ pub(super) fn usual(nodes: &[&Node], line: &Line, of: Of) -> Usual {
     Usual {
         median: middle,
         spread: spread(&|share| share).max(LEAST_SPREAD),
-        spread_of_ratios: spread(&logarithm).max(LEAST_SPREAD / (middle + NO_RATIO)),
+        spread_of_ratios: spread(&logarithm).max(LEAST_RATIO),
         freedom: EFFICIENCY * (nodes.len().max(2) - 1) as f64,
     }
 }

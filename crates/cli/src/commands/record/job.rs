@@ -38,7 +38,13 @@ pub fn free(shared: &Path, path: &Path) -> Result<()> {
     match path.symlink_metadata() {
         // What is above it in a directory that is there is made, and needs no look.
         Err(_) if is_shared => output::outside_recordings(path),
-        Err(_) => output::writable(shared),
+        // Another task may make the directory just now.
+        Err(_) => {
+            output::writable(shared).or_else(|error| match path != shared && shared.is_dir() {
+                true => output::outside_recordings(path),
+                false => Err(error),
+            })
+        }
         Ok(_) => output::free(path, "--output"),
     }
 }
