@@ -43,7 +43,7 @@ bandscope repeat -n 6 --output runs-branch.json -- ./benchmark
 cp runs-main.json main.json && cp runs-branch.json branch.json
 cp cases/perfstat-good.txt good.txt && cp cases/perfstat-bad.txt bad.txt
 cp cases/perfstat-irq-good.txt good-irq.txt && cp cases/perfstat-irq-bad.txt bad-irq.txt
-for n in 1 2 3 4 5; do SLURM_JOB_ID=7 SLURMD_NODENAME=n$n SLURM_NTASKS=5 SLURM_PROCID=$((n - 1)) bandscope record --machine simulated:tick --duration 1s -q -o job.bandscope; done
+for n in 1 2 3 4 5; do SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURMD_NODENAME=n$n SLURM_NTASKS=5 SLURM_PROCID=$((n - 1)) bandscope record --machine simulated:tick --duration 1s -q -o job.bandscope; done
 echo '{{"schema": "bandscope.cures/1", "trial_s": 1, "rate_hz": 10000}}' > evening.cures.json
 cp cases/pfmon-good-noisy.tsv pfmon.tsv && cp cases/fwq-smeared.hist cases/fwq-smear-ends.tsv .
 """
