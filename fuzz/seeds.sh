@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 bandscope=${1:-target/debug/bandscope}
-for target in dat manifest part experiments runs counters histogram disturbances baseline cures; do
+for target in dat manifest part experiments runs counters histogram disturbances baseline cures summary; do
     mkdir -p "fuzz/corpus/$target"
 done
 kept=crates/cli/tests/kept/0.1.0
@@ -22,6 +22,7 @@ for scenario in quiet tick flips drift; do
     "$bandscope" export "$it" --format ftq --output "$directory/dat" >>"$directory/out"
     find "$directory/dat" -type f -exec cp {} "fuzz/corpus/dat/$scenario.dat" \;
     rm -r "$directory/dat"
+    "$bandscope" export "$it" --format summary --output "fuzz/corpus/summary/$scenario.json"
     run=$(sed -n 's/.*"run": "\([0-9a-f]*\)".*/\1/p' "$it/recording.json")
     cp "$it/recording.json" "fuzz/corpus/manifest/$scenario.json"
     for part in quanta gaps events; do

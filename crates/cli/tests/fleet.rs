@@ -46,11 +46,17 @@ fn the_node_that_stands_out_is_named_with_its_cause_and_what_is_missing() {
     let summary = directory.path().join("job/node=n4/task=4/summary.json");
     let written = std::fs::read_to_string(&summary).unwrap();
     common::keeps_contract(&written);
-    // Without a summary the recording is read, and says the same.
+    // Without a summary, with a damaged one and with that of another run the recording is read, and says the same.
     let first = fleet(directory.path(), &["job"]);
+    let other = directory.path().join("job/node=n5/task=5/summary.json");
+    let of_another = std::fs::read_to_string(other).unwrap();
     std::fs::remove_file(&summary).unwrap();
-    let again = fleet(directory.path(), &["job"]);
-    assert_eq!(first, again);
+    for content in [None, Some(&written[..100]), Some(&of_another)] {
+        if let Some(content) = content {
+            std::fs::write(&summary, content).unwrap();
+        }
+        assert_eq!(first, fleet(directory.path(), &["job"]));
+    }
 
     let outliers = first["outliers"].as_array().unwrap();
     assert_eq!(outliers.len(), 1, "{first}");
@@ -72,6 +78,59 @@ fn the_node_that_stands_out_is_named_with_its_cause_and_what_is_missing() {
     for part in ["n4 stands out of 7 nodes", "other tasks: program-1", "2.0"] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
+}
+
+#[test]
+fn two_recordings_of_one_machine_are_two_nodes_and_moments_are_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let record = [
+        "record",
+        "--machine",
+        "simulated:tick",
+        "--duration",
+        "1s",
+        "-q",
+        "-o",
+    ];
+    for name in ["a.bandscope", "b.bandscope"] {
+        succeed(path, &[&record[..], &[name]].concat());
+        let summary = succeed(path, &["export", name, "--format", "summary"]);
+        let mut document: Value = serde_json::from_str(&summary).unwrap();
+        document["node"] = "host".into();
+        std::fs::write(path.join(format!("{name}.json")), document.to_string()).unwrap();
+    }
+    let inputs = ["a.bandscope.json", "b.bandscope.json"];
+    // The same run twice is one.
+    std::fs::copy(path.join(inputs[0]), path.join("copy.json")).unwrap();
+    let two = fleet(path, &[inputs[0], inputs[1], "copy.json"]);
+    let names: Vec<&Value> = two["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| &row["node"])
+        .collect();
+    assert_eq!(
+        names,
+        ["host (a.bandscope.json)", "host (b.bandscope.json)"]
+    );
+
+    let caught = "simulated:tick:hz=250,cost=3us+timed-task:hz=2,cost=1ms";
+    let catch = [
+        "record",
+        "--machine",
+        caught,
+        "--catch",
+        "gap > 500 us",
+        "--duration",
+        "2s",
+        "-q",
+        "-o",
+        "m.bandscope",
+    ];
+    succeed(path, &catch);
+    let error = refuse(path, &["fleet", "m.bandscope"]);
+    assert!(error.contains("moments that were caught"), "{error}");
 }
 
 #[test]
@@ -100,6 +159,7 @@ fn summaries_that_were_gathered_are_compared_and_damaged_ones_refused() {
     for number in 0..6 {
         // What nobody here wrote is escaped.
         document["node"] = format!("n{number}\u{1b}[31m").into();
+        document["run"] = format!("{number:032}").into();
         let name = format!("n{number}.json");
         std::fs::write(directory.path().join(&name), document.to_string()).unwrap();
         inputs.push(name);
@@ -120,7 +180,11 @@ fn summaries_that_were_gathered_are_compared_and_damaged_ones_refused() {
             Value::from(1.5),
             "cpus[0].lost 1.5, expected 0 to 1",
         ),
-        ("/cpus", Value::Array(Vec::new()), "no CPU"),
+        (
+            "/cpus",
+            Value::Array(Vec::new()),
+            "length of cpus 0, expected 1",
+        ),
         (
             "/schema",
             "bandscope.summary/2".into(),

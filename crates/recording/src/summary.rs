@@ -8,8 +8,9 @@
 
 use crate::Error;
 use crate::document::{self, Document};
+use crate::layout::MANIFEST_FILE;
 use crate::manifest::Rank;
-use crate::manifest::ranges::{COUNT, OutOfRange, Ranges, SECONDS, each, number};
+use crate::manifest::ranges::{COUNT, OutOfRange, Ranges, SECONDS, each, inside, number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,6 +29,18 @@ const DOCUMENT: Document = Document {
 
 /// Shares of a CPU's time, and how they scatter.
 const SHARE: std::ops::RangeInclusive<f64> = 0.0..=1.0;
+/// Nothing that this program writes has more: CPUs of a node, ways of losing time, causes of each, bins, settings; and bytes of a name.
+const CPUS: std::ops::RangeInclusive<u64> = 1..=8192;
+/// See [`CPUS`].
+const LOSSES: std::ops::RangeInclusive<u64> = 0..=32;
+/// See [`CPUS`].
+const CAUSES: std::ops::RangeInclusive<u64> = 0..=64;
+/// See [`CPUS`].
+const BINS: std::ops::RangeInclusive<u64> = 0..=64;
+/// See [`CPUS`].
+const FACTS: std::ops::RangeInclusive<u64> = 0..=1000;
+/// See [`CPUS`].
+const BYTES: std::ops::RangeInclusive<u64> = 0..=1024;
 /// Lengths of gaps, in nanoseconds.
 const NS: std::ops::RangeInclusive<f64> = 0.0..=1e18;
 
@@ -162,18 +175,51 @@ impl Summary {
         };
         read.check()
             .map_err(|out| wrong(format!("{} {}", out.field, out.found), out.expected))?;
-        match read.cpus.is_empty() {
-            true => Err(wrong("no CPU".into(), "one CPU or more".into())),
-            false => Ok(read),
-        }
+        Ok(read)
     }
+
+    /// The summary that a task left beside its recording; `None` where there is none of that recording, or none that can be read, and the recording is there.
+    ///
+    /// # Errors
+    /// If neither is there, or the summary cannot be read and there is no recording.
+    pub fn of_task(directory: &Path) -> Result<Option<Summary>, Error> {
+        let manifest = directory.join(MANIFEST_FILE);
+        let summary = Summary::read(&directory.join(FILE));
+        if !manifest.exists() {
+            return summary.map(Some);
+        }
+        let run = std::fs::read(&manifest).ok();
+        let run = run.and_then(|bytes| serde_json::from_slice::<Run>(&bytes).ok());
+        Ok(summary
+            .ok()
+            .filter(|summary| run.is_some_and(|run| run.run == summary.run)))
+    }
+}
+
+/// The name of a run, in its manifest.
+#[derive(Deserialize)]
+struct Run {
+    run: String,
+}
+
+/// Checks how many there are, or how long a text is.
+fn at_most(
+    field: &str,
+    number_of: usize,
+    range: &std::ops::RangeInclusive<u64>,
+) -> Result<(), OutOfRange> {
+    number(&format!("length of {field}"), number_of as u64, range)
 }
 
 impl Ranges for Summary {
     fn check(&self) -> Result<(), OutOfRange> {
-        self.rank
-            .iter()
-            .try_for_each(|rank| super::manifest::ranges::inside("rank", rank))?;
+        self.rank.iter().try_for_each(|rank| inside("rank", rank))?;
+        at_most("node", self.node.len(), &BYTES)?;
+        at_most("facts", self.facts.len(), &FACTS)?;
+        for text in self.facts.iter().flat_map(|(name, value)| [name, value]) {
+            at_most("a fact", text.len(), &BYTES)?;
+        }
+        at_most("cpus", self.cpus.len(), &CPUS)?;
         each("cpus", &self.cpus)
     }
 }
@@ -183,7 +229,11 @@ impl Ranges for CpuSummary {
         number("measured_s", self.measured_s, &SECONDS)?;
         number("lost", self.lost, &SHARE)?;
         number("lost_error", self.lost_error, &SHARE)?;
+        at_most("losses", self.losses.len(), &LOSSES)?;
         each("losses", &self.losses)?;
+        at_most("histogram", self.histogram.len(), &BINS)?;
+        at_most("worst", self.worst.len(), &BINS)?;
+        at_most("longest", self.longest.len(), &BINS)?;
         number("gaps", self.gaps, &COUNT)?;
         each("histogram", &self.histogram)?;
         each("worst", &self.worst)?;
@@ -193,6 +243,11 @@ impl Ranges for CpuSummary {
 
 impl Ranges for LossSummary {
     fn check(&self) -> Result<(), OutOfRange> {
+        at_most("loss", self.loss.len(), &BYTES)?;
+        at_most("causes", self.causes.len(), &CAUSES)?;
+        for (name, _) in &self.causes {
+            at_most("a cause", name.len(), &BYTES)?;
+        }
         number("share", self.share, &SHARE)?;
         number("error", self.error, &SHARE)?;
         (self.causes.iter()).try_for_each(|(_, share)| number("causes", *share, &SHARE))
@@ -266,7 +321,10 @@ mod tests {
                 spoilt(|one| one.schema = "other".into()),
                 "schema \"other\"",
             ),
-            (spoilt(|one| one.cpus.clear()), "found no CPU"),
+            (
+                spoilt(|one| one.cpus.clear()),
+                "length of cpus 0, expected 1 to 8192",
+            ),
             (spoilt(|one| one.cpus[0].lost = 1.5), "cpus[0].lost 1.5"),
             (
                 spoilt(|one| one.cpus[0].losses[0].causes[0].1 = -1.0),

@@ -8,7 +8,7 @@ use bandscope_studies::fleet::Fleet;
 use std::io::Write;
 
 const OUTLIERS: &[&str] = &["", "loses", "others", "most of it", "points more"];
-const COMMON: &[&str] = &[];
+const COMMON: &[&str] = &[""];
 const DIFFERENT: &[&str] = &["", "otherwise than the others"];
 const NODES: &[&str] = &["", "CPUs", "loses", "worst CPU", "that loses"];
 

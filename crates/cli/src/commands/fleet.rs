@@ -26,7 +26,7 @@ use std::process::ExitCode;
 Examples:
   # what `srun bandscope record --output job.bandscope` left
   bandscope fleet job.bandscope
-  bandscope fleet before.bandscope after.bandscope -f json
+  bandscope fleet job.bandscope -f markdown
   # without a shared file system: gather what each node leaves
   bandscope export quiet.bandscope --format summary -o n1.summary.json
   bandscope fleet n1.summary.json")]
@@ -79,12 +79,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// What one input holds: the tasks of a job, or one node.
 fn nodes_of(input: &Path, warnings: &mut Vec<ReadWarning>) -> Result<Vec<Node>> {
+    let origin = shown(input);
     if !input.is_dir() {
-        return Ok(vec![Node::from(Summary::read(input)?)]);
+        return Ok(vec![Node::new(Summary::read(input)?, &origin)]);
     }
     let found = tasks::find(input)?;
     if found.is_empty() {
-        return Ok(vec![Node::from(summary(input)?)]);
+        return Ok(vec![Node::new(summary_of(input)?, &origin)]);
     }
     // A node is reduced to its figures as soon as it is read: thousands of summaries would not fit into memory.
     let read = |(path, directory): (PathBuf, TaskDirectory)| {
@@ -94,7 +95,7 @@ fn nodes_of(input: &Path, warnings: &mut Vec<ReadWarning>) -> Result<Vec<Node>> 
                 started: summary.started.clone(),
                 boot_id: summary.boot_id.clone(),
             };
-            (identity, Node::from(summary))
+            (identity, Node::new(summary, &origin))
         });
         (path, directory, read)
     };
@@ -109,22 +110,22 @@ fn nodes_of(input: &Path, warnings: &mut Vec<ReadWarning>) -> Result<Vec<Node>> 
 
 /// The summary that a task left, or that of its recording.
 fn summary_of_task(path: &Path) -> Result<Summary, bandscope_recording::Error> {
-    let file = path.join(FILE);
-    match file.exists() {
-        true => Summary::read(&file),
-        false => summary_of(path),
+    match Summary::of_task(path)? {
+        Some(summary) => Ok(summary),
+        None => summary_of(path),
     }
-}
-
-fn summary(path: &Path) -> Result<Summary> {
-    let source = report::open(&[path.to_owned()])?;
-    report::refuse_moments(Some(source.manifest()), path)?;
-    Ok(summary_of(path)?)
 }
 
 /// The summary of a recording.
 fn summary_of(path: &Path) -> Result<Summary, bandscope_recording::Error> {
     let source = Inputs::open(&[path.to_owned()])?;
+    if source.manifest().keeps_moments() {
+        return Err(bandscope_recording::Error::File {
+            path: path.into(),
+            found: "moments that were caught".into(),
+            expected: "a recording of everything (record without --catch)".into(),
+        });
+    }
     let analysis = bandscope_analysis::analyse(&source, &[shown(path)])?;
     fleet::summarise(&source, &analysis.report, &record::tool())
 }
@@ -132,7 +133,9 @@ fn summary_of(path: &Path) -> Result<Summary, bandscope_recording::Error> {
 /// Leaves the summary of a task's recording beside it, for the report of the fleet. That it cannot is said, and is no reason to lose the recording.
 pub(super) fn leave_summary(path: &Path) {
     let leave = || -> Result<()> {
-        let summary = summary_of(path)?;
+        // Other tasks may measure still: one thread, which has the CPUs that the task was given.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+        let summary = pool.install(|| summary_of(path))?;
         let file = path.join(FILE);
         output::put(Some(&file), |out| Ok(json::line(&summary, out)?))
     };

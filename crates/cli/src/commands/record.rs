@@ -136,6 +136,8 @@ pub struct Recorded {
     pub tally: Tally,
     /// What a flight recorder made of it.
     pub caught: Caught,
+    /// Whether it is a task's that the report of a fleet will ask for; an interrupted one has no time for that.
+    pub leaves_summary: bool,
     /// 0, or 128 and the number of the signal that ended it.
     pub exit_code: ExitCode,
 }
@@ -147,6 +149,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         summarise(&recorded);
     }
     output::write(None, |out| output::path(out, &recorded.path))?;
+    // Last, when there is nothing to lose any more.
+    if recorded.leaves_summary {
+        super::fleet::leave_summary(&recorded.path);
+    }
     Ok(recorded.exit_code)
 }
 
@@ -183,9 +189,6 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
         &path,
         (&interrupt, on_catch),
     )?;
-    if manifest.rank.is_some() && !manifest.keeps_moments() {
-        super::fleet::leave_summary(&path);
-    }
     let duration_s = match manifest.state {
         State::Complete if manifest.stopped_by.is_empty() => manifest.settings.duration_s,
         _ => {
@@ -195,6 +198,9 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     Ok(Recorded {
         path,
         caught: Caught::of(&manifest),
+        leaves_summary: manifest.rank.is_some()
+            && !manifest.keeps_moments()
+            && interrupt.exit_code().is_none(),
         cpus: manifest.settings.cpus,
         duration_s,
         tally,

@@ -3,7 +3,7 @@
 use super::node::Node;
 use super::{Common, Difference, Outlier};
 use bandscope_statistics::counts::fisher_exact;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Chance of what is said to be in common, corrected by the number of facts (Bonferroni).
 const CHANCE: f64 = 0.01;
@@ -45,9 +45,10 @@ pub(super) fn in_common(nodes: &[&Node], outliers: &mut [Outlier]) -> Vec<Common
     let others = || (0..nodes.len()).filter(|&place| !stand_out[place]);
     let number = others().count() as u64;
     let of_others = counted(others().map(|place| nodes[place]));
+    let usual = Settings::new(&of_others, number);
     for outlier in outliers.iter_mut() {
         if let Some(&place) = places.get(&*outlier.node) {
-            outlier.differs = differences(nodes[place], &of_others, number);
+            outlier.differs = usual.differences(nodes[place]);
         }
     }
     let mut common: Vec<Common> = sets
@@ -98,28 +99,47 @@ fn shared(
         .collect()
 }
 
-/// What hardly any other node has, where the others agree.
-fn differences(node: &Node, of_others: &HashMap<Fact<'_>, u64>, others: u64) -> Vec<Difference> {
-    let at_least = |share: f64| (share * others as f64).ceil() as u64;
-    let usual: HashMap<&str, &str> = of_others
-        .iter()
-        .filter(|(_, number)| **number >= at_least(AGREED))
-        .map(|(fact, _)| *fact)
-        .collect();
-    let own = node.facts.iter().filter(|(name, value)| {
-        let have = of_others.get(&(name.as_str(), value.as_str())).copied();
-        have.unwrap_or(0) as f64 <= FEW * others as f64
-    });
-    // Where a name is in nobody else's list, that nobody has it is what they agree on.
-    let known: std::collections::HashSet<&str> = of_others.keys().map(|fact| fact.0).collect();
-    own.filter_map(|(name, value)| {
-        let usual = usual.get(name.as_str()).copied();
-        (usual.is_some() || !known.contains(name.as_str())).then(|| Difference {
-            fact: name.clone(),
-            value: value.clone(),
-            usually: usual.unwrap_or_default().into(),
-        })
-    })
-    .take(TOLD)
-    .collect()
+/// How the nodes that do not stand out are set up.
+struct Settings<'a> {
+    counted: &'a HashMap<Fact<'a>, u64>,
+    nodes: f64,
+    /// The value that nearly all of them have.
+    usual: HashMap<&'a str, &'a str>,
+    /// Names that any of them has.
+    known: HashSet<&'a str>,
+}
+
+impl<'a> Settings<'a> {
+    fn new(counted: &'a HashMap<Fact<'a>, u64>, nodes: u64) -> Settings<'a> {
+        let agreed = counted
+            .iter()
+            .filter(|(_, number)| **number as f64 >= AGREED * nodes as f64);
+        Settings {
+            counted,
+            nodes: nodes as f64,
+            usual: agreed.map(|(fact, _)| *fact).collect(),
+            known: counted.keys().map(|fact| fact.0).collect(),
+        }
+    }
+
+    /// What a node has and hardly any of them: first where they agree on another value, then what none of them has by name.
+    fn differences(&self, node: &Node) -> Vec<Difference> {
+        let own = node.facts.iter().filter(|(name, value)| {
+            let have = self.counted.get(&(name.as_str(), value.as_str())).copied();
+            have.unwrap_or(0) as f64 <= FEW * self.nodes
+        });
+        let mut differences: Vec<Difference> = own
+            .filter_map(|(name, value)| {
+                let usual = self.usual.get(name.as_str()).copied();
+                (usual.is_some() || !self.known.contains(name.as_str())).then(|| Difference {
+                    fact: name.clone(),
+                    value: value.clone(),
+                    usually: usual.unwrap_or_default().into(),
+                })
+            })
+            .collect();
+        differences.sort_by_key(|one| one.usually.is_empty());
+        differences.truncate(TOLD);
+        differences
+    }
 }

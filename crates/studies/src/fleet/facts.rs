@@ -63,7 +63,8 @@ impl Facts {
         for (path, value) in &setup.settings {
             if path == paths::COMMAND_LINE {
                 for word in value.split_whitespace() {
-                    self.add(format!("boot: {word}"), Some(YES));
+                    let (name, value) = word.split_once('=').unwrap_or((word, YES));
+                    self.add(format!("boot: {name}"), Some(value));
                 }
             } else {
                 self.add(path.as_str(), Some(value.as_str()));

@@ -9,7 +9,7 @@ use super::node::{Line, Node, Of};
 use super::{Excess, Outlier};
 use bandscope_statistics::distributions::student_beyond;
 use bandscope_statistics::order::median;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// Nodes of a group, at least: with fewer nobody knows how they scatter.
 pub(super) const MIN_NODES: usize = 5;
@@ -17,6 +17,12 @@ pub(super) const MIN_NODES: usize = 5;
 pub(super) const LEAST_EXCESS: f64 = 0.005;
 /// False discoveries among the nodes that stand out.
 pub(super) const FALSE_DISCOVERIES: f64 = 0.01;
+/// One CPU has it alone if the next one has less than this share of its excess.
+const ALONE: f64 = 0.25;
+/// A cause is named if it has this share of the excess.
+const NAMED: f64 = 0.5;
+/// Nodes that were measured for less than this share of what is usual are not judged.
+pub(super) const LEAST_TIME: f64 = 0.5;
 /// The spread of a figure is not believed below this: nodes that were measured for seconds agree no better.
 const LEAST_SPREAD: f64 = 2e-4;
 /// The same on the scale of ratios.
@@ -70,54 +76,143 @@ pub(super) fn usual(nodes: &[&Node], line: &Line, of: Of) -> Usual {
     }
 }
 
+/// What is usual of each figure of a group.
+pub(super) struct Figures<'a> {
+    nodes: &'a [&'a Node],
+    /// How many nodes have each.
+    known: HashMap<&'a Line, usize>,
+    usual: HashMap<(&'a Line, Of), Usual>,
+}
+
+impl<'a> Figures<'a> {
+    pub(super) fn new(nodes: &'a [&'a Node]) -> Figures<'a> {
+        let mut known: HashMap<&Line, usize> = HashMap::new();
+        for line in nodes.iter().flat_map(|node| node.lines()) {
+            *known.entry(line).or_default() += 1;
+        }
+        let mut usual_of = HashMap::new();
+        for line in known.keys().copied() {
+            // What fewer than half of the nodes have, usually nobody has.
+            if !matches!(line, Line::Cause(..)) || 2 * known[line] >= nodes.len() {
+                usual_of
+                    .extend([Of::All, Of::Worst].map(|of| ((line, of), usual(nodes, line, of))));
+            }
+        }
+        Figures {
+            nodes,
+            known,
+            usual: usual_of,
+        }
+    }
+
+    /// The median; 0 of what hardly any node has.
+    fn median(&self, line: &Line, of: Of) -> f64 {
+        self.usual
+            .get(&(line, of))
+            .map_or(0.0, |usual| usual.median)
+    }
+
+    /// Those that are tested, in order: all but causes, of which every node may have its own.
+    fn tested(&self) -> Vec<&'a Line> {
+        let lines = self.known.keys().copied();
+        let mut tested: Vec<&Line> = lines
+            .filter(|line| !matches!(line, Line::Cause(..)))
+            .collect();
+        tested.sort();
+        tested
+    }
+
+    /// Number of tests.
+    fn number(&self) -> usize {
+        2 * self.tested().len() * self.nodes.len()
+    }
+
+    /// In which ways the median node loses time, the largest first.
+    pub(super) fn losses(&self) -> Vec<(String, f64)> {
+        let ways = self.tested().into_iter().filter_map(|line| match line {
+            Line::Loss(loss) => Some((loss.clone(), self.median(line, Of::All))),
+            Line::Lost | Line::Cause(..) => None,
+        });
+        let mut losses: Vec<(String, f64)> = ways.collect();
+        losses.sort_by(|a, b| b.1.total_cmp(&a.1));
+        losses
+    }
+
+    /// How much more a single node must lose in one way, whichever that is, to stand out; `None` where in some way nothing would do.
+    pub(super) fn detects(&self) -> Option<f64> {
+        let ways = self
+            .tested()
+            .into_iter()
+            .filter(|line| matches!(line, Line::Loss(_)));
+        let least: Option<Vec<f64>> = ways.map(|line| self.least(line)).collect();
+        least?.into_iter().reduce(f64::max)
+    }
+
+    /// The same of one figure, by halving.
+    fn least(&self, line: &Line) -> Option<f64> {
+        let usual = self.usual.get(&(line, Of::All))?;
+        let limit = FALSE_DISCOVERIES / self.number() as f64;
+        let is_enough = |more: f64| usual.chance(usual.median + more, 0.0) <= limit;
+        let (mut low, mut high) = (LEAST_EXCESS, 1.0 - usual.median);
+        if high < low || !is_enough(high) {
+            return None;
+        }
+        if is_enough(low) {
+            return Some(low);
+        }
+        for _ in 0..40 {
+            let middle = (low + high) / 2.0;
+            match is_enough(middle) {
+                true => high = middle,
+                false => low = middle,
+            }
+        }
+        Some(high)
+    }
+}
+
 /// A figure of a node that may stand out.
 struct Test<'a> {
     node: usize,
     line: &'a Line,
     of: Of,
     excess: f64,
-    usual: f64,
     /// Chance of it if the node were like the others.
     chance: f64,
 }
 
 /// The nodes of a group that stand out, those that lose most more than the others first.
-pub(super) fn outliers(nodes: &[&Node]) -> Vec<Outlier> {
+pub(super) fn outliers(figures: &Figures<'_>) -> Vec<Outlier> {
+    let nodes = figures.nodes;
     if nodes.len() < MIN_NODES {
         return Vec::new();
     }
-    let lines: BTreeSet<&Line> = nodes.iter().flat_map(|node| node.lines()).collect();
     let mut tests = Vec::new();
-    let mut number = 0;
-    for line in lines
-        .into_iter()
-        .filter(|line| !matches!(line, Line::Cause(..)))
-    {
+    for line in figures.tested() {
         for of in [Of::All, Of::Worst] {
-            let usual = usual(nodes, line, of);
-            number += nodes.len();
+            let Some(usual) = figures.usual.get(&(line, of)) else {
+                continue;
+            };
             tests.extend(nodes.iter().enumerate().filter_map(|(node, one)| {
-                let excess = one.value(line, of) - usual.median;
+                let value = one.value(line, of);
+                let excess = value - usual.median;
                 (excess >= LEAST_EXCESS).then(|| Test {
                     node,
                     line,
                     of,
                     excess,
-                    usual: usual.median,
-                    chance: usual.chance(one.value(line, of), one.error(line, of)),
+                    chance: usual.chance(value, one.error(line, of)),
                 })
             }));
         }
     }
-    let found = discovered(tests, number);
     let mut by_node: BTreeMap<usize, Vec<Test<'_>>> = BTreeMap::new();
-    for test in found {
+    for test in discovered(tests, figures.number()) {
         by_node.entry(test.node).or_default().push(test);
     }
-    let mut usual_of_causes = BTreeMap::new();
-    let mut outliers: Vec<Outlier> = by_node
-        .into_iter()
-        .map(|(node, tests)| outlier(nodes, node, &tests, &mut usual_of_causes))
+    let found = by_node.into_iter();
+    let mut outliers: Vec<Outlier> = found
+        .filter_map(|(node, tests)| outlier(figures, nodes[node], &tests))
         .collect();
     outliers.sort_by(|a, b| b.excess.more.total_cmp(&a.excess.more));
     outliers
@@ -133,65 +228,53 @@ fn discovered(mut tests: Vec<Test<'_>>, number: usize) -> Vec<Test<'_>> {
 }
 
 /// A node that stands out, by the loss that has most of it: what is lost in all is the sum of others, and is named only where none of them stands out.
-fn outlier(
-    nodes: &[&Node],
-    node: usize,
-    tests: &[Test<'_>],
-    usual_of_causes: &mut BTreeMap<(Line, bool), f64>,
-) -> Outlier {
+fn outlier(figures: &Figures<'_>, one: &Node, tests: &[Test<'_>]) -> Option<Outlier> {
     let of_loss = |test: &&Test<'_>| matches!(test.line, Line::Loss(_));
     let most = |a: &&Test<'_>, b: &&Test<'_>| a.excess.total_cmp(&b.excess);
-    let lead = (tests.iter().filter(of_loss).max_by(most)).or_else(|| tests.iter().max_by(most));
-    let Some(lead) = lead else {
-        return Outlier::default();
-    };
-    let one = nodes[node];
-    let more = |of: Of| one.value(lead.line, of) - usual(nodes, lead.line, of).median;
-    let (all, worst) = (more(Of::All), more(Of::Worst));
-    // One CPU, if the others have less than a quarter of what that has more.
-    let cpus = f64::from(one.cpus);
-    let rest = (all * cpus - worst) / (cpus - 1.0).max(1.0);
-    let is_one_cpu = lead.of == Of::Worst && one.cpus > 1 && rest < worst / 4.0;
+    let lead = (tests.iter().filter(of_loss).max_by(most)).or_else(|| tests.iter().max_by(most))?;
+    let line = lead.line;
+    let usual_worst = figures.median(line, Of::Worst);
+    let [worst, second] =
+        [one.value(line, Of::Worst), one.second(line)].map(|value| value - usual_worst);
+    let is_one_cpu = lead.of == Of::Worst && one.cpus > 1 && second < ALONE * worst;
     let of = if is_one_cpu { Of::Worst } else { Of::All };
-    let loss = match lead.line {
+    let cpu = is_one_cpu.then(|| one.worst_cpu(line)).flatten();
+    let share = one.value(line, of);
+    let usually = figures.median(line, of);
+    let loss = match line {
         Line::Loss(loss) => loss.clone(),
         Line::Lost | Line::Cause(..) => String::new(),
     };
-    let causes = one
-        .lines()
-        .filter(|line| matches!(line, Line::Cause(of, _) if *of == loss));
-    let mut causes: Vec<(&Line, f64, f64)> = causes
-        .map(|line| {
-            let usual = usual_of_causes
-                .entry((line.clone(), is_one_cpu))
-                .or_insert_with(|| usual(nodes, line, of).median);
-            (line, one.value(line, of), *usual)
-        })
-        .collect();
-    causes.sort_by(|a, b| (b.1 - b.2).total_cmp(&(a.1 - a.2)));
-    let (median, value) = match lead.of == of {
-        true => (lead.usual, lead.usual + lead.excess),
-        false => (usual(nodes, lead.line, of).median, one.value(lead.line, of)),
-    };
-    let by = causes
-        .first()
-        .filter(|(_, value, usual)| value - usual > (worst.max(all)) / 4.0);
-    Outlier {
+    Some(Outlier {
         node: one.name.clone(),
-        cpu: is_one_cpu.then(|| one.worst_cpu(lead.line)).flatten(),
-        lost: one.value(&Line::Lost, of),
-        lost_usually: usual(nodes, &Line::Lost, of).median,
+        cpu,
+        lost: match is_one_cpu {
+            true => one.lost_there(line),
+            false => one.value(&Line::Lost, of),
+        },
+        lost_usually: figures.median(&Line::Lost, of),
+        by: cause(figures, one, (&loss, of), share - usually),
         excess: Excess {
             loss,
-            share: value,
-            usually: median,
-            more: value - median,
+            share,
+            usually,
+            more: share - usually,
         },
-        by: by.map_or_else(String::new, |(line, ..)| match line {
-            Line::Cause(_, name) => name.clone(),
-            Line::Lost | Line::Loss(_) => String::new(),
-        }),
         chance: lead.chance,
         differs: Vec::new(),
-    }
+    })
+}
+
+/// The cause that has most of what a node loses more in one way; empty where none has [`NAMED`] of it.
+fn cause(figures: &Figures<'_>, one: &Node, (loss, of): (&str, Of), more: f64) -> String {
+    let own = one.lines().filter_map(|line| match line {
+        Line::Cause(of_loss, name) if of_loss == loss => {
+            Some((name, one.value(line, of) - figures.median(line, of)))
+        }
+        Line::Cause(..) | Line::Loss(_) | Line::Lost => None,
+    });
+    let largest = own.max_by(|a, b| a.1.total_cmp(&b.1));
+    largest
+        .filter(|(_, own)| *own >= NAMED * more)
+        .map_or_else(String::new, |(name, _)| name.clone())
 }

@@ -13,10 +13,12 @@ mod summarise;
 #[cfg(test)]
 mod tests;
 
+use bandscope_statistics::order::median;
+use judge::Figures;
 pub use node::Node;
 use node::{Line, Of};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 pub use summarise::summarise;
 
 /// The schema that this version writes.
@@ -77,6 +79,8 @@ pub struct Group {
     pub cpus: u64,
     /// Whether there are enough nodes to say who stands out.
     pub judged: bool,
+    /// How much more of its time one node must lose in one way, whichever that is, to stand out; `null` where in some way nothing would do.
+    pub detects: Option<f64>,
     /// Share of the time that the median node loses.
     pub lost: f64,
     /// How nodes scatter about that: a standard deviation, by their median absolute deviation.
@@ -177,18 +181,9 @@ pub struct NodeRow {
     pub stands_out: bool,
 }
 
-/// Judges nodes; several of one name are tasks of one node.
+/// Judges nodes; several of one name and origin are tasks of one node, and a run that comes twice counts once.
 pub fn fleet(inputs: Vec<String>, parts: Vec<Node>) -> Fleet {
-    let mut nodes: BTreeMap<String, Node> = BTreeMap::new();
-    for part in parts {
-        match nodes.get_mut(&part.name) {
-            Some(node) => node.merge(part),
-            None => {
-                nodes.insert(part.name.clone(), part);
-            }
-        }
-    }
-    let nodes: Vec<Node> = nodes.into_values().collect();
+    let nodes = joined(parts);
     let mut groups: BTreeMap<[String; 2], Vec<&Node>> = BTreeMap::new();
     for node in &nodes {
         groups.entry(node.group()).or_default().push(node);
@@ -198,64 +193,94 @@ pub fn fleet(inputs: Vec<String>, parts: Vec<Node>) -> Fleet {
         inputs,
         ..Fleet::default()
     };
-    for (number, (name, members)) in groups.into_iter().enumerate() {
-        let mut outliers = judge::outliers(&members);
+    let mut short = 0;
+    for (number, (name, mut members)) in groups.into_iter().enumerate() {
+        let usual_s = median(members.iter().map(|node| node.measured_s)).unwrap_or(0.0);
+        let all = members.len();
+        members.retain(|node| node.measured_s >= judge::LEAST_TIME * usual_s);
+        short += all - members.len();
+        let figures = Figures::new(&members);
+        let mut outliers = judge::outliers(&figures);
         (fleet.in_common).extend(common::in_common(&members, &mut outliers));
-        fleet.groups.push(group(name, &members));
-        for node in members {
-            fleet.nodes.push(NodeRow {
-                node: node.name.clone(),
-                group: number as u64,
-                cpus: node.cpus.into(),
-                lost: node.value(&Line::Lost, Of::All),
-                worst_cpu: node.worst_cpu(&Line::Lost),
-                worst: node.value(&Line::Lost, Of::Worst),
-                stands_out: outliers.iter().any(|one| one.node == node.name),
-            });
-        }
+        fleet.groups.push(group(name, &members, &figures));
+        let stand_out: HashSet<&str> = outliers.iter().map(|one| &*one.node).collect();
+        fleet.nodes.extend(members.iter().map(|node| NodeRow {
+            node: node.name.clone(),
+            group: number as u64,
+            cpus: node.cpus.into(),
+            lost: node.value(&Line::Lost, Of::All),
+            worst_cpu: node.worst_cpu(&Line::Lost),
+            worst: node.value(&Line::Lost, Of::Worst),
+            stands_out: stand_out.contains(&*node.name),
+        }));
         fleet.outliers.append(&mut outliers);
     }
     (fleet.outliers).sort_by(|a, b| b.excess.more.total_cmp(&a.excess.more));
     fleet.nodes.sort_by(|a, b| a.node.cmp(&b.node));
-    fleet.cost = cost(&fleet.nodes);
-    fleet.notes = sentence::notes(&fleet);
+    let judged = |row: &&NodeRow| fleet.groups[row.group as usize].judged;
+    let judged: Vec<&NodeRow> = fleet.nodes.iter().filter(judged).collect();
+    fleet.cost = match judged.is_empty() {
+        true => cost(&fleet.nodes.iter().collect::<Vec<_>>()),
+        false => cost(&judged),
+    };
+    fleet.notes = sentence::notes(&fleet, short);
     fleet.verdict = sentence::verdict(&fleet);
     fleet
 }
 
-fn group([cpu, kernel]: [String; 2], nodes: &[&Node]) -> Group {
-    let lost = judge::usual(nodes, &Line::Lost, Of::All);
-    let lines: std::collections::BTreeSet<&Line> =
-        nodes.iter().flat_map(|node| node.lines()).collect();
-    let mut losses: Vec<(String, f64)> = lines
+/// Nodes, each with all of its tasks. Two of one name that were read at different places are two, and have their places in their names.
+fn joined(parts: Vec<Node>) -> Vec<Node> {
+    let mut runs = HashSet::new();
+    let mut nodes: BTreeMap<(String, String), Node> = BTreeMap::new();
+    for part in parts {
+        if !part.run.is_empty() && !runs.insert(part.run.clone()) {
+            continue;
+        }
+        match nodes.get_mut(&(part.name.clone(), part.origin.clone())) {
+            Some(node) => node.merge(part),
+            None => {
+                nodes.insert((part.name.clone(), part.origin.clone()), part);
+            }
+        }
+    }
+    let mut names: HashMap<String, usize> = HashMap::new();
+    for (name, _) in nodes.keys() {
+        *names.entry(name.clone()).or_default() += 1;
+    }
+    nodes
         .into_iter()
-        .filter_map(|line| match line {
-            Line::Loss(loss) => Some((loss.clone(), judge::usual(nodes, line, Of::All).median)),
-            Line::Lost | Line::Cause(..) => None,
+        .map(|((name, origin), node)| match names[&name] {
+            1 => node,
+            _ => node.named(format!("{name} ({origin})")),
         })
-        .collect();
-    losses.sort_by(|a, b| b.1.total_cmp(&a.1));
+        .collect()
+}
+
+fn group([cpu, kernel]: [String; 2], nodes: &[&Node], figures: &Figures<'_>) -> Group {
+    let lost = judge::usual(nodes, &Line::Lost, Of::All);
     Group {
         cpu,
         kernel,
         nodes: nodes.len() as u64,
         cpus: nodes.iter().map(|node| u64::from(node.cpus)).sum(),
         judged: nodes.len() >= judge::MIN_NODES,
+        detects: figures
+            .detects()
+            .filter(|_| nodes.len() >= judge::MIN_NODES),
         lost: lost.median,
         spread: lost.spread,
-        losses,
+        losses: figures.losses(),
     }
 }
 
-fn cost(nodes: &[NodeRow]) -> Cost {
+fn cost(nodes: &[&NodeRow]) -> Cost {
     let slowest = nodes.iter().max_by(|a, b| a.worst.total_cmp(&b.worst));
     let rest = nodes.iter().filter(|node| !node.stands_out);
     slowest.map_or_else(Cost::default, |slowest| Cost {
         node: slowest.node.clone(),
         cpu: slowest.worst_cpu,
         lost: slowest.worst,
-        usually: bandscope_statistics::order::median(nodes.iter().map(|node| node.worst))
-            .unwrap_or(0.0),
+        usually: median(nodes.iter().map(|node| node.worst)).unwrap_or(0.0),
         without_outliers: rest.map(|node| node.worst).fold(0.0, f64::max),
     })
 }

@@ -5,7 +5,7 @@ use bandscope_recording::summary::{CpuSummary, Summary};
 use std::collections::BTreeMap;
 
 /// A figure of a node.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Line {
     /// All that was lost.
     Lost,
@@ -15,20 +15,54 @@ pub(super) enum Line {
     Cause(String, String),
 }
 
+/// What one CPU has of a figure.
+#[derive(Clone, Copy, Debug, Default)]
+struct OnCpu {
+    share: f64,
+    error: f64,
+    cpu: Option<u32>,
+    /// All that this CPU lost.
+    lost: f64,
+}
+
 /// A figure over the CPUs of a node.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Across {
+struct Across {
     sum: f64,
     /// Sum of the squares of their standard errors.
     square: f64,
-    /// Of the CPU that has most.
-    worst: f64,
-    worst_error: f64,
-    pub(super) worst_cpu: Option<u32>,
+    /// The CPU that has most.
+    worst: OnCpu,
+    /// What the next one has.
+    second: f64,
+}
+
+impl Across {
+    fn add(&mut self, one: OnCpu) {
+        self.sum += one.share;
+        self.square += one.error * one.error;
+        self.place(one);
+    }
+
+    fn place(&mut self, one: OnCpu) {
+        if one.share > self.worst.share {
+            self.second = self.worst.share;
+            self.worst = one;
+        } else {
+            self.second = self.second.max(one.share);
+        }
+    }
+
+    fn merge(&mut self, other: &Across) {
+        self.sum += other.sum;
+        self.square += other.square;
+        self.place(other.worst);
+        self.second = self.second.max(other.second);
+    }
 }
 
 /// Which value of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Of {
     /// The mean of all CPUs.
     All,
@@ -40,46 +74,47 @@ pub(super) enum Of {
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     pub(super) name: String,
+    /// Where it was read; parts of one node are of one origin.
+    pub(super) origin: String,
+    /// The run, where it is known.
+    pub(super) run: String,
     pub(super) facts: BTreeMap<String, String>,
     pub(super) cpus: u32,
     pub(super) measured_s: f64,
     lines: BTreeMap<Line, Across>,
 }
 
-impl From<Summary> for Node {
-    fn from(summary: Summary) -> Node {
+impl Node {
+    /// The figures of a summary that was read at `origin`.
+    pub fn new(summary: Summary, origin: &str) -> Node {
         let mut node = Node {
             name: summary.node,
+            origin: origin.into(),
+            run: summary.run,
             facts: summary.facts,
             ..Node::default()
         };
         summary.cpus.iter().for_each(|cpu| node.add_cpu(cpu));
         node
     }
-}
 
-impl Node {
     fn add_cpu(&mut self, cpu: &CpuSummary) {
         self.cpus += 1;
         self.measured_s = self.measured_s.max(cpu.measured_s);
-        self.add(Line::Lost, cpu.cpu, cpu.lost, cpu.lost_error);
+        let mut add = |line: Line, share: f64, error: Option<f64>| {
+            self.lines.entry(line).or_default().add(OnCpu {
+                share,
+                error: error.unwrap_or(0.0),
+                cpu: cpu.cpu,
+                lost: cpu.lost,
+            });
+        };
+        add(Line::Lost, cpu.lost, cpu.lost_error);
         for loss in &cpu.losses {
-            let line = Line::Loss(loss.loss.clone());
-            self.add(line, cpu.cpu, loss.share, loss.error);
+            add(Line::Loss(loss.loss.clone()), loss.share, loss.error);
             for (cause, share) in &loss.causes {
-                let line = Line::Cause(loss.loss.clone(), cause.clone());
-                self.add(line, cpu.cpu, *share, None);
+                add(Line::Cause(loss.loss.clone(), cause.clone()), *share, None);
             }
-        }
-    }
-
-    fn add(&mut self, line: Line, cpu: Option<u32>, share: f64, error: Option<f64>) {
-        let error = error.unwrap_or(0.0);
-        let one = self.lines.entry(line).or_default();
-        one.sum += share;
-        one.square += error * error;
-        if share > one.worst {
-            (one.worst, one.worst_error, one.worst_cpu) = (share, error, cpu);
         }
     }
 
@@ -94,13 +129,7 @@ impl Node {
         self.cpus += other.cpus;
         self.measured_s = self.measured_s.max(other.measured_s);
         for (line, of) in other.lines {
-            let one = self.lines.entry(line).or_default();
-            one.sum += of.sum;
-            one.square += of.square;
-            if of.worst > one.worst {
-                (one.worst, one.worst_error, one.worst_cpu) =
-                    (of.worst, of.worst_error, of.worst_cpu);
-            }
+            self.lines.entry(line).or_default().merge(&of);
         }
     }
 
@@ -117,7 +146,7 @@ impl Node {
     pub(super) fn value(&self, line: &Line, of: Of) -> f64 {
         self.lines.get(line).map_or(0.0, |one| match of {
             Of::All => one.sum / f64::from(self.cpus.max(1)),
-            Of::Worst => one.worst,
+            Of::Worst => one.worst.share,
         })
     }
 
@@ -125,12 +154,22 @@ impl Node {
     pub(super) fn error(&self, line: &Line, of: Of) -> f64 {
         self.lines.get(line).map_or(0.0, |one| match of {
             Of::All => one.square.sqrt() / f64::from(self.cpus.max(1)),
-            Of::Worst => one.worst_error,
+            Of::Worst => one.worst.error,
         })
     }
 
     /// The CPU that has most of it.
     pub(super) fn worst_cpu(&self, line: &Line) -> Option<u32> {
-        self.lines.get(line)?.worst_cpu
+        self.lines.get(line)?.worst.cpu
+    }
+
+    /// What the CPU after that has.
+    pub(super) fn second(&self, line: &Line) -> f64 {
+        self.lines.get(line).map_or(0.0, |one| one.second)
+    }
+
+    /// All that the CPU loses which has most of it.
+    pub(super) fn lost_there(&self, line: &Line) -> f64 {
+        self.lines.get(line).map_or(0.0, |one| one.worst.lost)
     }
 }

@@ -58,8 +58,14 @@ pub(super) fn verdict(fleet: &Fleet) -> String {
 }
 
 /// What has to be known to read it.
-pub(super) fn notes(fleet: &Fleet) -> Vec<String> {
+pub(super) fn notes(fleet: &Fleet, short: usize) -> Vec<String> {
     let mut notes = Vec::new();
+    if short > 0 {
+        notes.push(format!(
+            "Left out: {}, measured for less than half of the usual time.",
+            nodes(short)
+        ));
+    }
     let few: usize = fleet
         .groups
         .iter()

@@ -94,7 +94,7 @@ fn drawn(number: usize, sick: f64, seed: u64) -> (Fleet, Vec<Option<Culprit>>) {
         let more = 0.005 + 0.025 * random.unit();
         let more = (random.unit() < sick).then_some((culprit, more));
         truth.push(more.map(|more| more.0));
-        nodes.push(Node::from(node(place, more, &mut random)));
+        nodes.push(Node::new(node(place, more, &mut random), "job"));
     }
     (fleet(vec!["job".into()], nodes), truth)
 }
@@ -155,7 +155,7 @@ fn of_real_recordings(number: usize, sick: f64, seed: u64) -> (Fleet, Vec<Option
             tasks.causes.push(("rsync".into(), more.unwrap_or(0.0)));
         }
         truth.push(more);
-        nodes.push(Node::from(one));
+        nodes.push(Node::new(one, "job"));
     }
     (fleet(vec!["job".into()], nodes), truth)
 }
@@ -216,11 +216,89 @@ fn a_healthy_fleet_has_no_outlier_and_a_small_one_is_not_judged() {
     );
 }
 
+/// A fleet of so many nodes that scatter, of which the first loses `more` by a task on all CPUs.
+fn with_one(number: usize, more: f64) -> Fleet {
+    let mut random = Random::new(11);
+    let nodes = (0..number).map(|place| {
+        let culprit = (place == 0 && more > 0.0).then_some((CULPRITS[0], more));
+        Node::new(node(place, culprit, &mut random), "job")
+    });
+    fleet(Vec::new(), nodes.collect())
+}
+
+#[test]
+fn a_small_fleet_says_how_much_it_would_notice() {
+    for number in [12, 20, 50] {
+        let detects = with_one(number, 0.0).groups[0].detects.unwrap();
+        let found = with_one(number, 1.2 * detects);
+        assert_eq!(found.outliers.len(), 1, "{number}: {detects}");
+        assert_eq!(found.outliers[0].by, "rsync");
+    }
+    let detects = |number| with_one(number, 0.0).groups[0].detects;
+    assert!(detects(12) > detects(50), "{:?}", detects(12));
+}
+
+#[test]
+fn the_cpu_is_named_where_it_is_one_alone_with_what_it_loses() {
+    let cpu = |cpu: u32, host: f64, task: f64| CpuSummary {
+        cpu: Some(cpu),
+        measured_s: 10.0,
+        lost: host + task,
+        losses: vec![
+            loss("hypervisor", &[("KVM", host)]),
+            loss("other tasks", &[("rsync", task)]),
+        ],
+        ..CpuSummary::default()
+    };
+    let of = |tasks: &dyn Fn(u32) -> f64| {
+        let nodes = (0..30).map(|place| {
+            // The first CPU loses most, on every node.
+            let task = |number: u32| if place == 4 { tasks(number) } else { 0.0 };
+            let cpus = (0..16)
+                .map(|number| cpu(number, if number == 0 { 0.1 } else { 0.0 }, task(number)));
+            let summary = Summary {
+                node: format!("n{place}"),
+                cpus: cpus.collect(),
+                ..Summary::default()
+            };
+            Node::new(summary, "job")
+        });
+        fleet(Vec::new(), nodes.collect()).outliers
+    };
+    let alone = of(&|cpu| if cpu == 3 { 0.05 } else { 0.0 });
+    assert_eq!((alone[0].cpu, alone[0].lost), (Some(3), 0.05));
+    let three = of(&|cpu| if [2, 5, 9].contains(&cpu) { 0.1 } else { 0.0 });
+    assert_eq!(three[0].cpu, None);
+}
+
+#[test]
+fn a_node_that_was_hardly_measured_is_left_out() {
+    let mut random = Random::new(5);
+    let nodes = (0..20).map(|place| {
+        let mut one = node(
+            place,
+            (place == 0).then_some((CULPRITS[0], 0.1)),
+            &mut random,
+        );
+        if place == 0 {
+            one.cpus.iter_mut().for_each(|cpu| cpu.measured_s = 0.05);
+        }
+        Node::new(one, "job")
+    });
+    let fleet = fleet(Vec::new(), nodes.collect());
+    assert_eq!((fleet.nodes.len(), fleet.outliers.len()), (19, 0));
+    assert!(
+        fleet.notes[0].starts_with("Left out: 1 node,"),
+        "{:?}",
+        fleet.notes
+    );
+}
+
 #[test]
 fn tasks_of_one_node_are_one_node() {
     let mut random = Random::new(3);
     let parts: Vec<Node> = (0..12)
-        .map(|place| Node::from(node(place / 2, None, &mut random)))
+        .map(|place| Node::new(node(place / 2, None, &mut random), "job"))
         .collect();
     let fleet = fleet(Vec::new(), parts);
     assert_eq!(fleet.nodes.len(), 6);

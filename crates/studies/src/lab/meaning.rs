@@ -11,6 +11,8 @@ struct Meaning {
     same: &'static str,
     /// What avoids the difference in a program. Measured with gcc and clang where it does not say otherwise (docs/lab.md, "What avoids it").
     avoid: &'static str,
+    /// Whether that holds as well where the level is faster than its control.
+    either_way: bool,
     /// Whether `differs` speaks of a level that is slower than its control.
     slower_only: bool,
 }
@@ -21,6 +23,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "A value that lives in memory costs {ratio} times as much at another address ({level}) as at the stack pointer. Another compiler option, or a global variable, can change the pace.",
         same: "A value that lives in memory costs the same whichever register its address comes from.",
         avoid: "Keep the value in a local variable, or reach a global through a pointer (-fPIC does so).",
+        either_way: false,
         slower_only: true,
     },
     Meaning {
@@ -28,6 +31,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "With the mitigation for speculative store bypass on, a value that lives in memory costs {ratio} times as much. Containers and seccomp sandboxes that switch it on slow such code down.",
         same: "The mitigation for speculative store bypass does not change what a value in memory costs here.",
         avoid: "Whoever starts the program sets it (grep Store_Bypass /proc/self/status); not measured.",
+        either_way: false,
         slower_only: true,
     },
     Meaning {
@@ -35,6 +39,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "A value of {level} in memory costs {ratio} times as much as one of 64. The type of a counter decides how fast a loop is.",
         same: "The size of a value in memory does not matter.",
         avoid: "Use 32 or 64 bits for counters and indices in memory: uint32_t in place of uint8_t.",
+        either_way: false,
         slower_only: true,
     },
     Meaning {
@@ -42,6 +47,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "A value in memory costs {ratio} times as much through a vector register as through a general one. A float that the compiler leaves in memory is slow where an integer is not.",
         same: "Values in memory cost the same through vector registers as through general ones.",
         avoid: "Sum floats in a local variable, or sum integers in memory; do not time builds with -O0.",
+        either_way: false,
         slower_only: true,
     },
     Meaning {
@@ -49,6 +55,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "With {level} slots of the stack in use, a value in memory costs {ratio} times as much as with one. One more variable can change the pace of a loop.",
         same: "The number of stack slots in use does not matter, up to 64.",
         avoid: "Keep fewer variables alive in the loop, so that none is spilled; not measured.",
+        either_way: false,
         slower_only: false,
     },
     Meaning {
@@ -56,6 +63,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "With {level} instructions between a store and the load of it, the pair costs {ratio} times as much as a register would.",
         same: "A value that is stored and loaded again costs no more than one in a register, at any distance up to 64 instructions.",
         avoid: "Copy the struct's fields to local variables before the loop, and write them back after it.",
+        either_way: false,
         slower_only: false,
     },
     Meaning {
@@ -63,6 +71,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "Adding a constant costs {ratio} times as much as adding a register. A loop of increments measures how this core renames registers, and says little about other code.",
         same: "Adding a constant costs as much as adding a register.",
         avoid: "Judge no core by a loop of increments: add a variable; not measured.",
+        either_way: true,
         slower_only: false,
     },
     Meaning {
@@ -70,6 +79,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "A shift costs {ratio} times as much if its count was set by {level} and not by a 32-bit immediate. One instruction before a loop can decide its pace until the register is saved and restored.",
         same: "The instruction that set a shift's count does not matter.",
         avoid: "Set the shift's count by a 32-bit immediate, not a 64-bit one; not measured.",
+        either_way: false,
         slower_only: true,
     },
     Meaning {
@@ -77,6 +87,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "With {level} in its body, an operation through memory costs {ratio} times as much as with 64. Unrolling changes more than the number of branches.",
         same: "The length of a loop's body does not change what an operation through memory costs.",
         avoid: "Time the loop with and without unrolling (#pragma GCC unroll N); not measured.",
+        either_way: true,
         slower_only: false,
     },
     Meaning {
@@ -84,6 +95,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "The same loop costs {ratio} times as much at one address as at another. A change anywhere in a program moves its loops. Compare builds at several placements.",
         same: "The address of a loop does not change its pace.",
         avoid: "Build with -falign-loops=64 -falign-jumps=64 (gcc), or with -falign-loops=64 (clang).",
+        either_way: false,
         slower_only: true,
     },
     Meaning {
@@ -91,6 +103,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "Even the chain of registers costs {ratio} times as much at one address as at another. On this CPU the default work kernel is not invariant.",
         same: "The chain of registers, the default work kernel, keeps its pace at every address.",
         avoid: "Record with another work kernel (--kernel NAME); not measured.",
+        either_way: false,
         slower_only: true,
     },
     Meaning {
@@ -98,6 +111,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "A value that is stored in two halves and loaded as one costs {ratio} times as much as one stored whole. Copies of structures and unions do this where the compiler chooses so.",
         same: "A value that is stored in two halves and loaded as one costs no more.",
         avoid: "Load what was stored, in the same size: assign structs field by field, not whole.",
+        either_way: false,
         slower_only: true,
     },
     Meaning {
@@ -105,6 +119,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "A load 4,096 bytes past a store costs {ratio} times as much as one a line further. The place of a buffer decides it, and differs between processes.",
         same: "A load 4,096 bytes past a store costs no more than one a line further.",
         avoid: "Put one more cache line between parts that lie a multiple of 4,096 bytes apart.",
+        either_way: false,
         slower_only: true,
     },
     Meaning {
@@ -112,6 +127,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "A denormal float costs {ratio} times as much as a normal one. A benchmark whose values decay towards zero slows down as it runs.",
         same: "Denormal floats cost as much as normal ones.",
         avoid: "Flush to zero: _mm_setcsr(_mm_getcsr() | 0x8040) at the start, or -ffast-math.",
+        either_way: false,
         slower_only: true,
     },
     Meaning {
@@ -119,6 +135,7 @@ const MEANINGS: &[Meaning] = &[
         differs: "With four independent chains an operation costs {ratio} times as much as in one. A loop of one chain leaves room that a neighbour on the same core can take. A loop of four leaves none, so a neighbour slows it down.",
         same: "Four independent chains are no faster than one: something but the multiplier limits this core.",
         avoid: "Use four sums, or -O3 -fassociative-math -fno-signed-zeros -fno-trapping-math.",
+        either_way: true,
         slower_only: false,
     },
 ];
@@ -158,13 +175,12 @@ pub fn of(pair: &Pair) -> String {
     }
 }
 
-/// What avoids the difference; empty where nothing differs, or where the control is the slower one.
+/// What avoids the difference; empty where nothing differs, or where the control is the slower one and that changes what to do.
 pub fn avoid(pair: &Pair) -> &'static str {
     let known = MEANINGS.iter().find(|meaning| meaning.pair == pair.name);
-    let is_slower = |meaning: &&Meaning| {
-        pair.differs && !(meaning.slower_only && pair.ratio.is_some_and(|ratio| ratio < 1.0))
-    };
-    known.filter(is_slower).map_or("", |meaning| meaning.avoid)
+    let is_slower = pair.ratio.is_some_and(|ratio| ratio > 1.0);
+    let holds = |meaning: &&Meaning| pair.differs && (is_slower || meaning.either_way);
+    known.filter(holds).map_or("", |meaning| meaning.avoid)
 }
 
 /// A ratio with the digits that a reader takes in.

@@ -59,6 +59,11 @@ pub(crate) fn usual(group: &Group) -> String {
         "the median node loses {}{of}",
         numbers::percent(group.lost)
     ));
+    match group.detects {
+        Some(more) => parts.push(format!("{} points more in any way stand out", points(more))),
+        None if group.judged => parts.push("too few for any to stand out".to_owned()),
+        None => {}
+    }
     parts.join(" · ")
 }
 
@@ -158,13 +163,13 @@ pub(crate) fn difference(of: &Difference) -> String {
 }
 
 pub(crate) fn in_common(one: &Common) -> String {
-    let loss = match (&*one.loss, &*one.by) {
-        ("", _) => "those that lose more".to_owned(),
-        (loss, "") => format!("those with more {loss}"),
-        (loss, by) => format!("those with more {loss} ({by})"),
+    let way = match (&*one.loss, &*one.by) {
+        ("", _) => "in all they lose".to_owned(),
+        (loss, "") => format!("by {loss}"),
+        (loss, by) => format!("by {loss} ({by})"),
     };
     format!(
-        "{}: {} of the {} {loss}, {} of the {} others",
+        "{}: {} of {} that stand out {way}, {} of {} others",
         fact(&one.fact, &one.value),
         numbers::count(one.with),
         numbers::count(one.of),
