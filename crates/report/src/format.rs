@@ -133,6 +133,19 @@ pub fn made_by(chain: &Chain) -> String {
     name
 }
 
+/// A whole number with its thousands apart: `1,234,567`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// The last part of a path, or all of it.
 pub fn file_name(path: &str) -> &str {
     let name = path.trim_end_matches('/').rsplit('/').next();

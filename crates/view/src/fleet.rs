@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::numbers;
 use crate::tables::{Cell, Section, Tables};
-use crate::text::fleet::{difference, in_common, most_of_it, place, points, usual};
+use crate::text::fleet::{alone, in_common, most_of_it, place, points, subject};
 use bandscope_studies::fleet::Fleet;
 use std::io::Write;
 
@@ -27,12 +27,9 @@ fn tables(fleet: &Fleet) -> Tables<'_> {
             points(one.excess.more),
         ])
     });
-    let different = fleet.outliers.iter().filter(|one| !one.differs.is_empty());
-    let different = different.map(|one| {
-        let all: Vec<String> = one.differs.iter().map(difference).collect();
-        words([one.node.clone(), all.join("; ")])
-    });
-    let mut paragraphs: Vec<String> = fleet.groups.iter().map(usual).collect();
+    let different = alone(fleet).into_iter();
+    let different = different.map(|(names, differences)| words([names, differences]));
+    let mut paragraphs: Vec<String> = fleet.groups.iter().map(subject).collect();
     paragraphs.extend(fleet.notes.iter().cloned());
     Tables {
         title: "bandscope fleet",

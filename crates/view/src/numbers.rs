@@ -168,18 +168,7 @@ pub fn percent(share: f64) -> String {
     format!("{percent:.2} %")
 }
 
-/// A whole number with its thousands apart: `1,234,567`.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub use bandscope_report::format::count;
 
 /// Two nouns for one and for many: `1 gap`, `2 gaps`.
 pub fn plural(number: u64, one: &str, many: &str) -> String {

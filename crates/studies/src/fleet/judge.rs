@@ -6,7 +6,7 @@
 //! all figures of all nodes (Benjamini and Hochberg 1995).
 
 use super::node::{Line, Node, Of};
-use super::{Excess, Outlier};
+use super::{Excess, Outlier, UsualLoss};
 use bandscope_statistics::distributions::student_beyond;
 use bandscope_statistics::order::median;
 use std::collections::{BTreeMap, HashMap};
@@ -128,28 +128,25 @@ impl<'a> Figures<'a> {
     }
 
     /// In which ways the median node loses time, the largest first.
-    pub(super) fn losses(&self) -> Vec<(String, f64)> {
+    pub(super) fn losses(&self) -> Vec<UsualLoss> {
         let ways = self.tested().into_iter().filter_map(|line| match line {
-            Line::Loss(loss) => Some((loss.clone(), self.median(line, Of::All))),
+            Line::Loss(loss) => Some(UsualLoss {
+                loss: loss.clone(),
+                share: self.median(line, Of::All),
+                detects: self.detects(line),
+            }),
             Line::Lost | Line::Cause(..) => None,
         });
-        let mut losses: Vec<(String, f64)> = ways.collect();
-        losses.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut losses: Vec<UsualLoss> = ways.collect();
+        losses.sort_by(|a, b| b.share.total_cmp(&a.share));
         losses
     }
 
-    /// How much more a single node must lose in one way, whichever that is, to stand out; `None` where in some way nothing would do.
-    pub(super) fn detects(&self) -> Option<f64> {
-        let ways = self
-            .tested()
-            .into_iter()
-            .filter(|line| matches!(line, Line::Loss(_)));
-        let least: Option<Vec<f64>> = ways.map(|line| self.least(line)).collect();
-        least?.into_iter().reduce(f64::max)
-    }
-
-    /// The same of one figure, by halving.
-    fn least(&self, line: &Line) -> Option<f64> {
+    /// The least excess of a single node that stands out, by halving.
+    fn detects(&self, line: &Line) -> Option<f64> {
+        if self.nodes.len() < MIN_NODES {
+            return None;
+        }
         let usual = self.usual.get(&(line, Of::All))?;
         let limit = FALSE_DISCOVERIES / self.number() as f64;
         let is_enough = |more: f64| usual.chance(usual.median + more, 0.0) <= limit;
@@ -214,7 +211,12 @@ pub(super) fn outliers(figures: &Figures<'_>) -> Vec<Outlier> {
     let mut outliers: Vec<Outlier> = found
         .filter_map(|(node, tests)| outlier(figures, nodes[node], &tests))
         .collect();
-    outliers.sort_by(|a, b| b.excess.more.total_cmp(&a.excess.more));
+    outliers.sort_by(|a, b| {
+        b.excess
+            .more
+            .total_cmp(&a.excess.more)
+            .then_with(|| a.node.cmp(&b.node))
+    });
     outliers
 }
 

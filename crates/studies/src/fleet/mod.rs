@@ -79,14 +79,24 @@ pub struct Group {
     pub cpus: u64,
     /// Whether there are enough nodes to say who stands out.
     pub judged: bool,
-    /// How much more of its time one node must lose in one way, whichever that is, to stand out; `null` where in some way nothing would do.
-    pub detects: Option<f64>,
     /// Share of the time that the median node loses.
     pub lost: f64,
     /// How nodes scatter about that: a standard deviation, by their median absolute deviation.
     pub spread: f64,
     /// In which ways the median node loses it, the largest first.
-    pub losses: Vec<(String, f64)>,
+    pub losses: Vec<UsualLoss>,
+}
+
+/// What the median node loses in one way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UsualLoss {
+    /// In which way, as a report's account has it.
+    pub loss: String,
+    /// Share of the time.
+    pub share: f64,
+    /// How much more a single node must lose so, on all of its CPUs, to stand out, about: of few nodes it moves the spread itself. `null` where nothing would do, or nodes are too few.
+    pub detects: Option<f64>,
 }
 
 /// What a node loses more than others.
@@ -264,9 +274,6 @@ fn group([cpu, kernel]: [String; 2], nodes: &[&Node], figures: &Figures<'_>) -> 
         nodes: nodes.len() as u64,
         cpus: nodes.iter().map(|node| u64::from(node.cpus)).sum(),
         judged: nodes.len() >= judge::MIN_NODES,
-        detects: figures
-            .detects()
-            .filter(|_| nodes.len() >= judge::MIN_NODES),
         lost: lost.median,
         spread: lost.spread,
         losses: figures.losses(),

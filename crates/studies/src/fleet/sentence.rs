@@ -1,60 +1,72 @@
 //! A fleet's report in words.
 
-use super::{Fleet, judge};
+use super::{Fleet, Outlier, judge};
 use bandscope_report::cpu_name;
 use bandscope_report::format;
+use std::collections::BTreeMap;
 
 /// `1 node`, `12 nodes`.
-fn nodes(number: usize) -> String {
+fn nodes(number: u64) -> String {
     match number {
         1 => "1 node".into(),
-        number => format!("{number} nodes"),
+        number => format!("{} nodes", format::count(number)),
     }
 }
 
-/// The answer in a sentence or two.
+/// The answer in two sentences: who stands out and by what, and what the slowest CPU costs.
 pub(super) fn verdict(fleet: &Fleet) -> String {
     let cost = &fleet.cost;
-    let number: u64 = fleet
-        .groups
-        .iter()
-        .filter(|group| group.judged)
-        .map(|group| group.nodes)
-        .sum();
+    let judged = fleet.groups.iter().filter(|group| group.judged);
+    let number: u64 = judged.map(|group| group.nodes).sum();
     let cpu = cost
         .cpu
         .map_or_else(String::new, |cpu| format!("{} of ", cpu_name(cpu, None)));
-    let slowest = format!("{cpu}{}", cost.node);
+    let slowest = format!(
+        "The slowest CPU, {cpu}{}, loses {}",
+        cost.node,
+        format::percent(cost.lost)
+    );
     if number == 0 {
-        return format!(
-            "{}: too few to say which stands out. The slowest CPU is {slowest}: it loses {}.",
-            nodes(fleet.nodes.len()),
-            format::percent(cost.lost)
-        );
+        let all = nodes(fleet.nodes.len() as u64);
+        return format!("{all}: too few to say which stands out. {slowest}.");
     }
-    let stand_out = match fleet.outliers.len() {
-        0 => "None stands out".to_owned(),
-        1 => format!("{} stands out", fleet.outliers[0].node),
-        many => format!("{many} stand out"),
-    };
-    let of_job = "a job that waits for all of them loses";
-    let loses = match fleet.outliers.is_empty() {
-        true => format!(
-            "{of_job} {} or more, as {slowest} does",
-            format::percent(cost.lost)
-        ),
-        false => format!(
-            "{of_job} {} or more, without {} {}",
-            format::percent(cost.lost),
-            if fleet.outliers.len() == 1 {
-                "it"
-            } else {
-                "them"
-            },
+    let all = nodes(number);
+    let by = common_cause(&fleet.outliers);
+    match &fleet.outliers[..] {
+        [] => format!("None of {all} stands out. {slowest}."),
+        [one] => format!(
+            "{} stands out of {all}{by}. {slowest}; without it the slowest loses {}.",
+            one.node,
             format::percent(cost.without_outliers)
         ),
+        many => format!(
+            "{} of {all} stand out{by}. {slowest}; without them the slowest loses {}.",
+            format::count(many.len() as u64),
+            format::percent(cost.without_outliers)
+        ),
+    }
+}
+
+/// By what most of them stand out: `, all by other tasks (rsync)`; empty where half of them or fewer have it in common.
+fn common_cause(outliers: &[Outlier]) -> String {
+    let mut causes: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for one in outliers.iter().filter(|one| !one.excess.loss.is_empty()) {
+        *causes.entry((&one.excess.loss, &one.by)).or_default() += 1;
+    }
+    let most = causes.into_iter().max_by_key(|(_, number)| *number);
+    let Some(((loss, by), number)) = most.filter(|(_, number)| 2 * number > outliers.len()) else {
+        return String::new();
     };
-    format!("{stand_out} of {}: {loses}.", nodes(number as usize))
+    let by = match by {
+        "" => String::new(),
+        by => format!(" ({by})"),
+    };
+    let share = match (outliers.len(), number) {
+        (1, _) => "",
+        (all, number) if all == number => "all ",
+        _ => "most ",
+    };
+    format!(", {share}by {loss}{by}")
 }
 
 /// What has to be known to read it.
@@ -63,14 +75,14 @@ pub(super) fn notes(fleet: &Fleet, short: usize) -> Vec<String> {
     if short > 0 {
         notes.push(format!(
             "Left out: {}, measured for less than half of the usual time.",
-            nodes(short)
+            nodes(short as u64)
         ));
     }
-    let few: usize = fleet
+    let few: u64 = fleet
         .groups
         .iter()
         .filter(|group| !group.judged)
-        .map(|group| group.nodes as usize)
+        .map(|group| group.nodes)
         .sum();
     if few > 0 {
         notes.push(format!(
@@ -79,11 +91,11 @@ pub(super) fn notes(fleet: &Fleet, short: usize) -> Vec<String> {
             judge::MIN_NODES
         ));
     }
-    if !fleet.outliers.is_empty() || fleet.groups.iter().any(|group| group.judged) {
-        notes.push(format!(
-            "A node stands out by {} of a CPU's time or more, and beyond the scatter of the others.",
-            format::percent(judge::LEAST_EXCESS)
-        ));
+    if !fleet.outliers.is_empty() {
+        notes.push(
+            "In order of the excess in one way of losing time. A node can lose more in all and not stand out."
+                .into(),
+        );
     }
     notes
 }

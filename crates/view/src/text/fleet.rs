@@ -3,24 +3,33 @@
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::{Options, numbers};
 use bandscope_report::cpu_name;
-use bandscope_studies::fleet::{Common, Difference, Fleet, Group, Outlier};
+use bandscope_studies::fleet::{Common, Difference, Fleet, Group, Outlier, UsualLoss};
 
 /// Nodes that are listed, where not all are asked for: a page.
 const NODES: usize = 20;
 /// Nodes for which it is told what they have for themselves.
 const DIFFERENT: usize = 5;
 /// Ways of losing time that are listed of the median node.
-const LOSSES: usize = 3;
+const LOSSES: usize = 8;
+/// A share that is not worth a line.
+const SMALL: f64 = 5e-5;
 
 /// As text.
 pub fn fleet(fleet: &Fleet, options: &Options) -> String {
     let mut page = Page::new(options);
     page.wrapped(("", Paint::Plain), &fleet.verdict, Paint::Bold);
     for group in &fleet.groups {
-        page.wrapped(("", Paint::Plain), &usual(group), Paint::Dim);
+        page.wrapped(("", Paint::Plain), &subject(group), Paint::Dim);
     }
     outliers(fleet, &mut page);
     facts(fleet, &mut page);
+    fleet
+        .groups
+        .iter()
+        .for_each(|group| usual(group, &mut page));
+    if page.options.all {
+        nodes(fleet, &mut page);
+    }
     page.blank();
     for note in &fleet.notes {
         page.wrapped(("  ", Paint::Plain), note, Paint::Dim);
@@ -28,43 +37,61 @@ pub fn fleet(fleet: &Fleet, options: &Options) -> String {
     page.finish()
 }
 
-/// `12 nodes, 24 CPUs · AMD EPYC · 6.12.0 · the median node loses 0.4 %: timer tick 0.2 %, ...`
-pub(crate) fn usual(group: &Group) -> String {
+/// `12 nodes, 24 CPUs · AMD EPYC · 6.12.0`
+pub(crate) fn subject(group: &Group) -> String {
     let cpus = numbers::plural(group.cpus, "CPU", "CPUs");
-    let mut parts = vec![format!(
-        "{}, {cpus}",
-        numbers::plural(group.nodes, "node", "nodes")
-    )];
+    let nodes = numbers::plural(group.nodes, "node", "nodes");
     let kernel = group.kernel.split_whitespace().next().unwrap_or_default();
-    parts.extend(
-        [&*group.cpu, kernel]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .map(str::to_owned),
-    );
-    let shown = group
-        .losses
-        .iter()
-        .filter(|(_, share)| *share >= 5e-5)
-        .take(LOSSES);
-    let losses: Vec<String> = shown
-        .map(|(loss, share)| format!("{loss} {}", numbers::percent(*share)))
-        .collect();
-    let of = if losses.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", losses.join(", "))
-    };
-    parts.push(format!(
-        "the median node loses {}{of}",
-        numbers::percent(group.lost)
-    ));
-    match group.detects {
-        Some(more) => parts.push(format!("{} points more in any way stand out", points(more))),
-        None if group.judged => parts.push("too few for any to stand out".to_owned()),
-        None => {}
-    }
+    let mut parts = vec![format!("{nodes}, {cpus}")];
+    parts.extend([&*group.cpu, kernel].map(str::to_owned));
+    parts.retain(|part| !part.is_empty());
     parts.join(" · ")
+}
+
+/// What the median node of a group loses, and how much more would have stood out.
+fn usual(group: &Group, page: &mut Page<'_>) {
+    let mut table = Table::new("The median node")
+        .column("loses", Side::Right)
+        .column("points more that stand out", Side::Right);
+    table.row(vec![
+        Cell::from("in all"),
+        Cell::painted(numbers::percent(group.lost), Paint::Loss),
+        Cell::from(""),
+    ]);
+    let is_shown = |one: &&UsualLoss| page.options.all || one.share >= SMALL;
+    for one in group.losses.iter().filter(is_shown).take(LOSSES) {
+        let detects = one.detects.map_or_else(|| numbers::NONE.to_owned(), points);
+        table.row(vec![
+            Cell::from(one.loss.as_str()),
+            Cell::from(numbers::percent(one.share)),
+            Cell::painted(detects, Paint::Dim),
+        ]);
+    }
+    page.blank();
+    page.table(&table);
+}
+
+/// Every node.
+fn nodes(fleet: &Fleet, page: &mut Page<'_>) {
+    let mut table = Table::new("All nodes")
+        .column("CPUs", Side::Right)
+        .column("lose", Side::Right)
+        .column("worst CPU", Side::Right)
+        .column("loses", Side::Right);
+    for node in &fleet.nodes {
+        table.row(vec![
+            Cell::from(node.node.as_str()),
+            Cell::from(numbers::count(node.cpus)),
+            Cell::from(numbers::percent(node.lost)),
+            Cell::from(
+                node.worst_cpu
+                    .map_or_else(String::new, |cpu| cpu.to_string()),
+            ),
+            Cell::from(numbers::percent(node.worst)),
+        ]);
+    }
+    page.blank();
+    page.table(&table);
 }
 
 pub(crate) fn place(outlier: &Outlier) -> String {
@@ -127,24 +154,34 @@ fn facts(fleet: &Fleet, page: &mut Page<'_>) {
     for one in &fleet.in_common {
         page.wrapped(("  ", Paint::Plain), &in_common(one), Paint::Plain);
     }
-    let alone: Vec<&Outlier> = fleet
-        .outliers
-        .iter()
-        .filter(|one| !one.differs.is_empty())
-        .collect();
+    let alone = alone(fleet);
     if !alone.is_empty() {
         page.blank();
         page.line(&[("Set up otherwise than the others", Paint::Bold)]);
     }
-    for outlier in alone.into_iter().take(if page.options.all {
+    let most = if page.options.all {
         usize::MAX
     } else {
         DIFFERENT
-    }) {
-        let all: Vec<String> = outlier.differs.iter().map(difference).collect();
-        let text = format!("{}: {}", outlier.node, all.join("; "));
+    };
+    for (names, differences) in alone.into_iter().take(most) {
+        let text = format!("{names}: {differences}");
         page.wrapped(("  ", Paint::Plain), &text, Paint::Plain);
     }
+}
+
+/// What nodes have and others have not, with the names of those that have the same.
+pub(crate) fn alone(fleet: &Fleet) -> Vec<(String, String)> {
+    let mut alone: Vec<(String, String)> = Vec::new();
+    for outlier in fleet.outliers.iter().filter(|one| !one.differs.is_empty()) {
+        let differences: Vec<String> = outlier.differs.iter().map(difference).collect();
+        let differences = differences.join("; ");
+        match alone.iter_mut().find(|known| known.1 == differences) {
+            Some((names, _)) => *names = format!("{names}, {}", outlier.node),
+            None => alone.push((outlier.node.clone(), differences)),
+        }
+    }
+    alone
 }
 
 /// A fact as people say it: `microcode 0x1`, or the name alone where that says all.
@@ -155,7 +192,7 @@ fn fact(name: &str, value: &str) -> String {
     }
 }
 
-pub(crate) fn difference(of: &Difference) -> String {
+fn difference(of: &Difference) -> String {
     match &*of.usually {
         "" => fact(&of.fact, &of.value),
         usually => format!("{} (others: {usually})", fact(&of.fact, &of.value)),

@@ -158,6 +158,7 @@ fn meanings(lab: &Lab, page: &mut Page<'_>) {
         lab.pairs.iter().partition(|pair| pair.ratio.is_some());
     let (differ, same): (Vec<&Pair>, Vec<&Pair>) =
         measured.into_iter().partition(|pair| pair.differs);
+    let mut has_advice = false;
     for (title, pairs) in [
         ("Differences on this core", differ),
         ("No difference on this core", same),
@@ -172,11 +173,19 @@ fn meanings(lab: &Lab, page: &mut Page<'_>) {
             let name = format!("  {:23}", pair.name);
             page.wrapped((&name, Paint::Plain), &pair.meaning, Paint::Plain);
             if !pair.advice.is_empty() {
+                has_advice = true;
                 let below = format!("  {:23}", "");
                 let advice = format!("To avoid it: {}", pair.advice);
                 page.wrapped((&below, Paint::Plain), &advice, Paint::Plain);
             }
         }
+    }
+    if has_advice {
+        page.wrapped(
+            ("  ", Paint::Dim),
+            "What the advice gained with gcc and clang, and where it gains nothing: docs/lab.md, \"What avoids it\".",
+            Paint::Dim,
+        );
     }
 }
 
