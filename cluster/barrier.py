@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SECONDS = 5
 LIMIT_S = 120
-# A fifth of one CPU, in pieces shorter and longer than the phases. Real-time, as an ordinary task would share the CPU in slices of the scheduler's own.
+# A fifth of one CPU, in pieces shorter and longer than the phases. A task of the scheduler's ordinary kind, to which the job is one as well.
 PERIOD, LENGTH, JITTER = "20ms", "4ms", "50%"
 MOST_OFF = 0.15
 LEAST_EXCESS = 0.20
