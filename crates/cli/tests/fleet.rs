@@ -200,6 +200,16 @@ fn summaries_that_were_gathered_are_compared_and_damaged_ones_refused() {
             "{error}"
         );
     }
+    let part = [
+        "export",
+        "quiet.bandscope",
+        "--format",
+        "summary",
+        "--cpu",
+        "0",
+    ];
+    let error = refuse(directory.path(), &part);
+    assert!(error.contains("of the whole recording"), "{error}");
     let error = refuse(directory.path(), &["fleet", "nothing.json"]);
     assert!(error.contains("nothing.json"), "{error}");
 }

@@ -106,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             })?;
         }
         (Format::Summary, _) => {
-            super::fleet::export(&source, &arguments.input, arguments.output.as_deref())?;
+            super::fleet::export(&arguments.input, arguments.output.as_deref())?;
         }
         (Format::Perfetto, several) => {
             output::write(arguments.output.as_deref(), |out| {
@@ -139,6 +139,14 @@ impl Arguments {
         match (self.format, what) {
             (Format::Ftq, What::Gaps | What::Events) => {
                 bail!("an FTQ file holds quanta only; --what goes with --format csv")
+            }
+            // A summary of some of a CPU's series would pass for all that it lost.
+            (Format::Summary, _)
+                if self.cpu.is_some() || self.rate.is_some() || self.kernel.is_some() =>
+            {
+                bail!(
+                    "a summary is of the whole recording; --cpu, --rate and --kernel go with other formats"
+                )
             }
             (Format::Summary, What::Gaps | What::Events) => {
                 bail!("a summary has no tables; --what goes with --format csv")

@@ -146,9 +146,7 @@ pub(super) fn leave_summary(path: &Path) {
 }
 
 /// Writes the summary of a recording.
-pub(super) fn export(source: &Inputs, input: &Path, output: Option<&Path>) -> Result<()> {
-    report::refuse_moments(Some(source.manifest()), input)?;
-    let analysis = bandscope_analysis::analyse(source, &[shown(input)])?;
-    let summary = fleet::summarise(source, &analysis.report, &record::tool())?;
+pub(super) fn export(input: &Path, output: Option<&Path>) -> Result<()> {
+    let summary = summary_of(input)?;
     output::write(output, |out| Ok(json::line(&summary, out)?))
 }

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 pub(super) const MIN_NODES: usize = 5;
 /// An excess that is worth a look, as a share of a CPU's time.
 pub(super) const LEAST_EXCESS: f64 = 0.005;
-/// False discoveries among the nodes that stand out.
+/// Share of the figures that stand out which would do so by chance, if nodes scattered normally.
 pub(super) const FALSE_DISCOVERIES: f64 = 0.01;
 /// One CPU has it alone if the next one has less than this share of its excess.
 const ALONE: f64 = 0.25;
