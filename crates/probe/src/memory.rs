@@ -8,6 +8,46 @@ use std::io;
 use std::path::Path;
 use std::ptr::NonNull;
 
+/// While it lives, the kernel makes no huge pages of this process's memory. To make one, khugepaged interrupts every CPU that the process runs on, and
+/// whoever touches that memory meanwhile waits for milliseconds: allocators ask for huge pages, and a run would measure its own allocator.
+#[derive(Debug)]
+pub struct SmallPages {
+    were_off: bool,
+}
+
+impl SmallPages {
+    /// Begins. A kernel without huge pages makes none.
+    pub fn keep() -> SmallPages {
+        // SAFETY: prctl(2) takes numbers, and what it sets is of this process.
+        let were_off = unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) } > 0;
+        if !were_off {
+            disable_huge_pages(true);
+        }
+        SmallPages { were_off }
+    }
+}
+
+impl Drop for SmallPages {
+    fn drop(&mut self) {
+        if !self.were_off {
+            disable_huge_pages(false);
+        }
+    }
+}
+
+fn disable_huge_pages(disable: bool) {
+    // SAFETY: as above.
+    unsafe {
+        libc::prctl(
+            libc::PR_SET_THP_DISABLE,
+            libc::c_ulong::from(disable),
+            0,
+            0,
+            0,
+        )
+    };
+}
+
 /// Anonymous memory, zeroed and populated.
 #[derive(Debug)]
 pub struct Region {

@@ -9,6 +9,7 @@ mod frame;
 
 use super::functions::Function;
 use super::point::{Left, Level, Point};
+use super::points::PAGE_FAULT;
 use bandscope_recording::EventKind;
 use frame::{Expiry, Frame};
 use std::sync::Arc;
@@ -73,6 +74,9 @@ pub struct Pairing {
     own_number: u32,
     /// How it left the CPU last.
     own_left: Left,
+    /// When it left, and when its last page fault began.
+    left_at: u64,
+    faulted_at: Option<u64>,
     /// Whether the functions of timers are recorded.
     tells_timers: bool,
     piece_ns: u64,
@@ -94,6 +98,8 @@ impl Pairing {
             thread,
             own_number: thread,
             own_left: Left::Unknown,
+            left_at: 0,
+            faulted_at: None,
             tells_timers,
             piece_ns,
             running: Running::Unknown,
@@ -129,6 +135,7 @@ impl Pairing {
                 if thread == self.thread {
                     self.own_number = previous;
                     self.own_left = left;
+                    self.left_at = time;
                 }
                 self.switch(time, next, name);
             }
@@ -144,20 +151,25 @@ impl Pairing {
                 number,
                 name,
                 ns,
-            } => self.waiting.push(Interval {
-                // It lies within what is open: the kernel timed it by another clock.
-                start: time
-                    .saturating_sub(ns)
-                    .max(self.frames.last().map_or(0, |frame| frame.start)),
-                end: time,
-                kind,
-                number: match kind {
-                    EventKind::Tracepoint => thread,
-                    _ => number,
-                },
-                name,
-                functions: Vec::new(),
-            }),
+            } => {
+                if thread == self.thread && (kind, number) == (EventKind::Exception, PAGE_FAULT) {
+                    self.faulted_at = Some(time);
+                }
+                self.waiting.push(Interval {
+                    // It lies within what is open: the kernel timed it by another clock.
+                    start: time
+                        .saturating_sub(ns)
+                        .max(self.frames.last().map_or(0, |frame| frame.start)),
+                    end: time,
+                    kind,
+                    number: match kind {
+                        EventKind::Tracepoint => thread,
+                        _ => number,
+                    },
+                    name,
+                    functions: Vec::new(),
+                });
+            }
         }
         self.cut(time);
     }
@@ -288,9 +300,18 @@ impl Pairing {
             Left::Runnable { realtime: false } if next == 0 => Some("throttled:quota"),
             Left::Runnable { realtime: true } if next == 0 => Some("throttled:realtime"),
             Left::Stopped => Some("stopped"),
+            Left::Waits if self.left_in_a_fault() => Some("page_fault"),
             Left::Waits => Some("frozen"),
             Left::Runnable { .. } | Left::Unknown => None,
         }
+    }
+
+    /// Whether it left the CPU while a page fault of its own was dealt with: the kernel reads the page, or moves it.
+    fn left_in_a_fault(&self) -> bool {
+        /// From a fault to where it begins to wait: microseconds, and what interrupts them.
+        const BEFORE_IT_WAITS_NS: u64 = 1_000_000;
+        let faulted = self.faulted_at.filter(|at| *at <= self.left_at);
+        faulted.is_some_and(|at| self.left_at - at <= BEFORE_IT_WAITS_NS)
     }
 
     /// Hands out a frame, and what lies within it.

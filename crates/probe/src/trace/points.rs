@@ -23,7 +23,7 @@ const SOFTIRQS: [&str; 10] = [
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 ];
 /// Vectors of the page fault and of the non-maskable interrupt on x86.
-const PAGE_FAULT: u32 = 14;
+pub(super) const PAGE_FAULT: u32 = 14;
 const NMI: u32 = 2;
 /// Name of a function that the kernel does not tell.
 const UNKNOWN: &str = "unknown";

@@ -116,6 +116,8 @@ pub fn cause(kind: EventKind, name: &str) -> Cause {
             "throttled:realtime" => Cause::RealTimeThrottled,
             "stopped" => Cause::Stopped,
             "frozen" => Cause::Frozen,
+            // Together with the faults that did not have to wait.
+            "page_fault" => Cause::Exception("page_fault_user".into()),
             _ => of(Cause::Held),
         },
     }

@@ -394,6 +394,37 @@ fn a_thread_that_is_held_says_why() {
 }
 
 #[test]
+fn a_thread_that_waits_in_a_page_fault_is_not_frozen() {
+    use EventKind::{Exception, Held};
+    let waits = || Point::Switch {
+        previous: OWN,
+        next: 0,
+        name: "idle".into(),
+        left: Left::Waits,
+    };
+    let fault = Point::Over {
+        kind: Exception,
+        number: PAGE_FAULT,
+        name: "page_fault_user".into(),
+        ns: 0,
+    };
+    let found = named(&[
+        (10, OWN, fault),
+        (20, OWN, waits()),
+        (30, 0, switch(0, OWN)),
+        (2 * MS, OWN, waits()),
+        (3 * MS, 0, switch(0, OWN)),
+    ]);
+    let held: Vec<_> = found.iter().filter(|found| found.0 == Held).collect();
+    assert_eq!(
+        held.iter()
+            .map(|found| found.1.as_str())
+            .collect::<Vec<_>>(),
+        ["page_fault", "frozen"]
+    );
+}
+
+#[test]
 fn a_quiet_cpu_holds_nothing_up() {
     let mut pairing = Pairing::new(OWN, false, PIECE_NS);
     assert_eq!(pairing.horizon(500 * MS), 499 * MS, "without a record");
