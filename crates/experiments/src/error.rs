@@ -83,6 +83,14 @@ pub enum Error {
         /// What the kernel says.
         error: io::Error,
     },
+    /// A command cannot be started, or not be observed.
+    #[error("cannot observe {name:?}: {error}")]
+    Command {
+        /// The program.
+        name: String,
+        /// What the kernel says.
+        error: io::Error,
+    },
     /// The kernel refuses to wait for the next disturbance.
     #[error("cannot wait: {0}")]
     Wait(io::Error),

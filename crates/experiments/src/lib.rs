@@ -2,6 +2,7 @@
 //!
 //! * [`inject`] disturbs a CPU, and logs what it did on the clock of a recording;
 //! * [`lab`] experiments on a CPU: code that differs in one thing, and interruptions made on demand;
+//! * `program` finds the hot loop of a command, and times it with and without hidden states (x86-64);
 //! * [`repeat`] runs a command many times, under conditions that it varies;
 //! * [`histogram`] times fixed work;
 //! * [`cure`] changes the machine, and puts it back.
@@ -16,6 +17,8 @@ mod error;
 pub mod histogram;
 pub mod inject;
 pub mod lab;
+#[cfg(target_arch = "x86_64")]
+pub mod program;
 pub mod repeat;
 
 pub use error::Error;

@@ -15,6 +15,7 @@
 //! * [`summary`]: what a node lost, in some kB, for the report of a fleet;
 //! * [`disturbances`]: logs of injected disturbances, in and out, the truth to hold a recording against;
 //! * [`experiments`]: what the lab measured;
+//! * [`program`]: the hot loop of somebody's program, with and without hidden states;
 //! * [`runs`]: runs of somebody's command, one process each;
 //! * [`histogram`]: how often fixed work took how long, measured or published;
 //! * [`inputs`]: whatever the user names, as series of one machine.
@@ -44,6 +45,7 @@ pub mod json;
 mod layout;
 pub mod manifest;
 mod order;
+pub mod program;
 pub mod quanta;
 pub mod read;
 pub mod runs;

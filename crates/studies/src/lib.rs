@@ -11,6 +11,7 @@
 //! * [`fleet`]: which nodes of many stand out, and why, `bandscope.fleet/1`;
 //! * [`histogram`]: histograms of fixed work, `bandscope.histogram/1`;
 //! * [`lab`]: what controlled experiments say, `bandscope.lab/1`;
+//! * [`program`]: the hot loop of a program, and what hidden states cost it, `bandscope.lab-program/1`;
 //! * [`repeat`]: what the runs of a command say, `bandscope.repeat/1`;
 //! * [`scale`]: what noise costs a job on many nodes, `bandscope.scale/1`.
 //!
@@ -29,6 +30,7 @@ pub mod doctor;
 pub mod fleet;
 pub mod histogram;
 pub mod lab;
+pub mod program;
 pub mod repeat;
 pub mod scale;
 #[cfg(feature = "schema")]

@@ -1,6 +1,6 @@
 //! What the studies print as JSON schemas: the `.schema.json` files of this crate, which a test holds to the types.
 
-use crate::{check, compare, cure, doctor, fleet, histogram, lab, repeat, scale};
+use crate::{check, compare, cure, doctor, fleet, histogram, lab, program, repeat, scale};
 use bandscope_recording::baseline::Baseline;
 use bandscope_recording::summary::Summary;
 use bandscope_report::schema;
@@ -10,7 +10,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 pub type Make = fn() -> Result<String, serde_json::Error>;
 
 /// The files, and what makes each.
-pub const FILES: [(&str, Make); 11] = [
+pub const FILES: [(&str, Make); 12] = [
     ("baseline.schema.json", schema::of::<Baseline>),
     ("check.schema.json", schema::of::<check::Check>),
     ("compare.schema.json", schema::of::<compare::Comparison>),
@@ -19,6 +19,7 @@ pub const FILES: [(&str, Make); 11] = [
     ("fleet.schema.json", schema::of::<fleet::Fleet>),
     ("histogram.schema.json", schema::of::<histogram::Report>),
     ("lab.schema.json", schema::of::<lab::Lab>),
+    ("lab-program.schema.json", schema::of::<program::Explained>),
     ("repeat.schema.json", schema::of::<repeat::Repeat>),
     ("scale.schema.json", schema::of::<scale::Scale>),
     ("summary.schema.json", schema::of::<Summary>),

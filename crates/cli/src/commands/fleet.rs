@@ -1,7 +1,7 @@
 //! `bandscope fleet`: which nodes of many stand out.
 
 use super::layout::Layout;
-use super::{record, report};
+use super::record;
 use crate::{output, resources};
 use anyhow::{Context, Result};
 use bandscope_recording::inputs::Inputs;

@@ -1,4 +1,4 @@
-//! `bandscope lab`: experiments on this CPU, or those of a file, explained.
+//! `bandscope lab`: experiments on this CPU, or those of a file, explained; or what of them somebody's program meets.
 
 use super::record;
 use crate::interrupt::Interrupt;
@@ -6,10 +6,13 @@ use crate::output::{self, Keep};
 use crate::progress::Progress;
 use anyhow::Result;
 use bandscope_experiments::lab::{self, Plan};
+#[cfg(target_arch = "x86_64")]
+use bandscope_experiments::program;
 use bandscope_recording::experiments::Experiments;
 use bandscope_studies::lab::explain;
 use bandscope_view::{json, text};
 use clap::{Args, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -17,6 +20,9 @@ use std::process::ExitCode;
 ///
 /// Runs pairs of loops in alternation, each a probe and a control, and some under interruptions by signals of a timer. Takes
 /// about 40 seconds, and no privileges. An idle machine gives narrow intervals; a busy one wide ones.
+///
+/// With a command after `--` it runs that, finds its hot loop, and says which of these states the loop meets, what each costs
+/// there, and what avoids it. That takes some 3 seconds, after which the command is ended.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +30,8 @@ Examples:
   bandscope lab --cpu 3 --output lab.json
   bandscope lab lab.json --levels
   bandscope lab --only base-register,shift-count --format json
-  bandscope lab --list")]
+  bandscope lab --list
+  bandscope lab -- ./benchmark --size 1000")]
 pub struct Arguments {
     /// Explain the experiments of this file, which --output wrote, on this machine or another.
     #[arg(value_name = "FILE", conflicts_with_all = ["cpu", "only", "output", "list"])]
@@ -47,6 +54,9 @@ pub struct Arguments {
     /// How to print the result.
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Look into this command instead: its hot loop, and the hidden states that it meets. What it prints goes to standard error.
+    #[arg(value_name = "COMMAND", last = true, conflicts_with_all = ["file", "cpu", "only", "output", "list"])]
+    command: Vec<OsString>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -63,6 +73,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         })?;
         return Ok(ExitCode::SUCCESS);
     }
+    if !arguments.command.is_empty() {
+        return look_into(arguments);
+    }
     let (experiments, kept, exit_code) = match &arguments.file {
         Some(file) => (Experiments::read(file)?, Ok(()), ExitCode::SUCCESS),
         None => measure(arguments)?,
@@ -78,6 +91,44 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     })?;
     // Not before what was measured is shown.
     kept.map(|()| exit_code)
+}
+
+/// Runs a command, and prints what its hot loop meets.
+#[cfg(target_arch = "x86_64")]
+fn look_into(arguments: &Arguments) -> Result<ExitCode> {
+    let interrupt = Interrupt::new()?;
+    let started = record::now();
+    let mut program = {
+        let progress = Progress::experiments();
+        program::measure(&arguments.command, interrupt.stop(), &mut |part| {
+            progress.set(part)
+        })?
+    };
+    program.tool = record::tool();
+    program.started = started;
+    let words = arguments.command.iter();
+    program.command = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let result = bandscope_studies::program::explain(&program);
+    output::write(None, |out| match arguments.format {
+        Format::Text => Ok(write!(
+            out,
+            "{}",
+            text::program(&result, arguments.levels, &output::terminal_options(true))
+        )?),
+        Format::Json => Ok(json::document(&result, out)?),
+    })?;
+    Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS))
+}
+
+/// Instructions of another architecture are not decoded yet.
+#[cfg(not(target_arch = "x86_64"))]
+fn look_into(_: &Arguments) -> Result<ExitCode> {
+    anyhow::bail!(
+        "lab -- COMMAND reads instructions of x86-64 only; this machine is {}",
+        std::env::consts::ARCH
+    )
 }
 
 /// Measures; also whether all of it was kept.

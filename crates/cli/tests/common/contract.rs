@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 /// What a printed object begins with, and its schema.
-const CONTRACTS: [(&str, &str); 12] = [
+const CONTRACTS: [(&str, &str); 13] = [
     (
         r#"{"schema":"bandscope.report/1""#,
         include_str!("../../../report/report.schema.json"),
@@ -49,6 +49,10 @@ const CONTRACTS: [(&str, &str); 12] = [
     (
         r#"{"schema":"bandscope.lab/1""#,
         include_str!("../../../studies/lab.schema.json"),
+    ),
+    (
+        r#"{"schema":"bandscope.lab-program/1""#,
+        include_str!("../../../studies/lab-program.schema.json"),
     ),
     (
         r#"{"schema":"bandscope.repeat/1""#,

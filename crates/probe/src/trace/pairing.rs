@@ -6,6 +6,7 @@
 //! record, and intervals are held back by [`SETTLED_NS`] before they are in their order.
 
 mod frame;
+mod held;
 
 use super::functions::Function;
 use super::point::{Left, Level, Point};
@@ -291,27 +292,6 @@ impl Pairing {
         if let Running::Other(task) = std::mem::replace(&mut self.running, running) {
             self.close(task, time);
         }
-    }
-
-    /// Why the measuring thread does not run while `next` does, where that is not the reason. A loop that asks the kernel for nothing waits only
-    /// where it is made to; and an idle CPU that keeps a thread that would run from running limits its time.
-    fn held(&self, next: u32) -> Option<&'static str> {
-        match self.own_left {
-            Left::Runnable { realtime: false } if next == 0 => Some("throttled:quota"),
-            Left::Runnable { realtime: true } if next == 0 => Some("throttled:realtime"),
-            Left::Stopped => Some("stopped"),
-            Left::Waits if self.left_in_a_fault() => Some("page_fault"),
-            Left::Waits => Some("frozen"),
-            Left::Runnable { .. } | Left::Unknown => None,
-        }
-    }
-
-    /// Whether it left the CPU while a page fault of its own was dealt with: the kernel reads the page, or moves it.
-    fn left_in_a_fault(&self) -> bool {
-        /// From a fault to where it begins to wait: microseconds, and what interrupts them.
-        const BEFORE_IT_WAITS_NS: u64 = 1_000_000;
-        let faulted = self.faulted_at.filter(|at| *at <= self.left_at);
-        faulted.is_some_and(|at| self.left_at - at <= BEFORE_IT_WAITS_NS)
     }
 
     /// Hands out a frame, and what lies within it.

@@ -183,8 +183,14 @@ pub fn avoid(pair: &Pair) -> &'static str {
     known.filter(holds).map_or("", |meaning| meaning.avoid)
 }
 
+/// What avoids a pair's difference in a program, wherever it was met; empty for a pair that is not known.
+pub fn avoids(pair: &str) -> &'static str {
+    let known = MEANINGS.iter().find(|meaning| meaning.pair == pair);
+    known.map_or("", |meaning| meaning.avoid)
+}
+
 /// A ratio with the digits that a reader takes in.
-fn digits(ratio: f64) -> String {
+pub fn digits(ratio: f64) -> String {
     match ratio {
         _ if ratio >= 99.5 => format!("{ratio:.0}"),
         _ if ratio >= 9.95 => format!("{ratio:.1}"),

@@ -1,0 +1,170 @@
+//! `bandscope lab -- COMMAND`: loops of a program that is really observed, which meet a known state or none. What they cost is a matter of the
+//! core, and is held against programs' own times by tests/programs.py; what they meet is the same on all.
+#![cfg(target_arch = "x86_64")]
+
+mod common;
+use common::bandscope;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Tells this program, started again, which loop to run.
+const LOOP: &str = "BANDSCOPE_TEST_LOOP";
+/// It ends by itself, if nobody ends it.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Not a test: what the tests below observe.
+#[test]
+fn observed() {
+    let Ok(name) = std::env::var(LOOP) else {
+        return;
+    };
+    let begun = Instant::now();
+    // A line and a half, so that some eight bytes lie across the end of one.
+    let mut memory = vec![0_u64; 64];
+    let line = memory.as_mut_ptr().cast::<u8>();
+    let line = line.wrapping_add(line.align_offset(64));
+    while begun.elapsed() < LONGEST {
+        // SAFETY: all addresses lie within `memory`, and the registers are declared.
+        unsafe {
+            match name.as_str() {
+                "byte" => core::arch::asm!(
+                    "2:", "movzx {x:e}, byte ptr [{at}]", "add {x:e}, 1", "mov byte ptr [{at}], {x:l}", "sub {n}, 1", "jnz 2b",
+                    at = in(reg) line, n = inout(reg) 1_000_000_u64 => _, x = out(reg) _,
+                ),
+                "split" => core::arch::asm!(
+                    "2:", "add {x}, qword ptr [{at} + 60]", "sub {n}, 1", "jnz 2b",
+                    at = in(reg) line, n = inout(reg) 1_000_000_u64 => _, x = inout(reg) 0_u64 => _,
+                ),
+                _ => core::arch::asm!(
+                    "2:", "imul {x}, {x}, 3", "add {x}, 1", "sub {n}, 1", "jnz 2b",
+                    n = inout(reg) 1_000_000_u64 => _, x = inout(reg) 1_u64 => _,
+                ),
+            }
+        }
+    }
+}
+
+/// The lab on this program, as one of its loops.
+fn lab(name: &str) -> Command {
+    let mut command = bandscope(Path::new("."));
+    command
+        .args(["lab", "--format", "json", "--"])
+        .arg(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "observed", "--test-threads=1"])
+        .env(LOOP, name);
+    command
+}
+
+/// What it says; nothing where this machine lets nobody observe a process.
+fn said(name: &str) -> Option<Value> {
+    let output = common::checked(lab(name).output().unwrap());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if errors.contains("Operation not permitted") {
+        println!("SKIPPED: no process may be traced here: {errors}");
+        return None;
+    }
+    assert!(output.status.success(), "{errors}");
+    let written = String::from_utf8(output.stdout).unwrap();
+    let said: Value = serde_json::from_str(&written).unwrap();
+    assert!(said["loop"].is_object(), "{said}");
+    Some(said)
+}
+
+fn states(said: &Value) -> Vec<&str> {
+    let states = said["states"].as_array().unwrap().iter();
+    // Where a loop happens to lie is not known here.
+    states
+        .map(|state| state["pair"].as_str().unwrap())
+        .filter(|pair| *pair != "placement")
+        .collect()
+}
+
+#[test]
+fn a_byte_that_goes_through_memory_is_met() {
+    let Some(said) = said("byte") else { return };
+    assert_eq!(states(&said), ["operand-size"], "{said}");
+    let state = said["states"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|state| state["pair"] == "operand-size")
+        .unwrap();
+    assert_eq!(
+        (
+            state["loads"].as_array().unwrap().len(),
+            state["stores"].as_array().unwrap().len()
+        ),
+        (1, 1)
+    );
+    assert!(
+        state["ratio"].is_number() && state["costs"].is_boolean(),
+        "{state}"
+    );
+}
+
+#[test]
+fn a_load_across_the_end_of_a_line_is_met() {
+    let Some(said) = said("split") else { return };
+    assert_eq!(states(&said), ["split-access"], "{said}");
+    assert!(said["states"][0]["ratio"].is_number(), "{said}");
+}
+
+#[test]
+fn a_loop_of_registers_meets_nothing() {
+    let Some(said) = said("registers") else {
+        return;
+    };
+    assert_eq!(states(&said), [""; 0], "{said}");
+    assert_eq!(
+        said["loop"]["listing"].as_array().unwrap().len(),
+        4,
+        "{said}"
+    );
+    assert!(said["turn"]["ns"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_command_ends_with_the_lab_however_that_ends() {
+    let mut lab = lab("registers")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let child = || children(lab.id());
+    let mut found = child();
+    while found.is_empty() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(10));
+        found = child();
+    }
+    lab.kill().unwrap();
+    let ended = lab.wait().unwrap();
+    if ended.code().is_some() {
+        println!("SKIPPED: the lab ended before it was killed: {ended}");
+        return;
+    }
+    let is_there = |process: &u32| {
+        Path::new(&format!("/proc/{process}/exe"))
+            .read_link()
+            .is_ok()
+    };
+    while found.iter().any(is_there) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(
+        !found.is_empty() && !found.iter().any(is_there),
+        "{found:?}"
+    );
+}
+
+/// The processes that a process started.
+fn children(parent: u32) -> Vec<u32> {
+    let list = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+    list.unwrap_or_default()
+        .split_whitespace()
+        .filter_map(|number| number.parse().ok())
+        .collect()
+}

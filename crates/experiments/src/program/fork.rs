@@ -1,0 +1,186 @@
+//! A copy of a program that stands still: it may be watched for as long as one likes, and the program itself goes on unharmed.
+//!
+//! The program makes the copy with clone(2), which its own thread is made to call. The copy is a child of this program, so the program cannot wait
+//! for it by accident. It makes no system call of its own accord: each is stopped before it is made.
+
+use super::code::Code;
+use super::follow::{Beside, Step};
+use super::maps::{self, Mapping};
+use super::registers;
+use super::tracee::{Memory, Stop, Tracee};
+use iced_x86::{Mnemonic, Register};
+use std::io;
+
+/// `syscall`.
+const SYSCALL: [u8; 2] = [0x0f, 0x05];
+/// Not in a system call, so none is begun anew (`orig_rax` of user_regs_struct).
+pub const NO_CALL: u64 = u64::MAX;
+/// Ticks of the clock that a step takes in the copy. One by one, instructions take a thousand times as long as they do: a program that looks at
+/// the clock would do something else.
+const TICKS: u64 = 1;
+
+/// A process that is never seen to run by anybody but this program.
+#[derive(Debug)]
+pub struct Fork {
+    pub tracee: Tracee,
+    pub memory: Memory,
+    /// The clock of the copy, for those that read it while they are watched.
+    clock: u64,
+}
+
+impl Fork {
+    /// Copies the process of a stopped thread, which stands where it stood afterwards.
+    pub fn of(original: Tracee) -> io::Result<Fork> {
+        let maps = maps::of(original.0)?;
+        let gate = gate(&maps, &Memory::of(original.0)?)?;
+        // A child of this program, as the original is.
+        let flags = libc::CLONE_PARENT | libc::SIGCHLD;
+        let mut born = None;
+        let made = call(
+            original,
+            gate,
+            libc::SYS_clone,
+            [flags as u64, 0, 0, 0, 0, 0],
+            &mut |number| born = Some(number),
+        );
+        let tracee = Tracee(born.ok_or_else(|| {
+            made.err()
+                .unwrap_or_else(|| io::Error::other("clone(2) made no process"))
+        })?);
+        let registers = original.registers()?;
+        match tracee.wait()? {
+            Stop::Asked => {}
+            other => return Err(io::Error::other(format!("a copy of it stopped: {other:?}"))),
+        }
+        tracee.set_registers(&registers)?;
+        // SAFETY: every x86-64 has this instruction.
+        let clock = unsafe { std::arch::x86_64::_rdtsc() };
+        Ok(Fork {
+            memory: Memory::of(tracee.0)?,
+            tracee,
+            clock,
+        })
+    }
+
+    /// Another copy of the same, that stands where this one stands.
+    pub fn again(&self) -> io::Result<Fork> {
+        let mut again = Fork::of(self.tracee)?;
+        again.clock = self.clock;
+        Ok(again)
+    }
+
+    /// Maps free memory near an address, with each of these protections.
+    pub fn map(&self, near: u64, parts: &[(u64, i32)]) -> io::Result<u64> {
+        let maps = maps::of(self.tracee.0)?;
+        let gate = gate(&maps, &self.memory)?;
+        let bytes = parts.iter().map(|(bytes, _)| bytes).sum();
+        let area = maps::free_near(&maps, near, bytes)
+            .ok_or_else(|| io::Error::other("no room near its code"))?;
+        let mut at = area;
+        for (bytes, protection) in parts {
+            let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+            let arguments = [at, *bytes, *protection as u64, how as u64, u64::MAX, 0];
+            call(self.tracee, gate, libc::SYS_mmap, arguments, &mut |_| ())?;
+            at += bytes;
+        }
+        Ok(area)
+    }
+
+    /// Watches it until `enough` says so of a step that it has not made yet, for at most so many instructions, and not into the kernel.
+    pub fn watch(
+        &mut self,
+        most: usize,
+        code: &mut Code<'_>,
+        enough: &mut dyn FnMut(&Step) -> bool,
+    ) -> io::Result<Vec<Step>> {
+        let _beside = Beside::of(self.tracee);
+        let mut steps = Vec::with_capacity(most);
+        while steps.len() < most {
+            let registers = self.tracee.registers()?;
+            let step = Step(registers);
+            if enough(&step) {
+                break;
+            }
+            self.clock += TICKS;
+            match code.at(step.at()).map(|decoded| {
+                (
+                    decoded.instruction.mnemonic(),
+                    decoded.instruction.next_ip(),
+                )
+            }) {
+                Some((Mnemonic::Syscall | Mnemonic::Sysenter | Mnemonic::Int, _)) | None => break,
+                Some((Mnemonic::Rdtsc | Mnemonic::Rdtscp, next)) => {
+                    let mut after = registers;
+                    registers::set(&mut after, Register::RAX, self.clock & 0xffff_ffff);
+                    registers::set(&mut after, Register::RDX, self.clock >> 32);
+                    after.rip = next;
+                    self.tracee.set_registers(&after)?;
+                }
+                Some(_) if !self.tracee.step()? => break,
+                Some(_) => {}
+            }
+            steps.push(step);
+        }
+        Ok(steps)
+    }
+}
+
+impl Drop for Fork {
+    fn drop(&mut self) {
+        self.tracee.end();
+    }
+}
+
+/// The address of a `syscall` instruction: the kernel's own, in the vDSO that every process has.
+fn gate(maps: &[Mapping], memory: &Memory) -> io::Result<u64> {
+    let code = maps.iter().filter(|mapping| mapping.executable);
+    let mut sorted: Vec<_> = code.collect();
+    sorted.sort_by_key(|mapping| !mapping.is_of_kernel());
+    let found = sorted.into_iter().find_map(|mapping| {
+        let bytes = memory.up_to(mapping.begin, (mapping.end - mapping.begin) as usize);
+        let at = bytes
+            .windows(SYSCALL.len())
+            .position(|window| window == SYSCALL)?;
+        Some(mapping.begin + at as u64)
+    });
+    found.ok_or_else(|| io::Error::other("no system call instruction in its code"))
+}
+
+/// Makes a stopped thread call the kernel, and puts its registers back. Signals that come meanwhile come after it.
+fn call(
+    thread: Tracee,
+    gate: u64,
+    number: libc::c_long,
+    arguments: [u64; 6],
+    born: &mut dyn FnMut(i32),
+) -> io::Result<u64> {
+    let before = thread.registers()?;
+    let mut registers = before;
+    registers.rip = gate;
+    registers.rax = number as u64;
+    registers.orig_rax = NO_CALL;
+    [
+        registers.rdi,
+        registers.rsi,
+        registers.rdx,
+        registers.r10,
+        registers.r8,
+        registers.r9,
+    ] = arguments;
+    thread.set_registers(&registers)?;
+    let mut held = Vec::new();
+    let done = thread.step_and_see(born, &mut |signal| {
+        held.push(signal);
+        0
+    });
+    let answer = thread.registers()?.rax as i64;
+    thread.set_registers(&before)?;
+    held.into_iter().for_each(|signal| thread.send(signal));
+    match (done?, answer) {
+        (false, _) => Err(io::Error::other("the process ended")),
+        (true, answer) if (-4095..0).contains(&answer) => {
+            Err(io::Error::from_raw_os_error(-answer as i32))
+        }
+        (true, answer) => Ok(answer as u64),
+    }
+}

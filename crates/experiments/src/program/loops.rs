@@ -1,0 +1,174 @@
+//! The loop in which a program was found: of all that were seen to turn, the innermost that holds most of the samples.
+
+use super::code::Code;
+use super::follow::Step;
+use iced_x86::FlowControl;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// A loop as it was seen to turn.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// The instruction that each turn begins with.
+    pub head: u64,
+    /// The turns, as ranges of the steps: each begins at the head, and ends before it.
+    pub turns: Vec<Range<usize>>,
+    /// Its own instructions, from the first to the end of the last, and those of each function that it calls.
+    pub parts: Vec<Range<u64>>,
+    /// Addresses of all instructions that its turns executed, those of functions that it calls included.
+    pub body: BTreeSet<u64>,
+}
+
+/// A loop of which half of the samples would be in parts of it belongs to the loop around it.
+const MOST: f64 = 0.8;
+/// Fewer turns than this tell nothing of what one does for the next.
+const TURNS: usize = 8;
+/// A jump back that ends fewer turns than one of so many belongs to a loop around this one, which begins at the same instruction.
+const SELDOM: usize = 20;
+
+impl Loop {
+    /// Share of the samples that lie in it.
+    pub fn share(&self, samples: &[u64]) -> f64 {
+        let inside = samples.iter().filter(|at| self.body.contains(at)).count();
+        inside as f64 / samples.len().max(1) as f64
+    }
+
+    /// Instructions of a turn, on average.
+    pub fn instructions(&self) -> f64 {
+        self.turns.iter().map(Range::len).sum::<usize>() as f64 / self.turns.len().max(1) as f64
+    }
+
+    /// Whether the loop was seen to be left and entered again: its turns do not follow each other without end.
+    pub fn is_left(&self) -> bool {
+        self.turns
+            .windows(2)
+            .any(|pair| pair[0].end != pair[1].start)
+    }
+}
+
+/// Every loop that turned often enough in these steps.
+pub fn all(steps: &[Step], code: &mut Code<'_>) -> Vec<Loop> {
+    let mut back = |n: usize| {
+        let (from, to) = (steps[n].at(), steps[n + 1].at());
+        to <= from
+            && code
+                .at(from)
+                .is_some_and(|decoded| jumps(decoded.instruction.flow_control()))
+    };
+    let jumps_back: Vec<bool> = (0..steps.len().saturating_sub(1)).map(&mut back).collect();
+    let mut edges: BTreeMap<u64, BTreeMap<u64, usize>> = BTreeMap::new();
+    for n in (0..jumps_back.len()).filter(|&n| jumps_back[n]) {
+        *edges
+            .entry(steps[n + 1].at())
+            .or_default()
+            .entry(steps[n].at())
+            .or_default() += 1;
+    }
+    let loops = edges.into_iter().map(|(head, from)| {
+        let all: usize = from.values().sum();
+        let is_often = |n: usize| {
+            jumps_back[n]
+                && from
+                    .get(&steps[n].at())
+                    .is_some_and(|count| count * SELDOM >= all)
+        };
+        let mut turns = Vec::new();
+        let arrivals: Vec<usize> = (0..steps.len())
+            .filter(|&n| steps[n].at() == head)
+            .collect();
+        for pair in arrivals.windows(2) {
+            // Else the loop was left, and entered again.
+            if is_often(pair[1] - 1) {
+                turns.push(pair[0]..pair[1]);
+            }
+        }
+        let body = turns
+            .iter()
+            .flat_map(|turn: &Range<usize>| &steps[turn.clone()])
+            .map(Step::at)
+            .collect();
+        Loop {
+            head,
+            parts: Vec::new(),
+            turns,
+            body,
+        }
+    });
+    let mut loops: Vec<Loop> = loops.filter(|found| found.turns.len() >= TURNS).collect();
+    for found in &mut loops {
+        found.parts = parts(found, steps, code);
+    }
+    loops
+}
+
+/// The addresses of a loop's own instructions, and of the functions that it calls.
+fn parts(found: &Loop, steps: &[Step], code: &mut Code<'_>) -> Vec<Range<u64>> {
+    /// A jump that leads further is the way into another function, as from a procedure linkage table.
+    const FAR: u64 = 4096;
+    let mut parts = Vec::new();
+    let own = part_of(&mut parts, found.head);
+    for turn in &found.turns {
+        let mut calls = vec![own];
+        for n in turn.clone() {
+            let (at, &part) = (steps[n].at(), calls.last().unwrap_or(&0));
+            let Some(instruction) = code.at(at).map(|decoded| decoded.instruction) else {
+                continue;
+            };
+            let place = if part > 0 && distance(&parts[part], at) > FAR {
+                part_of(&mut parts, at)
+            } else {
+                part
+            };
+            if let Some(last) = calls.last_mut() {
+                *last = place;
+            }
+            parts[place] = parts[place].start.min(at)..parts[place].end.max(instruction.next_ip());
+            match instruction.flow_control() {
+                FlowControl::Return if calls.len() > 1 => drop(calls.pop()),
+                FlowControl::Call | FlowControl::IndirectCall => {
+                    calls.push(
+                        steps
+                            .get(n + 1)
+                            .map_or(0, |next| part_of(&mut parts, next.at())),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+    parts
+}
+
+/// The part that an address belongs to: a new one if there is none.
+fn part_of(parts: &mut Vec<Range<u64>>, at: u64) -> usize {
+    parts
+        .iter()
+        .position(|part| part.contains(&at))
+        .unwrap_or_else(|| {
+            parts.push(at..at);
+            parts.len() - 1
+        })
+}
+
+fn distance(part: &Range<u64>, at: u64) -> u64 {
+    part.start
+        .saturating_sub(at)
+        .max(at.saturating_sub(part.end))
+}
+
+/// Of several loops the one to look at, with its place among them.
+pub fn hottest(loops: &[Loop], samples: &[u64]) -> Option<usize> {
+    let shares: Vec<f64> = loops.iter().map(|found| found.share(samples)).collect();
+    let largest = shares.iter().copied().fold(0.0, f64::max);
+    let candidates = (0..loops.len()).filter(|&n| shares[n] > 0.0 && shares[n] >= MOST * largest);
+    candidates.min_by(|&a, &b| loops[a].instructions().total_cmp(&loops[b].instructions()))
+}
+
+fn jumps(flow: FlowControl) -> bool {
+    matches!(
+        flow,
+        FlowControl::ConditionalBranch
+            | FlowControl::UnconditionalBranch
+            | FlowControl::IndirectBranch
+    )
+}

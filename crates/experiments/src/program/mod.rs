@@ -1,0 +1,78 @@
+//! Somebody's program: where its hot loop is, which hidden states of a core the loop meets, and what each of them costs there.
+//!
+//! Everything is done to the running program, by ptrace(2), without counters and without root:
+//!
+//! 1. `follow.rs` starts it and stops it some hundred times, to see where it is; then it watches some thousand instructions one by one.
+//! 2. `loops.rs` finds the loop that holds most of the samples, `flow.rs` what its turns do to memory.
+//! 3. `fork.rs` makes a copy of the program that stands at the head of the loop. There the loop's own instructions run at full speed, as they
+//!    are and with one thing changed (`encode.rs`): the difference is what that thing costs. `changes.rs` says what is changed.
+
+mod bench;
+mod blueprint;
+mod changes;
+mod code;
+mod describe;
+mod encode;
+mod find;
+mod flow;
+mod follow;
+mod fork;
+mod loops;
+mod maps;
+mod object;
+mod registers;
+mod stand;
+mod tracee;
+mod trials;
+
+use crate::Error;
+use bandscope_probe::facts;
+use bandscope_recording::program::Program;
+use std::ffi::OsString;
+use std::sync::atomic::AtomicBool;
+
+/// Runs a command, and measures its hot loop. `progress` hears the part that is done. When `stop` becomes true the command is ended.
+///
+/// # Errors
+/// If the command cannot be started, or may not be observed.
+pub fn measure(
+    command: &[OsString],
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Program, Error> {
+    let name = || {
+        command
+            .first()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
+    let mut followed = follow::Followed::start(command).map_err(|error| Error::Command {
+        name: name(),
+        error,
+    })?;
+    let found = find::find(&mut followed, stop, &mut |part| progress(part * 0.8));
+    let measured = found.map(|found| {
+        let mut program = Program {
+            samples: found.samples.len(),
+            in_kernel: found.in_kernel,
+            ..Program::default()
+        };
+        match found.hot_loop {
+            Ok(hot) => match trials::experiment(&mut followed, &hot, stop, &mut |part| {
+                progress(0.8 + part * 0.2)
+            }) {
+                Ok(hot_loop) => program.hot_loop = Some(hot_loop),
+                Err(why) => program.missing = Some(why.to_string()),
+            },
+            Err(why) => program.missing = Some(why.to_owned()),
+        }
+        program
+    });
+    followed.end();
+    let mut program = measured.map_err(|error| Error::Command {
+        name: name(),
+        error,
+    })?;
+    program.machine = facts::gather(&[]);
+    Ok(program)
+}

@@ -1,0 +1,283 @@
+//! One thread under ptrace(2), and the memory of its process: the few requests that the rest of this room is made of.
+
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::fs::FileExt;
+use std::ptr;
+
+/// What ptrace(2) is told of every process: its children and threads are followed, and all of them end with this program.
+const OPTIONS: libc::c_int = libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_EXITKILL;
+/// Runs until the next system call, which is not made (ptrace(2), PTRACE_SYSEMU; `libc` has no name for it).
+const SYSEMU: libc::c_uint = 31;
+/// The register set with all that XSAVE saves (`NT_X86_XSTATE` of elf.h).
+const XSTATE: usize = 0x202;
+/// Room for every extension so far: AMX alone has 8 KiB.
+const XSTATE_MAX: usize = 16 << 10;
+
+pub type Registers = libc::user_regs_struct;
+
+/// Why a thread stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It is no more.
+    Ended,
+    /// It was asked to, or has just been born.
+    Asked,
+    /// Its whole group is suspended, as by Ctrl-Z.
+    Suspended,
+    /// It made a process or thread, or became another program.
+    Born,
+    /// A signal waits to be delivered; a step ends so as well, by SIGTRAP.
+    Signal(i32),
+}
+
+impl Stop {
+    fn of(status: libc::c_int) -> Stop {
+        if !libc::WIFSTOPPED(status) {
+            return Stop::Ended;
+        }
+        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        match (event, signal) {
+            (libc::PTRACE_EVENT_STOP, libc::SIGTRAP) => Stop::Asked,
+            (libc::PTRACE_EVENT_STOP, _) => Stop::Suspended,
+            (0, signal) => Stop::Signal(signal),
+            _ => Stop::Born,
+        }
+    }
+}
+
+/// The next thread of which there is news; `None` if there is none now, or no thread is left.
+pub fn news() -> Option<(i32, Stop)> {
+    let mut status = 0;
+    // SAFETY: waitpid(2) writes one number to a variable of ours.
+    let thread = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::WNOHANG) };
+    (thread > 0).then(|| (thread, Stop::of(status)))
+}
+
+/// To be called between fork(2) and execve(2): the new program stops before its first instruction.
+pub fn wait_for_tracer() -> io::Result<()> {
+    // SAFETY: it takes no arguments.
+    match unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// A thread that is traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tracee(pub i32);
+
+impl Tracee {
+    /// Begins to trace a process that this one started, and that waits before its first instruction as [`wait_for_tracer`] has it.
+    pub fn seize(process: i32) -> io::Result<Tracee> {
+        let tracee = Tracee(process);
+        // Who asked to be traced cannot be interrupted (ptrace(2), PTRACE_SEIZE): it is let go, suspended, and taken again.
+        while tracee.wait()? != Stop::Signal(libc::SIGTRAP) {
+            tracee.go_on(0)?;
+        }
+        tracee.ask(libc::PTRACE_DETACH, 0, libc::SIGSTOP as usize)?;
+        tracee.ask(libc::PTRACE_SEIZE, 0, OPTIONS as usize)?;
+        tracee.wait()?;
+        // SAFETY: kill(2) takes two numbers.
+        unsafe { libc::kill(process, libc::SIGCONT) };
+        tracee.go_on(0)?;
+        Ok(tracee)
+    }
+
+    fn ask(self, request: libc::c_uint, address: usize, data: usize) -> io::Result<()> {
+        // SAFETY: every caller passes a request with the arguments that ptrace(2) states for it: numbers, or pointers to variables that live.
+        match unsafe { libc::ptrace(request, self.0, address, data) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits for its next stop.
+    pub fn wait(self) -> io::Result<Stop> {
+        let mut status = 0;
+        // SAFETY: as in `news`.
+        match unsafe { libc::waitpid(self.0, &raw mut status, libc::__WALL) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(Stop::of(status)),
+        }
+    }
+
+    /// Stops it wherever it is. Where a signal was about to come just then, it is the answer: who lets the thread go on has to pass it.
+    /// `None` if it ended or was suspended instead.
+    pub fn stop(self) -> io::Result<Option<i32>> {
+        loop {
+            // Any other stop makes the kernel forget it.
+            self.interrupt()?;
+            match self.wait()? {
+                Stop::Asked => return Ok(Some(0)),
+                Stop::Signal(signal) => return Ok(Some(signal)),
+                Stop::Ended => return Ok(None),
+                Stop::Suspended => {
+                    self.listen()?;
+                    return Ok(None);
+                }
+                Stop::Born => self.go_on(0)?,
+            }
+        }
+    }
+
+    /// Asks it to stop; the next [`Tracee::wait`] says why it did.
+    pub fn interrupt(self) -> io::Result<()> {
+        self.ask(libc::PTRACE_INTERRUPT, 0, 0)
+    }
+
+    pub fn go_on(self, signal: i32) -> io::Result<()> {
+        self.ask(libc::PTRACE_CONT, 0, signal as usize)
+    }
+
+    /// Lets a suspended thread be suspended, until something continues it.
+    pub fn listen(self) -> io::Result<()> {
+        self.ask(libc::PTRACE_LISTEN, 0, 0)
+    }
+
+    /// Runs it until a system call, which is not made.
+    pub fn go_on_without_kernel(self) -> io::Result<()> {
+        self.ask(SYSEMU, 0, 0)
+    }
+
+    /// One instruction; signals on the way are delivered. False if it did not come to a stop after that.
+    pub fn step(self) -> io::Result<bool> {
+        self.step_and_see(&mut |_| (), &mut |signal| signal)
+    }
+
+    /// The same. Tells of a process that the instruction made, and asks which signal to deliver in place of one that came.
+    pub fn step_and_see(
+        self,
+        born: &mut dyn FnMut(i32),
+        signals: &mut dyn FnMut(i32) -> i32,
+    ) -> io::Result<bool> {
+        let mut signal = 0;
+        loop {
+            self.ask(libc::PTRACE_SINGLESTEP, 0, signal as usize)?;
+            signal = match self.wait()? {
+                Stop::Signal(libc::SIGTRAP) => return Ok(true),
+                Stop::Signal(other) => signals(other),
+                Stop::Asked => 0,
+                Stop::Born => {
+                    born(self.born()?);
+                    0
+                }
+                Stop::Ended => return Ok(false),
+                Stop::Suspended => {
+                    self.listen()?;
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    /// Sends it a signal. A thread that is no more needs none.
+    pub fn send(self, signal: i32) {
+        // SAFETY: tkill(2) takes two numbers.
+        unsafe { libc::syscall(libc::SYS_tkill, self.0, signal) };
+    }
+
+    pub fn registers(self) -> io::Result<Registers> {
+        let mut registers = MaybeUninit::<Registers>::uninit();
+        self.ask(libc::PTRACE_GETREGS, 0, registers.as_mut_ptr() as usize)?;
+        // SAFETY: the kernel wrote all of it.
+        Ok(unsafe { registers.assume_init() })
+    }
+
+    pub fn set_registers(self, registers: &Registers) -> io::Result<()> {
+        self.ask(libc::PTRACE_SETREGS, 0, ptr::from_ref(registers) as usize)
+    }
+
+    /// What XSAVE saves, in its standard format: floats, vectors and their control register.
+    pub fn extended_state(self) -> io::Result<Vec<u8>> {
+        let mut state = vec![0_u8; XSTATE_MAX];
+        let mut part = libc::iovec {
+            iov_base: state.as_mut_ptr().cast(),
+            iov_len: state.len(),
+        };
+        self.ask(
+            libc::PTRACE_GETREGSET,
+            XSTATE,
+            ptr::from_mut(&mut part) as usize,
+        )?;
+        state.truncate(part.iov_len);
+        Ok(state)
+    }
+
+    pub fn set_extended_state(self, state: &[u8]) -> io::Result<()> {
+        let mut part = libc::iovec {
+            iov_base: state.as_ptr().cast_mut().cast(),
+            iov_len: state.len(),
+        };
+        self.ask(
+            libc::PTRACE_SETREGSET,
+            XSTATE,
+            ptr::from_mut(&mut part) as usize,
+        )
+    }
+
+    /// The number of the thread or process that it has just made.
+    fn born(self) -> io::Result<i32> {
+        let mut number: libc::c_ulong = 0;
+        self.ask(
+            libc::PTRACE_GETEVENTMSG,
+            0,
+            ptr::from_mut(&mut number) as usize,
+        )?;
+        Ok(number as i32)
+    }
+
+    /// The CPU time of its process so far, in nanoseconds.
+    pub fn cpu_time_ns(self) -> io::Result<u64> {
+        // The kernel's number for "the CPU time of process P, as scheduled" (clock_getcpuclockid(3)).
+        let clock = (!self.0 << 3) | 2;
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: clock_gettime(2) writes one timespec, which is ours.
+        match unsafe { libc::clock_gettime(clock, &raw mut time) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64),
+        }
+    }
+
+    /// Ends its process, and waits for that.
+    pub fn end(self) {
+        // SAFETY: kill(2) takes two numbers.
+        unsafe { libc::kill(self.0, libc::SIGKILL) };
+        while self.wait().is_ok_and(|stop| stop != Stop::Ended) {}
+    }
+}
+
+/// The memory of a process: what was written where only reading is allowed is seen by that process alone.
+#[derive(Debug)]
+pub struct Memory(File);
+
+impl Memory {
+    pub fn of(process: i32) -> io::Result<Memory> {
+        let path = format!("/proc/{process}/mem");
+        Ok(Memory(File::options().read(true).write(true).open(path)?))
+    }
+
+    /// Reads as much as there is, at most `length` bytes.
+    pub fn up_to(&self, address: u64, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        let read = self.0.read_at(&mut bytes, address).unwrap_or(0);
+        bytes.truncate(read);
+        bytes
+    }
+
+    pub fn read(&self, address: u64, length: usize) -> Option<Vec<u8>> {
+        Some(self.up_to(address, length)).filter(|bytes| bytes.len() == length)
+    }
+
+    pub fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(bytes, address)
+    }
+}

@@ -1,0 +1,145 @@
+//! Sentences of what a program's loop meets.
+
+use super::{Explained, State};
+use crate::lab::{avoids as of_pair, digits};
+use bandscope_recording::program::{Kind, Program, State as Met, Trials};
+
+/// A loop that holds less of the time leaves the rest unexplained.
+const MOST: f64 = 0.8;
+/// A program that spends more in system calls has its problem there.
+const KERNEL: f64 = 0.2;
+
+/// What avoids a state in a program.
+pub fn avoids(kind: Kind) -> &'static str {
+    match kind {
+        // Measured as the others are, by tests/programs/split-*.c.
+        Kind::SplitAccess => {
+            "Align the data to their size: alignas(64), or a place in the struct that is a multiple of the size."
+        }
+        _ => of_pair(kind.name()),
+    }
+}
+
+/// What a state is, and what it costs.
+pub fn of(met: &Met, state: &State) -> String {
+    format!("{} {}", what(met), cost(state))
+}
+
+/// The same of a bad place.
+pub fn of_place(place: u64, state: &State) -> String {
+    format!(
+        "The loop begins {place} bytes into a line of its code, which this core fetches badly. {}",
+        cost(state)
+    )
+}
+
+fn what(met: &Met) -> String {
+    match met.kind {
+        Kind::BaseRegister => through_memory("A value", "", met),
+        Kind::OperandSize => through_memory("A small value", "", met),
+        Kind::RegisterFile => through_memory("A value", " by way of a vector register", met),
+        Kind::FailedForwarding => "A load reads what no single store wrote: a part is of one store, the rest is not. It waits until all is in the cache.".to_owned(),
+        Kind::Aliasing => "A load lies a multiple of 4,096 bytes from a store just before it, so the core takes one for the other.".to_owned(),
+        Kind::SplitAccess => "Data lie across the end of a cache line, so an access takes two.".to_owned(),
+        Kind::Denormals => "Floats are denormal: so small that they have fewer digits.".to_owned(),
+        Kind::Placement => String::new(),
+    }
+}
+
+/// A value that is stored and loaded again and again.
+fn through_memory(value: &str, way: &str, met: &Met) -> String {
+    let bits: Vec<String> = met
+        .bytes
+        .iter()
+        .map(|bytes| (8 * bytes).to_string())
+        .collect();
+    format!(
+        "{value} of {} bits goes through memory{way} from turn to turn, {} a turn. Its address is made of {}.",
+        bits.join(" or "),
+        match met.per_turn.round() {
+            times if times <= 1.0 => "once".to_owned(),
+            times => format!("{times} times"),
+        },
+        met.bases.join(", or of ")
+    )
+}
+
+fn cost(state: &State) -> String {
+    if let Some(why) = &state.missing {
+        return format!("What that costs could not be measured: {why}.");
+    }
+    let (Some(ratio), Some([low, high])) = (state.ratio, state.interval) else {
+        return String::new();
+    };
+    match state.costs {
+        Some(true) => format!(
+            "A turn takes {} times as long as without it ({} to {}).",
+            digits(ratio),
+            digits(low),
+            digits(high)
+        ),
+        _ => "It costs nothing to speak of here.".to_owned(),
+    }
+}
+
+/// The whole in a sentence or two.
+pub fn verdict(explained: &Explained, program: &Program) -> String {
+    let (Some(found), Some(measured)) = (&explained.hot_loop, &program.hot_loop) else {
+        let why = program
+            .missing
+            .as_deref()
+            .unwrap_or("it was not seen in a loop");
+        return format!("No hot loop was found: {why}.");
+    };
+    let share = explained.samples.in_loop as f64 / explained.samples.taken.max(1) as f64;
+    let name = found.function.as_deref().map_or_else(
+        || format!("at {:#x}", found.address),
+        |name| format!("in {name}"),
+    );
+    let place = format!(
+        "One loop {name} has {:.0} % of the program's time",
+        100.0 * share
+    );
+    if let Trials::Missing(why) = &measured.as_it_is {
+        return format!("{place}. It could not be timed by itself: {why}.");
+    }
+    let dear: Vec<&State> = explained
+        .states
+        .iter()
+        .filter(|state| state.costs == Some(true))
+        .collect();
+    match (
+        dear.first(),
+        explained.states.iter().any(|state| state.costs.is_none()),
+    ) {
+        (Some(first), _) => format!(
+            "{place}. It runs {} times as long as it would without {}.",
+            digits(first.ratio.unwrap_or(1.0)),
+            first.pair
+        ),
+        (None, false) => format!("{place}. No hidden state costs it time on this core."),
+        (None, true) => {
+            format!("{place}. It meets hidden states whose cost could not be measured.")
+        }
+    }
+}
+
+/// What the reader has to know beside it.
+pub fn warnings(explained: &Explained) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let samples = explained.samples;
+    let share = |part: usize| part as f64 / samples.taken.max(1) as f64;
+    if explained.hot_loop.is_some() && share(samples.in_loop) < MOST {
+        warnings.push(format!(
+            "{:.0} % of the samples lie outside the loop, and a change of it leaves them as they are.",
+            100.0 * (1.0 - share(samples.in_loop))
+        ));
+    }
+    if share(samples.in_kernel) > KERNEL {
+        warnings.push(format!(
+            "{:.0} % of the samples lie in system calls, which are not looked into.",
+            100.0 * share(samples.in_kernel)
+        ));
+    }
+    warnings
+}
