@@ -3,15 +3,15 @@
 use super::axis::Axis;
 use super::labels::Row;
 use super::pace::outline;
-use super::{Axes, LABEL, NOTE, Panel};
+use super::{Axes, HEADING, LABEL, NOTE, Panel};
 use crate::glyphs;
 use crate::scene::{Anchor, Frame, Items};
 use crate::{escape, numbers, palette};
 use bandscope_report::LongGap;
 
-/// Height of the strip with its space above.
+/// Height of the strip with its heading above.
 pub(super) const HEIGHT: f64 = SPACE + STRIP;
-pub(super) const SPACE: f64 = 5.0;
+pub(super) const SPACE: f64 = 22.0;
 /// Its height without, where it is below a panel.
 pub(super) const STRIP: f64 = 74.0;
 /// Lines of names at the top of the strip, and the height of one.
@@ -21,6 +21,8 @@ const ROW: f64 = 15.0;
 const NAMED: usize = 6;
 /// Longest name.
 const NAME_WIDTH: f64 = 190.0;
+const TITLE: &str = "Gaps";
+const EXPLANATION: &str = "the CPU was away: one stem a gap, as high as the gap was long";
 
 /// Draws the strip, so high; returns the y below.
 pub(super) fn strip(panel: &Panel<'_>, axes: &Axes, height: f64, items: &mut Items) -> f64 {
@@ -40,9 +42,21 @@ pub(super) fn strip(panel: &Panel<'_>, axes: &Axes, height: f64, items: &mut Ite
             items.text(at, NOTE, Anchor::Start, silence(panel));
         }
     }
+    heading(durations.is_some(), &frame, items);
     outline(&frame, items);
     note(panel, gaps.len(), &frame, items);
     frame.bottom()
+}
+
+/// What the strip shows, above it.
+fn heading(has_gaps: bool, frame: &Frame, items: &mut Items) {
+    let y = frame.y - 6.0;
+    items.text((frame.x, y), HEADING, Anchor::Start, TITLE);
+    let start = frame.x + glyphs::font(true).width(TITLE, HEADING.size) + 12.0;
+    if has_gaps {
+        let note = glyphs::font(false).fit(EXPLANATION, NOTE.size, frame.right() - start);
+        items.text((start, y), NOTE, Anchor::Start, note);
+    }
 }
 
 /// Why there is no gap to draw.

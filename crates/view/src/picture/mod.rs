@@ -304,6 +304,57 @@ mod tests {
         }
     }
 
+    /// Straight pieces of all lines, those that are clipped too.
+    fn pieces(items: &[Item]) -> Vec<[(f64, f64); 2]> {
+        items
+            .iter()
+            .flat_map(|item| match item {
+                Item::Line { points, .. } => points.windows(2).map(|ab| [ab[0], ab[1]]).collect(),
+                Item::Clip(_, items) => pieces(items),
+                _ => Vec::new(),
+            })
+            .collect()
+    }
+
+    /// Whether a straight line passes through a box: it does not where a side of the box, or the line, has all of the other on one side.
+    fn passes([a, b]: [(f64, f64); 2], (left, top, right, bottom): (f64, f64, f64, f64)) -> bool {
+        let beside = a.0.max(b.0) <= left || right <= a.0.min(b.0);
+        let above = a.1.max(b.1) <= top || bottom <= a.1.min(b.1);
+        let side = |x: f64, y: f64| (b.0 - a.0) * (y - a.1) - (b.1 - a.1) * (x - a.0);
+        let corners = [(left, top), (right, top), (left, bottom), (right, bottom)];
+        let sides = corners.map(|(x, y)| side(x, y));
+        let one_side = sides.iter().all(|s| *s > 0.0) || sides.iter().all(|s| *s < 0.0);
+        !(beside || above || one_side)
+    }
+
+    #[test]
+    fn no_line_runs_through_a_label() {
+        for (name, analysis) in samples::all() {
+            for (picture_width, views) in [
+                (800.0, vec![]),
+                (1200.0, vec![]),
+                (1200.0, vec![View::Gaps, View::Spectrum, View::Histogram]),
+            ] {
+                let options = Options {
+                    picture_width,
+                    views,
+                    ..Options::default()
+                };
+                let scene = scene(&analysis, &options).unwrap();
+                let lines = pieces(&scene.items);
+                for text in texts(&scene.items) {
+                    let area = extent(text);
+                    let through = lines.iter().find(|line| passes(**line, area));
+                    assert_eq!(
+                        through, None,
+                        "{name} {picture_width}: {:?} at {area:?}",
+                        text.text
+                    );
+                }
+            }
+        }
+    }
+
     #[test]
     fn bands_gaps_and_lines_are_named() {
         let analysis = samples::noisy();

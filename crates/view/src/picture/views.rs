@@ -61,7 +61,7 @@ pub(super) fn draw(
         View::Gaps => {
             let mut bottom = top;
             for panel in &panels {
-                heading(panel, "the longest gaps, by time and duration", items);
+                heading(panel, "", items);
                 bottom = gaps::strip(panel, &axes, height.unwrap_or(LOW), items);
             }
             time_axis(&panels, &axes, SINCE_START, bottom, items)
