@@ -72,7 +72,7 @@ function drawLanes(context, sheet, lanes) {
     context.fillStyle = theme.ink.ink;
     context.textAlign = "right";
     context.fillText(clip(context, visible(causeName(cause)), left - 10), frame.x - 6, y + 12);
-    context.fillStyle = causeColour(cause);
+    context.fillStyle = causeColour(cause, lane);
     for (let c = 0; c < columns; c++) {
       const share = lost[lane * columns + c] / cellNs;
       if (!(share > 0)) continue;

@@ -1,4 +1,4 @@
-// Colours, those of `palette.rs` but for a hue that text stands on, for light and dark: viridis for density, its lightness turned round in the dark; Okabe and Ito's hues for causes.
+// Colours for light and dark: viridis for density as in `palette.rs`, its lightness turned round in the dark; one palette for the ledger and its causes.
 // The colour-blind tell both apart, and every colour has its name beside it as text.
 
 /** Ten anchors of viridis, darkest first (Smith and van der Walt, CC0). */
@@ -6,10 +6,21 @@ const VIRIDIS = [0x440154, 0x482878, 0x3e4a89, 0x31688e, 0x26828e, 0x1f9e89, 0x3
 /** Where on viridis one quantum stands and the fullest cell: always clear against the paper, by theme. */
 const ENDS = { light: [0.74, 0], dark: [0.36, 1] };
 
-/** Names stand on them in the bars, so each is dark enough for white text, or light enough for dark (4.5 to 1): vermillion is a shade darker than theirs. */
-const HUES = {
-  light: ["#0072b2", "#c25400", "#007a5a", "#a6467a", "#8f6a00", "#3d6fd0", "#7a5230", "#5c6b7a"],
-  dark: ["#56b4e9", "#ff8f45", "#2bd4a4", "#e79bc5", "#f0c54a", "#9db4ff", "#d0a37c", "#aab7c4"],
+/**
+ * Any two may be neighbours in a bar, so any two differ by 15 in CIEDE2000, for a deuteranope too, and each by 3 to 1 from the paper (`tests/script/colours.test.js`).
+ * `others` alternate where causes beyond the hues stand in a list.
+ */
+export const PALETTE = {
+  light: {
+    parts: { work: "#cfdcd6", frequency: "#b14c00", microarchitecture: "#511f85", unsplit: "#6e0a4e", measurement: "#7c7971", unexplained: "#0f1113" },
+    hues: ["#006ec7", "#e67530", "#006043", "#ff5688", "#5d4500", "#179edb", "#371c0a"],
+    others: ["#626c7f", "#8896a3"],
+  },
+  dark: {
+    parts: { work: "#2f4a40", frequency: "#d29b83", microarchitecture: "#d9a8ff", unsplit: "#a9405a", measurement: "#938f8b", unexplained: "#ffffff" },
+    hues: ["#069cfe", "#d86f18", "#b4ffbc", "#b17caf", "#efc245", "#296bcd", "#8c6007"],
+    others: ["#646f76", "#b7bfc7"],
+  },
 };
 
 const INKS = {
@@ -17,8 +28,8 @@ const INKS = {
   dark: { paper: "#14181d", ink: "#eceff2", grey: "#a9b3bd", frame: "#5d6974", rule: "#262d35", absent: "#1c2229", bar: "#6b8aa3", band: "#ff9d5c", edge: "#e79bc5", select: "rgba(86,180,233,.25)" },
 };
 
-/** @type {{ name: "light" | "dark", ink: typeof INKS.light, hues: string[], ramp: Uint32Array }} */
-export const theme = { name: "light", ink: INKS.light, hues: HUES.light, ramp: new Uint32Array(256) };
+/** @type {{ name: "light" | "dark", ink: typeof INKS.light, ramp: Uint32Array } & typeof PALETTE.light} */
+export const theme = { name: "light", ink: INKS.light, ...PALETTE.light, ramp: new Uint32Array(256) };
 
 /** @param {number} place */
 export function viridis(place) {
@@ -39,8 +50,7 @@ export function viridis(place) {
 export function applyTheme(chosen) {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   theme.name = chosen === "light" || chosen === "dark" ? chosen : dark ? "dark" : "light";
-  theme.ink = INKS[theme.name];
-  theme.hues = HUES[theme.name];
+  Object.assign(theme, PALETTE[theme.name], { ink: INKS[theme.name] });
   const [one, full] = ENDS[theme.name];
   for (let k = 0; k < 256; k++) {
     const [red, green, blue] = viridis(one + (full - one) * (k / 255));
@@ -65,3 +75,21 @@ export function rampStyle() {
   const stops = Array.from({ length: 9 }, (_, k) => `rgb(${viridis(one + (full - one) * (k / 8)).join(" ")})`);
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
+
+/**
+ * Light that a colour gives back, by WCAG 2.
+ * @param {string} colour
+ */
+export function luminance(colour) {
+  const [red, green, blue] = [1, 3, 5].map((k) => {
+    const channel = parseInt(colour.slice(k, k + 2), 16) / 255;
+    return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+/**
+ * Black or white: the one with more contrast on a colour has at least 4.5 to 1.
+ * @param {string} colour
+ */
+export const textOn = (colour) => (luminance(colour) > 0.179 ? "#000000" : "#ffffff");

@@ -1,47 +1,16 @@
 // Where the time went: for each series a bar of the wall time that adds up, below it what was lost at full width; each part is a button that opens
 // what it rests on.
 
-import { theme } from "./colours.js";
+import { textOn } from "./colours.js";
 import { duration, durationFine, durationRound, frequency, instant, pace, percent, plural, significant, whole } from "./numbers.js";
-import { byId, causeName, element, table } from "./words.js";
-import { causeColour, model } from "./model.js";
+import { byId, element, table } from "./words.js";
+import { model } from "./model.js";
+import { parts } from "./parts.js";
 import { change, look, subscribe, view } from "./view.js";
 import { foldButton } from "./spectrum.js";
 
-/** Causes of gaps with a line of their own at first; of more the rest is one line, until the reader opens it. */
-const MOST_CAUSES = 10;
 /** A band that holds this share of the time is the main one (`text/account.rs`). */
 const MAIN = 0.5;
-
-/**
- * The parts of a ledger in the order in which they add up.
- * @param {Ledger} ledger
- * @returns {Part[]}
- */
-function parts(ledger) {
-  const paces = /** @type {const} */ ({ frequency: "slower pace, lower frequency", microarchitecture: "slower pace, core state", unsplit: "slower pace, cause not known" });
-  const keys = /** @type {(keyof typeof paces)[]} */ (Object.keys(paces));
-  const gaps = Object.entries(ledger.gaps_ns).sort((a, b) => b[1] - a[1]);
-  /** @type {Part[]} */
-  const all = [
-    { key: "work", name: "work", ns: ledger.work_ns },
-    ...keys.map((key) => ({ key: `pace ${key}`, name: paces[key], ns: ledger.pace_ns[key], pace: true })),
-    ...pooled(gaps.map(([cause, ns]) => ({ key: `gap ${cause}`, name: causeName(cause), ns, cause }))),
-    { key: "measurement", name: "measurement itself", ns: ledger.measurement_ns },
-  ].filter((part) => part.key === "work" || part.ns !== 0);
-  // Shown even where it is nothing: that it is nothing is what a reader wants to know.
-  return [...all, { key: "unexplained", name: "unexplained", ns: ledger.unexplained_ns }];
-}
-
-/**
- * The largest causes, and the rest as one part; all of them where the rest is one or was opened.
- * @param {Part[]} gaps
- */
-function pooled(gaps) {
-  if (account.all || gaps.length <= MOST_CAUSES + 1) return gaps;
-  const rest = gaps.slice(MOST_CAUSES);
-  return [...gaps.slice(0, MOST_CAUSES), { key: "gaps", name: `gaps: ${rest.length} other causes`, ns: rest.reduce((sum, gap) => sum + gap.ns, 0), rest: true }];
-}
 
 /**
  * Opens or closes the evidence of a part; what is several parts is shown as such.
@@ -53,14 +22,6 @@ function choose(part, series) {
   account.all ||= Boolean(part.rest);
   account.open = again || part.rest ? null : part.key;
   change({ selected: series.index, account: `${account.open} ${account.all}` });
-}
-
-/** @param {Part} part */
-function partStyle(part) {
-  if (part.rest) return theme.hues[theme.hues.length - 1];
-  if (part.cause !== undefined) return causeColour(part.cause);
-  if (part.pace) return `var(--${part.key.replace(" ", "-")})`;
-  return `var(--${part.key})`;
 }
 
 /**
@@ -90,7 +51,7 @@ export function ledgerSection() {
  */
 function barsOf(series) {
   const { ledger } = series.report;
-  const all = parts(ledger);
+  const all = parts(ledger, account.all);
   const lost = all.filter((part) => part.key !== "work" && part.ns > 0);
   const lostNs = lost.reduce((sum, part) => sum + part.ns, 0);
   /**
@@ -100,10 +61,11 @@ function barsOf(series) {
    */
   const segment = (part, together, least) => {
     const words = `${part.name}: ${durationFine(part.ns)}, ${percent(part.ns / ledger.wall_ns)} of wall time`;
-    const button = element("button", { type: "button", class: part.key === "work" ? "part worked" : "part", title: words, "aria-label": words, onclick: () => choose(part, series) },
+    const button = element("button", { type: "button", class: "part", title: words, "aria-label": words, onclick: () => choose(part, series) },
       part.ns / together > 0.16 ? element("span", {}, part.key === "work" ? `work ${percent(part.ns / ledger.wall_ns)}` : part.name) : null);
     button.style.flex = `${Math.max(part.ns / together, 1e-6)} 1 ${least}px`;
-    button.style.background = partStyle(part);
+    button.style.background = part.colour;
+    button.style.color = textOn(part.colour);
     if (view.selected === series.index && account.open === part.key) button.classList.add("open");
     return button;
   };
@@ -126,10 +88,10 @@ function barsOf(series) {
 function accountOf(series) {
   const { ledger, best_pace: best } = series.report;
   const lostNs = ledger.wall_ns - ledger.work_ns;
-  const rows = parts(ledger).flatMap((part) => {
+  const rows = parts(ledger, account.all).flatMap((part) => {
     const isOpen = account.open === part.key;
     const swatch = element("span", { class: "swatch" });
-    swatch.style.background = partStyle(part);
+    swatch.style.background = part.colour;
     const button = element("button", { type: "button", class: "line", "aria-expanded": String(isOpen), onclick: () => choose(part, series) }, swatch, part.rest ? `${part.name} …` : part.name);
     const share = part.key === "work" || !(lostNs > 0) ? "" : percent(part.ns / lostNs);
     const row = element("tr", {}, element("td", {}, button), element("td", { class: "figure" }, durationFine(part.ns)), element("td", { class: "figure" }, percent(part.ns / ledger.wall_ns)), element("td", { class: "figure" }, share));

@@ -225,12 +225,12 @@ function rankCauses() {
 }
 
 /**
- * Colour of a cause: beyond the hues all share the last.
+ * Colour of a cause. Those beyond the hues have none of their own; in a list they alternate by their place.
  * @param {string} cause
+ * @param {number} [place]
  */
-export function causeColour(cause) {
-  const rank = model.causes.get(cause) ?? theme.hues.length;
-  return theme.hues[Math.min(rank, theme.hues.length - 1)];
+export function causeColour(cause, place = 0) {
+  return theme.hues[model.causes.get(cause) ?? Infinity] ?? theme.others[place % theme.others.length];
 }
 
 /**

@@ -236,7 +236,8 @@ interface Part {
   key: string;
   name: string;
   ns: number;
-  pace?: boolean;
+  colour: string;
+  pace?: keyof Ledger["pace_ns"];
   cause?: string;
   rest?: boolean;
 }
