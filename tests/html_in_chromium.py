@@ -15,14 +15,13 @@ import tempfile
 
 try:
     from golden import Golden
+    from html_accessible import WATCH_LABELS, has_axe, is_accessible, keyboard_reaches_everything, labels_are_apart
+    from html_agrees import changes_agree, near, numbers_agree, remedies_agree, truth_agrees
     from playwright.sync_api import sync_playwright
 except ImportError as error:
     print(f"no playwright, or no pillow: {error}")
     sys.exit(77)
-browser_path = shutil.which("chromium") or shutil.which("chromium-browser")
-if not browser_path:
-    print("no chromium")
-    sys.exit(77)
+browser_path = shutil.which("chromium") or shutil.which("chromium-browser") or sys.exit(77)
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 pictures = pathlib.Path(sys.argv[2]).resolve()
@@ -38,16 +37,13 @@ def run(directory, *arguments):
     return done.stdout
 
 
-def near(a, b, relative):
-    assert abs(a - b) <= relative * max(abs(a), abs(b)), (a, b)
-
-
 class Page:
     """A page from disk, and what went wrong in it."""
 
-    def __init__(self, browser, path, width=1280, scheme="light"):
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    def __init__(self, browser, path, width=1280, scheme="light", **options):
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **options)
         self.page = self.context.new_page()
+        self.page.add_init_script(WATCH_LABELS)
         self.wrong, self.requests = [], []
         self.page.on("console", lambda message: self.wrong.append(message.text))
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
@@ -76,36 +72,8 @@ class Page:
 
     def picture(self):
         """What the first panel shows, to see whether it changed."""
-        self.settle()
+        labels_are_apart(self)
         return self.evaluate("() => document.querySelector('.plot canvas').toDataURL()")
-
-
-def numbers_agree(view, report):
-    """Every quantum arrived: sums over the decoded columns are the report's, and so is what the page says as text."""
-    page = view.page
-    sums = view.evaluate("() => bandscope.model.series.map(s => bandscope.summary(s, -1, Infinity))")
-    assert len(sums) == len(report["series"])
-    for found, series in zip(sums, report["series"]):
-        assert (found["quanta"], found["units"]) == (series["quanta"], series["units"]), (found, series["quanta"])
-        if series["gaps"]:
-            # A gap while a gap was handled is no unit's, so no quantum counts it (`measure.rs`); on a simulated machine there is none.
-            own = (report["recording"] or {"machine": {"architecture": "simulated"}})["machine"]["architecture"] != "simulated"
-            assert found["gaps"] == series["gaps"]["number"] or own and found["gaps"] < series["gaps"]["number"], (found, series["gaps"])
-        ledger = series["ledger"]
-        near(found["wallNs"], ledger["wall_ns"], 1e-6)
-        # The page counts units at the reference pace, so what was faster than that is taken off what was lost.
-    near(found["lostNs"], ledger["wall_ns"] - ledger["work_ns"] - ledger["bonus_ns"], 1e-4)
-    for panel, series in zip(page.locator(".panel").all(), report["series"]):
-        panel.locator("details > summary").click()
-        panel.locator("details table").first.wait_for()
-        cells = dict(row.locator("td").all_inner_texts() for row in panel.locator("details table").first.locator("tbody tr").all())
-        assert cells["quanta"] == f"{series['quanta']:,}", cells
-        assert cells["units"] == f"{series['units']:,}", cells
-    longest = view.evaluate("() => bandscope.model.series.map(({marks}) => Math.max(0, ...marks.ns))")
-    for found, series in zip(longest, report["series"]):
-        if series["gaps"] and series["gaps"]["longest"] and series["gaps"]["detailed"] == series["gaps"]["number"]:
-            near(found, series["gaps"]["longest"][0]["ns"], 1e-9)
-    assert page.locator("#verdict").inner_text() == report["verdict"]
 
 
 def ledger_opens(view, report):
@@ -249,10 +217,9 @@ def folds(view):
 
 def findings_jump(view, report):
     page = view.page
-    cards = page.locator(".card")
-    assert cards.count() == min(len(report["findings"]), 24)
+    assert page.locator(".card").count() == min(len(report["findings"]), 24)
     for number, finding in enumerate(report["findings"][:24]):
-        card = cards.nth(number)
+        card = page.locator(".card").nth(number)
         assert finding["certainty"] in card.inner_text() and finding["summary"] in card.inner_text()
         jump = card.get_by_role("button", name="show me")
         if jump.count():
@@ -263,68 +230,26 @@ def findings_jump(view, report):
             assert view.window() != whole or finding["kind"] in ("warm-up", "clock-drift", "quantisation"), finding["kind"]
 
 
-def remedies_agree(view, report):
-    """Each remedy once, its command by itself: that is what its button copies."""
-    of_purpose = [one for purpose in ["fix", "find-out"] for one in report["remedies"] if one["purpose"] == purpose]
-    shown = view.page.locator("#remedies li > code").all_inner_texts()
-    assert shown == [one["command"] for one in of_purpose if one["command"]], shown
+def moves_at_once(browser, path):
+    """Where the reader asked for less motion, a jump is over when it begins."""
+    with Page(browser, path, reduced_motion="reduce") as view:
+        top = view.evaluate("() => { document.querySelector('.card button').click(); return document.querySelector('#series').getBoundingClientRect().top; }")
+        assert abs(top) < 2, top
 
 
-def changes_agree(view, comparison):
-    """What changed is said as `compare --format json` has it, and as many figures are called changed."""
-    page = view.page
-    figures = [delta for pair in comparison["recordings"]["series"] for key in ["figures", "ledger"] for delta in pair[key] if key == "figures" or delta["a"] or delta["b"]]
-    figures += [band["share"] for pair in comparison["recordings"]["series"] for band in pair["bands"]]
-    changed = sum(delta["changed"] for delta in figures)
-    assert changed and page.locator("#changes .word").count() == changed, changed
-    assert page.locator("#changes .change").count() == sum(delta["interval"] is not None and any([delta["a"], delta["b"], *delta["interval"]]) for delta in figures)
-    assert page.locator("#verdict").inner_text() == comparison["verdict"]
-    for letter, side in zip("AB", comparison["sides"]):
-        assert side["inputs"][0] in page.locator("#changes").inner_text()
-        assert f"{letter}: " in page.locator("#ledger").inner_text()
-    for condition in comparison["conditions"]:
-        assert condition["found"] in page.locator("#changes li").all_inner_texts()[0]
-
-
-def truth_agrees(view, report):
-    held = report["truth"][0]["series"][0]
-    words = view.page.locator("#truth").inner_text()
-    ratio = held["within_over_disturbed"]
-    assert report["truth"][0]["log"] in words and ("–" if ratio is None else f"{ratio:.4f}") in words, words
-    assert f"{held['quanta']['recognised']:,}" in words, words
-
-
-USABLE = "[...document.querySelectorAll('button, select, input, summary, [tabindex]')].filter(e => e.offsetParent && !e.disabled)"
-
-
-def keyboard_reaches_everything(view):
-    """Tab comes to all that can be used. Elements are held, not their places in the document, which move where something is drawn anew."""
-    view.settle()
-    view.evaluate("() => { window.reached = new Set(); addEventListener('focusin', event => reached.add(event.target)); }")
-    missed = f"() => {USABLE}.filter(e => !reached.has(e)).map(e => e.outerHTML.slice(0, 120))"
-    usable = len(view.evaluate(missed))
-    assert usable > 10, usable
-    # Twice round, because Tab goes on from where the last click was.
-    for _ in range(2 * usable + 20):
-        view.page.keyboard.press("Tab")
-    assert not view.evaluate(missed), (usable, view.evaluate(missed))
-
-
-CONTRAST = """() => {
-  const parse = (c) => (c.match(/[\\d.]+/g) ?? []).map(Number);
-  const light = (c) => { const [r, g, b] = c.map(v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const bad = [];
-  for (const e of document.querySelectorAll('body *')) {
-    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
-    if (!own || !e.offsetParent || e.tagName === 'OPTION') continue;
-    let ground = e, back = [0, 0, 0, 0];
-    while (ground && (back.length === 4 && back[3] === 0)) { back = parse(getComputedStyle(ground).backgroundColor); ground = ground.parentElement; }
-    const [a, b] = [light(parse(getComputedStyle(e).color).slice(0, 3)), light(back.slice(0, 3))];
-    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (contrast < 4.5) bad.push([e.tagName, e.className, e.textContent.slice(0, 30), contrast.toFixed(2)]);
-  }
-  return bad;
-}"""
+def looks_right(browser, path, golden):
+    """In light and dark, on wide and narrow screens; the pictures against small ones that a person has seen."""
+    for width in [1400, 800, 400]:
+        for scheme in ["light", "dark"]:
+            with Page(browser, path, width, scheme) as view:
+                assert view.evaluate("() => document.documentElement.dataset.theme") == scheme
+                view.page.screenshot(path=pictures / f"{path.stem}-{width}-{scheme}.png", full_page=True)
+                if golden and width == 1400:
+                    for part in [".plot canvas", "#causes canvas", "#spectrum canvas"]:
+                        name = part.split()[0].strip(".#")
+                        golden.check(f"{name}-{scheme}", view.page.locator(part).first.screenshot())
+            with Page(browser, path, width, scheme, bypass_csp=True) as view:
+                is_accessible(view)
 
 
 def main():
@@ -332,6 +257,7 @@ def main():
         directory = pathlib.Path(name)
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         golden = Golden(pictures)
+        has_axe()
 
         def page_of(*inputs, output):
             run(directory, "report", *inputs, "--format", "html", "--output", output)
@@ -350,18 +276,8 @@ def main():
             findings_jump(view, report)
             remedies_agree(view, report)
             keyboard_reaches_everything(view)
-            assert not view.evaluate(CONTRAST), view.evaluate(CONTRAST)
-        for width in [1280, 600]:
-            for scheme in ["light", "dark"]:
-                with Page(browser, path, width, scheme) as view:
-                    assert view.evaluate("() => document.documentElement.dataset.theme") == scheme
-                    assert not view.evaluate(CONTRAST), view.evaluate(CONTRAST)
-                    assert view.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), f"{width} is too narrow"
-                    view.page.screenshot(path=pictures / f"two-{width}-{scheme}.png", full_page=True)
-                    if width == 1280:
-                        for part in [".plot canvas", "#causes canvas", "#spectrum canvas"]:
-                            name = part.split()[0].strip(".#")
-                            golden.check(f"{name}-{scheme}", view.page.locator(part).first.screenshot())
+        looks_right(browser, path, golden)
+        moves_at_once(browser, path)
         with Page(browser, path, scheme="dark") as view:
             view.page.pdf(path=pictures / "two.pdf")
             view.settle()
@@ -392,19 +308,15 @@ def main():
         compared = ["compare", "two.bandscope", "other.bandscope", "--fail-if", "gaps>+500%", "--format"]
         run(directory, *compared, "html", "--output", "compared.html")
         comparison = json.loads(run(directory, *compared, "json"))
-        for scheme in ["light", "dark"]:
-            with Page(browser, directory / "compared.html", scheme=scheme) as view:
-                changes_agree(view, comparison)
-                assert not view.evaluate(CONTRAST), view.evaluate(CONTRAST)
-                view.page.screenshot(path=pictures / f"compared-{scheme}.png", full_page=True)
-        with Page(browser, directory / "compared.html", 600) as view:
-            assert view.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "600 is too narrow"
+        with Page(browser, directory / "compared.html") as view:
+            changes_agree(view, comparison)
+        looks_right(browser, directory / "compared.html", None)
         run(directory, "inject", "--length", "1ms", "--log", "log.jsonl", "--then", "record", "--duration", "1s", "--output", "disturbed.bandscope")
         path, report = page_of("disturbed.bandscope", "--truth", "log.jsonl", output="disturbed.html")
-        with Page(browser, path) as view:
+        with Page(browser, path, bypass_csp=True) as view:
             numbers_agree(view, report)
             truth_agrees(view, report)
-            assert not view.evaluate(CONTRAST), view.evaluate(CONTRAST)
+            is_accessible(view)
             view.page.screenshot(path=pictures / "disturbed.png", full_page=True)
 
         # Many series: the one that lost most is at length, the others have a line each.
@@ -415,8 +327,10 @@ def main():
             lost = [1 - series["ledger"]["work_ns"] / series["ledger"]["wall_ns"] for series in report["series"]]
             assert view.evaluate("() => bandscope.view.selected") == lost.index(max(lost))
             assert view.page.locator(".account").count() == len(lost) and view.page.locator(".bar.thin").count() == 1
-            assert not view.evaluate(CONTRAST), view.evaluate(CONTRAST)
             view.page.screenshot(path=pictures / "many.png")
+        with Page(browser, path, 400, bypass_csp=True) as view:
+            is_accessible(view)
+            view.page.screenshot(path=pictures / "many-400.png", full_page=True)
 
         # More quanta than a page holds.
         run(directory, "record", "--machine", "simulated:tick+tasks", "--rate", "1MHz", "--kernel", "mulss20", "--duration", "3s", "--output", "long.bandscope")

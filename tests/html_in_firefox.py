@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 try:
+    from html_accessible import AXE, AXE_VIOLATIONS, has_axe
     from marionette_driver.by import By
     from marionette_driver.marionette import Marionette
     from marionette_driver.wait import Wait
@@ -143,8 +144,22 @@ def look_at(browser, report):
     assert browser.evaluate("return document.documentElement.scrollWidth <= innerWidth")
 
 
+def is_accessible(browser):
+    """No rule of axe-core is broken, in light and dark."""
+    if not AXE.exists():
+        return
+    browser.evaluate(AXE.read_text())
+    for colours in ["light", "dark"]:
+        browser.evaluate("const select = document.querySelector('#top select'); select.value = arguments[0]; select.dispatchEvent(new Event('change'));", colours)
+        browser.settle()
+        script = f"const done = arguments[arguments.length - 1]; {AXE_VIOLATIONS}.then(done, error => done([String(error)]));"
+        violations = browser.driver.execute_async_script(script, sandbox=None)
+        assert not violations, (colours, violations)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
+        has_axe()
         directory = pathlib.Path(name)
         (directory / "profile").mkdir()
         run(directory, "record", "--machine", "simulated:tick+tasks+flips:ratio=1.3", "--duration", "4s", "--output", "a.bandscope")
@@ -158,9 +173,11 @@ def main():
             browser.open(directory / "a.html")
             look_at(browser, report)
             browser.screenshot("firefox.png")
+            is_accessible(browser)
             browser.open(directory / "compared.html")
             assert browser.evaluate("return document.querySelectorAll('#changes table').length") >= 2
             browser.screenshot("firefox-compared.png")
+            is_accessible(browser)
             complaints = browser.complaints()
             assert not complaints, complaints
             # That what is wrong would be seen.

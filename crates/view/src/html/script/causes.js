@@ -7,7 +7,7 @@ import { causeColour, lowerBound, model } from "./model.js";
 import { CELL } from "./raster.js";
 import { subscribe, view } from "./view.js";
 import { hideTip, showTip } from "./hover.js";
-import { AXIS, outline, Sheet, timeAxis } from "./sheet.js";
+import { AXIS, drawLabel, outline, Sheet, timeAxis } from "./sheet.js";
 
 const LANE = 16;
 const LANES = 10;
@@ -23,8 +23,7 @@ export function causesSection() {
   subscribe((keys) => {
     if (!known || (keys.size && !["from", "to", "theme", "size"].some((key) => keys.has(key)))) return;
     lanes = [...model.causes.keys()].filter((cause) => model.series.some(({ marks }) => marks.names.includes(cause))).slice(0, LANES);
-    sheet.height = LANE * lanes.length + AXIS + 6;
-    sheet.canvas.style.height = `${sheet.height}px`;
+    sheet.resize(LANE * lanes.length + AXIS + 6);
     const context = sheet.begin();
     sheet.frame = drawLanes(context, sheet, lanes);
   });
@@ -71,7 +70,7 @@ function drawLanes(context, sheet, lanes) {
     context.fillRect(frame.x, y, frame.width, LANE);
     context.fillStyle = theme.ink.ink;
     context.textAlign = "right";
-    context.fillText(clip(context, visible(causeName(cause)), left - 10), frame.x - 6, y + 12);
+    drawLabel(context, clip(context, visible(causeName(cause)), left - 10), frame.x - 6, y + 12);
     context.fillStyle = causeColour(cause, lane);
     for (let c = 0; c < columns; c++) {
       const share = lost[lane * columns + c] / cellNs;

@@ -89,6 +89,7 @@ function drag(panel, secondsAt) {
       const clamp = (x) => Math.min(frames.plot.x + frames.plot.width, Math.max(frames.plot.x, x - left));
       const [a, b] = [clamp(begun.x), clamp(event.clientX)];
       mark.hidden = false;
+      mark.style.top = `${frames.plot.y}px`;
       mark.style.left = `${Math.min(a, b)}px`;
       mark.style.width = `${Math.abs(b - a)}px`;
       mark.style.height = `${panel.height + STRIP + SPACE}px`;
@@ -151,7 +152,7 @@ export function controls() {
   return element("div", { class: "controls", role: "toolbar", "aria-label": "What is shown" },
     group("Value", ...values),
     group("Layers", layer("density", "quanta"), layer("bands", "bands"), layer("edges", "edges"), layer("findings", "findings"), layer("gaps", "gaps")),
-    group("Zoom", button("+", "Zoom in", () => zoom(0.5)), button("−", "Zoom out", () => zoom(2)), button("‹", "Earlier", () => pan(-0.5)), button("›", "Later", () => pan(0.5)), button("0", "The whole run", () => look(...model.whole)),
+    group("Zoom", button("+", "Zoom in", () => zoom(0.5)), button("−", "Zoom out", () => zoom(2)), button("‹", "Earlier", () => pan(-0.5)), button("›", "Later", () => pan(0.5)), button("whole run", "Show the whole run", () => look(...model.whole)),
       toggle("fit axis", () => view.fit, (fit) => change({ fit }))),
     window);
 }

@@ -3,12 +3,12 @@
 
 import { theme } from "./colours.js";
 import { durationRound, plural, significant } from "./numbers.js";
-import { byId, element, settled } from "./words.js";
+import { element, reveal, settled } from "./words.js";
 import { model, quantaIn, scaledColumn, VALUES } from "./model.js";
 import { makeGrid, paintGrid, rowOf, scaleY } from "./raster.js";
 import { change, subscribe, view } from "./view.js";
 import { valueAxis, valueTicks } from "./axes.js";
-import { AXIS, outline, Sheet } from "./sheet.js";
+import { AXIS, drawLabel, outline, Sheet } from "./sheet.js";
 
 const FOLD = 220;
 /**
@@ -36,7 +36,7 @@ function parsePeriod(words) {
 /** @param {number} period */
 export function foldAt(period) {
   change({ period });
-  byId("fold").scrollIntoView({ behavior: "smooth", block: "nearest" });
+  reveal("fold", "nearest");
 }
 
 export function foldSection() {
@@ -82,12 +82,9 @@ const spellPeriod = (s) => (s < 1e-3 ? `${Number((s * 1e6).toPrecision(12))} us`
 function drawFold(context, series, width) {
   const frame = { x: width < 560 ? 50 : 64, y: 4, width: Math.max(40, width - (width < 560 ? 60 : 76)), height: FOLD };
   const axis = valueAxis(series);
-  context.fillStyle = theme.ink.grey;
   if (!view.period || !axis || !series.length) {
     outline(context, frame);
-    const words = !series.length ? "This page does not hold the quanta of this series." : "Type a period, or select “fold” at a signal or a finding.";
-    context.fillText(words, frame.x + 10, frame.y + 22);
-    return "";
+    return !series.length ? "This page does not hold the quanta of this series." : "Type a period, or select “fold” at a signal or a finding.";
   }
   const y = scaleY(axis, view.value, frame);
   context.textAlign = "right";
@@ -96,12 +93,12 @@ function drawFold(context, series, width) {
     context.fillStyle = theme.ink.rule;
     context.fillRect(frame.x, at - 0.5, frame.width, 1);
     context.fillStyle = theme.ink.grey;
-    context.fillText(name, frame.x - 6, at + 4);
+    drawLabel(context, name, frame.x - 6, at + 4);
   }
   context.textAlign = "center";
   for (let k = 0; k <= 4; k++) {
     const at = frame.x + (frame.width * k) / 4;
-    context.fillText(durationRound((view.period * 1e9 * k) / 4), Math.min(at, frame.x + frame.width - 16), frame.y + frame.height + 15);
+    drawLabel(context, durationRound((view.period * 1e9 * k) / 4), Math.min(at, frame.x + frame.width - 18), frame.y + frame.height + 15);
   }
   context.textAlign = "left";
   const grid = makeGrid(frame);

@@ -5,7 +5,7 @@ import { byId, causeName, element, visible } from "./words.js";
 import { lowerBound, quantaIn, VALUES } from "./model.js";
 import { SINGLE } from "./raster.js";
 import { look, view } from "./view.js";
-import { placeNear } from "./places.js";
+import { FLAGS, placeNear } from "./places.js";
 
 export const tip = element("div", { class: "tip", role: "tooltip", hidden: true });
 
@@ -73,7 +73,7 @@ function wordsAt(panel, x, y) {
   const { series, frames, axis } = panel;
   if (!frames) return null;
   const { plot, strip } = frames;
-  if (x < plot.x || x > plot.x + plot.width || y < plot.y || y > strip.y + strip.height) return null;
+  if (x < plot.x || x > plot.x + plot.width || y < plot.y - FLAGS || y > strip.y + strip.height) return null;
   const seconds = view.from + ((x - plot.x) / plot.width) * (view.to - view.from);
   const pixelS = (view.to - view.from) / plot.width;
   if (y >= strip.y) {
@@ -82,6 +82,7 @@ function wordsAt(panel, x, y) {
   }
   const place = view.layers.findings ? placeNear(series, seconds, 6 * pixelS, y - plot.y) : null;
   if (place) return [place.finding.summary];
+  if (y < plot.y) return null;
   const [first, end] = quantaIn(series, seconds, seconds + pixelS);
   if (series.quantumS / pixelS >= SINGLE && end > first) return quantumWords(series, first);
   if (!axis) return null;

@@ -3,7 +3,7 @@
 
 import { textOn } from "./colours.js";
 import { duration, durationFine, durationRound, frequency, instant, pace, percent, plural, significant, whole } from "./numbers.js";
-import { byId, element, table } from "./words.js";
+import { element, reveal, scroller, table } from "./words.js";
 import { model } from "./model.js";
 import { parts } from "./parts.js";
 import { change, look, subscribe, view } from "./view.js";
@@ -34,15 +34,20 @@ export function ledgerSection() {
   // Of many series each has one line.
   const bars = element("div", { class: model.series.length > 3 ? "bars many" : "bars" });
   const below = element("div");
+  const root = element("section", { id: "ledger" }, element("h2", {}, "Where the time went"), bars, below);
+  const buttons = () => [...root.querySelectorAll("button")];
   const draw = () => {
+    const focused = buttons().find((button) => button === document.activeElement)?.dataset.key;
     bars.replaceChildren(...model.series.map((series) => barsOf(series)));
     const series = model.series[view.selected];
     below.replaceChildren(series ? accountOf(series) : "");
+    // Keys go on from where they were.
+    if (focused) buttons().find((button) => button.dataset.key === focused)?.focus({ preventScroll: true });
   };
   subscribe((keys) => {
     if (!keys.size || keys.has("selected") || keys.has("account") || keys.has("theme")) draw();
   });
-  return element("section", { id: "ledger" }, element("h2", {}, "Where the time went"), bars, below);
+  return root;
 }
 
 /**
@@ -58,10 +63,11 @@ function barsOf(series) {
    * @param {Part} part
    * @param {number} together
    * @param {number} least
+   * @param {string} bar
    */
-  const segment = (part, together, least) => {
-    const words = `${part.name}: ${durationFine(part.ns)}, ${percent(part.ns / ledger.wall_ns)} of wall time`;
-    const button = element("button", { type: "button", class: "part", title: words, "aria-label": words, onclick: () => choose(part, series) },
+  const segment = (part, together, least, bar) => {
+    const words = `${part.name} ${percent(part.ns / ledger.wall_ns)} of wall time, ${durationFine(part.ns)}`;
+    const button = element("button", { type: "button", class: "part", "data-key": `${bar} ${series.index} ${part.key}`, title: words, "aria-label": words, onclick: () => choose(part, series) },
       part.ns / together > 0.16 ? element("span", {}, part.key === "work" ? `work ${percent(part.ns / ledger.wall_ns)}` : part.name) : null);
     button.style.flex = `${Math.max(part.ns / together, 1e-6)} 1 ${least}px`;
     button.style.background = part.colour;
@@ -69,16 +75,16 @@ function barsOf(series) {
     if (view.selected === series.index && account.open === part.key) button.classList.add("open");
     return button;
   };
-  const label = element("button", { type: "button", class: "pick", "aria-pressed": String(view.selected === series.index), onclick: () => change({ selected: series.index }) }, series.label);
+  const label = element("button", { type: "button", class: "pick", "data-key": `series ${series.index}`, "aria-pressed": String(view.selected === series.index), onclick: () => change({ selected: series.index }) }, series.label);
   const shown = all.filter((part) => part.ns > 0);
   const long = model.series.length <= 3 || view.selected === series.index;
   return element("div", { class: "account" },
     element("div", { class: "caption" }, model.series.length > 1 ? label : element("strong", {}, series.label),
       element("span", {}, long ? ` ${durationFine(ledger.wall_ns)} of wall time: ${percent(ledger.work_ns / ledger.wall_ns)} work, ${percent(lostNs / ledger.wall_ns)} lost` : "")),
-    element("div", { class: "bar" }, shown.map((part) => segment(part, ledger.wall_ns, 1))),
+    element("div", { class: "bar" }, shown.map((part) => segment(part, ledger.wall_ns, 1, "wall"))),
     // Of many series one is shown at length.
     lostNs > 0 && long ? element("div", { class: "caption" }, `lost time, ${durationFine(lostNs)}, at full width`) : null,
-    lostNs > 0 && long ? element("div", { class: "bar thin" }, lost.map((part) => segment(part, lostNs, 2))) : null);
+    lostNs > 0 && long ? element("div", { class: "bar thin" }, lost.map((part) => segment(part, lostNs, 2, "lost"))) : null);
 }
 
 /**
@@ -92,17 +98,17 @@ function accountOf(series) {
     const isOpen = account.open === part.key;
     const swatch = element("span", { class: "swatch" });
     swatch.style.background = part.colour;
-    const button = element("button", { type: "button", class: "line", "aria-expanded": String(isOpen), onclick: () => choose(part, series) }, swatch, part.rest ? `${part.name} …` : part.name);
+    const button = element("button", { type: "button", class: "line", "data-key": `line ${part.key}`, "aria-expanded": String(isOpen), onclick: () => choose(part, series) }, swatch, part.rest ? `${part.name} …` : part.name);
     const share = part.key === "work" || !(lostNs > 0) ? "" : percent(part.ns / lostNs);
     const row = element("tr", {}, element("td", {}, button), element("td", { class: "figure" }, durationFine(part.ns)), element("td", { class: "figure" }, percent(part.ns / ledger.wall_ns)), element("td", { class: "figure" }, share));
     return isOpen ? [row, element("tr", { class: "evidence" }, element("td", { colSpan: 4 }, evidenceOf(series, part)))] : [row];
   });
   rows.push(element("tr", { class: "sum" }, element("td", {}, "wall time"), element("td", { class: "figure" }, durationFine(ledger.wall_ns)), element("td", { class: "figure" }, "100.00 %"), element("td", {})));
-  return element("div", { class: "wide" },
+  return element("div", {},
     element("p", { class: "note" }, `${series.label}${ledger.basis === "inferred" ? ": losses are inferred from counts, because gaps were not recorded" : ""}. Select a line to see its evidence.`),
-    element("table", { class: "ledger" },
+    scroller(`Ledger of ${series.label}`, element("table", { class: "ledger" },
       element("thead", {}, element("tr", {}, ["part", "time", "of wall", "of loss"].map((head, k) => element("th", { scope: "col", class: k ? "figure" : null }, head)))),
-      element("tbody", {}, rows)),
+      element("tbody", {}, rows))),
     best ? element("p", { class: "note" }, basis(best, ledger)) : null);
 }
 
@@ -137,7 +143,7 @@ function showButton(from, to, words = "show") {
  */
 export function show(from, to) {
   look(from, to);
-  byId("series").scrollIntoView({ behavior: "smooth", block: "start" });
+  reveal("series", "start");
 }
 
 /**

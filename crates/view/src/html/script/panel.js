@@ -7,8 +7,8 @@ import { causeColour, lowerBound, model, quantaIn, scaledColumn, summary, VALUES
 import { CELL, paintSeries, rowOf, scaleY } from "./raster.js";
 import { view } from "./view.js";
 import { logTicks, valueAxis, valueTicks } from "./axes.js";
-import { paintPlaces } from "./places.js";
-import { AXIS, line, outline, Sheet, timeAxis } from "./sheet.js";
+import { FLAGS, paintPlaces } from "./places.js";
+import { AXIS, drawLabel, extent, line, outline, Sheet, take, timeAxis } from "./sheet.js";
 
 export const STRIP = 58;
 export const SPACE = 9;
@@ -22,7 +22,7 @@ export class Panel {
     this.series = series;
     this.height = height;
     const { report } = series;
-    this.sheet = new Sheet(height + STRIP + AXIS + SPACE + 4, `Series ${series.label} over time; its numbers are below as text`);
+    this.sheet = new Sheet(FLAGS + height + STRIP + AXIS + SPACE + 4, `Series ${series.label} over time; its numbers are below as text`);
     this.plot = element("div", { class: "plot", tabindex: "0", role: "group", "aria-label": `${series.label}, over time`, "aria-describedby": "keys" }, this.sheet.canvas);
     this.note = element("span", { class: "note" });
     this.numbers = element("div");
@@ -48,7 +48,7 @@ export class Panel {
    */
   layout(width) {
     const left = width < 560 ? 50 : 64, right = width < 560 ? 54 : 118;
-    const plot = { x: left, y: 4, width: Math.max(40, width - left - right), height: this.height };
+    const plot = { x: left, y: 4 + FLAGS, width: Math.max(40, width - left - right), height: this.height };
     const strip = { x: left, y: plot.y + plot.height + SPACE, width: plot.width, height: STRIP };
     const histogram = { x: plot.x + plot.width + 6, y: plot.y, width: right - 12, height: plot.height };
     return { plot, strip, histogram };
@@ -71,7 +71,7 @@ export class Panel {
       this.paintHistogram(context, histogram, axis);
     } else {
       context.fillStyle = theme.ink.grey;
-      context.fillText("No quanta to draw.", plot.x + 8, plot.y + 20);
+      drawLabel(context, "No quanta to draw.", plot.x + 8, plot.y + 20);
     }
     if (view.layers.findings) paintPlaces(context, this.series, plot);
     outline(context, plot);
@@ -134,15 +134,12 @@ export class Panel {
   paintRules(context, frame, axis) {
     const y = scaleY(axis, view.value, frame);
     context.textAlign = "right";
-    let last = NaN;
     for (const [tick, name] of valueTicks(axis, view.value, frame.height / 34)) {
       const at = y(VALUES[view.value].scale(tick));
       context.fillStyle = theme.ink.rule;
       context.fillRect(frame.x, at - 0.5, frame.width, 1);
-      if (Math.abs(at - last) < 13) continue;
-      last = at;
       context.fillStyle = theme.ink.grey;
-      context.fillText(name, frame.x - 6, Math.min(Math.max(at + 4, frame.y + 9), frame.y + frame.height));
+      drawLabel(context, name, frame.x - 6, Math.min(Math.max(at + 4, frame.y + 9), frame.y + frame.height));
     }
     context.textAlign = "left";
   }
@@ -221,18 +218,16 @@ export class Panel {
     if (!view.layers.bands || frame.width < 60 || view.value === "loss") return;
     const y = scaleY(axis, view.value, frame);
     context.fillStyle = theme.ink.band;
-    /** @type {number[]} */
-    const taken = [];
     const bands = [...this.series.report.bands].sort((a, b) => b.share - a.share);
     for (const band of bands) {
       const of = view.value === "pace" ? band.ns_per_unit : band.count;
       if (!(of > 0)) continue;
       const at = y(VALUES[view.value].scale(of));
-      if (taken.some((other) => Math.abs(other - at) < 24)) continue;
-      taken.push(at);
-      const base = Math.min(Math.max(at, frame.y + 9), frame.y + frame.height - 13);
-      context.fillText(view.value === "pace" ? `${pace(of)} ns` : significant(of, 4), frame.x + room + 4, base - 1);
-      context.fillText(percent(band.share), frame.x + room + 4, base + 11);
+      const x = frame.x + room + 4, base = Math.min(Math.max(at, frame.y + 11), frame.y + frame.height - 15);
+      const [name, share] = [view.value === "pace" ? `${pace(of)} ns` : significant(of, 4), percent(band.share)];
+      if (!take(context, extent(context, name, x, base - 1), extent(context, share, x, base + 12))) continue;
+      context.fillText(name, x, base - 1);
+      context.fillText(share, x, base + 12);
     }
   }
 
@@ -245,25 +240,25 @@ export class Panel {
     const { marks, report } = this.series;
     context.fillStyle = theme.ink.grey;
     if (!marks.length) {
-      const words = !report.gaps_known ? "Gaps were not recorded: the file has only counts." : report.gaps && report.gaps.number ? "No gap with a known time and duration." : "No gaps.";
-      context.fillText(words, frame.x + 8, frame.y + 20);
+      const words = !report.gaps_known ? "Gaps were not recorded." : report.gaps && report.gaps.number ? "No gap with a known time and duration." : "No gaps.";
+      drawLabel(context, words, frame.x + 8, frame.y + 20);
       return;
     }
     const [low, high] = gapRange();
     /** @param {number} ns */
     const y = (ns) => frame.y + frame.height - 2 - (Math.log(ns / low) / Math.log(high / low)) * (frame.height - 8);
     context.textAlign = "right";
-    let last = Infinity;
     for (const tick of logTicks(low, high, 3)) {
       const at = y(tick);
       context.fillStyle = theme.ink.rule;
       context.fillRect(frame.x, at - 0.5, frame.width, 1);
-      if (last - at < 14 || at > frame.y + frame.height - 4) continue;
-      last = at;
+      if (at > frame.y + frame.height - 4) continue;
       context.fillStyle = theme.ink.grey;
-      context.fillText(durationRound(tick), frame.x - 6, at + 4);
+      drawLabel(context, durationRound(tick), frame.x - 6, at + 4);
     }
     context.textAlign = "left";
+    // What the strip shows, in as many words as there is room for.
+    ["gaps", "by duration", "and cause"].forEach((words, row) => drawLabel(context, words, frame.x + frame.width + 8, frame.y + 12 + row * 15));
     const first = lowerBound(marks.at, view.from), end = lowerBound(marks.at, view.to);
     const colours = marks.names.map(causeColour);
     const many = end - first > frame.width;

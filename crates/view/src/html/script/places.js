@@ -4,6 +4,7 @@ import { theme } from "./colours.js";
 import { finite } from "./numbers.js";
 import { model } from "./model.js";
 import { view } from "./view.js";
+import { drawLabel, take } from "./sheet.js";
 
 /** Cards that there are at all: each has a picture. */
 export const MOST_CARDS = 200;
@@ -94,38 +95,53 @@ export function places() {
   return (model.places ??= model.report.findings.slice(0, MOST_CARDS).map((finding, number) => ({ finding, number: number + 1, place: placeOf(finding) })));
 }
 
+/** CSS pixels above a plot for the flags of findings. */
+export const FLAGS = 15;
+/** Numbers that are written beside one flag. */
+const MOST_NUMBERS = 3;
+
 /**
- * A flag for each finding that has an instant.
+ * A flag above the plot for each finding that has an instant; one for those that would stand on each other.
  * @param {Context} context
  * @param {Series} series
  * @param {Frame} frame
  */
 export function paintPlaces(context, series, frame) {
-  let last = -Infinity;
   const here = places().flatMap(({ finding, number, place }) => {
     const at = finding.series.includes(series.index) ? place?.at : null;
     return finite(at) && at >= view.from && at <= view.to ? [{ number, at }] : [];
   });
+  /** @type {{ x: number, numbers: number[] }[]} */
+  const flags = [];
+  /** @param {number[]} numbers */
+  const words = (numbers) => numbers.slice(0, MOST_NUMBERS).join(", ") + (numbers.length > MOST_NUMBERS ? " …" : "");
   for (const { number, at } of here.sort((a, b) => a.at - b.at)) {
     const x = frame.x + ((at - view.from) / (view.to - view.from)) * frame.width;
-    context.fillStyle = theme.ink.ink;
+    const last = flags.at(-1);
+    if (last && x < last.x + 20 + context.measureText(words(last.numbers)).width) last.numbers.push(number);
+    else flags.push({ x, numbers: [number] });
+  }
+  context.fillStyle = theme.ink.ink;
+  for (const { x, numbers } of flags) {
+    const [top, bottom] = [frame.y - 10, frame.y - 2];
+    if (!take(context, [x - 5, top, x + 5, bottom])) continue;
     context.beginPath();
-    context.moveTo(x - 5, frame.y);
-    context.lineTo(x + 5, frame.y);
-    context.lineTo(x, frame.y + 8);
+    context.moveTo(x - 5, top);
+    context.lineTo(x + 5, top);
+    context.lineTo(x, bottom);
     context.fill();
-    if (x - last > 18) context.fillText(String(number), x + 6, frame.y + 10);
-    last = x;
+    drawLabel(context, words(numbers), x + 8, frame.y - 3);
   }
 }
 
 /**
+ * The finding whose flag is at an instant, `y` pixels below the top of the plot.
  * @param {Series} series
  * @param {number} seconds
  * @param {number} within
  * @param {number} y
  */
 export function placeNear(series, seconds, within, y) {
-  if (y > 14) return null;
+  if (y >= 0) return null;
   return places().find(({ finding, place }) => place && finite(place.at) && Math.abs(place.at - seconds) < within && finding.series.includes(series.index)) ?? null;
 }

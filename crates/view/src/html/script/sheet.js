@@ -5,7 +5,10 @@ import { element } from "./words.js";
 import { view } from "./view.js";
 import { timeTicks } from "./axes.js";
 
-const FONT = "11px system-ui, sans-serif";
+const FONT = "12px system-ui, sans-serif";
+/** CSS pixels above and below the line that text stands on. */
+const ASCENT = 10;
+const DESCENT = 3;
 /** CSS pixels below a picture for the names of its time axis. */
 export const AXIS = 20;
 
@@ -22,6 +25,12 @@ export class Sheet {
     /** Where the picture stands in it, once it is drawn. @type {Frame | null} */
     this.frame = null;
     this.canvas = element("canvas", { role: "img", "aria-label": label });
+    this.resize(height);
+  }
+
+  /** @param {number} height */
+  resize(height) {
+    this.height = height;
     this.canvas.style.height = `${height}px`;
   }
 
@@ -36,9 +45,51 @@ export class Sheet {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, this.height);
     context.font = FONT;
+    context.textAlign = "left";
+    taken.set(context, [[0, -1, 0, this.height], [width, -1, width, this.height]]);
     this.width = width;
     return context;
   }
+}
+
+/** What labels and markers take of each canvas; its sides as well. @type {WeakMap<Context, Box[]>} */
+const taken = new WeakMap();
+
+/**
+ * Takes boxes for labels or markers, if all of them are free.
+ * @param {Context} context
+ * @param {...Box} boxes
+ */
+export function take(context, ...boxes) {
+  const known = taken.get(context) ?? [];
+  const free = boxes.every(([left, top, right, bottom]) => known.every(([a, b, c, d]) => right <= a || c <= left || bottom <= b || d <= top));
+  if (free) known.push(...boxes);
+  return free;
+}
+
+/**
+ * Writes text, unless it would stand on another label, on a marker, or beyond the canvas.
+ * @param {Context} context
+ * @param {string} words
+ * @param {number} x
+ * @param {number} y
+ */
+export function drawLabel(context, words, x, y) {
+  if (take(context, extent(context, words, x, y))) context.fillText(words, x, y);
+}
+
+/**
+ * The box of a line of text, with the space that it wants at either end.
+ * @param {Context} context
+ * @param {string} words
+ * @param {number} x
+ * @param {number} y
+ * @returns {Box}
+ */
+export function extent(context, words, x, y) {
+  const { width } = context.measureText(words);
+  const left = x - (context.textAlign === "right" ? width : context.textAlign === "center" ? width / 2 : 0);
+  return [left - 1, y - ASCENT, left + width + 1, y + DESCENT];
 }
 
 /**
@@ -78,7 +129,7 @@ export function timeAxis(context, frame) {
     const x = frame.x + ((tick - view.from) / (view.to - view.from)) * frame.width;
     context.fillRect(x - 0.5, bottom, 1, 4);
     const half = context.measureText(name).width / 2;
-    context.fillText(name, Math.min(Math.max(x, half), frame.x + frame.width + 30 - half), bottom + 15);
+    drawLabel(context, name, Math.max(x, half + 1), bottom + 15);
   }
   context.textAlign = "left";
 }

@@ -7,10 +7,15 @@ import { model } from "./model.js";
 import { subscribe, view } from "./view.js";
 import { logTicks } from "./axes.js";
 import { hideTip, showTip } from "./hover.js";
-import { AXIS, line, outline, Sheet } from "./sheet.js";
+import { AXIS, drawLabel, extent, line, outline, Sheet, take } from "./sheet.js";
 import { foldAt } from "./fold.js";
 
 const SPECTRUM = 190;
+/** Lines of names above the spectrum, and the height of one. */
+const ROWS = 3;
+const ROW = 15;
+/** Signals with a name, the costliest first. */
+const MOST_NAMES = 8;
 
 export function spectrumSection() {
   const sheet = new Sheet(SPECTRUM + AXIS, "Spectrum of the time lost; the signals are below as text");
@@ -65,9 +70,12 @@ function hzAt(sheet, event) {
  * @param {Series} series
  */
 function drawSpectrum(sheet, series) {
-  const context = sheet.begin();
   const { power, step } = series.spectrum;
-  const frame = { x: 64, y: 4, width: Math.max(40, sheet.width - 76), height: SPECTRUM - 8 };
+  const rows = Math.min(ROWS, series.report.signals.length);
+  sheet.resize(rows * ROW + SPECTRUM + AXIS);
+  const context = sheet.begin();
+  const left = sheet.width < 560 ? 50 : 64;
+  const frame = { x: left, y: 4 + rows * ROW, width: Math.max(40, sheet.width - left - 12), height: SPECTRUM - 8 };
   const [low, high] = rangeOf(series);
   sheet.frame = frame;
   /** @param {number} hz */
@@ -96,47 +104,41 @@ function drawSpectrum(sheet, series) {
   context.textAlign = "center";
   for (const tick of logTicks(low, high, frame.width / 70)) {
     context.fillRect(x(tick) - 0.5, frame.y + frame.height, 1, 4);
-    context.fillText(frequencyRound(tick), Math.min(x(tick), frame.x + frame.width - 14), frame.y + frame.height + 15);
+    drawLabel(context, frequencyRound(tick), Math.min(x(tick), frame.x + frame.width - 14), frame.y + frame.height + 15);
   }
   context.textAlign = "right";
-  context.fillText("ns²/Hz", frame.x - 6, frame.y + 9);
-  for (let k = Math.ceil(Math.log10(least)), last = Infinity; 10 ** k <= most; k++) {
-    const at = y(10 ** k);
-    if (last - at < 22 || at < frame.y + 18) continue;
-    last = at;
-    context.fillText(`1e${k}`, frame.x - 6, at + 4);
-  }
+  drawLabel(context, "ns²/Hz", frame.x - 6, frame.y + 9);
+  const decades = Math.ceil(Math.log10(most / least) / 8);
+  for (let k = Math.ceil(Math.log10(least)); 10 ** k <= most; k += decades) drawLabel(context, `1e${k}`, frame.x - 6, y(10 ** k) + 4);
   context.textAlign = "left";
-  nameSignals(context, series, frame, x, low, high);
+  nameSignals(context, series, frame, x);
 }
 
 /**
- * A dashed line for each signal with its name, where there is room for it.
+ * A dashed line for each signal, up to its name above the spectrum: like a flag, so that no line runs through the name of another.
  * @param {Context} context
  * @param {Series} series
  * @param {Frame} frame
  * @param {(hz: number) => number} x
- * @param {number} low
- * @param {number} high
  */
-function nameSignals(context, series, frame, x, low, high) {
+function nameSignals(context, series, frame, x) {
+  const right = frame.x + frame.width;
+  const flags = series.report.signals.filter(({ frequency_hz: hz }) => x(hz) >= frame.x && x(hz) <= right).map((signal, rank) => {
+    const at = x(signal.frequency_hz);
+    const words = `${frequencyRound(signal.frequency_hz)}${signal.cause ? ` ${visible(signal.cause)}` : ""}`.slice(0, 40);
+    const width = context.measureText(words).width;
+    const toLeft = at + 4 + width > right;
+    return { at, words, toLeft, left: toLeft ? at - 4 - width : at + 4, named: rank < MOST_NAMES };
+  });
+  // A name covers lines behind it, whose names must be lower: those come first.
+  flags.sort((a, b) => Number(a.toLeft) - Number(b.toLeft) || (a.toLeft ? a.at - b.at : b.at - a.at));
   context.strokeStyle = context.fillStyle = theme.ink.band;
   context.setLineDash([4, 4]);
-  /** What is taken of each row of names: from and to.
-   * @type {Pair[][]} */
-  const rows = [];
-  for (const signal of series.report.signals) {
-    const hz = signal.frequency_hz;
-    if (!(hz >= low && hz <= high)) continue;
-    const at = x(hz);
-    line(context, at, frame.y, at, frame.y + frame.height);
-    const words = `${frequencyRound(hz)}${signal.cause ? ` ${visible(signal.cause)}` : ""}`.slice(0, 40);
-    const width = context.measureText(words).width;
-    const left = at + 4 + width > frame.x + frame.width ? at - 4 - width : at + 4;
-    const row = [0, 1, 2, 3].find((r) => !(rows[r] ?? []).some(([a, b]) => left < b + 6 && left + width > a - 6));
-    if (row === undefined) continue;
-    (rows[row] ??= []).push([left, left + width]);
-    context.fillText(words, left, frame.y + 12 + row * 13);
+  for (const { at, words, left, named } of flags) {
+    const rows = named ? Array.from({ length: ROWS }, (_, row) => frame.y - 5 - row * ROW) : [];
+    const base = rows.find((y) => take(context, extent(context, words, left, y), [at - 2, y - 10, at + 2, frame.y]));
+    if (base !== undefined) context.fillText(words, left, base);
+    line(context, at, base === undefined ? frame.y : base - 10, at, frame.y + frame.height);
   }
   context.setLineDash([]);
 }

@@ -241,6 +241,7 @@ interface Part {
   cause?: string;
   rest?: boolean;
 }
+type Box = [left: number, top: number, right: number, bottom: number];
 
 // Beside the elements' own: what `main.js` leaves for tests and for whoever opens the console.
 interface Window {

@@ -25,6 +25,36 @@ export function byId(id) {
 }
 
 /**
+ * Scrolls an element of the page into view, at once where the reader asked for less motion.
+ * @param {string} id
+ * @param {ScrollLogicalPosition} block
+ */
+export function reveal(id, block) {
+  byId(id).scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth", block });
+}
+
+/** Gives what scrolls a stop for Tab, so that keys can scroll it. */
+const overflow = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const box = target.closest(".wide");
+    if (box && box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
+    else box?.removeAttribute("tabindex");
+  }
+});
+
+/**
+ * A box that scrolls where its content, a table, is too wide for the page.
+ * @param {string} label
+ * @param {HTMLElement} content
+ */
+export function scroller(label, content) {
+  const box = element("div", { class: "wide", role: "group", "aria-label": label }, content);
+  overflow.observe(box);
+  overflow.observe(content);
+  return box;
+}
+
+/**
  * An element with properties, and children that are elements or text.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
@@ -56,15 +86,13 @@ export function element(name, properties = {}, ...children) {
 export function table(caption, head, rows, numeric = 1) {
   /**
    * @param {"th" | "td"} name
-   * @param {boolean} side
    */
-  const cell = (name, side) => (/** @type {Cell} */ content, /** @type {number} */ index) =>
-    element(name, { class: index >= numeric && side ? "figure" : null, scope: name === "th" ? "col" : null }, content);
-  return element("div", { class: "wide" },
-    element("table", {},
-      caption ? element("caption", {}, caption) : null,
-      element("thead", {}, element("tr", {}, head.map(cell("th", true)))),
-      element("tbody", {}, rows.map((row) => element("tr", {}, row.map(cell("td", true)))))));
+  const cell = (name) => (/** @type {Cell} */ content, /** @type {number} */ index) =>
+    element(content === "" ? "td" : name, { class: index >= numeric ? "figure" : null, scope: name === "th" && content !== "" ? "col" : null }, content);
+  return scroller(caption ?? "Table", element("table", {},
+    caption ? element("caption", {}, caption) : null,
+    head.some((name) => name !== "") ? element("thead", {}, element("tr", {}, head.map(cell("th")))) : null,
+    element("tbody", {}, rows.map((row) => element("tr", {}, row.map(cell("td")))))));
 }
 
 /**
