@@ -219,7 +219,11 @@ def findings_jump(view, report):
     page = view.page
     assert page.locator(".card").count() == min(len(report["findings"]), 24)
     for number, finding in enumerate(report["findings"][:24]):
-        card = page.locator(".card").nth(number)
+        card = page.locator(f"#finding-{number + 1}")
+        cause = finding["evidence"].get("cause")
+        if finding["kind"] in ("time-away", "periodic-interference") and cause:
+            above = card.locator("xpath=../preceding-sibling::h3").inner_text()
+            assert above.startswith(cause if ":" in cause else f"gap: {cause}"), (above, finding)
         assert finding["certainty"] in card.inner_text() and finding["summary"] in card.inner_text()
         jump = card.get_by_role("button", name="show me")
         if jump.count():

@@ -1,11 +1,13 @@
-// Findings as cards: what was recognised, how sure, on what evidence, and where it is seen. What to do about them, each command once.
+// Findings as cards, beneath the line of the ledger that they explain: what was recognised, how sure, on what evidence, and where it is seen. What to do about
+// them, each command once.
 
-import { NONE, whole } from "./numbers.js";
+import { NONE, percent, whole } from "./numbers.js";
 import { element, table, visible } from "./words.js";
 import { causeColour, lowerBound, model } from "./model.js";
 import { paintSeries } from "./raster.js";
 import { change, look, subscribe, view } from "./view.js";
 import { axisOf } from "./axes.js";
+import { grouped } from "./parts.js";
 import { MOST_CARDS, places } from "./places.js";
 import { outline, Sheet } from "./sheet.js";
 import { foldAt } from "./fold.js";
@@ -44,7 +46,7 @@ function card({ finding, number, place }) {
     foldAt(place.period);
   };
   const sheet = place ? new Sheet(72, `The place of finding ${number}`) : null;
-  const made = element("article", { class: `card ${finding.certainty}` },
+  const made = element("article", { class: `card ${finding.certainty}`, id: `finding-${number}` },
     element("header", {}, element("span", { class: "number" }, String(number)), element("span", { class: "certainty", title: CERTAINTIES[finding.certainty] }, finding.certainty), element("span", { class: "note" }, ` ${finding.kind}${labels.length < model.series.length ? ` · ${labels.join("; ")}` : ""}`)),
     element("p", { class: "summary" }, finding.summary),
     sheet ? sheet.canvas : null,
@@ -55,8 +57,20 @@ function card({ finding, number, place }) {
   return made;
 }
 
-/** @type {(() => void)[]} */
-const thumbnails = [];
+/** What changes with the theme. @type {(() => void)[]} */
+let thumbnails = [];
+
+/**
+ * The findings of a line with its share of the time; of two recordings there are two shares, which the ledger has.
+ * @param {ReturnType<typeof grouped>[number]} group
+ */
+function groupOf({ line, share, placed }) {
+  const swatch = element("span", { class: "swatch" });
+  if (line) thumbnails.push(() => { swatch.style.background = line.colour(); });
+  return element("div", { class: placed.length > 1 ? "several" : null },
+    line ? element("h3", {}, swatch, line.name, element("span", { class: "note" }, model.changes ? "" : ` ${percent(share)} of the time`)) : element("h3", {}, "Without a line in the ledger"),
+    element("div", { class: "cards" }, placed.map(card)));
+}
 
 /**
  * The place in little, with the axis that fits it.
@@ -93,23 +107,26 @@ function copyButton(text) {
 
 export function findingsSection() {
   const all = places();
-  const cards = element("div", { class: "cards" });
+  const groups = element("div", { class: "cards" });
+  let shown = 0;
   const more = element("button", { type: "button", hidden: true, onclick: () => fill(MOST_CARDS) });
   const rest = element("p", { class: "note", hidden: true }, `The first ${MOST_CARDS} of ${whole(model.report.findings.length)} findings, by importance. The report as JSON has all.`);
   /** @param {number} most */
   const fill = (most) => {
-    cards.append(...all.slice(cards.childElementCount, most).map(card));
-    more.hidden = all.length <= cards.childElementCount;
+    thumbnails = [];
+    groups.replaceChildren(...grouped(all.slice(0, most)).map(groupOf));
+    shown = Math.min(all.length, most);
+    more.hidden = all.length <= shown;
     more.textContent = `show more of ${whole(model.report.findings.length)}`;
     rest.hidden = !more.hidden || model.report.findings.length <= MOST_CARDS;
-    change({ findings: cards.childElementCount });
+    change({ findings: shown });
   };
   fill(CARDS);
   subscribe((keys) => {
     if (!keys.size || ["theme", "size", "findings"].some((key) => keys.has(key))) for (const draw of thumbnails) draw();
   });
   return element("section", { id: "findings" }, element("h2", {}, "Findings"),
-    all.length ? cards : element("p", {}, "No findings. “Periodic losses” and “How it was measured” state the smallest effects that this recording could have detected."), more, rest);
+    all.length ? groups : element("p", {}, "No findings. “Periodic losses” and “How it was measured” state the smallest effects that this recording could have detected."), more, rest);
 }
 
 /** Remedies, as the text has them: fixes, then what answers an open question. */

@@ -5,7 +5,8 @@ import { textOn } from "./colours.js";
 import { duration, durationFine, durationRound, frequency, instant, pace, percent, plural, significant, whole } from "./numbers.js";
 import { element, reveal, scroller, table } from "./words.js";
 import { model } from "./model.js";
-import { parts } from "./parts.js";
+import { lineOf, parts } from "./parts.js";
+import { places } from "./places.js";
 import { change, look, subscribe, view } from "./view.js";
 import { foldButton } from "./spectrum.js";
 
@@ -101,7 +102,7 @@ function accountOf(series) {
     const button = element("button", { type: "button", class: "line", "data-key": `line ${part.key}`, "aria-expanded": String(isOpen), onclick: () => choose(part, series) }, swatch, part.rest ? `${part.name} …` : part.name);
     const share = part.key === "work" || !(lostNs > 0) ? "" : percent(part.ns / lostNs);
     const row = element("tr", {}, element("td", {}, button), element("td", { class: "figure" }, durationFine(part.ns)), element("td", { class: "figure" }, percent(part.ns / ledger.wall_ns)), element("td", { class: "figure" }, share));
-    return isOpen ? [row, element("tr", { class: "evidence" }, element("td", { colSpan: 4 }, evidenceOf(series, part)))] : [row];
+    return isOpen ? [row, element("tr", { class: "evidence" }, element("td", { colSpan: 4 }, findingsOf(series, part), evidenceOf(series, part)))] : [row];
   });
   rows.push(element("tr", { class: "sum" }, element("td", {}, "wall time"), element("td", { class: "figure" }, durationFine(ledger.wall_ns)), element("td", { class: "figure" }, "100.00 %"), element("td", {})));
   return element("div", {},
@@ -144,6 +145,16 @@ function showButton(from, to, words = "show") {
 export function show(from, to) {
   look(from, to);
   reveal("series", "start");
+}
+
+/**
+ * Links to the findings that explain a part.
+ * @param {Series} series
+ * @param {Part} part
+ */
+function findingsOf(series, part) {
+  const found = places().filter(({ finding, number }) => finding.series.includes(series.index) && lineOf(finding)?.key === part.key && document.getElementById(`finding-${number}`));
+  return found.length ? element("p", {}, "Findings: ", found.map(({ finding, number }) => element("a", { class: "show", href: `#finding-${number}` }, `${number} ${finding.kind}`))) : null;
 }
 
 /**

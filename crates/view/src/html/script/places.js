@@ -10,6 +10,17 @@ import { drawLabel, take } from "./sheet.js";
 export const MOST_CARDS = 200;
 
 /**
+ * The cause that a finding is about, by its evidence or by the signal of its frequency.
+ * @param {Finding} finding
+ */
+export function causeOf(finding) {
+  /** @type {Evidence} */
+  const { cause, causes, frequency_hz: hz } = finding.evidence;
+  const signal = model.series[finding.series[0]]?.report.signals.find((one) => one.frequency_hz === hz);
+  return cause ?? (finding.kind === "stolen-time" ? "host" : causes?.split(",")[0].trim() || signal?.cause) ?? null;
+}
+
+/**
  * Where a finding is best seen: a stretch of time, a period to fold by, or both. Null where neither is known.
  * @param {Finding} finding
  * @returns {Place | null}
@@ -36,8 +47,7 @@ export function placeOf(finding) {
     case "time-away":
     case "stolen-time":
     case "synchronous-gaps": {
-      const cause = e.cause ?? (finding.kind === "stolen-time" ? "host" : String(e.causes ?? "").split(",")[0].trim());
-      const longest = longestGap(series, cause);
+      const longest = longestGap(series, causeOf(finding));
       return longest < 0 ? null : { ...around(series.marks.at[longest], Math.max(20 * series.quantumS, series.marks.ns[longest] / 1e8)), period };
     }
     case "moving-edges":

@@ -241,6 +241,13 @@ interface Part {
   cause?: string;
   rest?: boolean;
 }
+/** A line of the account that findings explain. */
+interface Line {
+  key: string;
+  name: string;
+  ns: (ledger: Ledger) => number;
+  colour: () => string;
+}
 type Box = [left: number, top: number, right: number, bottom: number];
 
 // Beside the elements' own: what `main.js` leaves for tests and for whoever opens the console.
