@@ -1,27 +1,19 @@
 //! The spectra of the time lost per quantum, with the signals that were found named.
 
 use super::axis::Axis;
+use super::flags::Flags;
 use super::labels::Row;
 use super::pace::outline;
-use super::{HEADING, LABEL, LEFT, MARGIN, NOTE, Panel};
+use super::{HEADING, LEFT, MARGIN, NOTE, Panel};
 use crate::glyphs;
 use crate::scene::{Anchor, Frame, Item, Items};
 use crate::{escape, numbers, palette};
 use bandscope_analysis::pyramid::Spectrum;
-use bandscope_report::Signal;
 
 /// Height of a spectrum below panels.
 pub(super) const HEIGHT: f64 = 150.0;
 /// Space above it without the lines of names: its heading.
 const HEAD: f64 = 38.0;
-/// Lines of names above a spectrum.
-const ROWS: usize = 3;
-/// Height of such a line.
-const ROW: f64 = 15.0;
-/// Signals with a name, the costliest first.
-const MAX_NAMES: usize = 6;
-/// A name may reach so far beyond the frame.
-const OVERHANG: f64 = MARGIN - 4.0;
 /// Space below it: the frequency axis.
 const FOOT: f64 = 30.0;
 /// Spectra beside each other.
@@ -49,19 +41,28 @@ pub(super) fn spectra(
         .collect();
     let abreast = drawn.len().clamp(1, ABREAST);
     let space = (width - MARGIN) / abreast as f64;
-    let signals = drawn.iter().map(|(panel, ..)| panel.series.signals.len());
-    let head = HEAD + signals.max().unwrap_or(0).min(ROWS) as f64 * ROW;
+    let frame = |index: usize| Frame {
+        x: (index % abreast) as f64 * space + LEFT,
+        y: top,
+        width: space - LEFT,
+        height,
+    };
+    let flags = drawn
+        .iter()
+        .enumerate()
+        .map(|(index, (panel, frequency, _))| {
+            Flags::new(&panel.series.signals, frequency, &frame(index))
+        });
+    let flags: Vec<Flags> = flags.collect();
+    let names = flags.iter().map(Flags::height).fold(0.0, f64::max);
+    let head = HEAD + names;
     let mut bottom = top;
-    for (index, (panel, frequency, power)) in drawn.iter().enumerate() {
-        let (row, column) = ((index / abreast) as f64, (index % abreast) as f64);
-        let frame = Frame {
-            x: column * space + LEFT,
-            y: top + row * (head + height + FOOT) + head,
-            width: space - LEFT,
-            height,
-        };
+    for ((index, (panel, frequency, power)), flags) in drawn.iter().enumerate().zip(flags) {
+        let mut frame = frame(index);
+        frame.y += (index / abreast) as f64 * (head + height + FOOT) + head;
         heading(panel, &frame, frame.y - head + 28.0, items);
         one(panel, frequency, power, &frame, items);
+        flags.draw(&frame, items);
         bottom = frame.bottom() + FOOT;
     }
     bottom
@@ -98,7 +99,6 @@ fn one(panel: &Panel<'_>, frequency: &Axis, power: &Axis, frame: &Frame, items: 
     });
     items.clip(*frame, inner);
     outline(frame, items);
-    signals(&panel.series.signals, frequency, frame, items);
 }
 
 fn heading(panel: &Panel<'_>, frame: &Frame, y: f64, items: &mut Items) {
@@ -173,116 +173,6 @@ fn envelope(spectrum: &Spectrum, frequency: &Axis, power: &Axis, frame: &Frame) 
         }
     }
     points
-}
-
-/// A signal's name beside the upper end of its line.
-struct Flag {
-    text: String,
-    /// Of the line.
-    x: f64,
-    /// Ends of the text.
-    span: (f64, f64),
-}
-
-impl Flag {
-    /// In full where there is room beside the line, else in short. At the left it stands over none of the `others`, the lines of other flags.
-    fn new(signal: &Signal, x: f64, others: &[f64], frame: &Frame) -> Flag {
-        const SPACE: f64 = 4.0;
-        let font = glyphs::font(false);
-        // Its cause says more than where it comes from.
-        let what =
-            (signal.cause.as_ref()).map_or_else(|| signal.origin.to_string(), ToString::to_string);
-        let full = format!(
-            "{}, {} each, {what}",
-            numbers::frequency(signal.frequency_hz, signal.uncertainty_hz),
-            numbers::duration(signal.ns_per_event)
-        );
-        let short = format!("{} {what}", numbers::frequency_round(signal.frequency_hz));
-        let shapes = [(full, 1.0), (short, 0.3)].map(|(text, share)| {
-            let text = font.fit(&escape::visible(&text), LABEL.size, frame.width * share);
-            let width = font.width(&text, LABEL.size);
-            let spans = [
-                (x + SPACE, x + SPACE + width),
-                (x - SPACE - width, x - SPACE),
-            ];
-            spans.map(|span| Flag {
-                text: text.clone(),
-                x,
-                span,
-            })
-        });
-        let [[full_right, full_left], [short_right, short_left]] = shapes;
-        let fits = |flag: &Flag| {
-            let (left, right) = flag.span;
-            let stands_over = |other: &f64| flag.is_at_left() && (left..=right).contains(other);
-            let is_inside = frame.x <= left && right <= frame.right() + OVERHANG;
-            is_inside && !others.iter().any(stands_over)
-        };
-        let shapes = [full_right, full_left, short_right];
-        shapes.into_iter().find(fits).unwrap_or(short_left)
-    }
-
-    fn is_at_left(&self) -> bool {
-        self.span.0 < self.x
-    }
-
-    /// Takes the lowest line of names where nothing stands in the way of the text, or of its line on the way up.
-    fn take(&self, rows: &mut [Row]) -> Option<usize> {
-        const APART: f64 = 6.0;
-        let stem = (self.x - 2.0, self.x + 2.0);
-        let taken = (
-            self.span.0.min(self.x) - APART,
-            self.span.1.max(self.x) + APART,
-        );
-        let row = (0..rows.len()).find(|&row| {
-            let mut below = rows[..row].iter();
-            below.all(|lower| lower.is_free(stem.0, stem.1)) && rows[row].is_free(taken.0, taken.1)
-        })?;
-        for lower in &mut rows[..row] {
-            lower.take(stem.0, stem.1);
-        }
-        rows[row].take(taken.0, taken.1).then_some(row)
-    }
-}
-
-/// A line at each signal's frequency, up to its name above the frame where there is room.
-fn signals(signals: &[Signal], frequency: &Axis, frame: &Frame, items: &mut Items) {
-    let shown = signals
-        .iter()
-        .filter(|one| frequency.holds(one.frequency_hz));
-    let x_of = |signal: &Signal| frame.x + frequency.place(signal.frequency_hz) * frame.width;
-    let line = |x: f64, top: f64, items: &mut Items| {
-        items.push(Item::Line {
-            points: vec![(x, frame.bottom()), (x, top)],
-            width: 1.0,
-            colour: palette::VERMILION,
-            dash: Some((3.0, 3.0)),
-        });
-    };
-    for signal in shown.clone().skip(MAX_NAMES) {
-        line(x_of(signal), frame.y, items);
-    }
-    let named = shown.take(MAX_NAMES);
-    let lines: Vec<f64> = named.clone().map(x_of).collect();
-    let mut flags: Vec<Flag> = named
-        .map(|one| Flag::new(one, x_of(one), &lines, frame))
-        .collect();
-    // A text covers the lines behind it, whose names must be lower: those come first.
-    flags.sort_by(|a, b| match (a.is_at_left(), b.is_at_left()) {
-        (false, false) => b.x.total_cmp(&a.x),
-        (true, true) => a.x.total_cmp(&b.x),
-        (a, b) => a.cmp(&b),
-    });
-    let mut rows = vec![Row::default(); ROWS];
-    for flag in flags {
-        let baseline = flag
-            .take(&mut rows)
-            .map(|row| frame.y - 6.0 - row as f64 * ROW);
-        line(flag.x, baseline.map_or(frame.y, |y| y - 9.0), items);
-        if let Some(y) = baseline {
-            items.text((flag.span.0, y), LABEL, Anchor::Start, flag.text);
-        }
-    }
 }
 
 #[cfg(test)]

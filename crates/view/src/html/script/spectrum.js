@@ -123,9 +123,16 @@ function drawSpectrum(sheet, series) {
  */
 function nameSignals(context, series, frame, x) {
   const right = frame.x + frame.width;
-  const flags = series.report.signals.filter(({ frequency_hz: hz }) => x(hz) >= frame.x && x(hz) <= right).map((signal, rank) => {
-    const at = x(signal.frequency_hz);
-    const words = `${frequencyRound(signal.frequency_hz)}${signal.cause ? ` ${visible(signal.cause)}` : ""}`.slice(0, 40);
+  // Signals on one line share it.
+  /** @type {Map<number, SeriesReport["signals"]>} */
+  const lines = new Map();
+  for (const signal of series.report.signals) {
+    const at = Math.round(x(signal.frequency_hz));
+    if (at >= frame.x && at <= right) lines.set(at, [...(lines.get(at) ?? []), signal]);
+  }
+  const flags = [...lines].map(([at, signals], rank) => {
+    const causes = new Set(signals.flatMap(({ cause }) => cause ?? []).map(visible));
+    const words = `${frequencyRound(signals[0].frequency_hz)} ${[...causes].join(", ")}`.slice(0, 40).trim();
     const width = context.measureText(words).width;
     const toLeft = at + 4 + width > right;
     return { at, words, toLeft, left: toLeft ? at - 4 - width : at + 4, named: rank < MOST_NAMES };
