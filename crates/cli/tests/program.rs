@@ -4,6 +4,7 @@
 
 mod common;
 use common::bandscope;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -25,6 +26,9 @@ fn observed() {
     let mut memory = vec![0_u64; 64];
     let line = memory.as_mut_ptr().cast::<u8>();
     let line = line.wrapping_add(line.align_offset(64));
+    if name == "shared" {
+        return count_in_shared_memory(begun);
+    }
     while begun.elapsed() < LONGEST {
         // SAFETY: all addresses lie within `memory`, and the registers are declared.
         unsafe {
@@ -43,6 +47,28 @@ fn observed() {
                 ),
             }
         }
+    }
+}
+
+/// Counts in memory that forks would share, and notices if somebody else counts there too.
+fn count_in_shared_memory(begun: Instant) {
+    let (access, sharing) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+    // SAFETY: the kernel chooses the place.
+    let memory = unsafe { mmap_anonymous(std::ptr::null_mut(), 4096, access, sharing) }.unwrap();
+    let counter = memory.cast::<u64>();
+    let mut expected = 0;
+    while begun.elapsed() < LONGEST {
+        for _ in 0..100_000 {
+            // SAFETY: it lies in the page that was just mapped.
+            unsafe { counter.write_volatile(counter.read_volatile() + 1) };
+        }
+        expected += 100_000;
+        // SAFETY: the same.
+        assert_eq!(
+            unsafe { counter.read_volatile() },
+            expected,
+            "another process wrote here"
+        );
     }
 }
 
@@ -66,7 +92,10 @@ fn said(name: &str) -> Option<Value> {
         println!("SKIPPED: no process may be traced here: {errors}");
         return None;
     }
-    assert!(output.status.success(), "{errors}");
+    assert!(
+        output.status.success() && !errors.contains("panicked"),
+        "{errors}"
+    );
     let written = String::from_utf8(output.stdout).unwrap();
     let said: Value = serde_json::from_str(&written).unwrap();
     assert!(said["loop"].is_object(), "{said}");
@@ -124,6 +153,17 @@ fn a_loop_of_registers_meets_nothing() {
         "{said}"
     );
     assert!(said["turn"]["ns"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn memory_that_a_program_shares_stays_its_own() {
+    let Some(said) = said("shared") else { return };
+    let states = said["states"].as_array().unwrap();
+    assert!(
+        states.iter().all(|state| state["missing"].is_null()),
+        "{said}"
+    );
+    assert!(said["turn"].is_object(), "{said}");
 }
 
 #[test]

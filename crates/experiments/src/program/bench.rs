@@ -19,6 +19,8 @@ const TRIES: usize = 20;
 pub enum Failure {
     #[error("it calls the kernel")]
     CallsKernel,
+    #[error("it touches memory that is not there, or that other processes share")]
+    NoMemory,
     #[error("signal {0} ended it")]
     Signal(i32),
     #[error("it does not stay in the loop")]
@@ -88,6 +90,7 @@ impl Bench {
             match self.fork.tracee.wait()? {
                 Stop::Asked | Stop::Born => {}
                 Stop::Signal(libc::SIGTRAP) => return Err(Failure::CallsKernel),
+                Stop::Signal(libc::SIGSEGV | libc::SIGBUS) => return Err(Failure::NoMemory),
                 Stop::Signal(signal) => return Err(Failure::Signal(signal)),
                 Stop::Ended | Stop::Suspended => return Err(Failure::Ended),
             }

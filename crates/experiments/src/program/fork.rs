@@ -55,11 +55,43 @@ impl Fork {
         tracee.set_registers(&registers)?;
         // SAFETY: every x86-64 has this instruction.
         let clock = unsafe { std::arch::x86_64::_rdtsc() };
-        Ok(Fork {
+        let fork = Fork {
             memory: Memory::of(tracee.0)?,
             tracee,
             clock,
-        })
+        };
+        for mapping in maps.iter().filter(|mapping| mapping.is_shared_and_written) {
+            fork.unshare(mapping, gate)?;
+        }
+        Ok(fork)
+    }
+
+    /// Gives the fork memory of its own where it shares some: what it wrote there, the program would find. Too much of it can only be read.
+    fn unshare(&self, mapping: &Mapping, gate: u64) -> io::Result<()> {
+        /// More would take longer than all the rest.
+        const MOST: u64 = 64 << 20;
+        let bytes = mapping.end - mapping.begin;
+        let content = if bytes <= MOST {
+            self.memory.read(mapping.begin, bytes as usize)
+        } else {
+            None
+        };
+        let Some(content) = content else {
+            let arguments = [mapping.begin, bytes, libc::PROT_READ as u64, 0, 0, 0];
+            return call(
+                self.tracee,
+                gate,
+                libc::SYS_mprotect,
+                arguments,
+                &mut |_| (),
+            )
+            .map(drop);
+        };
+        let protection = (libc::PROT_READ | libc::PROT_WRITE) as u64;
+        let how = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED) as u64;
+        let arguments = [mapping.begin, bytes, protection, how, u64::MAX, 0];
+        call(self.tracee, gate, libc::SYS_mmap, arguments, &mut |_| ())?;
+        self.memory.write(mapping.begin, &content)
     }
 
     /// Another copy of the same, that stands where this one stands.

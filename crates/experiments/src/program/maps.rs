@@ -10,6 +10,8 @@ pub struct Mapping {
     /// Where it begins in its file.
     pub offset: u64,
     pub executable: bool,
+    /// What is written there, other processes see.
+    pub is_shared_and_written: bool,
     /// A file, a name in brackets, or nothing.
     pub path: String,
 }
@@ -32,14 +34,15 @@ fn mapping(line: &str) -> Option<Mapping> {
     let mut words = line.splitn(6, ' ');
     let (begin, end) = words.next()?.split_once('-')?;
     let number = |text| u64::from_str_radix(text, 16).ok();
-    let executable = words.next()?.contains('x');
+    let permissions = words.next()?;
     let offset = number(words.next()?)?;
     let path = words.nth(2).unwrap_or_default().trim().to_owned();
     Some(Mapping {
         begin: number(begin)?,
         end: number(end)?,
         offset,
-        executable,
+        executable: permissions.contains('x'),
+        is_shared_and_written: permissions.contains('w') && permissions.ends_with('s'),
         path,
     })
 }
@@ -75,7 +78,7 @@ mod tests {
 
     const TEXT: &str = "\
 555555554000-555555556000 r-xp 00001000 fe:00 123    /tmp/a file
-7ffff7d00000-7ffff7d02000 rw-p 00000000 00:00 0
+7ffff7d00000-7ffff7d02000 rw-s 00000000 00:00 0
 7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0      [stack]";
 
     #[test]
@@ -88,6 +91,11 @@ mod tests {
             (0x1000, true, "/tmp/a file")
         );
         assert_eq!(maps[1].path, "");
+        let shared: Vec<bool> = maps
+            .iter()
+            .map(|mapping| mapping.is_shared_and_written)
+            .collect();
+        assert_eq!(shared, [false, true, false]);
         assert_eq!(at(&maps, 0x5555_5555_6000), None);
     }
 
