@@ -59,12 +59,19 @@ pub fn news() -> Option<(i32, Stop)> {
     (thread > 0).then(|| (thread, Stop::of(status)))
 }
 
-/// To be called between fork(2) and execve(2): the new program stops before its first instruction.
+/// To be called between fork(2) and execve(2): the new program stops before its first instruction. It ends with this program also while
+/// nobody traces it yet.
 pub fn wait_for_tracer() -> io::Result<()> {
-    // SAFETY: it takes no arguments.
-    match unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
+    // SAFETY: the one takes numbers, the other nothing.
+    let answers = unsafe {
+        [
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0).into(),
+            libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0),
+        ]
+    };
+    match answers.contains(&-1) {
+        true => Err(io::Error::last_os_error()),
+        false => Ok(()),
     }
 }
 
