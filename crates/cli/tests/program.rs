@@ -64,11 +64,8 @@ fn count_in_shared_memory(begun: Instant) {
         }
         expected += 100_000;
         // SAFETY: the same.
-        assert_eq!(
-            unsafe { counter.read_volatile() },
-            expected,
-            "another process wrote here"
-        );
+        let now = unsafe { counter.read_volatile() };
+        assert_eq!(now, expected, "another process wrote here");
     }
 }
 

@@ -5,8 +5,11 @@ use crate::control_groups;
 use core::ffi::c_void;
 use rustix::mm::{MapFlags, ProtFlags, mlock, mmap_anonymous, munmap};
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// While it lives, the kernel makes no huge pages of this process's memory. To make one, khugepaged interrupts every CPU that the process runs on, and
 /// whoever touches that memory meanwhile waits for milliseconds: allocators ask for huge pages, and a run would measure its own allocator.
@@ -22,6 +25,7 @@ impl SmallPages {
         let were_off = unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) } > 0;
         if !were_off {
             disable_huge_pages(true);
+            ARE_OFF.store(true, Ordering::Relaxed);
         }
         SmallPages { were_off }
     }
@@ -30,10 +34,27 @@ impl SmallPages {
 impl Drop for SmallPages {
     fn drop(&mut self) {
         if !self.were_off {
+            ARE_OFF.store(false, Ordering::Relaxed);
             disable_huge_pages(false);
         }
     }
 }
+
+/// A command that is started during a run, and whatever it starts, would keep them off: it shall find them as this program did.
+pub fn allow_huge_pages(command: &mut Command) {
+    if ARE_OFF.load(Ordering::Relaxed) {
+        // SAFETY: the function makes one system call, and allocates nothing.
+        unsafe {
+            command.pre_exec(|| {
+                disable_huge_pages(false);
+                Ok(())
+            })
+        };
+    }
+}
+
+/// Whether this program switched them off for itself.
+static ARE_OFF: AtomicBool = AtomicBool::new(false);
 
 fn disable_huge_pages(disable: bool) {
     // SAFETY: as above.

@@ -22,6 +22,8 @@ pub struct Program {
     pub in_kernel: usize,
     /// The loop that holds most of the samples.
     pub hot_loop: Option<HotLoop>,
+    /// Whether somebody ended the run before all was measured.
+    pub is_interrupted: bool,
     /// Why there is none.
     pub missing: Option<String>,
 }
@@ -35,7 +37,7 @@ pub struct HotLoop {
     pub object: String,
     /// The function that it is in, as far as the file names it.
     pub function: Option<String>,
-    /// Its first instruction: offset in the file, else its address.
+    /// Its first instruction: its address as the file has it, else where it is.
     pub offset: u64,
     /// Turns that were watched.
     pub turns: usize,
@@ -58,7 +60,9 @@ pub struct HotLoop {
 /// An instruction of a loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
-    /// Offset in the file, or address, as [`HotLoop::offset`].
+    /// The file that it is from; empty if it was made at run time.
+    pub object: String,
+    /// Its address, as [`HotLoop::offset`].
     pub offset: u64,
     /// As an assembler writes it.
     pub text: String,
@@ -111,6 +115,23 @@ impl Kind {
     }
 }
 
+/// What the address of an access is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Base {
+    /// The stack pointer.
+    Stack,
+    /// The frame pointer.
+    Frame,
+    /// The instruction pointer: a global variable.
+    InstructionPointer,
+    /// Another register.
+    Pointer,
+    /// A register and an index.
+    Indexed,
+    /// A constant.
+    Absolute,
+}
+
 /// A hidden state that a loop meets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct State {
@@ -122,8 +143,8 @@ pub struct State {
     pub loads: Vec<u64>,
     /// Those that stored what is loaded, by offset.
     pub stores: Vec<u64>,
-    /// What the addresses are made of, in words, the most frequent first.
-    pub bases: Vec<&'static str>,
+    /// What the addresses are made of, the most frequent first.
+    pub bases: Vec<Base>,
     /// Sizes of the accesses in bytes, the most frequent first.
     pub bytes: Vec<u64>,
     /// What was changed to take the state away.

@@ -13,7 +13,8 @@ use bandscope_studies::lab::explain;
 use bandscope_view::{json, text};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Find the hidden states of this core, and what switches them.
@@ -22,7 +23,8 @@ use std::process::ExitCode;
 /// about 40 seconds, and no privileges. An idle machine gives narrow intervals; a busy one wide ones.
 ///
 /// With a command after `--` it runs that, finds its hot loop, and says which of these states the loop meets, what each costs
-/// there, and what avoids it. That takes some 3 seconds, after which the command is ended.
+/// there, and what avoids it. That takes some 3 seconds, after which the command is ended. It gets no input, and is observed by
+/// ptrace(2). Exit status 1: no hot loop was found.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -76,7 +78,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if !arguments.command.is_empty() {
         return look_into(arguments);
     }
+    // A variable that holds the command may be empty: nobody who writes `--` wants the whole lab.
+    if std::env::args_os()
+        .next_back()
+        .is_some_and(|last| last.as_encoded_bytes() == b"--")
+    {
+        anyhow::bail!("found nothing after --, expected a command");
+    }
     let (experiments, kept, exit_code) = match &arguments.file {
+        Some(file) if is_program(file) => {
+            let file = file.display();
+            anyhow::bail!(
+                "{file}: found a program, expected experiments; to look into it: bandscope lab -- {file}"
+            )
+        }
         Some(file) => (Experiments::read(file)?, Ok(()), ExitCode::SUCCESS),
         None => measure(arguments)?,
     };
@@ -93,7 +108,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     kept.map(|()| exit_code)
 }
 
-/// Runs a command, and prints what its hot loop meets.
+/// Whether a file begins as programs and scripts do.
+fn is_program(file: &Path) -> bool {
+    let mut begin = [0; 4];
+    let read = std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && (begin == *b"\x7fELF" || begin.starts_with(b"#!"))
+}
+
+/// Runs a command, and prints what its hot loop meets. Exit status 1: no loop was found.
 #[cfg(target_arch = "x86_64")]
 fn look_into(arguments: &Arguments) -> Result<ExitCode> {
     let interrupt = Interrupt::new()?;
@@ -119,7 +141,12 @@ fn look_into(arguments: &Arguments) -> Result<ExitCode> {
         )?),
         Format::Json => Ok(json::document(&result, out)?),
     })?;
-    Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS))
+    let found = if result.hot_loop.is_some() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    };
+    Ok(interrupt.exit_code().unwrap_or(found))
 }
 
 /// Instructions of another architecture are not decoded yet.

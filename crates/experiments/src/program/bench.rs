@@ -1,6 +1,7 @@
 //! A fork of a program at the head of its loop, where the loop runs again and again at full speed.
 
 use super::encode::{Blueprint, Counter, Encoded, SAVED};
+use super::follow::Followed;
 use super::fork::{Fork, NO_CALL};
 use super::registers;
 use super::tracee::{Registers, Stop};
@@ -78,6 +79,7 @@ impl Bench {
         code: &Encoded,
         extended: &[u8],
         length: Duration,
+        followed: &mut Followed,
     ) -> Result<f64, Failure> {
         self.prepare(blueprint, code, extended)?;
         let begin = self.fork.tracee.cpu_time_ns()?;
@@ -85,14 +87,14 @@ impl Bench {
         let mut ran = 0;
         for _ in 0..TRIES {
             self.fork.tracee.go_on_without_kernel()?;
-            std::thread::sleep(length);
+            followed.rest(length)?;
             self.fork.tracee.interrupt()?;
             match self.fork.tracee.wait()? {
-                Stop::Asked | Stop::Born => {}
+                Stop::Asked | Stop::Born | Stop::Replaced => {}
                 Stop::Signal(libc::SIGTRAP) => return Err(Failure::CallsKernel),
                 Stop::Signal(libc::SIGSEGV | libc::SIGBUS) => return Err(Failure::NoMemory),
                 Stop::Signal(signal) => return Err(Failure::Signal(signal)),
-                Stop::Ended | Stop::Suspended => return Err(Failure::Ended),
+                Stop::Ended(_) | Stop::Suspended => return Err(Failure::Ended),
             }
             ran = self.fork.tracee.cpu_time_ns()? - begin;
             if ran >= goal / 2 {

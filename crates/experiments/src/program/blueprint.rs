@@ -18,9 +18,18 @@ pub fn of(
     bench: &Bench,
     found: &Loop,
     steps: &[Step],
-    sets_vectors: bool,
+    has_denormals: bool,
     code: &mut Code<'_>,
 ) -> Result<Blueprint, &'static str> {
+    if found
+        .parts
+        .iter()
+        .map(|part| part.end - part.start)
+        .sum::<u64>()
+        > bench::ROOM
+    {
+        return Err("it is too long");
+    }
     let targets = targets(found, steps, code);
     let mut parts = Vec::new();
     for range in near(found)? {
@@ -45,7 +54,7 @@ pub fn of(
         registers: bench.registers,
         cells: cells(bench, found, steps, code),
         data: bench.data(),
-        sets_vectors,
+        sets_vectors: has_denormals || takes_over_vectors(found, steps, code),
     };
     if plan.bytes() > bench::ROOM {
         Err("it is too long")
@@ -68,7 +77,7 @@ fn near(found: &Loop) -> Result<Vec<Range<u64>>, &'static str> {
             .iter()
             .any(|other| other.start < part.end && part.start < other.end)
         {
-            return Err("functions that it calls lie in each other");
+            return Err("the code of functions that it calls overlaps");
         }
         parts.push(part.clone());
     }
@@ -124,28 +133,30 @@ fn direct(
     Ok(())
 }
 
-/// A register that grows by the same each turn, and by nothing that was loaded.
+/// A register that grows by the same each turn, by itself and constants alone.
 fn stride(found: &Loop, steps: &[Step], code: &mut Code<'_>) -> Option<Counter> {
-    let mut loaded = BTreeSet::new();
+    let mut depends = BTreeSet::new();
     for &at in &found.body {
-        if let Some(decoded) = code.at(at).filter(|decoded| decoded.loads()) {
-            loaded.extend(decoded.outputs());
+        let Some(decoded) = code.at(at) else { continue };
+        for register in decoded.outputs() {
+            if decoded.loads() || decoded.inputs().iter().any(|input| *input != register) {
+                depends.insert(register);
+            }
         }
     }
-    let candidates = SAVED
-        .into_iter()
-        .filter(|register| *register != Register::RSP && !loaded.contains(register));
     let growth = |register: Register, from: usize, to: usize| {
         let value = |n: usize| registers::of(&steps[n].0, register).unwrap_or(0);
         value(to).wrapping_sub(value(from)) as i64
     };
-    let turns: Vec<_> = found
+    let follow = found
         .turns
         .windows(2)
-        .filter(|pair| pair[0].end == pair[1].start)
-        .map(|pair| (pair[0].start, pair[1].start))
-        .collect();
+        .filter(|pair| pair[0].end == pair[1].start);
+    let turns: Vec<_> = follow.map(|pair| (pair[0].start, pair[1].start)).collect();
     let (first, last) = *turns.first()?;
+    let candidates = SAVED
+        .into_iter()
+        .filter(|register| *register != Register::RSP && !depends.contains(register));
     candidates
         .map(|register| (register, growth(register, first, last)))
         .find_map(|(register, stride)| {
@@ -155,6 +166,26 @@ fn stride(found: &Loop, steps: &[Step], code: &mut Code<'_>) -> Option<Counter> 
                     .all(|(from, to)| growth(register, *from, *to) == stride);
             is_steady.then_some(Counter::Stride(register, stride))
         })
+}
+
+/// Whether a turn takes over floats or vectors from the one before it.
+fn takes_over_vectors(found: &Loop, steps: &[Step], code: &mut Code<'_>) -> bool {
+    let mut written = BTreeSet::new();
+    let first = found
+        .turns
+        .first()
+        .map_or(&[][..], |turn| &steps[turn.clone()]);
+    first.iter().any(|step| {
+        let Some(decoded) = code.at(step.at()) else {
+            return false;
+        };
+        let reads = decoded
+            .inputs()
+            .iter()
+            .any(|register| register.is_vector_register() && !written.contains(register));
+        written.extend(decoded.outputs());
+        reads
+    })
 }
 
 /// A register that nothing in the loop has to do with.

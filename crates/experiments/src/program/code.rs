@@ -3,6 +3,7 @@
 use super::follow::Step;
 use super::registers;
 use super::tracee::{Memory, Registers};
+use bandscope_recording::program::Base;
 use iced_x86::{
     Decoder, DecoderOptions, Formatter, Instruction, InstructionInfo, InstructionInfoFactory,
     IntelFormatter, Mnemonic, OpAccess, OpKind, Register, UsedMemory,
@@ -22,38 +23,14 @@ pub struct Access {
     pub base: Base,
 }
 
-/// What the address of an access is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Base {
-    Stack,
-    Frame,
-    InstructionPointer,
-    Pointer,
-    Indexed,
-    Absolute,
-}
-
-impl Base {
-    fn of(memory: &UsedMemory) -> Base {
-        match (memory.base(), memory.index()) {
-            (Register::None, Register::None) => Base::Absolute,
-            (_, index) if index != Register::None => Base::Indexed,
-            (Register::RSP, _) => Base::Stack,
-            (Register::RBP, _) => Base::Frame,
-            _ => Base::Pointer,
-        }
-    }
-
-    /// In words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Base::Stack => "the stack pointer",
-            Base::Frame => "the frame pointer",
-            Base::InstructionPointer => "the instruction pointer",
-            Base::Pointer => "a pointer",
-            Base::Indexed => "a pointer and an index",
-            Base::Absolute => "a constant",
-        }
+/// What an address in memory is made of.
+fn base_of(memory: &UsedMemory) -> Base {
+    match (memory.base(), memory.index()) {
+        (Register::None, Register::None) => Base::Absolute,
+        (_, index) if index != Register::None => Base::Indexed,
+        (Register::RSP, _) => Base::Stack,
+        (Register::RBP, _) => Base::Frame,
+        _ => Base::Pointer,
     }
 }
 
@@ -74,7 +51,7 @@ impl Decoded {
             if is_relative {
                 Base::InstructionPointer
             } else {
-                Base::of(memory)
+                base_of(memory)
             }
         };
         memory
@@ -100,15 +77,15 @@ impl Decoded {
             .any(|memory| reads(memory.access()))
     }
 
-    /// Registers whose values go into what it computes: those of a load's address too, as nothing is there before it is known.
+    /// Registers whose values go into what it computes. Those of an address are none: they say where, and not what.
     pub fn inputs(&self) -> Vec<Register> {
-        let of_memory = |register: Register| {
-            let memory = self.info.used_memory().iter().any(|memory| {
-                memory.access() == OpAccess::Write
+        let is_of_address = |register: Register| {
+            let mut memory = self.info.used_memory().iter();
+            let is_used = memory.any(|memory| {
+                memory.access() != OpAccess::NoMemAccess
                     && [memory.base(), memory.index()].contains(&register)
             });
-            // A store's address is no part of what it stores; the same register may be.
-            memory
+            is_used
                 && !self
                     .register_operands()
                     .any(|operand| operand.full_register() == register.full_register())
@@ -117,7 +94,7 @@ impl Decoded {
             return Vec::new();
         }
         let used = self.info.used_registers().iter();
-        used.filter(|used| reads(used.access()) && !of_memory(used.register()))
+        used.filter(|used| reads(used.access()) && !is_of_address(used.register()))
             .map(|used| used.register().full_register())
             .collect()
     }
@@ -196,7 +173,7 @@ fn access(memory: &UsedMemory, registers: &Registers) -> Option<Access> {
         bytes,
         reads,
         writes,
-        base: Base::of(memory),
+        base: base_of(memory),
     })
 }
 

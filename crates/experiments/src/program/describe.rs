@@ -28,6 +28,7 @@ pub fn hot_loop(
     let listing = counts.into_iter().filter_map(|(at, count)| {
         let offset = names.address(at);
         Some(Line {
+            object: names.path(at).to_owned(),
             offset,
             text: code.text(at, offset)?,
             per_turn: count as f64 / turns as f64,
@@ -35,7 +36,7 @@ pub fn hot_loop(
     });
     HotLoop {
         samples: hot.samples,
-        object: names.path().to_owned(),
+        object: names.path(found.head).to_owned(),
         function: names.function(found.head).map(str::to_owned),
         offset: names.address(found.head),
         turns,
@@ -51,13 +52,12 @@ pub fn state(change: &Change, turns: usize, names: &Names) -> State {
     let meeting = &change.meeting;
     let addresses =
         |counts: &BTreeMap<u64, usize>| counts.keys().map(|at| names.address(*at)).collect();
-    let bases = frequent(&meeting.bases);
     State {
         kind: change.kind,
         per_turn: meeting.count() as f64 / turns as f64,
         loads: addresses(&meeting.loads),
         stores: addresses(&meeting.stores),
-        bases: bases.into_iter().map(|base| base.words()).collect(),
+        bases: frequent(&meeting.bases),
         bytes: frequent(&meeting.bytes),
         change: change.words.clone(),
         without: Trials::default(),

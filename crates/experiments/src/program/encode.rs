@@ -38,7 +38,7 @@ impl Counter {
 pub enum Edit {
     /// Its memory operand lies so many bytes further.
     Move(i64),
-    /// It computes the same, and stores nothing.
+    /// It loads, and stores nothing; its flags are those of a comparison.
     DoNotStore,
 }
 
@@ -320,7 +320,7 @@ pub fn can_do_without_store(instruction: &Instruction) -> bool {
 
 /// `cmp` subtracts and stores nothing, and takes the operands of `add`, `inc` and their like.
 fn without_store(instruction: &Instruction) -> Option<Instruction> {
-    use iced_x86::Mnemonic::{Adc, Add, And, Dec, Inc, Or, Sbb, Sub, Xor};
+    use iced_x86::Mnemonic::{Add, And, Dec, Inc, Or, Sub, Xor};
     let bytes = instruction.memory_size().size();
     let memory = MemoryOperand::new(
         instruction.memory_base(),
@@ -358,11 +358,11 @@ fn without_store(instruction: &Instruction) -> Option<Instruction> {
     };
     let sibling = match instruction.mnemonic() {
         Inc | Dec => Instruction::with2(code(of_constant)?, memory, 1),
-        Add | Sub | Adc | Sbb | And | Or | Xor if instruction.op1_kind() == OpKind::Register => {
+        Add | Sub | And | Or | Xor if instruction.op1_kind() == OpKind::Register => {
             Instruction::with2(code(of_register)?, memory, instruction.op1_register())
         }
         // A longer constant is no reason to miss it: what it is does not matter to the time.
-        Add | Sub | Adc | Sbb | And | Or | Xor => Instruction::with2(code(of_constant)?, memory, 1),
+        Add | Sub | And | Or | Xor => Instruction::with2(code(of_constant)?, memory, 1),
         _ => return None,
     };
     sibling.ok()

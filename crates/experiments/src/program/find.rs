@@ -15,9 +15,8 @@ use std::time::{Duration, Instant};
 const SAMPLES: usize = 400;
 /// A program that mostly sleeps has fewer of them by then.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Who runs less than this in so long waits for something.
-const FEWEST: usize = 20;
-const LONG: Duration = Duration::from_millis(500);
+/// Who is found running less often than once in so many looks waits for something.
+const SELDOM: usize = 10;
 /// For how many instructions the program is watched, one time after the other: short loops turn in few, long ones need more.
 const LOOKS: [usize; 8] = [2_000, 2_000, 2_000, 2_000, 20_000, 2_000, 2_000, 2_000];
 /// A loop that holds less of the program's time is not worth a change.
@@ -25,12 +24,12 @@ const WORTH: f64 = 0.2;
 
 /// What was found.
 pub struct Found {
-    /// Where the program was found running.
-    pub samples: Vec<Sample>,
+    /// How often the program was found running.
+    pub samples: usize,
     /// How often it was in the kernel.
     pub in_kernel: usize,
     /// The loop, or why there is none.
-    pub hot_loop: Result<Hot, &'static str>,
+    pub hot_loop: Result<Hot, NoLoop>,
 }
 
 /// A loop of one process.
@@ -43,134 +42,185 @@ pub struct Hot {
     pub samples: usize,
 }
 
-/// Finds the hot loop of a program that runs.
-pub fn find(
-    followed: &mut Followed,
-    stop: &AtomicBool,
-    progress: &mut dyn FnMut(f64),
-) -> io::Result<Found> {
-    let mut random = Random::new(u64::from(std::process::id()));
-    let begun = Instant::now();
-    let samples = sample(followed, &mut random, stop, progress)?;
-    let in_kernel = samples.iter().filter(|sample| sample.in_kernel).count();
-    let none = |why, samples| {
-        Ok(Found {
-            samples,
-            in_kernel,
-            hot_loop: Err(why),
-        })
-    };
-    if stop.load(Ordering::Relaxed) {
-        return none("the run was interrupted", samples);
-    }
-    if samples.len() < FEWEST && begun.elapsed() > LONG {
-        return none("it hardly ever ran: it waits for something", samples);
-    }
-    if followed.ended() && samples.len() < SAMPLES {
-        return none(
-            "the command ended before its loop was found: give it work for some seconds",
-            samples,
-        );
-    }
-    let Some(process) = busiest(&samples) else {
-        return none("it hardly ever ran", samples);
-    };
-    let places: Vec<u64> = samples
-        .iter()
-        .filter(|sample| sample.process == process && !sample.in_kernel)
-        .map(|sample| sample.at)
-        .collect();
-    let hot_loop = match look(followed, process, &places, &mut random, stop)? {
-        Some(seen) => {
-            let inside = samples
-                .iter()
-                .filter(|sample| {
-                    sample.process == process && !sample.in_kernel && seen.body.contains(&sample.at)
-                })
-                .count();
-            if (inside as f64) < WORTH * samples.len() as f64 {
-                Err("no loop holds a fifth of its time")
-            } else {
-                Ok(Hot {
-                    process,
-                    head: seen.head,
-                    samples: inside,
-                    seen,
-                })
-            }
-        }
-        None if followed.ended() => {
-            Err("the command ended before its loop was found: give it work for some seconds")
-        }
-        None => Err("it was not seen in a loop"),
-    };
-    Ok(Found {
-        samples,
-        in_kernel,
-        hot_loop,
-    })
+/// Why no loop was found, or none could be experimented on.
+#[derive(Debug, thiserror::Error)]
+pub enum NoLoop {
+    #[error("the run was interrupted")]
+    Interrupted,
+    #[error("the command ended too early: give it work for some seconds")]
+    Ended,
+    #[error("it waits for most of the time")]
+    Waits,
+    #[error("it spends most of its time in system calls")]
+    InKernel,
+    #[error("a seccomp filter may forbid to make a copy of it")]
+    Filtered,
+    #[error("no loop holds a fifth of its time")]
+    Nowhere,
+    #[error("it was not seen in a loop")]
+    NotSeen,
+    #[error("it did not come to the head of its loop again")]
+    NotThereAgain,
+    #[error("{0}")]
+    System(#[from] io::Error),
 }
 
-fn sample(
-    followed: &mut Followed,
-    random: &mut Random,
-    stop: &AtomicBool,
-    progress: &mut dyn FnMut(f64),
-) -> io::Result<Vec<Sample>> {
-    let mut samples: Vec<Sample> = Vec::with_capacity(SAMPLES);
-    let begun = Instant::now();
-    while samples.len() < SAMPLES
-        && begun.elapsed() < LONGEST
-        && !stop.load(Ordering::Relaxed)
-        && !followed.ended()
-    {
-        // At no rhythm that the program could have too.
-        std::thread::sleep(Duration::from_micros(1_000 + random.below(4_000)));
-        followed.attend()?;
-        if let Some(caught) = followed.catch(None)? {
-            samples.push(caught.sample);
-            followed.release(caught)?;
-        }
-        progress(samples.len() as f64 / SAMPLES as f64 * 0.5);
+/// Finds the hot loop of a program that runs.
+pub fn find(followed: &mut Followed, stop: &AtomicBool, progress: &mut dyn FnMut(f64)) -> Found {
+    let mut samples = Samples::default();
+    let hot_loop = samples
+        .take(followed, stop, progress)
+        .map_err(NoLoop::from)
+        .and_then(|()| samples.hottest(followed, stop));
+    let in_kernel = samples.all.iter().filter(|sample| sample.in_kernel).count();
+    let hot_loop = match hot_loop {
+        // Whatever failed, failed for that.
+        Err(NoLoop::System(_) | NoLoop::NotSeen) if followed.ended() => Err(NoLoop::Ended),
+        other => other,
+    };
+    Found {
+        samples: samples.all.len(),
+        in_kernel,
+        hot_loop,
     }
-    Ok(samples)
+}
+
+/// Where the program was found.
+struct Samples {
+    all: Vec<Sample>,
+    /// How often it was looked at.
+    looks: usize,
+    random: Random,
+}
+
+impl Default for Samples {
+    fn default() -> Samples {
+        Samples {
+            all: Vec::with_capacity(SAMPLES),
+            looks: 0,
+            random: Random::new(u64::from(std::process::id())),
+        }
+    }
+}
+
+impl Samples {
+    fn take(
+        &mut self,
+        followed: &mut Followed,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(f64),
+    ) -> io::Result<()> {
+        let begun = Instant::now();
+        while self.all.len() < SAMPLES
+            && begun.elapsed() < LONGEST
+            && !stop.load(Ordering::Relaxed)
+            && !followed.ended()
+        {
+            // At no rhythm that the program could have too.
+            followed.rest(Duration::from_micros(1_000 + self.random.below(4_000)))?;
+            self.looks += 1;
+            if let Some(caught) = followed.catch(None)? {
+                self.all.push(caught.sample);
+                followed.release(caught)?;
+            }
+            progress(self.all.len() as f64 / SAMPLES as f64 * 0.5);
+        }
+        Ok(())
+    }
+
+    /// The loop that holds most of them.
+    fn hottest(&mut self, followed: &mut Followed, stop: &AtomicBool) -> Result<Hot, NoLoop> {
+        if stop.load(Ordering::Relaxed) {
+            return Err(NoLoop::Interrupted);
+        }
+        if followed.ended() {
+            return Err(NoLoop::Ended);
+        }
+        if self.all.len() < self.looks / SELDOM {
+            return Err(NoLoop::Waits);
+        }
+        let process = busiest(&self.all).ok_or(NoLoop::Waits)?;
+        if filters_calls(process) {
+            return Err(NoLoop::Filtered);
+        }
+        // Forks of one program have their code at the same addresses.
+        let running = self.all.iter().filter(|sample| !sample.in_kernel);
+        let places: Vec<u64> = running.map(|sample| sample.at).collect();
+        if 2 * places.len() < self.all.len() {
+            return Err(NoLoop::InKernel);
+        }
+        let seen =
+            look(followed, process, &places, &mut self.random, stop)?.ok_or(NoLoop::NotSeen)?;
+        let inside = places.iter().filter(|at| seen.body.contains(at)).count();
+        if (inside as f64) < WORTH * self.all.len() as f64 {
+            return Err(NoLoop::Nowhere);
+        }
+        Ok(Hot {
+            process,
+            head: seen.head,
+            samples: inside,
+            seen,
+        })
+    }
 }
 
 fn busiest(samples: &[Sample]) -> Option<i32> {
     let mut counts: BTreeMap<i32, usize> = BTreeMap::new();
-    samples
-        .iter()
-        .for_each(|sample| *counts.entry(sample.process).or_default() += 1);
+    for sample in samples {
+        *counts.entry(sample.process).or_default() += 1;
+    }
     counts
         .into_iter()
         .max_by_key(|(_, count)| *count)
         .map(|(process, _)| process)
 }
 
-/// Watches copies of a process, made now and then, and takes the loop that holds most of the samples.
+/// Whether a process has forbidden itself more system calls than this program has (`Seccomp_filters` of proc_pid_status(5)).
+fn filters_calls(process: i32) -> bool {
+    let filters = |process: &str| -> Option<u32> {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix("Seccomp_filters:"))?
+            .trim()
+            .parse()
+            .ok()
+    };
+    filters(&process.to_string()) > filters("self")
+}
+
+/// Watches forks of a process, made now and then, and takes the loop that holds most of the samples.
 fn look(
     followed: &mut Followed,
     process: i32,
     samples: &[u64],
     random: &mut Random,
     stop: &AtomicBool,
-) -> io::Result<Option<Loop>> {
-    let memory = Memory::of(process)?;
+) -> Result<Option<Loop>, NoLoop> {
+    let memory = Memory::of(followed.thread_of(process))?;
     let mut code = Code::of(&memory);
     let mut loops = Vec::new();
     for instructions in LOOKS {
         if stop.load(Ordering::Relaxed) {
-            break;
+            return Err(NoLoop::Interrupted);
         }
-        std::thread::sleep(Duration::from_micros(2_000 + random.below(10_000)));
-        followed.attend()?;
+        followed.rest(Duration::from_micros(2_000 + random.below(10_000)))?;
         let Some(caught) = followed.catch(Some(process))? else {
             continue;
         };
-        let fork = Fork::of(caught.tracee);
+        let fork =
+            (!caught.sample.is_odd && !caught.sample.in_kernel).then(|| Fork::of(caught.tracee));
         followed.release(caught)?;
-        let steps = fork?.watch(instructions, &mut code, &mut |_| false)?;
-        loops.extend(loops::all(&steps, &mut code));
+        if let Some(fork) = fork {
+            let mut fork = fork?.unshare()?;
+            let steps = fork.watch(
+                instructions,
+                &mut code,
+                &mut || followed.attend(),
+                &mut |_| false,
+            )?;
+            loops.extend(loops::all(&steps, &mut code));
+        }
     }
     Ok(loops::hottest(&loops, samples).map(|place| loops.swap_remove(place)))
 }

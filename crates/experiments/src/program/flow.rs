@@ -1,10 +1,10 @@
 //! What the turns of a loop do to memory, as executed: values that go through it from turn to turn, loads that a store cannot serve or seems to
 //! serve, accesses that cross a line.
 
-use super::code::{Access, Base, Code};
+use super::code::{Access, Code};
 use super::follow::Step;
 use super::loops::Loop;
-use bandscope_recording::program::Kind;
+use bandscope_recording::program::{Base, Kind};
 use iced_x86::Register;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -18,7 +18,7 @@ const PAGE: u64 = 4096;
 /// A value that has been in memory so many times comes from a turn before: within one turn it is stored once, and loaded again.
 const CHAIN: usize = 4;
 /// What happens in fewer turns than one of so many is no property of the loop.
-const SELDOM: usize = 16;
+const SELDOM: usize = 4;
 
 /// Loads and stores that meet one hidden state, by the address of the instruction.
 #[derive(Clone, Debug, Default)]
@@ -166,7 +166,7 @@ impl Flow {
         let oldest = self.stores.saturating_sub(BUFFER);
         let of_byte = |n| {
             self.bytes
-                .get(&(access.address + n))
+                .get(&access.address.wrapping_add(n))
                 .filter(|store| store.number >= oldest)
         };
         let first = of_byte(0).copied();
@@ -185,7 +185,8 @@ impl Flow {
                 link.is_explicit = is_explicit;
                 link.count += 1;
                 link.of_a_chain += usize::from(store.depth >= CHAIN);
-                store.depth + 1
+                // What a function saves and gets back goes no way that anybody chose.
+                store.depth + usize::from(is_explicit)
             }
             _ if !is_explicit => 0,
             _ if by_any > 0 => {
@@ -214,7 +215,7 @@ impl Flow {
         };
         self.stores += 1;
         for n in 0..access.bytes {
-            self.bytes.insert(access.address + n, store);
+            self.bytes.insert(access.address.wrapping_add(n), store);
         }
         if self.recent.len() == BUFFER {
             self.recent.pop_front();

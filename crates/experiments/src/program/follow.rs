@@ -1,13 +1,16 @@
 //! A command under observation: it is started, stopped now and then to see where it is, and now and then watched instruction by instruction.
 
-use super::tracee::{Registers, Stop, Tracee, news, wait_for_tracer};
+use super::tracee::{Registers, Stop, Tracee, wait_for_tracer};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// The segment of 64-bit code (`__USER_CS` of the kernel's asm/segment.h); 0x23 is that of 32 bits.
+const CODE_OF_64_BITS: u64 = 0x33;
 
 /// One instruction that was executed: the registers just before it.
 #[derive(Clone, Copy)]
@@ -29,6 +32,8 @@ pub struct Sample {
     pub at: u64,
     /// Whether it was in a system call.
     pub in_kernel: bool,
+    /// Whether a signal was just about to come, or it runs code of 32 bits.
+    pub is_odd: bool,
 }
 
 /// A thread that was stopped.
@@ -48,6 +53,8 @@ pub struct Followed {
     threads: BTreeMap<i32, i32>,
     /// The thread that was looked at last: the next one is another's turn.
     last: i32,
+    /// How the command ended, as wait(2) says it.
+    pub status: Option<i32>,
 }
 
 impl Followed {
@@ -75,6 +82,7 @@ impl Followed {
             child,
             threads: BTreeMap::from([(process, process)]),
             last: 0,
+            status: None,
         })
     }
 
@@ -83,25 +91,72 @@ impl Followed {
         self.threads.is_empty()
     }
 
+    /// A thread of a process: its first may be gone, and nothing can be read of that.
+    pub fn thread_of(&self, process: i32) -> i32 {
+        let threads = self.threads.iter();
+        let mut of_it = threads.filter(|(_, of)| **of == process);
+        of_it.next().map_or(process, |(thread, _)| *thread)
+    }
+
     /// Deals with everything that happened, and lets everybody go on.
     pub fn attend(&mut self) -> io::Result<()> {
-        while let Some((thread, stop)) = news() {
-            self.threads
-                .entry(thread)
-                .or_insert_with(|| process_of(thread).unwrap_or(thread));
+        let mut threads: Vec<i32> = self.threads.keys().copied().collect();
+        while let Some(thread) = threads.pop() {
             let tracee = Tracee(thread);
-            let answer = match stop {
-                Stop::Ended => {
-                    self.threads.remove(&thread);
-                    Ok(())
+            while let Some(stop) = tracee.news() {
+                if let Stop::Born = stop
+                    && let Ok(born) = tracee.born()
+                {
+                    // Its first stop comes, or came already.
+                    self.threads.insert(born, process_of(born).unwrap_or(born));
+                    threads.push(born);
                 }
-                Stop::Suspended => tracee.listen(),
-                Stop::Asked | Stop::Born => tracee.go_on(0),
-                Stop::Signal(signal) => tracee.go_on(signal),
-            };
-            gone_is_fine(answer)?;
+                if !self.answer(tracee, stop)? {
+                    break;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The same for so long: who gets a signal, or makes a thread, waits for nobody.
+    pub fn rest(&mut self, length: Duration) -> io::Result<()> {
+        const SLICE: Duration = Duration::from_micros(250);
+        let until = Instant::now() + length;
+        loop {
+            self.attend()?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(SLICE));
+        }
+    }
+
+    /// Lets a thread go on after a stop; false if it is no more.
+    fn answer(&mut self, tracee: Tracee, stop: Stop) -> io::Result<bool> {
+        let thread = tracee.0;
+        match stop {
+            Stop::Ended(status) => {
+                self.threads.remove(&thread);
+                if thread == self.child.id() as i32 {
+                    self.status = Some(status);
+                }
+                return Ok(false);
+            }
+            Stop::Replaced => {
+                let process = self.threads.get(&thread).copied().unwrap_or(thread);
+                self.threads
+                    .retain(|other, of| *of != process || *other == thread);
+            }
+            _ => {}
+        }
+        gone_is_fine(match stop {
+            Stop::Suspended => tracee.listen(),
+            Stop::Signal(signal) => tracee.go_on(signal),
+            _ => tracee.go_on(0),
+        })?;
+        Ok(true)
     }
 
     /// Stops the next thread that runs; `None` if none does. [`Followed::release`] lets it go on.
@@ -119,15 +174,21 @@ impl Followed {
         self.last = thread;
         let tracee = Tracee(thread);
         let signal = match tracee.stop() {
-            Ok(Some(signal)) => signal,
-            Ok(None) => return Ok(None),
+            Ok(Stop::Asked) => 0,
+            Ok(Stop::Signal(signal)) => signal,
+            Ok(Stop::Suspended) => return Ok(None),
+            Ok(other) => return self.answer(tracee, other).map(|_| None),
             Err(error) => return gone_is_fine(Err(error)).map(|()| None),
         };
-        let registers = tracee.registers()?;
+        let Ok(registers) = tracee.registers() else {
+            // Somebody killed it just now.
+            return Ok(None);
+        };
         let sample = Sample {
             process,
             at: registers.rip,
             in_kernel: registers.orig_rax as i64 >= 0,
+            is_odd: signal != 0 || registers.cs != CODE_OF_64_BITS,
         };
         Ok(Some(Caught {
             tracee,
@@ -143,18 +204,21 @@ impl Followed {
 
     /// Ends all of it.
     pub fn end(mut self) {
+        /// What it takes to end in good order, and what the kernel takes to end it.
+        const GRACE: Duration = Duration::from_millis(500);
+        const LONGEST: Duration = Duration::from_secs(5);
         // SAFETY: kill(2) takes two numbers; the group is the command's own.
         unsafe { libc::kill(-(self.child.id() as i32), libc::SIGTERM) };
-        for _ in 0..50 {
-            if self.attend().is_err() || self.ended() {
-                break;
+        let begun = Instant::now();
+        while self.attend().is_ok() && !self.ended() && begun.elapsed() < LONGEST {
+            if begun.elapsed() > GRACE {
+                self.threads
+                    .values()
+                    .for_each(|process| Tracee(*process).kill());
             }
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(2));
         }
-        for thread in self.threads.keys() {
-            Tracee(*thread).end();
-        }
-        let _ = self.child.wait();
+        let _ = self.child.try_wait();
     }
 }
 

@@ -1,7 +1,7 @@
 //! A copy of a program that stands still: it may be watched for as long as one likes, and the program itself goes on unharmed.
 //!
-//! The program makes the copy with clone(2), which its own thread is made to call. The copy is a child of this program, so the program cannot wait
-//! for it by accident. It makes no system call of its own accord: each is stopped before it is made.
+//! The program makes the copy with clone(2), which its own thread is made to call. It is a child whose end no signal tells, so the program waits for it
+//! only where it asks for such children (`__WALL`). It makes no system call of its own accord: each is stopped before it is made.
 
 use super::code::Code;
 use super::follow::{Beside, Step};
@@ -18,6 +18,8 @@ pub const NO_CALL: u64 = u64::MAX;
 /// Ticks of the clock that a step takes in the copy. One by one, instructions take a thousand times as long as they do: a program that looks at
 /// the clock would do something else.
 const TICKS: u64 = 1;
+/// Steps after which the program is looked after: a millisecond or two.
+const PATIENCE: usize = 64;
 
 /// A process that is never seen to run by anybody but this program.
 #[derive(Debug)]
@@ -26,58 +28,81 @@ pub struct Fork {
     pub memory: Memory,
     /// The clock of the copy, for those that read it while they are watched.
     clock: u64,
+    _ends: Ends,
+}
+
+/// Ends a process with its own end.
+#[derive(Debug)]
+struct Ends(Tracee);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 impl Fork {
-    /// Copies the process of a stopped thread, which stands where it stood afterwards.
+    /// Copies the process of a stopped thread, which stands where it stood afterwards. Before it is used, [`Fork::unshare`] has to give it memory of
+    /// its own: that may take longer than the thread should stand still.
     pub fn of(original: Tracee) -> io::Result<Fork> {
         let maps = maps::of(original.0)?;
         let gate = gate(&maps, &Memory::of(original.0)?)?;
-        // A child of this program, as the original is.
-        let flags = libc::CLONE_PARENT | libc::SIGCHLD;
+        let mask = original.hold_signals()?;
         let mut born = None;
-        let made = call(
-            original,
-            gate,
-            libc::SYS_clone,
-            [flags as u64, 0, 0, 0, 0, 0],
-            &mut |number| born = Some(number),
-        );
+        // No signal tells of its end, so no wait(2) of the program knows of it.
+        let made = call(original, gate, libc::SYS_clone, [0; 6], &mut |number| {
+            born = Some(number)
+        });
+        original.let_signals(mask)?;
         let tracee = Tracee(born.ok_or_else(|| {
             made.err()
                 .unwrap_or_else(|| io::Error::other("clone(2) made no process"))
         })?);
-        let registers = original.registers()?;
+        // Whatever fails from here on, it ends.
+        let ends = Ends(tracee);
+        let mut registers = original.registers()?;
+        registers.orig_rax = NO_CALL;
         match tracee.wait()? {
             Stop::Asked => {}
             other => return Err(io::Error::other(format!("a copy of it stopped: {other:?}"))),
         }
         tracee.set_registers(&registers)?;
+        tracee.let_signals(mask)?;
         // SAFETY: every x86-64 has this instruction.
         let clock = unsafe { std::arch::x86_64::_rdtsc() };
-        let fork = Fork {
+        Ok(Fork {
             memory: Memory::of(tracee.0)?,
             tracee,
             clock,
-        };
-        for mapping in maps.iter().filter(|mapping| mapping.is_shared_and_written) {
-            fork.unshare(mapping, gate)?;
-        }
-        Ok(fork)
+            _ends: ends,
+        })
     }
 
-    /// Gives the fork memory of its own where it shares some: what it wrote there, the program would find. Too much of it can only be read.
-    fn unshare(&self, mapping: &Mapping, gate: u64) -> io::Result<()> {
+    /// Gives it memory of its own where it shares some: what it wrote there, the program would find. Devices, and too much of it, it cannot reach.
+    pub fn unshare(self) -> io::Result<Fork> {
+        let maps = maps::of(self.tracee.0)?;
+        let gate = gate(&maps, &self.memory)?;
+        for mapping in maps.iter().filter(|mapping| mapping.is_shared_and_written) {
+            let is_twice = maps
+                .iter()
+                .filter(|other| other.is_shared_and_written && other.shows_the_same(mapping))
+                .count()
+                > 1;
+            self.replace(mapping, is_twice, gate)?;
+        }
+        Ok(self)
+    }
+
+    fn replace(&self, mapping: &Mapping, is_twice: bool, gate: u64) -> io::Result<()> {
         /// More would take longer than all the rest.
         const MOST: u64 = 64 << 20;
         let bytes = mapping.end - mapping.begin;
-        let content = if bytes <= MOST {
-            self.memory.read(mapping.begin, bytes as usize)
-        } else {
-            None
-        };
+        let may_be_read = bytes <= MOST && !is_twice && !mapping.is_of_a_device();
+        let content = may_be_read
+            .then(|| self.memory.read(mapping.begin, bytes as usize))
+            .flatten();
         let Some(content) = content else {
-            let arguments = [mapping.begin, bytes, libc::PROT_READ as u64, 0, 0, 0];
+            let arguments = [mapping.begin, bytes, libc::PROT_NONE as u64, 0, 0, 0];
             return call(
                 self.tracee,
                 gate,
@@ -87,7 +112,12 @@ impl Fork {
             )
             .map(drop);
         };
-        let protection = (libc::PROT_READ | libc::PROT_WRITE) as u64;
+        let executed = if mapping.executable {
+            libc::PROT_EXEC
+        } else {
+            0
+        };
+        let protection = (libc::PROT_READ | libc::PROT_WRITE | executed) as u64;
         let how = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED) as u64;
         let arguments = [mapping.begin, bytes, protection, how, u64::MAX, 0];
         call(self.tracee, gate, libc::SYS_mmap, arguments, &mut |_| ())?;
@@ -119,15 +149,20 @@ impl Fork {
     }
 
     /// Watches it until `enough` says so of a step that it has not made yet, for at most so many instructions, and not into the kernel.
+    /// Now and then `meanwhile` looks after the program itself.
     pub fn watch(
         &mut self,
         most: usize,
         code: &mut Code<'_>,
+        meanwhile: &mut dyn FnMut() -> io::Result<()>,
         enough: &mut dyn FnMut(&Step) -> bool,
     ) -> io::Result<Vec<Step>> {
         let _beside = Beside::of(self.tracee);
         let mut steps = Vec::with_capacity(most);
         while steps.len() < most {
+            if steps.len() % PATIENCE == 0 {
+                meanwhile()?;
+            }
             let registers = self.tracee.registers()?;
             let step = Step(registers);
             if enough(&step) {
@@ -157,12 +192,6 @@ impl Fork {
     }
 }
 
-impl Drop for Fork {
-    fn drop(&mut self) {
-        self.tracee.end();
-    }
-}
-
 /// The address of a `syscall` instruction: the kernel's own, in the vDSO that every process has.
 fn gate(maps: &[Mapping], memory: &Memory) -> io::Result<u64> {
     let code = maps.iter().filter(|mapping| mapping.executable);
@@ -178,7 +207,7 @@ fn gate(maps: &[Mapping], memory: &Memory) -> io::Result<u64> {
     found.ok_or_else(|| io::Error::other("no system call instruction in its code"))
 }
 
-/// Makes a stopped thread call the kernel, and puts its registers back. Signals that come meanwhile come after it.
+/// Makes a stopped thread call the kernel, and puts its registers back.
 fn call(
     thread: Tracee,
     gate: u64,
@@ -200,14 +229,9 @@ fn call(
         registers.r9,
     ] = arguments;
     thread.set_registers(&registers)?;
-    let mut held = Vec::new();
-    let done = thread.step_and_see(born, &mut |signal| {
-        held.push(signal);
-        0
-    });
+    let done = thread.step_into_kernel(born);
     let answer = thread.registers()?.rax as i64;
     thread.set_registers(&before)?;
-    held.into_iter().for_each(|signal| thread.send(signal));
     match (done?, answer) {
         (false, _) => Err(io::Error::other("the process ended")),
         (true, answer) if (-4095..0).contains(&answer) => {

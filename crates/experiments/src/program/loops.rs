@@ -64,6 +64,7 @@ pub fn all(steps: &[Step], code: &mut Code<'_>) -> Vec<Loop> {
             .entry(steps[n].at())
             .or_default() += 1;
     }
+    let depths = depths(steps, code);
     let loops = edges.into_iter().map(|(head, from)| {
         let all: usize = from.values().sum();
         let is_often = |n: usize| {
@@ -77,9 +78,13 @@ pub fn all(steps: &[Step], code: &mut Code<'_>) -> Vec<Loop> {
             .filter(|&n| steps[n].at() == head)
             .collect();
         for pair in arrivals.windows(2) {
-            // Else the loop was left, and entered again.
-            if is_often(pair[1] - 1) {
-                turns.push(pair[0]..pair[1]);
+            let (begin, end) = (pair[0], pair[1]);
+            // Else the loop was left, and entered again; or it is a function, and its callers turn.
+            let stays = depths[begin..=end]
+                .iter()
+                .all(|depth| *depth >= depths[begin]);
+            if is_often(end - 1) && stays && depths[begin] == depths[end] {
+                turns.push(begin..end);
             }
         }
         let body = turns
@@ -99,6 +104,24 @@ pub fn all(steps: &[Step], code: &mut Code<'_>) -> Vec<Loop> {
         found.parts = parts(found, steps, code);
     }
     loops
+}
+
+/// How many calls deep each step is, beside the first.
+fn depths(steps: &[Step], code: &mut Code<'_>) -> Vec<i32> {
+    let mut depth = 0;
+    let mut of = |step: &Step| {
+        let now = depth;
+        match code
+            .at(step.at())
+            .map(|decoded| decoded.instruction.flow_control())
+        {
+            Some(FlowControl::Call | FlowControl::IndirectCall) => depth += 1,
+            Some(FlowControl::Return) => depth -= 1,
+            _ => {}
+        }
+        now
+    };
+    steps.iter().map(&mut of).collect()
 }
 
 /// The addresses of a loop's own instructions, and of the functions that it calls.

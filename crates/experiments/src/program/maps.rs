@@ -12,11 +12,31 @@ pub struct Mapping {
     pub executable: bool,
     /// What is written there, other processes see.
     pub is_shared_and_written: bool,
+    /// Device and inode of its file.
+    pub file: String,
     /// A file, a name in brackets, or nothing.
     pub path: String,
 }
 
 impl Mapping {
+    /// Whether both show the same part of a file: what is written to the one is read from the other.
+    pub fn shows_the_same(&self, other: &Mapping) -> bool {
+        let ends = |mapping: &Mapping| mapping.offset + (mapping.end - mapping.begin);
+        self.file == other.file && self.offset < ends(other) && other.offset < ends(self)
+    }
+
+    /// Whether reading it may do something: it is neither memory nor a file.
+    pub fn is_of_a_device(&self) -> bool {
+        let is_memory = ["/dev/zero", "/dev/shm/", "/memfd:", "/SYSV", "["];
+        let may_be_file = self.path.starts_with('/')
+            && std::fs::metadata(&self.path).is_ok_and(|file| file.is_file());
+        let path = self.path.as_str();
+        !(path.is_empty()
+            || may_be_file
+            || path.ends_with(" (deleted)")
+            || is_memory.iter().any(|begin| path.starts_with(begin)))
+    }
+
     /// Whether it is the code that the kernel gives every process (vdso(7)).
     pub fn is_of_kernel(&self) -> bool {
         self.path.starts_with("[vdso]")
@@ -36,11 +56,13 @@ fn mapping(line: &str) -> Option<Mapping> {
     let number = |text| u64::from_str_radix(text, 16).ok();
     let permissions = words.next()?;
     let offset = number(words.next()?)?;
-    let path = words.nth(2).unwrap_or_default().trim().to_owned();
+    let file = format!("{} {}", words.next()?, words.next()?);
+    let path = words.next().unwrap_or_default().trim().to_owned();
     Some(Mapping {
         begin: number(begin)?,
         end: number(end)?,
         offset,
+        file,
         executable: permissions.contains('x'),
         is_shared_and_written: permissions.contains('w') && permissions.ends_with('s'),
         path,

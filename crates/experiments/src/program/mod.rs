@@ -51,28 +51,34 @@ pub fn measure(
         error,
     })?;
     let found = find::find(&mut followed, stop, &mut |part| progress(part * 0.8));
-    let measured = found.map(|found| {
-        let mut program = Program {
-            samples: found.samples.len(),
-            in_kernel: found.in_kernel,
-            ..Program::default()
-        };
-        match found.hot_loop {
-            Ok(hot) => match trials::experiment(&mut followed, &hot, stop, &mut |part| {
-                progress(0.8 + part * 0.2)
-            }) {
-                Ok(hot_loop) => program.hot_loop = Some(hot_loop),
-                Err(why) => program.missing = Some(why.to_string()),
-            },
-            Err(why) => program.missing = Some(why.to_owned()),
-        }
-        program
+    let mut program = Program {
+        samples: found.samples,
+        in_kernel: found.in_kernel,
+        ..Program::default()
+    };
+    let timed = found.hot_loop.and_then(|hot| {
+        trials::experiment(&mut followed, &hot, stop, &mut |part| {
+            progress(0.8 + part * 0.2)
+        })
     });
+    match timed {
+        Ok(hot_loop) => program.hot_loop = Some(hot_loop),
+        Err(why) => program.missing = Some(reason(why, &followed)),
+    }
+    program.is_interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
     followed.end();
-    let mut program = measured.map_err(|error| Error::Command {
-        name: name(),
-        error,
-    })?;
     program.machine = facts::gather(&[]);
     Ok(program)
+}
+
+/// Why there is no loop, in words: what fails once the command has ended, fails for that.
+fn reason(why: find::NoLoop, followed: &follow::Followed) -> String {
+    let Some(status) = followed.status.filter(|_| followed.ended()) else {
+        return why.to_string();
+    };
+    match (libc::WIFSIGNALED(status), libc::WEXITSTATUS(status)) {
+        (true, _) => format!("signal {} ended the command", libc::WTERMSIG(status)),
+        (false, 0) => find::NoLoop::Ended.to_string(),
+        (false, code) => format!("the command ended with status {code}"),
+    }
 }

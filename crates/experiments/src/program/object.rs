@@ -1,31 +1,75 @@
-//! Names for an address: the file that it comes from, its offset there, and the function around it.
+//! Names for an address: the file that it comes from, its address there, and the function around it.
 
-use super::maps::Mapping;
+use super::maps::{self, Mapping};
 use object::{Object, ObjectSegment, ObjectSymbol};
 use std::fs;
+use std::ops::Range;
 
-/// The file of a mapping as an ELF file has it, or nothing for code that was made at run time.
+/// The files whose code was executed.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct Names(Vec<(Range<u64>, File)>);
+
+impl Names {
+    /// Reads the names of all files in which these addresses lie. A file that cannot be read has none.
+    pub fn of(maps: &[Mapping], addresses: impl Iterator<Item = u64>) -> Names {
+        let mut names = Names::default();
+        for address in addresses {
+            if names.file(address).is_none()
+                && let Some(mapping) = maps::at(maps, address)
+            {
+                names
+                    .0
+                    .push((mapping.begin..mapping.end, File::of(mapping)));
+            }
+        }
+        names
+    }
+
+    fn file(&self, address: u64) -> Option<&File> {
+        self.0
+            .iter()
+            .find(|(range, _)| range.contains(&address))
+            .map(|(_, file)| file)
+    }
+
+    /// The file; empty for code that was made at run time.
+    pub fn path(&self, address: u64) -> &str {
+        self.file(address).map_or("", |file| file.path.as_str())
+    }
+
+    /// The address as the file has it (as `objdump -d` prints it).
+    pub fn address(&self, address: u64) -> u64 {
+        self.file(address)
+            .map_or(address, |file| file.address(address))
+    }
+
+    /// The function around an address of the process.
+    pub fn function(&self, address: u64) -> Option<&str> {
+        self.file(address)?.function(address)
+    }
+}
+
+/// One of them.
+#[derive(Debug, Default)]
+struct File {
     path: String,
     /// What is added to an address of the process for one of the file.
     shift: i64,
-    /// Functions of the file: address, size, name.
+    /// Its functions: address, size, name.
     functions: Vec<(u64, u64, String)>,
 }
 
-impl Names {
-    /// Reads the names of the file that a mapping shows. A file that cannot be read has none.
-    pub fn of(mapping: &Mapping) -> Names {
-        if !mapping.path.starts_with('/') {
-            return Names::default();
+impl File {
+    fn of(mapping: &Mapping) -> File {
+        if !fs::metadata(&mapping.path).is_ok_and(|file| file.is_file()) {
+            return File::default();
         }
-        let mut names = Names {
+        let mut names = File {
             path: mapping.path.clone(),
             shift: (mapping.offset as i64).wrapping_sub_unsigned(mapping.begin),
-            ..Names::default()
+            ..File::default()
         };
-        let Ok(bytes) = fs::read(&mapping.path) else {
+        let Some(bytes) = content(&mapping.path) else {
             return names;
         };
         let Ok(file) = object::File::parse(&*bytes) else {
@@ -33,7 +77,7 @@ impl Names {
         };
         let segment = file.segments().find(|segment| {
             let (begin, size) = segment.file_range();
-            (begin..begin + size).contains(&mapping.offset)
+            (begin..begin.saturating_add(size)).contains(&mapping.offset)
         });
         if let Some(segment) = segment {
             names.shift = names
@@ -56,25 +100,26 @@ impl Names {
         names
     }
 
-    /// The file; empty for code that was made at run time.
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// The address as the file has it (as `objdump -d` prints it).
-    pub fn address(&self, address: u64) -> u64 {
+    fn address(&self, address: u64) -> u64 {
         address.wrapping_add_signed(self.shift)
     }
 
-    /// The function around an address of the process.
-    pub fn function(&self, address: u64) -> Option<&str> {
+    fn function(&self, address: u64) -> Option<&str> {
         let at = self.address(address);
         let around = self
             .functions
             .iter()
-            .filter(|(begin, size, _)| (*begin..begin + size.max(&1)).contains(&at));
+            .filter(|(begin, size, _)| (*begin..begin.saturating_add(*size)).contains(&at));
         around
             .max_by_key(|(begin, _, _)| *begin)
             .map(|(_, _, name)| name.as_str())
     }
+}
+
+/// A file's content, if it is not too much.
+fn content(path: &str) -> Option<Vec<u8>> {
+    /// Larger ones have addresses and no names.
+    const MOST: u64 = 512 << 20;
+    let file = fs::metadata(path).ok()?;
+    (file.len() <= MOST).then(|| fs::read(path).ok()).flatten()
 }

@@ -1,7 +1,7 @@
 //! A program that stands at the head of its loop, and what it does from there on.
 
 use super::code::Code;
-use super::find::Hot;
+use super::find::{Hot, NoLoop};
 use super::follow::{Followed, Step};
 use super::fork::Fork;
 use super::tracee::Memory;
@@ -27,47 +27,44 @@ const SEEN_DENORMALS: u32 = 0b01_0010;
 const NO_DENORMALS: u32 = 0x8040;
 
 /// A fork of the program at the head of its loop: in a first turn, where the loop is left and entered again and again.
-pub fn at_head(followed: &mut Followed, hot: &Hot, stop: &AtomicBool) -> io::Result<Fork> {
-    let memory = Memory::of(hot.process)?;
+pub fn at_head(followed: &mut Followed, hot: &Hot, stop: &AtomicBool) -> Result<Fork, NoLoop> {
+    let memory = Memory::of(followed.thread_of(hot.process))?;
     let mut code = Code::of(&memory);
     let mut forks = 0;
     for _ in 0..TRIES {
-        std::thread::sleep(Duration::from_millis(2));
-        followed.attend()?;
-        if forks == FORKS || stop.load(Ordering::Relaxed) {
-            break;
+        followed.rest(Duration::from_millis(2))?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(NoLoop::Interrupted);
         }
-        if followed.ended() {
-            return Err(io::Error::other(
-                "the command ended before its loop was timed: give it work for some seconds",
-            ));
+        if forks == FORKS || followed.ended() {
+            break;
         }
         let Some(caught) = followed.catch(Some(hot.process))? else {
             continue;
         };
-        let fork = hot
-            .seen
-            .body
-            .contains(&caught.sample.at)
-            .then(|| Fork::of(caught.tracee));
+        let is_inside = hot.seen.body.contains(&caught.sample.at) && !caught.sample.is_odd;
+        let fork = is_inside.then(|| Fork::of(caught.tracee));
         followed.release(caught)?;
         if let Some(fork) = fork {
-            let mut fork = fork?;
+            let mut fork = fork?.unshare()?;
             forks += 1;
-            if to_head(&mut fork, hot, &mut code)? {
+            if to_head(&mut fork, hot, &mut code, followed)? {
                 return Ok(fork);
             }
         }
     }
-    Err(io::Error::other(
-        "it did not come to the head of its loop again",
-    ))
+    Err(NoLoop::NotThereAgain)
 }
 
-fn to_head(fork: &mut Fork, hot: &Hot, code: &mut Code<'_>) -> io::Result<bool> {
+fn to_head(
+    fork: &mut Fork,
+    hot: &Hot,
+    code: &mut Code<'_>,
+    followed: &mut Followed,
+) -> io::Result<bool> {
     let mut is_first = !hot.seen.is_left();
     let (mut number, mut has_come) = (0, false);
-    fork.watch(TO_HEAD, code, &mut |step| {
+    fork.watch(TO_HEAD, code, &mut || followed.attend(), &mut |step| {
         number += 1;
         has_come = step.at() == hot.head && is_first;
         is_first |= !hot.seen.body.contains(&step.at()) || number >= TO_FIRST;
@@ -77,14 +74,24 @@ fn to_head(fork: &mut Fork, hot: &Hot, code: &mut Code<'_>) -> io::Result<bool> 
 }
 
 /// Watches the loop from its head, in a fork of its own; also whether a float was denormal.
-pub fn watch_floats(fork: &Fork, hot: &Hot, code: &mut Code<'_>) -> io::Result<(Vec<Step>, bool)> {
+pub fn watch_floats(
+    fork: &Fork,
+    hot: &Hot,
+    code: &mut Code<'_>,
+    followed: &mut Followed,
+) -> io::Result<(Vec<Step>, bool)> {
     let mut fork = fork.again()?;
     let mut before = fork.tracee.extended_state()?;
     let flags = control(&before) & !SEEN_DENORMALS;
     set_control(&mut before, flags);
     fork.tracee.set_extended_state(&before)?;
     let most = (TURNS * hot.seen.instructions()) as usize;
-    let steps = fork.watch(most.clamp(FEWEST, MOST), code, &mut |_| false)?;
+    let steps = fork.watch(
+        most.clamp(FEWEST, MOST),
+        code,
+        &mut || followed.attend(),
+        &mut |_| false,
+    )?;
     let seen = control(&fork.tracee.extended_state()?);
     Ok((steps, seen & SEEN_DENORMALS != 0))
 }

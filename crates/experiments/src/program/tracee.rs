@@ -14,6 +14,8 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_EXITKILL;
 /// Runs until the next system call, which is not made (ptrace(2), PTRACE_SYSEMU; `libc` has no name for it).
 const SYSEMU: libc::c_uint = 31;
+/// The same for one instruction.
+const SYSEMU_SINGLESTEP: libc::c_uint = 32;
 /// The register set with all that XSAVE saves (`NT_X86_XSTATE` of elf.h).
 const XSTATE: usize = 0x202;
 /// Room for every extension so far: AMX alone has 8 KiB.
@@ -24,14 +26,16 @@ pub type Registers = libc::user_regs_struct;
 /// Why a thread stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It is no more.
-    Ended,
+    /// It is no more; with the status that wait(2) has for it.
+    Ended(i32),
     /// It was asked to, or has just been born.
     Asked,
     /// Its whole group is suspended, as by Ctrl-Z.
     Suspended,
-    /// It made a process or thread, or became another program.
+    /// It made a process or thread.
     Born,
+    /// It became another program, and all other threads of its process are no more.
+    Replaced,
     /// A signal waits to be delivered; a step ends so as well, by SIGTRAP.
     Signal(i32),
 }
@@ -39,24 +43,17 @@ pub enum Stop {
 impl Stop {
     fn of(status: libc::c_int) -> Stop {
         if !libc::WIFSTOPPED(status) {
-            return Stop::Ended;
+            return Stop::Ended(status);
         }
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
         match (event, signal) {
             (libc::PTRACE_EVENT_STOP, libc::SIGTRAP) => Stop::Asked,
             (libc::PTRACE_EVENT_STOP, _) => Stop::Suspended,
             (0, signal) => Stop::Signal(signal),
+            (libc::PTRACE_EVENT_EXEC, _) => Stop::Replaced,
             _ => Stop::Born,
         }
     }
-}
-
-/// The next thread of which there is news; `None` if there is none now, or no thread is left.
-pub fn news() -> Option<(i32, Stop)> {
-    let mut status = 0;
-    // SAFETY: waitpid(2) writes one number to a variable of ours.
-    let thread = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::WNOHANG) };
-    (thread > 0).then(|| (thread, Stop::of(status)))
 }
 
 /// To be called between fork(2) and execve(2): the new program stops before its first instruction. It ends with this program also while
@@ -114,21 +111,29 @@ impl Tracee {
         }
     }
 
-    /// Stops it wherever it is. Where a signal was about to come just then, it is the answer: who lets the thread go on has to pass it.
-    /// `None` if it ended or was suspended instead.
-    pub fn stop(self) -> io::Result<Option<i32>> {
+    /// Its next stop, if it came already. A thread of which nothing is known ended.
+    pub fn news(self) -> Option<Stop> {
+        let mut status = 0;
+        // SAFETY: waitpid(2) writes one number to a variable of ours.
+        match unsafe { libc::waitpid(self.0, &raw mut status, libc::__WALL | libc::WNOHANG) } {
+            0 => None,
+            -1 => Some(Stop::Ended(0)),
+            _ => Some(Stop::of(status)),
+        }
+    }
+
+    /// Stops it wherever it is; the answer says how that went. Where a signal was about to come just then, who lets the thread go on has to pass it.
+    pub fn stop(self) -> io::Result<Stop> {
         loop {
             // Any other stop makes the kernel forget it.
             self.interrupt()?;
             match self.wait()? {
-                Stop::Asked => return Ok(Some(0)),
-                Stop::Signal(signal) => return Ok(Some(signal)),
-                Stop::Ended => return Ok(None),
+                Stop::Born => self.go_on(0)?,
                 Stop::Suspended => {
                     self.listen()?;
-                    return Ok(None);
+                    return Ok(Stop::Suspended);
                 }
-                Stop::Born => self.go_on(0)?,
+                other => return Ok(other),
             }
         }
     }
@@ -152,29 +157,29 @@ impl Tracee {
         self.ask(SYSEMU, 0, 0)
     }
 
-    /// One instruction; signals on the way are delivered. False if it did not come to a stop after that.
+    /// One instruction, and no system call. False if it did not come to a stop after that.
     pub fn step(self) -> io::Result<bool> {
-        self.step_and_see(&mut |_| (), &mut |signal| signal)
+        self.step_by(SYSEMU_SINGLESTEP, &mut |_| ())
     }
 
-    /// The same. Tells of a process that the instruction made, and asks which signal to deliver in place of one that came.
-    pub fn step_and_see(
-        self,
-        born: &mut dyn FnMut(i32),
-        signals: &mut dyn FnMut(i32) -> i32,
-    ) -> io::Result<bool> {
+    /// One instruction, which may be a system call. Tells of a process that it made.
+    pub fn step_into_kernel(self, born: &mut dyn FnMut(i32)) -> io::Result<bool> {
+        self.step_by(libc::PTRACE_SINGLESTEP, born)
+    }
+
+    fn step_by(self, request: libc::c_uint, born: &mut dyn FnMut(i32)) -> io::Result<bool> {
         let mut signal = 0;
         loop {
-            self.ask(libc::PTRACE_SINGLESTEP, 0, signal as usize)?;
+            self.ask(request, 0, signal as usize)?;
             signal = match self.wait()? {
                 Stop::Signal(libc::SIGTRAP) => return Ok(true),
-                Stop::Signal(other) => signals(other),
-                Stop::Asked => 0,
+                Stop::Signal(other) => other,
+                Stop::Asked | Stop::Replaced => 0,
                 Stop::Born => {
                     born(self.born()?);
                     0
                 }
-                Stop::Ended => return Ok(false),
+                Stop::Ended(_) => return Ok(false),
                 Stop::Suspended => {
                     self.listen()?;
                     return Ok(false);
@@ -183,10 +188,26 @@ impl Tracee {
         }
     }
 
-    /// Sends it a signal. A thread that is no more needs none.
-    pub fn send(self, signal: i32) {
-        // SAFETY: tkill(2) takes two numbers.
-        unsafe { libc::syscall(libc::SYS_tkill, self.0, signal) };
+    /// Lets no signal come, and says which were let come before.
+    pub fn hold_signals(self) -> io::Result<u64> {
+        let mut before = 0_u64;
+        let bytes = size_of::<u64>();
+        self.ask(
+            libc::PTRACE_GETSIGMASK,
+            bytes,
+            ptr::from_mut(&mut before) as usize,
+        )?;
+        self.let_signals(u64::MAX)?;
+        Ok(before)
+    }
+
+    /// Lets all signals come that are not in the mask.
+    pub fn let_signals(self, mask: u64) -> io::Result<()> {
+        self.ask(
+            libc::PTRACE_SETSIGMASK,
+            size_of::<u64>(),
+            ptr::from_ref(&mask) as usize,
+        )
     }
 
     pub fn registers(self) -> io::Result<Registers> {
@@ -229,7 +250,7 @@ impl Tracee {
     }
 
     /// The number of the thread or process that it has just made.
-    fn born(self) -> io::Result<i32> {
+    pub fn born(self) -> io::Result<i32> {
         let mut number: libc::c_ulong = 0;
         self.ask(
             libc::PTRACE_GETEVENTMSG,
@@ -254,11 +275,19 @@ impl Tracee {
         }
     }
 
-    /// Ends its process, and waits for that.
-    pub fn end(self) {
+    /// Ends its process.
+    pub fn kill(self) {
         // SAFETY: kill(2) takes two numbers.
         unsafe { libc::kill(self.0, libc::SIGKILL) };
-        while self.wait().is_ok_and(|stop| stop != Stop::Ended) {}
+    }
+
+    /// Ends its process, which has no other thread, and waits for that.
+    pub fn end(self) {
+        self.kill();
+        while self
+            .wait()
+            .is_ok_and(|stop| !matches!(stop, Stop::Ended(_)))
+        {}
     }
 }
 

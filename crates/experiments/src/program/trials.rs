@@ -5,7 +5,7 @@ use super::changes::{self, Change, Watched};
 use super::code::Code;
 use super::describe::LINE;
 use super::encode::{Blueprint, Counter, Edits, Encoded, Part};
-use super::find::Hot;
+use super::find::{Hot, NoLoop};
 use super::follow::{Followed, Step};
 use super::loops;
 use super::object::Names;
@@ -33,10 +33,10 @@ pub fn experiment(
     hot: &Hot,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(f64),
-) -> Result<HotLoop, Failure> {
+) -> Result<HotLoop, NoLoop> {
     let fork = stand::at_head(followed, hot, stop)?;
-    let memory = Memory::of(hot.process)?;
-    let (steps, has_denormals) = stand::watch_floats(&fork, hot, &mut Code::of(&memory))?;
+    let memory = Memory::of(fork.tracee.0)?;
+    let (steps, has_denormals) = stand::watch_floats(&fork, hot, &mut Code::of(&memory), followed)?;
     let bench = Bench::of(fork)?;
     let experiment = Experiment {
         bench: &bench,
@@ -44,7 +44,7 @@ pub fn experiment(
         steps: &steps,
         has_denormals,
     };
-    experiment.measure(stop, progress)
+    experiment.measure(followed, stop, progress)
 }
 
 struct Experiment<'a> {
@@ -88,18 +88,20 @@ impl Variant {
 impl Experiment<'_> {
     fn measure(
         &self,
+        followed: &mut Followed,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(f64),
-    ) -> Result<HotLoop, Failure> {
+    ) -> Result<HotLoop, NoLoop> {
         let mut code = Code::of(&self.bench.fork.memory);
         let seen = loops::all(self.steps, &mut code);
         let Some(found) = seen.into_iter().find(|found| found.head == self.hot.head) else {
-            return Err(Failure::Elsewhere);
+            return Err(NoLoop::NotThereAgain);
         };
-        let maps = maps::of(self.hot.process)?;
-        let names = maps::at(&maps, self.hot.head)
-            .map(Names::of)
-            .unwrap_or_default();
+        let maps = maps::of(self.bench.fork.tracee.0)?;
+        let names = Names::of(
+            &maps,
+            std::iter::once(self.hot.head).chain(found.body.iter().copied()),
+        );
         let changes = changes::all(
             &Watched {
                 steps: self.steps,
@@ -124,7 +126,7 @@ impl Experiment<'_> {
             result.states.push(describe::denormals());
         }
         match plan {
-            Ok(plan) => self.time(&plan, &changes, &mut result, stop, progress),
+            Ok(plan) => self.time(&plan, &changes, &mut result, followed, stop, progress),
             Err(why) => result.as_it_is = Trials::Missing(why.to_owned()),
         }
         Ok(result)
@@ -136,6 +138,7 @@ impl Experiment<'_> {
         plan: &Blueprint,
         changes: &[Change],
         result: &mut HotLoop,
+        followed: &mut Followed,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(f64),
     ) {
@@ -148,10 +151,10 @@ impl Experiment<'_> {
                 break;
             }
             for variant in variants.iter_mut().flatten() {
-                self.once(plan, variant, round);
+                self.once(plan, variant, round, followed);
             }
             if let Some((plan, variant)) = &mut chain {
-                self.once(plan, variant, round);
+                self.once(plan, variant, round, followed);
             }
             progress((round + 1) as f64 / ROUNDS as f64);
         }
@@ -226,7 +229,7 @@ impl Experiment<'_> {
             .collect()
     }
 
-    fn once(&self, plan: &Blueprint, variant: &mut Variant, round: usize) {
+    fn once(&self, plan: &Blueprint, variant: &mut Variant, round: usize, followed: &mut Followed) {
         let Trials::Nanoseconds(times) = &mut variant.trials else {
             return;
         };
@@ -236,7 +239,7 @@ impl Experiment<'_> {
             .try_for_each(|(address, bytes)| self.bench.fork.memory.write(*address, bytes));
         let time = written.map_err(Failure::from).and_then(|()| {
             self.bench
-                .time(plan, &variant.code, &variant.extended, LENGTH)
+                .time(plan, &variant.code, &variant.extended, LENGTH, followed)
         });
         match time {
             Ok(time) if round > 0 => times.push(time),
@@ -252,6 +255,9 @@ impl Experiment<'_> {
 /// The trials, if most of them ran.
 fn enough(trials: Trials) -> Trials {
     match trials {
+        Trials::Nanoseconds(times) if times.is_empty() => {
+            Trials::Missing(NoLoop::Interrupted.to_string())
+        }
         Trials::Nanoseconds(times)
             if 2 * times.iter().filter(|time| time.is_nan()).count() >= times.len() =>
         {

@@ -183,12 +183,6 @@ pub fn avoid(pair: &Pair) -> &'static str {
     known.filter(holds).map_or("", |meaning| meaning.avoid)
 }
 
-/// What avoids a pair's difference in a program, wherever it was met; empty for a pair that is not known.
-pub fn avoids(pair: &str) -> &'static str {
-    let known = MEANINGS.iter().find(|meaning| meaning.pair == pair);
-    known.map_or("", |meaning| meaning.avoid)
-}
-
 /// A ratio with the digits that a reader takes in.
 pub fn digits(ratio: f64) -> String {
     match ratio {

@@ -1,22 +1,48 @@
 //! Sentences of what a program's loop meets.
 
 use super::{Explained, State};
-use crate::lab::{avoids as of_pair, digits};
-use bandscope_recording::program::{Kind, Program, State as Met, Trials};
+use crate::lab::digits;
+use bandscope_recording::program::{Base, Kind, Program, State as Met, Trials};
 
 /// A loop that holds less of the time leaves the rest unexplained.
 const MOST: f64 = 0.8;
 /// A program that spends more in system calls has its problem there.
 const KERNEL: f64 = 0.2;
 
-/// What avoids a state in a program.
-pub fn avoids(kind: Kind) -> &'static str {
-    match kind {
-        // Measured as the others are, by tests/programs/split-*.c.
-        Kind::SplitAccess => {
-            "Align the data to their size: alignas(64), or a place in the struct that is a multiple of the size."
+/// What avoids a bad place.
+pub const AVOIDS_A_PLACE: &str =
+    "Build with -falign-loops=64 -falign-jumps=64 (gcc), or with -falign-loops=64 (clang).";
+
+/// What avoids a state in a program. Each was measured (docs/lab.md, "What avoids it"; tests/programs).
+pub fn avoids(met: &Met) -> &'static str {
+    let is_local = met
+        .bases
+        .iter()
+        .all(|base| matches!(base, Base::Stack | Base::Frame));
+    match met.kind {
+        _ if met.kind.is_through_memory() && is_local => {
+            "Build with optimization: the value is a local variable that the compiler keeps in memory."
         }
-        _ => of_pair(kind.name()),
+        Kind::BaseRegister => {
+            "Keep the value in a local variable, or reach a global through a pointer."
+        }
+        Kind::OperandSize => {
+            "Use 32 or 64 bits for counters and indices in memory: uint32_t in place of uint8_t."
+        }
+        Kind::RegisterFile => "Sum floats in a local variable, or sum integers in memory.",
+        Kind::FailedForwarding => {
+            "Load what was stored, in the same size: assign structs field by field, not whole."
+        }
+        Kind::Aliasing => {
+            "Put one more cache line between parts that lie a multiple of 4,096 bytes apart."
+        }
+        Kind::SplitAccess => {
+            "Align the data to their size: no __attribute__((packed)), a place in the struct that is a multiple of the size, or alignas(64)."
+        }
+        Kind::Denormals => {
+            "Flush to zero in each thread: _mm_setcsr(_mm_getcsr() | 0x8040). -ffast-math does so too, and changes other results."
+        }
+        Kind::Placement => AVOIDS_A_PLACE,
     }
 }
 
@@ -46,27 +72,40 @@ fn what(met: &Met) -> String {
     }
 }
 
-/// A value that is stored and loaded again and again.
+/// A value that is stored and loaded again and again: store-to-load forwarding decides its pace.
 fn through_memory(value: &str, way: &str, met: &Met) -> String {
     let bits: Vec<String> = met
         .bytes
         .iter()
         .map(|bytes| (8 * bytes).to_string())
         .collect();
+    let bases: Vec<&str> = met.bases.iter().map(|base| of_base(*base)).collect();
+    let times = match met.per_turn.round() {
+        times if times <= 1.0 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
     format!(
-        "{value} of {} bits goes through memory{way} from turn to turn, {} a turn. Its address is made of {}.",
+        "{value} of {} bits is stored and loaded again{way} (store-to-load forwarding), {times} a turn, and each turn waits for the one before. \
+         It lies at {}.",
         bits.join(" or "),
-        match met.per_turn.round() {
-            times if times <= 1.0 => "once".to_owned(),
-            times => format!("{times} times"),
-        },
-        met.bases.join(", or of ")
+        bases.join(", or at ")
     )
+}
+
+fn of_base(base: Base) -> &'static str {
+    match base {
+        Base::Stack => "the stack pointer",
+        Base::Frame => "the frame pointer",
+        Base::InstructionPointer => "the instruction pointer, as a global variable does",
+        Base::Pointer => "a pointer",
+        Base::Indexed => "a pointer and an index",
+        Base::Absolute => "a constant address",
+    }
 }
 
 fn cost(state: &State) -> String {
     if let Some(why) = &state.missing {
-        return format!("What that costs could not be measured: {why}.");
+        return format!("What it costs could not be measured: {why}.");
     }
     let (Some(ratio), Some([low, high])) = (state.ratio, state.interval) else {
         return String::new();
@@ -112,12 +151,21 @@ pub fn verdict(explained: &Explained, program: &Program) -> String {
         dear.first(),
         explained.states.iter().any(|state| state.costs.is_none()),
     ) {
-        (Some(first), _) => format!(
-            "{place}. It runs {} times as long as it would without {}.",
-            digits(first.ratio.unwrap_or(1.0)),
-            first.pair
+        (Some(first), _) => {
+            let ratio = digits(first.ratio.unwrap_or(1.0));
+            match first.pair == Kind::Placement.name() {
+                true => format!(
+                    "{place}. It runs {ratio} times as long as it would at another address."
+                ),
+                false => format!(
+                    "{place}. It runs {ratio} times as long as it would without {}.",
+                    first.pair
+                ),
+            }
+        }
+        (None, false) => format!(
+            "{place}. No hidden state of the core costs it time. Caches, branches and other threads were not looked into."
         ),
-        (None, false) => format!("{place}. No hidden state costs it time on this core."),
         (None, true) => {
             format!("{place}. It meets hidden states whose cost could not be measured.")
         }
@@ -125,8 +173,14 @@ pub fn verdict(explained: &Explained, program: &Program) -> String {
 }
 
 /// What the reader has to know beside it.
-pub fn warnings(explained: &Explained) -> Vec<String> {
+pub fn warnings(explained: &Explained, program: &Program) -> Vec<String> {
     let mut warnings = Vec::new();
+    if program.is_interrupted {
+        warnings.push(
+            "The run was interrupted, so some or all of this rests on fewer rounds than it should."
+                .to_owned(),
+        );
+    }
     let samples = explained.samples;
     let share = |part: usize| part as f64 / samples.taken.max(1) as f64;
     if explained.hot_loop.is_some() && share(samples.in_loop) < MOST {

@@ -9,8 +9,9 @@ const WORTH: f64 = 1.1;
 const SURE: f64 = 1.05;
 /// Another address has to gain more: the best of several is the best by chance as well.
 const WORTH_A_PLACE: f64 = 1.15;
-/// Fewer rounds have no interval: of 8 the lowest and the highest are left out.
-const FEWEST: usize = 8;
+/// Rounds that a ratio needs; those that choose no place are half of them.
+const FEWEST: usize = 10;
+const FEWEST_OF_A_PLACE: usize = 5;
 
 /// Why there is no ratio.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -40,13 +41,14 @@ impl Ratio {
                 return Err(NoRatio::NotTimed(why.clone()));
             }
         };
-        Ratio::between(with, without, |_| true, WORTH).ok_or(NoRatio::TooFewRounds)
+        Ratio::between(with, without, |_| true, FEWEST, WORTH).ok_or(NoRatio::TooFewRounds)
     }
 
     fn between(
         with: &[f64],
         without: &[f64],
         wanted: impl Fn(usize) -> bool,
+        fewest: usize,
         worth: f64,
     ) -> Option<Ratio> {
         let rounds = with
@@ -59,8 +61,11 @@ impl Ratio {
                 .map(|(_, (with, without))| with / without)
                 .filter(|ratio| ratio.is_finite()),
         );
-        // Half of the rounds chose a place: what is left has an interval of all.
-        let left_out = usize::from(ratios.len() >= FEWEST);
+        if ratios.len() < fewest {
+            return None;
+        }
+        // The half that compares places has an interval of all its rounds.
+        let left_out = usize::from(fewest == FEWEST);
         let [low, high] = [
             ratios.get(left_out)?,
             ratios.get(ratios.len().checked_sub(1 + left_out)?)?,
@@ -98,6 +103,12 @@ pub fn best_place(as_it_is: &Trials, places: &[(u64, Trials)]) -> Option<(u64, R
     };
     let best = timed.filter_map(|(place, times)| Some((place, times, chosen(times)?)));
     let (place, times, _) = best.min_by(|a, b| a.2.total_cmp(&b.2))?;
-    let ratio = Ratio::between(with, times, |round| round % 2 == 1, WORTH_A_PLACE)?;
+    let ratio = Ratio::between(
+        with,
+        times,
+        |round| round % 2 == 1,
+        FEWEST_OF_A_PLACE,
+        WORTH_A_PLACE,
+    )?;
     Some((place, ratio))
 }

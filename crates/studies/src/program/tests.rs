@@ -15,7 +15,7 @@ fn met(kind: Kind, without: Trials) -> Met {
         per_turn: 1.0,
         loads: vec![0x10],
         stores: vec![0x20],
-        bases: vec!["a pointer"],
+        bases: vec![bandscope_recording::program::Base::Pointer],
         bytes: vec![1],
         change: "an access was moved by 64 bytes".to_owned(),
         without,
@@ -31,11 +31,13 @@ fn program(states: Vec<Met>) -> Program {
             listing: vec![
                 Line {
                     offset: 0x10,
+                    object: String::new(),
                     text: "movzx eax,byte ptr [rdi+8]".to_owned(),
                     per_turn: 1.0,
                 },
                 Line {
                     offset: 0x20,
+                    object: String::new(),
                     text: "mov [rdi+8],al".to_owned(),
                     per_turn: 1.0,
                 },

@@ -71,8 +71,18 @@ fn table(explained: &Explained, page: &mut Page<'_>) {
     if explained.states.is_empty() {
         return;
     }
+    if explained.turn.is_none() {
+        let names: Vec<&str> = explained.states.iter().map(|state| state.pair).collect();
+        page.blank();
+        page.wrapped(
+            ("It meets, at a cost that is not known: ", Paint::Plain),
+            &format!("{}.", names.join(", ")),
+            Paint::Plain,
+        );
+        return;
+    }
     let mut table = Table::new("Hidden states")
-        .column("a turn", Side::Right)
+        .column("cycles", Side::Right)
         .column("without", Side::Right)
         .column("ratio", Side::Right)
         .column("interval", Side::Right);
@@ -101,12 +111,15 @@ fn table(explained: &Explained, page: &mut Page<'_>) {
     page.table(&table);
     page.wrapped(
         ("  ", Paint::Plain),
-        "Cycles of a turn as it is, and with the state taken away. Ratio: of the two.",
+        "Cycles of a turn as it is, and with the state taken away, in forks that repeat the same turns. Interval: all rounds but the lowest and the highest.",
         Paint::Dim,
     );
 }
 
 fn meanings(explained: &Explained, page: &mut Page<'_>) {
+    if explained.turn.is_none() {
+        return;
+    }
     for state in &explained.states {
         page.blank();
         let paint = if state.costs == Some(true) {
@@ -153,11 +166,16 @@ fn listing(found: &Loop, all: bool, page: &mut Page<'_>) {
         "The loop, where it meets them"
     };
     let mut table = Table::new(title)
-        .column("a turn", Side::Right)
+        .column("times", Side::Right)
         .column("meets", Side::Left);
     table.first_width = 46;
     for line in &lines[..shown] {
-        let instruction = format!("{:x}  {}", line.address, line.text);
+        let object = line
+            .object
+            .as_deref()
+            .map(|path| path.rsplit('/').next().unwrap_or(path));
+        let object = object.map(|name| format!("{name} ")).unwrap_or_default();
+        let instruction = format!("{object}{:x}  {}", line.address, line.text);
         table.row(vec![
             instruction.into(),
             numbers::significant(line.per_turn, 2).into(),

@@ -246,12 +246,13 @@ impl OnCatch {
     }
 
     fn start(&self, moment: &Moment) -> Result<Child> {
-        let mut child = Command::new("sh")
+        let mut command = Command::new("sh");
+        command
             .args(["-c", &self.command])
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .context("cannot run sh")?;
+            .stdout(Stdio::null());
+        bandscope_probe::memory::allow_huge_pages(&mut command);
+        let mut child = command.spawn().context("cannot run sh")?;
         // A few kilobytes, less than a pipe holds: it need not be read to be written.
         if let Some(mut input) = child.stdin.take() {
             let _ = input.write_all(serde_json::to_string(moment)?.as_bytes());
