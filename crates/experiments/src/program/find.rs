@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::follow::{Followed, Sample};
-use super::fork::Fork;
+use super::fork::{Fork, busy_is_later};
 use super::loops::{self, Loop};
 use super::tracee::Memory;
 use bandscope_statistics::random::Random;
@@ -212,7 +212,10 @@ fn look(
             (!caught.sample.is_odd && !caught.sample.in_kernel).then(|| Fork::of(caught.tracee));
         followed.release(caught)?;
         if let Some(fork) = fork {
-            let mut fork = fork?.unshare()?;
+            let Some(fork) = busy_is_later(fork)? else {
+                continue;
+            };
+            let mut fork = fork.unshare()?;
             let steps = fork.watch(
                 instructions,
                 &mut code,

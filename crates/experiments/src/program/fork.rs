@@ -31,6 +31,14 @@ pub struct Fork {
     _ends: Ends,
 }
 
+/// A thread that cannot be copied now can be so later.
+pub fn busy_is_later(fork: io::Result<Fork>) -> io::Result<Option<Fork>> {
+    match fork {
+        Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Ok(None),
+        other => other.map(Some),
+    }
+}
+
 /// Ends a process with its own end.
 #[derive(Debug)]
 struct Ends(Tracee);
@@ -46,7 +54,11 @@ impl Fork {
     /// its own: that may take longer than the thread should stand still.
     pub fn of(original: Tracee) -> io::Result<Fork> {
         let maps = maps::of(original.0)?;
-        let gate = gate(&maps, &Memory::of(original.0)?)?;
+        let memory = Memory::of(original.0)?;
+        let gate = gate(&maps, &memory)?;
+        if is_in_a_sequence(original, &memory) {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
         let mask = original.hold_signals()?;
         let mut born = None;
         // No signal tells of its end, so no wait(2) of the program knows of it.
@@ -190,6 +202,16 @@ impl Fork {
         }
         Ok(steps)
     }
+}
+
+/// Whether a thread is in a sequence that it has to begin anew once anything interrupts it: the kernel would see to that, and its registers, put back
+/// as they were, would undo it (`rseq_cs` of rseq(2)).
+fn is_in_a_sequence(thread: Tracee, memory: &Memory) -> bool {
+    const CURRENT: u64 = 8;
+    let current = thread
+        .restartable()
+        .and_then(|address| memory.read(address + CURRENT, 8));
+    current.is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0))
 }
 
 /// The address of a `syscall` instruction: the kernel's own, in the vDSO that every process has.

@@ -3,7 +3,7 @@
 use super::code::Code;
 use super::find::{Hot, NoLoop};
 use super::follow::{Followed, Step};
-use super::fork::Fork;
+use super::fork::{Fork, busy_is_later};
 use super::tracee::Memory;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +46,10 @@ pub fn at_head(followed: &mut Followed, hot: &Hot, stop: &AtomicBool) -> Result<
         let fork = is_inside.then(|| Fork::of(caught.tracee));
         followed.release(caught)?;
         if let Some(fork) = fork {
-            let mut fork = fork?.unshare()?;
+            let Some(fork) = busy_is_later(fork)? else {
+                continue;
+            };
+            let mut fork = fork.unshare()?;
             forks += 1;
             if to_head(&mut fork, hot, &mut code, followed)? {
                 return Ok(fork);

@@ -16,6 +16,8 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACECLONE
 const SYSEMU: libc::c_uint = 31;
 /// The same for one instruction.
 const SYSEMU_SINGLESTEP: libc::c_uint = 32;
+/// PTRACE_GET_RSEQ_CONFIGURATION: 24 bytes, of which the first 8 are the address of struct rseq.
+const RSEQ_SETTINGS: libc::c_uint = 0x420f;
 /// The register set with all that XSAVE saves (`NT_X86_XSTATE` of elf.h).
 const XSTATE: usize = 0x202;
 /// Room for every extension so far: AMX alone has 8 KiB.
@@ -186,6 +188,15 @@ impl Tracee {
                 }
             }
         }
+    }
+
+    /// The address of its restartable sequences (rseq(2)), if it has them and this kernel tells (5.13).
+    pub fn restartable(self) -> Option<u64> {
+        let mut settings = [0_u64; 3];
+        let bytes = size_of_val(&settings);
+        self.ask(RSEQ_SETTINGS, bytes, settings.as_mut_ptr() as usize)
+            .ok()?;
+        Some(settings[0]).filter(|address| *address != 0)
     }
 
     /// Lets no signal come, and says which were let come before.
