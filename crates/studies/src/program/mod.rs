@@ -1,7 +1,7 @@
 //! What a program's hot loop meets, and what each hidden state costs it: the object `bandscope.lab-program/1`.
 //!
 //! The measured loop ([`bandscope_recording::program`]) ran in rounds, in each of them once as it is and once without each state. The ratio of a
-//! state is the median over the rounds; [`meaning`] says it in sentences.
+//! state is the median over the rounds; `meaning.rs` says it in sentences.
 
 mod meaning;
 mod ratio;
