@@ -63,7 +63,8 @@ SHORTER = [
     (r"(^bandscope (record|live)\b(?!.*--duration)(?!.*--samples))", r"\1 --duration 1s"),
     (r"(bandscope inject\b(?!.*--duration)(?!.*--then))", r"\1 --duration 1s"),
     (r"(bandscope histogram\b(?!.*--duration)(?!.*--samples)(?!.*\.(hist|tsv|json)))", r"\1 --duration 1s"),
-    (r"(bandscope lab\b(?!.*--only)(?!.*--list)(?! lab\.json))", r"\1 --only base-register,shift-count"),
+    (r"(bandscope lab\b(?!.*--only)(?!.*--list)(?! lab\.json)(?!.* -- ))", r"\1 --only base-register,shift-count"),
+    (r"(bandscope lab .*-- )\./benchmark", r"\1./loop"),
     (r"(bandscope repeat\b(?!.*-n )(?!.*--from))", r"\1 -n 6"),
     (r"repeat -n \d+", "repeat -n 6"),
     (r"(--then record\b(?!.*--duration))", r"\1 --duration 1s"),
@@ -188,6 +189,9 @@ def main() -> int:
         benchmark = inputs / "benchmark"
         benchmark.write_text("#!/bin/sh\nsleep 0.01\necho 'speed: 320.5 MB/s'\n")
         benchmark.chmod(0o755)
+        loop = inputs / "loop"
+        loop.write_text("#!/bin/sh\nwhile :; do :; done\n")
+        loop.chmod(0o755)
         for command in filter(None, INPUTS.splitlines()):
             done = run(command, inputs, place)
             if done.returncode:
