@@ -13,15 +13,24 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEEXEC
     | libc::PTRACE_O_EXITKILL;
 /// Runs until the next system call, which is not made (ptrace(2), PTRACE_SYSEMU; `libc` has no name for it).
-const SYSEMU: libc::c_uint = 31;
+const SYSEMU: Request = 31;
 /// The same for one instruction.
-const SYSEMU_SINGLESTEP: libc::c_uint = 32;
+const SYSEMU_SINGLESTEP: Request = 32;
+/// PTRACE_GETSIGMASK and PTRACE_SETSIGMASK, which one C library has as numbers of another type than the rest.
+const GETSIGMASK: Request = 0x420a;
+const SETSIGMASK: Request = 0x420b;
 /// PTRACE_GET_RSEQ_CONFIGURATION: 24 bytes, of which the first 8 are the address of struct rseq.
-const RSEQ_SETTINGS: libc::c_uint = 0x420f;
+const RSEQ_SETTINGS: Request = 0x420f;
 /// The register set with all that XSAVE saves (`NT_X86_XSTATE` of elf.h).
 const XSTATE: usize = 0x202;
 /// Room for every extension so far: AMX alone has 8 KiB.
 const XSTATE_MAX: usize = 16 << 10;
+
+/// What ptrace(2) is asked for, as the C library has it.
+#[cfg(target_env = "musl")]
+type Request = libc::c_int;
+#[cfg(not(target_env = "musl"))]
+type Request = libc::c_uint;
 
 pub type Registers = libc::user_regs_struct;
 
@@ -95,7 +104,7 @@ impl Tracee {
         Ok(tracee)
     }
 
-    fn ask(self, request: libc::c_uint, address: usize, data: usize) -> io::Result<()> {
+    fn ask(self, request: Request, address: usize, data: usize) -> io::Result<()> {
         // SAFETY: every caller passes a request with the arguments that ptrace(2) states for it: numbers, or pointers to variables that live.
         match unsafe { libc::ptrace(request, self.0, address, data) } {
             -1 => Err(io::Error::last_os_error()),
@@ -169,7 +178,7 @@ impl Tracee {
         self.step_by(libc::PTRACE_SINGLESTEP, born)
     }
 
-    fn step_by(self, request: libc::c_uint, born: &mut dyn FnMut(i32)) -> io::Result<bool> {
+    fn step_by(self, request: Request, born: &mut dyn FnMut(i32)) -> io::Result<bool> {
         let mut signal = 0;
         loop {
             self.ask(request, 0, signal as usize)?;
@@ -203,22 +212,14 @@ impl Tracee {
     pub fn hold_signals(self) -> io::Result<u64> {
         let mut before = 0_u64;
         let bytes = size_of::<u64>();
-        self.ask(
-            libc::PTRACE_GETSIGMASK,
-            bytes,
-            ptr::from_mut(&mut before) as usize,
-        )?;
+        self.ask(GETSIGMASK, bytes, ptr::from_mut(&mut before) as usize)?;
         self.let_signals(u64::MAX)?;
         Ok(before)
     }
 
     /// Lets all signals come that are not in the mask.
     pub fn let_signals(self, mask: u64) -> io::Result<()> {
-        self.ask(
-            libc::PTRACE_SETSIGMASK,
-            size_of::<u64>(),
-            ptr::from_ref(&mask) as usize,
-        )
+        self.ask(SETSIGMASK, size_of::<u64>(), ptr::from_ref(&mask) as usize)
     }
 
     pub fn registers(self) -> io::Result<Registers> {
