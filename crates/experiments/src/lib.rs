@@ -17,6 +17,7 @@ mod error;
 pub mod histogram;
 pub mod inject;
 pub mod lab;
+mod processes;
 #[cfg(target_arch = "x86_64")]
 pub mod program;
 pub mod repeat;

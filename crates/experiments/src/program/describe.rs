@@ -1,5 +1,6 @@
 //! A loop and what it meets, by the names that its file has for them.
 
+use super::LINE;
 use super::changes::Change;
 use super::code::Code;
 use super::find::Hot;
@@ -8,9 +9,6 @@ use super::loops::Loop;
 use super::object::Names;
 use bandscope_recording::program::{HotLoop, Kind, Line, State, Trials};
 use std::collections::BTreeMap;
-
-/// Bytes of a cache line.
-pub const LINE: u64 = 64;
 
 /// The loop as it was watched; nothing of it is timed yet.
 pub fn hot_loop(

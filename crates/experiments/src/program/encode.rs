@@ -1,5 +1,6 @@
 //! A loop's own instructions, written again for another place: as they are, or with one thing changed.
 
+use super::PAGE;
 use super::tracee::Registers;
 use iced_x86::{
     BlockEncoder, BlockEncoderOptions, Code, FlowControl, IcedError, Instruction, InstructionBlock,
@@ -10,8 +11,6 @@ use std::ops::Range;
 
 /// Addresses that stand for instructions which the loop has not: no program has code there.
 const STUB: u64 = 0x4000_0000_0000_0000;
-/// Bytes of a page: an instruction's place in its line and page decides how fast it is fetched.
-pub const PAGE: u64 = 4096;
 /// Where the loop's head goes on if something was put before it.
 const AFTER_COUNT: u64 = STUB - 16;
 

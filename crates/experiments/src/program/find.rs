@@ -5,6 +5,7 @@ use super::follow::{Followed, Sample};
 use super::fork::{Fork, busy_is_later};
 use super::loops::{self, Loop};
 use super::tracee::Memory;
+use crate::processes::status_field;
 use bandscope_statistics::random::Random;
 use std::collections::BTreeMap;
 use std::io;
@@ -73,11 +74,6 @@ pub fn find(followed: &mut Followed, stop: &AtomicBool, progress: &mut dyn FnMut
         .map_err(NoLoop::from)
         .and_then(|()| samples.hottest(followed, stop));
     let in_kernel = samples.all.iter().filter(|sample| sample.in_kernel).count();
-    let hot_loop = match hot_loop {
-        // Whatever failed, failed for that.
-        Err(NoLoop::System(_) | NoLoop::NotSeen) if followed.ended() => Err(NoLoop::Ended),
-        other => other,
-    };
     Found {
         samples: samples.all.len(),
         in_kernel,
@@ -177,16 +173,8 @@ fn busiest(samples: &[Sample]) -> Option<i32> {
 
 /// Whether a process has forbidden itself more system calls than this program has (`Seccomp_filters` of proc_pid_status(5)).
 fn filters_calls(process: i32) -> bool {
-    let filters = |process: &str| -> Option<u32> {
-        let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-        status
-            .lines()
-            .find_map(|line| line.strip_prefix("Seccomp_filters:"))?
-            .trim()
-            .parse()
-            .ok()
-    };
-    filters(&process.to_string()) > filters("self")
+    let filters = |process| status_field(process, "Seccomp_filters");
+    filters(process) > filters(std::process::id() as i32)
 }
 
 /// Watches forks of a process, made now and then, and takes the loop that holds most of the samples.

@@ -4,17 +4,14 @@
 use super::code::{Access, Code};
 use super::follow::Step;
 use super::loops::Loop;
+use super::{LINE, PAGE};
 use bandscope_recording::program::{Base, Kind};
 use iced_x86::Register;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-/// A store is in the store buffer until so many others followed it: 64 on Zen 4, 72 to 112 on Intel's cores since Golden Cove. A load finds it
-/// there; later it finds the cache.
+/// A store is in the store buffer until so many others followed it: 64 on Zen 4 (AMD's optimization guide for family 19h), 112 on
+/// Golden Cove (Intel's optimization manual). A load finds it there; later it finds the cache. Fewer, as some are still being written.
 const BUFFER: usize = 56;
-/// Bytes of a cache line.
-const LINE: u64 = 64;
-/// A load is compared with the stores before it by these bits of its address first.
-const PAGE: u64 = 4096;
 /// A value that has been in memory so many times comes from a turn before: within one turn it is stored once, and loaded again.
 const CHAIN: usize = 4;
 /// What happens in fewer turns than one of so many is no property of the loop.

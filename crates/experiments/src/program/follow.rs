@@ -1,6 +1,7 @@
 //! A command under observation: it is started, stopped now and then to see where it is, and now and then watched instruction by instruction.
 
 use super::tracee::{Registers, Stop, Tracee, wait_for_tracer};
+use crate::processes::{is_running, last_cpu, status_field};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -69,7 +70,7 @@ impl Followed {
             .stdin(Stdio::null())
             .stdout(Stdio::from(out))
             .process_group(0);
-        // SAFETY: the function makes one system call, and allocates nothing.
+        // SAFETY: the function makes two system calls, and allocates nothing.
         unsafe { command.pre_exec(wait_for_tracer) };
         let mut child = command.spawn()?;
         let process = child.id() as i32;
@@ -108,7 +109,8 @@ impl Followed {
                     && let Ok(born) = tracee.born()
                 {
                     // Its first stop comes, or came already.
-                    self.threads.insert(born, process_of(born).unwrap_or(born));
+                    self.threads
+                        .insert(born, status_field(born, "Tgid").unwrap_or(born));
                     threads.push(born);
                 }
                 if !self.answer(tracee, stop)? {
@@ -229,9 +231,10 @@ pub struct Beside(Option<CpuSet>);
 impl Beside {
     pub fn of(tracee: Tracee) -> Beside {
         let before = sched_getaffinity(None).ok();
-        if let Some(cpu) = cpu_of(tracee.0) {
+        // What cannot be put back is left alone.
+        if let Some(cpu) = last_cpu(tracee.0).filter(|_| before.is_some()) {
             let mut only = CpuSet::new();
-            only.set(cpu);
+            only.set(cpu as usize);
             // Else it takes longer.
             let _ = sched_setaffinity(None, &only);
         }
@@ -253,31 +256,4 @@ fn gone_is_fine(answer: io::Result<()>) -> io::Result<()> {
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
         other => other,
     }
-}
-
-/// The process of a thread (`Tgid` of proc_pid_status(5)).
-fn process_of(thread: i32) -> Option<i32> {
-    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("Tgid:"))?
-        .trim()
-        .parse()
-        .ok()
-}
-
-/// What follows the name in proc_pid_stat(5), which may hold spaces and parentheses: the state is the first word.
-fn stat(thread: i32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{thread}/stat")).ok()?;
-    Some(stat.rsplit_once(") ")?.1.to_owned())
-}
-
-/// Whether a thread runs or waits for a CPU.
-fn is_running(thread: i32) -> bool {
-    stat(thread).is_some_and(|stat| stat.starts_with('R'))
-}
-
-/// The CPU that a thread ran on last (`processor`, the 39th field).
-fn cpu_of(thread: i32) -> Option<usize> {
-    stat(thread)?.split(' ').nth(39 - 3)?.parse().ok()
 }

@@ -2,10 +2,11 @@
 //!
 //! Everything is done to the running program, by ptrace(2), without counters and without root:
 //!
-//! 1. `follow.rs` starts it and stops it some hundred times, to see where it is; then it watches some thousand instructions one by one.
-//! 2. `loops.rs` finds the loop that holds most of the samples, `flow.rs` what its turns do to memory.
-//! 3. `fork.rs` makes a copy of the program that stands at the head of the loop. There the loop's own instructions run at full speed, as they
-//!    are and with one thing changed (`encode.rs`): the difference is what that thing costs. `changes.rs` says what is changed.
+//! 1. `follow.rs` starts it and stops it some hundred times, to see where it is (`find.rs`).
+//! 2. `fork.rs` makes copies of it, which are watched instruction by instruction. `loops.rs` finds the loop that holds most of the samples,
+//!    `flow.rs` what its turns do to memory.
+//! 3. `stand.rs` brings a copy to the head of the loop. There (`bench.rs`) the loop's own instructions run at full speed, as they are and with
+//!    one thing changed (`blueprint.rs`, `encode.rs`): the difference is what that thing costs (`trials.rs`). `changes.rs` says what is changed.
 
 mod bench;
 mod blueprint;
@@ -29,7 +30,12 @@ use crate::Error;
 use bandscope_probe::facts;
 use bandscope_recording::program::Program;
 use std::ffi::OsString;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes of a cache line.
+const LINE: u64 = 64;
+/// Bytes of a page. The address within one decides how code is fetched, and which stores a load is first compared with.
+const PAGE: u64 = 4096;
 
 /// Runs a command, and measures its hot loop. `progress` hears the part that is done. When `stop` becomes true the command is ended.
 ///
@@ -65,7 +71,7 @@ pub fn measure(
         Ok(hot_loop) => program.hot_loop = Some(hot_loop),
         Err(why) => program.missing = Some(reason(why, &followed)),
     }
-    program.is_interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
+    program.is_interrupted = stop.load(Ordering::Relaxed);
     followed.end();
     program.machine = facts::gather(&[]);
     Ok(program)

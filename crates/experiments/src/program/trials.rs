@@ -3,14 +3,13 @@
 use super::bench::{Bench, Failure};
 use super::changes::{self, Change, Watched};
 use super::code::Code;
-use super::describe::LINE;
 use super::encode::{Blueprint, Counter, Edits, Encoded, Part};
 use super::find::{Hot, NoLoop};
 use super::follow::{Followed, Step};
 use super::loops;
 use super::object::Names;
 use super::tracee::Memory;
-use super::{blueprint, describe, maps, stand};
+use super::{LINE, blueprint, describe, maps, stand};
 use bandscope_recording::program::{HotLoop, Trials};
 use iced_x86::{Code as Op, IcedError, Instruction, MemoryOperand, Register};
 use std::sync::atomic::{AtomicBool, Ordering};

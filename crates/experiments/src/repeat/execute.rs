@@ -1,6 +1,7 @@
 //! One process from its beginning to its end: what it said, how long it took, what the kernel booked to it.
 
 use super::output::Output;
+use crate::processes::last_cpu;
 use rustix::io::ioctl_fionbio;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::io;
@@ -185,15 +186,6 @@ fn reap(pid: libc::pid_t) -> io::Result<(libc::c_int, libc::rusage)> {
 fn end(group: libc::pid_t, signal: libc::c_int) {
     // SAFETY: numbers only; the group is the child's own, made when it was started.
     unsafe { libc::kill(-group, signal) };
-}
-
-/// Field 39 of /proc/PID/stat (proc(5)), which a process that was not waited for still has.
-fn last_cpu(pid: libc::pid_t) -> Option<u32> {
-    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let text = String::from_utf8_lossy(&text);
-    // The name of the task, field 2, may hold anything, and ends with the last bracket.
-    let (_, rest) = text.rsplit_once(')')?;
-    rest.split_whitespace().nth(39 - 3)?.parse().ok()
 }
 
 #[cfg(test)]
