@@ -46,7 +46,7 @@ const MEANINGS: &[Meaning] = &[
         pair: "register-file",
         differs: "A value in memory costs {ratio} times as much through a vector register as through a general one. A float that the compiler leaves in memory is slow where an integer is not.",
         same: "Values in memory cost the same through vector registers as through general ones.",
-        avoid: "Sum floats in a local variable, or sum integers in memory; do not time builds with -O0.",
+        avoid: "Sum floats in a local variable, or sum integers in memory, and build with optimization.",
         either_way: false,
         slower_only: true,
     },
@@ -118,7 +118,7 @@ const MEANINGS: &[Meaning] = &[
         pair: "4k-aliasing",
         differs: "A load 4,096 bytes past a store costs {ratio} times as much as one a line further. The place of a buffer decides it, and differs between processes.",
         same: "A load 4,096 bytes past a store costs no more than one a line further.",
-        avoid: "Put one more cache line between parts that lie a multiple of 4,096 bytes apart. gcc -O2 avoids it by itself.",
+        avoid: "Put one more cache line between parts that lie a multiple of 4,096 bytes apart.",
         either_way: false,
         slower_only: true,
     },
@@ -181,6 +181,12 @@ pub fn avoid(pair: &Pair) -> &'static str {
     let is_slower = pair.ratio.is_some_and(|ratio| ratio > 1.0);
     let holds = |meaning: &&Meaning| pair.differs && (is_slower || meaning.either_way);
     known.filter(holds).map_or("", |meaning| meaning.avoid)
+}
+
+/// What avoids the state that a pair shows; empty for a name that is not known.
+pub fn avoids(pair: &str) -> &'static str {
+    let known = MEANINGS.iter().find(|meaning| meaning.pair == pair);
+    known.map_or("", |meaning| meaning.avoid)
 }
 
 /// A ratio with the digits that a reader takes in.

@@ -14,7 +14,7 @@ use bandscope_recording::experiments::Experiments;
 use bandscope_recording::manifest::Machine;
 use bandscope_report::Finding;
 use bandscope_statistics::order::median;
-pub(crate) use meaning::digits;
+pub(crate) use meaning::{avoids, digits};
 pub use ratios::{Level, Pair};
 use serde::Serialize;
 pub use states::State;

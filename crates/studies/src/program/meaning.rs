@@ -1,7 +1,7 @@
 //! Sentences of what a program's loop meets.
 
 use super::{Explained, State};
-use crate::lab::digits;
+use crate::lab::{avoids as of_pair, digits};
 use bandscope_recording::program::{Base, Kind, Program, State as Met, Trials};
 
 /// A loop that holds less of the time leaves the rest unexplained.
@@ -9,40 +9,19 @@ const MOST: f64 = 0.8;
 /// A program that spends more in system calls has its problem there.
 const KERNEL: f64 = 0.2;
 
-/// What avoids a bad place.
-pub const AVOIDS_A_PLACE: &str =
-    "Build with -falign-loops=64 -falign-jumps=64 (gcc), or with -falign-loops=64 (clang).";
-
-/// What avoids a state in a program. Each was measured (docs/lab.md, "What avoids it"; tests/programs).
-pub fn avoids(met: &Met) -> &'static str {
-    let is_local = met
-        .bases
+/// What avoids a state in a program: what the lab says of its pair, unless more is known here.
+pub fn avoids(kind: Kind, bases: &[Base]) -> &'static str {
+    let is_local = bases
         .iter()
         .all(|base| matches!(base, Base::Stack | Base::Frame));
-    match met.kind {
-        _ if met.kind.is_through_memory() && is_local => {
+    match kind {
+        _ if kind.is_through_memory() && is_local => {
             "Build with optimization: the value is a local variable that the compiler keeps in memory."
-        }
-        Kind::BaseRegister => {
-            "Keep the value in a local variable, or reach a global through a pointer."
-        }
-        Kind::OperandSize => {
-            "Use 32 or 64 bits for counters and indices in memory: uint32_t in place of uint8_t."
-        }
-        Kind::RegisterFile => "Sum floats in a local variable, or sum integers in memory.",
-        Kind::FailedForwarding => {
-            "Load what was stored, in the same size: assign structs field by field, not whole."
-        }
-        Kind::Aliasing => {
-            "Put one more cache line between parts that lie a multiple of 4,096 bytes apart."
         }
         Kind::SplitAccess => {
             "Align the data to their size: no __attribute__((packed)), a place in the struct that is a multiple of the size, or alignas(64)."
         }
-        Kind::Denormals => {
-            "Flush to zero in each thread: _mm_setcsr(_mm_getcsr() | 0x8040). -ffast-math does so too, and changes other results."
-        }
-        Kind::Placement => AVOIDS_A_PLACE,
+        _ => of_pair(kind.name()),
     }
 }
 

@@ -194,7 +194,7 @@ fn states(hot: &HotLoop, turn: Option<Turn>) -> Vec<State> {
             ..state(met.kind, &ratio, turn)
         };
         let advice = if state.costs == Some(true) {
-            meaning::avoids(met)
+            meaning::avoids(met.kind, &met.bases)
         } else {
             ""
         };
@@ -217,7 +217,7 @@ fn placement(hot: &HotLoop, turn: Option<Turn>) -> Option<State> {
     );
     (state.costs == Some(true)).then(|| State {
         meaning: meaning::of_place(hot.placement, &state),
-        advice: meaning::AVOIDS_A_PLACE,
+        advice: meaning::avoids(Kind::Placement, &[]),
         change,
         ..state
     })
