@@ -47,6 +47,8 @@ pub struct HotLoop {
     pub listing: Vec<Line>,
     /// Hidden states that it meets.
     pub states: Vec<State>,
+    /// Whether it changes more memory than is set again when it begins anew.
+    pub drifts: bool,
     /// The loop as it is, in a copy of the program.
     pub as_it_is: Trials,
     /// The same code at other addresses: those of its head in a cache line. Empty for long loops.

@@ -47,12 +47,19 @@ pub fn of(
     let counter = stride(found, steps, code)
         .or_else(|| spare(found, &parts, code))
         .ok_or("no register is free to count its turns")?;
+    let cells = cells(bench, found, steps, code);
     let plan = Blueprint {
         parts,
         head: found.head,
         counter,
         registers: bench.registers,
-        cells: cells(bench, found, steps, code),
+        drifts: found.is_left() && cells.len() > CELLS,
+        // All or nothing: a part of them would be a state that never was.
+        cells: if cells.len() > CELLS {
+            Vec::new()
+        } else {
+            cells
+        },
         data: bench.data(),
         sets_vectors: has_denormals || takes_over_vectors(found, steps, code),
     };
@@ -116,15 +123,12 @@ fn direct(
         FlowControl::IndirectBranch => Op::Jmp_rel32_64,
         _ => return Ok(()),
     };
-    let seen = targets.get(&instruction.ip()).into_iter().flatten();
-    let (Some(&target), None) = ({ seen.clone().next() }, { seen.clone().nth(1) }) else {
-        // One that was not executed is not needed.
-        let is_seen = targets.contains_key(&instruction.ip());
-        return if is_seen {
-            Err("it jumps to addresses that it computes")
-        } else {
-            Ok(())
-        };
+    // One that was not executed is not needed.
+    let Some(seen) = targets.get(&instruction.ip()) else {
+        return Ok(());
+    };
+    let (Some(&target), 1) = (seen.first(), seen.len()) else {
+        return Err("it jumps to addresses that it computes");
     };
     let ip = instruction.ip();
     *instruction = Instruction::with_branch(code, target)
@@ -231,9 +235,6 @@ fn cells(bench: &Bench, found: &Loop, steps: &[Step], code: &mut Code<'_>) -> Ve
                 }
             }
         }
-    }
-    if taken_over.len() > CELLS {
-        return Vec::new();
     }
     let value = |cell| {
         bench

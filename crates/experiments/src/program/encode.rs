@@ -64,6 +64,8 @@ pub struct Blueprint {
     pub registers: Registers,
     /// Memory that a turn takes over from the one before it: address and value of 8 bytes each.
     pub cells: Vec<(u64, u64)>,
+    /// Whether there is more of it than is set again.
+    pub drifts: bool,
     /// Where the memory lies that only the stub uses.
     pub data: u64,
     /// Whether floats and vectors are set again too, from [`Blueprint::extended`].

@@ -125,7 +125,10 @@ impl Experiment<'_> {
             result.states.push(describe::denormals());
         }
         match plan {
-            Ok(plan) => self.time(&plan, &changes, &mut result, followed, stop, progress),
+            Ok(plan) => {
+                result.drifts = plan.drifts;
+                self.time(&plan, &changes, &mut result, followed, stop, progress);
+            }
             Err(why) => result.as_it_is = Trials::Missing(why.to_owned()),
         }
         Ok(result)

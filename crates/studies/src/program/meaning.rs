@@ -160,6 +160,9 @@ pub fn warnings(explained: &Explained, program: &Program) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if program.hot_loop.as_ref().is_some_and(|hot| hot.drifts) {
+        warnings.push("The loop changes more memory than was set again each time that it began anew, so its later turns may be others than the program's.".to_owned());
+    }
     let samples = explained.samples;
     let share = |part: usize| part as f64 / samples.taken.max(1) as f64;
     if explained.hot_loop.is_some() && share(samples.in_loop) < MOST {

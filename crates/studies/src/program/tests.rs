@@ -144,3 +144,11 @@ fn no_loop_is_said_with_the_reason() {
         "No hot loop was found: it hardly ever ran: it waits for something."
     );
 }
+
+#[test]
+fn memory_that_was_not_set_again_is_said() {
+    let mut program = program(Vec::new());
+    assert_eq!(explain(&program).warnings, [""; 0]);
+    program.hot_loop.as_mut().expect("a loop").drifts = true;
+    assert!(explain(&program).warnings[0].contains("more memory than was set again"));
+}
