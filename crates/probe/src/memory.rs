@@ -3,6 +3,7 @@
 
 use crate::control_groups;
 use core::ffi::c_void;
+use libmimalloc_sys::{mi_option_get, mi_option_set};
 use rustix::mm::{MapFlags, ProtFlags, mlock, mmap_anonymous, munmap};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -11,28 +12,44 @@ use std::process::Command;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// While it lives, the kernel makes no huge pages of this process's memory. To make one, khugepaged interrupts every CPU that the process runs on, and
-/// whoever touches that memory meanwhile waits for milliseconds: allocators ask for huge pages, and a run would measure its own allocator.
+/// While it lives, this process's pages stay as they are. Who takes one away interrupts every CPU that the process runs on, to flush its translations, so a run would
+/// measure its own allocator:
+///
+/// - the kernel makes no huge pages. Allocators ask for them, and who touches memory that khugepaged is about to move waits for milliseconds;
+/// - mimalloc gives nothing back to the kernel.
 #[derive(Debug)]
-pub struct SmallPages {
+pub struct SteadyPages {
     were_off: bool,
+    purge_delay: libc::c_long,
 }
 
-impl SmallPages {
+/// `mi_option_purge_delay` of mimalloc.h: milliseconds after which freed memory is given back; -1 is never.
+const PURGE_DELAY: libc::c_int = 15;
+
+impl SteadyPages {
     /// Begins. A kernel without huge pages makes none.
-    pub fn keep() -> SmallPages {
+    pub fn keep() -> SteadyPages {
         // SAFETY: prctl(2) takes numbers, and what it sets is of this process.
         let were_off = unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) } > 0;
         if !were_off {
             disable_huge_pages(true);
             ARE_OFF.store(true, Ordering::Relaxed);
         }
-        SmallPages { were_off }
+        // SAFETY: any thread may read and write options, which are atomic numbers.
+        let purge_delay = unsafe { mi_option_get(PURGE_DELAY) };
+        // SAFETY: as above.
+        unsafe { mi_option_set(PURGE_DELAY, -1) };
+        SteadyPages {
+            were_off,
+            purge_delay,
+        }
     }
 }
 
-impl Drop for SmallPages {
+impl Drop for SteadyPages {
     fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { mi_option_set(PURGE_DELAY, self.purge_delay) };
         if !self.were_off {
             ARE_OFF.store(false, Ordering::Relaxed);
             disable_huge_pages(false);
@@ -181,6 +198,19 @@ mod tests {
             last.write(7);
             assert_eq!(last.read(), 7);
         }
+    }
+
+    #[test]
+    fn nothing_is_given_back_during_a_run() {
+        // SAFETY: any thread may read an option.
+        let delay = || unsafe { mi_option_get(PURGE_DELAY) };
+        // That of mimalloc, unless the environment has another: the number of the option is not in its Rust crate.
+        let usual = delay();
+        assert!((1..=10_000).contains(&usual), "{usual}");
+        let steady = SteadyPages::keep();
+        assert_eq!(delay(), -1);
+        drop(steady);
+        assert_eq!(delay(), usual);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::clock;
 use crate::consumer::Consumer;
 use crate::facts::{self, Counts, Quotas, SystemManagement};
 use crate::measuring_thread::{self, Plan, ThreadError};
-use crate::memory::SmallPages;
+use crate::memory::SteadyPages;
 use crate::pin;
 use crate::sink::Account;
 use crate::trace::{self, Catalogue, Trace, TraceError};
@@ -100,7 +100,7 @@ pub fn run<'p>(
     calibration: &mut Calibration,
     consume: &mut dyn FnMut(Batch<'_>) -> Consumed,
 ) -> Result<Summary, MachineError> {
-    let _small_pages = SmallPages::keep();
+    let _steady = SteadyPages::keep();
     let (writers, mut consumers) = rings(setup, plan)?;
     let locked = writers
         .iter()
