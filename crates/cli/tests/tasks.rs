@@ -195,6 +195,45 @@ fn parts_of_an_earlier_job_are_left_out() {
 }
 
 #[test]
+fn tasks_that_nobody_bound_take_a_cpu_each() {
+    if bandscope_probe::pin::allowed().unwrap().len() < 2 {
+        println!("SKIPPED: a CPU for each of two tasks: this process may use one");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    // As MPICH's mpirun starts them.
+    let task = |number: &str, duration: &str| {
+        let mut command = bandscope(path);
+        command.args(["record", "--quiet", "--trace", "off", "--rate", "1000"]);
+        command.args(["--duration", duration, "--output", "job"]);
+        command.envs([
+            ("PMI_RANK", number),
+            ("PMI_SIZE", "2"),
+            ("SLURMD_NODENAME", "n1"),
+        ]);
+        command
+    };
+    let cpus = |number: u32| {
+        let part = path.join(format!("job/node=n1/task={number}/recording.json"));
+        let manifest: Value = serde_json::from_slice(&std::fs::read(part).ok()?).ok()?;
+        Some(manifest["settings"]["cpus"].clone())
+    };
+    let mut first = task("0", "60s").spawn().unwrap();
+    let taken = loop {
+        if let Some(cpus) = cpus(0) {
+            break cpus;
+        }
+        assert!(first.try_wait().unwrap().is_none(), "it ended");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    };
+    done(&task("1", "10ms").output().unwrap());
+    common::signal(&first, "INT");
+    first.wait().unwrap();
+    assert_ne!(cpus(1).unwrap(), taken);
+}
+
+#[test]
 fn what_has_no_single_recording_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

@@ -16,6 +16,7 @@ compile_error!("bandscope measures Linux on x86-64 and aarch64");
 
 pub mod boundary;
 pub mod calibration;
+mod claim;
 pub mod clock;
 mod consumer;
 pub mod control_groups;

@@ -23,26 +23,24 @@ const TIE_RATIO: f64 = 1.25;
 /// An isolated CPU is idle if it was for so long.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// The last of the isolated CPUs among `reachable` on which nothing ran for a tenth of a second; `None` without one.
-pub fn idle_and_isolated(reachable: &[u32]) -> Option<u32> {
+/// The isolated CPUs among `reachable` on which nothing ran for a tenth of a second, the last first.
+pub fn idle_and_isolated(reachable: &[u32]) -> Vec<u32> {
     let isolated = facts::isolated();
-    let mut candidates = reachable
-        .iter()
-        .filter(|cpu| isolated.contains(cpu))
-        .peekable();
-    candidates.peek()?;
+    let mut candidates: Vec<u32> = reachable.to_vec();
+    candidates.retain(|cpu| isolated.contains(cpu));
+    if candidates.is_empty() {
+        return candidates;
+    }
     let busy = || std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let before = busy();
     std::thread::sleep(IDLE);
     let after = busy();
+    candidates.retain(|&cpu| {
+        let was = busy_ticks(&before, cpu);
+        was.is_some() && was == busy_ticks(&after, cpu)
+    });
+    candidates.reverse();
     candidates
-        .rfind(
-            |&&cpu| match (busy_ticks(&before, cpu), busy_ticks(&after, cpu)) {
-                (Some(before), Some(after)) => before == after,
-                _ => false,
-            },
-        )
-        .copied()
 }
 
 /// Time that tasks ran on a CPU, nice or not and in the kernel, as /proc/stat counts it (proc_stat(5)).
@@ -56,16 +54,24 @@ fn busy_ticks(stat: &str, cpu: u32) -> Option<u64> {
 
 /// The quietest of `allowed`, which must ascend; of several that are alike the last. `None` if it is empty.
 pub fn quietest(allowed: &[u32], ticks_per_ns: f64) -> Option<u32> {
+    ranking(allowed, ticks_per_ns).first().copied()
+}
+
+/// All of `allowed`, which must ascend: the quietest first, those last that were not looked at.
+pub fn ranking(allowed: &[u32], ticks_per_ns: f64) -> Vec<u32> {
     let candidates = preferred(allowed, &facts::isolated(), &facts::nohz_full());
-    if let [only] = candidates[..] {
-        return Some(only);
-    }
-    let each = (TOTAL_NS / candidates.len().max(1) as u64).clamp(LEAST_NS, MOST_NS);
-    let shares: Vec<(u32, f64)> = candidates
-        .iter()
-        .map(|&cpu| (cpu, time_away(cpu, each, ticks_per_ns)))
-        .collect();
-    best(&shares)
+    let mut ranking = match candidates[..] {
+        [_] => candidates,
+        _ => {
+            let each = (TOTAL_NS / candidates.len().max(1) as u64).clamp(LEAST_NS, MOST_NS);
+            let share = |&cpu: &u32| (cpu, time_away(cpu, each, ticks_per_ns));
+            ranked(candidates.iter().map(share).collect())
+        }
+    };
+    let rest = |cpu: &&u32| !ranking.contains(cpu);
+    let rest: Vec<u32> = allowed.iter().rev().filter(rest).copied().collect();
+    ranking.extend(rest);
+    ranking
 }
 
 /// Those that are isolated in every way, else in some way, else all.
@@ -84,17 +90,13 @@ fn preferred(allowed: &[u32], isolated: &[u32], nohz_full: &[u32]) -> Vec<u32> {
     .unwrap_or_else(|| allowed.to_vec())
 }
 
-/// The last CPU that is about as quiet as the quietest.
-fn best(shares: &[(u32, f64)]) -> Option<u32> {
-    let least = shares
-        .iter()
-        .map(|(_, share)| *share)
-        .min_by(f64::total_cmp)?;
+/// By time away; those that are about as quiet as the quietest are alike, and come first, the last of them before the others.
+fn ranked(mut shares: Vec<(u32, f64)>) -> Vec<u32> {
+    let least = shares.iter().map(|(_, share)| *share).fold(1.0, f64::min);
     let tie = (least + TIE).max(least * TIE_RATIO);
-    shares
-        .iter()
-        .rfind(|(_, share)| *share <= tie)
-        .map(|(cpu, _)| *cpu)
+    shares.reverse();
+    shares.sort_by(|(_, a), (_, b)| a.max(tie).total_cmp(&b.max(tie)));
+    shares.into_iter().map(|(cpu, _)| cpu).collect()
 }
 
 /// Share of the time that is spent in gaps on `cpu`; 1 where a thread cannot run there.
@@ -161,14 +163,14 @@ mod tests {
         assert_eq!(busy_ticks(stat, 1), Some(7));
         assert_eq!(busy_ticks(stat, 10), None);
         assert_eq!(busy_ticks(stat, 0), None);
-        assert_eq!(idle_and_isolated(&[]), None);
+        assert_eq!(idle_and_isolated(&[]), [0; 0]);
     }
 
     #[test]
     fn of_those_that_are_alike_the_last_is_taken() {
-        assert_eq!(best(&[(0, 0.001), (1, 0.0012), (2, 0.2)]), Some(1));
-        assert_eq!(best(&[(0, 0.001), (1, 0.1), (2, 0.2)]), Some(0));
-        assert_eq!(best(&[]), None);
+        assert_eq!(ranked(vec![(0, 0.001), (1, 0.0012), (2, 0.2)]), [1, 0, 2]);
+        assert_eq!(ranked(vec![(0, 0.001), (1, 0.2), (2, 0.1)]), [0, 2, 1]);
+        assert_eq!(ranked(vec![]), [0; 0]);
     }
 
     #[test]
