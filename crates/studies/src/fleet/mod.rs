@@ -203,6 +203,7 @@ pub fn fleet(inputs: Vec<String>, parts: Vec<Node>) -> Fleet {
         inputs,
         ..Fleet::default()
     };
+    let shared = sentence::shared(&nodes);
     let mut short = 0;
     for (number, (name, mut members)) in groups.into_iter().enumerate() {
         let usual_s = median(members.iter().map(|node| node.measured_s)).unwrap_or(0.0);
@@ -234,6 +235,7 @@ pub fn fleet(inputs: Vec<String>, parts: Vec<Node>) -> Fleet {
         false => cost(&judged),
     };
     fleet.notes = sentence::notes(&fleet, short);
+    fleet.notes.splice(0..0, shared);
     fleet.verdict = sentence::verdict(&fleet);
     fleet
 }

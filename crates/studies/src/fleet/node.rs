@@ -81,6 +81,8 @@ pub struct Node {
     pub(super) facts: BTreeMap<String, String>,
     pub(super) cpus: u32,
     pub(super) measured_s: f64,
+    /// How many tasks measured each CPU.
+    tasks_on: BTreeMap<u32, u32>,
     lines: BTreeMap<Line, Across>,
 }
 
@@ -101,6 +103,9 @@ impl Node {
     fn add_cpu(&mut self, cpu: &CpuSummary) {
         self.cpus += 1;
         self.measured_s = self.measured_s.max(cpu.measured_s);
+        if let Some(cpu) = cpu.cpu {
+            *self.tasks_on.entry(cpu).or_default() += 1;
+        }
         let mut add = |line: Line, share: f64, error: Option<f64>| {
             self.lines.entry(line).or_default().add(OnCpu {
                 share,
@@ -128,6 +133,9 @@ impl Node {
     pub(super) fn merge(&mut self, other: Node) {
         self.cpus += other.cpus;
         self.measured_s = self.measured_s.max(other.measured_s);
+        for (cpu, tasks) in other.tasks_on {
+            *self.tasks_on.entry(cpu).or_default() += tasks;
+        }
         for (line, of) in other.lines {
             self.lines.entry(line).or_default().merge(&of);
         }
@@ -136,6 +144,13 @@ impl Node {
     /// What it is compared within: CPU and kernel.
     pub(super) fn group(&self) -> [String; 2] {
         [CPU, KERNEL].map(|name| self.facts.get(name).cloned().unwrap_or_default())
+    }
+
+    /// The CPU that most tasks measured, and how many; `None` where each had its own.
+    pub(super) fn shared_cpu(&self) -> Option<(u32, u32)> {
+        let most = self.tasks_on.iter().max_by_key(|(_, tasks)| **tasks);
+        most.map(|(&cpu, &tasks)| (cpu, tasks))
+            .filter(|(_, tasks)| *tasks > 1)
     }
 
     pub(super) fn lines(&self) -> impl Iterator<Item = &Line> {

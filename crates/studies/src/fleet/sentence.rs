@@ -1,6 +1,6 @@
 //! A fleet's report in words.
 
-use super::{Fleet, Outlier, judge};
+use super::{Fleet, Node, Outlier, judge};
 use bandscope_report::cpu_name;
 use bandscope_report::format;
 use std::collections::BTreeMap;
@@ -67,6 +67,21 @@ fn common_cause(outliers: &[Outlier]) -> String {
         _ => "most ",
     };
     format!(", {share}by {loss}{by}")
+}
+
+/// That tasks measured each other, where two or more of a node had the same CPU.
+pub(super) fn shared(of: &[Node]) -> Option<String> {
+    let shared: Vec<(&Node, (u32, u32))> = of
+        .iter()
+        .filter_map(|node| Some((node, node.shared_cpu()?)))
+        .collect();
+    let (worst, (cpu, tasks)) = shared.iter().max_by_key(|(_, (_, tasks))| *tasks)?;
+    Some(format!(
+        "On {} several tasks measured one CPU and took it from each other, such as {tasks} on {} of {}. What they lost so is in these figures. Give each its own: mpirun --bind-to core, srun --cpu-bind=cores.",
+        nodes(shared.len() as u64),
+        cpu_name(*cpu, None),
+        worst.name
+    ))
 }
 
 /// What has to be known to read it.

@@ -127,6 +127,33 @@ fn culprits_among_ten_thousand_are_found_by_their_cause() {
     assert!(wrong * 1000 <= healthy, "{wrong} of {healthy}");
 }
 
+#[test]
+fn tasks_that_measured_the_same_cpu_are_told() {
+    let mut random = Random::new(1);
+    let mut of_task = |task: u32, cpu: u32| {
+        let mut summary = node(0, None, &mut random);
+        summary.run = task.to_string();
+        summary.cpus.truncate(1);
+        summary.cpus[0].cpu = Some(cpu);
+        Node::new(summary, "job")
+    };
+    let spread = fleet(vec![], (0..4).map(|task| of_task(task, task)).collect());
+    assert!(
+        !spread.notes.iter().any(|note| note.contains("took it")),
+        "{:?}",
+        spread.notes
+    );
+    let piled = fleet(
+        vec![],
+        (0..4).map(|task| of_task(task, task.min(1))).collect(),
+    );
+    assert!(
+        piled.notes[0].contains("such as 3 on CPU 1 of n00000"),
+        "{:?}",
+        piled.notes
+    );
+}
+
 /// Forty recordings of 2 s of both CPUs of an idle virtual machine (AMD EPYC, Zen 4, KVM), one after the other, as summaries of nodes. Its host is a noisy one: its CPUs
 /// lose 1.6 to 7.4 % each time.
 const REAL: &str = include_str!("nodes.jsonl");
