@@ -37,6 +37,6 @@ static void work(void)
 
 int main(void)
 {
-    printf("%.4f\n", best_ns(work, FRAMES * CHANNELS));
+    print_ns(work, FRAMES * CHANNELS);
     return 0;
 }

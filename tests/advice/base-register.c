@@ -67,6 +67,6 @@ static void work(void)
 
 int main(void)
 {
-    printf("%.4f\n", best_ns(work, RECORDS * PLACES));
+    print_ns(work, RECORDS * PLACES);
     return 0;
 }

@@ -1,4 +1,5 @@
-/* What every program here shares: the time of one operation, the best of many repetitions. */
+/* What every program here shares: the time of one operation, the best of many repetitions and their median. They differ where a core
+ * has two paces for one loop. */
 #ifndef BEST_H
 #define BEST_H
 
@@ -43,9 +44,42 @@ static inline double best_within(void (*work)(void), double operations, double b
     return best / operations;
 }
 
-static inline double best_ns(void (*work)(void), double operations)
+#define TIMES 65536
+
+static double times[TIMES];
+static size_t timed;
+
+/* Keeps the time of a repetition; beyond TIMES of them the oldest goes. */
+static inline void keep_time(double time)
 {
-    return best_within(work, operations, BUDGET_NS);
+    times[timed++ % TIMES] = time;
+}
+
+static inline int by_size(const void *a, const void *b)
+{
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+/* Prints ns per operation: the best of the times that were kept, and their median. */
+static inline void print_times(double operations)
+{
+    size_t number = timed < TIMES ? timed : TIMES;
+    qsort(times, number, sizeof *times, by_size);
+    printf("%.4f %.4f\n", times[0] / operations, times[number / 2] / operations);
+}
+
+/* Measures `work`, a function that does so many operations, and prints its times. */
+static inline void print_ns(void (*work)(void), double operations)
+{
+    double start = now_ns(), from = start;
+    while (from < start + BUDGET_NS) {
+        LIBRARY_CALL(*work)();
+        double to = now_ns();
+        keep_time(to - from);
+        from = to;
+    }
+    print_times(operations);
 }
 
 #endif

@@ -37,6 +37,6 @@ int main(void)
 {
     for (size_t i = 0; i < FLOATS; i++)
         values[i] = 1.0f / (float)(1 + i);
-    printf("%.4f\n", best_ns(work, FLOATS));
+    print_ns(work, FLOATS);
     return 0;
 }

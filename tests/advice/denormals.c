@@ -36,6 +36,6 @@ int main(void)
 #if REMEDY == 1 /* Flush results to zero, and read denormals as zero. */
     _mm_setcsr(_mm_getcsr() | 0x8040);
 #endif
-    printf("%.4f\n", best_ns(work, SAMPLES));
+    print_ns(work, SAMPLES);
     return 0;
 }

@@ -48,6 +48,6 @@ int main(void)
 {
     for (size_t i = 0; i < BYTES; i++)
         in[i] = (unsigned char)(11 * i);
-    printf("%.4f\n", best_ns(work, BYTES / 3 * 4));
+    print_ns(work, BYTES / 3 * 4);
     return 0;
 }

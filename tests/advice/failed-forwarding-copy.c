@@ -35,6 +35,6 @@ static void work(void)
 
 int main(void)
 {
-    printf("%.4f\n", best_ns(work, EVENTS));
+    print_ns(work, EVENTS);
     return 0;
 }

@@ -50,6 +50,6 @@ int main(void)
         rows[i] = 2654435761u * i;
         columns[i] = 40503u * i;
     }
-    printf("%.4f\n", best_ns(work, STEPS));
+    print_ns(work, STEPS);
     return 0;
 }

@@ -37,6 +37,6 @@ static void work(void)
 
 int main(void)
 {
-    printf("%.4f\n", best_ns(work, BYTES));
+    print_ns(work, BYTES);
     return 0;
 }

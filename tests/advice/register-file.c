@@ -47,6 +47,6 @@ int main(void)
         accounts[i] = i / IN_A_ROW;
         amounts[i] = (money)(1 + i % 100);
     }
-    printf("%.4f\n", best_ns(work, ENTRIES));
+    print_ns(work, ENTRIES);
     return 0;
 }

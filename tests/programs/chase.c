@@ -37,6 +37,6 @@ int main(void)
     }
     for (unsigned i = 0; i < CELLS; i++)
         cells[order[i]].next = &cells[order[(i + 1) % CELLS]];
-    printf("%.4f\n", best_ns(work, STEPS));
+    print_ns(work, STEPS);
     return 0;
 }

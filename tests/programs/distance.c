@@ -34,6 +34,6 @@ int main(void)
 {
     for (size_t i = 0; i < BYTES; i++)
         in[i] = (unsigned char)(11 * i);
-    printf("%.4f\n", best_ns(work_from_register, BYTES / 3 * 4));
+    print_ns(work_from_register, BYTES / 3 * 4);
     return 0;
 }

@@ -18,6 +18,6 @@ static void work(void)
 
 int main(void)
 {
-    printf("%.4f\n", best_ns(work, WORDS));
+    print_ns(work, WORDS);
     return 0;
 }

@@ -28,6 +28,6 @@ static void work(void)
 
 int main(void)
 {
-    printf("%.4f\n", best_ns(work, 20.0 * UNITS));
+    print_ns(work, 20.0 * UNITS);
     return 0;
 }

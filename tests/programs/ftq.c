@@ -37,10 +37,10 @@
 #define INDEX_STAYS
 #endif
 
-/* The highest count of so many quanta. */
-unsigned long long main_loops(size_t quanta, unsigned long long ticks)
+/* Counts in so many quanta; keeps the time of a unit in each. */
+void main_loops(size_t quanta, unsigned long long ticks)
 {
-    unsigned long long highest = 0, now, end = __builtin_ia32_rdtsc();
+    unsigned long long now, end = __builtin_ia32_rdtsc();
     KEPT unsigned long long count;
     int k;
 #if REMEDY == 2
@@ -63,10 +63,8 @@ unsigned long long main_loops(size_t quanta, unsigned long long ticks)
                 INDEX_STAYS
             }
         }
-        if (count > highest)
-            highest = count;
+        keep_time(QUANTUM_NS / (double)count);
     }
-    return highest;
 }
 
 int main(void)
@@ -76,8 +74,7 @@ int main(void)
     while (now_ns() < from + 2e6)
         ;
     double ticks_per_ns = (double)(__builtin_ia32_rdtsc() - first) / (now_ns() - from);
-    unsigned long long highest =
-        LIBRARY_CALL(main_loops)((size_t)(BUDGET_NS / QUANTUM_NS), (unsigned long long)(QUANTUM_NS * ticks_per_ns));
-    printf("%.4f\n", QUANTUM_NS / (double)highest / (2 * TURNS - 1));
+    LIBRARY_CALL(main_loops)((size_t)(BUDGET_NS / QUANTUM_NS), (unsigned long long)(QUANTUM_NS * ticks_per_ns));
+    print_times(2 * TURNS - 1);
     return 0;
 }

@@ -25,6 +25,6 @@ static void work(void)
 
 int main(void)
 {
-    printf("%.4f\n", best_ns(work, PAIRS));
+    print_ns(work, PAIRS);
     return 0;
 }

@@ -24,6 +24,6 @@ int main(void)
 {
     for (size_t i = 0; i < TEXT; i++)
         text[i] = (unsigned char)(11 * i);
-    printf("%.4f\n", best_ns(work, TEXT));
+    print_ns(work, TEXT);
     return 0;
 }

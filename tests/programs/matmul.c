@@ -39,6 +39,6 @@ int main(void)
         a[i] = 1.0 / (1 + i);
         b[i] = 1 + i % 7;
     }
-    printf("%.4f\n", best_ns(work, N * N * N));
+    print_ns(work, N * N * N);
     return 0;
 }

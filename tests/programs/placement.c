@@ -17,6 +17,6 @@ int main(void)
         }
     for (int k = 0; k < 64; k++)
         slowest = best[k] > best[slowest] ? k : slowest;
-    printf("%.4f\n", best_ns(WORK[slowest], TEXT));
+    print_ns(WORK[slowest], TEXT);
     return 0;
 }

@@ -22,6 +22,6 @@ int main(void)
 {
     for (int i = 0; i < TEXT - 1; i++)
         text[i] = (char)('a' + i % 26);
-    printf("%.4f\n", best_ns(work, TEXT));
+    print_ns(work, TEXT);
     return 0;
 }

@@ -36,6 +36,6 @@ int main(void)
 {
     for (int64_t i = 0; i < KEYS; i++)
         keys[i] = 10 * i;
-    printf("%.4f\n", best_ns(work, SEARCHES * 9.0));
+    print_ns(work, SEARCHES * 9.0);
     return 0;
 }

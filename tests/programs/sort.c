@@ -34,6 +34,6 @@ int main(void)
         random = random * 1664525u + 1013904223u;
         FROM[i] = random >> 8;
     }
-    printf("%.4f\n", best_ns(work, GROUPS * 4));
+    print_ns(work, GROUPS * 4);
     return 0;
 }

@@ -44,6 +44,6 @@ int main(void)
 {
     for (size_t i = 0; i < sizeof room; i++)
         room[i] = (unsigned char)(11 * i);
-    printf("%.4f\n", best_ns(work, PASSES * RECORDS));
+    print_ns(work, PASSES * RECORDS);
     return 0;
 }

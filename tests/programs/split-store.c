@@ -28,6 +28,6 @@ static void work(void)
 
 int main(void)
 {
-    printf("%.4f\n", best_ns(work, PASSES * RECORDS));
+    print_ns(work, PASSES * RECORDS);
     return 0;
 }

@@ -23,6 +23,6 @@ int main(void)
 {
     for (int64_t i = 0; i < NUMBERS; i++)
         values[i] = i * i;
-    printf("%.4f\n", best_ns(work, NUMBERS));
+    print_ns(work, NUMBERS);
     return 0;
 }
