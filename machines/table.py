@@ -29,12 +29,17 @@ def by_kind(verdicts):
         print(f"| `{kind}` | {' | '.join(cells)} |" if kind != "all" else f"| all | {' | '.join(cells)} |")
 
 
-def recall(verdicts):
+def recall(verdicts, by_who):
     asked = [verdict for verdict in verdicts if verdict.kind == "recall"]
     found = [verdict for verdict in asked if verdict.outcome == "right"]
     certain = sum(verdict.certainty == "certain" for verdict in found)
     books = [verdict for verdict in verdicts if verdict.kind == "ledger"]
     print(f"\nCauses that a scene has, said at `likely` or better: {rate(len(found), len(asked))}; `certain`: {rate(certain, len(asked))}.")
+    for who, mine in by_who.items():
+        asked = [verdict for verdict in mine if verdict.kind == "recall"]
+        found = [verdict for verdict in asked if verdict.outcome == "right"]
+        certain = sum(verdict.certainty == "certain" for verdict in found)
+        print(f"- {who}: {rate(len(found), len(asked))}; `certain`: {rate(certain, len(asked))}")
     print(f"Checks of the ledger that failed: {rate(sum(verdict.outcome == 'wrong' for verdict in books), len(books))}.\n")
 
 
@@ -51,7 +56,7 @@ def deterministic(results):
     verdicts = [verdict for *_, some in results for verdict in some]
     print()
     by_kind(verdicts)
-    recall(verdicts)
+    recall(verdicts, {})
 
 
 def numbers(text):
@@ -129,4 +134,5 @@ def real(results):
     verdicts = [verdict for *_, some in results for verdict in some]
     print()
     by_kind(verdicts)
-    recall(verdicts)
+    who = sorted({who for who, *_ in results})
+    recall(verdicts, {one: [verdict for other, _, some in results for verdict in some if other == one] for one in who})
