@@ -52,6 +52,10 @@ pub fn in_gaps(
         };
         let mut found = events::trains(&mine);
         tick = tick.or(the_tick(&found, context));
+        if *name == Cause::Tick {
+            // Ticks that a host made longer, or later, are ticks all the same.
+            found.retain(|one| !is_each_so_many_th_tick(one, tick, context));
+        }
         found.retain(|one| {
             // Turns that come now and then take a small part of each tick, and are long all the same.
             let lasts_ns = match (name, one.occupied) {
@@ -164,9 +168,16 @@ fn is_time_slice(
     tick: Option<Periodic>,
     context: &Context,
 ) -> bool {
-    let Some(hz) = tick.map(|tick| tick.frequency).or(context.tick_hz) else {
-        return false;
-    };
+    ticks_a_turn(found, tick, context).is_some_and(|(hz, _)| lasts_ns * hz / 1e9 >= MIN_SLICE_TICKS)
+}
+
+fn is_each_so_many_th_tick(found: &Periodic, tick: Option<Periodic>, context: &Context) -> bool {
+    tick.is_some() && ticks_a_turn(found, tick, context).is_some_and(|(_, ticks)| ticks >= 2.0)
+}
+
+/// The tick's frequency, and the whole number of ticks from one turn of a train to the next, if it begins with ticks.
+fn ticks_a_turn(found: &Periodic, tick: Option<Periodic>, context: &Context) -> Option<(f64, f64)> {
+    let hz = tick.map(|tick| tick.frequency).or(context.tick_hz)?;
     let ticks = hz / found.frequency;
     let whole = ticks.round().max(1.0);
     let on_ticks = match (found.begins, tick.and_then(|tick| tick.begins)) {
@@ -176,9 +187,7 @@ fn is_time_slice(
         }
         _ => true,
     };
-    on_ticks
-        && lasts_ns * hz / 1e9 >= MIN_SLICE_TICKS
-        && (ticks / whole - 1.0).abs() < MAX_TICK_ERROR
+    (on_ticks && (ticks / whole - 1.0).abs() < MAX_TICK_ERROR).then_some((hz, whole))
 }
 
 /// Length of the event in which a lost nanosecond typically lies: the mean, weighted by length.
