@@ -7,7 +7,7 @@ use super::{Analysed, Case, Phenomenon, SHORTEST_NS, agree, figure, is_close, na
 use bandscope_report::evidence;
 use bandscope_report::format;
 use bandscope_report::remedies::{self, Remedy};
-use bandscope_report::{Certainty, Finding, Kind};
+use bandscope_report::{Certainty, Finding, Kind, Series};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: Kind::Alias,
@@ -36,11 +36,18 @@ fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
 /// Accidental agreements expected below which the rates decide.
 const DECIDED: f64 = 0.01;
 
+/// Share of the time that was not work.
+fn lost(series: &Series) -> f64 {
+    1.0 - series.ledger.work_ns as f64 / series.ledger.wall_ns.max(1) as f64
+}
+
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     case.seen
         .aliases
         .iter()
         .filter(|alias| alias.ns_per_event >= SHORTEST_NS)
+        // Near a multiple of a rate a line is a small part of what would have been lost: of more than there is where it is noise.
+        .filter(|alias| alias.hz * alias.ns_per_event / 1e9 <= lost(case.series))
         .map(|alias| {
             // Two files of counts are of different times.
             let decided = alias.chance <= DECIDED && case.series.cpu.is_some();
