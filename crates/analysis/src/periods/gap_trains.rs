@@ -275,3 +275,53 @@ pub fn in_gap_times(found: &Periodic, context: &Context) -> Signal {
         cause_by: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandscope_recording::Manifest;
+    use bandscope_recording::manifest::Machine;
+
+    fn train(frequency: f64, begins: Option<f64>) -> Periodic {
+        Periodic {
+            frequency,
+            uncertainty: 1e-5,
+            ns_per_event: 12e3,
+            log_p: -100.0,
+            harmonics: 20,
+            begins,
+            occupied: begins.map(|_| 1.0),
+        }
+    }
+
+    #[test]
+    fn what_comes_with_each_so_many_th_tick_is_the_tick() {
+        let machine = Machine {
+            tick_hz: Some(250.0),
+            ..Machine::default()
+        };
+        let manifest = Manifest {
+            machine,
+            ..Manifest::default()
+        };
+        let series = bandscope_recording::Series {
+            cpu: Some(1),
+            rate_hz: 1e4,
+            kernel: String::new(),
+            gaps_known: true,
+            ends_known: true,
+            origin: String::new(),
+        };
+        let context = Context::new(&manifest, &series);
+        let tick = Some(train(250.0, Some(0.0010)));
+        let is_tick = |one: Periodic| is_each_so_many_th_tick(&one, tick, &context);
+        // A part of all events at 50.0012 Hz, and ticks that came 0.1 ms late.
+        assert!(is_tick(train(50.001_2, None)));
+        assert!(is_tick(train(50.0, Some(0.0051))));
+        // Between ticks; the tick itself; no part of its frequency; where no tick was found.
+        assert!(!is_tick(train(50.0, Some(0.0030))));
+        assert!(!is_tick(train(250.0, Some(0.0010))));
+        assert!(!is_tick(train(142.857, None)));
+        assert!(!is_each_so_many_th_tick(&train(50.0, None), None, &context));
+    }
+}
