@@ -129,6 +129,13 @@ fn a_byte_that_goes_through_memory_is_met() {
         state["ratio"].is_number() && state["costs"].is_boolean(),
         "{state}"
     );
+    match said["loop"]["source"].as_str() {
+        Some(source) => {
+            assert!(source.contains("/tests/program.rs:"), "{source}");
+            assert_eq!(state["sources"].as_array().unwrap().len(), 1, "{state}");
+        }
+        None => println!("SKIPPED: lines of the source: this test was built without them"),
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! kernel keeps free of its own work (isolcpus, nohz_full) are preferred to all others.
 
 use crate::clock::{Ordered, Plain};
-use crate::{facts, pin};
+use crate::{claim, facts, pin, rank};
 use bandscope_sampler::Clock;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
@@ -20,11 +20,41 @@ const GAP_NS: f64 = 1_000.0;
 const TIE: f64 = 0.000_5;
 const TIE_RATIO: f64 = 1.25;
 
+/// The CPU for a run that names none, and why it is that: an isolated one if one is idle, else the quietest. A task of a job takes one that no other
+/// task of its node has. `None` if there is none.
+pub(crate) fn choose(
+    allowed: &[u32],
+    reachable: &[u32],
+    ticks_per_ns: f64,
+) -> Option<(u32, &'static str)> {
+    let isolated = idle_and_isolated(reachable);
+    // A launcher that left this task one CPU has chosen.
+    let is_one_of_many = allowed.len() > 1 && matches!(rank::of_this_process(), Ok(Some(_)));
+    let others = match isolated.is_empty() || is_one_of_many {
+        true => ranking(allowed, ticks_per_ns),
+        false => Vec::new(),
+    };
+    let mut best_first = isolated.iter().chain(&others).copied();
+    let claimed = match is_one_of_many {
+        true => claim::first(best_first.clone()),
+        false => None,
+    };
+    let cpu = claimed.or_else(|| best_first.next())?;
+    let why = match (isolated.contains(&cpu), claimed) {
+        (true, _) => "it is isolated (isolcpus), and was idle for 100 ms",
+        (false, Some(_)) => {
+            "it had the least time away of those that no other task of the node had taken"
+        }
+        (false, None) => "it had the least time away of those that this process may use",
+    };
+    Some((cpu, why))
+}
+
 /// An isolated CPU is idle if it was for so long.
 const IDLE: Duration = Duration::from_millis(100);
 
 /// The isolated CPUs among `reachable` on which nothing ran for a tenth of a second, the last first.
-pub fn idle_and_isolated(reachable: &[u32]) -> Vec<u32> {
+fn idle_and_isolated(reachable: &[u32]) -> Vec<u32> {
     let isolated = facts::isolated();
     let mut candidates: Vec<u32> = reachable.to_vec();
     candidates.retain(|cpu| isolated.contains(cpu));

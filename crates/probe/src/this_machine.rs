@@ -9,7 +9,7 @@ use crate::rseq::RseqError;
 use crate::run::{self, EventsSetup, Setup, Summary, memory_holds};
 use crate::sink::Account;
 use crate::trace::{Catalogue, Trace, account};
-use crate::{claim, clock, facts, housekeeping, pin, plan, quietest, rank, store_bypass};
+use crate::{clock, facts, housekeeping, pin, plan, quietest, store_bypass};
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{
     self, ClockOrigin, Incident, IncidentKind, Missing, Settings, State,
@@ -167,28 +167,10 @@ fn choose_cpus(
     }
     let [allowed, reachable] =
         [allowed, reachable].map(|cpus| housekeeping::others(cpus, &request.housekeeping));
-    let isolated = quietest::idle_and_isolated(&reachable);
-    // A launcher that left this task one CPU has chosen.
-    let is_one_of_many = allowed.len() > 1 && matches!(rank::of_this_process(), Ok(Some(_)));
-    let ranking = match isolated.is_empty() || is_one_of_many {
-        true => quietest::ranking(&allowed, preparation::rough_ticks_per_ns()),
-        false => Vec::new(),
-    };
-    let mut best_first = isolated.iter().chain(&ranking).copied();
-    let claimed = match is_one_of_many {
-        true => claim::first(best_first.clone()),
-        false => None,
-    };
-    let cpu = claimed.or_else(|| best_first.next()).ok_or_else(|| {
-        MachineError::Refused("this process may use no CPU to measure".to_owned())
-    })?;
-    let why = match (isolated.contains(&cpu), claimed) {
-        (true, _) => "it is isolated (isolcpus), and was idle for 100 ms",
-        (false, Some(_)) => {
-            "it had the least time away of those that no other task of the node had taken"
-        }
-        (false, None) => "it had the least time away of those that this process may use",
-    };
+    let (cpu, why) = quietest::choose(&allowed, &reachable, preparation::rough_ticks_per_ns())
+        .ok_or_else(|| {
+            MachineError::Refused("this process may use no CPU to measure".to_owned())
+        })?;
     Ok((vec![cpu], why.to_owned()))
 }
 

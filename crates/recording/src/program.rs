@@ -39,6 +39,8 @@ pub struct HotLoop {
     pub function: Option<String>,
     /// Its first instruction: its address as the file has it, else where it is.
     pub offset: u64,
+    /// The line of its source, as in `/src/ring.c:34`, where the file tells.
+    pub source: Option<String>,
     /// Turns that were watched.
     pub turns: usize,
     /// Instructions of a turn, on average.
@@ -66,6 +68,8 @@ pub struct Line {
     pub object: String,
     /// Its address, as [`HotLoop::offset`].
     pub offset: u64,
+    /// The line of its source, as [`HotLoop::source`].
+    pub source: Option<String>,
     /// As an assembler writes it.
     pub text: String,
     /// How often a turn executes it.

@@ -28,6 +28,7 @@ pub fn hot_loop(
         Some(Line {
             object: names.path(at).to_owned(),
             offset,
+            source: names.source(at),
             text: code.text(at, offset)?,
             per_turn: count as f64 / turns as f64,
         })
@@ -37,6 +38,7 @@ pub fn hot_loop(
         object: names.path(found.head).to_owned(),
         function: names.function(found.head).map(str::to_owned),
         offset: names.address(found.head),
+        source: names.source(found.head),
         turns,
         instructions: found.instructions(),
         listing: listing.collect(),

@@ -1,12 +1,13 @@
-//! Names for an address: the file that it comes from, its address there, and the function around it.
+//! Names for an address: the file that it comes from, its address there, the function around it, and the line of its source.
 
 use super::maps::{self, Mapping};
+use addr2line::Loader;
 use object::{Object, ObjectSegment, ObjectSymbol};
 use std::fs;
 use std::ops::Range;
 
 /// The files whose code was executed.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Names(Vec<(Range<u64>, File)>);
 
 impl Names {
@@ -47,16 +48,25 @@ impl Names {
     pub fn function(&self, address: u64) -> Option<&str> {
         self.file(address)?.function(address)
     }
+
+    /// Where its source has it, as in `/src/ring.c:34`: of what was inlined the innermost line. `None` without debug information.
+    pub fn source(&self, address: u64) -> Option<String> {
+        let file = self.file(address)?;
+        let place = file.lines.as_ref()?.find_location(file.address(address));
+        let place = place.ok()??;
+        Some(format!("{}:{}", place.file?, place.line?))
+    }
 }
 
 /// One of them.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct File {
     path: String,
     /// What is added to an address of the process for one of the file.
     shift: i64,
     /// Its functions: address, size, name.
     functions: Vec<(u64, u64, String)>,
+    lines: Option<Loader>,
 }
 
 impl File {
@@ -67,6 +77,7 @@ impl File {
         let mut names = File {
             path: mapping.path.clone(),
             shift: (mapping.offset as i64).wrapping_sub_unsigned(mapping.begin),
+            lines: Loader::new(&mapping.path).ok(),
             ..File::default()
         };
         let Some(bytes) = content(&mapping.path) else {

@@ -6,6 +6,8 @@ use bandscope_recording::program::{Base, Kind, Program, State as Met, Trials};
 
 /// A loop that holds less of the time leaves the rest unexplained.
 const MOST: f64 = 0.8;
+/// Ratios of some rounds that are so many times those of others: the scatter of a loop of one pace is a tenth of that.
+const TWO_PACES: f64 = 1.5;
 /// A program that spends more in system calls has its problem there.
 const KERNEL: f64 = 0.2;
 
@@ -23,6 +25,11 @@ pub fn avoids(kind: Kind, bases: &[Base]) -> &'static str {
         }
         _ => of_pair(kind.name()),
     }
+}
+
+/// A path without its directories.
+pub fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// What a state is, and what it costs.
@@ -89,15 +96,25 @@ fn cost(state: &State) -> String {
     let (Some(ratio), Some([low, high])) = (state.ratio, state.interval) else {
         return String::new();
     };
-    match state.costs {
+    let ratio = match state.costs {
         Some(true) => format!(
             "A turn takes {} times as long as without it ({} to {}).",
             digits(ratio),
             digits(low),
             digits(high)
         ),
+        _ if high >= TWO_PACES => format!(
+            "In most rounds it costs nothing to speak of, in others up to {} times.",
+            digits(high)
+        ),
         _ => "It costs nothing to speak of here.".to_owned(),
+    };
+    if high < TWO_PACES * low {
+        return ratio;
     }
+    format!(
+        "{ratio} Rounds differ so much where a core runs one loop at two paces; an interruption may decide which."
+    )
 }
 
 /// The whole in a sentence or two.
@@ -114,6 +131,10 @@ pub fn verdict(explained: &Explained, program: &Program) -> String {
         || format!("at {:#x}", found.address),
         |name| format!("in {name}"),
     );
+    let name = match found.source.as_deref() {
+        Some(source) => format!("{name} ({})", file_name(source)),
+        None => name,
+    };
     let place = format!(
         "One loop {name} has {:.0} % of the program's time",
         100.0 * share

@@ -11,6 +11,7 @@ mod tests;
 use bandscope_recording::manifest::Machine;
 use bandscope_recording::program::{HotLoop, Kind, Program, Trials};
 use bandscope_statistics::order::median;
+pub use meaning::file_name;
 use ratio::{NoRatio, Ratio};
 use serde::Serialize;
 
@@ -70,6 +71,8 @@ pub struct Loop {
     pub object: Option<String>,
     /// Its first instruction: address in the file, as `objdump -d` prints it.
     pub address: u64,
+    /// The line of its source, as in `/src/ring.c:34`; null without debug information. Untrusted.
+    pub source: Option<String>,
     /// Instructions of a turn, on average.
     pub instructions: f64,
     /// Turns that were watched, instruction by instruction.
@@ -86,6 +89,8 @@ pub struct Line {
     pub object: Option<String>,
     /// Address in the file.
     pub address: u64,
+    /// The line of its source, as that of the loop.
+    pub source: Option<String>,
     /// In Intel's syntax.
     pub text: String,
     /// How often a turn executes it.
@@ -118,6 +123,8 @@ pub struct State {
     pub loads: Vec<u64>,
     /// Instructions that stored what is loaded.
     pub stores: Vec<u64>,
+    /// Lines of the source of both, in the order of their addresses; empty without debug information. Untrusted.
+    pub sources: Vec<String>,
     /// Cycles of a turn without it.
     pub cycles_without: Option<f64>,
     /// A turn as it is over a turn without it.
@@ -190,6 +197,7 @@ fn states(hot: &HotLoop, turn: Option<Turn>) -> Vec<State> {
             per_turn,
             loads: met.loads.clone(),
             stores: met.stores.clone(),
+            sources: sources(hot, met),
             change: met.change.clone(),
             ..state(met.kind, &ratio, turn)
         };
@@ -205,6 +213,25 @@ fn states(hot: &HotLoop, turn: Option<Turn>) -> Vec<State> {
         }
     });
     met.chain(placement(hot, turn)).collect()
+}
+
+/// Lines of the instructions that meet a state, each once.
+fn sources(hot: &HotLoop, met: &bandscope_recording::program::State) -> Vec<String> {
+    let meets = |line: &&bandscope_recording::program::Line| {
+        met.loads.contains(&line.offset) || met.stores.contains(&line.offset)
+    };
+    let mut sources: Vec<String> = Vec::new();
+    for source in hot
+        .listing
+        .iter()
+        .filter(meets)
+        .filter_map(|line| line.source.as_ref())
+    {
+        if !sources.contains(source) {
+            sources.push(source.clone());
+        }
+    }
+    sources
 }
 
 /// The loop's own place, if it is a bad one.
@@ -232,6 +259,7 @@ fn state(kind: Kind, ratio: &Result<Ratio, NoRatio>, turn: Option<Turn>) -> Stat
         per_turn: None,
         loads: Vec::new(),
         stores: Vec::new(),
+        sources: Vec::new(),
         cycles_without: cycles
             .zip(known)
             .map(|(cycles, ratio)| cycles / ratio.median),
@@ -255,6 +283,7 @@ fn described(hot: &HotLoop, states: &[State]) -> Loop {
     let lines = hot.listing.iter().map(|line| Line {
         object: (line.object != hot.object).then(|| line.object.clone()),
         address: line.offset,
+        source: line.source.clone(),
         text: line.text.clone(),
         per_turn: line.per_turn,
         meets: meets(line.offset),
@@ -263,6 +292,7 @@ fn described(hot: &HotLoop, states: &[State]) -> Loop {
         function: hot.function.clone(),
         object: Some(hot.object.clone()).filter(|object| !object.is_empty()),
         address: hot.offset,
+        source: hot.source.clone(),
         instructions: hot.instructions,
         turns: hot.turns,
         listing: lines.collect(),

@@ -28,15 +28,18 @@ fn program(states: Vec<Met>) -> Program {
         hot_loop: Some(HotLoop {
             samples: 380,
             function: Some("push".to_owned()),
+            source: Some("/src/ring.c:30".to_owned()),
             listing: vec![
                 Line {
                     offset: 0x10,
+                    source: Some("/src/ring.c:31".to_owned()),
                     object: String::new(),
                     text: "movzx eax,byte ptr [rdi+8]".to_owned(),
                     per_turn: 1.0,
                 },
                 Line {
                     offset: 0x20,
+                    source: Some("/src/ring.c:31".to_owned()),
                     object: String::new(),
                     text: "mov [rdi+8],al".to_owned(),
                     per_turn: 1.0,
@@ -69,7 +72,7 @@ fn what_costs_is_said_with_its_ratio_and_what_avoids_it() {
     );
     assert_eq!((free.costs, free.advice), (Some(false), ""));
     assert!(
-        explained.verdict.contains("in push has 95 %")
+        explained.verdict.contains("in push (ring.c:30) has 95 %")
             && explained.verdict.contains("without operand-size"),
         "{}",
         explained.verdict
@@ -83,6 +86,36 @@ fn what_costs_is_said_with_its_ratio_and_what_avoids_it() {
     );
     let lines = &explained.hot_loop.as_ref().expect("a loop").listing;
     assert_eq!(lines[0].meets, ["operand-size", "base-register"]);
+    assert_eq!(dear.sources, ["/src/ring.c:31"]);
+}
+
+#[test]
+fn a_loop_of_two_paces_is_told_whether_it_costs_or_not() {
+    let at_two_paces = |slow: usize| {
+        let times = (0..12).map(|round| if round < slow { 2.0 } else { 0.5 });
+        let mut program = program(vec![met(Kind::BaseRegister, trials(0.5))]);
+        if let Some(hot) = &mut program.hot_loop {
+            hot.as_it_is = Trials::Nanoseconds(times.collect());
+        }
+        explain(&program).states.remove(0)
+    };
+    let (mostly_slow, mostly_fast) = (at_two_paces(11), at_two_paces(4));
+    assert_eq!(
+        (mostly_slow.costs, mostly_fast.costs),
+        (Some(true), Some(false))
+    );
+    assert!(
+        mostly_fast.meaning.contains("in others up to "),
+        "{}",
+        mostly_fast.meaning
+    );
+    assert!(mostly_fast.meaning.contains("at two paces"));
+    // One round of twelve is left out of the interval: it may be anything.
+    assert!(
+        !mostly_slow.meaning.contains("at two paces"),
+        "{}",
+        mostly_slow.meaning
+    );
 }
 
 #[test]

@@ -3,12 +3,14 @@
 use super::measured::machine;
 use super::table::{Page, Paint, Side, Table};
 use crate::{Options, numbers};
-use bandscope_studies::program::{Explained, Line, Loop};
+use bandscope_studies::program::{Explained, Line, Loop, State, file_name};
 
 /// Longer loops are shown by the instructions that meet something.
 const SHORT: usize = 16;
 /// So many of these.
 const SHOWN: usize = 8;
+/// Lines of source of a state that are named.
+const SOURCES: usize = 4;
 
 /// As text; with `all` every instruction of the loop has a line.
 pub fn program(explained: &Explained, all: bool, options: &Options) -> String {
@@ -132,6 +134,7 @@ fn meanings(explained: &Explained, page: &mut Page<'_>) {
             &state.meaning,
             Paint::Plain,
         );
+        sources(state, page);
         if state.costs == Some(true) {
             page.wrapped(
                 ("  Taken away: ", Paint::Dim),
@@ -143,6 +146,17 @@ fn meanings(explained: &Explained, page: &mut Page<'_>) {
             page.wrapped(("  To avoid: ", Paint::Dim), state.advice, Paint::Plain);
         }
     }
+}
+
+fn sources(state: &State, page: &mut Page<'_>) {
+    let mut names: Vec<String> = state.sources.iter().take(SOURCES).cloned().collect();
+    if names.is_empty() {
+        return;
+    }
+    if state.sources.len() > SOURCES {
+        names.push(format!("and {} more", state.sources.len() - SOURCES));
+    }
+    page.wrapped(("  Source: ", Paint::Dim), &names.join(", "), Paint::Plain);
 }
 
 fn listing(found: &Loop, all: bool, page: &mut Page<'_>) {
@@ -168,19 +182,24 @@ fn listing(found: &Loop, all: bool, page: &mut Page<'_>) {
     let mut table = Table::new(title)
         .column("times", Side::Right)
         .column("meets", Side::Left);
+    let has_source = lines[..shown].iter().any(|line| line.source.is_some());
+    if has_source {
+        table = table.column("source", Side::Left);
+    }
     table.first_width = 46;
     for line in &lines[..shown] {
-        let object = line
-            .object
-            .as_deref()
-            .map(|path| path.rsplit('/').next().unwrap_or(path));
+        let object = line.object.as_deref().map(file_name);
         let object = object.map(|name| format!("{name} ")).unwrap_or_default();
         let instruction = format!("{object}{:x}  {}", line.address, line.text);
-        table.row(vec![
+        let mut row = vec![
             instruction.into(),
             numbers::significant(line.per_turn, 2).into(),
             line.meets.join(", ").into(),
-        ]);
+        ];
+        if has_source {
+            row.push(line.source.as_deref().map_or("", file_name).into());
+        }
+        table.row(row);
     }
     page.blank();
     page.table(&table);
