@@ -12,18 +12,18 @@ use std::process::Command;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// While it lives, this process's pages stay as they are. Who takes one away interrupts every CPU that the process runs on, to flush its translations, so a run would
-/// measure its own allocator:
+/// While it lives, the allocator's pages stay as they are. Who takes one away interrupts every CPU that the process runs on, to flush its translations. A run would
+/// measure its own allocator.
 ///
-/// - the kernel makes no huge pages. Allocators ask for them, and who touches memory that khugepaged is about to move waits for milliseconds;
-/// - mimalloc gives nothing back to the kernel.
+/// - The kernel makes no huge pages. Allocators ask for them, and who touches memory that khugepaged is about to move waits for milliseconds.
+/// - mimalloc gives nothing back to the kernel. In the static build C's `malloc` is mimalloc, too; glibc's seldom gives anything back.
 #[derive(Debug)]
 pub struct SteadyPages {
     were_off: bool,
     purge_delay: libc::c_long,
 }
 
-/// `mi_option_purge_delay` of mimalloc.h: milliseconds after which freed memory is given back; -1 is never.
+/// `mi_option_purge_delay` of mimalloc.h: milliseconds after which freed memory is given back; -1 is never. The crate has no name for it, so its version is fixed.
 const PURGE_DELAY: libc::c_int = 15;
 
 impl SteadyPages {
@@ -204,9 +204,7 @@ mod tests {
     fn nothing_is_given_back_during_a_run() {
         // SAFETY: any thread may read an option.
         let delay = || unsafe { mi_option_get(PURGE_DELAY) };
-        // That of mimalloc, unless the environment has another: the number of the option is not in its Rust crate.
         let usual = delay();
-        assert!((1..=10_000).contains(&usual), "{usual}");
         let steady = SteadyPages::keep();
         assert_eq!(delay(), -1);
         drop(steady);

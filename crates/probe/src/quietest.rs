@@ -20,8 +20,7 @@ const GAP_NS: f64 = 1_000.0;
 const TIE: f64 = 0.000_5;
 const TIE_RATIO: f64 = 1.25;
 
-/// The CPU for a run that names none, and why it is that: an isolated one if one is idle, else the quietest. A task of a job takes one that no other
-/// task of its node has. `None` if there is none.
+/// The CPU for a run that names none, and why it is that. `None` if there is none.
 pub(crate) fn choose(
     allowed: &[u32],
     reachable: &[u32],
@@ -29,25 +28,32 @@ pub(crate) fn choose(
 ) -> Option<(u32, &'static str)> {
     let isolated = idle_and_isolated(reachable);
     // A launcher that left this task one CPU has chosen.
-    let is_one_of_many = allowed.len() > 1 && matches!(rank::of_this_process(), Ok(Some(_)));
-    let others = match isolated.is_empty() || is_one_of_many {
-        true => ranking(allowed, ticks_per_ns),
-        false => Vec::new(),
-    };
-    let mut best_first = isolated.iter().chain(&others).copied();
-    let claimed = match is_one_of_many {
-        true => claim::first(best_first.clone()),
-        false => None,
-    };
-    let cpu = claimed.or_else(|| best_first.next())?;
-    let why = match (isolated.contains(&cpu), claimed) {
-        (true, _) => "it is isolated (isolcpus), and was idle for 100 ms",
-        (false, Some(_)) => {
-            "it had the least time away of those that no other task of the node had taken"
+    let task = rank::of_this_process().ok().flatten();
+    let claimed = task
+        .filter(|task| allowed.len() > 1 && task.tasks != Some(1))
+        .and_then(|task| {
+            // Nobody looks which one is quiet: tasks that start together would watch each other.
+            let kept_free = preferred(allowed, &facts::isolated(), &facts::nohz_full());
+            let kept_free = kept_free.iter().rev();
+            let cpus = isolated.iter().chain(kept_free).chain(allowed.iter().rev());
+            claim::first(&task.job, cpus.copied())
+        });
+    let idle = claimed.or_else(|| isolated.first().copied());
+    match idle {
+        Some(cpu) if isolated.contains(&cpu) => {
+            Some((cpu, "it is isolated (isolcpus), and was idle for 100 ms"))
         }
-        (false, None) => "it had the least time away of those that this process may use",
-    };
-    Some((cpu, why))
+        Some(cpu) => Some((
+            cpu,
+            "it is the last that no other task of this node has taken",
+        )),
+        None => quietest(allowed, ticks_per_ns).map(|cpu| {
+            (
+                cpu,
+                "it had the least time away of those that this process may use",
+            )
+        }),
+    }
 }
 
 /// An isolated CPU is idle if it was for so long.
@@ -84,24 +90,16 @@ fn busy_ticks(stat: &str, cpu: u32) -> Option<u64> {
 
 /// The quietest of `allowed`, which must ascend; of several that are alike the last. `None` if it is empty.
 pub fn quietest(allowed: &[u32], ticks_per_ns: f64) -> Option<u32> {
-    ranking(allowed, ticks_per_ns).first().copied()
-}
-
-/// All of `allowed`, which must ascend: the quietest first, those last that were not looked at.
-pub fn ranking(allowed: &[u32], ticks_per_ns: f64) -> Vec<u32> {
     let candidates = preferred(allowed, &facts::isolated(), &facts::nohz_full());
-    let mut ranking = match candidates[..] {
-        [_] => candidates,
-        _ => {
-            let each = (TOTAL_NS / candidates.len().max(1) as u64).clamp(LEAST_NS, MOST_NS);
-            let share = |&cpu: &u32| (cpu, time_away(cpu, each, ticks_per_ns));
-            ranked(candidates.iter().map(share).collect())
-        }
-    };
-    let rest = |cpu: &&u32| !ranking.contains(cpu);
-    let rest: Vec<u32> = allowed.iter().rev().filter(rest).copied().collect();
-    ranking.extend(rest);
-    ranking
+    if let [only] = candidates[..] {
+        return Some(only);
+    }
+    let each = (TOTAL_NS / candidates.len().max(1) as u64).clamp(LEAST_NS, MOST_NS);
+    let shares: Vec<(u32, f64)> = candidates
+        .iter()
+        .map(|&cpu| (cpu, time_away(cpu, each, ticks_per_ns)))
+        .collect();
+    best(&shares)
 }
 
 /// Those that are isolated in every way, else in some way, else all.
@@ -120,13 +118,17 @@ fn preferred(allowed: &[u32], isolated: &[u32], nohz_full: &[u32]) -> Vec<u32> {
     .unwrap_or_else(|| allowed.to_vec())
 }
 
-/// By time away; those that are about as quiet as the quietest are alike, and come first, the last of them before the others.
-fn ranked(mut shares: Vec<(u32, f64)>) -> Vec<u32> {
-    let least = shares.iter().map(|(_, share)| *share).fold(1.0, f64::min);
+/// The last CPU that is about as quiet as the quietest.
+fn best(shares: &[(u32, f64)]) -> Option<u32> {
+    let least = shares
+        .iter()
+        .map(|(_, share)| *share)
+        .min_by(f64::total_cmp)?;
     let tie = (least + TIE).max(least * TIE_RATIO);
-    shares.reverse();
-    shares.sort_by(|(_, a), (_, b)| a.max(tie).total_cmp(&b.max(tie)));
-    shares.into_iter().map(|(cpu, _)| cpu).collect()
+    shares
+        .iter()
+        .rfind(|(_, share)| *share <= tie)
+        .map(|(cpu, _)| *cpu)
 }
 
 /// Share of the time that is spent in gaps on `cpu`; 1 where a thread cannot run there.
@@ -198,9 +200,9 @@ mod tests {
 
     #[test]
     fn of_those_that_are_alike_the_last_is_taken() {
-        assert_eq!(ranked(vec![(0, 0.001), (1, 0.0012), (2, 0.2)]), [1, 0, 2]);
-        assert_eq!(ranked(vec![(0, 0.001), (1, 0.2), (2, 0.1)]), [0, 2, 1]);
-        assert_eq!(ranked(vec![]), [0; 0]);
+        assert_eq!(best(&[(0, 0.001), (1, 0.0012), (2, 0.2)]), Some(1));
+        assert_eq!(best(&[(0, 0.001), (1, 0.1), (2, 0.2)]), Some(0));
+        assert_eq!(best(&[]), None);
     }
 
     #[test]

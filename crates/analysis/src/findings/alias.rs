@@ -4,6 +4,7 @@
 //! ([`crate::periods::origins`]).
 
 use super::{Analysed, Case, Phenomenon, SHORTEST_NS, agree, figure, is_close, name};
+use crate::periods::origins::Alias;
 use bandscope_report::evidence;
 use bandscope_report::format;
 use bandscope_report::remedies::{self, Remedy};
@@ -35,10 +36,18 @@ fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
 
 /// Accidental agreements expected below which the rates decide.
 const DECIDED: f64 = 0.01;
+/// What an alias may take at most of what was lost: its amplitude is an estimate, and the origins allow a factor of their own
+/// (`periods::origins`, `MAX_STRENGTH_RATIO`).
+const MAX_OF_LOST: f64 = 1.5;
 
 /// Share of the time that was not work.
-fn lost(series: &Series) -> f64 {
+fn lost_share(series: &Series) -> f64 {
     1.0 - series.ledger.work_ns as f64 / series.ledger.wall_ns.max(1) as f64
+}
+
+/// Whether so much can have been lost. Near a multiple of a rate a line shows a small part of its loss: if it is noise, the loss comes out larger than all there is.
+fn is_possible(alias: &Alias, lost_share: f64) -> bool {
+    alias.hz * alias.ns_per_event / 1e9 <= MAX_OF_LOST * lost_share
 }
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
@@ -46,8 +55,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .aliases
         .iter()
         .filter(|alias| alias.ns_per_event >= SHORTEST_NS)
-        // Near a multiple of a rate a line is a small part of what would have been lost: of more than there is where it is noise.
-        .filter(|alias| alias.hz * alias.ns_per_event / 1e9 <= lost(case.series))
+        .filter(|alias| is_possible(alias, lost_share(case.series)))
         .map(|alias| {
             // Two files of counts are of different times.
             let decided = alias.chance <= DECIDED && case.series.cpu.is_some();
@@ -80,4 +88,24 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_takes_more_than_was_lost() {
+        let alias = |hz: f64, ns_per_event: f64| Alias {
+            hz,
+            sigma_hz: 1e-3,
+            chance: 1e-3,
+            apparent_hz: [5.597, 8.403],
+            ns_per_event,
+        };
+        // A recording of `machines/real quota-60`: twice the time of a CPU that lost two fifths.
+        assert!(!is_possible(&alias(139_994.0, 15_100.0), 0.4));
+        // A train of 6,544 Hz that is all of the loss, estimated a tenth too large.
+        assert!(is_possible(&alias(6_544.0, 1_100.0), 0.006_544));
+    }
 }

@@ -14,6 +14,8 @@ const MAX_CAUSES: usize = 8;
 const MIN_GAPS_OF_A_CAUSE: usize = 64;
 /// How far a kernel's tick may be from its name: its clock is disciplined to some hundred ppm.
 const MAX_TICK_ERROR: f64 = 1e-3;
+/// Ticks from one event of such a train to the next, where all of its events are ticks: with many more any slow train would be one.
+const MAX_TICKS_A_TURN: f64 = 8.0;
 /// Share of a tick's period from which on a task that runs may have a time slice, and parts of it after the tick, or before it, at which a slice
 /// begins.
 const MIN_SLICE_TICKS: f64 = 0.4;
@@ -53,7 +55,7 @@ pub fn in_gaps(
         let mut found = events::trains(&mine);
         tick = tick.or(the_tick(&found, context));
         if *name == Cause::Tick {
-            // Ticks that a host made longer, or later, are ticks all the same.
+            // Ticks that are longer or later, by a host or by more to do, are ticks all the same.
             found.retain(|one| !is_each_so_many_th_tick(one, tick, context));
         }
         found.retain(|one| {
@@ -172,7 +174,9 @@ fn is_time_slice(
 }
 
 fn is_each_so_many_th_tick(found: &Periodic, tick: Option<Periodic>, context: &Context) -> bool {
-    tick.is_some() && ticks_a_turn(found, tick, context).is_some_and(|(_, ticks)| ticks >= 2.0)
+    tick.is_some()
+        && ticks_a_turn(found, tick, context)
+            .is_some_and(|(_, ticks)| (2.0..=MAX_TICKS_A_TURN).contains(&ticks))
 }
 
 /// The tick's frequency, and the whole number of ticks from one turn of a train to the next, if it begins with ticks.
@@ -322,6 +326,7 @@ mod tests {
         assert!(!is_tick(train(50.0, Some(0.0030))));
         assert!(!is_tick(train(250.0, Some(0.0010))));
         assert!(!is_tick(train(142.857, None)));
+        assert!(!is_tick(train(0.4, None)));
         assert!(!is_each_so_many_th_tick(&train(50.0, None), None, &context));
     }
 }

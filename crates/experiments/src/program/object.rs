@@ -77,12 +77,12 @@ impl File {
         let mut names = File {
             path: mapping.path.clone(),
             shift: (mapping.offset as i64).wrapping_sub_unsigned(mapping.begin),
-            lines: Loader::new(&mapping.path).ok(),
             ..File::default()
         };
         let Some(bytes) = content(&mapping.path) else {
             return names;
         };
+        names.lines = Loader::new(&mapping.path).ok();
         let Ok(file) = object::File::parse(&*bytes) else {
             return names;
         };

@@ -203,7 +203,7 @@ pub fn fleet(inputs: Vec<String>, parts: Vec<Node>) -> Fleet {
         inputs,
         ..Fleet::default()
     };
-    let shared = sentence::shared(&nodes);
+    let shared = sentence::note_of_shared_cpus(&nodes);
     let mut short = 0;
     for (number, (name, mut members)) in groups.into_iter().enumerate() {
         let usual_s = median(members.iter().map(|node| node.measured_s)).unwrap_or(0.0);

@@ -69,15 +69,15 @@ fn common_cause(outliers: &[Outlier]) -> String {
     format!(", {share}by {loss}{by}")
 }
 
-/// That tasks measured each other, where two or more of a node had the same CPU.
-pub(super) fn shared(of: &[Node]) -> Option<String> {
+/// A note where two or more tasks of a node measured the same CPU.
+pub(super) fn note_of_shared_cpus(of: &[Node]) -> Option<String> {
     let shared: Vec<(&Node, (u32, u32))> = of
         .iter()
         .filter_map(|node| Some((node, node.shared_cpu()?)))
         .collect();
     let (worst, (cpu, tasks)) = shared.iter().max_by_key(|(_, (_, tasks))| *tasks)?;
     Some(format!(
-        "On {} several tasks measured one CPU and took it from each other, such as {tasks} on {} of {}. What they lost so is in these figures. Give each its own: mpirun --bind-to core, srun --cpu-bind=cores.",
+        "On {} several tasks measured one CPU and took it from each other, such as {tasks} on {} of {}. The figures include what they took from each other. Give each its own: mpirun --bind-to core, srun --cpu-bind=cores.",
         nodes(shared.len() as u64),
         cpu_name(*cpu, None),
         worst.name

@@ -100,12 +100,18 @@ fn a_loop_of_two_paces_is_told_whether_it_costs_or_not() {
         explain(&program).states.remove(0)
     };
     let (mostly_slow, mostly_fast) = (at_two_paces(11), at_two_paces(4));
+    let often_slow = at_two_paces(8);
+    assert!(
+        often_slow.meaning.contains("In most rounds a turn takes "),
+        "{}",
+        often_slow.meaning
+    );
     assert_eq!(
         (mostly_slow.costs, mostly_fast.costs),
         (Some(true), Some(false))
     );
     assert!(
-        mostly_fast.meaning.contains("in others up to "),
+        mostly_fast.meaning.contains("in others a turn takes up to "),
         "{}",
         mostly_fast.meaning
     );
