@@ -111,7 +111,9 @@ fn a_loop_of_two_paces_is_told_whether_it_costs_or_not() {
         (Some(true), Some(false))
     );
     assert!(
-        mostly_fast.meaning.contains("in others a turn takes up to "),
+        mostly_fast
+            .meaning
+            .contains("in others a turn takes up to "),
         "{}",
         mostly_fast.meaning
     );
