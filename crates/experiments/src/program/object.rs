@@ -2,7 +2,7 @@
 
 use super::maps::{self, Mapping};
 use addr2line::Loader;
-use object::{Object, ObjectSegment, ObjectSymbol};
+use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags, elf};
 use std::fs;
 use std::ops::Range;
 
@@ -86,9 +86,11 @@ impl File {
         let Ok(file) = object::File::parse(&*bytes) else {
             return names;
         };
+        // A mapping begins with a page, which the end of the segment before may be in as well.
         let segment = file.segments().find(|segment| {
             let (begin, size) = segment.file_range();
-            (begin..begin.saturating_add(size)).contains(&mapping.offset)
+            let page = begin & !(PAGE - 1);
+            is_executable(segment) && (page..begin.saturating_add(size)).contains(&mapping.offset)
         });
         if let Some(segment) = segment {
             names.shift = names
@@ -125,6 +127,13 @@ impl File {
             .max_by_key(|(begin, _, _)| *begin)
             .map(|(_, _, name)| name.as_str())
     }
+}
+
+/// What a file is mapped in.
+const PAGE: u64 = 4096;
+
+fn is_executable<'a>(segment: &impl ObjectSegment<'a>) -> bool {
+    matches!(segment.flags(), SegmentFlags::Elf { p_flags } if p_flags & elf::PF_X != 0)
 }
 
 /// A file's content, if it is not too much.
