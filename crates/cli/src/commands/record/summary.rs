@@ -59,13 +59,14 @@ impl Caught {
 pub fn summarise(recorded: &Recorded) {
     let tally = &recorded.tally;
     let share = tally.away_ticks as f64 / tally.measured_ticks.max(1) as f64;
-    let (noun, verb) = match recorded.cpus.len() {
-        1 => ("CPU", "was"),
-        _ => ("CPUs", "were"),
-    };
     output::note(format_args!(
-        "{noun} {} {verb} measured for {}: {} quanta.",
-        cpu_list::written(&recorded.cpus),
+        "{} {} measured for {}: {} quanta.",
+        cpu_list::named(&recorded.cpus),
+        if recorded.cpus.len() == 1 {
+            "was"
+        } else {
+            "were"
+        },
         numbers::duration_round(recorded.duration_s * 1e9),
         numbers::count(tally.quanta),
     ));
