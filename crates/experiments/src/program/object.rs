@@ -1,5 +1,6 @@
 //! Names for an address: the file that it comes from, its address there, the function around it, and the line of its source.
 
+use super::PAGE;
 use super::maps::{self, Mapping};
 use addr2line::Loader;
 use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags, elf};
@@ -128,9 +129,6 @@ impl File {
             .map(|(_, _, name)| name.as_str())
     }
 }
-
-/// What a file is mapped in.
-const PAGE: u64 = 4096;
 
 fn is_executable<'a>(segment: &impl ObjectSegment<'a>) -> bool {
     matches!(segment.flags(), SegmentFlags::Elf { p_flags } if p_flags & elf::PF_X != 0)
