@@ -29,17 +29,18 @@ def by_kind(verdicts):
         print(f"| `{kind}` | {' | '.join(cells)} |" if kind != "all" else f"| all | {' | '.join(cells)} |")
 
 
-def recall(verdicts, by_who):
+def found(verdicts):
     asked = [verdict for verdict in verdicts if verdict.kind == "recall"]
-    found = [verdict for verdict in asked if verdict.outcome == "right"]
-    certain = sum(verdict.certainty == "certain" for verdict in found)
+    right = [verdict for verdict in asked if verdict.outcome == "right"]
+    certain = sum(verdict.certainty == "certain" for verdict in right)
+    return f"{rate(len(right), len(asked))}; `certain`: {rate(certain, len(asked))}"
+
+
+def recall(verdicts, by_who):
     books = [verdict for verdict in verdicts if verdict.kind == "ledger"]
-    print(f"\nCauses that a scene has, said at `likely` or better: {rate(len(found), len(asked))}; `certain`: {rate(certain, len(asked))}.")
+    print(f"\nCauses that a scene has, said at `likely` or better: {found(verdicts)}.")
     for who, mine in by_who.items():
-        asked = [verdict for verdict in mine if verdict.kind == "recall"]
-        found = [verdict for verdict in asked if verdict.outcome == "right"]
-        certain = sum(verdict.certainty == "certain" for verdict in found)
-        print(f"- {who}: {rate(len(found), len(asked))}; `certain`: {rate(certain, len(asked))}")
+        print(f"- {who}: {found(mine)}")
     print(f"Checks of the ledger that failed: {rate(sum(verdict.outcome == 'wrong' for verdict in books), len(books))}.\n")
 
 
