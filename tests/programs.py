@@ -106,7 +106,7 @@ PROGRAMS = [
     # mov r8,[rax+8]; lea rbp,[r8+1]; mov [rax+8],rbp, four times a turn.
     Program("distance", "distance", ["-O2"], "base-register", remedies("../programs/distance", 0)),
     # movzx; add; cmp; jne: one cycle a turn or two, by the address. clang ignores -falign-jumps and needs no more than -falign-loops.
-    Program("placement", "../programs/placement", ["-O2"], "placement", remedies("../programs/placement", 0, flags=ALIGNED[2:])),
+    Program("placement", "placement", ["-O2"], "placement", remedies("placement", 0, flags=ALIGNED[2:])),
     # mov [rdi],ecx; mov [rdi+4],eax; then imul rax,[rdi] of 8 bytes. Remedy 3: two loads of 4 bytes.
     Program("failed-forwarding", "failed-forwarding", ["-O2"], "failed-forwarding", remedies("failed-forwarding", 3)),
     # add qword [rdi],1; mov [rdi+8],rdx; movdqu xmm0,[rdi].
@@ -135,7 +135,7 @@ PROGRAMS = [
     # Remedies that leave no state: a position in registers, denormals flushed to zero, a loop at a good address.
     Program("base-register-cured", "base-register", ALIGNED, "", remedy=1),
     Program("denormals-cured", "denormals", ALIGNED, "", remedy=1),
-    Program("placement-cured", "../programs/placement", ALIGNED, ""),
+    Program("placement-cured", "placement", ALIGNED, ""),
 ]
 
 
