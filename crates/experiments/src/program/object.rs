@@ -2,10 +2,12 @@
 
 use super::PAGE;
 use super::maps::{self, Mapping};
-use addr2line::Loader;
-use object::{Object, ObjectSegment, ObjectSymbol, SegmentFlags, elf};
+use addr2line::Context;
+use gimli::{Dwarf, EndianRcSlice, Error, RunTimeEndian};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SegmentFlags, elf};
 use std::fs;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// The files whose code was executed.
 #[derive(Default)]
@@ -59,6 +61,9 @@ impl Names {
     }
 }
 
+/// Lines of source by address.
+type Lines = Context<EndianRcSlice<RunTimeEndian>>;
+
 /// One of them.
 #[derive(Default)]
 struct File {
@@ -67,7 +72,7 @@ struct File {
     shift: i64,
     /// Its functions: address, size, name.
     functions: Vec<(u64, u64, String)>,
-    lines: Option<Loader>,
+    lines: Option<Lines>,
 }
 
 impl File {
@@ -83,10 +88,10 @@ impl File {
         let Some(bytes) = content(&mapping.path) else {
             return names;
         };
-        names.lines = Loader::new(&mapping.path).ok();
         let Ok(file) = object::File::parse(&*bytes) else {
             return names;
         };
+        names.lines = lines(&file);
         // A mapping begins with a page, which the end of the segment before may be in as well.
         let segment = file.segments().find(|segment| {
             let (begin, size) = segment.file_range();
@@ -132,6 +137,16 @@ impl File {
 
 fn is_executable<'a>(segment: &impl ObjectSegment<'a>) -> bool {
     matches!(segment.flags(), SegmentFlags::Elf { p_flags } if p_flags & elf::PF_X != 0)
+}
+
+/// What a file itself says of its source; nothing of another file with debug information, and of compressed ones.
+fn lines(file: &object::File<'_>) -> Option<Lines> {
+    let section = |name: &str| file.section_by_name(name)?.uncompressed_data().ok();
+    let dwarf = Dwarf::load(|id| {
+        let data = Rc::from(section(id.name()).unwrap_or_default());
+        Ok::<_, Error>(EndianRcSlice::new(data, RunTimeEndian::Little))
+    });
+    Context::from_dwarf(dwarf.ok()?).ok()
 }
 
 /// A file's content, if it is not too much.
