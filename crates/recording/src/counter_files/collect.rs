@@ -5,7 +5,7 @@
 use super::{Absent, Counter, CounterSet, ELAPSED};
 use crate::Error;
 use crate::text::{quoted, shown};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 /// The most counters of one file; the largest event list has some thousand.
@@ -75,8 +75,9 @@ pub struct Collector {
     numbers: BTreeMap<String, usize>,
     /// By run and number.
     runs: Vec<BTreeMap<usize, Sum>>,
-    /// Time, place and counter of the readings of the present instant of the run, the first of the run first.
-    seen: Vec<(usize, String)>,
+    /// Counter and place of the readings of the present instant of the run. A large machine has tens of thousands.
+    seen: HashSet<(usize, String)>,
+    /// Those of the run's first reading.
     first: Option<(usize, String)>,
     at_s: Option<f64>,
     notes: Vec<String>,
@@ -124,7 +125,7 @@ impl Collector {
             return Err("a hundred thousand runs at most");
         }
         self.first.get_or_insert_with(|| key.clone());
-        self.seen.push(key);
+        self.seen.insert(key);
         self.sum(number, &reading);
         if let Some(at_s) = reading.at_s {
             self.time(ELAPSED, at_s, None)?;

@@ -90,20 +90,26 @@ pub fn parse(path: &Path, text: &str, separator: &str) -> Result<CounterSet, Err
 
 /// A row's fields; what stands between the slashes of an event is one, and `<not counted>` where blanks separate.
 fn fields(line: &str, separator: &str) -> Vec<String> {
+    let slashes = |text: &str| text.bytes().filter(|byte| *byte == b'/').count();
     let mut fields: Vec<String> = Vec::new();
-    let mut open = false;
+    // Of the last field. Counted as it grows: a row may be one event of megabytes that never ends.
+    let (mut open, mut slashed, mut assigned) = (false, 0, false);
     for part in line.split(separator) {
         match fields.last_mut().filter(|_| open) {
             Some(field) => {
                 field.push_str(separator);
                 field.push_str(part);
+                slashed += slashes(separator) + slashes(part);
+                assigned |= separator.contains('=') || part.contains('=');
             }
-            None => fields.push(part.trim().to_owned()),
+            None => {
+                fields.push(part.trim().to_owned());
+                (slashed, assigned) = (slashes(part), part.contains('='));
+            }
         }
         // `cpu/event=0x3c,umask=1/`; a metric's unit such as `K/sec` has one slash, too, but nothing opens before it.
         let field = &fields[fields.len() - 1];
-        open = field == "<not"
-            || field.matches('/').count() == 1 && field.contains('=') && !field.ends_with('/');
+        open = field == "<not" || slashed == 1 && assigned && !field.ends_with('/');
     }
     fields
 }
