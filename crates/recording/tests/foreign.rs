@@ -160,3 +160,36 @@ fn no_byte_of_a_foreign_part_makes_the_reader_panic() {
     }
     assert!(read > 0 && refused > 0, "{read} read, {refused} refused");
 }
+
+#[test]
+fn an_end_that_claims_more_than_its_bytes_is_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let (recording, part) = foreign(
+        directory.path(),
+        &hundred_quanta(),
+        Compression::UNCOMPRESSED,
+    );
+    assert!(read::open(&recording).is_ok());
+    let mut bytes = fs::read(&part).unwrap();
+    bytes.truncate(bytes.len() - 4);
+    let length = bytes.split_off(bytes.len() - 4);
+    let mut length = u32::from_le_bytes(length.try_into().unwrap());
+    // Before the end of the struct, ten thousand lists of 2^31 - 1 booleans, which the library would count one by one for hours.
+    assert_eq!(bytes.pop(), Some(0));
+    let list = [0xf1, 0xff, 0xff, 0xff, 0xff, 0x07];
+    let lists = (0..10_000).flat_map(|at| {
+        let field: &[u8] = if at == 0 { &[0x09, 200, 1] } else { &[0x19] };
+        [field, &list].concat()
+    });
+    let before = bytes.len();
+    bytes.extend(lists.chain([0]));
+    length += (bytes.len() - before - 1) as u32;
+    bytes.extend(length.to_le_bytes());
+    bytes.extend(b"PAR1");
+    fs::write(&part, bytes).unwrap();
+    let error = read_error(&recording);
+    assert!(
+        error.contains("it claims to hold more than its bytes"),
+        "{error}"
+    );
+}

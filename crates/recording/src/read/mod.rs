@@ -12,6 +12,7 @@
 //! row group by row group, so that memory does not grow with the length of the run. Whatever is wrong with a file is an
 //! error that names it; nothing is skipped silently.
 
+mod claims;
 mod column;
 mod events;
 mod extent;

@@ -5,6 +5,7 @@ use crate::checksum::{self, Verdict};
 use crate::columns::Storage;
 use crate::files::open_regular;
 use crate::manifest::SCHEMA;
+use crate::read::claims;
 use crate::read::column::Column;
 use crate::read::guard::guarded;
 use crate::text::quoted;
@@ -42,6 +43,11 @@ impl Part {
     pub fn open(path: &Path, expected: &Expected<'_>) -> Result<Part, Error> {
         let (file, metadata) = open_regular(path, REGULAR)?;
         let bytes = metadata.len();
+        let unread = |error| Error::io(path, "cannot read")(error);
+        let pages = file.try_clone().map_err(unread)?;
+        if !claims::is_end_bounded(&file, bytes).map_err(unread)? {
+            return Err(not_whole(path, bytes, TOO_MUCH));
+        }
         let file = guarded(|| SerializedFileReader::new(file)).map_err(|error| {
             refused(path, &error)
                 .unwrap_or_else(|| not_whole(path, bytes, &format!(" ({})", told(&error))))
@@ -55,7 +61,10 @@ impl Part {
         part.check_origin(expected)?;
         part.check_columns(expected.columns)?;
         part.check_places()?;
-        Ok(part)
+        match claims::are_pages_bounded(&pages, part.metadata()).map_err(unread)? {
+            true => Ok(part),
+            false => Err(not_whole(path, bytes, TOO_MUCH)),
+        }
     }
 
     /// The same part, of which so many rows are read.
@@ -287,6 +296,9 @@ pub fn verify(path: &Path) -> Result<bool, Error> {
 
 /// What a part is.
 const REGULAR: &str = "a regular file: copy the recording again";
+
+/// Why it is none.
+const TOO_MUCH: &str = " (it claims to hold more than its bytes)";
 
 /// What a damaged part should be, and what to do.
 const AS_WRITTEN: &str = "a part as it was written: it was damaged later; copy it again";
