@@ -3,7 +3,7 @@
 use std::{fs, io};
 
 /// One mapping.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mapping {
     pub begin: u64,
     pub end: u64,

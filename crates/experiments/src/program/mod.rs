@@ -26,6 +26,8 @@ mod stand;
 mod tracee;
 mod trials;
 
+pub use object::names_in_file;
+
 use crate::Error;
 use bandscope_probe::facts;
 use bandscope_recording::program::Program;

@@ -61,6 +61,21 @@ impl Names {
     }
 }
 
+/// Function and line of source of each address, in an executable file of these bytes that is mapped from its beginning at 0.
+/// Bytes are untrusted; `fuzz/` gives any.
+pub fn names_in_file(bytes: &[u8], addresses: &[u64]) -> Vec<(Option<String>, Option<String>)> {
+    let mapping = Mapping {
+        end: u64::MAX,
+        ..Mapping::default()
+    };
+    let names = Names(vec![(0..u64::MAX, File::parse(&mapping, bytes))]);
+    let named = |address: &u64| {
+        let function = names.function(*address).map(str::to_owned);
+        (function, names.source(*address))
+    };
+    addresses.iter().map(named).collect()
+}
+
 /// Lines of source by address.
 type Lines = Context<EndianRcSlice<RunTimeEndian>>;
 
@@ -77,18 +92,20 @@ struct File {
 
 impl File {
     fn of(mapping: &Mapping) -> File {
-        if !fs::metadata(&mapping.path).is_ok_and(|file| file.is_file()) {
-            return File::default();
+        match fs::metadata(&mapping.path).is_ok_and(|file| file.is_file()) {
+            true => File::parse(mapping, &content(&mapping.path).unwrap_or_default()),
+            false => File::default(),
         }
+    }
+
+    /// Names of what was mapped from a file with these bytes; addresses alone where it is none that can be read.
+    fn parse(mapping: &Mapping, bytes: &[u8]) -> File {
         let mut names = File {
             path: mapping.path.clone(),
             shift: (mapping.offset as i64).wrapping_sub_unsigned(mapping.begin),
             ..File::default()
         };
-        let Some(bytes) = content(&mapping.path) else {
-            return names;
-        };
-        let Ok(file) = object::File::parse(&*bytes) else {
+        let Ok(file) = object::File::parse(bytes) else {
             return names;
         };
         names.lines = lines(&file);
