@@ -167,6 +167,7 @@ fn a_signal_ends_the_trials_with_everything_put_back() {
             refused.status.code() == Some(2) && error.contains("another `bandscope cure`"),
             "{error}"
         );
+        assert!(!directory.path().join("u.json").exists(), "it was measured");
         signal(&child, number);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(status));

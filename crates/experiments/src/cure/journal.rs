@@ -1,7 +1,8 @@
 //! What a cure changed and how it is put back, on disk before it is changed: whoever is killed leaves it to the next command.
 //!
 //! A file a process, named by its number and its start time, which no other process has. The first line says whose it is; each further
-//! line is one [`Undo`]. Lines reach the disk before the change that they undo. A journal without changes is removed.
+//! line is one [`Undo`]. Lines reach the disk before the change that they undo. A journal without changes is removed. While its process
+//! lives, the file is locked.
 
 use super::left::{dead, left};
 use super::undo::{Problem, Undo};
@@ -104,7 +105,7 @@ pub(super) fn boot() -> String {
     boot.trim().to_owned()
 }
 
-pub(super) fn started(process: u32) -> Option<u64> {
+fn started(process: u32) -> Option<u64> {
     let stat = fs::read(format!("/proc/{process}/stat")).ok()?;
     Some(Stat::parse(&stat)?.started)
 }
@@ -163,6 +164,9 @@ impl Journal {
         let mut options = OpenOptions::new();
         options.create_new(true).append(true).mode(0o600);
         let mut file = options.open(&path).map_err(refused(&path))?;
+        // As long as it is held, its process lives.
+        flock(&file, FlockOperation::LockExclusive)
+            .map_err(|error| refused(&path)(error.into()))?;
         let written = file.write_all(&line).and_then(|()| file.sync_all());
         written.map_err(refused(&path))?;
         Ok(Journal {

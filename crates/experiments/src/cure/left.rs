@@ -1,9 +1,8 @@
 //! Journals that nobody is at work on: what a killed process left, and what was kept on purpose.
 
-use super::journal::{
-    Head, JournalError, KEPT, SCHEMA, SUFFIX, boot, locks, own, refused, split, started,
-};
+use super::journal::{Head, JournalError, KEPT, SCHEMA, SUFFIX, boot, locks, own, refused, split};
 use super::undo::Undo;
+use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -53,7 +52,7 @@ impl Left {
     }
 }
 
-/// The journals in `directory` that hold changes and whose processes are dead, and those of changes that were kept: in the order in which they began. One of
+/// The journals in `directory` that hold changes and that nobody holds the lock of, and those of changes that were kept: in the order in which they began. One of
 /// another boot holds nothing that is left.
 pub fn left(directory: &Path) -> Vec<Left> {
     let mut found: Vec<Left> = dead(directory).collect();
@@ -72,8 +71,10 @@ pub(super) fn dead(directory: &Path) -> impl Iterator<Item = Left> {
         if !is_kept && !name.ends_with(SUFFIX) {
             return None;
         }
-        let (head, undos) = read(&path)?;
-        let is_dead = started(head.process) != Some(head.started);
+        let file = File::open(&path).ok()?;
+        // Not by the number of its process, which is another one where namespaces differ: in a container, say.
+        let is_dead = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
+        let (head, undos) = read(file)?;
         let is_of_this_boot = head.boot == boot();
         (is_kept || is_dead || !is_of_this_boot).then(|| Left {
             path,
@@ -85,8 +86,7 @@ pub(super) fn dead(directory: &Path) -> impl Iterator<Item = Left> {
 }
 
 /// Whose it is, and what it says. The last line may be cut off: what it would undo was never done.
-fn read(path: &Path) -> Option<(Head, Vec<Undo>)> {
-    let file = File::open(path).ok()?;
+fn read(file: File) -> Option<(Head, Vec<Undo>)> {
     let mut lines = BufReader::new(file.take(MAX_BYTES)).lines();
     let head: Head = serde_json::from_str(&lines.next()?.ok()?).ok()?;
     let undos = lines.map_while(|line| serde_json::from_str(&line.ok()?).ok());

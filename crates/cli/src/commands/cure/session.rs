@@ -38,7 +38,7 @@ pub(super) struct Session<'a> {
     pub(super) request: Request,
     pub(super) subject: Subject,
     pub(super) place: TempDir,
-    /// What is changed; from the first trial on.
+    /// What is changed; none where nothing may be.
     pub(super) journal: Option<Journal>,
     random: Random,
     begun: Instant,
@@ -49,10 +49,17 @@ pub(super) struct Session<'a> {
 
 impl Session<'_> {
     /// Looks at the machine, and plans. Changes nothing.
+    ///
+    /// # Errors
+    /// If another cure is at work, or a dead one left something: before anything is measured.
     pub(super) fn begin<'a>(
         arguments: &Arguments,
         interrupt: &'a Interrupt,
     ) -> Result<Session<'a>> {
+        let journal = match arguments.dry_run {
+            true => None,
+            false => Some(Journal::begin(&cure::directory())?),
+        };
         let mut record = measure::defaults()?;
         record.cpus.clone_from(&arguments.cpus);
         // One rate: the trials are compared with each other alone.
@@ -83,7 +90,7 @@ impl Session<'_> {
                 interrupts: BTreeMap::new(),
             },
             place,
-            journal: None,
+            journal,
             random: Random::new(seed),
             begun: Instant::now(),
             budget_s: arguments.budget,
@@ -188,7 +195,6 @@ impl Session<'_> {
     /// # Errors
     /// If something else fails than a cure. Everything is put back then too.
     pub(super) fn run(&mut self) -> Result<()> {
-        self.journal = Some(Journal::begin(&cure::directory())?);
         // Who agrees may have thought for long.
         self.begun = Instant::now();
         let _progress = Progress::spinner("trying, and putting back");
