@@ -10,6 +10,8 @@ use bandscope_report::format::{hundredths, share_decimals};
 const MAX_PATTERNS: usize = 3;
 /// A smaller change of other CPUs is not told: 0.1 points.
 const MIN_INHERITED: f64 = 1e-3;
+/// A line that was moved is told if it took so much: half a point. Chosen, not measured.
+const MIN_MOVED: f64 = 0.005;
 /// Why a cure can make it worse that does what it should.
 pub(super) const STANDING_PACE: &str = "Fewer interruptions leave the slow pace standing longer.";
 /// Why a cure can make it worse that loses less.
@@ -201,9 +203,21 @@ impl Told<'_> {
             return format!("its lines rose from {without} to {with}, but {named} lost no more");
         }
         let seen = seen(&own);
-        format!(
+        let all = format!(
             "its lines took {without} of the time without it and {with} with it; a change {seen}"
-        )
+        );
+        match self.moved() {
+            Some(moved) => format!("{moved}, but all {all}"),
+            None => all,
+        }
+    }
+
+    /// A line of its own that it took away, though others of them took as much more: the next task in the queue has the time then.
+    fn moved(&self) -> Option<String> {
+        let line = self.changed(-1.0).find(|line| line.is_own)?;
+        let share = &line.share;
+        let is_gone = share.with <= share.without / 2.0 && -share.difference >= MIN_MOVED;
+        is_gone.then(|| self.line(-1.0)).flatten()
     }
 
     /// With what other CPUs inherited.
