@@ -179,6 +179,26 @@ fn a_limit_that_is_far_off_says_how_many_runs_would_do() {
 }
 
 #[test]
+fn a_baseline_that_nothing_could_fail_is_not_saved() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let busy = ["--machine", "simulated:tasks:hz=5,mean=100ms"];
+    let few = ["--runs", "3", "--duration", "900ms", "--save", "busy.json"];
+    let (code, text, error) = check(path, &[&busy[..], &few].concat());
+    let expected = "busy.json: no baseline is saved: CPU 0 lost ";
+    assert!(code == 2 && error.contains(expected), "{text}{error}");
+    assert!(!path.join("busy.json").exists());
+    // One that can fail, of a CPU that is always disturbed, is saved and says so.
+    let ticks = ["--machine", "simulated:tick:hz=250,cost=600us"];
+    let some = ["--runs", "5", "--duration", "5s", "--save", "ticks.json"];
+    let (code, text, error) = check(path, &[&ticks[..], &some].concat());
+    let expected = "% when this baseline was made: what comes later is seen only beyond that";
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(code == 0 && text.contains(expected), "{text}{error}");
+    assert!(path.join("ticks.json").exists());
+}
+
+#[test]
 fn what_cannot_be_judged_is_refused_before_it_is_measured() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

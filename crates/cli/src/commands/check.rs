@@ -125,17 +125,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut check = check::check(&reports, &criteria)?;
     check.next_step = (!check.passes).then(|| place.next_step(&check, &plan.machine));
     let ended = interrupt.exit_code();
-    match (save, &arguments.save) {
-        (Some(save), _) if check.passes && ended.is_none() => {
-            let kept = check::baseline(&reports).context("a run has a recording")?;
-            check.notes.extend(check::far_off(&reports, &kept));
-            save.write(|out| Ok(json::document(&kept, out)?))?;
+    if let (Some(save), Some(path)) = (save, &arguments.save) {
+        match check.passes && ended.is_none() {
+            true => save_baseline(save, path, &reports, &mut check)?,
+            false => output::note(format_args!(
+                "bandscope: {}: no baseline is saved of a run that fails or is interrupted",
+                shown(path)
+            )),
         }
-        (Some(_), Some(path)) => output::note(format_args!(
-            "bandscope: {}: no baseline is saved of a run that fails or is interrupted",
-            shown(path)
-        )),
-        _ => {}
     }
     arguments.print(&reports, &check, output)?;
     if ended.is_some() {
@@ -148,6 +145,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         true => ended.unwrap_or(ExitCode::SUCCESS),
         false => ExitCode::from(1),
     })
+}
+
+/// Makes a baseline of the runs, unless nothing could fail against it.
+fn save_baseline(save: Keep, path: &Path, reports: &[Report], check: &mut Check) -> Result<()> {
+    let baseline = check::baseline(reports).context("a run has a recording")?;
+    if let Some(why) = check::cannot_fail(reports, &baseline) {
+        bail!(
+            "{}: no baseline is saved: {why}; expected a quieter CPU, or limits of your own (--fail-if)",
+            shown(path)
+        );
+    }
+    check.notes.extend(check::disturbed(&baseline));
+    check.notes.extend(check::far_off(reports, &baseline));
+    save.write(|out| Ok(json::document(&baseline, out)?))
 }
 
 /// Claims a file that `option` names.

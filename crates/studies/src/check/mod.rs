@@ -11,7 +11,7 @@ use crate::conditions::{Checked, Condition, ConditionError, Unit, known_to_repor
 use bandscope_recording::baseline::Baseline;
 use bandscope_recording::cpu_list;
 use bandscope_report::Report;
-pub use save::{baseline, differences, far_off};
+pub use save::{baseline, cannot_fail, differences, disturbed, far_off};
 use serde::Serialize;
 
 /// Version of the object.

@@ -1,10 +1,13 @@
 //! A baseline of reports, and in what another machine differs from it.
 
+use super::Change;
 use super::cpu::changes;
 use super::far_limits;
 use super::merge::merged;
+use crate::conditions::{Unit, same};
 use bandscope_recording::Manifest;
 use bandscope_recording::baseline::{Baseline, BaselineCpu, BaselineFigure, SCHEMA};
+use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{EventsState, Machine};
 use bandscope_report::Report;
 
@@ -41,6 +44,40 @@ pub fn far_off(runs: &[Report], baseline: &Baseline) -> Vec<String> {
     let changes = changes(&cpus, baseline);
     let of_cpus = changes.iter().map(|(place, one)| (cpus[*place].cpu, one));
     far_limits(of_cpus, baseline)
+}
+
+/// The figure that no CPU can have more of than 1.
+const LOST: &str = "lost";
+/// A CPU that lost so much is no quiet one: a limit above that hides whatever comes later. Chosen, not measured.
+const DISTURBED: f64 = 0.1;
+
+/// Why these runs are no baseline: no loss could exceed the limit that they set. `None` if they are one.
+pub fn cannot_fail(runs: &[Report], baseline: &Baseline) -> Option<String> {
+    let cpus = merged(runs, &[]);
+    let changes = changes(&cpus, baseline);
+    let of_all = |one: &Change| same(&one.name, LOST) && one.limit >= 1.0;
+    let (place, change) = changes.iter().find(|(_, one)| of_all(one))?;
+    Some(format!(
+        "{} lost {} in runs that scatter so much that no loss would be too much",
+        cpu_list::named(&[cpus[*place].cpu?]),
+        change.unit.written(change.baseline)
+    ))
+}
+
+/// CPUs that were disturbed while a baseline was made: a sentence each.
+pub fn disturbed(baseline: &Baseline) -> Vec<String> {
+    let of_cpu = |cpu: &BaselineCpu| {
+        let lost = cpu.figures.iter().find(|figure| same(&figure.name, LOST))?;
+        let mean = lost.values.iter().sum::<f64>() / lost.values.len() as f64;
+        (mean >= DISTURBED).then(|| {
+            format!(
+                "CPU {} lost {} when this baseline was made: what comes later is seen only beyond that. Make it quieter, and save it anew.",
+                cpu.cpu,
+                Unit::Share.written(mean)
+            )
+        })
+    };
+    baseline.cpus.iter().filter_map(of_cpu).collect()
 }
 
 /// In what a machine differs from that of a baseline, so that figures may differ too: a sentence each.
