@@ -46,18 +46,24 @@ impl Measured {
 impl Metric {
     /// One that bandscope measures itself; `None` if it does not know the name.
     pub fn measured(name: &str) -> Option<Metric> {
-        let (unit, resolution) = match Measured::named(name)? {
-            Measured::Wall => ("s", 1e-9),
+        Measured::named(name).map(Metric::own_of)
+    }
+
+    /// One that bandscope measures itself.
+    pub fn own_of(measured: Measured) -> Metric {
+        let (name, unit, resolution) = match measured {
+            Measured::Wall => ("wall", "s", 1e-9),
             // getrusage(2) tells microseconds.
-            Measured::User | Measured::System => ("s", 1e-6),
-            Measured::Cycles => ("cycles", 1.0),
+            Measured::User => ("user", "s", 1e-6),
+            Measured::System => ("system", "s", 1e-6),
+            Measured::Cycles => ("cycles", "cycles", 1.0),
         };
-        Some(Metric {
+        Metric {
             name: name.to_owned(),
             unit: unit.to_owned(),
             higher_is_better: false,
             resolution,
-        })
+        }
     }
 
     /// Which of those that bandscope measures itself; `None` if it must be found in the output.

@@ -2,6 +2,7 @@
 
 use super::Repeat;
 use super::factors::{self, Confirmation, Level, Varied};
+use super::hidden::Hidden;
 use super::modes::Mode;
 use bandscope_recording::runs::{INHERITED, Metric, Runs};
 use bandscope_report::format;
@@ -41,11 +42,30 @@ fn digits(value: f64) -> String {
 
 /// The modes, then the answer.
 pub(super) fn verdict(repeat: &Repeat) -> String {
-    let modes = modes(repeat);
-    match &repeat.answer {
-        Some(answer) => format!("{modes} {answer}"),
-        None => modes,
-    }
+    let sentences = [Some(modes(repeat)), hidden(repeat), repeat.answer.clone()];
+    sentences
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// That the metric hides two kinds of runs, and what shows them.
+fn hidden(repeat: &Repeat) -> Option<String> {
+    let first = repeat.hidden.first()?;
+    let each = |one: &Hidden| {
+        let of = |mode: &Mode| format!("{} in {}", value(&one.metric(), mode.value), mode.runs);
+        let modes: Vec<String> = one.modes.iter().map(of).collect();
+        format!("{} is {}", one.name, modes.join(", "))
+    };
+    let all: Vec<String> = repeat.hidden.iter().map(each).collect();
+    let metric = first.metric();
+    let time = metric.own().map_or("system", |_| first.name.as_str());
+    Some(format!(
+        "The {} runs are of several kinds all the same: {}. Noise hides what that costs: try --metric {time}.",
+        repeat.values.len(),
+        all.join("; "),
+    ))
 }
 
 fn modes(repeat: &Repeat) -> String {
@@ -114,7 +134,15 @@ pub(super) fn answer(repeat: &Repeat) -> Option<String> {
         });
     }
     let names: Vec<&str> = varied.iter().map(|factor| &*factor.name).collect();
-    Some(format!("None of these decides it: {}.", names.join(", ")))
+    Some(match repeat.hidden.is_empty() {
+        true => format!("None of these decides it: {}.", names.join(", ")),
+        // Where noise hides the modes it hides what decides them.
+        false => format!(
+            "None of these was shown to decide {}: {}.",
+            repeat.metric.name,
+            names.join(", ")
+        ),
+    })
 }
 
 /// As in "With layout at fixed the slow mode is gone (0 of 20 against 7 of 20 at inherited, p = 0.0042)."

@@ -9,6 +9,7 @@ pub mod design;
 pub mod factors;
 mod findings;
 pub mod gate;
+pub mod hidden;
 mod meaning;
 pub mod modes;
 pub mod session;
@@ -66,6 +67,8 @@ pub struct Repeat {
     /// The modes that tell slow runs from the others, if these are not the modes of the plain runs: the modes of all runs, or one level
     /// against all others. Empty otherwise.
     pub modes_at_levels: Vec<modes::Mode>,
+    /// What has several modes where the metric has one.
+    pub hidden: Vec<hidden::Hidden>,
     /// The chance that a mode was missed.
     pub missed: Missed,
     /// How they follow each other.
@@ -136,6 +139,7 @@ pub fn explain(runs: &Runs) -> Repeat {
         runs: numbers(runs),
         missed: missed(values.len()),
         values,
+        hidden: hidden::all(runs, &plain_modes),
         modes: plain_modes,
         modes_at_levels: at_levels,
         session,

@@ -215,6 +215,9 @@ fn associations(repeat: &Repeat, page: &mut Page<'_>) {
         .column("p", Side::Right)
         .column("", Side::Left);
     let digits = |value: f64| numbers::significant(value, 3);
+    // What cannot be the cause comes last.
+    let mut shown: Vec<&Association> = repeat.associations.iter().collect();
+    shown.sort_by_key(|one| one.closure == Verdict::CannotPay);
     for Association {
         name,
         per,
@@ -223,7 +226,7 @@ fn associations(repeat: &Repeat, page: &mut Page<'_>) {
         p_value,
         closure,
         ..
-    } in repeat.associations.iter().take(MOST_ASSOCIATIONS)
+    } in shown.iter().take(MOST_ASSOCIATIONS)
     {
         table.row(vec![
             name.as_str().into(),
@@ -244,6 +247,11 @@ fn associations(repeat: &Repeat, page: &mut Page<'_>) {
     }
     page.blank();
     page.table(&table);
+    let more = shown.len().saturating_sub(MOST_ASSOCIATIONS);
+    if more > 0 {
+        let text = format!("And {more} more: --format json.");
+        page.wrapped(("  ", Paint::Plain), &text, Paint::Dim);
+    }
     page.wrapped(
         ("  ", Paint::Plain),
         "Medians. Effect: 1 if every slow run has more of it than every other run, -1 if less. Pays: its cost is the extra time of a slow run. \

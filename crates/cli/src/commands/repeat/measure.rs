@@ -52,7 +52,10 @@ impl Kept {
 
 /// Makes the runs, and keeps them.
 pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
-    let (metric, finder) = metric::resolve(&arguments.metric, arguments.higher_is_better)?;
+    let (metric, finder) = metric::resolve(
+        arguments.metric.as_deref().unwrap_or("wall"),
+        arguments.higher_is_better,
+    )?;
     let mut session = Session::new(Request {
         command: arguments.command.clone(),
         timeout: arguments.timeout.map(Duration::from_secs_f64),

@@ -9,8 +9,9 @@ mod metric;
 use crate::output;
 use crate::output::terminal_options;
 use crate::values;
-use anyhow::{Result, bail};
-use bandscope_recording::runs::Runs;
+use anyhow::{Context, Result, bail};
+use bandscope_recording::runs::{Metric, Runs};
+use bandscope_recording::text::quoted;
 use bandscope_studies::conditions::Checked;
 use bandscope_studies::conditions::Condition;
 use bandscope_studies::repeat::{Repeat, explain, gate};
@@ -18,7 +19,7 @@ use bandscope_view::{json, junit, markdown, text};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Run a command many times, and find why it has several speeds.
@@ -50,7 +51,7 @@ pub struct Arguments {
     )]
     command: Vec<OsString>,
     /// Explain the runs of this file, which --output wrote.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "vary", "metric", "higher_is_better", "timeout", "warm_up", "ignore_failure", "noise", "outputs", "seed", "output"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "vary", "higher_is_better", "timeout", "warm_up", "ignore_failure", "noise", "outputs", "seed", "output"])]
     from: Option<PathBuf>,
     /// Runs with nothing varied; --vary adds others.
     #[arg(short = 'n', long, value_name = "RUNS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -59,8 +60,9 @@ pub struct Arguments {
     #[arg(long, value_name = "FACTOR,...", value_delimiter = ',')]
     vary: Vec<String>,
     /// What to compare: wall, user, system, cycles, or a regular expression. Its first group, or all of it, is a number in the output.
-    #[arg(long, value_name = "METRIC", default_value = "wall")]
-    metric: String,
+    /// With --from not an expression [default: wall, or that of the file]
+    #[arg(long, value_name = "METRIC")]
+    metric: Option<String>,
     /// A higher value of the metric is better, as of MB/s.
     #[arg(long)]
     higher_is_better: bool,
@@ -107,7 +109,7 @@ enum Format {
 /// Measures or reads, explains, prints, and checks what was asked for.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (runs, ended) = match &arguments.from {
-        Some(file) => (Runs::read(file)?, measure::Ended::default()),
+        Some(file) => (arguments.kept(file)?, measure::Ended::default()),
         None => measure::run(arguments)?,
     };
     let repeat = explain(&runs);
@@ -136,6 +138,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 impl Arguments {
+    /// Runs of a file, compared by another metric if one is named.
+    fn kept(&self, file: &Path) -> Result<Runs> {
+        let mut runs = Runs::read(file)?;
+        if let Some(name) = &self.metric {
+            let metric = Metric::measured(name).with_context(|| {
+                format!(
+                    "--metric: found {}, expected wall, user, system or cycles: a file of runs does not hold their output",
+                    quoted(name.as_bytes())
+                )
+            })?;
+            for run in &mut runs.runs {
+                run.value = metric.of(run).filter(|_| run.end.succeeded());
+            }
+            runs.metric = metric;
+        }
+        Ok(runs)
+    }
+
     fn print(&self, repeat: &Repeat, checked: &[Checked]) -> Result<()> {
         let mut options = terminal_options(io::stdout().is_terminal());
         options.ascii = self.ascii;
