@@ -145,7 +145,8 @@ impl Pairing {
                 by: Level::Task, ..
             } => {}
             Point::Wakes { number, name, .. } => self.wake(number, name),
-            Point::Works(function) => self.work(function),
+            Point::Works(function) => self.work(function, true),
+            Point::Calls(function) => self.work(function, false),
             Point::Runs(_) | Point::Sends { .. } | Point::Ends { .. } => {}
             Point::Over {
                 kind,
@@ -251,10 +252,9 @@ impl Pairing {
         }
     }
 
-    fn work(&mut self, function: Arc<str>) {
+    fn work(&mut self, function: Arc<str>, in_tasks: bool) {
         let running = match &mut self.running {
-            // An idle CPU runs what others ask for outside of interrupts, which says nothing of why it is idle.
-            Running::Other(task) if task.kind == EventKind::Task => Some(task),
+            Running::Other(task) if in_tasks && task.kind == EventKind::Task => Some(task),
             _ => None,
         };
         let frame = self.frames.last_mut().or(running);

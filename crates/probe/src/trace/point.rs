@@ -34,8 +34,11 @@ pub enum Point {
     Expires(Function),
     /// A timer of the timer wheel begins to run its function, in a softirq.
     Runs(Arc<str>),
-    /// A kernel worker begins a piece of work, or an interrupt a function that another CPU asked for.
+    /// A kernel worker begins a piece of work.
     Works(Arc<str>),
+    /// A function begins that a CPU asked for: in an interrupt another one, elsewhere this one
+    /// of itself, as a task does that reads a counter.
+    Calls(Arc<str>),
     /// Other CPUs are interrupted.
     Sends {
         /// Which.

@@ -39,6 +39,7 @@ enum Shape {
     Expires(Field),
     Runs(Field),
     Works(Field),
+    Calls(Field),
     /// To which CPU, or to which of a mask, and where the kernel was.
     Sends(Field, Field),
     SendsToMany(Field, Field),
@@ -145,7 +146,7 @@ impl Tracepoint {
     /// Whether it is recorded on a measured CPU, `alone` if that is the only one.
     pub fn is_for_measured(&self, watch: Watch, alone: bool) -> bool {
         match &self.shape {
-            Shape::Runs(_) | Shape::Works(_) => watch != Watch::Measured,
+            Shape::Runs(_) | Shape::Works(_) | Shape::Calls(_) => watch != Watch::Measured,
             // Whom it interrupts matters where that is measured.
             Shape::Sends(..) | Shape::SendsToMany(..) => match watch {
                 Watch::Measured => false,
@@ -269,6 +270,7 @@ impl Catalogue {
             Shape::Expires(function) => Point::Expires(functions.at(function.number(raw)? as u64)),
             Shape::Runs(field) => Point::Runs(function(field, &mut self.names)?),
             Shape::Works(field) => Point::Works(function(field, &mut self.names)?),
+            Shape::Calls(field) => Point::Calls(function(field, &mut self.names)?),
             Shape::Sends(cpu, flags) => Point::Sends {
                 cpus: vec![number(cpu)?],
                 by: Level::of(flags.number(raw)?),
@@ -369,7 +371,7 @@ fn shape(subsystem: &str, tracepoint: &str, format: &Format) -> Option<Shape> {
         }
         ("timer", "timer_expire_entry") => Shape::Runs(field("function")?),
         ("workqueue", "workqueue_execute_start") => Shape::Works(field("function")?),
-        ("csd", "csd_function_entry") => Shape::Works(field("func")?),
+        ("csd", "csd_function_entry") => Shape::Calls(field("func")?),
         ("ipi", "ipi_send_cpu") => Shape::Sends(field("cpu")?, field("common_flags")?),
         ("ipi", "ipi_send_cpumask") => {
             Shape::SendsToMany(field("cpumask")?, field("common_flags")?)

@@ -293,6 +293,7 @@ fn what_a_worker_does_belongs_to_its_stay() {
         (12, 7, works("a")),
         (14, 7, works("b")),
         (16, 7, works("a")),
+        (17, 7, Point::Calls("its own".into())),
         (20, 7, switch(7, OWN)),
         (30, OWN, switch(OWN, 7)),
         (40, 7, switch(7, OWN)),
