@@ -233,7 +233,7 @@ fn cpu(view: &View<'_>, name_it: bool, page: &mut Page<'_>) {
     }
     account::account(view, page);
     truth::truth(view, page);
-    strip::strip(view, page.options.strip_rows, page);
+    strip::strips(view, page.options.strip_rows, page);
     bands::bands(view, page);
     gaps::gaps(view, page);
     chains::chains(view, page);

@@ -131,8 +131,14 @@ fn cpu(measured: &Measured<'_>, report: &Report, name_it: bool, page: &mut Page<
     gaps(view, report, page);
     chains::on_one_screen(view, page);
     truth::truth(view, page);
-    if !is_constant(&view.series) {
-        strip::strip(view, PACE_ROWS, page);
+    let of = |kernel: &str| -> Vec<&Series> {
+        let all = view.series.iter().copied();
+        all.filter(|series| series.kernel == kernel).collect()
+    };
+    let mut kernels = strip::kernels(&view.series).into_iter();
+    // A chart of all kernels would show bands that are none.
+    if let Some(kernel) = kernels.find(|kernel| !is_constant(&of(kernel))) {
+        strip::strip(view, kernel, PACE_ROWS, page);
     } else if let Some(pace) = view
         .series
         .iter()

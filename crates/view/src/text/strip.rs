@@ -5,6 +5,7 @@ use super::table::{Page, Paint};
 use crate::numbers;
 use crate::panels::{self, Grid};
 use bandscope_analysis::Pyramid;
+use bandscope_report::Series;
 
 /// From one quantum to as many as the fullest cell holds, in equal steps of the logarithm.
 const SHADES: [char; 5] = ['·', '░', '▒', '▓', '█'];
@@ -15,8 +16,31 @@ const BEYOND: f64 = 0.003;
 /// Characters of a pace on the axis.
 const AXIS: usize = 7;
 
-pub(super) fn strip(view: &View<'_>, rows: usize, page: &mut Page<'_>) {
-    let pyramids: Vec<&Pyramid> = view.pyramids.iter().copied().flatten().collect();
+/// A strip for each work kernel: a unit of one takes another time than that of another, which is no pace.
+pub(super) fn strips(view: &View<'_>, rows: usize, page: &mut Page<'_>) {
+    for kernel in kernels(&view.series) {
+        strip(view, kernel, rows, page);
+    }
+}
+
+/// Names of the work kernels, in the order in which they alternate.
+pub(super) fn kernels<'a>(series: &[&'a Series]) -> Vec<&'a str> {
+    let mut kernels = Vec::new();
+    for one in series {
+        if !kernels.contains(&one.kernel.as_str()) {
+            kernels.push(one.kernel.as_str());
+        }
+    }
+    kernels
+}
+
+pub(super) fn strip(view: &View<'_>, kernel: &str, rows: usize, page: &mut Page<'_>) {
+    let all = view.pyramids.iter().zip(&view.series);
+    let of_kernel: Vec<(&Pyramid, &Series)> = all
+        .filter(|(_, series)| series.kernel == kernel)
+        .filter_map(|(pyramid, series)| Some(((*pyramid)?, *series)))
+        .collect();
+    let pyramids: Vec<&Pyramid> = of_kernel.iter().map(|one| one.0).collect();
     let pace = panels::pace_range(pyramids.iter().copied(), BEYOND);
     let time = panels::time_range(pyramids.iter().copied());
     let (Some(pace_ns), Some(time_s)) = (pace, time) else {
@@ -30,19 +54,19 @@ pub(super) fn strip(view: &View<'_>, rows: usize, page: &mut Page<'_>) {
         .fold((false, false), |a, b| (a.0 || b.0, a.1 || b.1));
     let pace_ns = with_rows_beyond(pace_ns, beyond, rows);
     let mut grid = Grid::new(columns, rows);
-    for (pyramid, series) in view.pyramids.iter().zip(&view.series) {
-        if let Some(pyramid) = pyramid {
-            grid.add(pyramid, 1.0 / series.rate_hz, time_s, pace_ns);
-        }
+    for (pyramid, series) in of_kernel {
+        grid.add(pyramid, 1.0 / series.rate_hz, time_s, pace_ns);
     }
-    page.blank();
-    page.line(&[
-        ("Pace over time", Paint::Bold),
-        (
-            "  ns/unit, faster at the top, denser where more quanta are",
-            Paint::Dim,
+    let (title, legend) = match kernels(&view.series)[..] {
+        [_, _, ..] => (format!("Pace over time, {kernel}"), ""),
+        _ => (
+            "Pace over time".to_owned(),
+            ", denser where more quanta are",
         ),
-    ]);
+    };
+    let legend = format!("  ns/unit, faster at the top{legend}");
+    page.blank();
+    page.line(&[(&title, Paint::Bold), (&legend, Paint::Dim)]);
     for row in 0..rows {
         let label: String = axis_label(row, rows, pace_ns, beyond)
             .chars()
