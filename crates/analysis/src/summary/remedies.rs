@@ -138,8 +138,12 @@ fn of_account(series: &[&Series], manifest: &Manifest) -> Vec<Remedy> {
             Loss::Interruptions => all.extend(trace()),
             Loss::OtherTasks if !is_named => all.extend(trace()),
             Loss::OtherTasks => {
-                all.extend(remedies::move_tasks(&[cpu], &tasks(series), machine));
-                all.extend(remedies::isolate_cpu(&[cpu], machine));
+                let tasks = tasks(series);
+                let other = remedies::wait_for_other(&[cpu], &tasks);
+                let is_isolable = other.is_none();
+                all.extend(other);
+                all.extend(remedies::move_tasks(&[cpu], &tasks, machine));
+                all.extend(remedies::isolate_cpu(&[cpu], machine).filter(|_| is_isolable));
             }
             Loss::Hypervisor => all.push(remedies::trace_host(&cpu.to_string())),
             Loss::Interrupts => all.extend(device(series, cpu, manifest)),

@@ -94,6 +94,16 @@ impl Setup {
         self.settings.get(path).map(String::as_str)
     }
 
+    /// Whether the kernel was built without what this setting is of: the file is not there, and others of its tree are.
+    pub fn lacks(&self, path: &str) -> bool {
+        let beside = match path.starts_with("/proc/") {
+            true => paths::PERF_PARANOID,
+            false => paths::ONLINE,
+        };
+        let why = self.unread.get(path);
+        why.is_some_and(|why| why.contains(NOT_THERE)) && self.setting(beside).is_some()
+    }
+
     /// Whether a setting has exactly these contents; `None` where it could not be read.
     pub fn is(&self, path: &str, contents: &str) -> Option<bool> {
         self.setting(path).map(|found| found == contents)

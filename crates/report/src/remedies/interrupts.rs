@@ -3,6 +3,7 @@
 use super::{Need, Purpose, Remedy, RemedyKind, by_value, quoted};
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::Machine;
+use bandscope_recording::manifest::setup::paths;
 
 /// Interrupts that CPUs send each other or themselves: no device sends them, and none has an affinity.
 const OF_CPUS: [&str; 12] = [
@@ -95,7 +96,7 @@ pub fn skew_ticks() -> Remedy {
     }
 }
 
-/// Stops the tick of CPUs on which one task runs. `None` where it is stopped already.
+/// Stops the tick of CPUs on which one task runs. `None` where it is stopped already, and of a kernel that cannot.
 pub fn stop_tick(cpus: &[u32], machine: &Machine) -> Option<Remedy> {
     let full = machine.nohz_full_cpus.as_deref().unwrap_or_default();
     let is_alone = machine
@@ -105,7 +106,8 @@ pub fn stop_tick(cpus: &[u32], machine: &Machine) -> Option<Remedy> {
         .is_none();
     let (list, named) = (cpu_list::written(cpus), cpu_list::named(cpus));
     let is_full = !full.is_empty() && full != "(null)";
-    (!is_full && !is_alone).then(|| Remedy {
+    let cannot = machine.setup.lacks(paths::NOHZ_FULL);
+    (!is_full && !is_alone && !cannot).then(|| Remedy {
         kind: RemedyKind::StopTick,
         purpose: Purpose::Fix,
         what: format!(
@@ -186,6 +188,16 @@ mod tests {
         let mut machine = machine("0-1");
         assert!(stop_tick(&[1], &machine).is_some());
         machine.nohz_full_cpus = Some("1".to_owned());
+        assert_eq!(stop_tick(&[1], &machine), None);
+    }
+
+    #[test]
+    fn no_tick_is_stopped_by_a_kernel_that_cannot() {
+        let mut machine = machine("0-1");
+        let setup = &mut machine.setup;
+        let missing = "No such file or directory (os error 2)";
+        setup.unread.insert(paths::NOHZ_FULL.into(), missing.into());
+        setup.settings.insert(paths::ONLINE.into(), "0-1".into());
         assert_eq!(stop_tick(&[1], &machine), None);
     }
 }

@@ -22,7 +22,7 @@ pub use rerun::{
 use serde::Serialize;
 pub use settings::{boot_with, both, set_parameter, stop_service, write_settings};
 use std::collections::BTreeMap;
-pub use tasks::{is_of_cpu, isolate_cpu, move_tasks};
+pub use tasks::{is_of_cpu, isolate_cpu, move_tasks, wait_for_other};
 
 /// Something to do about a cause or a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -80,6 +80,8 @@ words! {
     pub enum RemedyKind {
         /// Give running tasks other CPUs.
         MoveTasks = "move-tasks",
+        /// Wait until another measurement of the same CPU ends.
+        WaitForOther = "wait-for-other",
         /// Keep every task that is not pinned to it away from a CPU.
         IsolateCpu = "isolate-cpu",
         /// Send interrupts of devices to other CPUs.

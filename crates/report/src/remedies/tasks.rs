@@ -52,6 +52,21 @@ pub fn move_tasks(cpus: &[u32], names: &[&str], machine: &Machine) -> Option<Rem
     })
 }
 
+/// Waits for the other bandscope that measures these CPUs, if that is the costliest of these tasks: it is pinned there, so nothing keeps it away.
+pub fn wait_for_other(cpus: &[u32], names: &[&str]) -> Option<Remedy> {
+    let named = cpu_list::named(cpus);
+    (names.first() == Some(&OWN)).then(|| Remedy {
+        kind: RemedyKind::WaitForOther,
+        purpose: Purpose::Fix,
+        what: format!(
+            "another bandscope measures {named}: wait until it ends, or measure another CPU"
+        ),
+        command: Some(format!("pgrep -ax {OWN}")),
+        needs: Vec::new(),
+        undo: None,
+    })
+}
+
 /// Keeps tasks away from the next boot on. `None` on a machine of one CPU, and where the CPU is isolated.
 pub fn isolate_cpu(cpus: &[u32], machine: &Machine) -> Option<Remedy> {
     cpu_list::without(machine.online_cpus.as_deref()?, cpus)?;
@@ -94,6 +109,13 @@ mod tests {
             remedy.undo.as_deref(),
             Some("pgrep -wx -- 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0-3")
         );
+    }
+
+    #[test]
+    fn another_bandscope_is_waited_for_if_it_costs_most() {
+        assert_eq!(wait_for_other(&[1], &["rustc", "bandscope"]), None);
+        let remedy = wait_for_other(&[1], &["bandscope", "rustc"]).unwrap();
+        assert!(remedy.what.starts_with("another bandscope measures CPU 1"));
     }
 
     #[test]

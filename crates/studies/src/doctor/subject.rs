@@ -4,7 +4,6 @@ use super::items::Judged;
 use crate::costs::Costs;
 use bandscope_recording::Manifest;
 use bandscope_recording::cpu_list;
-use bandscope_recording::manifest::setup::{self, paths};
 use bandscope_recording::manifest::{EventsState, Machine, Setup};
 use bandscope_report::Report;
 
@@ -94,7 +93,7 @@ impl Subject<'_> {
         self.manifest.events.state == EventsState::On
     }
 
-    /// Whether a daemon of [`setup::DAEMONS`] runs.
+    /// Whether a daemon of [`bandscope_recording::manifest::setup::DAEMONS`] runs.
     pub(super) fn runs(&self, name: &str) -> bool {
         let mut tasks = self.setup.tasks.iter();
         tasks.any(|task| !task.is_kernel && task.name.as_str() == name)
@@ -105,15 +104,9 @@ impl Subject<'_> {
         self.setup.setting(path)?.parse().ok()
     }
 
-    /// Whether the kernel of this machine was built without this feature: the file is not there, and others of its tree are.
+    /// Whether the kernel of this machine was built without this feature.
     pub(super) fn lacks(&self, path: &str) -> bool {
-        let beside = match path.starts_with("/proc/") {
-            true => paths::PERF_PARANOID,
-            false => paths::ONLINE,
-        };
-        let why = self.setup.unread.get(path);
-        why.is_some_and(|why| why.contains(setup::NOT_THERE))
-            && self.setup.setting(beside).is_some()
+        self.setup.lacks(path)
     }
 }
 
