@@ -193,3 +193,22 @@ fn an_end_that_claims_more_than_its_bytes_is_refused_at_once() {
         "{error}"
     );
 }
+
+#[test]
+fn a_page_that_claims_more_than_its_bytes_is_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let (recording, part) = foreign(
+        directory.path(),
+        &hundred_quanta(),
+        Compression::UNCOMPRESSED,
+    );
+    let mut bytes = fs::read(&part).unwrap();
+    // The head of the first page stands behind the mark of the file.
+    bytes[4..11].copy_from_slice(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07]);
+    fs::write(&part, bytes).unwrap();
+    let error = read_error(&recording);
+    assert!(
+        error.contains("it claims to hold more than its bytes"),
+        "{error}"
+    );
+}

@@ -340,6 +340,11 @@ mod tests {
             Journal::begin(&directory),
             Err(JournalError::Left)
         ));
+        // Who holds it lives, in whatever namespace its number counts.
+        let held = File::open(directory.join("7-1.journal")).unwrap();
+        flock(&held, FlockOperation::LockExclusive).unwrap();
+        assert!(left(&directory).is_empty());
+        drop(held);
         assert!(left(&directory).remove(0).undo().unwrap().is_empty());
         assert_eq!(fs::read_to_string(&path).unwrap(), "1");
         // What was written before the machine booted is gone with it.

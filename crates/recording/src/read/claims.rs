@@ -1,7 +1,7 @@
 //! What the structures of a Parquet file claim to hold, before the file library believes it.
 //!
 //! The end of a part, and the head of each page, are structs of Thrift's compact protocol. The library steps over fields that it does not
-//! know, element by element, and over booleans of a list without reading a byte: 1,336 bytes that claim a list of 2^31 of them kept a core busy for
+//! know, element by element, and over booleans of a list without reading a byte: 1,336 bytes that claim a list of 2^31 of them kept it busy for
 //! seconds, and some kilobytes would for hours (parquet 60.1, found by `fuzz/`). Here a list that holds more elements than bytes are left, or
 //! booleans, which no struct of these has, is none.
 
