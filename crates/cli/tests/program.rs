@@ -172,6 +172,24 @@ fn memory_that_a_program_shares_stays_its_own() {
 }
 
 #[test]
+fn who_starts_others_all_the_time_is_answered() {
+    // A shell makes each by vfork, and cannot be stopped until that has become another program.
+    let mut command = bandscope(Path::new("."));
+    command.args(["lab", "--", "sh", "-c", "while :; do /bin/true; done"]);
+    let output = common::checked(command.output().unwrap());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if errors.contains("Operation not permitted") {
+        println!("SKIPPED: no process may be traced here: {errors}");
+        return;
+    }
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("samples") && output.status.success(),
+        "{text}{errors}"
+    );
+}
+
+#[test]
 fn a_command_ends_with_the_lab_however_that_ends() {
     let mut lab = lab("registers")
         .stdout(Stdio::null())

@@ -101,17 +101,18 @@ impl Followed {
 
     /// Deals with everything that happened, and lets everybody go on.
     pub fn attend(&mut self) -> io::Result<()> {
-        let mut threads: Vec<i32> = self.threads.keys().copied().collect();
-        while let Some(thread) = threads.pop() {
-            let tracee = Tracee(thread);
+        self.attend_but(None)
+    }
+
+    /// The same of all threads but one.
+    fn attend_but(&mut self, one: Option<Tracee>) -> io::Result<()> {
+        let mut threads: Vec<Tracee> = self.threads.keys().copied().map(Tracee).collect();
+        threads.retain(|thread| Some(*thread) != one);
+        while let Some(tracee) = threads.pop() {
             while let Some(stop) = tracee.news() {
-                if let Stop::Born = stop
-                    && let Ok(born) = tracee.born()
-                {
+                if let Stop::Born = stop {
                     // Its first stop comes, or came already.
-                    self.threads
-                        .insert(born, status_field(born, "Tgid").unwrap_or(born));
-                    threads.push(born);
+                    threads.extend(tracee.born().map(Tracee));
                 }
                 if !self.answer(tracee, stop)? {
                     break;
@@ -119,6 +120,23 @@ impl Followed {
             }
         }
         Ok(())
+    }
+
+    /// Waits for a thread that was asked to stop, while all others go on: who made a process by vfork(2) stops only after that was let
+    /// become another program. `None` if it takes too long; then the stop comes later, and is answered as any other.
+    fn stopped(&mut self, tracee: Tracee) -> io::Result<Option<Stop>> {
+        const LONGEST: Duration = Duration::from_millis(20);
+        const SLICE: Duration = Duration::from_micros(20);
+        tracee.interrupt()?;
+        let begun = Instant::now();
+        while begun.elapsed() < LONGEST {
+            if let Some(stop) = tracee.news() {
+                return Ok(Some(stop));
+            }
+            self.attend_but(Some(tracee))?;
+            std::thread::sleep(SLICE);
+        }
+        Ok(None)
     }
 
     /// The same for so long: who gets a signal, or makes a thread, waits for nobody.
@@ -145,6 +163,11 @@ impl Followed {
                     self.status = Some(status);
                 }
                 return Ok(false);
+            }
+            Stop::Born => {
+                let born = tracee.born().ok();
+                self.threads
+                    .extend(born.map(|born| (born, status_field(born, "Tgid").unwrap_or(born))));
             }
             Stop::Replaced => {
                 let process = self.threads.get(&thread).copied().unwrap_or(thread);
@@ -175,11 +198,11 @@ impl Followed {
         };
         self.last = thread;
         let tracee = Tracee(thread);
-        let signal = match tracee.stop() {
-            Ok(Stop::Asked) => 0,
-            Ok(Stop::Signal(signal)) => signal,
-            Ok(Stop::Suspended) => return Ok(None),
-            Ok(other) => return self.answer(tracee, other).map(|_| None),
+        let signal = match self.stopped(tracee) {
+            Ok(Some(Stop::Asked)) => 0,
+            Ok(Some(Stop::Signal(signal))) => signal,
+            Ok(Some(other)) => return self.answer(tracee, other).map(|_| None),
+            Ok(None) => return Ok(None),
             Err(error) => return gone_is_fine(Err(error)).map(|()| None),
         };
         let Ok(registers) = tracee.registers() else {

@@ -45,7 +45,9 @@ impl Mapping {
 
 /// All mappings of a process, in order.
 pub fn of(process: i32) -> io::Result<Vec<Mapping>> {
-    let text = fs::read_to_string(format!("/proc/{process}/maps"))?;
+    // Names of files are whatever their owner made them.
+    let text = fs::read(format!("/proc/{process}/maps"))?;
+    let text = String::from_utf8_lossy(&text);
     Ok(text.lines().filter_map(mapping).collect())
 }
 

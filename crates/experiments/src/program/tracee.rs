@@ -133,22 +133,6 @@ impl Tracee {
         }
     }
 
-    /// Stops it wherever it is; the answer says how that went. Where a signal was about to come just then, who lets the thread go on has to pass it.
-    pub fn stop(self) -> io::Result<Stop> {
-        loop {
-            // Any other stop makes the kernel forget it.
-            self.interrupt()?;
-            match self.wait()? {
-                Stop::Born => self.go_on(0)?,
-                Stop::Suspended => {
-                    self.listen()?;
-                    return Ok(Stop::Suspended);
-                }
-                other => return Ok(other),
-            }
-        }
-    }
-
     /// Asks it to stop; the next [`Tracee::wait`] says why it did.
     pub fn interrupt(self) -> io::Result<()> {
         self.ask(libc::PTRACE_INTERRUPT, 0, 0)
