@@ -2,9 +2,10 @@
 
 use super::journal::{Head, JournalError, KEPT, SCHEMA, SUFFIX, boot, locks, own, refused, split};
 use super::undo::Undo;
-use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, File};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The largest that is read: some MiB hold the affinities of all tasks of the largest machines.
@@ -71,7 +72,15 @@ pub(super) fn dead(directory: &Path) -> impl Iterator<Item = Left> {
         if !is_kept && !name.ends_with(SUFFIX) {
             return None;
         }
-        let file = File::open(&path).ok()?;
+        // Whatever else has such a name is waited for by nobody.
+        let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits();
+        let mut options = File::options();
+        let file = options
+            .read(true)
+            .custom_flags(flags as i32)
+            .open(&path)
+            .ok()?;
+        file.metadata().ok().filter(Metadata::is_file)?;
         // Not by the number of its process, which is another one where namespaces differ: in a container, say.
         let is_dead = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
         let (head, undos) = read(file)?;

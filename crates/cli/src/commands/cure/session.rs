@@ -6,11 +6,12 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::values::{self, Cpus};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use bandscope_experiments::cure::{self, Action, Arrivals, CURES, Journal, Subject};
 use bandscope_recording::cpu_list;
 use bandscope_recording::cures::{Cure, Cures, Pair, SCHEMA, TOGETHER};
 use bandscope_recording::manifest::EventsState;
+use bandscope_report::format;
 use bandscope_sampler::Request;
 use bandscope_sampler::machine::{Choice, Watch};
 use bandscope_statistics::random::Random;
@@ -56,6 +57,14 @@ impl Session<'_> {
         arguments: &Arguments,
         interrupt: &'a Interrupt,
     ) -> Result<Session<'a>> {
+        // A look, and a pair.
+        let least = (LOOK + 2.0) * arguments.trial;
+        let [budget, needed, trial] =
+            [arguments.budget, least, arguments.trial].map(|s| format::duration(s * 1e9));
+        ensure!(
+            arguments.dry_run || arguments.budget >= least,
+            "--budget: found {budget}, expected {needed} or more with trials of {trial}"
+        );
         let journal = match arguments.dry_run {
             true => None,
             false => Some(Journal::begin(&cure::directory())?),
