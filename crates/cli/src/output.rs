@@ -85,6 +85,9 @@ pub fn free(path: &Path, option: &str) -> Result<()> {
     writable(path)
 }
 
+/// What a file of metrics begins with (`view::prometheus`).
+const METRICS: [u8; 7] = *b"# HELP ";
+
 /// Refuses a place for a file that nothing can be written to, before time is spent on what is to go there.
 ///
 /// # Errors
@@ -227,14 +230,27 @@ impl Keep {
         path.map(|path| Keep::claim(path, "--output")).transpose()
     }
 
-    /// Takes a place whose file is to be replaced: what is there stays until then.
+    /// Takes a place whose metrics are to be replaced: what is there stays until then.
     ///
     /// # Errors
-    /// If `path` is a directory, lies in a recording, or no file can be made beside it.
+    /// If `path` is a directory, lies in a recording, holds something else than metrics, or no file can be made beside it.
     pub fn replace(path: &Path) -> Result<Keep> {
         writable(path)?;
         let cannot = || format!("{}: cannot write", shown(path));
         let there = std::fs::metadata(path).ok();
+        if there
+            .as_ref()
+            .is_some_and(|there| there.is_file() && there.len() > 0)
+        {
+            let mut begin = [0; METRICS.len()];
+            let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+            if read.is_err() || begin != METRICS {
+                bail!(
+                    "{}: exists already and holds no metrics; name another --output",
+                    shown(path)
+                );
+            }
+        }
         if there.as_ref().is_none_or(std::fs::Metadata::is_file) {
             let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
             let beside = place

@@ -251,8 +251,14 @@ impl Arguments {
         }
     }
 
-    /// The place of the result: a collector reads metrics from the same file again and again.
+    /// The place of the result, which is not that of the baseline: a collector reads metrics from the same file again and again.
     fn place(&self, path: &Path) -> Result<Keep> {
+        if self.save.as_deref() == Some(path) {
+            bail!(
+                "{}: found in --save and in --output, expected two names",
+                shown(path)
+            );
+        }
         match self.format {
             Format::Prometheus => Keep::replace(path),
             _ => claim(path, "--output"),
