@@ -4,6 +4,8 @@ use crate::output::terminal_options;
 use bandscope_view::Options;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::Cell;
+use std::io::{self, IsTerminal};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Between two pictures of [`Live`]: what they show is computed anew for each.
@@ -17,8 +19,13 @@ impl Progress {
     /// Something of unknown length. `indicatif` draws on standard error, and only on a terminal.
     pub fn spinner(message: &'static str) -> Progress {
         let bar = ProgressBar::new_spinner().with_message(message);
-        // It panics where it cannot make its thread; a line that stands still is no harm.
-        if std::thread::Builder::new().spawn(|| ()).is_ok() {
+        // It panics where it cannot make its thread; a line that stands still is no harm, and where nobody looks it need not move.
+        let may_move = || {
+            std::thread::Builder::new()
+                .spawn(|| ())
+                .map(JoinHandle::join)
+        };
+        if io::stderr().is_terminal() && may_move().is_ok() {
             bar.enable_steady_tick(Duration::from_millis(120));
         }
         Progress(bar)

@@ -11,6 +11,7 @@ use crate::series::derive::{Derived, Deriver};
 use bandscope_recording::{Chunk, Error, Source};
 use bandscope_report::Cause;
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
 
 /// Gaps that are handed over at a time, and such batches that may wait.
 const BATCH: usize = 1024;
@@ -50,9 +51,9 @@ pub fn each(
     visit: &mut dyn FnMut(Piece),
 ) -> Result<(), Error> {
     let context = Context::new(source.manifest(), &source.series()[index]);
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let (sender, receiver) = sync_channel(BATCHES);
-        let gaps = scope.spawn(move || {
+        let begin = move || {
             let mut batch = Vec::with_capacity(BATCH);
             named::each(source, index, &mut |gap| {
                 let shares = gap.shares.iter();
@@ -70,7 +71,12 @@ pub fn each(
             })?;
             let _ = sender.send(batch);
             Ok(())
-        });
+        };
+        let gaps = thread::Builder::new().spawn_scoped(scope, begin);
+        let gaps = gaps.map_err(Error::io(
+            "the gaps",
+            "cannot start a thread that reads them: raise the limit on processes (ulimit -u)",
+        ))?;
         let mut pieces = Pieces {
             gaps: Waiting {
                 receiver,
