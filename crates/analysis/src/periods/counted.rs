@@ -157,15 +157,14 @@ impl Rest {
 
     /// Whether the search for trains finds events of so many nanoseconds that begin at such a part of a period.
     fn shows(&self, hz: f64, phase: f64, ns: f64, edge_ns: f64, context: &Context) -> bool {
-        let last = self.starts.last().copied().unwrap_or(0.0);
-        let times = (0..).map(|event| (f64::from(event) + phase) / hz);
-        let quanta = times.take_while(|&time| time < last);
-        let quanta = quanta.map(|time| self.starts.partition_point(|&start| start <= time));
+        // The number of the first event from a time on. Quanta are walked, not events: one that lasts for hours has millions of them.
+        let first = |time: f64| (time * hz - phase).ceil().max(0.0);
         let mut losses = self.losses.clone();
         let mut hit = Vec::new();
-        for k in quanta.filter_map(|after| after.checked_sub(1)) {
-            if losses[k] != 0.0 || ns > edge_ns {
-                losses[k] += context.ticks(ns * 1e-9) as f32;
+        for (k, bounds) in self.starts.windows(2).enumerate() {
+            let events = first(bounds[1]) - first(bounds[0]);
+            if events > 0.0 && (losses[k] != 0.0 || ns > edge_ns) {
+                losses[k] += context.ticks(events * ns * 1e-9) as f32;
                 hit.push(k);
             }
         }

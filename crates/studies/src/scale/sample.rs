@@ -1,6 +1,6 @@
 //! What the phases of one CPU lose: tables of losses, by blocks of time for the bootstrap, and the largest losses themselves for the tail.
 
-use super::windows::{Phase, STARTS, Start, Windows};
+use super::windows::{Phase, SLOW, STARTS, Start, Windows};
 use bandscope_analysis::work::Piece;
 use bandscope_statistics::maxima::{bin_of, centre};
 
@@ -8,8 +8,6 @@ use bandscope_statistics::maxima::{bin_of, centre};
 const SIDE: i32 = 4096;
 /// Largest losses that are kept of a CPU and a length; the tail is fitted to at most 15 % of the phases (`statistics::tail`).
 const LARGEST: usize = 4000;
-/// Work at less than this part of the reference pace counts as absence: a rank in it is late as one in a gap is.
-const SLOW: f64 = 0.9;
 
 /// What is left out of the losses, to ask what it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,9 +95,11 @@ impl Collector {
                 *block_ends = (phase.end_ns / *block_ns).floor() * *block_ns + *block_ns;
             }
             let place = usize::from(phase.start == Start::Time);
-            counts[place][(bin_of(phase.loss_ns) + SIDE).clamp(0, 2 * SIDE - 1) as usize] += 1;
+            let bin = (bin_of(phase.loss_ns) + SIDE).clamp(0, 2 * SIDE - 1);
+            let count = &mut counts[place][bin as usize];
+            *count = count.saturating_add(phase.weight);
             if phase.start == Start::Time {
-                sample.number += 1.0 / STARTS as f64;
+                sample.number += f64::from(phase.weight) / STARTS as f64;
                 if phase.number.is_multiple_of(STARTS as u64) {
                     keep(&mut sample.largest, (phase.loss_ns, phase.number));
                 }
