@@ -7,6 +7,7 @@
 //! process.
 
 mod causes;
+pub(crate) mod crowd;
 mod split;
 
 use crate::gaps::quota::stopped_by;
@@ -144,6 +145,12 @@ impl<'a> Namer<'a> {
     pub fn feed(&mut self, events: &[KernelEvent]) {
         let timed = |event: &&KernelEvent| event.kind != EventKind::Tracepoint;
         self.batch.extend(events.iter().filter(timed).cloned());
+        if let Some(cpu) = self.cpu
+            && self.batch.len() > crowd::MOST_WAITING
+        {
+            let lost = &mut self.known.to_mut().lost;
+            crowd::thin(&mut self.batch, crowd::MOST_WAITING, cpu, lost);
+        }
     }
 
     /// From now on the silence of the events means that nothing happened.

@@ -12,8 +12,9 @@ mod tests;
 use super::lane::EVENTS_COME_WITHIN_S;
 use crate::gaps::moments::Recent;
 use crate::gaps::naming::Namer;
+use crate::gaps::naming::crowd::{self, MOST_WAITING};
 use crate::gaps::trigger::{Conditions, Hit};
-use bandscope_recording::manifest::{Catch, EventsState, Watched};
+use bandscope_recording::manifest::{Catch, EventsState, LostEvents, Watched};
 use bandscope_recording::{Gap, GapKind, KernelEvent, Manifest, Quanta};
 use bandscope_report::Moment;
 use kept::Kept;
@@ -25,6 +26,10 @@ pub const MOST: usize = 100;
 /// A CPU of which nothing has come for so long keeps the others waiting no longer, in seconds.
 const LATEST_S: f64 = 10.0;
 
+/// Events of all CPUs that wait at most, and of one of many, before and after `--around 0`: a measured CPU that is held for minutes has no quanta, and
+/// what the others do meanwhile cannot be judged.
+const MOST_WAITING_OF_ALL: usize = 1 << 20;
+const FEWEST_WAITING: usize = 1 << 14;
 /// How long a stretch is remembered after what lies in it went out, in seconds: twice the longest event that comes in one piece.
 const REMEMBERED_S: f64 = 2.0;
 
@@ -77,6 +82,13 @@ struct Lane {
     watched: Watched,
 }
 
+/// Kernel events of a CPU that wait, and where some had to be dropped.
+#[derive(Debug, Default)]
+struct Events {
+    waiting: VecDeque<KernelEvent>,
+    lost: Vec<LostEvents>,
+}
+
 /// Looks on while CPUs are measured, and hands out what was caught.
 pub struct Flight {
     catch: Catch,
@@ -86,7 +98,7 @@ pub struct Flight {
     reach: u64,
     late: u64,
     lanes: Vec<Lane>,
-    events: BTreeMap<u32, VecDeque<KernelEvent>>,
+    events: BTreeMap<u32, Events>,
     kept: Kept,
     /// What the longest hits lost.
     longest: BinaryHeap<Reverse<u64>>,
@@ -155,10 +167,12 @@ impl Flight {
     ) {
         let keeps = self.catch.keeps_moments();
         if !events.is_empty() && keeps {
-            self.events
-                .entry(cpu)
-                .or_default()
-                .extend(events.iter().cloned());
+            let cpus = self.events.len().max(1);
+            let own = self.events.entry(cpu).or_default();
+            own.waiting.extend(events.iter().cloned());
+            let most = (MOST_WAITING_OF_ALL / cpus).clamp(FEWEST_WAITING, MOST_WAITING);
+            let most = (most as f64 * (1.0 + self.catch.around_s)) as usize;
+            crowd::thin(&mut own.waiting, most, cpu, &mut own.lost);
         }
         let Some(lane) = self.lanes.iter_mut().find(|lane| lane.cpu == cpu) else {
             return;
@@ -314,7 +328,7 @@ impl Flight {
                 }
             }
         }
-        for (&cpu, waiting) in &mut self.events {
+        for (&cpu, Events { waiting, .. }) in &mut self.events {
             let mut events = Vec::new();
             // One that began before and lasts is waited for: events go out in order of their starts.
             while let Some(event) =
@@ -350,6 +364,11 @@ impl Flight {
     /// The same at the end of the run, whatever has come.
     pub fn met_at_the_end(&self) -> Option<&str> {
         self.stop.as_ref().map(|(condition, _)| condition.as_str())
+    }
+
+    /// Where events had to be dropped because a measured CPU was held for long.
+    pub fn lost(&self) -> impl Iterator<Item = &LostEvents> {
+        self.events.values().flat_map(|events| &events.lost)
     }
 
     /// What was seen of each measured CPU; none where everything is kept.

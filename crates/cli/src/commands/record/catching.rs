@@ -174,6 +174,7 @@ impl<'a> Recorder<'a> {
                 .for_each(|moment| command.run(moment));
         }
         manifest.watched = self.flight.watched();
+        manifest.events.lost.extend(self.flight.lost().cloned());
         if let (Some(condition), None) = (self.flight.met_at_the_end(), self.interrupt.signal()) {
             manifest.stopped_by = condition.to_owned();
             if manifest.state == State::Interrupted {
