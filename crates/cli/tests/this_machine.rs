@@ -299,16 +299,16 @@ impl Drop for Group {
     }
 }
 
-/// A new control group, of the first hierarchy that takes one.
-fn new_group(name: &str) -> Result<Group, String> {
+/// A new control group, of the first hierarchy whose groups have this file.
+fn new_group(name: &str, file: &str) -> Result<Group, String> {
     let own = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     let mounts = own.lines().filter(|line| line.contains(" - cgroup"));
     let points = mounts.filter_map(|line| line.split(' ').nth(4));
-    let mut why = "no control groups are mounted".to_owned();
+    let mut why = format!("no control groups with {file} are mounted");
     for point in points {
         let group = std::path::Path::new(point).join(name);
         match std::fs::create_dir(&group) {
-            Ok(()) if group.join("cgroup.procs").exists() => return Ok(Group(group)),
+            Ok(()) if group.join(file).exists() => return Ok(Group(group)),
             Ok(()) => drop(Group(group)),
             Err(error) => why = format!("{point}: {error}"),
         }
@@ -324,7 +324,7 @@ fn a_control_group_is_joined_for_the_run_and_left() {
         assert!(error.contains("found no such control group"), "{error}");
     }
     let name = format!("bandscope-test-{}", std::process::id());
-    let group = match new_group(&name) {
+    let group = match new_group(&name, "cgroup.procs") {
         Ok(group) => group,
         Err(why) => {
             println!("SKIPPED: joining a control group: {why}");
@@ -360,4 +360,54 @@ fn a_control_group_is_joined_for_the_run_and_left() {
         groups.contains(&group.0.to_str().unwrap().into()),
         "{groups:?}"
     );
+}
+
+#[test]
+fn a_frozen_control_group_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    for (file, frozen, thawed) in [
+        ("freezer.state", "FROZEN", "THAWED"),
+        ("cgroup.freeze", "1", "0"),
+    ] {
+        let name = format!("bandscope-frozen-{}", std::process::id());
+        let made = new_group(&name, file).and_then(|group| {
+            let set = std::fs::write(group.0.join(file), frozen);
+            set.map(|()| group).map_err(|error| error.to_string())
+        });
+        let group = match made {
+            Ok(group) => group,
+            Err(why) => {
+                println!("SKIPPED: {file}: {why}");
+                continue;
+            }
+        };
+        let inner = Group(group.0.join("inner"));
+        std::fs::create_dir(&inner.0).unwrap();
+        for group in [&group, &inner] {
+            let mut run = common::bandscope(directory.path());
+            run.args(["record", "--duration", "1s", "--cgroup"]);
+            let run = run.arg(&group.0).stderr(std::process::Stdio::piped());
+            let mut run = run.spawn().unwrap();
+            let begun = std::time::Instant::now();
+            while run.try_wait().unwrap().is_none() && begun.elapsed().as_secs() < 60 {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            let has_ended = run.try_wait().unwrap().is_some();
+            if !has_ended {
+                // It stands still, and would not even be killed.
+                let above = group.0.ancestors().map(|above| above.join(file));
+                above.filter(|file| file.exists()).for_each(|file| {
+                    let _ = std::fs::write(file, thawed);
+                });
+                run.kill().unwrap();
+            }
+            let ended = run.wait_with_output().unwrap();
+            let why = String::from_utf8_lossy(&ended.stderr);
+            assert!(has_ended, "{file}: it hangs: {why}");
+            assert_eq!(ended.status.code(), Some(2), "{why}");
+            let found = "found a frozen control group, expected one that runs";
+            assert!(why.contains(found) && why.contains(file), "{why}");
+            assert_eq!(why.lines().count(), 1, "{why}");
+        }
+    }
 }

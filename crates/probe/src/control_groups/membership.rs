@@ -36,6 +36,14 @@ pub enum GroupError {
         /// The kernel's answer.
         error: io::Error,
     },
+    /// Whoever joins it stands still.
+    #[error("found a frozen control group, expected one that runs: {} is {}", shown(.file), .state)]
+    Frozen {
+        /// The file that says so.
+        file: PathBuf,
+        /// What it says.
+        state: String,
+    },
 }
 
 fn looked(at: &[PathBuf]) -> String {
@@ -121,12 +129,13 @@ pub struct Membership {
 /// Joins groups that [`find`] found.
 ///
 /// # Errors
-/// If the kernel refuses one; the process is where it was then.
+/// If one is frozen, or the kernel refuses one; the process is where it was then.
 pub fn join(groups: &[Group]) -> Result<Membership, GroupError> {
     let mut membership = Membership {
         before: Vec::new(),
         _cpus: pin::Restore::remember().ok(),
     };
+    (groups.iter()).try_for_each(|group| refuse_frozen(&group.directory))?;
     for group in groups {
         if let Err(error) = enter(&group.directory) {
             let _ = membership.leave();
@@ -148,6 +157,27 @@ impl Membership {
             .map(|group| enter(group))
             .fold(Ok(()), Result::and)
     }
+}
+
+/// What the kernel writes into a file of a group or of one above it, where no task of the group may run: of version 1 and 2
+/// (Linux, Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst and cgroup-v2.rst).
+const FROZEN: [(&str, &[&str]); 2] = [
+    ("freezer.state", &["FROZEN", "FREEZING"]),
+    ("cgroup.freeze", &["1"]),
+];
+
+/// Refuses a group in which this process would stand still until somebody else thaws it.
+fn refuse_frozen(directory: &Path) -> Result<(), GroupError> {
+    for (file, frozen) in FROZEN {
+        for file in directory.ancestors().map(|above| above.join(file)) {
+            let state = std::fs::read_to_string(&file).unwrap_or_default();
+            let state = state.trim().to_owned();
+            if frozen.contains(&&*state) {
+                return Err(GroupError::Frozen { file, state });
+            }
+        }
+    }
+    Ok(())
 }
 
 fn enter(directory: &Path) -> Result<(), GroupError> {
