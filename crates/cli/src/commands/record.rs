@@ -4,6 +4,7 @@ mod catching;
 mod choices;
 mod conclude;
 pub(super) mod job;
+mod on_catch;
 mod placement;
 mod summary;
 mod writing;

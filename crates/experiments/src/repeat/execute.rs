@@ -48,10 +48,7 @@ pub fn execute(
     timeout: Option<Duration>,
     stop: &AtomicBool,
 ) -> io::Result<Ended> {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let start = Instant::now();
     let mut child = command.spawn()?;
     let mut streams = Streams::of(&mut child)?;

@@ -14,20 +14,21 @@ mod power;
 mod settings;
 
 use around::Around;
-use bandscope_probe::{preparation, quietest};
+use bandscope_probe::{memory, preparation, quietest};
 use bandscope_recording::manifest::Machine;
 use bandscope_recording::runs::{End, Factor, Run};
 use counting::Counting;
-use execute::Ended;
+use execute::{Ended, execute};
 pub use factors::{UnknownFactor, chosen};
 use neighbour::Neighbour;
 pub use output::{Output, Stream};
 use power::Energy;
-use settings::LongNames;
+use settings::{LongNames, Settings};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -143,7 +144,7 @@ impl Session {
             Some(directory) => Output::kept(directory, self.made),
             None => Output::default(),
         };
-        let ended = execute::execute(command, output, self.request.timeout, stop)?;
+        let ended = execute(command, output, self.request.timeout, stop)?;
         let mut counts: BTreeMap<String, f64> = open.read().collect();
         counts.extend(before.grown(&Around::read()));
         counts.extend(energy.used(&Energy::read(Path::new(power::SYSFS))));
@@ -201,6 +202,17 @@ fn booked(usage: &libc::rusage) -> impl Iterator<Item = (String, f64)> {
     ]
     .into_iter()
     .map(|(name, number)| (name.to_owned(), number as f64))
+}
+
+/// Runs a shell command that reads `input` to its end: its own, or the one that it gets after `stop` is set.
+///
+/// # Errors
+/// If it cannot be started.
+pub fn shell(command: &str, input: impl Into<Stdio>, stop: &AtomicBool) -> io::Result<End> {
+    let mut shell = Settings::default().prepare(&["sh", "-c", command].map(OsString::from));
+    shell.stdin(input);
+    memory::allow_huge_pages(&mut shell);
+    Ok(how(&execute(shell, Output::default(), None, stop)?))
 }
 
 fn how(ended: &Ended) -> End {

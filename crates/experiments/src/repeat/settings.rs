@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Name of the variable that makes an environment larger.
 const PADDING: &str = "BANDSCOPE_PADDING";
@@ -46,7 +46,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The command, so that it will start with these settings, in a process group of its own.
+    /// The command, so that it will start with these settings, in a process group of its own, with nothing to read.
     pub fn prepare(&self, words: &[OsString]) -> Command {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
@@ -63,7 +63,7 @@ impl Settings {
         if let Some(directory) = &self.directory {
             command.current_dir(directory).env("PWD", directory);
         }
-        command.process_group(0);
+        command.process_group(0).stdin(Stdio::null());
         let Settings {
             random_layout,
             cpu,

@@ -26,6 +26,8 @@ pub enum IncidentKind {
     SegmentCut,
     /// What disturbed the machine on purpose ended before the recording did.
     DisturberEnded,
+    /// A command that was run when something was caught failed.
+    CommandFailed,
     /// Later settings of speculative store bypass are not listed.
     MoreSettings,
     /// Later incidents are not listed.
@@ -43,6 +45,7 @@ impl fmt::Display for IncidentKind {
             IncidentKind::CpuChange => "cpu-change",
             IncidentKind::SegmentCut => "segment-cut",
             IncidentKind::DisturberEnded => "disturber-ended",
+            IncidentKind::CommandFailed => "command-failed",
             IncidentKind::MoreSettings => "more-settings",
             IncidentKind::MoreIncidents => "more-incidents",
             IncidentKind::Other(word) => word,
@@ -61,6 +64,7 @@ mod tests {
             IncidentKind::CpuChange,
             IncidentKind::SegmentCut,
             IncidentKind::DisturberEnded,
+            IncidentKind::CommandFailed,
             IncidentKind::MoreSettings,
             IncidentKind::MoreIncidents,
             IncidentKind::Other("cpu-offline".into()),

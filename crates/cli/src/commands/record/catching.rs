@@ -1,24 +1,21 @@
 //! The flight recorder's options, and what it does while a run goes on: `--catch`, `--stop-if`, `--around`, `--on-catch`.
 
+use super::on_catch::OnCatch;
 use crate::interrupt::Interrupt;
 use crate::{output, values};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use bandscope_analysis::live::flight::{Flight, Out};
 use bandscope_recording::Manifest;
-use bandscope_recording::manifest::{Catch, Events, EventsState, State, Trigger};
+use bandscope_recording::manifest::{
+    Catch, Events, EventsState, Incident, IncidentKind, State, Trigger,
+};
 use bandscope_recording::write::Writer;
-use bandscope_report::Moment;
 use bandscope_sampler::Batch;
 use bandscope_sampler::machine::{Consumed, Tracepoint};
 use bandscope_studies::conditions;
+use bandscope_view::escape;
 use clap::Args;
-use std::io::Write;
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
-
-/// A command that waits for moments runs no more often.
-const BETWEEN_COMMANDS: Duration = Duration::from_secs(60);
 
 /// What to catch, and what to do then.
 #[derive(Debug, Default, Args)]
@@ -167,11 +164,19 @@ impl<'a> Recorder<'a> {
     pub fn finish(mut self, writer: &mut Writer, manifest: &mut Manifest) -> Consumed {
         let series = self.series;
         let kept = self.flight.finish(&mut |out| keep(out, series, writer));
-        if let Some(command) = &mut self.command {
-            self.flight
-                .caught()
-                .iter()
-                .for_each(|moment| command.run(moment));
+        if let Some(mut command) = self.command {
+            let mut caught = self.flight.caught();
+            // Whoever ends the run waits for no more commands.
+            caught.retain(|_| self.interrupt.signal().is_none());
+            caught.iter().for_each(|moment| command.run(moment));
+            if let Some(detail) = command.finish(self.interrupt) {
+                output::note(format_args!("bandscope: {}", escape::visible(&detail)));
+                manifest.incidents.push(Incident {
+                    kind: IncidentKind::CommandFailed,
+                    ticks: writer.now(),
+                    detail,
+                });
+            }
         }
         manifest.watched = self.flight.watched();
         manifest.events.lost.extend(self.flight.lost().cloned());
@@ -205,59 +210,5 @@ fn keep(out: Out<'_>, series: &[(f64, String)], writer: &mut Writer) -> Consumed
                 events: &[],
             },
         ),
-    }
-}
-
-/// A command that is run when something was caught.
-struct OnCatch {
-    command: String,
-    running: Option<Child>,
-    last: Option<Instant>,
-    has_failed: bool,
-}
-
-impl OnCatch {
-    fn new(command: &str) -> OnCatch {
-        OnCatch {
-            command: command.to_owned(),
-            running: None,
-            last: None,
-            has_failed: false,
-        }
-    }
-
-    /// Runs it, if it does not run already and has not in the last minute. That it cannot be run is said once, and ends nothing.
-    fn run(&mut self, moment: &Moment) {
-        let runs = |child: &mut Child| matches!(child.try_wait(), Ok(None));
-        let recently = self
-            .last
-            .is_some_and(|last| last.elapsed() < BETWEEN_COMMANDS);
-        if recently || self.running.as_mut().is_some_and(runs) {
-            return;
-        }
-        self.last = Some(Instant::now());
-        match self.start(moment) {
-            Ok(child) => self.running = Some(child),
-            Err(error) if !self.has_failed => {
-                self.has_failed = true;
-                output::note(format_args!("bandscope: --on-catch: {error:#}"));
-            }
-            Err(_) => {}
-        }
-    }
-
-    fn start(&self, moment: &Moment) -> Result<Child> {
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", &self.command])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null());
-        bandscope_probe::memory::allow_huge_pages(&mut command);
-        let mut child = command.spawn().context("cannot run sh")?;
-        // A few kilobytes, less than a pipe holds: it need not be read to be written.
-        if let Some(mut input) = child.stdin.take() {
-            let _ = input.write_all(serde_json::to_string(moment)?.as_bytes());
-        }
-        Ok(child)
     }
 }
