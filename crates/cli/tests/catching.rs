@@ -226,6 +226,39 @@ fn what_cannot_be_caught_is_refused_in_words() {
     let unnamed = [&scene[..], &["--catch", "gap:task:* > 5 us"]].concat();
     let error = refuse(directory.path(), &unnamed);
     assert!(error.contains("no kernel events are recorded"), "{error}");
+    let scene = ["record", "--machine", SCENE, "--cpus", "1"];
+    for (more, said) in [
+        (
+            ["--catch", "gap > 5 us on cpu 55"],
+            "\"gap > 5 us on cpu 55\": found CPU 55, expected one that is measured: 1",
+        ),
+        (
+            ["--stop-if", "worst 1 ms < 50 % on cpu 0"],
+            "found CPU 0, expected one that is measured: 1",
+        ),
+        (
+            ["--catch", "gap > 1e300 s"],
+            "found a gap as long as the recording or longer, expected less than its 10 s",
+        ),
+        (
+            ["--stop-if", "gap:preempted > 10 s"],
+            "found a gap as long as the recording or longer",
+        ),
+        (
+            ["--event", "sched:sched_switch"],
+            "--event: found a simulated machine, expected this machine",
+        ),
+    ] {
+        let error = refuse(directory.path(), &[&scene[..], &more].concat());
+        assert!(error.contains(said), "{error}");
+    }
+    let dropped = ["record", "--event", "sched:sched_switch", "--trace", "off"];
+    let error = refuse(directory.path(), &dropped);
+    assert!(error.contains("--event: found --trace off"), "{error}");
+    let here = ["record", "--duration", "1s", "--trace", "off"];
+    let other = ["--catch", "gap > 5 us on cpu 60000"];
+    let error = refuse(directory.path(), &[&here[..], &other].concat());
+    assert!(error.contains("found CPU 60000, expected one"), "{error}");
     let both = ["record", "--catch", "gap > 5 us", "--buffered"];
     assert!(refuse(directory.path(), &both).contains("--buffered"));
     let several = [

@@ -226,6 +226,14 @@ fn what_cannot_be_judged_is_refused_before_it_is_measured() {
             &["--fail-if", "lost > +1 %"],
             "expected --against BASELINE.json",
         ),
+        (
+            &["--fail-if", "lost > 150 %"],
+            "found 150 %, expected 100 % at most",
+        ),
+        (
+            &["--fail-if", "longest gap > 1e300 s"],
+            "found 1e300 s, expected 366 days at most",
+        ),
         (&["--fail-if", "idle > 1"], "timer:NAME or timer:*"),
         (
             &["--fail-if", "finding:nonsense"],
@@ -261,16 +269,19 @@ fn what_cannot_be_judged_is_refused_before_it_is_measured() {
         let error = refuse(path, &[&["check"], arguments].concat());
         assert!(error.contains(expected), "{arguments:?}: {error}");
     }
+    // What would be measured would take a year.
+    let machine = ["check", "--machine", QUIET, "--duration", "8000h"];
+    for cpus in [&["--cpus", "0,2-3"][..], &[]] {
+        let condition = ["--fail-if", "lost > 1 % on cpu 7", "--keep", "kept"];
+        let error = refuse(path, &[&machine[..], cpus, &condition].concat());
+        let expected = match cpus {
+            [] => "found CPU 7, expected a CPU that is measured: 0\n",
+            _ => "found CPU 7, expected a CPU that is measured: 0,2-3\n",
+        };
+        assert!(error.ends_with(expected), "{error}");
+        std::fs::remove_dir(path.join("kept")).unwrap();
+    }
     // Of what was not measured nothing is known, which is not 0.
-    let machine = ["check", "--machine", QUIET, "--duration", "200ms"];
-    let error = refuse(
-        path,
-        &[&machine[..], &["--fail-if", "lost > 1 % on cpu 7"]].concat(),
-    );
-    assert!(
-        error.contains("found CPU 7, expected one that was measured"),
-        "{error}"
-    );
     let recording = [
         "record",
         "--machine",
@@ -283,6 +294,14 @@ fn what_cannot_be_judged_is_refused_before_it_is_measured() {
         "r.bandscope",
     ];
     succeed(path, &recording);
+    let error = refuse(
+        path,
+        &["report", "r.bandscope", "--fail-if", "lost > 1 % on cpu 7"],
+    );
+    assert!(
+        error.ends_with("found CPU 7, expected a CPU that is measured: 0\n"),
+        "{error}"
+    );
     let error = refuse(
         path,
         &["report", "r.bandscope", "--fail-if", "task:cc1 > 1 %"],

@@ -118,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let place = Place::new(arguments.keep.as_deref())?;
     let interrupt = Interrupt::new()?;
     let first_seed = baseline.as_ref().map_or(0, |baseline| baseline.runs);
-    let reports = plan.measure(first_seed, &place, &interrupt)?;
+    let reports = plan.measure(first_seed, &place, &interrupt, &criteria)?;
     if reports.is_empty() {
         bail!("nothing was measured before the signal came, so nothing is judged");
     }
@@ -303,6 +303,7 @@ impl Plan {
         first_seed: u32,
         place: &Place,
         interrupt: &Interrupt,
+        criteria: &Criteria<'_>,
     ) -> Result<Vec<Report>> {
         let mut request = self.record.request()?;
         let mut reports = Vec::new();
@@ -317,6 +318,7 @@ impl Plan {
                 &mut request,
                 &path,
                 interrupt,
+                |cpus| Ok(criteria.check_cpus(cpus)?),
             )?);
             place.done_with(&path);
         }

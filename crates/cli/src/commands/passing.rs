@@ -7,16 +7,18 @@ use bandscope_report::Report;
 use bandscope_sampler::Request;
 use std::path::Path;
 
-/// Makes it at `path`; its report, `None` if a signal came before anything was measured. The CPUs that it chose and the work kernels that passed their
+/// Makes it at `path`, of CPUs that are `accepted`; its report, `None` if a signal came before anything was measured. The CPUs that it chose and the work kernels that passed their
 /// test stay those of `request`.
 pub(super) fn report(
     arguments: &record::Arguments,
     request: &mut Request,
     path: &Path,
     interrupt: &Interrupt,
+    accepted: impl FnOnce(&[u32]) -> Result<()>,
 ) -> Result<Option<Report>> {
     let mut machine = arguments.machine()?;
     let mut manifest = machine.prepare(request)?;
+    accepted(&manifest.settings.cpus)?;
     record::fill_in(&mut manifest, arguments, request);
     let mut measured = record::Tally::default();
     let how = (interrupt, None, &mut measured);

@@ -180,7 +180,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     }
     say_if_lengthened(&manifest.clock);
     fill_in(&mut manifest, arguments, &request);
-    arguments.catching.check_causes(&manifest.events)?;
+    arguments.catching.check_run(&manifest)?;
     let on_catch = arguments.catching.on_catch.as_deref();
     job::make_parents(&manifest, &path)?;
     let tally = write(
@@ -259,6 +259,7 @@ impl Arguments {
     pub(super) fn request(&self) -> Result<Request> {
         self.catching
             .check(self.is_real() || self.cpus()?.len() < 2)?;
+        self.catching.check_events(self.trace, self.is_real())?;
         self.placement.check(self.is_real())?;
         let fastest = self.rate.iter().copied().fold(0.0, f64::max);
         let clock_read = self.clock_read.map(|read| read == ClockRead::Ordered);

@@ -142,6 +142,14 @@ impl Criteria<'_> {
         let mut conditions = self.conditions.iter();
         conditions.try_for_each(|condition| known_to_reports(condition, has_baseline))
     }
+
+    /// Refuses a condition on a CPU that is not among those to be measured.
+    ///
+    /// # Errors
+    /// If one is.
+    pub fn check_cpus(&self, measured: &[u32]) -> Result<(), ConditionError> {
+        (self.conditions.iter()).try_for_each(|condition| condition.is_measured(measured))
+    }
 }
 
 /// Judges the reports of one or several runs of the same CPUs.

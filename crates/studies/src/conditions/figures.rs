@@ -81,7 +81,7 @@ pub fn is_line(name: &str) -> bool {
 /// Refuses a condition that no report can answer, before anything is measured.
 ///
 /// # Errors
-/// If it names no figure of reports, its value has another unit, or it asks for a change where there is no baseline.
+/// If it names no figure of reports, its value has another unit or is beyond what the figure can be, or it asks for a change where there is no baseline.
 pub fn known_to_reports(condition: &Condition, has_baseline: bool) -> Result<(), ConditionError> {
     let Some((_, unit)) = named(condition.figure()) else {
         let kinds = || {
@@ -100,7 +100,7 @@ pub fn known_to_reports(condition: &Condition, has_baseline: bool) -> Result<(),
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         return Err(condition.unknown(&known));
     };
-    condition.scale(unit)?;
+    condition.is_in_range(unit)?;
     match condition.is_change() && !has_baseline {
         true => Err(ConditionError::NoBaseline(condition.text().into())),
         false => Ok(()),

@@ -1,6 +1,7 @@
 //! How a condition is written.
 
 use super::unit::{SUFFIXES, Suffix};
+use bandscope_recording::cpu_list;
 
 /// What a value is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,12 +108,24 @@ pub enum ConditionError {
     )]
     NoBaseline(String),
     /// It asks for a CPU that was not measured.
-    #[error("--fail-if {condition:?}: found CPU {cpu}, expected one that was measured")]
+    #[error("--fail-if {condition:?}: found CPU {cpu}, expected a CPU that is measured{}", listed(.measured))]
     NoCpu {
         /// The condition.
         condition: String,
         /// The CPU.
         cpu: u32,
+        /// Those that are.
+        measured: Vec<u32>,
+    },
+    /// Its value lies beyond all that its figure can be.
+    #[error("--fail-if {condition:?}: found {found}, expected {expected} at most")]
+    Range {
+        /// The condition.
+        condition: String,
+        /// Its value.
+        found: String,
+        /// The largest value of the figure.
+        expected: &'static str,
     },
     /// What it asks for was not measured.
     #[error("--fail-if {condition:?}: {figure} is not known{why}")]
@@ -124,6 +137,14 @@ pub enum ConditionError {
         /// Why, and what to do.
         why: &'static str,
     },
+}
+
+/// Where a sentence goes on with CPUs that it asks for.
+fn listed(cpus: &[u32]) -> String {
+    match cpus {
+        [] => String::new(),
+        cpus => format!(": {}", cpu_list::written(cpus)),
+    }
 }
 
 /// What a figure begins with that is there or not, so that it needs no value.

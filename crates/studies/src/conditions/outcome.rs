@@ -3,6 +3,10 @@
 use super::grammar::{Basis, Condition, ConditionError};
 use super::unit::{Suffix, Unit};
 use super::{Checked, Figure};
+use std::collections::BTreeSet;
+
+/// The longest run, in seconds.
+const LONGEST_S: f64 = 366.0 * 86_400.0;
 
 /// What came of a condition on one figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +34,7 @@ impl Condition {
         if named.is_empty() {
             return Err(self.unknown(&names(figures)));
         }
+        let measured: BTreeSet<u32> = named.iter().filter_map(|figure| figure.cpu).collect();
         // A pace in a ledger is a time per second, and a pace of units is meant by nanoseconds, or by a bare number.
         let of_units = named.iter().any(|one| one.unit == Unit::NsPerUnit);
         let named = named.into_iter().filter(|one| {
@@ -40,11 +45,48 @@ impl Condition {
             .filter(|figure| self.cpu.is_none() || self.cpu == figure.cpu)
             .collect();
         match (on_cpu.is_empty(), self.cpu) {
-            (true, Some(cpu)) => Err(ConditionError::NoCpu {
-                condition: self.text.clone(),
-                cpu,
-            }),
+            (true, Some(cpu)) => Err(self.no_cpu(cpu, measured.into_iter().collect())),
             _ => on_cpu.into_iter().map(|one| self.hold_one(one)).collect(),
+        }
+    }
+
+    /// Refuses one on a CPU that is not among these.
+    ///
+    /// # Errors
+    /// If it names another.
+    pub fn is_measured(&self, cpus: &[u32]) -> Result<(), ConditionError> {
+        match self.cpu.filter(|cpu| !cpus.contains(cpu)) {
+            None => Ok(()),
+            Some(cpu) => Err(self.no_cpu(cpu, cpus.to_vec())),
+        }
+    }
+
+    fn no_cpu(&self, cpu: u32, measured: Vec<u32>) -> ConditionError {
+        ConditionError::NoCpu {
+            condition: self.text.clone(),
+            cpu,
+            measured,
+        }
+    }
+
+    /// Refuses a limit that no figure of this unit reaches.
+    ///
+    /// # Errors
+    /// If it is a share beyond all, a time beyond that of the longest run, or the value has the unit of something else.
+    pub fn is_in_range(&self, unit: Unit) -> Result<(), ConditionError> {
+        let value = self.value * self.scale(unit)?;
+        let (most, expected) = match unit {
+            Unit::Share => (1.0, "100 %"),
+            Unit::Seconds => (LONGEST_S, "366 days"),
+            _ => return Ok(()),
+        };
+        match self.basis == Basis::Itself && value > most {
+            false => Ok(()),
+            true => Err(ConditionError::Range {
+                condition: self.text.clone(),
+                found: self.limit.clone(),
+                expected,
+            }),
         }
     }
 

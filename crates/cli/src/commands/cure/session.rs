@@ -120,7 +120,13 @@ impl Session<'_> {
         let path = self.place.path().join("before.bandscope");
         let online = bandscope_probe::pin::allowed()?;
         let before = Arrivals::read(&online);
-        let report = passing::report(&self.arguments, &mut self.request, &path, self.interrupt)?;
+        let report = passing::report(
+            &self.arguments,
+            &mut self.request,
+            &path,
+            self.interrupt,
+            |_| Ok(()),
+        )?;
         let Some(report) = report else {
             return Ok(());
         };

@@ -1,19 +1,20 @@
 //! The flight recorder's options, and what it does while a run goes on: `--catch`, `--stop-if`, `--around`, `--on-catch`.
 
+use super::choices::When;
 use super::on_catch::OnCatch;
 use crate::interrupt::Interrupt;
 use crate::{output, values};
 use anyhow::{Result, bail};
 use bandscope_analysis::live::flight::{Flight, Out};
-use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{
     Catch, Events, EventsState, Incident, IncidentKind, State, Trigger,
 };
 use bandscope_recording::write::Writer;
+use bandscope_recording::{Manifest, cpu_list};
 use bandscope_sampler::Batch;
 use bandscope_sampler::machine::{Consumed, Tracepoint};
 use bandscope_studies::conditions;
-use bandscope_view::escape;
+use bandscope_view::{escape, numbers};
 use clap::Args;
 use std::sync::atomic::Ordering;
 
@@ -79,23 +80,45 @@ impl Catching {
         Ok(())
     }
 
-    /// Refuses to wait for causes that nobody will name.
+    /// Refuses tracepoints that nothing would record.
     ///
     /// # Errors
-    /// If kernel events are not recorded, and a condition asks for what only they tell.
-    pub fn check_causes(&self, events: &Events) -> Result<()> {
-        let told_without = ["", "preempted", "unnamed"];
-        let mut all = self.catch.iter().chain(&self.stop_if);
-        let asks = all.find(|trigger| !told_without.contains(&&*trigger.cause));
-        match asks.filter(|_| events.state != EventsState::On) {
-            None => Ok(()),
-            Some(trigger) => bail!(
-                "{:?}: no kernel events are recorded{}{}, so nobody knows the cause of a gap; \"gap > T\" needs none",
-                trigger.text,
-                if events.why.is_empty() { "" } else { ": " },
-                events.why
-            ),
+    /// If some are asked for, and kernel events are not, or are simulated.
+    pub fn check_events(&self, trace: When, is_real: bool) -> Result<()> {
+        match (self.event.is_empty(), is_real, trace) {
+            (true, ..) => Ok(()),
+            (_, false, _) => bail!("--event: found a simulated machine, expected this machine"),
+            (.., When::Off) => {
+                bail!("--event: found --trace off, which records no events, expected --trace on")
+            }
+            _ => Ok(()),
         }
+    }
+
+    /// Refuses to wait for what cannot come in a run with this manifest.
+    ///
+    /// # Errors
+    /// If a condition is about a CPU that is not measured, a gap that does not fit into the run, or a cause that nobody names as kernel events are not
+    /// recorded.
+    pub fn check_run(&self, manifest: &Manifest) -> Result<()> {
+        let settings = &manifest.settings;
+        for trigger in self.catch.iter().chain(&self.stop_if) {
+            let text = &trigger.text;
+            if let Some(cpu) = trigger.cpu.filter(|cpu| !settings.cpus.contains(cpu)) {
+                bail!(
+                    "{text:?}: found CPU {cpu}, expected one that is measured: {}",
+                    cpu_list::written(&settings.cpus)
+                );
+            }
+            if (trigger.longer_than_s).is_some_and(|longer| longer >= settings.duration_s) {
+                bail!(
+                    "{text:?}: found a gap as long as the recording or longer, expected less than its {}",
+                    numbers::duration_round(settings.duration_s * 1e9)
+                );
+            }
+            check_cause(trigger, &manifest.events)?;
+        }
+        Ok(())
     }
 
     /// What the manifest says of it; `None` where nothing is asked for.
@@ -107,6 +130,20 @@ impl Catching {
             around_s: self.around,
         })
     }
+}
+
+/// Refuses to wait for a cause that nobody will name.
+fn check_cause(trigger: &Trigger, events: &Events) -> Result<()> {
+    let told_without = ["", "preempted", "unnamed"].contains(&&*trigger.cause);
+    if told_without || events.state == EventsState::On {
+        return Ok(());
+    }
+    bail!(
+        "{:?}: no kernel events are recorded{}{}, so nobody knows the cause of a gap; \"gap > T\" needs none",
+        trigger.text,
+        if events.why.is_empty() { "" } else { ": " },
+        events.why
+    )
 }
 
 /// A flight recorder at work.
