@@ -1,7 +1,7 @@
 //! `bandscope fleet`, as a whole: tasks of a job on simulated nodes, and summaries of recordings.
 
 mod common;
-use common::{bandscope, refuse, succeed};
+use common::{bandscope, in_part, refuse, succeed};
 use serde_json::Value;
 use std::path::Path;
 
@@ -134,7 +134,7 @@ fn two_recordings_of_one_machine_are_two_nodes_and_moments_are_none() {
 }
 
 #[test]
-fn summaries_that_were_gathered_are_compared_and_damaged_ones_refused() {
+fn summaries_that_were_gathered_are_compared_and_damaged_ones_left_out() {
     let directory = tempfile::tempdir().unwrap();
     let recording = [
         "record",
@@ -194,12 +194,34 @@ fn summaries_that_were_gathered_are_compared_and_damaged_ones_refused() {
         let mut damaged = document.clone();
         *damaged.pointer_mut(field).unwrap() = value;
         std::fs::write(directory.path().join("bad.json"), damaged.to_string()).unwrap();
-        let error = refuse(directory.path(), &["fleet", "bad.json", "n1.json"]);
+        let error = refuse(directory.path(), &["fleet", "bad.json"]);
         assert!(
             error.contains("bad.json") && error.contains(wanted),
             "{error}"
         );
     }
+    // Among others it is named, and they are judged.
+    let bad = ["bad.json", "quiet.bandscope/gaps", "nothing.json"];
+    let (printed, said) = in_part(
+        directory.path(),
+        &[&["fleet", "-f", "json"], &inputs[..], &bad].concat(),
+    );
+    let part: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(part["nodes"], all["nodes"]);
+    for bad in bad {
+        let begins = |text: &str| text.starts_with(bad) && text.ends_with("it is left out");
+        let notes = part["notes"].as_array().unwrap();
+        assert!(
+            notes.iter().any(|one| begins(one.as_str().unwrap())),
+            "{part}"
+        );
+        let mut lines = said.lines();
+        assert!(
+            lines.any(|line| begins(line.trim_start_matches("bandscope: "))),
+            "{said}"
+        );
+    }
+    assert_eq!(said.lines().count(), bad.len(), "{said}");
     let part = [
         "export",
         "quiet.bandscope",

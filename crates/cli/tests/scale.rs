@@ -1,7 +1,7 @@
 //! `bandscope scale`, as a whole: simulated recordings, whose noise is known.
 
 mod common;
-use common::{refuse, succeed};
+use common::{in_part, refuse, succeed};
 use serde_json::Value;
 use std::path::Path;
 
@@ -121,6 +121,13 @@ fn what_was_not_seen_is_refused_and_says_what_would_decide_it() {
         (&65_536.into(), &"beyond".into(), &Value::Null)
     );
     assert!(last["decided_by_s"].as_f64().unwrap() >= 190.0, "{last}");
+    // What cannot be read is named, and the others are taken.
+    for command in ["report", "scale"] {
+        let (text, said) = in_part(path, &[command, "it.bandscope", "none.bandscope"]);
+        for told in [text, said] {
+            assert!(told.contains("none.bandscope: cannot read"), "{told}");
+        }
+    }
     for width in ["80", "100"] {
         let text = succeed(path, &["scale", "it.bandscope", "--width", width]);
         assert!(

@@ -1,7 +1,7 @@
 //! Tasks of a job, as `srun` and `mpirun` start them: plain processes with the variables that these set.
 
 mod common;
-use common::{bandscope, refuse, report, succeed};
+use common::{bandscope, in_part, refuse, report, succeed};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -119,7 +119,8 @@ fn a_node_that_failed_is_named_and_nothing_else_is_lost() {
         manifest["state"] = "recording".into();
         manifest["parts"] = Value::Array(Vec::new());
     });
-    let report = report(directory.path(), &["job"]);
+    let (printed, said) = in_part(directory.path(), &["report", "-f", "json", "job"]);
+    let report: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(report["series"].as_array().unwrap().len(), 2);
     let [unreadable] = &warnings(&report, "unreadable-part")[..] else {
         panic!("{}", report["warnings"]);
@@ -128,6 +129,10 @@ fn a_node_that_failed_is_named_and_nothing_else_is_lost() {
         unreadable.starts_with("the part of task 1 on n1 cannot be read: job/node=n1/task=1: found a directory without recording.json"),
         "{unreadable}"
     );
+    assert!(
+        said.starts_with(&format!("bandscope: {unreadable}")),
+        "{said}"
+    );
     let killed = warnings(&report, "partial-recording");
     assert!(
         killed[0].starts_with("job/node=n2/task=2: the run still goes on or was killed"),
@@ -135,7 +140,16 @@ fn a_node_that_failed_is_named_and_nothing_else_is_lost() {
     );
     let missing = ["job: 1 of 4 tasks left no part: 3."];
     assert_eq!(warnings(&report, "missing-part"), missing);
-    let text = succeed(directory.path(), &["report", "job"]);
+    // Its summary alone would do for `fleet`.
+    std::fs::remove_file(part(1).join("summary.json")).unwrap();
+    for command in ["scale", "fleet"] {
+        let (text, said) = in_part(directory.path(), &[command, "job"]);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for told in [said, text] {
+            assert!(told.contains("task 1 on n1 cannot be read"), "{told}");
+        }
+    }
+    let (text, _) = in_part(directory.path(), &["report", "job"]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
         unreadable.split(':').next().unwrap(),

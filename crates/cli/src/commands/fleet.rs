@@ -1,7 +1,7 @@
 //! `bandscope fleet`: which nodes of many stand out.
 
 use super::layout::Layout;
-use super::record;
+use super::{record, report};
 use crate::{output, resources};
 use anyhow::{Context, Result};
 use bandscope_recording::inputs::Inputs;
@@ -29,7 +29,10 @@ Examples:
   bandscope fleet job.bandscope -f markdown
   # without a shared file system: gather what each node leaves
   bandscope export quiet.bandscope --format summary -o n1.summary.json
-  bandscope fleet n1.summary.json")]
+  bandscope fleet n1.summary.json
+
+Exit status: 0 done, also where nodes stand out; 2 bad usage or input, also where one node
+of several could not be read: the result is of the others, and names it.")]
 pub struct Arguments {
     /// Directories in which the tasks of a job recorded, recordings, or their summaries.
     #[arg(value_name = "RECORDING|SUMMARY", required = true)]
@@ -58,15 +61,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     resources::start_threads()?;
     let mut warnings = Vec::new();
     let mut nodes = Vec::new();
+    let mut first_error = None;
     for input in &arguments.inputs {
-        nodes.extend(nodes_of(input, &mut warnings)?);
+        match nodes_of(input, &mut warnings) {
+            Ok(found) => nodes.extend(found),
+            Err(error) => {
+                warnings.push(ReadWarning::unreadable(&error));
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    if let Some(error) = first_error.filter(|_| nodes.is_empty()) {
+        return Err(error.into());
     }
     let names = arguments.inputs.iter().map(|path| shown(path)).collect();
     let mut fleet = fleet::fleet(names, nodes);
-    let said = warnings
-        .iter()
-        .map(|one| format!("{}; {}", one.message, one.advice));
-    fleet.notes.extend(said);
+    fleet.notes.extend(warnings.iter().map(ToString::to_string));
     let options = arguments.layout.options(arguments.output.is_none());
     output::write(arguments.output.as_deref(), |out| match arguments.format {
         Format::Text => Ok(write!(out, "{}", text::fleet(&fleet, &options))?),
@@ -74,11 +84,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Format::Html => Ok(view_fleet::html(&fleet, out)?),
         Format::Markdown => Ok(view_fleet::markdown(&fleet, out)?),
     })?;
-    Ok(ExitCode::SUCCESS)
+    let unreadable = warnings.iter().filter(|one| one.is_unreadable());
+    Ok(report::say_left_out(unreadable.map(ToString::to_string)))
 }
 
 /// What one input holds: the tasks of a job, or one node.
-fn nodes_of(input: &Path, warnings: &mut Vec<ReadWarning>) -> Result<Vec<Node>> {
+fn nodes_of(
+    input: &Path,
+    warnings: &mut Vec<ReadWarning>,
+) -> Result<Vec<Node>, bandscope_recording::Error> {
     let origin = shown(input);
     if !input.is_dir() {
         return Ok(vec![Node::new(Summary::read(input)?, &origin)]);

@@ -10,7 +10,7 @@ use bandscope_recording::disturbances::{self, Log};
 use bandscope_recording::inputs::Inputs;
 use bandscope_recording::text::shown;
 use bandscope_recording::{Manifest, Source, Window};
-use bandscope_report::Report;
+use bandscope_report::{Report, Warning, WarningKind};
 use bandscope_studies::check::{self, Criteria};
 use bandscope_studies::conditions::Condition;
 use bandscope_view::{FORMATS, Options, find};
@@ -43,7 +43,8 @@ Examples:
   # what was booked to a disturbance, against the log of `bandscope inject`
   bandscope report evening.bandscope --truth evening.disturbances.jsonl
 
-Exit status: 0 done; 1 a condition of --fail-if is met; 2 bad usage or input.")]
+Exit status: 0 done; 1 a condition of --fail-if is met; 2 bad usage or input,
+also where one of several could not be read: the report is of the others, and names it.")]
 pub struct Arguments {
     /// Recordings (directories) and files of the original FTQ.
     #[arg(required = true, value_name = "RECORDING|FILE.dat")]
@@ -131,7 +132,31 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let line = bandscope_view::escape::visible(&failed.sentence);
         output::note(format_args!("bandscope: {line}"));
     }
-    Ok(ExitCode::from(u8::from(!check.passes)))
+    let all_read = say_left_out(left_out(&analysis.report));
+    Ok(match check.passes {
+        true => all_read,
+        false => ExitCode::from(1),
+    })
+}
+
+/// The inputs that could not be read, each in a sentence.
+pub fn left_out(report: &Report) -> impl Iterator<Item = String> {
+    let is_it = |one: &&Warning| one.kind == WarningKind::UnreadablePart;
+    report.warnings.iter().filter(is_it).map(|one| {
+        let advice = one.advice.as_deref().unwrap_or_default();
+        format!("{} {advice}", one.message)
+    })
+}
+
+/// Says on standard error which inputs could not be read: the result is of the others. The exit status is that of bad input if there are any.
+pub fn say_left_out(unreadable: impl Iterator<Item = String>) -> ExitCode {
+    let mut code = ExitCode::SUCCESS;
+    for why in unreadable {
+        code = ExitCode::from(2);
+        let why = bandscope_view::escape::visible(&why);
+        output::note(format_args!("bandscope: {why}"));
+    }
+    code
 }
 
 /// Says who compares nodes, where there are several.

@@ -22,7 +22,10 @@ use std::process::ExitCode;
 Examples:
   bandscope scale quiet.bandscope
   bandscope scale before.bandscope after.bandscope --nodes 128,1000,64k
-  bandscope scale quiet.bandscope --phase 20ms -f json | jq .phases[0].cells")]
+  bandscope scale quiet.bandscope --phase 20ms -f json | jq .phases[0].cells
+
+Exit status: 0 done; 2 bad usage or input, also where one recording of several could not
+be read: the result is of the others, and names it.")]
 pub struct Arguments {
     /// Recordings, directories in which the tasks of a job recorded, or files of the original FTQ.
     #[arg(value_name = "RECORDING", required = true)]
@@ -53,7 +56,10 @@ enum Format {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     output::apart(arguments.output.as_deref(), &arguments.inputs)?;
     for input in &arguments.inputs {
-        let source = report::open_with_tasks(std::slice::from_ref(input))?;
+        // What cannot be read among others is left out below.
+        let Ok(source) = report::open_with_tasks(std::slice::from_ref(input)) else {
+            continue;
+        };
         report::refuse_moments(Some(source.manifest()), input)?;
     }
     let source = report::open_with_tasks(&arguments.inputs)?;
@@ -66,11 +72,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         nodes: arguments.nodes.0.clone(),
         phases_s,
     };
-    let scale = scale::scale(&source, &analysis.report, &settings)?;
+    let mut scale = scale::scale(&source, &analysis.report, &settings)?;
+    scale.notes.extend(report::left_out(&analysis.report));
     let options = arguments.layout.options(arguments.output.is_none());
     output::write(arguments.output.as_deref(), |out| match arguments.format {
         Format::Text => Ok(write!(out, "{}", text::scale(&scale, &options))?),
         Format::Json => Ok(json::document(&scale, out)?),
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(report::say_left_out(report::left_out(&analysis.report)))
 }

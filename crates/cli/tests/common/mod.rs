@@ -76,6 +76,16 @@ pub fn refuse(directory: &Path, arguments: &[&str]) -> String {
     error
 }
 
+/// Runs it and expects exit status 2 beside a result: of several inputs some could not be read. Standard output and standard error.
+pub fn in_part(directory: &Path, arguments: &[&str]) -> (String, String) {
+    let output = run(directory, arguments);
+    let [out, error] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    let code = output.status.code();
+    assert_eq!(code, Some(2), "bandscope {arguments:?}: {error}");
+    assert!(!out.is_empty(), "bandscope {arguments:?}: {error}");
+    (out, error)
+}
+
 /// The report of a recording or file, as JSON.
 pub fn report(directory: &Path, inputs: &[&str]) -> serde_json::Value {
     let mut arguments = vec!["report", "--format", "json"];

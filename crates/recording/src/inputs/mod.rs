@@ -106,19 +106,29 @@ impl Inputs {
         Inputs::join(opened, Vec::new())
     }
 
-    /// The same, but a directory with parts of a job's tasks stands for each of them.
+    /// The same, but a directory with parts of a job's tasks stands for each of them, and what cannot be read among others is left out: a warning says so.
     ///
     /// # Errors
-    /// As [`Inputs::open`]; of parts that cannot be read only if none can.
+    /// As [`Inputs::open`]; where something cannot be read only if nothing can.
     pub fn open_with_tasks(paths: &[PathBuf]) -> Result<Inputs, Error> {
-        let (mut opened, mut warnings) = (Vec::new(), Vec::new());
+        let (mut opened, mut warnings, mut first_error) = (Vec::new(), Vec::new(), None);
         for path in paths {
-            match tasks::open(path, &mut warnings)? {
-                Some(parts) => opened.extend(parts),
-                None => opened.push((path.clone(), open_any(path)?)),
+            let parts = tasks::open(path, &mut warnings).and_then(|parts| match parts {
+                Some(parts) => Ok(parts),
+                None => Ok(vec![(path.clone(), open_any(path)?)]),
+            });
+            match parts {
+                Ok(parts) => opened.extend(parts),
+                Err(error) => {
+                    warnings.push(ReadWarning::unreadable(&error));
+                    first_error.get_or_insert(error);
+                }
             }
         }
-        Inputs::join(opened, warnings)
+        match first_error.filter(|_| opened.is_empty()) {
+            Some(error) => Err(error),
+            None => Inputs::join(opened, warnings),
+        }
     }
 
     fn join(

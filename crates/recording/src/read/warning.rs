@@ -1,5 +1,6 @@
 //! What a reader must know before it believes an input, and what to do about it.
 
+use crate::Error;
 use std::fmt;
 
 /// A warning about an input that can be read all the same.
@@ -52,6 +53,22 @@ pub enum ReadWarningKind {
     DifferentClocks,
     /// Inputs with unlike counters.
     DifferentCounters,
+}
+
+impl ReadWarning {
+    /// One of several inputs cannot be read: why.
+    pub fn unreadable(error: &Error) -> ReadWarning {
+        ReadWarning {
+            kind: ReadWarningKind::UnreadablePart,
+            message: error.to_string(),
+            advice: "it is left out".into(),
+        }
+    }
+
+    /// Whether something was left out that cannot be read.
+    pub fn is_unreadable(&self) -> bool {
+        self.kind == ReadWarningKind::UnreadablePart
+    }
 }
 
 impl fmt::Display for ReadWarning {
