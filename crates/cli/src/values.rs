@@ -56,6 +56,14 @@ pub enum Wrong {
         /// Whether `all` would do.
         or_all: bool,
     },
+    /// More values of an option than [`MAX_VALUES`].
+    #[error("{option}: found {found} values, expected {MAX_VALUES} at most")]
+    TooMany {
+        /// The option.
+        option: &'static str,
+        /// Number of its values.
+        found: usize,
+    },
     /// No numbers of nodes.
     #[error(
         "found {0:?}, expected numbers of nodes from 1 to 16M such as 16,1000 or 64k, or a range such as 16..1M"
@@ -86,6 +94,20 @@ const LONGEST_AROUND_S: f64 = 10.0;
 
 /// The most quanta of a series.
 const MOST_SAMPLES: u64 = 1_000_000_000_000;
+
+/// The most values of an option that takes several: each is a series or a table of its own.
+const MAX_VALUES: usize = 100;
+
+/// Refuses more values of an option than anybody reads the results of.
+///
+/// # Errors
+/// If there are more than 100.
+pub fn not_too_many<T>(option: &'static str, values: &[T]) -> Result<(), Wrong> {
+    match values.len() {
+        ..=MAX_VALUES => Ok(()),
+        found => Err(Wrong::TooMany { option, found }),
+    }
+}
 
 /// A duration in seconds.
 ///

@@ -10,6 +10,7 @@ use std::process::Command;
 #[test]
 fn values_that_would_never_end_are_refused() {
     let directory = tempfile::tempdir().unwrap();
+    let nodes: String = (1..=200).map(|number| format!(",{number}")).collect();
     for (arguments, expected) in [
         (
             &["repeat", "--timeout", "1e20s", "--", "true"][..],
@@ -40,6 +41,18 @@ fn values_that_would_never_end_are_refused() {
             "found \"-1\", expected a rate above 0",
         ),
         (&["live", "--rate", "1e300MHz"], "expected a rate between"),
+        (
+            &["record", "--rate", &"1000,".repeat(3000)[..14_999]],
+            "--rate: found 3000 values, expected 100 at most",
+        ),
+        (
+            &["scale", "--phase", &"1ms,".repeat(1999)[..7_995], "none"],
+            "--phase: found 1999 values, expected 100 at most",
+        ),
+        (
+            &["scale", "--nodes", &nodes[1..], "none"],
+            "--nodes: found 200 values, expected 100 at most",
+        ),
     ] {
         let error = refuse(directory.path(), arguments);
         assert!(error.contains(expected), "{arguments:?}: {error}");

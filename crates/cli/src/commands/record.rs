@@ -257,6 +257,8 @@ pub(super) fn fill_in(manifest: &mut Manifest, arguments: &Arguments, request: &
 impl Arguments {
     /// The resolved plan.
     pub(super) fn request(&self) -> Result<Request> {
+        values::not_too_many("--rate", &self.rate)?;
+        values::not_too_many("--kernel", &self.kernel)?;
         self.catching
             .check(self.is_real() || self.cpus()?.len() < 2)?;
         self.catching.check_events(self.trace, self.is_real())?;

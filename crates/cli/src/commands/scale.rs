@@ -54,6 +54,8 @@ enum Format {
 
 /// Reads, analyses, asks, prints.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    values::not_too_many("--phase", &arguments.phase)?;
+    values::not_too_many("--nodes", &arguments.nodes.0)?;
     output::apart(arguments.output.as_deref(), &arguments.inputs)?;
     for input in &arguments.inputs {
         // What cannot be read among others is left out below.

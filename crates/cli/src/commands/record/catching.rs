@@ -69,6 +69,9 @@ impl Catching {
     /// # Errors
     /// What is wrong with the options.
     pub fn check(&self, at_once: bool) -> Result<()> {
+        values::not_too_many("--catch", &self.catch)?;
+        values::not_too_many("--stop-if", &self.stop_if)?;
+        values::not_too_many("--event", &self.event)?;
         if !at_once && !self.catch.is_empty() {
             bail!(
                 "--catch: a simulated machine measures its CPUs one after another, expected one CPU"
