@@ -1,15 +1,17 @@
 //! Where results go: standard output or a file; and how an error ends the program.
 
+mod fail;
+
 use anyhow::{Context, Result, bail};
 use bandscope_recording::text::shown;
-use bandscope_view::{Options, escape};
+use bandscope_view::Options;
+pub use fail::{exit, fail};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Writes a result to `path`, or to standard output where there is none.
 ///
@@ -341,29 +343,6 @@ pub fn path(out: &mut dyn Write, path: &Path) -> Result<()> {
     Ok(out.write_all(b"\n")?)
 }
 
-/// Prints an error as one line on standard error; exit status 2.
-pub fn fail(error: &anyhow::Error) -> ExitCode {
-    let lines = spelled(error);
-    let lines: Vec<String> = lines.split('\n').map(escape::visible).collect();
-    note(format_args!("bandscope: {}", lines.join("\n")));
-    ExitCode::from(2)
-}
-
-/// An error and its causes, joined with colons; a cause that the words before it end with is not said again.
-fn spelled(error: &anyhow::Error) -> String {
-    let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if text.ends_with(&cause) {
-            continue;
-        }
-        if !text.is_empty() {
-            text += ": ";
-        }
-        text += &cause;
-    }
-    text
-}
-
 fn closed_pipe(error: &anyhow::Error) -> bool {
     causes(error).any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
@@ -393,18 +372,4 @@ pub fn terminal_options(to_terminal: bool) -> Options {
         options.width = columns.into();
     }
     options
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cause_that_was_said_is_not_said_again() {
-        let cause = || io::Error::from(io::ErrorKind::NotFound);
-        let twice = anyhow::Error::from(cause()).context(format!("x: cannot read: {}", cause()));
-        assert_eq!(spelled(&twice), format!("x: cannot read: {}", cause()));
-        let once = anyhow::Error::from(cause()).context("x: cannot read");
-        assert_eq!(spelled(&once), format!("x: cannot read: {}", cause()));
-    }
 }

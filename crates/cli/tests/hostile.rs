@@ -206,27 +206,55 @@ fn a_recording_given_twice_is_refused() {
 fn a_full_device_is_named() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("a.dat"), COUNTS).unwrap();
-    let full = std::fs::OpenOptions::new()
-        .write(true)
-        .open("/dev/full")
-        .unwrap();
-    let output = bandscope(directory.path())
-        .args(["report", "a.dat"])
-        .stdout(full)
-        .output()
-        .unwrap();
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(
-        error.starts_with("bandscope: standard output: cannot write: "),
-        "{error}"
-    );
+    for arguments in [
+        &["report", "a.dat"][..],
+        &["report", "a.dat", "--format", "json"],
+        &["--help"],
+        &["help", "report"],
+        &["record", "-h"],
+        &["inject", "--then", "record", "--help"],
+        &["--version"],
+    ] {
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let output = bandscope(directory.path())
+            .args(arguments)
+            .stdout(full)
+            .output()
+            .unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        let why = std::io::Error::from_raw_os_error(28);
+        let said = format!("bandscope: standard output: cannot write: {why}\n");
+        assert_eq!(error, said, "{arguments:?}");
+    }
     let error = refuse(
         directory.path(),
         &["report", "a.dat", "--output", "/dev/full"],
     );
     assert!(
-        error.starts_with("bandscope: /dev/full: cannot write: "),
+        error.starts_with("bandscope: /dev/full: cannot write: No space"),
         "{error}"
     );
+}
+
+#[test]
+fn long_values_are_cut_in_messages() {
+    let directory = tempfile::tempdir().unwrap();
+    for long in ["x".repeat(100_000), "x ".repeat(50_000)] {
+        for arguments in [
+            &["record", "--kernel", &long][..],
+            &["record", "--rate", &long],
+            &["record", "--machine", &long],
+            &["record", "--catch", &long],
+            &["check", "--fail-if", &format!("{long} > 1 %")],
+            &["report", "--format", &long, "a"],
+            &["report", &long],
+            &["repeat", "--vary", &long, "--", "true"],
+            &[&long],
+        ] {
+            let error = refuse(directory.path(), arguments);
+            let beginning: String = error.chars().take(100).collect();
+            assert!(error.len() < 5000, "{} bytes: {beginning}", error.len());
+        }
+    }
 }

@@ -30,6 +30,38 @@ pub fn quoted(bytes: &[u8]) -> String {
     quoted
 }
 
+/// The longest word of a message, in characters: no name of a file is longer. A path may be.
+const MAX_WORD: usize = 256;
+const MAX_PATH: usize = 1000;
+/// The longest line of a message.
+const MAX_LINE: usize = 2000;
+/// How much is left of the end of what is cut: there are quotation marks, and what was expected.
+const END_OF_WORD: usize = 8;
+const END_OF_LINE: usize = 800;
+
+/// A line of a message, with its long words cut, and then itself: what was typed or found may have any length.
+pub fn shortened(line: &str) -> String {
+    let word = |word: &str| match word.contains('/') {
+        true => cut(word, MAX_PATH, END_OF_WORD),
+        false => cut(word, MAX_WORD, END_OF_WORD),
+    };
+    let words: Vec<String> = line.split(' ').map(word).collect();
+    cut(&words.join(" "), MAX_LINE, END_OF_LINE)
+}
+
+/// Text of at most so many characters, but for the mark where it is cut, so many before its end.
+fn cut(text: &str, most: usize, end: usize) -> String {
+    let number = text.chars().count();
+    if number <= most {
+        return text.to_owned();
+    }
+    let first = text.chars().take(most - end);
+    first
+        .chain("...".chars())
+        .chain(text.chars().skip(number - end))
+        .collect()
+}
+
 /// A path on one line, without loss: as it is where all of it is visible, else as bash, zsh and ksh take it back, `$'a\xff\x0a'`.
 pub fn shown(path: &Path) -> String {
     let bytes = path.as_os_str().as_bytes();
@@ -101,6 +133,23 @@ mod tests {
                 Ok(echo) => assert_eq!(echo.stdout, bytes, "{word}"),
                 Err(_) => println!("SKIPPED: no bash"),
             }
+        }
+    }
+
+    #[test]
+    fn long_words_and_lines_are_cut_where_nothing_is_said() {
+        let usual = format!("found {:?}, expected a rate such as 10kHz", "9".repeat(200));
+        assert_eq!(shortened(&usual), usual);
+        let path = format!("/{}/x: cannot read", "d".repeat(900));
+        assert_eq!(shortened(&path), path);
+        for long in ["é".repeat(100_000), "é ".repeat(50_000)] {
+            let line = shortened(&format!("found {long:?}, expected a rate such as 10kHz"));
+            assert!(line.chars().count() <= MAX_LINE + 3, "{line}");
+            assert!(line.starts_with("found \"é"), "{line}");
+            assert!(
+                line.ends_with("\", expected a rate such as 10kHz"),
+                "{line}"
+            );
         }
     }
 

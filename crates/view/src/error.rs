@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The output could not be written, as when the reader closed the pipe.
-    #[error("cannot write the report: {0}")]
+    #[error("{0}")]
     Write(#[from] std::io::Error),
     /// What is written while it is read could not be read.
     #[error(transparent)]
@@ -20,7 +20,7 @@ pub enum Error {
     )]
     Moments,
     /// The report could not be turned into JSON.
-    #[error("cannot write the report as JSON: {0}")]
+    #[error("{0}")]
     Json(#[from] serde_json::Error),
     /// The picture could not be encoded.
     #[error("cannot encode the picture: {0}")]

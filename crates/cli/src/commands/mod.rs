@@ -26,6 +26,7 @@ mod scale;
 mod synth;
 mod top;
 
+use crate::output;
 use anyhow::Result;
 use clap::{FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
@@ -53,10 +54,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The command line of this process; one that does not parse ends it with exit status 2.
+    /// The command line of this process; help, and one that does not parse, ends it.
     pub fn of_process() -> Arguments {
-        let matches = top::command().get_matches();
-        Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        let matches = top::command().try_get_matches();
+        let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+        parsed.unwrap_or_else(|error| output::exit(&error))
     }
 }
 

@@ -30,7 +30,8 @@ impl Then {
     /// not parse ends the program as it would have by itself.
     pub fn resolve(words: &[OsString], kind: Kind, cpu: Option<u32>) -> Result<Then> {
         let line = std::iter::once(OsString::from("bandscope")).chain(words.iter().cloned());
-        let parsed = commands::Arguments::try_parse_from(line).unwrap_or_else(|error| error.exit());
+        let parsed =
+            commands::Arguments::try_parse_from(line).unwrap_or_else(|error| output::exit(&error));
         let mut words = words.to_vec();
         let Some(Subcommand::Record(arguments)) = &parsed.command else {
             // Whatever else it is, it measures no CPU that could be the wrong one.
