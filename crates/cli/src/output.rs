@@ -5,7 +5,7 @@ mod fail;
 use anyhow::{Context, Result, bail};
 use bandscope_recording::text::shown;
 use bandscope_view::Options;
-pub use fail::{exit, fail};
+pub use fail::{exit, fail, spelled};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::os::fd::AsFd;

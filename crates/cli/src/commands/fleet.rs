@@ -154,7 +154,7 @@ pub(super) fn leave_summary(path: &Path) {
         output::put(Some(&file), |out| Ok(json::line(&summary, out)?))
     };
     if let Err(error) = leave().context("no summary for `bandscope fleet`") {
-        let why = escape::visible(&format!("{error:#}"));
+        let why = escape::visible(&output::spelled(&error));
         output::note(format_args!("bandscope: {why}; it will read the recording"));
     }
 }

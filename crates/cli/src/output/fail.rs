@@ -15,7 +15,7 @@ pub fn fail(error: &anyhow::Error) -> ExitCode {
 }
 
 /// An error and its causes, joined with colons; a cause that the words before it end with is not said again.
-fn spelled(error: &anyhow::Error) -> String {
+pub fn spelled(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.ends_with(&cause) {

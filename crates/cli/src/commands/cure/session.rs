@@ -345,7 +345,8 @@ impl Session<'_> {
                 ));
             }
             if let Err(error) = self.keep(&kept.names) {
-                output::note(format_args!("bandscope: nothing is kept: {error:#}"));
+                let why = output::spelled(&error);
+                output::note(format_args!("bandscope: nothing is kept: {why}"));
             }
         }
         self.cures

@@ -62,7 +62,7 @@ impl OnCatch {
         self.runs += 1;
         match self.start(moment) {
             Ok(running) => self.running = Some(running),
-            Err(error) => self.fail(format!("{error:#}")),
+            Err(error) => self.fail(output::spelled(&error)),
         }
     }
 
@@ -89,7 +89,9 @@ impl OnCatch {
             None => {}
             Some(Ok(Ok(end))) if end.succeeded() => {}
             Some(Ok(Ok(end))) => self.fail(how(&end)),
-            Some(Ok(Err(error))) => self.fail(format!("cannot run sh: {error:#}")),
+            Some(Ok(Err(error))) => {
+                self.fail(format!("cannot run sh: {}", output::spelled(&error)))
+            }
             Some(Err(_)) => self.fail("its thread failed".to_owned()),
         }
     }

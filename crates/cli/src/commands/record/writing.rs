@@ -3,6 +3,7 @@
 use super::catching::Recorder;
 use super::{Tally, conclude, say_if_interrupted};
 use crate::interrupt::Interrupt;
+use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, anyhow};
 use bandscope_recording::Manifest;
@@ -32,7 +33,8 @@ pub fn write(
             return error;
         }
         let path = shown(path);
-        anyhow!("{error:#}; what was written before is kept: bandscope report {path}")
+        let error = output::spelled(&error);
+        anyhow!("{error}; what was written before is kept: bandscope report {path}")
     })?;
     say_if_interrupted(manifest, path);
     Ok(tally)
