@@ -22,6 +22,23 @@ pub fn check_address_space() -> Result<()> {
     Ok(())
 }
 
+/// With less the kernel kills the program without a word in the midst of a small report; a large one takes hundreds of MiB, and says nothing either.
+const MIN_MEMORY_MIB: u64 = 64;
+
+/// Refuses a machine, or a control group, with too little memory left.
+///
+/// # Errors
+/// If it has.
+pub fn check_memory() -> Result<()> {
+    let left = bandscope_probe::memory::available().map(|bytes| bytes >> 20);
+    ensure!(
+        left.is_none_or(|left| left >= MIN_MEMORY_MIB),
+        "{} MiB of memory are left for this process; expected {MIN_MEMORY_MIB} or more: raise the limit of its control group (memory.max)",
+        left.unwrap_or_default()
+    );
+    Ok(())
+}
+
 /// Makes the threads that analyse, once: what analyses takes them for granted.
 ///
 /// # Errors

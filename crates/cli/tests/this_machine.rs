@@ -317,6 +317,36 @@ fn new_group(name: &str, file: &str) -> Result<Group, String> {
 }
 
 #[test]
+fn too_little_memory_in_a_control_group_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    for file in ["memory.max", "memory.limit_in_bytes"] {
+        let name = format!("bandscope-small-{}", std::process::id());
+        let made = new_group(&name, file).and_then(|group| {
+            let set = std::fs::write(group.0.join(file), (30 << 20).to_string());
+            set.map(|()| group).map_err(|error| error.to_string())
+        });
+        let group = match made {
+            Ok(group) => group,
+            Err(why) => {
+                println!("SKIPPED: {file}: {why}");
+                continue;
+            }
+        };
+        let mut run = std::process::Command::new("sh");
+        let join = r#"echo $$ > "$0/cgroup.procs" && exec "$1" doctor"#;
+        run.current_dir(&directory).args(["-c", join]).arg(&group.0);
+        let ended = run.arg(env!("CARGO_BIN_EXE_bandscope")).output().unwrap();
+        let why = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{why}");
+        assert!(
+            why.contains("MiB of memory are left for this process"),
+            "{why}"
+        );
+        assert_eq!(why.lines().count(), 1, "{why}");
+    }
+}
+
+#[test]
 fn a_control_group_is_joined_for_the_run_and_left() {
     let directory = tempfile::tempdir().unwrap();
     for unknown in ["no/such/group", "/sys/fs/cgroup/no-such-group", ".."] {
