@@ -1,11 +1,10 @@
 //! Files that keep what is measured: a kill or a full disk costs what was under way and no more, and nobody writes over another's.
 
 mod common;
-use common::{bandscope, checked, refuse, report, signal, succeed};
+use common::{bandscope, checked, lines, refuse, report, signal, succeed, wait_until};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
 
 /// Runs it where no file may be longer than so many blocks of 512 bytes, as on a full disk.
 fn on_a_full_disk(directory: &Path, blocks: u32, arguments: &[&str]) -> Option<Output> {
@@ -29,22 +28,6 @@ fn on_a_full_disk(directory: &Path, blocks: u32, arguments: &[&str]) -> Option<O
 /// A file's JSON as a report of this command.
 fn read(directory: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(&succeed(directory, arguments)).unwrap()
-}
-
-fn wait_until(child: &mut Child, what: impl Fn() -> bool) {
-    for _ in 0..6000 {
-        if what() {
-            return;
-        }
-        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("not after a minute");
-}
-
-/// Lines of a file; 0 if it is not there.
-fn lines(path: &Path) -> usize {
-    std::fs::read_to_string(path).map_or(0, |text| text.lines().count())
 }
 
 fn start(directory: &Path, arguments: &[&str]) -> Child {

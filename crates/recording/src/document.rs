@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::files::open_regular;
 use crate::text::quoted;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::Path;
 
@@ -22,6 +22,13 @@ pub(crate) struct Document {
 #[derive(Deserialize)]
 struct Version {
     schema: String,
+}
+
+/// As one line of JSON.
+pub(crate) fn line(value: &impl Serialize) -> String {
+    let mut json = serde_json::to_string(value).expect("numbers and text, keyed by text");
+    json.push('\n');
+    json
 }
 
 /// Reads the file at `path`.

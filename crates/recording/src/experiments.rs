@@ -134,9 +134,7 @@ pub struct Interruption {
 impl Experiments {
     /// As one line of JSON.
     pub fn to_json(&self) -> String {
-        let mut json = serde_json::to_string(self).expect("numbers and text, keyed by text");
-        json.push('\n');
-        json
+        document::line(self)
     }
 
     /// Reads a file.

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod appended;
 pub mod baseline;
 mod checksum;
 mod columns;

@@ -123,6 +123,23 @@ pub fn start(directory: &Path, more: &[&str]) -> Child {
         .unwrap()
 }
 
+/// Waits, a minute at most, while the program goes on.
+pub fn wait_until(child: &mut Child, what: impl Fn() -> bool) {
+    for _ in 0..6000 {
+        if what() {
+            return;
+        }
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("not after a minute");
+}
+
+/// Lines of a file; 0 if it is not there.
+pub fn lines(path: &Path) -> usize {
+    std::fs::read_to_string(path).map_or(0, |text| text.lines().count())
+}
+
 /// Sends a signal, `INT` for instance.
 pub fn signal(child: &Child, name: &str) {
     let status = Command::new("kill")

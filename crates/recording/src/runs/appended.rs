@@ -1,18 +1,13 @@
-//! Runs of a session that goes on, or was killed: the first line is the document without runs, then each run is a line of its own.
-//!
-//! A line is written at once, so that whoever is killed loses the run under way and no other. When the session ends, the document
-//! as a whole takes the place of the lines.
+//! Runs of a session that goes on, or was killed: the first line is the document without runs, each further one is a run.
 
-use super::{DOCUMENT, Metric, Run, Runs};
-use crate::Error;
+use super::{Metric, Run, Runs};
+use crate::appended::Grows;
 use crate::document;
-use crate::text::quoted;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// A run, and the metric as it is known by then.
 #[derive(Serialize, Deserialize)]
-struct Line<M, R> {
+pub(crate) struct Line<M, R> {
     metric: M,
     run: R,
 }
@@ -30,50 +25,25 @@ pub fn head(runs: &Runs) -> String {
 
 /// The line of a run.
 pub fn line(metric: &Metric, run: &Run) -> String {
-    let line = Line { metric, run };
-    let mut json = serde_json::to_string(&line).expect("numbers and text, keyed by text");
-    json.push('\n');
-    json
+    document::line(&Line { metric, run })
 }
 
-/// The session that these lines tell of; `None` if the first is no document of its own. The last line may be cut off.
-pub(super) fn parse(path: &Path, bytes: &[u8]) -> Option<Result<Runs, Error>> {
-    document::bounded(path, bytes, &DOCUMENT).ok()?;
-    let (head, mut rest) = split_line(bytes)?;
-    let mut runs: Runs = document::parse(path, head, &DOCUMENT).ok()?;
-    let mut number = 1;
-    while let Some((line, after)) = split_line(rest) {
-        number += 1;
-        rest = after;
-        match serde_json::from_slice::<Line<Metric, Run>>(line) {
-            Ok(Line { metric, run }) => {
-                runs.metric = metric;
-                runs.duration_s = runs.duration_s.max(run.at_s + run.wall_s);
-                runs.runs.push(run);
-            }
-            Err(error) => {
-                return Some(Err(Error::Row {
-                    path: path.into(),
-                    row: number,
-                    found: quoted(error.to_string().as_bytes()),
-                    expected: "a run on a line of its own".into(),
-                }));
-            }
-        }
+impl Grows for Runs {
+    type Line = Line<Metric, Run>;
+    const LINE: &'static str = "a run";
+
+    fn add(&mut self, Line { metric, run }: Self::Line) {
+        self.metric = metric;
+        self.duration_s = self.duration_s.max(run.at_s + run.wall_s);
+        self.runs.push(run);
     }
-    Some(Ok(runs))
-}
-
-/// The first line, and what comes after its end; `None` if it has no end.
-fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = bytes.iter().position(|&byte| byte == b'\n')?;
-    Some((&bytes[..end], &bytes[end + 1..]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::SCHEMA;
     use super::*;
+    use std::path::Path;
 
     fn lines() -> (Runs, String) {
         let mut runs = Runs {

@@ -164,9 +164,7 @@ impl Run {
 impl Runs {
     /// As one line of JSON.
     pub fn to_json(&self) -> String {
-        let mut json = serde_json::to_string(self).expect("numbers and text, keyed by text");
-        json.push('\n');
-        json
+        document::line(self)
     }
 
     /// Reads a file.
@@ -182,8 +180,6 @@ impl Runs {
     /// # Errors
     /// As [`Runs::read`].
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Runs, Error> {
-        let whole = document::parse(path, bytes, &DOCUMENT);
-        let read = whole.or_else(|error| appended::parse(path, bytes).unwrap_or(Err(error)))?;
-        check::check(read, path)
+        crate::appended::parse(path, bytes, &DOCUMENT).and_then(|read| check::check(read, path))
     }
 }

@@ -4,7 +4,7 @@ use super::Arguments;
 use super::metric::{self, Finder};
 use crate::commands::record;
 use crate::interrupt::Interrupt;
-use crate::output::Keep;
+use crate::output::{Keep, Lines};
 use crate::progress::Live;
 use crate::values;
 use anyhow::{Context, Result};
@@ -25,29 +25,6 @@ pub struct Ended {
     pub exit_code: Option<ExitCode>,
     /// Why the file lacks runs.
     pub unkept: Option<anyhow::Error>,
-}
-
-/// The file that keeps the runs, if one is wanted: line by line as they end, whole at the end.
-struct Kept {
-    keep: Option<Keep>,
-    /// The first error of writing; nothing is appended after it.
-    appended: Result<()>,
-}
-
-impl Kept {
-    fn append(&mut self, line: &str) {
-        if let (Some(keep), Ok(())) = (&mut self.keep, &self.appended) {
-            self.appended = keep.append(line);
-        }
-    }
-
-    fn finish(self, runs: &Runs) -> Result<()> {
-        match self.keep {
-            Some(keep) if runs.runs.is_empty() => keep.give_up(),
-            Some(keep) => keep.write(|out| Ok(out.write_all(runs.to_json().as_bytes())?)),
-            None => Ok(()),
-        }
-    }
 }
 
 /// Makes the runs, and keeps them.
@@ -86,10 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
         missing: session.missing.clone(),
         ..Runs::default()
     };
-    let mut kept = Kept {
-        keep,
-        appended: Ok(()),
-    };
+    let mut kept = Lines::new(keep);
     kept.append(&appended::head(&runs));
     let begun = Instant::now();
     let made = make(
@@ -103,7 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
     runs.duration_s = begun.elapsed().as_secs_f64();
     runs.interrupted = interrupt.signal().is_some();
     // Whatever was measured is kept before anything is said of what went wrong.
-    let unkept = kept.finish(&runs).err();
+    let document = (!runs.runs.is_empty()).then(|| runs.to_json());
+    let unkept = kept.finish(document.as_deref()).err();
     let ended = Ended {
         failure: made?,
         exit_code: interrupt.exit_code(),
@@ -119,7 +94,7 @@ fn make(
     session: &mut Session,
     interrupt: &Interrupt,
     runs: &mut Runs,
-    kept: &mut Kept,
+    kept: &mut Lines,
 ) -> Result<Option<String>> {
     let live = Live::new(arguments.ascii);
     let warm_up = Arm {
