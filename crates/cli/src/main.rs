@@ -12,6 +12,7 @@ mod interrupt;
 mod output;
 mod progress;
 mod resources;
+mod scratch;
 mod screen;
 
 mod values;

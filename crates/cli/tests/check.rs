@@ -1,9 +1,10 @@
 //! Pass or fail, on simulated machines: limits, a baseline, and what is refused before anything is measured.
 
 mod common;
-use common::{refuse, run, succeed};
+use common::{bandscope, refuse, run, signal, succeed, that_end, wait_until};
 use serde_json::Value;
 use std::path::Path;
+use std::process::Stdio;
 
 const QUIET: &str = "simulated:tick:hz=250,cost=10us+reads:sigma=5ns";
 /// The same with a program that takes 1 % of the CPU.
@@ -344,4 +345,46 @@ fn what_failed_before_a_signal_fails() {
         common::signal(&child, "TERM");
         assert_eq!(child.wait().unwrap().code(), Some(expected), "{condition}");
     }
+}
+
+/// How many recordings lie in directories below this one.
+fn recordings(place: &Path) -> usize {
+    let entries = std::fs::read_dir(place).unwrap().flatten();
+    let has_one = |entry: &std::fs::DirEntry| entry.path().join("run-1.bandscope").exists();
+    entries.filter(has_one).count()
+}
+
+#[test]
+fn no_signal_leaves_a_recording_and_what_a_kill_left_goes_with_the_next_check() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    let start = |number: usize| {
+        let mut command = bandscope(place);
+        command.args(["check", "--duration", "1h"]);
+        command.env("TMPDIR", place).stdout(Stdio::null());
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        wait_until(&mut child, || recordings(place) == number);
+        child
+    };
+    let entries = || std::fs::read_dir(place).unwrap().count();
+    for (name, _) in that_end([("INT", 130), ("TERM", 143), ("HUP", 129)]) {
+        let mut child = start(1);
+        signal(&child, name);
+        child.wait().unwrap();
+        assert_eq!(entries(), 0, "{name}");
+    }
+    let mut goes_on = start(1);
+    let mut killed = start(2);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert_eq!(entries(), 2);
+    // Another program's recording stays.
+    std::fs::create_dir(place.join("bandscope-scratch-of-another-boot")).unwrap();
+    let mut next = bandscope(place);
+    next.args(["check", "--machine", QUIET, "--duration", "100ms"]);
+    next.env("TMPDIR", place).output().unwrap();
+    assert_eq!((recordings(place), entries()), (1, 2));
+    signal(&goes_on, "TERM");
+    goes_on.wait().unwrap();
+    assert_eq!(entries(), 1);
 }

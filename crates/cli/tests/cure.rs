@@ -30,13 +30,15 @@ fn may_write() -> bool {
     may
 }
 
-/// A sham that goes on for minutes; after its first change.
+/// A sham that goes on for minutes, with recordings in `tmp`; after its first change.
 fn long_sham(directory: &Path) -> Child {
+    fs::create_dir(directory.join("tmp")).unwrap();
     let mut command = cure(
         directory,
         &["sham", "--yes", "--trial", "200ms", "-o", "t.json"],
     );
     let child = command
+        .env("TMPDIR", directory.join("tmp"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -176,6 +178,10 @@ fn a_signal_ends_the_trials_with_everything_put_back() {
         assert_eq!(
             serde_json::from_str::<Value>(&cures).unwrap()["interrupted"],
             true
+        );
+        assert_eq!(
+            fs::read_dir(directory.path().join("tmp")).unwrap().count(),
+            0
         );
     }
 }

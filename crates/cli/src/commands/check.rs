@@ -6,6 +6,7 @@ use super::record::{self, MachineName, Placement};
 use super::{measure, passing};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Keep, terminal_options};
+use crate::scratch::Scratch;
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_probe::pin;
@@ -21,7 +22,6 @@ use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tempfile::TempDir;
 
 /// Measure, and pass or fail against limits or a baseline.
 ///
@@ -115,8 +115,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .as_deref()
         .map(|path| arguments.place(path))
         .transpose()?;
-    let place = Place::new(arguments.keep.as_deref())?;
+    // Before a directory is made that a signal would leave.
     let interrupt = Interrupt::new()?;
+    let place = Place::new(arguments.keep.as_deref())?;
     let first_seed = baseline.as_ref().map_or(0, |baseline| baseline.runs);
     let reports = plan.measure(first_seed, &place, &interrupt, &criteria)?;
     if reports.is_empty() {
@@ -329,19 +330,13 @@ impl Plan {
 /// The directory of the recordings: one that the user named, or one that goes with them.
 enum Place {
     Kept(PathBuf),
-    Passing(TempDir),
+    Passing(Scratch),
 }
 
 impl Place {
     fn new(keep: Option<&Path>) -> Result<Place> {
         let Some(keep) = keep else {
-            // Of a name that nobody can foresee, and for nobody else to read.
-            let directory = tempfile::Builder::new()
-                .prefix("bandscope-check-")
-                .tempdir();
-            return Ok(Place::Passing(
-                directory.context("cannot make a directory for the recordings")?,
-            ));
+            return Scratch::new().map(Place::Passing);
         };
         output::free(keep, "--keep")?;
         std::fs::create_dir(keep).with_context(|| format!("{}: cannot create", shown(keep)))?;

@@ -34,7 +34,7 @@ pub fn gather(cpus: &[u32]) -> Machine {
     let mut machine = Machine {
         architecture: Some(std::env::consts::ARCH.to_owned()),
         host: Some(escaped(rustix::system::uname().nodename().to_bytes())),
-        boot_id: text("/proc/sys/kernel/random/boot_id"),
+        boot_id: boot_id(),
         ..Machine::default()
     };
     cpu::gather(&mut machine);
@@ -46,6 +46,11 @@ pub fn gather(cpus: &[u32]) -> Machine {
     machine.setup = setup::gather(cpus);
     machine.realtime_limit_us = realtime_limit_us();
     machine
+}
+
+/// The identity of this boot; `None` where the kernel does not tell.
+pub fn boot_id() -> Option<String> {
+    text("/proc/sys/kernel/random/boot_id")
 }
 
 /// Microseconds that real-time tasks may run in each period, -1 without a limit, and the period (sched(7)).

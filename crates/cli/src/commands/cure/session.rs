@@ -5,6 +5,7 @@ use crate::commands::{measure, passing, record};
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
+use crate::scratch::Scratch;
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, ensure};
 use bandscope_experiments::cure::{self, Action, Arrivals, CURES, Journal, Subject};
@@ -18,7 +19,6 @@ use bandscope_statistics::random::Random;
 use bandscope_studies::cure as study;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use tempfile::TempDir;
 
 /// Pairs that say how much trials scatter, and count for nothing else (docs/method.md, section 10.4).
 const PILOTS: usize = 4;
@@ -38,7 +38,7 @@ pub(super) struct Session<'a> {
     pub(super) arguments: record::Arguments,
     pub(super) request: Request,
     pub(super) subject: Subject,
-    pub(super) place: TempDir,
+    pub(super) place: Scratch,
     /// What is changed; none where nothing may be.
     pub(super) journal: Option<Journal>,
     random: Random,
@@ -75,8 +75,7 @@ impl Session<'_> {
         record.rate.truncate(1);
         record.duration = LOOK * arguments.trial;
         let request = record.request()?;
-        let place = tempfile::Builder::new().prefix("bandscope-cure-").tempdir();
-        let place = place.context("cannot make a directory for the recordings")?;
+        let place = Scratch::new()?;
         let seed = arguments.seed.unwrap_or_else(values::seed_of_the_time);
         let mut session = Session {
             cures: Cures {
