@@ -1,13 +1,12 @@
 //! `bandscope cure` on this machine: what it refuses, what it puts back, and who may not be disturbed.
 
 mod common;
-use common::{bandscope, refuse, succeed};
+use common::{bandscope, lines, refuse, succeed, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// Where journals are, in the place of those of this machine.
 const JOURNALS: &str = "BANDSCOPE_JOURNALS";
@@ -37,35 +36,19 @@ fn long_sham(directory: &Path) -> Child {
         directory,
         &["sham", "--yes", "--trial", "200ms", "-o", "t.json"],
     );
-    let child = command
+    let mut child = command
         .env("TMPDIR", directory.join("tmp"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let begun = Instant::now();
     let has_changed = || {
-        let journals = fs::read_dir(directory.join("journals"))
-            .into_iter()
-            .flatten()
-            .flatten();
-        let mut journals =
-            journals.filter(|entry| entry.path().extension().is_some_and(|it| it == "journal"));
-        journals.any(|entry| {
-            fs::read_to_string(entry.path())
-                .unwrap_or_default()
-                .lines()
-                .count()
-                > 1
-        })
+        let journals = fs::read_dir(directory.join("journals"));
+        let paths = journals.into_iter().flatten().flatten().map(|it| it.path());
+        let mut journals = paths.filter(|path| path.extension().is_some_and(|it| it == "journal"));
+        journals.any(|journal| lines(&journal) > 1)
     };
-    while !has_changed() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "nothing was changed"
-        );
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_until(&mut child, has_changed);
     child
 }
 
@@ -216,4 +199,90 @@ fn what_a_killed_cure_left_is_told_and_put_back() {
     let (code, error) = told(&mut cure(directory.path(), &["--undo"]));
     assert_eq!(code, Some(0));
     assert!(error.contains("no cure left anything changed"), "{error}");
+}
+
+/// What `report` finds in the file of a session that did not end by itself, after a pair at least.
+fn assert_is_partial(directory: &Path, file: &str) {
+    let json = succeed(directory, &["report", file, "--format", "json"]);
+    let judged: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(judged["interrupted"], true, "{judged}");
+    // Two trials of a pair.
+    assert!(judged["duration_s"].as_f64().unwrap() > 0.4, "{judged}");
+    let text = succeed(directory, &["report", file]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("The session was ended early"), "{text}");
+}
+
+#[test]
+fn a_killed_cure_keeps_the_pairs_that_ended_and_blocks_neither_name_nor_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    if !may_write() {
+        return;
+    }
+    let path = directory.path().join("t.json");
+    // As one that was killed at once left it.
+    fs::write(&path, "").unwrap();
+    let mut child = long_sham(directory.path());
+    wait_until(&mut child, || lines(&path) > 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_is_partial(directory.path(), "t.json");
+    let left = || fs::read_dir(directory.path().join("tmp")).unwrap().count();
+    assert_eq!(left(), 1);
+    let mut undo = cure(directory.path(), &["--undo"]);
+    assert!(undo.output().unwrap().status.success());
+    let mut next = cure(directory.path(), &["--dry-run", "--trial", "50ms"]);
+    next.env("TMPDIR", directory.path().join("tmp"));
+    assert!(next.output().unwrap().status.success());
+    assert_eq!(left(), 0);
+}
+
+/// Fills a small disk after the first pair, in a mount namespace that goes with it.
+const ON_A_DISK_THAT_FILLS_UP: &str = "
+    mkdir small && mount -t tmpfs -o size=1m none small || exit 77
+    \"$@\" &
+    until [ \"$(cat small/t.json 2>/dev/null | wc -l)\" -gt 2 ]; do kill -0 $! || exit 78; sleep 0.1; done
+    cat /dev/zero > small/filler
+    kill -TERM $!
+    wait $!
+    code=$?
+    cp small/t.json kept.json
+    [ \"$(ls -A small | wc -l)\" = 2 ] || exit 79
+    exit $code";
+
+#[test]
+fn on_a_full_disk_a_cure_is_reported_and_the_pairs_that_fit_are_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let sham = [
+        "sham",
+        "--yes",
+        "--trial",
+        "200ms",
+        "-f",
+        "json",
+        "-o",
+        "small/t.json",
+    ];
+    let cure = cure(directory.path(), &sham);
+    if !may_write() {
+        return;
+    }
+    let mut disk = Command::new("unshare");
+    disk.args(["--mount", "sh", "-c", ON_A_DISK_THAT_FILLS_UP, "sh"]);
+    disk.arg(cure.get_program()).args(cure.get_args());
+    disk.current_dir(directory.path());
+    disk.env(JOURNALS, directory.path().join("journals"));
+    let output = match disk.output() {
+        Ok(output) if ![Some(1), Some(77)].contains(&output.status.code()) => output,
+        refused => {
+            println!("SKIPPED: a full disk: no small one can be mounted: {refused:?}");
+            return;
+        }
+    };
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("small/t.json: cannot write"), "{error}");
+    let judged: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(judged["interrupted"], true, "{judged}");
+    assert_is_partial(directory.path(), "kept.json");
 }

@@ -1,10 +1,13 @@
 //! What `bandscope cure` tried: changes of a machine, each measured with and without, `bandscope.cures/1`.
 //!
 //! One JSON file, every trial in the order in which it was made and nothing averaged, so that it can be judged again by a program that knows
-//! more. `experiments::cure` makes the changes, `studies::cure` takes the figures of each trial and judges.
+//! more. `experiments::cure` makes the changes, `studies::cure` takes the figures of each trial and judges. While a session goes on, the file has a line for each
+//! pair ([`appended`]), which reads just as well.
 //!
 //! # Versions
 //! As of recordings: within `/1` fields are only ever added, each with a default, and unknown ones are ignored.
+
+pub mod appended;
 
 use crate::Error;
 use crate::document::{self, Document};
@@ -161,9 +164,7 @@ pub struct Inherited {
 impl Cures {
     /// As one line of JSON.
     pub fn to_json(&self) -> String {
-        let mut json = serde_json::to_string(self).expect("numbers and text, keyed by text");
-        json.push('\n');
-        json
+        document::line(self)
     }
 
     /// Reads a file.
@@ -179,7 +180,7 @@ impl Cures {
     /// # Errors
     /// As [`Cures::read`].
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Cures, Error> {
-        let read: Cures = document::parse(path, bytes, &DOCUMENT)?;
+        let read: Cures = crate::appended::parse(path, bytes, &DOCUMENT)?;
         let wrong = |found: String, expected: String| Error::File {
             path: path.into(),
             found,

@@ -63,7 +63,7 @@ pub struct Arguments {
     /// Output format.
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Where to keep the trials, a file that does not exist yet [default: bandscope-DATE-TIME.cures.json]
+    /// Where to keep the trials, a file that does not exist yet; it has each pair as soon as it ends [default: bandscope-DATE-TIME.cures.json]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -118,10 +118,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return undo::run();
     }
     let path = arguments.path();
-    output::free(&path, "--output")?;
     // A later signal ends nothing before everything is put back.
     let interrupt = Interrupt::while_changing()?;
-    let mut session = Session::begin(arguments, &interrupt)?;
+    let keep = (!arguments.dry_run).then(|| Keep::claim(&path, "--output"));
+    let mut session = Session::begin(arguments, keep.transpose()?, &interrupt)?;
     if interrupt.signal().is_some() {
         return Ok(interrupt.exit_code().unwrap_or(ExitCode::FAILURE));
     }
@@ -136,13 +136,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::note(format_args!("bandscope: nothing was changed"));
         return Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS));
     }
-    let kept = Keep::claim(&path, "--output")?;
     let tried = session.run();
-    let cures = session.finish(arguments.keep && tried.is_ok());
-    // What was measured is kept before anything is said of what went wrong.
-    kept.write(|out| Ok(out.write_all(cures.to_json().as_bytes())?))?;
-    tried?;
+    let (cures, kept) = session.finish(arguments.keep, &tried);
+    // What was measured is kept and shown before anything is said of what went wrong.
     arguments.print(&cures)?;
+    if let (Err(error), Err(_)) = (&tried, &kept) {
+        output::fail(error);
+    }
+    kept.and(tried)?;
     output::note(format_args!("trials: {}", shown(&path)));
     Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS))
 }

@@ -3,14 +3,14 @@
 use super::Arguments;
 use crate::commands::{measure, passing, record};
 use crate::interrupt::Interrupt;
-use crate::output;
+use crate::output::{self, Keep, Lines};
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, ensure};
 use bandscope_experiments::cure::{self, Action, Arrivals, CURES, Journal, Subject};
 use bandscope_recording::cpu_list;
-use bandscope_recording::cures::{Cure, Cures, Pair, SCHEMA, TOGETHER};
+use bandscope_recording::cures::{Cure, Cures, Pair, SCHEMA, TOGETHER, appended};
 use bandscope_recording::manifest::EventsState;
 use bandscope_report::format;
 use bandscope_sampler::Request;
@@ -41,6 +41,8 @@ pub(super) struct Session<'a> {
     pub(super) place: Scratch,
     /// What is changed; none where nothing may be.
     pub(super) journal: Option<Journal>,
+    /// What has each pair as soon as it ends.
+    kept: Lines,
     random: Random,
     begun: Instant,
     budget_s: f64,
@@ -55,6 +57,7 @@ impl Session<'_> {
     /// If another cure is at work, or a dead one left something: before anything is measured.
     pub(super) fn begin<'a>(
         arguments: &Arguments,
+        keep: Option<Keep>,
         interrupt: &'a Interrupt,
     ) -> Result<Session<'a>> {
         // A look, and a pair.
@@ -99,6 +102,7 @@ impl Session<'_> {
             },
             place,
             journal,
+            kept: Lines::new(keep),
             random: Random::new(seed),
             begun: Instant::now(),
             budget_s: arguments.budget,
@@ -211,6 +215,7 @@ impl Session<'_> {
     pub(super) fn run(&mut self) -> Result<()> {
         // Who agrees may have thought for long.
         self.begun = Instant::now();
+        self.kept.append(&appended::head(&self.cures));
         let _progress = Progress::spinner("trying, and putting back");
         let possible = |cure: &&Cure| cure.missing.is_none();
         let number = self.cures.cures.iter().filter(possible).count();
@@ -223,7 +228,7 @@ impl Session<'_> {
             // One more for all together.
             let share = self.left_s() / (left + usize::from(number > 1)) as f64;
             let mut cure = std::mem::take(&mut self.cures.cures[index]);
-            let tried = self.pairs(&mut cure, &names, number, share);
+            let tried = self.pairs(index, &mut cure, &names, number, share);
             self.cures.cures[index] = cure;
             tried?;
             left -= 1;
@@ -255,14 +260,15 @@ impl Session<'_> {
         all.acts_on.dedup();
         let share = self.left_s();
         // On trials of its own, and so tested alone.
-        let tried = self.pairs(&mut all, &names, 1, share);
+        let tried = self.pairs(self.cures.cures.len(), &mut all, &names, 1, share);
         self.cures.cures.push(all);
         tried
     }
 
-    /// The pairs of one cure: pilots, then as many as they ask for and `share_s` allows.
+    /// The pairs of the cure at `place`: pilots, then as many as they ask for and `share_s` allows.
     fn pairs(
         &mut self,
+        place: usize,
         cure: &mut Cure,
         names: &[String],
         number: usize,
@@ -279,9 +285,10 @@ impl Session<'_> {
         let is_over = |session: &Self| session.left_s() < -OVERTIME * session.budget_s;
         while cure.pairs.len() < wanted && !self.is_ended() && !is_over(self) {
             let pilot = cure.pairs.len() < PILOTS;
-            if let Some(pair) = self.pair(cure, names, pilot)? {
-                cure.pairs.push(pair);
-            }
+            let written = cure.pairs.len();
+            let pair = self.pair(cure, names, pilot)?;
+            cure.pairs.extend(pair);
+            self.kept.append(&appended::line(place, cure, written));
             if cure.missing.is_some() {
                 break;
             }
@@ -331,11 +338,11 @@ impl Session<'_> {
         }))
     }
 
-    /// Ends it: everything is put back, or what helps stays if `keep`.
-    pub(super) fn finish(mut self, keep: bool) -> Cures {
+    /// Ends it: everything is put back, or what helps stays if `keep`. Also why the file lacks trials.
+    pub(super) fn finish(mut self, keep: bool, tried: &Result<()>) -> (Cures, Result<()>) {
         self.cures.duration_s = self.begun.elapsed().as_secs_f64();
-        self.cures.interrupted = self.is_ended();
-        if keep && !self.is_ended() {
+        self.cures.interrupted = self.is_ended() || tried.is_err();
+        if keep && !self.cures.interrupted {
             let kept = study::keepable(&study::judge(&self.cures));
             if let Some(why) = kept.why_not_all {
                 let names = kept.names.join(", ");
@@ -348,6 +355,7 @@ impl Session<'_> {
                 output::note(format_args!("bandscope: nothing is kept: {why}"));
             }
         }
-        self.cures
+        let kept = self.kept.finish(Some(&self.cures.to_json()));
+        (self.cures, kept)
     }
 }
