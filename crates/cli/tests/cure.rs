@@ -5,6 +5,7 @@ use common::{bandscope, lines, refuse, succeed, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -285,4 +286,83 @@ fn on_a_full_disk_a_cure_is_reported_and_the_pairs_that_fit_are_kept() {
     let judged: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(judged["interrupted"], true, "{judged}");
     assert_is_partial(directory.path(), "kept.json");
+}
+
+#[test]
+fn a_line_of_a_journal_that_does_not_read_is_told_and_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let journals = directory.path().join("journals");
+    fs::DirBuilder::new().mode(0o700).create(&journals).unwrap();
+    let journal = journals.join("7-1.journal");
+    let Ok(boot) = fs::read_to_string("/proc/sys/kernel/random/boot_id") else {
+        println!("SKIPPED: a damaged journal: the kernel does not tell its boot");
+        return;
+    };
+    let boot = boot.trim();
+    let head =
+        format!(r#"{{"schema":"bandscope.journal/1","process":7,"started":1,"boot":"{boot}"}}"#);
+    let settings = ["a", "b"].map(|name| directory.path().join(name));
+    let line = |path: &Path| {
+        format!(
+            r#"{{"setting":{{"path":"{}","before":"1","during":"10","through":null}}}}"#,
+            path.display()
+        )
+    };
+    let [first, second] = [line(&settings[0]), line(&settings[1])];
+    let run = |arguments: &[&str]| {
+        let mut command = bandscope(directory.path());
+        let output = command
+            .args(arguments)
+            .env(JOURNALS, &journals)
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    for (lines, damaged) in [
+        (&[&*head, &first, "{\"setting\":\u{1b}", &second][..], 3),
+        (&["bandscope", &first, &second], 1),
+    ] {
+        let text = lines.join("\n") + "\n";
+        fs::write(&journal, &text).unwrap();
+        for setting in &settings {
+            fs::write(setting, "10").unwrap();
+        }
+        let (_, error) = run(&["kernels"]);
+        assert!(
+            error.contains("settings of this machine changed"),
+            "{error}"
+        );
+        let (code, error) = run(&["cure", "--undo"]);
+        assert_eq!(code, Some(2), "{error}");
+        let told = format!("7-1.journal:{damaged}: found {:?}", lines[damaged - 1]);
+        assert!(
+            error.contains(&told) && error.contains(", expected "),
+            "{error}"
+        );
+        assert!(error.contains("changes could not be put back"), "{error}");
+        for setting in &settings {
+            assert_eq!(fs::read_to_string(setting).unwrap(), "1");
+        }
+        // Nobody changes the machine before a person has looked, and what they need is there.
+        let (code, error) = run(&["cure", "--undo"]);
+        assert!(code == Some(2) && error.contains("7-1.journal:"), "{error}");
+        let as_it_was = journals.join("7-1.damaged");
+        assert_eq!(fs::read_to_string(&as_it_was).unwrap(), text);
+        assert!(
+            fs::read_to_string(&journal)
+                .unwrap()
+                .contains(lines[damaged - 1])
+        );
+        for file in [&journal, &as_it_was] {
+            fs::remove_file(file).unwrap();
+        }
+    }
+    let (code, error) = run(&["cure", "--undo"]);
+    assert!(
+        code == Some(0) && error.contains("no cure left anything"),
+        "{error}"
+    );
 }

@@ -4,9 +4,9 @@
 //! line is one [`Undo`]. Lines reach the disk before the change that they undo. A journal without changes is removed. While its process
 //! lives, the file is locked.
 
-use super::left::{dead, left};
+use super::left::{Left, dead, left};
 use super::undo::{Problem, Undo};
-use bandscope_probe::facts::Stat;
+use bandscope_probe::facts::{Stat, boot_id};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -99,12 +99,6 @@ fn runtime() -> PathBuf {
     }
 }
 
-/// The identity of this boot; empty where the kernel does not tell.
-pub(super) fn boot() -> String {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    boot.trim().to_owned()
-}
-
 fn started(process: u32) -> Option<u64> {
     let stat = fs::read(format!("/proc/{process}/stat")).ok()?;
     Some(Stat::parse(&stat)?.started)
@@ -145,7 +139,7 @@ impl Journal {
         own(directory)?;
         let locks = locks(directory)?;
         // A process that died before its first change left nothing. Nobody is at work who could write there.
-        for journal in dead(directory).filter(|journal| journal.undos.is_empty()) {
+        for journal in dead(directory).filter(Left::is_empty) {
             let _ = fs::remove_file(&journal.path);
         }
         if left(directory).iter().any(|left| !left.is_kept) {
@@ -156,7 +150,7 @@ impl Journal {
             schema: SCHEMA.to_owned(),
             process,
             started: started(process).unwrap_or_default(),
-            boot: boot(),
+            boot: boot_id().unwrap_or_default(),
         };
         let path = directory.join(format!("{process}-{}{SUFFIX}", head.started));
         let mut line = serde_json::to_vec(&head).map_err(|error| refused(&path)(error.into()))?;
@@ -330,11 +324,8 @@ mod tests {
         fs::write(&path, "10").unwrap();
         // Wherever the last line was cut off.
         for cut in [0, 1, 20] {
-            write(boot(), cut);
-            assert_eq!(
-                left(&directory)[0].undos.len(),
-                if cut == 0 { 2 } else { 1 }
-            );
+            write(boot_id().unwrap_or_default(), cut);
+            assert_eq!(left(&directory)[0].changes(), if cut == 0 { 2 } else { 1 });
         }
         assert!(matches!(
             Journal::begin(&directory),

@@ -1,52 +1,83 @@
 //! Journals that nobody is at work on: what a killed process left, and what was kept on purpose.
 
-use super::journal::{Head, JournalError, KEPT, SCHEMA, SUFFIX, boot, locks, own, refused, split};
+use super::journal::{Head, JournalError, KEPT, SCHEMA, SUFFIX, locks, own, refused, split};
 use super::undo::Undo;
+use bandscope_probe::facts::boot_id;
+use bandscope_recording::Error;
+use bandscope_recording::text::{quoted, shown};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+/// Extension of the whole journal that is kept where lines of it do not read.
+const DAMAGED: &str = "damaged";
 /// The largest that is read: some MiB hold the affinities of all tasks of the largest machines.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// A journal that nobody is at work on.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Left {
     pub(super) path: PathBuf,
-    head: Head,
+    /// When its process started; 0 where the first line does not read.
+    started: u64,
     /// Whether its changes were to stay.
     pub is_kept: bool,
     /// What is to be undone, the first change first.
-    pub undos: Vec<Undo>,
+    undos: Vec<Undo>,
+    /// What is wrong with lines that do not read.
+    damage: Vec<Error>,
+    /// Lines that stay in the journal whatever is undone: the first, and those that do not read.
+    stays: Vec<Vec<u8>>,
 }
 
 impl Left {
-    /// Puts everything back, the last change first; one sentence for each change that could not be, which stays in the journal.
+    /// How many changes it holds; what a line that does not read tells of counts as one.
+    pub fn changes(&self) -> usize {
+        self.undos.len() + self.damage.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.changes() == 0
+    }
+
+    /// Puts everything back that can be read, the last change first; one sentence for each change that could not be, and for each line that does not read.
+    /// These stay in the journal. As it was, it is kept beside it.
     ///
     /// # Errors
-    /// If another process is at work, or the journal cannot be removed.
+    /// If another process is at work, or the journal cannot be written or removed.
     pub fn undo(self) -> Result<Vec<String>, JournalError> {
         let directory = self.path.parent().unwrap_or(Path::new("."));
         let _locks = locks(directory)?;
-        let (said, again) = split(super::undo::all(&self.undos));
-        let done = match again.is_empty() {
+        let (mut said, again) = split(super::undo::all(&self.undos));
+        let done = match again.is_empty() && self.damage.is_empty() {
             true => fs::remove_file(&self.path),
             false => self.rewrite(&again),
         };
         done.map_err(refused(&self.path))?;
+        said.extend(self.damage.iter().map(ToString::to_string));
+        if let (Some(last), false) = (said.last_mut(), self.damage.is_empty()) {
+            let beside = self.path.with_extension(DAMAGED);
+            *last += &format!(
+                "; {} is the journal as it was: put back by hand what these lines say, then remove both files",
+                shown(&beside)
+            );
+        }
         Ok(said)
     }
 
-    /// Writes the journal with these changes alone, whole or not at all.
+    /// Writes the journal with these changes and the lines that stay alone, whole or not at all.
     fn rewrite(&self, undos: &[Undo]) -> io::Result<()> {
-        let mut text = serde_json::to_vec(&self.head)?;
+        let mut text = self.stays.concat();
         for undo in undos {
-            text.push(b'\n');
             serde_json::to_writer(&mut text, undo)?;
+            text.push(b'\n');
         }
-        text.push(b'\n');
+        let as_it_was = self.path.with_extension(DAMAGED);
+        if !self.damage.is_empty() && !as_it_was.exists() {
+            fs::copy(&self.path, as_it_was)?;
+        }
         let anew = self.path.with_extension("anew");
         fs::write(&anew, text)?;
         fs::rename(&anew, &self.path)
@@ -57,8 +88,8 @@ impl Left {
 /// another boot holds nothing that is left.
 pub fn left(directory: &Path) -> Vec<Left> {
     let mut found: Vec<Left> = dead(directory).collect();
-    found.retain(|journal| !journal.undos.is_empty());
-    found.sort_by_key(|journal| journal.head.started);
+    found.retain(|journal| !journal.is_empty());
+    found.sort_by_key(|journal| journal.started);
     found
 }
 
@@ -83,21 +114,50 @@ pub(super) fn dead(directory: &Path) -> impl Iterator<Item = Left> {
         file.metadata().ok().filter(Metadata::is_file)?;
         // Not by the number of its process, which is another one where namespaces differ: in a container, say.
         let is_dead = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
-        let (head, undos) = read(file)?;
-        let is_of_this_boot = head.boot == boot();
-        (is_kept || is_dead || !is_of_this_boot).then(|| Left {
+        let (boot, read) = read(&path, file)?;
+        let is_of_this_boot = boot.is_none_or(|boot| boot == boot_id().unwrap_or_default());
+        let left = match is_of_this_boot {
+            true => read,
+            false => Left::default(),
+        };
+        (is_kept || is_dead || !is_of_this_boot).then_some(Left {
             path,
             is_kept,
-            undos: if is_of_this_boot { undos } else { Vec::new() },
-            head,
+            ..left
         })
     })
 }
 
-/// Whose it is, and what it says. The last line may be cut off: what it would undo was never done.
-fn read(file: File) -> Option<(Head, Vec<Undo>)> {
-    let mut lines = BufReader::new(file.take(MAX_BYTES)).lines();
-    let head: Head = serde_json::from_str(&lines.next()?.ok()?).ok()?;
-    let undos = lines.map_while(|line| serde_json::from_str(&line.ok()?).ok());
-    (head.schema == SCHEMA).then(|| (head, undos.collect()))
+/// The boot that it is of, where that can be read, and what it says. The last line may be cut off: what it would undo was never done.
+fn read(path: &Path, file: File) -> Option<(Option<String>, Left)> {
+    let (mut left, mut boot) = (Left::default(), None);
+    let mut lines = BufReader::new(file.take(MAX_BYTES));
+    for row in 1.. {
+        let mut line = Vec::new();
+        lines.read_until(b'\n', &mut line).ok()?;
+        let head = serde_json::from_slice::<Head>(&line).ok();
+        let expected = match row {
+            1 => "whose journal it is, as bandscope.journal/1",
+            _ => "a change and how it is put back",
+        };
+        if let (1, Some(head)) = (row, head.filter(|head| head.schema == SCHEMA)) {
+            (left.started, boot) = (head.started, Some(head.boot));
+            left.stays.push(line);
+        } else if row > 1
+            && let Ok(undo) = serde_json::from_slice(&line)
+        {
+            left.undos.push(undo);
+        } else if line.ends_with(b"\n") {
+            left.damage.push(Error::Row {
+                path: path.into(),
+                row,
+                found: quoted(line.trim_ascii_end()),
+                expected: expected.to_owned(),
+            });
+            left.stays.push(line);
+        } else {
+            break;
+        }
+    }
+    Some((boot, left))
 }

@@ -28,7 +28,7 @@ pub(super) fn run() -> Result<ExitCode> {
     let mut number = 0;
     // The last one first: an earlier one may have changed the same setting.
     for journal in left.into_iter().rev() {
-        number += journal.undos.len();
+        number += journal.changes();
         problems.extend(journal.undo()?);
     }
     for problem in &problems {
@@ -54,7 +54,7 @@ pub(in crate::commands) fn say_if_left(arguments: &super::super::Arguments) {
     let number: usize = left
         .iter()
         .filter(|left| !left.is_kept)
-        .map(|left| left.undos.len())
+        .map(cure::Left::changes)
         .sum();
     if number > 0 {
         output::note(format_args!(
