@@ -49,6 +49,8 @@ pub struct GapCause {
     pub longest_ns: f64,
     /// Threads of the process that the cause is, the costliest first, at most 64; empty where they have the process's name.
     pub tasks: Vec<TaskTime>,
+    /// Ids of the processes that have this name, the costliest first, at most 64; empty of what is no task.
+    pub processes: Vec<u32>,
 }
 
 /// Time in gaps of a task that the same thing made run, to do the same; or of interrupts that the same thing sent.

@@ -81,6 +81,15 @@ fn behind(case: Case<'_>, cause: &Cause) -> String {
     }
 }
 
+/// Which processes those are.
+fn ids(processes: &[u32]) -> String {
+    match processes {
+        [] => String::new(),
+        [one] => format!(" (PID {one})"),
+        [most, others @ ..] => format!(" (PID {most} and {} more)", others.len()),
+    }
+}
+
 /// Of all series, as the ledger of the report has it.
 fn finding(case: Case<'_>, cause: &GapCause) -> Finding {
     let pooled = Pooled::new(&cause.cause, case);
@@ -93,8 +102,9 @@ fn finding(case: Case<'_>, cause: &GapCause) -> Finding {
             _ => Certainty::Certain,
         },
         summary: format!(
-            "{} took {} of the time of {}: {:.1} gaps a second, up to {} at once.{}",
+            "{}{} took {} of the time of {}: {:.1} gaps a second, up to {} at once.{}",
             format::cause(&cause.cause),
+            ids(&cause.processes),
             format::percent(pooled.share),
             name(case.series),
             pooled.per_second,
@@ -110,5 +120,17 @@ fn finding(case: Case<'_>, cause: &GapCause) -> Finding {
         }
         .into(),
         next_step: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_process_is_told_by_its_id_and_of_many_the_costliest() {
+        assert_eq!(ids(&[]), "");
+        assert_eq!(ids(&[4711]), " (PID 4711)");
+        assert_eq!(ids(&[4711, 12, 13]), " (PID 4711 and 2 more)");
     }
 }

@@ -69,6 +69,8 @@ pub struct Statistics {
     chains: Chains,
     /// Names and ticks of the threads of each cause that is a process, the costliest first.
     threads: BTreeMap<Cause, Vec<(Arc<str>, u64)>>,
+    /// Ticks of each process of a name, by its id, the costliest first.
+    processes: BTreeMap<Cause, Vec<(u32, u64)>>,
     preemption_known: bool,
     preempted: u64,
     durations: Distribution,
@@ -91,6 +93,7 @@ impl Statistics {
             names: Vec::new(),
             chains: Chains::default(),
             threads: BTreeMap::new(),
+            processes: BTreeMap::new(),
             preemption_known: false,
             preempted: 0,
             durations: Distribution::new(3),
@@ -156,6 +159,13 @@ impl Statistics {
         }
         for threads in self.threads.values_mut() {
             threads.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        }
+        for (&(key, process), &ticks) in namer.processes() {
+            let processes = self.processes.entry(namer.name(key).clone()).or_default();
+            processes.push((process, ticks));
+        }
+        for processes in self.processes.values_mut() {
+            processes.sort_by_key(|&(process, ticks)| (Reverse(ticks), process));
         }
     }
 
@@ -277,6 +287,7 @@ impl Statistics {
                     .round() as u64,
                 longest_ns: context.ns(cause.longest as f64),
                 tasks: self.tasks(&name, context),
+                processes: self.ids(&name),
                 cause: name,
             })
             .collect();
@@ -297,6 +308,12 @@ impl Statistics {
             ns: context.ns(*ticks as f64).round() as u64,
         };
         threads.take(THREADS).map(time).collect()
+    }
+
+    /// The ids of the costliest processes of a name.
+    fn ids(&self, cause: &Cause) -> Vec<u32> {
+        let processes = self.processes.get(cause).into_iter().flatten();
+        processes.take(THREADS).map(|&(id, _)| id).collect()
     }
 
     fn percentiles(&self, context: &Context) -> Vec<report::Percentile> {

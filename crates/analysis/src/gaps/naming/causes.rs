@@ -13,8 +13,8 @@ pub const MOST_CAUSES: usize = 16_384;
 /// The causes that came up.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// Names of the processes of tasks, by the tasks' ids.
-    processes: HashMap<u32, Arc<str>>,
+    /// Names of the processes of tasks, and their ids, by the tasks' ids.
+    processes: HashMap<u32, (Arc<str>, u32)>,
     pub(super) names: Vec<Cause>,
     known: HashMap<(EventKind, Arc<str>), Key>,
     plain: HashMap<Cause, Key>,
@@ -35,7 +35,7 @@ impl Keys {
         let processes = known.tasks.iter();
         Keys {
             processes: processes
-                .map(|thread| (thread.task, thread.name.as_str().into()))
+                .map(|thread| (thread.task, (thread.name.as_str().into(), thread.process)))
                 .collect(),
             ..Keys::default()
         }
@@ -44,7 +44,15 @@ impl Keys {
     /// The process of the task that an event is of, where that has a name of its own.
     pub(super) fn process(&self, event: &KernelEvent) -> Option<&Arc<str>> {
         let of_task = matches!(event.kind, EventKind::Task | EventKind::Timer);
-        self.processes.get(&event.number).filter(|_| of_task)
+        let process = self.processes.get(&event.number).filter(|_| of_task);
+        process.map(|(name, _)| name)
+    }
+
+    /// The id of the process that a task is of; a task that is no known thread is one by itself. Of other events, and of a task without an id, `None`.
+    pub(super) fn process_id(&self, event: &KernelEvent) -> Option<u32> {
+        let process = self.processes.get(&event.number);
+        let id = process.map_or(event.number, |(_, id)| *id);
+        (event.kind == EventKind::Task && id > 0).then_some(id)
     }
 
     pub(super) fn of_event(&mut self, event: &KernelEvent) -> Key {

@@ -92,6 +92,8 @@ pub struct Namer<'a> {
     inside: Vec<Span>,
     /// Time of threads that are booked to their process.
     threads: BTreeMap<(Key, Arc<str>), u64>,
+    /// Time of the processes of a name.
+    processes: BTreeMap<(Key, u32), u64>,
 }
 
 /// An event, cut to a gap.
@@ -106,8 +108,9 @@ struct Span {
     is_bare_timer: bool,
     /// A timer that expired, by the name of the task that it woke.
     is_expiry: bool,
-    /// The thread's name, where its process has the key.
+    /// The thread's name, where its process has the key; and the id of the process.
     thread: Option<Arc<str>>,
+    process: Option<u32>,
     sender: Option<Arc<Sender>>,
 }
 
@@ -186,6 +189,7 @@ impl<'a> Namer<'a> {
             pieces: Vec::new(),
             inside: Vec::new(),
             threads: BTreeMap::new(),
+            processes: BTreeMap::new(),
         }
     }
 
@@ -206,6 +210,11 @@ impl<'a> Namer<'a> {
     /// Ticks of each thread that was booked to its process, by the process's key and the thread's name.
     pub fn threads(&self) -> &BTreeMap<(Key, Arc<str>), u64> {
         &self.threads
+    }
+
+    /// Ticks of each process, by its key and id.
+    pub fn processes(&self) -> &BTreeMap<(Key, u32), u64> {
+        &self.processes
     }
 
     /// All causes that came up, by their number.
@@ -354,6 +363,7 @@ impl<'a> Namer<'a> {
                 is_expiry: event.kind == EventKind::Timer && !event.name.is_empty(),
                 thread: (event.kind == EventKind::Task && self.keys.process(event).is_some())
                     .then(|| event.name.clone()),
+                process: self.keys.process_id(event),
                 sender: event.sender.clone(),
             });
         }

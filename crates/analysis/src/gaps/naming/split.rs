@@ -3,8 +3,9 @@
 use super::{Key, Namer, Piece, Share, Span};
 use bandscope_recording::Gap;
 use bandscope_report::Cause;
+use std::collections::BTreeMap;
 
-/// Threads whose time is told apart; a recording may hold any number of names.
+/// Threads and processes whose time is told apart; a recording may hold any number of them.
 const MOST_THREADS: usize = 4096;
 
 impl Namer<'_> {
@@ -144,15 +145,26 @@ impl Namer<'_> {
     fn book(&mut self, index: usize, spans: &[Span], ticks: u64) {
         self.pieces[index].share.ticks += ticks;
         let span = &spans[index];
-        if let Some(thread) = span.thread.as_ref().filter(|_| ticks > 0) {
-            let known = self.threads.len();
-            match self.threads.get_mut(&(span.key, thread.clone())) {
-                Some(sum) => *sum += ticks,
-                None if known < MOST_THREADS => {
-                    self.threads.insert((span.key, thread.clone()), ticks);
-                }
-                None => {}
+        if ticks > 0 {
+            if let Some(thread) = &span.thread {
+                add(&mut self.threads, (span.key, thread.clone()), ticks);
             }
+            if let Some(process) = span.process {
+                add(&mut self.processes, (span.key, process), ticks);
+            }
+        }
+    }
+}
+
+/// Adds time to a sum; beyond the most there are no new ones.
+fn add<K: Ord>(sums: &mut BTreeMap<K, u64>, key: K, ticks: u64) {
+    let is_full = sums.len() >= MOST_THREADS;
+    match sums.get_mut(&key) {
+        // Events that contradict each other may count a stretch many times.
+        Some(sum) => *sum = sum.saturating_add(ticks),
+        None if is_full => {}
+        None => {
+            sums.insert(key, ticks);
         }
     }
 }

@@ -148,7 +148,7 @@ fn threads_are_booked_to_their_process() {
     source.manifest.events.tasks = [100, 101]
         .map(|task| TaskThread {
             task,
-            process: 99,
+            process: task - 10,
             name: "rustc".into(),
         })
         .to_vec();
@@ -158,6 +158,7 @@ fn threads_are_booked_to_their_process() {
     let cause = &report.series[0].gaps.as_ref().unwrap().causes[0];
     let tasks: Vec<&str> = cause.tasks.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(tasks, ["lto cgu.01", "lto cgu.02"]);
+    assert_eq!(cause.processes, [90, 91]);
     assert!(
         cause.tasks[0].ns.abs_diff(500 * 38_000) < 200_000,
         "{cause:?}"
