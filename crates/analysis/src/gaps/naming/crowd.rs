@@ -5,39 +5,36 @@ use bandscope_recording::KernelEvent;
 use bandscope_recording::manifest::LostEvents;
 use std::collections::VecDeque;
 
-/// Events of a CPU that wait at most: half a second of 250,000 a second.
-pub const MOST_WAITING: usize = 1 << 17;
-/// Spans that are kept apart; beyond it the last one grows.
-const MOST_SPANS: usize = 1000;
+/// Events of a measured CPU that wait for its gaps at most: a second of 250,000 a second.
+pub const MOST_WAITING: usize = 1 << 18;
 
-/// Drops events of `cpu` where more than `most` wait, and adds them to what was `lost`: of the middle, as the first say how the long gap began, and the
-/// last how it ended.
-pub fn thin(events: &mut VecDeque<KernelEvent>, most: usize, cpu: u32, lost: &mut Vec<LostEvents>) {
-    if events.len() <= most {
+/// Drops half of the events of `cpu` that wait, and adds them to what was `lost`: the middle, as the first say how the long gap began, and the last how
+/// it ended.
+pub fn thin(events: &mut VecDeque<KernelEvent>, cpu: u32, lost: &mut Vec<LostEvents>) {
+    let quarter = events.len() / 4;
+    let end = events.len() - quarter;
+    // Where some were dropped from among these before, the two are one.
+    let first = events.front().map_or(0, |event| event.start);
+    let before = lost.pop_if(|last| last.to > first);
+    let begin = before.as_ref().map_or(quarter, |last| {
+        events.partition_point(|event| event.start < last.to)
+    });
+    if begin >= end {
+        lost.extend(before);
         return;
     }
-    let begin = most / 2;
-    let end = events.len() - most / 4;
-    let mut span = LostEvents {
+    let mut span = before.unwrap_or(LostEvents {
         cpu,
         from: events[begin].start,
-        to: events[begin].start,
-        events: (end - begin) as u64,
-    };
+        to: 0,
+        events: 0,
+    });
+    span.events += (end - begin) as u64;
     for event in events.drain(begin..end) {
         // No interval is empty.
         span.to = span.to.max(event.end().max(event.start.saturating_add(1)));
     }
-    let full = lost.len() >= MOST_SPANS;
-    // What is left of before is older than all of this: the two are one.
-    let is_one = |last: &LostEvents| last.to >= events[begin - 1].end();
-    match lost.last_mut() {
-        Some(last) if full || is_one(last) => {
-            last.to = last.to.max(span.to);
-            last.events = last.events.saturating_add(span.events);
-        }
-        _ => lost.push(span),
-    }
+    lost.push(span);
 }
 
 #[cfg(test)]
@@ -58,7 +55,9 @@ mod tests {
         let (mut waiting, mut lost, mut most) = (VecDeque::new(), Vec::new(), 0);
         for batch in 0..100 {
             waiting.extend((0..50).map(|k| event(100 + 10 * (50 * batch + k))));
-            thin(&mut waiting, 400, 3, &mut lost);
+            if waiting.len() > 400 {
+                thin(&mut waiting, 3, &mut lost);
+            }
             most = most.max(waiting.len());
         }
         assert!(most <= 400, "{most}");
@@ -85,7 +84,7 @@ mod tests {
         // Another time, which has nothing to do with it.
         waiting.drain(..waiting.len() - 1);
         waiting.extend((0..401).map(|k| event(100_000 + 10 * k)));
-        thin(&mut waiting, 400, 3, &mut lost);
+        thin(&mut waiting, 3, &mut lost);
         assert_eq!(lost.len(), 2);
     }
 }

@@ -152,7 +152,7 @@ impl<'a> Namer<'a> {
             && self.batch.len() > crowd::MOST_WAITING
         {
             let lost = &mut self.known.to_mut().lost;
-            crowd::thin(&mut self.batch, crowd::MOST_WAITING, cpu, lost);
+            crowd::thin(&mut self.batch, cpu, lost);
         }
     }
 
@@ -164,6 +164,9 @@ impl<'a> Namer<'a> {
     /// Takes no gap that begins before `tick` any more. A stream that is this program's memory cannot fail.
     pub fn forget(&mut self, tick: u64) {
         let _ = self.advance(tick, tick);
+        if self.known.lost.first().is_some_and(|lost| lost.to < tick) {
+            self.known.to_mut().lost.retain(|lost| lost.to >= tick);
+        }
     }
 
     fn over(

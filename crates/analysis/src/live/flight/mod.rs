@@ -5,6 +5,7 @@
 //! a second, however long the run is. The first [`MOST`] hits are kept, and then each that is longer than the shortest of the [`MOST`] longest: of gaps in any order that
 //! makes MOST (1 + ln(number / MOST)), some 800 of 100,000.
 
+mod events;
 mod kept;
 #[cfg(test)]
 mod tests;
@@ -12,24 +13,20 @@ mod tests;
 use super::lane::EVENTS_COME_WITHIN_S;
 use crate::gaps::moments::Recent;
 use crate::gaps::naming::Namer;
-use crate::gaps::naming::crowd::{self, MOST_WAITING};
 use crate::gaps::trigger::{Conditions, Hit};
 use bandscope_recording::manifest::{Catch, EventsState, LostEvents, Watched};
 use bandscope_recording::{Gap, GapKind, KernelEvent, Manifest, Quanta};
 use bandscope_report::Moment;
+use events::Events;
 use kept::Kept;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Hits that are kept whatever their length.
 pub const MOST: usize = 100;
 /// A CPU of which nothing has come for so long keeps the others waiting no longer, in seconds.
 const LATEST_S: f64 = 10.0;
 
-/// Events of all CPUs that wait at most, and of one of many, before and after `--around 0`: a measured CPU that is held for minutes has no quanta, and
-/// what the others do meanwhile cannot be judged.
-const MOST_WAITING_OF_ALL: usize = 1 << 20;
-const FEWEST_WAITING: usize = 1 << 14;
 /// How long a stretch is remembered after what lies in it went out, in seconds: twice the longest event that comes in one piece.
 const REMEMBERED_S: f64 = 2.0;
 
@@ -82,13 +79,6 @@ struct Lane {
     watched: Watched,
 }
 
-/// Kernel events of a CPU that wait, and where some had to be dropped.
-#[derive(Debug, Default)]
-struct Events {
-    waiting: VecDeque<KernelEvent>,
-    lost: Vec<LostEvents>,
-}
-
 /// Looks on while CPUs are measured, and hands out what was caught.
 pub struct Flight {
     catch: Catch,
@@ -98,7 +88,7 @@ pub struct Flight {
     reach: u64,
     late: u64,
     lanes: Vec<Lane>,
-    events: BTreeMap<u32, Events>,
+    events: Events,
     kept: Kept,
     /// What the longest hits lost.
     longest: BinaryHeap<Reverse<u64>>,
@@ -144,7 +134,7 @@ impl Flight {
                 false => 0,
             },
             lanes: manifest.settings.cpus.iter().map(lane).collect(),
-            events: BTreeMap::new(),
+            events: Events::default(),
             kept: Kept::default(),
             longest: BinaryHeap::new(),
             caught: Vec::new(),
@@ -167,12 +157,8 @@ impl Flight {
     ) {
         let keeps = self.catch.keeps_moments();
         if !events.is_empty() && keeps {
-            let cpus = self.events.len().max(1);
-            let own = self.events.entry(cpu).or_default();
-            own.waiting.extend(events.iter().cloned());
-            let most = (MOST_WAITING_OF_ALL / cpus).clamp(FEWEST_WAITING, MOST_WAITING);
-            let most = (most as f64 * (1.0 + self.catch.around_s)) as usize;
-            crowd::thin(&mut own.waiting, most, cpu, &mut own.lost);
+            let seconds = (self.around + self.reach) as f64 / self.ticks_per_ns / 1e9;
+            self.events.push(cpu, events, seconds);
         }
         let Some(lane) = self.lanes.iter_mut().find(|lane| lane.cpu == cpu) else {
             return;
@@ -328,23 +314,7 @@ impl Flight {
                 }
             }
         }
-        for (&cpu, Events { waiting, .. }) in &mut self.events {
-            let mut events = Vec::new();
-            // One that began before and lasts is waited for: events go out in order of their starts.
-            while let Some(event) =
-                waiting.pop_front_if(|event| event.end() < until || until == u64::MAX)
-            {
-                if kept.holds(event.start, event.end().saturating_add(1)) {
-                    events.push(event);
-                }
-            }
-            if !events.is_empty() {
-                out(Out::Events {
-                    cpu,
-                    events: &events,
-                })?;
-            }
-        }
+        self.events.hand_out(until, kept, out)?;
         // A batch, or a long event that comes late, may reach back beyond what was handed out.
         kept.forget(until.saturating_sub((REMEMBERED_S * 1e9 * self.ticks_per_ns) as u64));
         Ok(())
@@ -368,7 +338,7 @@ impl Flight {
 
     /// Where events had to be dropped because a measured CPU was held for long.
     pub fn lost(&self) -> impl Iterator<Item = &LostEvents> {
-        self.events.values().flat_map(|events| &events.lost)
+        self.events.lost()
     }
 
     /// What was seen of each measured CPU; none where everything is kept.

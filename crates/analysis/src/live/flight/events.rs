@@ -1,0 +1,76 @@
+//! Kernel events of all CPUs that wait until it is known whether they lie around something that is caught.
+
+use super::Out;
+use super::kept::Kept;
+use crate::gaps::naming::crowd;
+use bandscope_recording::KernelEvent;
+use bandscope_recording::manifest::LostEvents;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Events that wait at most, for each second that has to wait anyway and one more, and besides for each CPU: a measured CPU that is held for
+/// minutes has no quanta, and what the others do meanwhile cannot be judged.
+const MOST_WAITING: usize = 1 << 18;
+const MOST_WAITING_OF_A_CPU: usize = 1 << 13;
+
+/// By CPU.
+#[derive(Debug, Default)]
+pub(super) struct Events(BTreeMap<u32, OfCpu>);
+
+/// Events of a CPU, and where some had to be dropped: lately, and around what was caught.
+#[derive(Debug, Default)]
+struct OfCpu {
+    waiting: VecDeque<KernelEvent>,
+    dropped: Vec<LostEvents>,
+    lost: Vec<LostEvents>,
+}
+
+impl Events {
+    /// Takes events of a CPU, where so many seconds have to wait anyway. Where too many wait, half of those of the CPU that has the most are dropped.
+    pub(super) fn push(&mut self, cpu: u32, events: &[KernelEvent], seconds: f64) {
+        let of_cpu = self.0.entry(cpu).or_default();
+        of_cpu.waiting.extend(events.iter().cloned());
+        let waiting: usize = self.0.values().map(|one| one.waiting.len()).sum();
+        let most = (MOST_WAITING as f64 * (1.0 + seconds)) as usize;
+        if waiting > most + MOST_WAITING_OF_A_CPU * self.0.len()
+            && let Some((&cpu, longest)) =
+                (self.0.iter_mut()).max_by_key(|(_, one)| one.waiting.len())
+        {
+            crowd::thin(&mut longest.waiting, cpu, &mut longest.dropped);
+        }
+    }
+
+    /// Hands out what happened before `until` and is kept.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub(super) fn hand_out<E>(
+        &mut self,
+        until: u64,
+        kept: &Kept,
+        out: &mut dyn FnMut(Out<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (&cpu, of_cpu) in &mut self.0 {
+            let over = of_cpu.dropped.extract_if(.., |span| span.to <= until);
+            let matter = over.filter(|span| kept.holds(span.from, span.to));
+            of_cpu.lost.extend(matter);
+            let mut events = Vec::new();
+            // One that began before and lasts is waited for: events go out in order of their starts.
+            let over = |event: &mut KernelEvent| event.end() < until || until == u64::MAX;
+            while let Some(event) = of_cpu.waiting.pop_front_if(over) {
+                if kept.holds(event.start, event.end().saturating_add(1)) {
+                    events.push(event);
+                }
+            }
+            if !events.is_empty() {
+                let events = &events;
+                out(Out::Events { cpu, events })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where some had to be dropped around what was caught.
+    pub(super) fn lost(&self) -> impl Iterator<Item = &LostEvents> {
+        self.0.values().flat_map(|of_cpu| &of_cpu.lost)
+    }
+}
