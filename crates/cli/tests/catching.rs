@@ -166,16 +166,36 @@ fn a_command_reads_what_was_caught_before_the_recording_ends() {
 fn a_command_that_fails_is_told_at_the_end_and_in_the_report() {
     let directory = tempfile::tempdir().unwrap();
     for (command, why) in [
-        ("echo no disk >&2; exit 3", "exit status 3: no disk"),
-        ("no-such-command", "exit status 127: "),
+        ("echo no disk >&2; exit 3", "exit status 3"),
+        ("no-such-command", "exit status 127"),
         ("kill -KILL $$", "ended by signal 9"),
     ] {
         let (error, warnings) = with_command(directory.path(), "gap > 100 us", command);
         let said = format!("the command of --on-catch failed: {why}");
         assert!(error.contains(&said), "{command}: {error}");
+        assert_eq!(
+            error.contains("no disk\n"),
+            command.contains("no disk"),
+            "{error}"
+        );
         let said = format!("command-failed: {said}");
         assert!(warnings.contains(&said), "{command}: {warnings}");
     }
+}
+
+#[test]
+fn what_a_command_leaves_behind_goes_on_and_may_say_something() {
+    let directory = tempfile::tempdir().unwrap();
+    let command = "(sleep 1; echo late; echo late >&2; touch done) &";
+    let (error, _) = with_command(directory.path(), "gap > 100 us", command);
+    assert!(!error.contains("failed"), "{error}");
+    for _ in 0..6000 {
+        if directory.path().join("done").exists() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("it was ended");
 }
 
 #[test]

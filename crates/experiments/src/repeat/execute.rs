@@ -6,7 +6,7 @@ use rustix::io::ioctl_fionbio;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ pub struct Ended {
 
 /// Runs `command`, which must have a process group of its own, to its end.
 ///
-/// Its streams are read into `output` while it runs. Who still holds them when it ends, a daemon that it started, is not waited for.
+/// Its streams, where they are pipes, are read into `output` while it runs. Who still holds them when it ends, a daemon that it started, is not waited for.
 ///
 /// # Errors
 /// If it cannot be started.
@@ -48,7 +48,6 @@ pub fn execute(
     timeout: Option<Duration>,
     stop: &AtomicBool,
 ) -> io::Result<Ended> {
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let start = Instant::now();
     let mut child = command.spawn()?;
     let mut streams = Streams::of(&mut child)?;
@@ -104,8 +103,10 @@ impl Streams {
             out: child.stdout.take(),
             error: child.stderr.take(),
         };
-        if let (Some(out), Some(error)) = (&streams.out, &streams.error) {
+        if let Some(out) = &streams.out {
             ioctl_fionbio(out, true)?;
+        }
+        if let Some(error) = &streams.error {
             ioctl_fionbio(error, true)?;
         }
         Ok(streams)

@@ -210,7 +210,11 @@ fn booked(usage: &libc::rusage) -> impl Iterator<Item = (String, f64)> {
 /// If it cannot be started.
 pub fn shell(command: &str, input: impl Into<Stdio>, stop: &AtomicBool) -> io::Result<End> {
     let mut shell = Settings::default().prepare(&["sh", "-c", command].map(OsString::from));
-    shell.stdin(input);
+    // No pipe, which would end whatever it leaves behind as soon as that says something.
+    shell
+        .stdin(input)
+        .stdout(Stdio::null())
+        .stderr(Stdio::inherit());
     memory::allow_huge_pages(&mut shell);
     Ok(how(&execute(shell, Output::default(), None, stop)?))
 }

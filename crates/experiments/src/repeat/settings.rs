@@ -64,6 +64,7 @@ impl Settings {
             command.current_dir(directory).env("PWD", directory);
         }
         command.process_group(0).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let Settings {
             random_layout,
             cpu,

@@ -22,8 +22,6 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 const SILENT_WAIT: Duration = Duration::from_secs(1);
 /// Between two looks at whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
-/// How much is repeated of the last line that a failed command said, in characters.
-const SAID: usize = 200;
 
 /// The command, and what came of it.
 pub struct OnCatch {
@@ -71,6 +69,7 @@ impl OnCatch {
         // A file in memory, not a pipe: a moment may be larger than a pipe, and nobody may be reading.
         let mut input = File::from(memfd_create("moment", MemfdFlags::CLOEXEC)?);
         input.write_all(&serde_json::to_vec(moment)?)?;
+        input.write_all(b"\n")?;
         input.rewind()?;
         let (command, stop) = (self.command.clone(), Arc::clone(&self.stop));
         std::thread::Builder::new()
@@ -131,18 +130,12 @@ impl OnCatch {
     }
 }
 
-/// How a command ended that failed, and the last of what it said.
+/// How a command ended that failed. What it said stands on standard error already.
 fn how(end: &End) -> String {
-    let how = match (end.interrupted, end.status, end.signal) {
+    match (end.interrupted, end.status, end.signal) {
         (true, ..) => "ended, as it still ran when the recording had ended".to_owned(),
         (_, Some(status), _) => format!("exit status {status}"),
         (.., Some(signal)) => format!("ended by signal {signal}"),
         _ => "ended".to_owned(),
-    };
-    let said = end.said.as_deref().unwrap_or_default();
-    let last: String = said.lines().next_back().unwrap_or_default().into();
-    match last.trim() {
-        "" => how,
-        last => how + ": " + &last.chars().take(SAID).collect::<String>(),
     }
 }
