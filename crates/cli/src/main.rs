@@ -28,8 +28,7 @@ fn main() -> ExitCode {
     // Caught, a limit on the size of files is an error of the write that meets it, which names the file; else it is a silent end.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let arguments = commands::Arguments::of_process();
-    let checked = resources::check_address_space().and_then(|()| resources::check_memory());
-    match checked.and_then(|()| commands::run(arguments)) {
+    match resources::check_address_space().and_then(|()| commands::run(arguments)) {
         Ok(code) => code,
         Err(error) => output::fail(&error),
     }

@@ -1,6 +1,7 @@
 //! What the program needs of the system before it begins: room, and the threads that analyse.
 
 use anyhow::{Result, bail, ensure};
+use bandscope_probe::memory;
 use rustix::process::{Resource, getrlimit};
 use std::error::Error;
 
@@ -13,12 +14,17 @@ const MIN_ADDRESS_SPACE_MIB: u64 = 256;
 /// # Errors
 /// If it is.
 pub fn check_address_space() -> Result<()> {
-    let limit = getrlimit(Resource::As).current.map(|bytes| bytes >> 20);
-    ensure!(
-        limit.is_none_or(|limit| limit >= MIN_ADDRESS_SPACE_MIB),
-        "the address space is limited to {} MiB; expected {MIN_ADDRESS_SPACE_MIB} or more: ulimit -v unlimited",
-        limit.unwrap_or_default()
-    );
+    for (resource, what, option) in [
+        (Resource::As, "address space", "-v"),
+        (Resource::Data, "data segment", "-d"),
+    ] {
+        let limit = getrlimit(resource).current.map(|bytes| bytes >> 20);
+        ensure!(
+            limit.is_none_or(|limit| limit >= MIN_ADDRESS_SPACE_MIB),
+            "the {what} is limited to {} MiB; expected {MIN_ADDRESS_SPACE_MIB} or more: ulimit {option} unlimited",
+            limit.unwrap_or_default()
+        );
+    }
     Ok(())
 }
 
@@ -30,10 +36,10 @@ const MIN_MEMORY_MIB: u64 = 64;
 /// # Errors
 /// If it has.
 pub fn check_memory() -> Result<()> {
-    let left = bandscope_probe::memory::available().map(|bytes| bytes >> 20);
+    let left = memory::available().map(|bytes| (bytes + memory::swap()) >> 20);
     ensure!(
         left.is_none_or(|left| left >= MIN_MEMORY_MIB),
-        "{} MiB of memory are left for this process; expected {MIN_MEMORY_MIB} or more: raise the limit of its control group (memory.max)",
+        "{} MiB of memory are left for this process; expected {MIN_MEMORY_MIB} or more: free some, or raise the limit of its control group (memory.max)",
         left.unwrap_or_default()
     );
     Ok(())

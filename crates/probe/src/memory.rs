@@ -162,20 +162,30 @@ pub fn available() -> Option<u64> {
     groups.filter_map(|group| room(&group)).chain(machine).min()
 }
 
-/// Memory that is left in a control group, in bytes; `None` where it has no limit. Pages of files that nobody used lately count as left.
+/// What could be swapped out, in bytes.
+pub fn swap() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    kilobytes(&text, "SwapFree:").map_or(0, |kb| kb * 1024)
+}
+
+/// Memory that is left in a control group, in bytes; `None` where it has no limit. Pages of files, and what the kernel keeps of them, count as left.
 fn room(group: &Path) -> Option<u64> {
     let text = |name: &str| std::fs::read_to_string(group.join(name)).ok();
     let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
     let limit = number("memory.max").or_else(|| number("memory.limit_in_bytes"))?;
     let used = number("memory.current").or_else(|| number("memory.usage_in_bytes"))?;
     let stat = text("memory.stat").unwrap_or_default();
-    // Version 1 has a line of this name for the group without those below it.
-    let reclaimable = ["total_inactive_file ", "inactive_file "];
-    let reclaimable = reclaimable.iter().find_map(|key| {
+    let of = |key: &str| {
         let line = stat.lines().find_map(|line| line.strip_prefix(key));
-        line?.trim().parse::<u64>().ok()
-    });
-    Some(limit.saturating_sub(used.saturating_sub(reclaimable.unwrap_or(0))))
+        line.and_then(|rest| rest.trim().parse::<u64>().ok())
+    };
+    // Version 1 has a line of this name for the group without those below it.
+    let files = ["inactive_file ", "active_file "]
+        .map(|key| of(&format!("total_{key}")).or_else(|| of(key)).unwrap_or(0));
+    let reclaimable = files[0]
+        .saturating_add(files[1])
+        .saturating_add(of("slab_reclaimable ").unwrap_or(0));
+    Some(limit.saturating_sub(used.saturating_sub(reclaimable)))
 }
 
 /// The value of a line of /proc/meminfo.
@@ -221,7 +231,10 @@ mod tests {
         assert_eq!(room(group.path()), None);
         write("memory.max", "30000000\n");
         assert_eq!(room(group.path()), Some(10_000_000));
-        write("memory.stat", "anon 7\ninactive_file 5000000\n");
+        write(
+            "memory.stat",
+            "anon 7\ninactive_file 3000000\nactive_file 1500000\nslab_reclaimable 500000\n",
+        );
         assert_eq!(room(group.path()), Some(15_000_000));
         write("memory.max", "1000\n");
         assert_eq!(room(group.path()), Some(0));

@@ -26,7 +26,7 @@ mod scale;
 mod synth;
 mod top;
 
-use crate::output;
+use crate::{output, resources};
 use anyhow::Result;
 use clap::{FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
@@ -89,7 +89,11 @@ enum Command {
 /// # Errors
 /// Anything that makes the program end with exit status 2.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    cure::say_if_left(&arguments);
+    // What puts a machine back begins whatever it finds.
+    if !cure::is_undo(&arguments) {
+        cure::say_if_left();
+        resources::check_memory()?;
+    }
     match arguments.command {
         None if arguments.version => top::version(arguments.verbose).map(|()| ExitCode::SUCCESS),
         None => measure::run(&arguments.record, &arguments.format),

@@ -2,8 +2,8 @@
 
 use super::layout::Layout;
 use super::report;
-use crate::output;
 use crate::values;
+use crate::{output, resources};
 use anyhow::Result;
 use bandscope_recording::Source as _;
 use bandscope_recording::text::shown;
@@ -57,6 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     values::not_too_many("--phase", &arguments.phase)?;
     values::not_too_many("--nodes", &arguments.nodes.0)?;
     output::apart(arguments.output.as_deref(), &arguments.inputs)?;
+    resources::start_threads()?;
     for input in &arguments.inputs {
         // What cannot be read among others is left out below.
         let Ok(source) = report::open_with_tasks(std::slice::from_ref(input)) else {

@@ -24,7 +24,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-pub(super) use undo::say_if_left;
+pub(super) use undo::{is_undo, say_if_left};
 
 /// Try changes of this machine, and say what each saves.
 ///
@@ -139,11 +139,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let tried = session.run();
     let (cures, kept) = session.finish(arguments.keep, &tried);
     // What was measured is kept and shown before anything is said of what went wrong.
-    arguments.print(&cures)?;
-    if let (Err(error), Err(_)) = (&tried, &kept) {
-        output::fail(error);
+    let mut wrong = [arguments.print(&cures), kept, tried].into_iter();
+    let mut wrong = wrong.by_ref().filter_map(Result::err);
+    if let Some(first) = wrong.next() {
+        for other in wrong {
+            output::fail(&other);
+        }
+        return Err(first);
     }
-    kept.and(tried)?;
     output::note(format_args!("trials: {}", shown(&path)));
     Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS))
 }

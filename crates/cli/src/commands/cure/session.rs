@@ -277,6 +277,7 @@ impl Session<'_> {
         let least = PILOTS + study::least(number);
         if self.left_s() < least as f64 * self.pair_s || self.is_ended() {
             cure.out_of_time = true;
+            self.kept.append(&appended::line(place, cure, 0));
             return Ok(());
         }
         let begun = Instant::now();
@@ -305,7 +306,11 @@ impl Session<'_> {
                     study::pairs(&cure.pairs, &cure.acts_on, number, most.max(0.0) as usize);
                 match pairs {
                     Some(pairs) => wanted += pairs,
-                    None => cure.out_of_time = true,
+                    None => {
+                        cure.out_of_time = true;
+                        let written = cure.pairs.len();
+                        self.kept.append(&appended::line(place, cure, written));
+                    }
                 }
             }
         }

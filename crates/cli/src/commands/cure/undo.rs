@@ -1,12 +1,17 @@
 //! Putting back what a cure that was killed left changed, and what was kept.
 
-use crate::commands::Command;
 use crate::commands::layout::rights;
+use crate::commands::{Arguments, Command};
 use crate::output;
 use anyhow::{Result, bail};
 use bandscope_experiments::cure;
 use bandscope_view::escape::visible;
 use std::process::ExitCode;
+
+/// Whether it is `bandscope cure --undo`.
+pub(in crate::commands) fn is_undo(arguments: &Arguments) -> bool {
+    matches!(&arguments.command, Some(Command::Cure(arguments)) if arguments.undo)
+}
 
 /// `bandscope cure --undo`.
 pub(super) fn run() -> Result<ExitCode> {
@@ -44,12 +49,7 @@ pub(super) fn run() -> Result<ExitCode> {
 }
 
 /// Says at the start of any command but `cure --undo` that a killed cure left the machine changed.
-pub(in crate::commands) fn say_if_left(arguments: &super::super::Arguments) {
-    if let Some(Command::Cure(arguments)) = &arguments.command
-        && arguments.undo
-    {
-        return;
-    }
+pub(in crate::commands) fn say_if_left() {
     let left = cure::left(&cure::directory());
     let number: usize = left
         .iter()

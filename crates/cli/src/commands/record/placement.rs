@@ -1,8 +1,8 @@
 //! Where the threads of a run are, and how they are scheduled: `--priority`, `--cgroup`, `--housekeeping`. Options of each command that measures this machine
 //! by itself.
 
-use crate::output;
 use crate::values::{self, CpuList};
+use crate::{output, resources};
 use anyhow::{Context, Result, bail};
 use bandscope_probe::control_groups::{self, Membership};
 use bandscope_recording::text::shown;
@@ -69,7 +69,10 @@ impl Placement {
             .cgroup
             .as_ref()
             .map(|name| join(name).with_context(|| format!("--cgroup {}", shown(name))));
-        joined.transpose().map(Joined)
+        let joined = joined.transpose().map(Joined)?;
+        // That of the group.
+        resources::check_memory()?;
+        Ok(joined)
     }
 }
 
