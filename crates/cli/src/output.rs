@@ -162,19 +162,21 @@ pub fn apart<'a>(path: Option<&Path>, inputs: impl IntoIterator<Item = &'a PathB
     let Some(path) = path else {
         return Ok(());
     };
-    // A link of either kind is another name of the same file.
+    match is_one(path, inputs) {
+        Some(input) => bail!("{}: is read as well; name another --output", shown(input)),
+        None => writable(path),
+    }
+}
+
+/// Which of `files` is at `path`, by whatever name: a link of either kind is another name of the same file.
+pub fn is_one<'a>(path: &Path, files: impl IntoIterator<Item = &'a PathBuf>) -> Option<&'a Path> {
     let file = |path: &Path| {
         let there = std::fs::metadata(path).ok().filter(|there| there.is_file());
         there.map(|there| (there.dev(), there.ino()))
     };
-    let place = file(path);
-    match inputs
-        .into_iter()
-        .find(|input| place.is_some() && file(input) == place)
-    {
-        Some(input) => bail!("{}: is read as well; name another --output", shown(input)),
-        None => writable(path),
-    }
+    let place = file(path)?;
+    let mut files = files.into_iter().map(PathBuf::as_path);
+    files.find(|other| file(other) == Some(place))
 }
 
 /// Says something beside the result, on standard error. Nobody may be listening, which is no error.

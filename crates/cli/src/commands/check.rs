@@ -254,7 +254,7 @@ impl Arguments {
 
     /// The place of the result, which is not that of the baseline: a collector reads metrics from the same file again and again.
     fn place(&self, path: &Path) -> Result<Keep> {
-        if self.save.as_deref() == Some(path) {
+        if output::is_one(path, self.save.iter()).is_some() {
             bail!(
                 "{}: found in --save and in --output, expected two names",
                 shown(path)

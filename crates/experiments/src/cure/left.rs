@@ -76,7 +76,9 @@ impl Left {
         }
         let as_it_was = self.path.with_extension(DAMAGED);
         if !self.damage.is_empty() && !as_it_was.exists() {
-            fs::copy(&self.path, as_it_was)?;
+            let copy = self.path.with_extension("copy");
+            fs::copy(&self.path, &copy)?;
+            fs::rename(copy, as_it_was)?;
         }
         let anew = self.path.with_extension("anew");
         fs::write(&anew, text)?;

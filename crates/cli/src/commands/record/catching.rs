@@ -107,7 +107,10 @@ impl Catching {
         let settings = &manifest.settings;
         for trigger in self.catch.iter().chain(&self.stop_if) {
             let text = &trigger.text;
-            if let Some(cpu) = trigger.cpu.filter(|cpu| !settings.cpus.contains(cpu)) {
+            // Of a job each task has this command line, and CPUs of its own.
+            let alone = manifest.rank.is_none();
+            let is_wrong = |cpu: &u32| alone && !settings.cpus.contains(cpu);
+            if let Some(cpu) = trigger.cpu.filter(is_wrong) {
                 bail!(
                     "{text:?}: found CPU {cpu}, expected one that is measured: {}",
                     cpu_list::written(&settings.cpus)
