@@ -5,8 +5,8 @@ use bandscope_recording::KernelEvent;
 use bandscope_recording::manifest::LostEvents;
 use std::collections::VecDeque;
 
-/// Events of a measured CPU that wait for its gaps at most: a second of 250,000 a second.
-pub const MOST_WAITING: usize = 1 << 18;
+/// Events of a measured CPU that wait for its gaps at most: half a second of 250,000 a second.
+pub const MOST_WAITING: usize = 1 << 17;
 
 /// Drops half of the events of `cpu` that wait, and adds them to what was `lost`: the middle, as the first say how the long gap began, and the last how
 /// it ended.

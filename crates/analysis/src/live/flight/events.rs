@@ -7,10 +7,12 @@ use bandscope_recording::KernelEvent;
 use bandscope_recording::manifest::LostEvents;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Events that wait at most, for each second that has to wait anyway and one more, and besides for each CPU: a measured CPU that is held for
-/// minutes has no quanta, and what the others do meanwhile cannot be judged.
-const MOST_WAITING: usize = 1 << 18;
-const MOST_WAITING_OF_A_CPU: usize = 1 << 13;
+/// Events that wait at most: so many for each second that has to wait anyway, and some more for each CPU. A measured CPU that is held for minutes
+/// has no quanta, and what the others do meanwhile cannot be judged.
+const MOST_A_SECOND: f64 = 300e3;
+const MOST_OF_A_CPU: usize = 1 << 13;
+/// What has to wait besides what is asked for: until events have come, and are looked at.
+const ALWAYS_S: f64 = 0.3;
 
 /// By CPU.
 #[derive(Debug, Default)]
@@ -30,8 +32,8 @@ impl Events {
         let of_cpu = self.0.entry(cpu).or_default();
         of_cpu.waiting.extend(events.iter().cloned());
         let waiting: usize = self.0.values().map(|one| one.waiting.len()).sum();
-        let most = (MOST_WAITING as f64 * (1.0 + seconds)) as usize;
-        if waiting > most + MOST_WAITING_OF_A_CPU * self.0.len()
+        let most = (MOST_A_SECOND * (ALWAYS_S + seconds)) as usize;
+        if waiting > most + MOST_OF_A_CPU * self.0.len()
             && let Some((&cpu, longest)) =
                 (self.0.iter_mut()).max_by_key(|(_, one)| one.waiting.len())
         {
