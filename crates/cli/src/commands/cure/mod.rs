@@ -120,8 +120,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let path = arguments.path();
     // A later signal ends nothing before everything is put back.
     let interrupt = Interrupt::while_changing()?;
-    let keep = (!arguments.dry_run).then(|| Keep::claim(&path, "--output"));
-    let mut session = Session::begin(arguments, keep.transpose()?, &interrupt)?;
+    let keep = match arguments.dry_run {
+        true => output::free(&path, "--output").map(|()| None)?,
+        false => Some(Keep::claim(&path, "--output")?),
+    };
+    let mut session = Session::begin(arguments, keep, &interrupt)?;
     if interrupt.signal().is_some() {
         return Ok(interrupt.exit_code().unwrap_or(ExitCode::FAILURE));
     }
