@@ -183,10 +183,9 @@ fn who_starts_others_all_the_time_is_answered() {
         return;
     }
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains("samples") && output.status.success(),
-        "{text}{errors}"
-    );
+    // 1: no loop was found.
+    let has_ended = matches!(output.status.code(), Some(0 | 1));
+    assert!(text.contains("samples") && has_ended, "{text}{errors}");
 }
 
 #[test]
