@@ -142,8 +142,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let tried = session.run();
     let (cures, kept) = session.finish(arguments.keep, &tried);
     // What was measured is kept and shown before anything is said of what went wrong.
-    let mut wrong = [arguments.print(&cures), kept, tried].into_iter();
-    let mut wrong = wrong.by_ref().filter_map(Result::err);
+    let ended = [arguments.print(&cures), kept, tried];
+    let mut wrong = ended.into_iter().filter_map(Result::err);
     if let Some(first) = wrong.next() {
         for other in wrong {
             output::fail(&other);
