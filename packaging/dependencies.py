@@ -1,6 +1,7 @@
 """Writes what a binary is made of: THIRD-PARTY.txt, its licences, and bandscope.cdx.json, its bill of materials (CycloneDX 1.5).
 
     dependencies.py TARGET BINARY DIRECTORY
+    dependencies.py TARGET                     only checks that every licence has its text
 
 Counted are the crates that cargo links for TARGET (no build, test or macro crates), Rust's standard library, musl, and the font.
 The standard library alone and no clock: the same Cargo.lock, binary and SOURCE_DATE_EPOCH give the same bytes. cargo-about and
@@ -21,6 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LICENCE_FILE = re.compile(r"(licen[sc]e|unlicense|copying|copyright|notice)", re.IGNORECASE)
 # zstd is offered under BSD or, in this file, GPL-2.0. It is taken under BSD.
 NOT_CHOSEN = {"zstd/COPYING"}
+# Crates under MIT alone that bring no licence file, with the notice of their sources.
+MIT_NOTICES = {"iced-x86": "Copyright (C) 2018-present iced project and contributors"}
 
 
 def output(*command):
@@ -59,6 +62,9 @@ def licence_texts(package):
     texts = [(directory / name).read_text(errors="replace") for name in names if name not in NOT_CHOSEN]
     if not texts and "Apache-2.0" in package["license"]:
         texts = [(ROOT / "LICENSE-APACHE").read_text()]
+    elif not texts and package["license"] == "MIT" and package["name"] in MIT_NOTICES:
+        permission = (ROOT / "LICENSE-MIT").read_text().partition("Permission is")
+        texts = [MIT_NOTICES[package["name"]] + "\n\n" + "".join(permission[1:])]
     assert texts, f"{package['name']} has no licence file: find its text, and say here where it is"
     return texts
 
@@ -72,8 +78,7 @@ def third_party(packages):
     yield "DejaVu Sans, the letters in pictures", "Bitstream-Vera", [(ROOT / "crates/view/fonts/LICENSE-DejaVu").read_text()]
 
 
-def write_licences(packages, path):
-    entries = list(third_party(packages))
+def write_licences(entries, path):
     users = {}
     for name, _, texts in entries:
         for text in texts:
@@ -130,11 +135,12 @@ def write_bill(packages, links, target, binary, path):
     pathlib.Path(path).write_text(json.dumps(bill, indent=1) + "\n")
 
 
-def main(target, binary, directory):
+def main(target, binary=None, directory=None):
     packages, links = linked_crates(target)
-    ordered = sorted(packages.values(), key=lambda p: (p["name"], p["version"]))
-    write_licences(ordered, f"{directory}/THIRD-PARTY.txt")
-    write_bill(packages, links, target, binary, f"{directory}/bandscope.cdx.json")
+    entries = list(third_party(sorted(packages.values(), key=lambda p: (p["name"], p["version"]))))
+    if binary:
+        write_licences(entries, f"{directory}/THIRD-PARTY.txt")
+        write_bill(packages, links, target, binary, f"{directory}/bandscope.cdx.json")
 
 
 main(*sys.argv[1:])
