@@ -10,7 +10,6 @@ use crate::clock;
 use crate::consumer::Consumer;
 use crate::facts::{self, Counts, Quotas, SystemManagement};
 use crate::measuring_thread::{self, Plan, ThreadError};
-use crate::memory::SteadyPages;
 use crate::pin;
 use crate::sink::Account;
 use crate::trace::{self, Catalogue, Trace, TraceError};
@@ -100,7 +99,6 @@ pub fn run<'p>(
     calibration: &mut Calibration,
     consume: &mut dyn FnMut(Batch<'_>) -> Consumed,
 ) -> Result<Summary, MachineError> {
-    let _steady = SteadyPages::keep();
     let (writers, mut consumers) = rings(setup, plan)?;
     let locked = writers
         .iter()

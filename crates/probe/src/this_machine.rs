@@ -4,6 +4,7 @@ use crate::calibration::Calibration;
 use crate::counters::{self, Choice as Chosen};
 use crate::facts::SystemManagement;
 use crate::measuring_thread::{Plan, PlannedSeries};
+use crate::memory::SteadyPages;
 use crate::preparation::{self, Findings};
 use crate::rseq::RseqError;
 use crate::run::{self, EventsSetup, Setup, Summary, memory_holds};
@@ -34,9 +35,11 @@ const HANDLING_PRICES: f64 = 4.0;
 const COLD_HANDLING_NS: f64 = 20e3;
 
 /// The machine that this program runs on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ThisMachine {
     prepared: Option<Prepared>,
+    /// From the beginning: a huge page that preparing was given stays one, and counts whole until the end of the night.
+    _steady: SteadyPages,
 }
 
 /// What `prepare` leaves to `run`.
@@ -61,7 +64,16 @@ struct Prepared {
 impl ThisMachine {
     /// This machine, not looked at yet.
     pub fn new() -> ThisMachine {
-        ThisMachine::default()
+        ThisMachine {
+            prepared: None,
+            _steady: SteadyPages::keep(),
+        }
+    }
+}
+
+impl Default for ThisMachine {
+    fn default() -> ThisMachine {
+        ThisMachine::new()
     }
 }
 
