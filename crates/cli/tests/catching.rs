@@ -1,9 +1,10 @@
 //! The flight recorder, `record --catch` and `--stop-if`, on the simulated machine: the same run with and without it.
 
 mod common;
-use common::{refuse, report, run, succeed};
+use common::{bandscope, refuse, report, run, signal, succeed, wait_until};
 use serde_json::Value;
 use std::path::Path;
+use std::process::Stdio;
 
 /// A task of 200 us about once a second, one of 40 us often, and a tick.
 const SCENE: &str =
@@ -196,6 +197,42 @@ fn what_a_command_leaves_behind_goes_on_and_may_say_something() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     panic!("it was ended");
+}
+
+#[test]
+fn the_recording_is_whole_before_the_command_is_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    // It outlives who kills the program, and holds its standard error.
+    let waits = "echo $$ > number; exec sleep 60 2>/dev/null";
+    let begin = |name: &str| {
+        let mut command = bandscope(directory.path());
+        command.args(["record", "--machine", SCENE, "--duration", "2s", "-o", name]);
+        command.args(["--catch", "gap > 100 us", "--on-catch", waits]);
+        command.stderr(Stdio::piped()).stdout(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let state = |name: &str| {
+        let manifest = std::fs::read(directory.path().join(name).join("recording.json"));
+        let manifest: Option<Value> = serde_json::from_slice(&manifest.ok()?).ok();
+        Some(manifest?["state"].as_str()?.to_owned())
+    };
+    for (name, sent, status) in [("killed", "KILL", None), ("ended", "INT", Some(130))] {
+        let mut child = begin(name);
+        wait_until(&mut child, || state(name).as_deref() == Some("complete"));
+        signal(&child, sent);
+        let output = child.wait_with_output().unwrap();
+        let number = std::fs::read_to_string(directory.path().join("number")).unwrap();
+        // One that was ended is no more.
+        let _ = std::process::Command::new("kill")
+            .arg(number.trim())
+            .output();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), status, "{said}");
+        assert!(!said.contains("failed"), "{said}");
+        let report = report(directory.path(), &[name]);
+        assert_eq!(report["recording"]["state"], "complete");
+        assert_eq!(report["warnings"], serde_json::json!([]), "{name}");
+    }
 }
 
 #[test]

@@ -8,8 +8,8 @@ use crate::files::open_regular;
 use crate::gaps::MAX_COUNTERS;
 use crate::inputs::tasks;
 use crate::layout::MANIFEST_FILE;
-use crate::manifest::SCHEMA;
 use crate::manifest::ranges::Ranges;
+use crate::manifest::{Incident, SCHEMA};
 use crate::text::shown;
 use crate::{Error, Manifest};
 use std::fs::File;
@@ -68,6 +68,16 @@ pub(crate) fn sync_parent(directory: &Path) -> Result<(), Error> {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => Ok(()),
         other => other,
     }
+}
+
+/// Adds to a whole recording what became known after its end.
+///
+/// # Errors
+/// If its manifest cannot be read or written; then it stays as it was.
+pub fn add_incident(directory: &Path, incident: Incident) -> Result<(), Error> {
+    let mut manifest = read(directory)?;
+    manifest.incidents.push(incident);
+    write(directory, &manifest)
 }
 
 /// Reads the manifest of the recording in `directory`, and compares its checksum if it carries one.

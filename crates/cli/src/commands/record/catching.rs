@@ -3,18 +3,16 @@
 use super::choices::When;
 use super::on_catch::OnCatch;
 use crate::interrupt::Interrupt;
-use crate::{output, values};
+use crate::values;
 use anyhow::{Result, bail};
 use bandscope_analysis::live::flight::{Flight, Out};
-use bandscope_recording::manifest::{
-    Catch, Events, EventsState, Incident, IncidentKind, State, Trigger,
-};
+use bandscope_recording::manifest::{Catch, Events, EventsState, State, Trigger};
 use bandscope_recording::write::Writer;
 use bandscope_recording::{Manifest, cpu_list};
 use bandscope_sampler::Batch;
 use bandscope_sampler::machine::{Consumed, Tracepoint};
 use bandscope_studies::conditions;
-use bandscope_view::{escape, numbers};
+use bandscope_view::numbers;
 use clap::Args;
 use std::sync::atomic::Ordering;
 
@@ -203,23 +201,19 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Writes the rest at the end of the run, and into the manifest what was seen.
-    pub fn finish(mut self, writer: &mut Writer, manifest: &mut Manifest) -> Consumed {
+    /// Writes the rest at the end of the run, and into the manifest what was seen. Also the command, which may still run.
+    pub fn finish(
+        mut self,
+        writer: &mut Writer,
+        manifest: &mut Manifest,
+    ) -> (Consumed, Option<OnCatch>) {
         let series = self.series;
         let kept = self.flight.finish(&mut |out| keep(out, series, writer));
-        if let Some(mut command) = self.command {
+        if let Some(command) = &mut self.command {
             let mut caught = self.flight.caught();
             // Whoever ends the run waits for no more commands.
             caught.retain(|_| self.interrupt.signal().is_none());
             caught.iter().for_each(|moment| command.run(moment));
-            if let Some(detail) = command.finish(self.interrupt) {
-                output::note(format_args!("bandscope: {}", escape::visible(&detail)));
-                manifest.incidents.push(Incident {
-                    kind: IncidentKind::CommandFailed,
-                    ticks: writer.now(),
-                    detail,
-                });
-            }
         }
         manifest.watched = self.flight.watched();
         manifest.events.lost.extend(self.flight.lost().cloned());
@@ -229,7 +223,7 @@ impl<'a> Recorder<'a> {
                 manifest.state = State::Complete;
             }
         }
-        kept
+        (kept, self.command)
     }
 }
 

@@ -32,6 +32,8 @@ pub struct OnCatch {
     runs: u32,
     failed: u32,
     first_failure: String,
+    /// It is ended because it took too long, not because somebody ends the run.
+    is_too_slow: bool,
 }
 
 impl OnCatch {
@@ -44,6 +46,7 @@ impl OnCatch {
             runs: 0,
             failed: 0,
             first_failure: String::new(),
+            is_too_slow: false,
         }
     }
 
@@ -87,6 +90,7 @@ impl OnCatch {
         match self.running.take().map(JoinHandle::join) {
             None => {}
             Some(Ok(Ok(end))) if end.succeeded() => {}
+            Some(Ok(Ok(end))) if end.interrupted && !self.is_too_slow => {}
             Some(Ok(Ok(end))) => self.fail(how(&end)),
             Some(Ok(Err(error))) => {
                 self.fail(format!("cannot run sh: {}", output::spelled(&error)))
@@ -102,18 +106,21 @@ impl OnCatch {
         self.failed += 1;
     }
 
-    /// Waits for it at the end of the recording, for so long, and no longer than until a signal comes; what failed, in a sentence.
+    /// Waits for it when the recording is whole, for so long, and no longer than until a signal comes; what failed, in a sentence.
     pub fn finish(mut self, interrupt: &Interrupt) -> Option<String> {
         let begun = Instant::now();
         let mut is_told = false;
         while self.is_running() {
-            if begun.elapsed() >= MAX_WAIT || interrupt.signal().is_some() {
+            if interrupt.signal().is_some() {
+                self.stop.store(true, Ordering::Relaxed);
+            } else if begun.elapsed() >= MAX_WAIT {
+                self.is_too_slow = true;
                 self.stop.store(true, Ordering::Relaxed);
             } else if begun.elapsed() >= SILENT_WAIT && !is_told {
                 is_told = true;
                 let most = MAX_WAIT.as_secs();
                 output::note(format_args!(
-                    "bandscope: waits up to {most} s for the command of --on-catch"
+                    "bandscope: the recording is whole; waits up to {most} s for the command of --on-catch"
                 ));
             }
             std::thread::sleep(LOOK);

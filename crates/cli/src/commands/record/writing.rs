@@ -1,16 +1,19 @@
 //! From a machine to a recording: everything that is measured goes to the writer, past a flight recorder where one is asked for.
 
 use super::catching::Recorder;
+use super::on_catch::OnCatch;
 use super::{Tally, conclude, say_if_interrupted};
 use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, anyhow};
-use bandscope_recording::Manifest;
+use bandscope_recording::manifest::{Incident, IncidentKind};
 use bandscope_recording::text::shown;
 use bandscope_recording::write::Writer;
+use bandscope_recording::{Manifest, json};
 use bandscope_sampler::machine::Consumed;
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
+use bandscope_view::escape;
 use std::path::Path;
 
 /// Runs a machine that was prepared, and writes what it measures to a recording at `path`.
@@ -25,7 +28,7 @@ pub fn write(
     // From here on whatever is there is this recording.
     let writer = Writer::create(path, manifest)?;
     let how = (interrupt, on_catch, &mut tally);
-    let written = fill(writer, machine, request, manifest, how);
+    let written = fill((writer, path), machine, request, manifest, how);
     written.map_err(|error| {
         if tally.quanta == 0 {
             // Nothing came: the name is free again.
@@ -49,7 +52,7 @@ pub fn write_quietly(
     how: (&Interrupt, Option<&str>, &mut Tally),
 ) -> Result<()> {
     fill(
-        Writer::create(path, manifest)?,
+        (Writer::create(path, manifest)?, path),
         machine,
         request,
         manifest,
@@ -59,7 +62,7 @@ pub fn write_quietly(
 
 /// Runs the machine, and writes all of it.
 fn fill(
-    mut writer: Writer,
+    (mut writer, path): (Writer, &Path),
     machine: &mut dyn Machine,
     request: &Request,
     manifest: &mut Manifest,
@@ -74,9 +77,23 @@ fn fill(
         writer: &mut writer,
     };
     let measured = measure(machine, request, manifest, interrupt, &mut way, tally);
-    let finished = way.finish(manifest);
-    let measured = measured.and(finished);
-    conclude(measured, Some(writer), manifest, interrupt)
+    let (finished, command) = way.finish(manifest);
+    let ticks = writer.now();
+    let concluded = conclude(measured.and(finished), Some(writer), manifest, interrupt);
+    // Whoever kills the program while it waits loses nothing: the recording is whole.
+    let failed = command.and_then(|command| command.finish(interrupt));
+    let told = failed.map_or(Ok(()), |detail| {
+        output::note(format_args!("bandscope: {}", escape::visible(&detail)));
+        let kind = IncidentKind::CommandFailed;
+        let incident = Incident {
+            kind,
+            ticks,
+            detail,
+        };
+        manifest.incidents.push(incident.clone());
+        json::add_incident(path, incident)
+    });
+    concluded.and(told.map_err(Into::into))
 }
 
 /// From what is measured to what is written.
@@ -94,11 +111,12 @@ impl Way<'_> {
         }
     }
 
-    fn finish(self, manifest: &mut Manifest) -> Result<(), MachineError> {
-        let recorder = self
-            .recorder
-            .map(|recorder| recorder.finish(self.writer, manifest));
-        recorder.unwrap_or(Ok(())).map_err(MachineError::Consumer)
+    fn finish(self, manifest: &mut Manifest) -> (Result<(), MachineError>, Option<OnCatch>) {
+        let (kept, command) = match self.recorder {
+            Some(recorder) => recorder.finish(self.writer, manifest),
+            None => (Ok(()), None),
+        };
+        (kept.map_err(MachineError::Consumer), command)
     }
 }
 
