@@ -267,6 +267,8 @@ fn what_cannot_be_caught_is_refused_in_words() {
         ("lost > 1 %", "expected a condition such as"),
         ("gap > 5", "expected a length of time"),
         ("gap:nobody > 5 us", "expected `gap:` and a cause"),
+        ("gap:softirq:NOPE > 5 us", "softirq:NAME of HI, TIMER,"),
+        ("worst 1 ms < 0 %", "expected a share"),
     ] {
         for option in ["--catch", "--stop-if"] {
             let error = refuse(directory.path(), &["record", option, condition]);
@@ -279,6 +281,11 @@ fn what_cannot_be_caught_is_refused_in_words() {
     assert!(refuse(directory.path(), &long).contains("up to 10 s"));
     let alone = ["record", "--on-catch", "true"];
     assert!(refuse(directory.path(), &alone).contains("expected --catch or --stop-if"));
+    for nothing in ["", " "] {
+        let empty = ["record", "--catch", "gap > 5 us", "--on-catch", nothing];
+        let error = refuse(directory.path(), &empty);
+        assert!(error.contains("expected a shell command"), "{error}");
+    }
     let scene = ["record", "--machine", SCENE, "--trace", "off"];
     let unnamed = [&scene[..], &["--catch", "gap:task:* > 5 us"]].concat();
     let error = refuse(directory.path(), &unnamed);

@@ -145,10 +145,28 @@ fn a_baseline_tells_a_program_that_takes_one_percent() {
         ("task:* > +0.5 pp", 1),
         ("task:* > +2 pp", 0),
         ("lost < -1 %", 0),
+        // The baseline has no line of either, so no time went to them.
+        ("task:program-2 > +0.5 pp", 1),
+        ("task:nobody > +1 pp", 0),
     ] {
         let (code, text, _) = check(path, &[&against[..], &["--fail-if", condition]].concat());
         assert_eq!(code, expected, "{condition}: {text}");
     }
+    let unknown = ["--fail-if", "irq:* > +1 pp"];
+    let (code, _, error) = check(path, &[&against[..], &unknown].concat());
+    let expected = "the baseline has no \"irq:*\" to change from";
+    assert!(code == 2 && error.contains(expected), "{error}");
+}
+
+#[test]
+fn a_baseline_and_metrics_have_two_files_whatever_their_names() {
+    let directory = tempfile::tempdir().unwrap();
+    // A baseline is a new file, so only a link that waits for it can be another name of it.
+    std::os::unix::fs::symlink("b.json", directory.path().join("m.prom")).unwrap();
+    let arguments = "check --machine simulated:quiet --save b.json -f prometheus -o m.prom";
+    let error = refuse(directory.path(), &arguments.split(' ').collect::<Vec<_>>());
+    let expected = "m.prom: found in --save and in --output, expected two names";
+    assert!(error.contains(expected), "{error}");
 }
 
 #[test]
@@ -230,6 +248,18 @@ fn what_cannot_be_judged_is_refused_before_it_is_measured() {
         (
             &["--fail-if", "lost > 150 %"],
             "found 150 %, expected 100 % at most",
+        ),
+        (
+            &["--fail-if", "lost > 100 %"],
+            "found 100 %, expected less than 100 %",
+        ),
+        (
+            &["--fail-if", "worst 1 ms < 0 %"],
+            "found 0 %, expected more than 0",
+        ),
+        (
+            &["--fail-if", "softirq:NOPE > 1 %"],
+            "expected one of softirq:HI, ",
         ),
         (
             &["--fail-if", "longest gap > 1e300 s"],
@@ -326,7 +356,7 @@ fn has_a_part(directory: &std::path::Path) -> bool {
 
 #[test]
 fn what_failed_before_a_signal_fails() {
-    for (condition, expected) in [("gaps >= 0/s", 1), ("lost > 100 %", 143)] {
+    for (condition, expected) in [("gaps >= 0/s", 1), ("lost > 99.9 %", 143)] {
         let directory = tempfile::tempdir().unwrap();
         let mut child = common::bandscope(directory.path())
             .args(["check", "--duration", "7777s", "--keep", "kept"])

@@ -25,7 +25,11 @@ pub(super) fn judged(
     };
     for condition in criteria.conditions {
         // One that names no CPU of these is a mistake.
-        condition.hold(figures(condition))?;
+        let held = condition.hold(figures(condition)).map(drop);
+        held.map_err(|error| match (error, criteria.baseline) {
+            (ConditionError::NoBaseline(_), Some(_)) => no_change(condition, &of_limits),
+            (other, _) => other,
+        })?;
     }
     let mut checks = Vec::new();
     for (place, cpu) in cpus.iter().enumerate() {
@@ -66,6 +70,23 @@ struct Told {
     checked: Checked,
     /// Whether its figure is one event that has a name.
     is_event: bool,
+}
+
+/// Why a condition on a change finds none: one of both does not know its figure.
+fn no_change(condition: &Condition, now: &[Figure]) -> ConditionError {
+    let (text, figure) = (condition.text().into(), condition.figure().into());
+    let mut named = now.iter().filter(|one| one.name == condition.figure());
+    match named.any(|one| one.value.is_some()) {
+        true => ConditionError::NotInBaseline {
+            condition: text,
+            figure,
+        },
+        false => ConditionError::NotMeasured {
+            condition: text,
+            figure,
+            why: next_step(condition.figure()),
+        },
+    }
 }
 
 /// What comes of a condition on one CPU.
@@ -176,7 +197,12 @@ fn with_past(cpus: &[Cpu], criteria: &Criteria<'_>) -> Vec<Figure> {
 
 /// A figure against the same of the baseline, where both know it.
 fn test(cpu: &Cpu, one: &Measured, baseline: Option<&Baseline>) -> Option<Test> {
-    let past = baseline?.values(cpu.cpu?, &one.name)?;
+    let baseline = baseline?;
+    // What took no time in any of its runs has no line.
+    let nothing = vec![0.0; baseline.runs as usize];
+    let has_none = baseline.events && is_line(&one.name);
+    let past = baseline.values(cpu.cpu?, &one.name);
+    let past = past.or(has_none.then_some(&nothing))?;
     let now: Option<Vec<f64>> = one.values.iter().copied().collect();
     Test::new(&one.name, one.unit, past, &now?)
 }

@@ -1,6 +1,6 @@
 //! Conditions of a flight recorder, in the grammar of the others: `gap > 100 us`, `gap:task:* > 50 us on cpu 1`, `worst 1 ms < 50 %`.
 
-use super::figures::is_line;
+use super::figures::{is_family, is_line};
 use super::grammar::{Basis, Comparison, Condition};
 use super::unit::{SUFFIXES, Suffix};
 use bandscope_recording::manifest::Trigger;
@@ -42,8 +42,11 @@ pub fn trigger(text: &str) -> Result<Trigger, CatchError> {
             wrong("`worst` and a length of time up to 1 s, as in \"worst 1 ms < 50 %\"")
         })?;
         let is_less = matches!(condition.comparison, Comparison::Below | Comparison::AtMost);
-        let is_share =
-            condition.suffix == Suffix::Percent && (0.0..=1.0).contains(&condition.value);
+        // Nothing is less than nothing.
+        let is_possible = condition.value > 0.0 || condition.comparison == Comparison::AtMost;
+        let is_share = is_possible
+            && condition.suffix == Suffix::Percent
+            && (0.0..=1.0).contains(&condition.value);
         return match is_less && is_share && condition.basis == Basis::Itself {
             true => Ok(Trigger {
                 window_s: Some(window),
@@ -60,7 +63,7 @@ pub fn trigger(text: &str) -> Result<Trigger, CatchError> {
         (false, Some(cause)) if is_cause(cause) => cause,
         (false, Some(_)) => {
             return Err(wrong(
-                "`gap:` and a cause: tick, host, nmi, preempted, unnamed, stopped, frozen, task:NAME, timer:NAME, irq:NAME, softirq:NAME, exception:NAME or throttled:KIND, with * for all names",
+                "`gap:` and a cause: tick, host, nmi, preempted, unnamed, stopped, frozen, task:NAME, timer:NAME, irq:NAME, exception:NAME, softirq:NAME of HI, TIMER, NET_TX, NET_RX, BLOCK, IRQ_POLL, TASKLET, SCHED, HRTIMER and RCU, throttled:quota or throttled:realtime, with * for all names",
             ));
         }
         (false, None) => return Err(wrong(any)),
@@ -86,7 +89,7 @@ pub fn trigger(text: &str) -> Result<Trigger, CatchError> {
 fn is_cause(name: &str) -> bool {
     // "slower pace" is a line of the ledger that no gap has.
     match name.strip_suffix('*') {
-        Some(family) => family.ends_with(':') && is_line(&format!("{family}x")),
+        Some(family) => family.ends_with(':') && is_family(family),
         None => is_line(name) && !name.starts_with("slower"),
     }
 }
@@ -125,6 +128,8 @@ mod tests {
             "task:kworker/3:1",
             "irq:*",
             "throttled:quota",
+            "softirq:NET_RX",
+            "softirq:*",
             "preempted",
         ] {
             let wanted = (cause.to_owned(), None, 50.0 * 1e-6);
@@ -148,6 +153,9 @@ mod tests {
             ("gap > 0 us", "a length of time"),
             ("gap:nobody > 5 us", "`gap:` and a cause"),
             ("gap:slower pace > 5 us", "`gap:` and a cause"),
+            ("gap:softirq:NOPE > 5 us", "`gap:` and a cause"),
+            ("gap:task: > 5 us", "`gap:` and a cause"),
+            ("worst 1 ms < 0 %", "a share"),
             ("worst 1 ms > 50 %", "a share"),
             ("worst 1 ms < 150 %", "a share"),
             ("worst 1 ms < 5 us", "a share"),

@@ -42,6 +42,17 @@ const FAMILIES: [&str; 7] = [
     "throttled:",
     "held:",
 ];
+/// All members of the families that have no others, as the kernel names them (`softirq_to_name` of kernel/softirq.c).
+const MEMBERS: [(&str, &[&str]); 2] = [
+    (
+        "softirq:",
+        &[
+            "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER",
+            "RCU",
+        ],
+    ),
+    ("throttled:", &["quota", "realtime"]),
+];
 /// Lines of the ledger that people seldom ask for, and that are in no list.
 const OTHER_LINES: [&str; 6] = [
     "nmi",
@@ -64,18 +75,31 @@ fn named(name: &str) -> Option<(String, Unit)> {
         let is_known = kind == ALL || Kind::ALL.iter().any(|known| known.name() == kind);
         return is_known.then(|| (name.into(), Unit::Number));
     }
-    let member = |family: &&str| {
-        name.strip_prefix(*family)
-            .filter(|member| !member.is_empty())
-    };
-    let is_line = OTHER_LINES.contains(&name) || FAMILIES.iter().any(|one| member(one).is_some());
-    is_line.then(|| (name.into(), Unit::Share))
+    let is_all = name.strip_suffix(ALL).is_some_and(is_family);
+    (is_line(name) || is_all).then(|| (name.into(), Unit::Share))
+}
+
+/// Whether lines of the ledger begin so.
+pub(super) fn is_family(name: &str) -> bool {
+    FAMILIES.contains(&name)
+}
+
+/// The family of a name that has these members only.
+fn closed(name: &str) -> Option<&'static (&'static str, &'static [&'static str])> {
+    MEMBERS.iter().find(|(family, _)| name.starts_with(family))
 }
 
 /// Whether a figure is one line of the ledger, and no sum of several.
 pub fn is_line(name: &str) -> bool {
-    let of_family = FAMILIES.iter().any(|family| name.starts_with(family)) && !name.ends_with(ALL);
-    of_family || [LINE_OF_PACE, "tick", "host"].contains(&name) || OTHER_LINES.contains(&name)
+    let is_member = |family: &str| {
+        name.strip_prefix(family).is_some_and(|member| {
+            let is_known = closed(name).is_none_or(|(_, members)| members.contains(&member));
+            is_known && !member.is_empty() && !member.ends_with(ALL)
+        })
+    };
+    FAMILIES.iter().any(|family| is_member(family))
+        || [LINE_OF_PACE, "tick", "host"].contains(&name)
+        || OTHER_LINES.contains(&name)
 }
 
 /// Refuses a condition that no report can answer, before anything is measured.
@@ -89,9 +113,14 @@ pub fn known_to_reports(condition: &Condition, has_baseline: bool) -> Result<(),
                 .iter()
                 .map(|kind| format!("{FINDING}{}", kind.name()))
         };
-        let known: Vec<String> = match condition.figure().starts_with(FINDING) {
-            true => kinds().chain([format!("{FINDING}{ALL}")]).collect(),
-            false => (NAMES.iter().map(|(name, _)| (*name).to_owned()))
+        let known: Vec<String> = match (condition.figure(), closed(condition.figure())) {
+            (_, Some((family, members))) => (members.iter().chain([&ALL]))
+                .map(|member| format!("{family}{member}"))
+                .collect(),
+            (name, None) if name.starts_with(FINDING) => {
+                kinds().chain([format!("{FINDING}{ALL}")]).collect()
+            }
+            _ => (NAMES.iter().map(|(name, _)| (*name).to_owned()))
                 .chain(FAMILIES.map(|family| format!("{family}NAME or {family}{ALL}")))
                 .chain(OTHER_LINES.map(str::to_owned))
                 .chain([format!("{FINDING}KIND")])

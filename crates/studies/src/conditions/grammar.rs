@@ -107,6 +107,16 @@ pub enum ConditionError {
         "--fail-if {0:?}: found a change, expected --against BASELINE.json, or a value without a sign"
     )]
     NoBaseline(String),
+    /// It asks for a change of what the baseline does not know.
+    #[error(
+        "--fail-if {condition:?}: the baseline has no {figure:?} to change from, expected a value without a sign, or another baseline"
+    )]
+    NotInBaseline {
+        /// The condition.
+        condition: String,
+        /// Its figure.
+        figure: String,
+    },
     /// It asks for a CPU that was not measured.
     #[error("--fail-if {condition:?}: found CPU {cpu}, expected a CPU that is measured{}", listed(.measured))]
     NoCpu {
@@ -118,13 +128,13 @@ pub enum ConditionError {
         measured: Vec<u32>,
     },
     /// Its value lies beyond all that its figure can be.
-    #[error("--fail-if {condition:?}: found {found}, expected {expected} at most")]
+    #[error("--fail-if {condition:?}: found {found}, expected {expected}")]
     Range {
         /// The condition.
         condition: String,
         /// Its value.
         found: String,
-        /// The largest value of the figure.
+        /// What it could be met with.
         expected: &'static str,
     },
     /// What it asks for was not measured.

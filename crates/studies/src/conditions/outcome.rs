@@ -1,6 +1,6 @@
 //! A condition against figures.
 
-use super::grammar::{Basis, Condition, ConditionError};
+use super::grammar::{Basis, Comparison, Condition, ConditionError};
 use super::unit::{Suffix, Unit};
 use super::{Checked, Figure};
 use std::collections::BTreeSet;
@@ -72,21 +72,28 @@ impl Condition {
     /// Refuses a limit that no figure of this unit reaches.
     ///
     /// # Errors
-    /// If it is a share beyond all, a time beyond that of the longest run, or the value has the unit of something else.
+    /// If it is a share beyond all or less than nothing, a time beyond that of the longest run, or the value has the unit of something else.
     pub fn is_in_range(&self, unit: Unit) -> Result<(), ConditionError> {
         let value = self.value * self.scale(unit)?;
-        let (most, expected) = match unit {
-            Unit::Share => (1.0, "100 %"),
-            Unit::Seconds => (LONGEST_S, "366 days"),
+        let most = match unit {
+            Unit::Share => 1.0,
+            Unit::Seconds => LONGEST_S,
+            _ => f64::INFINITY,
+        };
+        let expected = match (self.comparison, unit) {
+            (Comparison::Below, _) if value <= 0.0 => "more than 0",
+            (Comparison::Above, Unit::Share) if value == most => "less than 100 %",
+            (_, Unit::Share) if value > most => "100 % at most",
+            _ if value > most => "366 days at most",
             _ => return Ok(()),
         };
-        match self.basis == Basis::Itself && value > most {
-            false => Ok(()),
-            true => Err(ConditionError::Range {
+        match self.basis {
+            Basis::Itself => Err(ConditionError::Range {
                 condition: self.text.clone(),
                 found: self.limit.clone(),
                 expected,
             }),
+            Basis::Share | Basis::Difference => Ok(()),
         }
     }
 

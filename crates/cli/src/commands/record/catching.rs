@@ -4,7 +4,7 @@ use super::choices::When;
 use super::on_catch::OnCatch;
 use crate::interrupt::Interrupt;
 use crate::values;
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use bandscope_analysis::live::flight::{Flight, Out};
 use bandscope_recording::manifest::{Catch, Events, EventsState, State, Trigger};
 use bandscope_recording::write::Writer;
@@ -35,13 +35,19 @@ pub struct Catching {
     #[arg(long, value_name = "SYSTEM:NAME[/FILTER]", value_parser = tracepoint)]
     pub event: Vec<Tracepoint>,
     /// Run a shell command when something was caught, once a minute at most: it reads the moment as JSON
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", value_parser = command)]
     pub on_catch: Option<String>,
 }
 
 /// Reads a condition.
 fn trigger(text: &str) -> Result<Trigger, conditions::CatchError> {
     conditions::trigger(text)
+}
+
+/// Reads a command.
+fn command(text: &str) -> Result<String> {
+    ensure!(!text.trim().is_empty(), "expected a shell command");
+    Ok(text.to_owned())
 }
 
 /// Reads a tracepoint and its filter.
