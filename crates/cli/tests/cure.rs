@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// Where journals are, in the place of those of this machine.
@@ -288,46 +288,103 @@ fn on_a_full_disk_a_cure_is_reported_and_the_pairs_that_fit_are_kept() {
     assert_is_partial(directory.path(), "kept.json");
 }
 
-#[test]
-fn a_line_of_a_journal_that_does_not_read_is_told_and_kept() {
-    let directory = tempfile::tempdir().unwrap();
-    let journals = directory.path().join("journals");
-    fs::DirBuilder::new().mode(0o700).create(&journals).unwrap();
-    let journal = journals.join("7-1.journal");
-    let Ok(boot) = fs::read_to_string("/proc/sys/kernel/random/boot_id") else {
-        println!("SKIPPED: a damaged journal: the kernel does not tell its boot");
-        return;
-    };
-    let boot = boot.trim();
-    let head =
-        format!(r#"{{"schema":"bandscope.journal/1","process":7,"started":1,"boot":"{boot}"}}"#);
-    let settings = ["a", "b"].map(|name| directory.path().join(name));
-    let line = |path: &Path| {
-        format!(
-            r#"{{"setting":{{"path":"{}","before":"1","during":"10","through":null}}}}"#,
-            path.display()
-        )
-    };
-    let [first, second] = [line(&settings[0]), line(&settings[1])];
-    let run = |arguments: &[&str]| {
-        let mut command = bandscope(directory.path());
-        let output = command
-            .args(arguments)
-            .env(JOURNALS, &journals)
-            .output()
-            .unwrap();
+/// A directory of journals with one in it, its first line, and the lines that undo a change of each of two settings.
+struct Journals {
+    directory: tempfile::TempDir,
+    journal: PathBuf,
+    head: String,
+    settings: [PathBuf; 2],
+    lines: [String; 2],
+}
+
+impl Journals {
+    /// `None` where the kernel does not tell its boot.
+    fn new() -> Option<Journals> {
+        let directory = tempfile::tempdir().unwrap();
+        let journals = directory.path().join("journals");
+        fs::DirBuilder::new().mode(0o700).create(&journals).unwrap();
+        let Ok(boot) = fs::read_to_string("/proc/sys/kernel/random/boot_id") else {
+            println!("SKIPPED: a damaged journal: the kernel does not tell its boot");
+            return None;
+        };
+        let boot = boot.trim();
+        let settings = ["a", "b"].map(|name| directory.path().join(name));
+        Some(Journals {
+            journal: journals.join("7-1.journal"),
+            head: format!(
+                r#"{{"schema":"bandscope.journal/1","process":7,"started":1,"boot":"{boot}"}}"#
+            ),
+            lines: settings.each_ref().map(|path| {
+                format!(
+                    r#"{{"setting":{{"path":"{}","before":"1","during":"10","through":null}}}}"#,
+                    path.display()
+                )
+            }),
+            settings,
+            directory,
+        })
+    }
+
+    /// Exit status and standard error.
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let mut command = bandscope(self.directory.path());
+        command.args(arguments);
+        command.env(JOURNALS, self.journal.parent().unwrap());
+        let output = command.output().unwrap();
         (
             output.status.code(),
             String::from_utf8(output.stderr).unwrap(),
         )
-    };
+    }
+}
+
+#[test]
+fn a_line_that_was_cut_off_and_a_setting_that_is_gone_are_told() {
+    let Some(it) = Journals::new() else { return };
+    let [first, second] = &it.lines;
+    fs::write(&it.settings[0], "10").unwrap();
+    fs::write(
+        &it.journal,
+        format!("{}\n{first}\n{}", it.head, &second[..20]),
+    )
+    .unwrap();
+    let (code, error) = it.run(&["cure", "--undo"]);
+    assert_eq!(code, Some(0), "{error}");
+    assert!(error.contains("7-1.journal:3: found "), "{error}");
+    assert!(error.contains("1 changes are put back"), "{error}");
+    assert_eq!(fs::read_to_string(&it.settings[0]).unwrap(), "1");
+    fs::write(&it.settings[0], "10").unwrap();
+    fs::write(&it.journal, format!("{}\n{first}\n{second}\n", it.head)).unwrap();
+    let (code, error) = it.run(&["cure", "--undo"]);
+    assert_eq!(code, Some(2), "{error}");
+    let gone = format!("{}: is gone", it.settings[1].display());
+    assert!(error.contains(&gone), "{error}");
+    assert!(error.contains("1 of 2 changes could not"), "{error}");
+    let (code, error) = it.run(&["cure", "--undo"]);
+    assert!(
+        code == Some(0) && error.contains("no cure left anything"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_line_of_a_journal_that_does_not_read_is_told_and_kept() {
+    let Some(it) = Journals::new() else { return };
+    let Journals {
+        journal,
+        head,
+        settings,
+        lines: [first, second],
+        ..
+    } = &it;
+    let run = |arguments: &[&str]| it.run(arguments);
     for (lines, damaged) in [
-        (&[&*head, &first, "{\"setting\":\u{1b}", &second][..], 3),
-        (&["bandscope", &first, &second], 1),
+        (&[&**head, first, "{\"setting\":\u{1b}", second][..], 3),
+        (&["bandscope", first, second], 1),
     ] {
         let text = lines.join("\n") + "\n";
-        fs::write(&journal, &text).unwrap();
-        for setting in &settings {
+        fs::write(journal, &text).unwrap();
+        for setting in settings {
             fs::write(setting, "10").unwrap();
         }
         let (_, error) = run(&["kernels"]);
@@ -343,20 +400,20 @@ fn a_line_of_a_journal_that_does_not_read_is_told_and_kept() {
             "{error}"
         );
         assert!(error.contains("changes could not be put back"), "{error}");
-        for setting in &settings {
+        for setting in settings {
             assert_eq!(fs::read_to_string(setting).unwrap(), "1");
         }
         // Nobody changes the machine before a person has looked, and what they need is there.
         let (code, error) = run(&["cure", "--undo"]);
         assert!(code == Some(2) && error.contains("7-1.journal:"), "{error}");
-        let as_it_was = journals.join("7-1.damaged");
+        let as_it_was = journal.with_extension("damaged");
         assert_eq!(fs::read_to_string(&as_it_was).unwrap(), text);
         assert!(
-            fs::read_to_string(&journal)
+            fs::read_to_string(journal)
                 .unwrap()
                 .contains(lines[damaged - 1])
         );
-        for file in [&journal, &as_it_was] {
+        for file in [journal, &as_it_was] {
             fs::remove_file(file).unwrap();
         }
     }

@@ -1,8 +1,8 @@
 //! What a cure changed and how it is put back, on disk before it is changed: whoever is killed leaves it to the next command.
 //!
 //! A file a process, named by its number and its start time, which no other process has. The first line says whose it is; each further
-//! line is one [`Undo`]. Lines reach the disk before the change that they undo. A journal without changes is removed. While its process
-//! lives, the file is locked.
+//! line is one [`Undo`]. Each ends with its checksum. Lines reach the disk before the change that they undo. A journal without changes is removed. While its
+//! process lives, the file is locked.
 
 use super::left::{Left, dead, left};
 use super::undo::{Problem, Undo};
@@ -13,9 +13,14 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use twox_hash::XxHash64;
 
 /// What the first line says.
-pub(super) const SCHEMA: &str = "bandscope.journal/1";
+pub(super) const SCHEMA: &str = "bandscope.journal/2";
+/// The same of a journal whose lines have no checksums.
+pub(super) const WITHOUT_CHECKSUMS: &str = "bandscope.journal/1";
+/// What stands between a line and its checksum.
+pub(super) const MARK: u8 = b'#';
 /// What journals are called.
 pub(super) const SUFFIX: &str = ".journal";
 /// The same of changes that were kept on purpose.
@@ -153,8 +158,7 @@ impl Journal {
             boot: boot_id().unwrap_or_default(),
         };
         let path = directory.join(format!("{process}-{}{SUFFIX}", head.started));
-        let mut line = serde_json::to_vec(&head).map_err(|error| refused(&path)(error.into()))?;
-        line.push(b'\n');
+        let line = line(&head).map_err(refused(&path))?;
         let mut options = OpenOptions::new();
         options.create_new(true).append(true).mode(0o600);
         let mut file = options.open(&path).map_err(refused(&path))?;
@@ -177,11 +181,8 @@ impl Journal {
     /// # Errors
     /// If it does not reach the disk: then the change must not be made.
     pub fn note(&mut self, undos: &[Undo]) -> io::Result<()> {
-        let mut lines = Vec::new();
-        for undo in undos {
-            serde_json::to_writer(&mut lines, undo)?;
-            lines.push(b'\n');
-        }
+        let lines: io::Result<Vec<Vec<u8>>> = undos.iter().map(line).collect();
+        let lines = lines?.concat();
         self.undos.extend_from_slice(undos);
         self.file.write_all(&lines)?;
         self.file.sync_data()
@@ -227,6 +228,21 @@ impl Drop for Journal {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// The checksum of a line, as it is written behind it.
+pub(super) fn checksum(json: &[u8]) -> String {
+    format!("{:016x}", XxHash64::oneshot(0, json))
+}
+
+/// A line with its checksum.
+pub(super) fn line(of: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(of)?;
+    let checksum = checksum(&line);
+    line.push(MARK);
+    line.extend_from_slice(checksum.as_bytes());
+    line.push(b'\n');
+    Ok(line)
 }
 
 /// What is said of problems, the first change first, and what is left to undo.
@@ -313,19 +329,17 @@ mod tests {
             boot,
         };
         let write = |boot: String, cut: usize| {
-            let lines = [
-                serde_json::to_string(&head(boot)).unwrap(),
-                serde_json::to_string(&setting(&path)).unwrap(),
-                serde_json::to_string(&setting(&path)).unwrap(),
-            ];
-            let text = lines.join("\n");
+            let setting = line(&setting(&path)).unwrap();
+            let text = [line(&head(boot)).unwrap(), setting.clone(), setting].concat();
             fs::write(directory.join("7-1.journal"), &text[..text.len() - cut]).unwrap();
         };
         fs::write(&path, "10").unwrap();
         // Wherever the last line was cut off.
-        for cut in [0, 1, 20] {
+        for (cut, changes) in [(0, 2), (1, 2), (2, 1), (40, 1)] {
             write(boot_id().unwrap_or_default(), cut);
-            assert_eq!(left(&directory)[0].changes(), if cut == 0 { 2 } else { 1 });
+            let left = &left(&directory)[0];
+            assert_eq!(left.changes(), changes);
+            assert_eq!(left.cut_off.is_some(), changes == 1);
         }
         assert!(matches!(
             Journal::begin(&directory),

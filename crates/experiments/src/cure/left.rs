@@ -1,11 +1,15 @@
 //! Journals that nobody is at work on: what a killed process left, and what was kept on purpose.
 
-use super::journal::{Head, JournalError, KEPT, SCHEMA, SUFFIX, locks, own, refused, split};
+use super::journal::{
+    Head, JournalError, KEPT, MARK, SCHEMA, SUFFIX, WITHOUT_CHECKSUMS, checksum, line, locks, own,
+    refused, split,
+};
 use super::undo::Undo;
 use bandscope_probe::facts::boot_id;
 use bandscope_recording::Error;
 use bandscope_recording::text::{quoted, shown};
 use rustix::fs::{FlockOperation, OFlags, flock};
+use serde::de::DeserializeOwned;
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,6 +19,9 @@ use std::path::{Path, PathBuf};
 const DAMAGED: &str = "damaged";
 /// The largest that is read: some MiB hold the affinities of all tasks of the largest machines.
 const MAX_BYTES: u64 = 256 << 20;
+
+/// Of a checksum.
+const DIGITS: usize = 16;
 
 /// A journal that nobody is at work on.
 #[derive(Debug, Default)]
@@ -30,6 +37,8 @@ pub struct Left {
     damage: Vec<Error>,
     /// Lines that stay in the journal whatever is undone: the first, and those that do not read.
     stays: Vec<Vec<u8>>,
+    /// The last line, if it was cut off: what it would undo was never done.
+    pub cut_off: Option<Error>,
 }
 
 impl Left {
@@ -71,8 +80,7 @@ impl Left {
     fn rewrite(&self, undos: &[Undo]) -> io::Result<()> {
         let mut text = self.stays.concat();
         for undo in undos {
-            serde_json::to_writer(&mut text, undo)?;
-            text.push(b'\n');
+            text.extend(line(undo)?);
         }
         let as_it_was = self.path.with_extension(DAMAGED);
         if !self.damage.is_empty() && !as_it_was.exists() {
@@ -133,33 +141,113 @@ pub(super) fn dead(directory: &Path) -> impl Iterator<Item = Left> {
 /// The boot that it is of, where that can be read, and what it says. The last line may be cut off: what it would undo was never done.
 fn read(path: &Path, file: File) -> Option<(Option<String>, Left)> {
     let (mut left, mut boot) = (Left::default(), None);
+    let mut has_checksums = false;
     let mut lines = BufReader::new(file.take(MAX_BYTES));
     for row in 1.. {
         let mut line = Vec::new();
         lines.read_until(b'\n', &mut line).ok()?;
-        let head = serde_json::from_slice::<Head>(&line).ok();
-        let expected = match row {
-            1 => "whose journal it is, as bandscope.journal/1",
-            _ => "a change and how it is put back",
+        let read = match row {
+            1 => parsed(&line, false).and_then(|head: Head| {
+                has_checksums = head.schema == SCHEMA;
+                let is_known = has_checksums || head.schema == WITHOUT_CHECKSUMS;
+                is_known.then_some(()).ok_or(Damage::Unreadable)?;
+                (left.started, boot) = (head.started, Some(head.boot));
+                left.stays.push(line.clone());
+                Ok(())
+            }),
+            _ => parsed(&line, has_checksums).map(|undo| left.undos.push(undo)),
         };
-        if let (1, Some(head)) = (row, head.filter(|head| head.schema == SCHEMA)) {
-            (left.started, boot) = (head.started, Some(head.boot));
-            left.stays.push(line);
-        } else if row > 1
-            && let Ok(undo) = serde_json::from_slice(&line)
-        {
-            left.undos.push(undo);
-        } else if line.ends_with(b"\n") {
-            left.damage.push(Error::Row {
-                path: path.into(),
-                row,
-                found: quoted(line.trim_ascii_end()),
-                expected: expected.to_owned(),
-            });
-            left.stays.push(line);
-        } else {
+        let expected = match (read, row) {
+            (Ok(()), _) => continue,
+            (Err(Damage::Checksum), _) => "a line that fits its checksum",
+            (Err(Damage::Unreadable), 1) => "whose journal it is, as bandscope.journal/2",
+            (Err(Damage::Unreadable), _) => "a change and how it is put back",
+        };
+        let is_whole = line.ends_with(b"\n");
+        let error = |expected: &str| Error::Row {
+            path: path.into(),
+            row,
+            found: quoted(line.trim_ascii_end()),
+            expected: expected.to_owned(),
+        };
+        if !is_whole {
+            let cut = "a whole line; it was cut off before its change was made";
+            left.cut_off = (!line.is_empty()).then(|| error(cut));
             break;
         }
+        left.damage.push(error(expected));
+        left.stays.push(line);
     }
     Some((boot, left))
+}
+
+/// What is wrong with a line.
+enum Damage {
+    Unreadable,
+    Checksum,
+}
+
+/// What a line says, if it fits its checksum; without one only where none `must` be.
+fn parsed<T: DeserializeOwned>(line: &[u8], must: bool) -> Result<T, Damage> {
+    let line = line.trim_ascii_end();
+    let (json, found) = match line.iter().rposition(|byte| *byte == MARK) {
+        Some(at) if line.len() - at == DIGITS + 1 => (&line[..at], Some(&line[at + 1..])),
+        _ => (line, None),
+    };
+    match found {
+        Some(found) if found != checksum(json).as_bytes() => return Err(Damage::Checksum),
+        None if must => return Err(Damage::Unreadable),
+        _ => {}
+    }
+    serde_json::from_slice(json).map_err(|_| Damage::Unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_changed_is_told_whatever_it_says_now() {
+        let place = tempfile::tempdir().unwrap();
+        let (journal, setting) = ["7-1.journal", "setting"]
+            .map(|name| place.path().join(name))
+            .into();
+        let head = Head {
+            schema: SCHEMA.to_owned(),
+            process: 7,
+            started: 1,
+            boot: boot_id().unwrap_or_default(),
+        };
+        let undo = Undo::Setting {
+            path: setting.clone(),
+            before: "1".into(),
+            during: "10".into(),
+            through: None,
+        };
+        let text = [line(&head).unwrap(), line(&undo).unwrap()].concat();
+        let text = String::from_utf8(text).unwrap();
+        let (without, _) = text.trim_end().rsplit_once('#').unwrap();
+        for (written, said) in [
+            (
+                text.replace(r#""before":"1""#, r#""before":"2""#),
+                "fits its checksum",
+            ),
+            (format!("{without}\n"), "how it is put back"),
+            (
+                text.replace(r#""process":7"#, r#""process":8"#),
+                "fits its checksum",
+            ),
+        ] {
+            fs::write(&journal, &written).unwrap();
+            fs::write(&setting, "10").unwrap();
+            let left = left(place.path()).remove(0);
+            let said_of = left.undo().unwrap().join(" ");
+            assert!(said_of.contains(said), "{written}: {said_of}");
+            assert_ne!(fs::read_to_string(&setting).unwrap(), "2");
+            fs::remove_file(journal.with_extension(DAMAGED)).unwrap();
+        }
+        fs::write(&journal, &text).unwrap();
+        assert!(left(place.path()).remove(0).undo().unwrap().is_empty());
+        assert_eq!(fs::read_to_string(&setting).unwrap(), "1");
+    }
 }

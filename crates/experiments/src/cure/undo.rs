@@ -111,8 +111,13 @@ fn setting(undo: &Undo) -> Option<Problem> {
     };
     let now = match read(path) {
         Ok(now) => now,
-        // A device that went took its settings along.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        // A device that went took its settings along: there is nothing to try again.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return told(
+                format!("is gone, and cannot be set back to {before:?}"),
+                false,
+            );
+        }
         Err(error) => return told(format!("cannot be read: {error}"), true),
     };
     let is_now = |value: &str| same(path, &now, value);
@@ -210,6 +215,8 @@ mod tests {
             assert_eq!(read(&path).unwrap(), left);
         }
         fs::remove_file(&path).unwrap();
-        assert!(all(&[undo]).is_empty());
+        let problems = all(&[undo]);
+        assert!(problems[0].said.contains("stat_interval: is gone"));
+        assert!(problems.len() == 1 && problems[0].again.is_none());
     }
 }

@@ -3,7 +3,7 @@
 use crate::commands::layout::rights;
 use crate::commands::{Arguments, Command};
 use crate::output;
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use bandscope_experiments::cure;
 use bandscope_view::escape::visible;
 use std::process::ExitCode;
@@ -29,23 +29,24 @@ pub(super) fn run() -> Result<ExitCode> {
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut problems = Vec::new();
-    let mut number = 0;
+    let (mut number, mut failed) = (0, 0);
     // The last one first: an earlier one may have changed the same setting.
     for journal in left.into_iter().rev() {
         number += journal.changes();
-        problems.extend(journal.undo()?);
-    }
-    for problem in &problems {
-        output::note(format_args!("bandscope: {}", visible(problem)));
-    }
-    match problems.len() {
-        0 => {
-            output::note(format_args!("bandscope: {number} changes are put back"));
-            Ok(ExitCode::SUCCESS)
+        let cut_off = journal.cut_off.as_ref().map(ToString::to_string);
+        let problems = journal.undo()?;
+        failed += problems.len();
+        // At once: the next one may fail as a whole.
+        for said in cut_off.iter().chain(&problems) {
+            output::note(format_args!("bandscope: {}", visible(said)));
         }
-        failed => bail!("{failed} of {number} changes could not be put back"),
     }
+    ensure!(
+        failed == 0,
+        "{failed} of {number} changes could not be put back"
+    );
+    output::note(format_args!("bandscope: {number} changes are put back"));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Says at the start of any command but `cure --undo` that a killed cure left the machine changed.
