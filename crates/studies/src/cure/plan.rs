@@ -62,6 +62,14 @@ pub fn least(cures: usize) -> usize {
     least_pairs(TESTS_OF_A_CURE * cures.max(1), LEVEL)
 }
 
+/// How many of `cures` cures, the first ones, there are enough pairs for: `pairs` in all, of which each cure has so many pilots. One at least, whose
+/// pilots may tell that a pair takes less time than was thought.
+pub fn affordable(cures: usize, pilots: usize, pairs: f64) -> usize {
+    let costs = |number: usize| (number * (pilots + least(number))) as f64;
+    let fits = |number: &usize| costs(*number) <= pairs;
+    (1..=cures).rev().find(fits).unwrap_or(1)
+}
+
 fn differences(pairs: &[Pair], of: &dyn Fn(&Figures) -> f64) -> Vec<f64> {
     let difference = |pair: &Pair| of(&pair.without) - of(&pair.with);
     pairs.iter().map(difference).collect()
@@ -113,6 +121,15 @@ mod tests {
         let same = [[0.05, 0.01]; 4];
         assert_eq!(planned(&same, 10, 9), None);
         assert_eq!(planned(&same, 10, 10), Some(10));
+    }
+
+    #[test]
+    fn as_many_cures_are_tried_as_there_is_time_for() {
+        // 13 pairs each of six, 11 of one alone.
+        for (pairs, cures) in [(78.0, 6), (77.9, 5), (16.0, 1), (3.0, 1)] {
+            assert_eq!(affordable(6, 4, pairs), cures, "{pairs}");
+        }
+        assert_eq!(affordable(1, 4, 1e9), 1);
     }
 
     #[test]

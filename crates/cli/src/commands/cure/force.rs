@@ -1,7 +1,6 @@
 //! Cures in force: for one trial, or for good.
 
 use super::session::Session;
-use crate::commands::passing;
 use crate::output;
 use anyhow::{Context, Result, bail};
 use bandscope_experiments::cure::{self, Action};
@@ -50,13 +49,7 @@ impl Session<'_> {
         self.request.priority = real_time.then_some(Priority::LOWEST);
         let path = self.place.path().join("trial.bandscope");
         let before = Busy::read(&self.cures.others);
-        let report = passing::report(
-            &self.arguments,
-            &mut self.request,
-            &path,
-            self.interrupt,
-            |_| Ok(()),
-        );
+        let report = self.measured(&path);
         let after = Busy::read(&self.cures.others);
         let _ = std::fs::remove_dir_all(&path);
         let report = report?;

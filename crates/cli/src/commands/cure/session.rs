@@ -12,20 +12,19 @@ use bandscope_experiments::cure::{self, Action, Arrivals, CURES, Journal, Subjec
 use bandscope_recording::cpu_list;
 use bandscope_recording::cures::{Cure, Cures, Pair, SCHEMA, TOGETHER, appended};
 use bandscope_recording::manifest::EventsState;
-use bandscope_report::format;
+use bandscope_report::{Report, format};
 use bandscope_sampler::Request;
 use bandscope_sampler::machine::{Choice, Watch};
 use bandscope_statistics::random::Random;
 use bandscope_studies::cure as study;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Instant;
 
 /// Pairs that say how much trials scatter, and count for nothing else (docs/method.md, section 10.4).
 const PILOTS: usize = 4;
 /// How long the machine is watched before anything is planned, in trials.
 const LOOK: f64 = 3.0;
-/// How long a trial is prepared, until the first pairs tell: the clock is compared, kernel events are opened, the recording is read.
-const PREPARATION_S: f64 = 0.6;
 /// How much longer than its budget a session may take, as a part of it.
 const OVERTIME: f64 = 0.25;
 /// How long the work kernel runs before a trial: it ran a second before.
@@ -46,8 +45,8 @@ pub(super) struct Session<'a> {
     random: Random,
     begun: Instant,
     budget_s: f64,
-    /// How long the last pair took.
-    pair_s: f64,
+    /// How long a pair of the last pilots took.
+    pair_s: Option<f64>,
 }
 
 impl Session<'_> {
@@ -106,7 +105,7 @@ impl Session<'_> {
             random: Random::new(seed),
             begun: Instant::now(),
             budget_s: arguments.budget,
-            pair_s: 2.0 * (arguments.trial + PREPARATION_S),
+            pair_s: None,
         };
         if let Some(Cpus::All) = arguments.cpus {
             session.request.cpus = bandscope_probe::pin::allowed()?;
@@ -123,14 +122,7 @@ impl Session<'_> {
         let path = self.place.path().join("before.bandscope");
         let online = bandscope_probe::pin::allowed()?;
         let before = Arrivals::read(&online);
-        let report = passing::report(
-            &self.arguments,
-            &mut self.request,
-            &path,
-            self.interrupt,
-            |_| Ok(()),
-        )?;
-        let Some(report) = report else {
+        let Some(report) = self.measured(&path)? else {
             return Ok(());
         };
         let manifest = report
@@ -161,6 +153,18 @@ impl Session<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Measures into a recording at `path`; `None` if a signal came before anything was.
+    pub(super) fn measured(&mut self, path: &Path) -> Result<Option<Report>> {
+        let any = |_: &[u32]| Ok(());
+        passing::report(
+            &self.arguments,
+            &mut self.request,
+            path,
+            self.interrupt,
+            any,
+        )
     }
 
     /// The cures that are to be tried, those first whose lines cost most.
@@ -219,21 +223,29 @@ impl Session<'_> {
         let _progress = Progress::spinner("trying, and putting back");
         let possible = |cure: &&Cure| cure.missing.is_none();
         let number = self.cures.cures.iter().filter(possible).count();
-        let mut left = number;
+        let mut done = 0;
         for index in 0..self.cures.cures.len() {
             if self.cures.cures[index].missing.is_some() {
                 continue;
             }
             let names = [self.cures.cures[index].name.clone()];
+            let fit = self.affordable(number);
             // One more for all together.
-            let share = self.left_s() / (left + usize::from(number > 1)) as f64;
+            let left = fit.saturating_sub(done).max(1) + usize::from(fit > 1);
+            let share = self.left_s() / left as f64;
             let mut cure = std::mem::take(&mut self.cures.cures[index]);
             let tried = self.pairs(index, &mut cure, &names, number, share);
             self.cures.cures[index] = cure;
             tried?;
-            left -= 1;
+            done += 1;
         }
         self.together()
+    }
+
+    /// How many of these cures there is time for; all, until the first pilots tell how long a pair takes.
+    fn affordable(&self, number: usize) -> usize {
+        let fit = |pair_s| study::affordable(number, PILOTS, self.budget_s / pair_s);
+        self.pair_s.map_or(number, fit)
     }
 
     /// Those that help, in one.
@@ -274,8 +286,9 @@ impl Session<'_> {
         number: usize,
         share_s: f64,
     ) -> Result<()> {
-        let least = PILOTS + study::least(number);
-        if self.left_s() < least as f64 * self.pair_s || self.is_ended() {
+        let least = |session: &Self| PILOTS + study::least(session.affordable(number));
+        let is_late = |pair_s| self.left_s() < least(self) as f64 * pair_s;
+        if self.pair_s.is_some_and(is_late) || self.is_ended() {
             cure.out_of_time = true;
             self.kept.append(&appended::line(place, cure, 0));
             return Ok(());
@@ -294,17 +307,17 @@ impl Session<'_> {
                 break;
             }
             if cure.pairs.len() == PILOTS && wanted == PILOTS {
-                self.pair_s = begun.elapsed().as_secs_f64() / PILOTS as f64;
-                // The first cures get what they need: trials that can tell nothing are of no use to the last ones.
                 let spent = begun.elapsed().as_secs_f64();
+                let pair_s = spent / PILOTS as f64;
+                self.pair_s = Some(pair_s);
+                // The first cures get what they need: trials that can tell nothing are of no use to the last ones.
                 let all = share_s
-                    .max(least as f64 * self.pair_s)
+                    .max(least(self) as f64 * pair_s)
                     .min(self.left_s() + spent);
                 // A little less than a whole pair is one.
-                let most = (all - spent) / self.pair_s + 0.5;
-                let pairs =
-                    study::pairs(&cure.pairs, &cure.acts_on, number, most.max(0.0) as usize);
-                match pairs {
+                let most = ((all - spent) / pair_s + 0.5).max(0.0) as usize;
+                let fit = self.affordable(number);
+                match study::pairs(&cure.pairs, &cure.acts_on, fit, most) {
                     Some(pairs) => wanted += pairs,
                     None => {
                         cure.out_of_time = true;
