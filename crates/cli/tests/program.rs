@@ -5,6 +5,7 @@
 mod common;
 use common::bandscope;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+use rustix::process::{Signal, getpid, kill_process};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -26,8 +27,11 @@ fn observed() {
     let mut memory = vec![0_u64; 64];
     let line = memory.as_mut_ptr().cast::<u8>();
     let line = line.wrapping_add(line.align_offset(64));
-    if name == "shared" {
-        return count_in_shared_memory(begun);
+    match name.as_str() {
+        "shared" => return count_in_shared_memory(begun),
+        // The process is the command, so it is of this group alone.
+        "stopped" => kill_process(getpid(), Signal::STOP).unwrap(),
+        _ => {}
     }
     while begun.elapsed() < LONGEST {
         // SAFETY: all addresses lie within `memory`, and the registers are declared.
@@ -41,14 +45,42 @@ fn observed() {
                     "2:", "add {x}, qword ptr [{at} + 60]", "sub {n}, 1", "jnz 2b",
                     at = in(reg) line, n = inout(reg) 1_000_000_u64 => _, x = inout(reg) 0_u64 => _,
                 ),
-                _ => core::arch::asm!(
-                    "2:", "imul {x}, {x}, 3", "add {x}, 1", "sub {n}, 1", "jnz 2b",
-                    n = inout(reg) 1_000_000_u64 => _, x = inout(reg) 1_u64 => _,
-                ),
+                _ => multiply(),
             }
         }
     }
 }
+
+/// A loop of registers.
+fn multiply() {
+    // SAFETY: it touches no memory, and the registers are declared.
+    unsafe {
+        core::arch::asm!(
+            "2:", "imul {x}, {x}, 3", "add {x}, 1", "sub {n}, 1", "jnz 2b",
+            n = inout(reg) 1_000_000_u64 => _, x = inout(reg) 1_u64 => _,
+        );
+    }
+}
+
+/// Before `main`, which the first thread runs: where that is asked for, goes on in a second thread, and ends the first, as pthread_exit(3) does.
+extern "C" fn without_the_first_thread() {
+    if std::env::var(LOOP).as_deref() != Ok("second") {
+        return;
+    }
+    let begun = Instant::now();
+    std::thread::spawn(move || {
+        while begun.elapsed() < LONGEST {
+            multiply();
+        }
+        std::process::exit(0);
+    });
+    // SAFETY: exit(2) ends this thread alone; nothing of it is used afterwards.
+    unsafe { core::arch::asm!("syscall", in("rax") 60, in("rdi") 0, options(noreturn)) };
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = without_the_first_thread;
 
 /// Counts in memory that forks would share, and notices if somebody else counts there too.
 fn count_in_shared_memory(begun: Instant) {
@@ -158,6 +190,25 @@ fn a_loop_of_registers_meets_nothing() {
         "{said}"
     );
     assert!(said["turn"]["ns"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_program_whose_first_thread_is_gone_is_observed() {
+    let Some(said) = said("second") else { return };
+    assert!(said["turn"].is_object(), "{said}");
+}
+
+#[test]
+fn a_program_that_is_stopped_is_told() {
+    let output = common::checked(lab("stopped").output().unwrap());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if errors.contains("Operation not permitted") {
+        println!("SKIPPED: no process may be traced here: {errors}");
+        return;
+    }
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}{errors}");
+    assert!(text.contains("it is stopped (SIGSTOP)"), "{text}");
 }
 
 #[test]

@@ -17,6 +17,12 @@ pub fn is_running(process: i32) -> bool {
     stat(process).is_some_and(|stat| stat.trim_start().starts_with('R'))
 }
 
+/// Whether it is gone, or has ended and nobody has asked how yet: nothing can be read of it.
+#[cfg(target_arch = "x86_64")]
+pub fn has_ended(process: i32) -> bool {
+    stat(process).is_none_or(|stat| stat.trim_start().starts_with(['Z', 'X']))
+}
+
 /// The CPU that it ran on last (`processor`, the 39th field of proc_pid_stat(5)).
 pub fn last_cpu(process: i32) -> Option<u32> {
     stat(process)?.split_whitespace().nth(39 - 3)?.parse().ok()
@@ -42,6 +48,7 @@ mod tests {
             assert_eq!(status_field(own, "Tgid"), Some(own));
             assert_eq!(status_field(own, "Tgi"), None);
             assert!(!is_running(i32::MAX));
+            assert!(has_ended(i32::MAX) && !has_ended(own));
         }
     }
 }

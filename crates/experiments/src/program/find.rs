@@ -52,6 +52,8 @@ pub enum NoLoop {
     Ended,
     #[error("it waits for most of the time")]
     Waits,
+    #[error("it is stopped (SIGSTOP); it goes on by SIGCONT")]
+    Suspended,
     #[error("it spends most of its time in system calls")]
     InKernel,
     #[error("a seccomp filter may forbid to make a copy of it")]
@@ -133,7 +135,10 @@ impl Samples {
             return Err(NoLoop::Ended);
         }
         if self.all.len() < self.looks / SELDOM {
-            return Err(NoLoop::Waits);
+            return Err(match followed.is_suspended() {
+                true => NoLoop::Suspended,
+                false => NoLoop::Waits,
+            });
         }
         let process = busiest(&self.all).ok_or(NoLoop::Waits)?;
         if filters_calls(process) {

@@ -1,9 +1,9 @@
 //! A command under observation: it is started, stopped now and then to see where it is, and now and then watched instruction by instruction.
 
 use super::tracee::{Registers, Stop, Tracee, wait_for_tracer};
-use crate::processes::{is_running, last_cpu, status_field};
+use crate::processes::{has_ended, is_running, last_cpu, status_field};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -54,6 +54,8 @@ pub struct Followed {
     threads: BTreeMap<i32, i32>,
     /// The thread that was looked at last: the next one is another's turn.
     last: i32,
+    /// Threads that something suspended, and nothing continued so far.
+    suspended: BTreeSet<i32>,
     /// How the command ended, as wait(2) says it.
     pub status: Option<i32>,
 }
@@ -83,6 +85,7 @@ impl Followed {
             child,
             threads: BTreeMap::from([(process, process)]),
             last: 0,
+            suspended: BTreeSet::new(),
             status: None,
         })
     }
@@ -92,10 +95,17 @@ impl Followed {
         self.threads.is_empty()
     }
 
+    /// Whether something suspended it, all of it that lives.
+    pub fn is_suspended(&self) -> bool {
+        let mut live = (self.threads.keys()).filter(|thread| !has_ended(**thread));
+        !self.suspended.is_empty() && live.all(|thread| self.suspended.contains(thread))
+    }
+
     /// A thread of a process: its first may be gone, and nothing can be read of that.
     pub fn thread_of(&self, process: i32) -> i32 {
         let threads = self.threads.iter();
-        let mut of_it = threads.filter(|(_, of)| **of == process);
+        // The first is among them until all have ended.
+        let mut of_it = threads.filter(|(thread, of)| **of == process && !has_ended(**thread));
         of_it.next().map_or(process, |(thread, _)| *thread)
     }
 
@@ -156,6 +166,10 @@ impl Followed {
     /// Lets a thread go on after a stop; false if it is no more.
     fn answer(&mut self, tracee: Tracee, stop: Stop) -> io::Result<bool> {
         let thread = tracee.0;
+        match stop {
+            Stop::Suspended => self.suspended.insert(thread),
+            _ => self.suspended.remove(&thread),
+        };
         match stop {
             Stop::Ended(status) => {
                 self.threads.remove(&thread);
