@@ -1,5 +1,6 @@
 //! SIGINT, SIGTERM and the end of the terminal (SIGHUP) end a run in good order: what was measured is written and marked.
 
+use crate::scratch;
 use anyhow::{Context, Result, anyhow};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
@@ -126,6 +127,7 @@ fn end_at_once(mut signals: Signals, at_once: &AtomicBool) {
     for number in signals.forever() {
         let first = *first.get_or_insert_with(Instant::now);
         if first.elapsed() >= ONE_REQUEST && at_once.load(Ordering::SeqCst) {
+            scratch::remove_all();
             signal_hook::low_level::exit(shell_status(number as usize).into());
         }
     }

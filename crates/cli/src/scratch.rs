@@ -6,8 +6,23 @@ use rustix::fs::OFlags;
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, Once, PoisonError};
 use tempfile::TempDir;
+
+static SWEPT: Once = Once::new();
+/// Those of this process.
+static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Who is still writing may make a file while its directory is removed.
+const TRIES: usize = 10;
+
+/// Removes all of this process, which ends at once.
+pub fn remove_all() {
+    let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in made.iter() {
+        let _ = (0..TRIES).find(|_| fs::remove_dir_all(path).is_ok() || !path.exists());
+    }
+}
 
 /// A directory that is removed when dropped, and locked until then.
 #[derive(Debug)]
@@ -18,7 +33,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one, and removes those that killed programs left.
+    /// Makes one; the first of a process removes those that killed programs left.
     ///
     /// # Errors
     /// If none can be made.
@@ -27,7 +42,7 @@ impl Scratch {
         // Nodes of a cluster may share the place, and see no locks of each other.
         let boot = facts::boot_id().unwrap_or_default();
         let prefix = format!("bandscope-scratch-{boot}-");
-        remove_left(&place, &prefix);
+        SWEPT.call_once(|| remove_left(&place, &prefix));
         loop {
             // Of a name that nobody can foresee, and for nobody else to read.
             let directory = tempfile::Builder::new().prefix(&prefix).tempdir_in(&place);
@@ -39,6 +54,8 @@ impl Scratch {
                 Err(TryLockError::Error(error)) if error.kind() == ErrorKind::NotFound => continue,
                 Err(TryLockError::Error(_)) => None,
             };
+            let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+            made.push(directory.path().to_owned());
             return Ok(Scratch { directory, _lock });
         }
     }

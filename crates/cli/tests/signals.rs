@@ -3,7 +3,7 @@
 mod common;
 use common::{
     assert_ledger_closes, bandscope, finished_parts, kinds_of_warnings, report, run, signal, start,
-    that_end, wait_for_parts, wait_until_caught,
+    that_end, wait_for_parts, wait_until, wait_until_caught,
 };
 use std::io::Write;
 use std::path::Path;
@@ -114,20 +114,20 @@ fn signals_that_come_together_are_one() {
     assert_eq!(report["recording"]["state"], "interrupted");
 }
 
-/// Its output is a pipe that nobody reads, so by itself it never ends.
-#[test]
-fn a_later_signal_ends_it_at_once() {
-    let directory = tempfile::tempdir().unwrap();
+/// Ends a command whose output is a pipe that nobody reads, so by itself it never ends: by a signal, and later ones. Its recordings go to `tmp`.
+fn end_blocked(directory: &Path, arguments: &str, until: impl Fn() -> bool) {
     let (reader, writer) = std::io::pipe().unwrap();
     let mut filler = writer.try_clone().unwrap();
     let filled = std::thread::spawn(move || while filler.write_all(&[0; 4096]).is_ok() {});
-    let mut child = bandscope(directory.path())
-        .args(["record", "--duration", "60s", "--output", "it.bandscope"])
+    let mut child = bandscope(directory)
+        .args(arguments.split(' '))
+        .env("TMPDIR", directory.join("tmp"))
         .stdout(writer)
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     wait_until_caught(&mut child, 15);
+    wait_until(&mut child, until);
     let status = loop {
         signal(&child, "INT");
         std::thread::sleep(Duration::from_millis(200));
@@ -138,6 +138,24 @@ fn a_later_signal_ends_it_at_once() {
     assert_eq!(status.code(), Some(130));
     drop(reader);
     filled.join().unwrap();
+}
+
+#[test]
+fn a_later_signal_ends_it_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = "record --duration 60s --output it.bandscope";
+    end_blocked(directory.path(), arguments, || true);
+}
+
+#[test]
+fn recordings_that_nobody_asked_for_go_with_it_however_it_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let tmp = directory.path().join("tmp");
+    std::fs::create_dir(&tmp).unwrap();
+    let made = || std::fs::read_dir(&tmp).unwrap().count();
+    let arguments = "check --machine simulated:quiet --duration 1s";
+    end_blocked(directory.path(), arguments, || made() > 0);
+    assert_eq!(made(), 0);
 }
 
 #[test]
