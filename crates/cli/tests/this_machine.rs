@@ -299,6 +299,18 @@ impl Drop for Group {
     }
 }
 
+/// A new control group in whose file stands this, in the first hierarchy whose groups have it; `None`, which is said, if it cannot be made.
+fn group_with(file: &str, value: &str) -> Option<Group> {
+    let number = std::process::id();
+    let group = new_group(&format!("bandscope-{file}-{number}"), file).and_then(|group| {
+        let set = std::fs::write(group.0.join(file), value);
+        set.map(|()| group).map_err(|error| error.to_string())
+    });
+    group
+        .inspect_err(|why| println!("SKIPPED: {file}: {why}"))
+        .ok()
+}
+
 /// A new control group, of the first hierarchy whose groups have this file.
 fn new_group(name: &str, file: &str) -> Result<Group, String> {
     let own = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -320,29 +332,36 @@ fn new_group(name: &str, file: &str) -> Result<Group, String> {
 fn too_little_memory_in_a_control_group_is_told() {
     let directory = tempfile::tempdir().unwrap();
     for file in ["memory.max", "memory.limit_in_bytes"] {
-        let name = format!("bandscope-small-{}", std::process::id());
-        let made = new_group(&name, file).and_then(|group| {
-            let set = std::fs::write(group.0.join(file), (30 << 20).to_string());
-            set.map(|()| group).map_err(|error| error.to_string())
-        });
-        let group = match made {
-            Ok(group) => group,
-            Err(why) => {
-                println!("SKIPPED: {file}: {why}");
-                continue;
-            }
+        let Some(group) = group_with(file, &(30 << 20).to_string()) else {
+            continue;
         };
-        let mut run = std::process::Command::new("sh");
-        let join = r#"echo $$ > "$0/cgroup.procs" && exec "$1" doctor"#;
-        run.current_dir(&directory).args(["-c", join]).arg(&group.0);
-        let ended = run.arg(env!("CARGO_BIN_EXE_bandscope")).output().unwrap();
-        let why = String::from_utf8(ended.stderr).unwrap();
-        assert_eq!(ended.status.code(), Some(2), "{why}");
-        assert!(
-            why.contains("MiB of memory are left for this process"),
-            "{why}"
+        let within = |arguments: &str| {
+            let join = r#"echo $$ > "$0/cgroup.procs" && exec "$@""#;
+            let mut run = Command::new("sh");
+            run.current_dir(&directory).args(["-c", join]).arg(&group.0);
+            run.arg(env!("CARGO_BIN_EXE_bandscope"));
+            run.args(arguments.split(' '));
+            let run = run.env("BANDSCOPE_JOURNALS", directory.path().join("journals"));
+            run.output().unwrap()
+        };
+        let joined = common::run(
+            directory.path(),
+            &["record", "--cgroup", group.0.to_str().unwrap()],
         );
-        assert_eq!(why.lines().count(), 1, "{why}");
+        for ended in [within("doctor"), joined] {
+            let why = String::from_utf8(ended.stderr).unwrap();
+            assert_eq!(ended.status.code(), Some(2), "{why}");
+            assert!(
+                why.contains("MiB of memory are left for this process"),
+                "{why}"
+            );
+            assert_eq!(why.lines().count(), 1, "{why}");
+        }
+        // What puts a machine back begins whatever it finds.
+        let ended = within("cure --undo");
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(0), "{said}");
+        assert!(said.contains("no cure left anything changed"), "{said}");
     }
 }
 
@@ -399,17 +418,8 @@ fn a_frozen_control_group_is_refused() {
         ("freezer.state", "FROZEN", "THAWED"),
         ("cgroup.freeze", "1", "0"),
     ] {
-        let name = format!("bandscope-frozen-{}", std::process::id());
-        let made = new_group(&name, file).and_then(|group| {
-            let set = std::fs::write(group.0.join(file), frozen);
-            set.map(|()| group).map_err(|error| error.to_string())
-        });
-        let group = match made {
-            Ok(group) => group,
-            Err(why) => {
-                println!("SKIPPED: {file}: {why}");
-                continue;
-            }
+        let Some(group) = group_with(file, frozen) else {
+            continue;
         };
         let inner = Group(group.0.join("inner"));
         std::fs::create_dir(&inner.0).unwrap();
