@@ -76,3 +76,41 @@ impl Events {
         self.0.values().flat_map(|of_cpu| &of_cpu.lost)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandscope_recording::EventKind;
+
+    #[test]
+    fn so_many_events_wait_and_no_more() {
+        const BATCH: usize = 10_000;
+        let mut events = Events::default();
+        let batch = |first: usize| -> Vec<KernelEvent> {
+            let event = |start: usize| KernelEvent {
+                start: start as u64,
+                duration: 1,
+                kind: EventKind::Interrupt,
+                number: 7,
+                name: "".into(),
+                sender: None,
+            };
+            (first..first + BATCH).map(event).collect()
+        };
+        // 0.7 s have to wait anyway, so 300,000 events of two CPUs and what each may have besides.
+        let bound = 300_000 + 2 * (1 << 13);
+        let mut most = 0;
+        for number in 0..100 {
+            // Most are of one CPU.
+            let cpu = u32::from(number % 4 == 0);
+            events.push(cpu, &batch(number * BATCH), 0.7);
+            most = most.max(events.0.values().map(|one| one.waiting.len()).sum());
+        }
+        assert!((bound - BATCH..=bound).contains(&most), "{most}");
+        let dropped = |cpu: u32| events.0[&cpu].dropped.iter().map(|span| span.events);
+        assert!(dropped(0).sum::<u64>() > 0);
+        let waiting: usize = events.0.values().map(|one| one.waiting.len()).sum();
+        let dropped: u64 = dropped(0).chain(dropped(1)).sum();
+        assert_eq!(waiting as u64 + dropped, 100 * BATCH as u64);
+    }
+}
