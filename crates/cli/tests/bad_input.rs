@@ -233,6 +233,20 @@ fn a_place_that_cannot_be_is_refused_before_anything_is_measured() {
 }
 
 #[test]
+fn what_a_terminal_would_obey_is_shown_and_not_sent() {
+    let directory = tempfile::tempdir().unwrap();
+    for arguments in [&["record", "--rate", "a\x1b[2Jb"][..], &["a\x1b[2Jb"]] {
+        let mut command = bandscope(directory.path());
+        // As on a terminal.
+        command.env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1");
+        let output = command.args(arguments).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(!error.contains('\x1b'), "{error:?}");
+    }
+}
+
+#[test]
 fn damaged_recordings() {
     let directory = tempfile::tempdir().unwrap();
     let refuse_it = |name: &str, expected: &str| {

@@ -29,7 +29,8 @@ pub fn spelled(error: &anyhow::Error) -> String {
     text
 }
 
-/// Ends the program with what `clap` says of its command line: help, or a mistake, of which long values are cut.
+/// Ends the program with what `clap` says of its command line: help, or a mistake, of which long values are cut, and what a terminal would obey is
+/// made visible.
 pub fn exit(said: &clap::Error) -> ! {
     let text = said.render();
     if !said.use_stderr() {
@@ -41,9 +42,13 @@ pub fn exit(said: &clap::Error) -> ! {
         std::process::exit(if failed { 2 } else { 0 });
     }
     let whole = text.to_string();
-    let short: Vec<String> = whole.split('\n').map(shortened).collect();
+    let lines = whole.split('\n').map(escape::visible);
+    let short: Vec<String> = lines.map(|line| shortened(&line)).collect();
+    // In colour a value would come through as it is.
+    let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let is_plain = words.all(|word| word == escape::visible(&word));
     match short.join("\n") {
-        short if short == whole => said.exit(),
+        short if short == whole && is_plain => said.exit(),
         short => note(format_args!("{}", short.trim_end())),
     }
     std::process::exit(said.exit_code())
