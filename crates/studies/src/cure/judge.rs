@@ -221,7 +221,7 @@ fn untried(cures: &Cures, cure: &Cure) -> Judgement {
         (None, 0) if cures.interrupted && !cure.out_of_time => {
             "the session was ended before".to_owned()
         }
-        (None, 0) => "no time was left".to_owned(),
+        (None, 0) => sentence::no_time(&cure.pairs),
         (None, pairs) => sentence::too_few(pairs, needed),
     };
     judgement.sentence = sentence::beginning(&cure.name, judgement.verdict) + &why;

@@ -3,8 +3,8 @@
 use super::judge::Outcome;
 use super::{Difference, Judgement, LineChange, MIN_SHARE, Saving, Verdict};
 use bandscope_recording::cpu_list;
-use bandscope_recording::cures::Cures;
-use bandscope_report::format::{hundredths, share_decimals};
+use bandscope_recording::cures::{Cures, Pair};
+use bandscope_report::format::{duration, hundredths, share_decimals};
 
 /// Patterns of lines that are named.
 const MAX_PATTERNS: usize = 3;
@@ -33,6 +33,18 @@ pub(super) fn beginning(name: &str, verdict: Verdict) -> String {
 /// Why there is no verdict on so many pairs.
 pub(super) fn too_few(pairs: usize, needed: usize) -> String {
     format!("only {pairs} pairs were made, and {needed} are needed to tell")
+}
+
+/// Why none was made that counts; pilots tell how long a pair takes.
+pub(super) fn no_time(pilots: &[Pair]) -> String {
+    match pilots {
+        [first, .., last] => {
+            let pair_s = (last.at_s - first.at_s) / (pilots.len() - 1) as f64;
+            let pair = duration(pair_s * 1e9);
+            format!("no time was left for the pairs that count, of {pair} each")
+        }
+        _ => "no time was left".to_owned(),
+    }
 }
 
 /// Why a cure makes it worse, where that is known.

@@ -307,7 +307,19 @@ fn what_was_not_measured_is_not_judged() {
         judged.verdict,
         "No cure was tried on CPU 1, which lost 6.5 %."
     );
+    // Pilots that were all there was time for.
+    let pilot = |at_s| Pair {
+        pilot: true,
+        at_s,
+        ..Pair::default()
+    };
+    ended.cures[1].pairs = [0.0, 4.0, 9.0, 13.5].map(pilot).to_vec();
+    assert_eq!(
+        judge(&ended).cures[1].sentence,
+        "idle: not tried: no time was left for the pairs that count, of 4.50 s each"
+    );
     ended.interrupted = true;
+    ended.cures[1].pairs.clear();
     ended.cures[1].out_of_time = false;
     let judged = judge(&ended);
     assert_eq!(
