@@ -16,6 +16,11 @@ pub const BLOCK: usize = 4096;
 /// ns each, 0.1 % of a quarter of 100 us.
 const MIN_PRESENT: f64 = 0.25;
 
+/// Nominal quanta that a quantum of a file of counts may last and still have a pace; one that lasts longer holds an absence (suspended, stopped).
+/// Two units and more end within two quanta at any pace, and a header may miss the rate by a fifth. A single unit may be longer than a quantum.
+const MAX_QUANTA_OF_UNITS: f64 = 4.0;
+const MAX_QUANTA_OF_ONE_UNIT: f64 = 64.0;
+
 /// Ticks as a float. An instruction where the plain conversion of an unsigned number takes ten; beyond 2^63 ticks (a century) it
 /// stays at that.
 #[inline]
@@ -38,7 +43,8 @@ pub struct Derived<'a> {
     pub present: &'a [f64],
     /// Units without a gap.
     pub units: &'a [f64],
-    /// Pace in ticks per unit; 0 where no unit completed without a gap, and where gaps left too few of them (`MIN_PRESENT`).
+    /// Pace in ticks per unit; 0 where no unit completed without a gap, where gaps left too few of them (`MIN_PRESENT`), and where counts hide an
+    /// absence (`MAX_QUANTA_OF_UNITS`).
     pub pace: &'a [f64],
     /// Bin of the pace in the tables that are kept by pace (`bins::bin_of`); 0 where there is no pace.
     pub bin: &'a [u16],
@@ -88,6 +94,8 @@ pub struct Deriver {
     read_ahead: f64,
     /// Ticks of the shortest rest of a quantum with a gap that has a pace.
     min_present: f64,
+    /// Ticks of the longest quantum that has a pace, of one unit and of several.
+    max_length: (f64, f64),
     last_pace: f64,
     last_band: u8,
 }
@@ -98,6 +106,13 @@ impl Deriver {
         Deriver {
             read_ahead: context.read_ahead_ticks(),
             min_present: MIN_PRESENT * context.quantum_ticks,
+            max_length: match context.gaps_known {
+                true => (f64::INFINITY, f64::INFINITY),
+                false => (
+                    MAX_QUANTA_OF_ONE_UNIT * context.quantum_ticks,
+                    MAX_QUANTA_OF_UNITS * context.quantum_ticks,
+                ),
+            },
             last_band: NO_BAND,
             ..Deriver::default()
         }
@@ -176,11 +191,14 @@ impl Deriver {
                 presents[k] = (presents[k] + given_back(k, units[k])).min(lengths[k]);
             }
         }
+        let (of_one, of_several) = self.max_length;
         for k in 0..n {
             // Divided where nothing was done, too, so that there is no branch.
             let pace = presents[k] / units[k];
             let few = gap_ticks[k] > 0 && presents[k] < self.min_present;
-            paces[k] = if units[k] > 0.0 && !few { pace } else { 0.0 };
+            let long = lengths[k] > if units[k] > 1.0 { of_several } else { of_one };
+            let has_pace = units[k] > 0.0 && !few && !long;
+            paces[k] = if has_pace { pace } else { 0.0 };
         }
         for (bin, &pace) in bins.iter_mut().zip(&*paces) {
             *bin = bin_of(pace) as u16;

@@ -1,6 +1,6 @@
 //! Trains of losses in files of counts: a quantum is all that is known of when, and one file does not decide.
 
-use crate::support::as_counts;
+use crate::support::{analysis, as_counts, counts_only};
 use crate::trains::{assert_trains, periods};
 use bandscope_analysis::analyse;
 use bandscope_report::{Certainty, Report};
@@ -90,4 +90,63 @@ fn an_event_between_two_bands_is_one() {
     let train = trains.find(|signal| (signal.frequency_hz - 250.0).abs() < 1e-3);
     let occupied = train.and_then(|train| train.occupied);
     assert!(occupied >= Some(0.95), "{:?}", report.series[0].signals);
+}
+
+/// Whether 2000 quanta of `count` units, some of which hold an absence of `away_ns`, have one pace, and the absences are lost time.
+fn assert_lost(count: u32, quantum_ns: u64, away: &[usize], away_ns: u64) {
+    let before = |k: usize| away.iter().filter(|&&at| at < k).count() as u64;
+    let starts: Vec<u64> = (0..2000)
+        .map(|k| k as u64 * quantum_ns + before(k) * away_ns)
+        .collect();
+    let mut source = counts_only(&vec![count; starts.len()], &starts);
+    source.series[0].rate_hz = 1e9 / quantum_ns as f64;
+    source.quanta[0].end[1999] = starts[1999] + quantum_ns;
+    let report = analysis(&source).report;
+    let series = &report.series[0];
+    let pace = quantum_ns as f64 / f64::from(count);
+    let best = series.best_pace.as_ref().unwrap();
+    assert!((best.ns_per_unit / pace - 1.0).abs() < 1e-3, "{best:?}");
+    assert_eq!(series.bands.len(), 1, "{:?}", series.bands);
+    let ledger = &series.ledger;
+    let lost: u64 = ledger.gaps_ns.values().sum();
+    let wanted = away.len() as u64 * away_ns;
+    assert!(lost.abs_diff(wanted) < quantum_ns, "{ledger:?}");
+    assert_eq!((ledger.bonus_ns, ledger.pace_ns.total()), (0, 0));
+    assert!(!report.verdict.contains("faster"), "{}", report.verdict);
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+}
+
+#[test]
+fn a_pause_of_a_file_of_counts_is_lost_time_and_no_pace() {
+    const SECOND: u64 = 1_000_000_000;
+    let hundred: Vec<usize> = (10..2000).step_by(20).collect();
+    for (away, away_ns) in [
+        (&[1000][..], 1000 * SECOND),
+        (&[1000], 11 * 86_400 * SECOND),
+        (&[0], 1000 * SECOND),
+        (&[1998], 1000 * SECOND),
+        (&[500, 1300], 1000 * SECOND),
+        (&hundred, 1000 * SECOND),
+    ] {
+        assert_lost(5, 100_000, away, away_ns);
+        // A unit to a quantum, too, where a quantum may be as long as its unit.
+        assert_lost(1, 350_000, away, away_ns);
+    }
+}
+
+#[test]
+fn a_unit_that_outlasts_its_quantum_has_a_pace() {
+    // The first half at the nominal rate, then units of five quanta each.
+    let starts: Vec<u64> = (0..2000)
+        .map(|k| 100_000 * if k < 1000 { k } else { 1000 + 5 * (k - 1000) })
+        .collect();
+    let report = analysis(&counts_only(&[1; 2000], &starts)).report;
+    // One unit a quantum resolves no two bands, but all that was done has a pace.
+    let bands = &report.series[0].bands;
+    let mean = (1000 * 100 + 999 * 500 + 100) as f64 / 2000.0 * 1e3;
+    assert_eq!(bands.len(), 1, "{bands:?}");
+    assert!(
+        (bands[0].ns_per_unit / mean - 1.0).abs() < 1e-6,
+        "{bands:?}"
+    );
 }
