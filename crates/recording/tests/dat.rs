@@ -66,6 +66,16 @@ const BAD: &[(&str, &str, &[&str])] = &[
         "# x\n100 7\n99 7\n",
         &[":3: found 99, expected 100 or later"],
     ),
+    (
+        "units in no time",
+        "# Frequency 10000\n0 7\n0 7\n",
+        &[":3: found 0, expected later than 0: the row before it counts 7 units"],
+    ),
+    (
+        "a rate that cannot be, and nothing else that tells one",
+        "# Frequency 1e300\n100 7\n",
+        &["found nothing that tells the rate, expected a line '# Frequency HZ'"],
+    ),
     ("NaN", "NaN 7\n", &[":1: found \"NaN\", expected a time"]),
     (
         "10^30",

@@ -3,6 +3,7 @@
 use crate::dat::kept::Rows;
 use crate::dat::line::{Line, parse, usual_row};
 use crate::dat::lines::MAX_LINE;
+use crate::dat::scan::follows;
 use rayon::prelude::*;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -35,11 +36,15 @@ pub fn read(file: &File) -> Option<Vec<Piece>> {
         read_piece(file, from, (from + PIECE_BYTES).min(bytes), bytes)
     });
     let pieces: Vec<Piece> = pieces.collect::<Option<_>>()?;
-    let times = pieces.iter().flat_map(|piece| {
-        let times = &piece.rows.times;
-        [times.first(), times.last()].into_iter().flatten()
+    let mut last = (0, 0);
+    let mut rows = pieces.iter().map(|piece| &piece.rows);
+    let in_order = rows.all(|rows| {
+        let follows = rows.times.first().is_none_or(|&first| follows(last, first));
+        let ends = rows.times.last().copied().zip(rows.counts.last().copied());
+        last = ends.unwrap_or(last);
+        follows
     });
-    times.is_sorted().then_some(pieces)
+    in_order.then_some(pieces)
 }
 
 /// The lines that begin from `from` up to `to`, in a file of so many bytes.
@@ -55,7 +60,7 @@ fn read_piece(file: &File, from: u64, to: u64, bytes: u64) -> Option<Piece> {
     };
     let end = (to - first) as usize;
     let mut piece = Piece::default();
-    let mut last = 0;
+    let mut last = (0, 0);
     while at < end {
         let rest = &text[at..];
         let (time, count) = if let Some((time, count, length)) = usual_row(rest) {
@@ -79,10 +84,10 @@ fn read_piece(file: &File, from: u64, to: u64, bytes: u64) -> Option<Piece> {
                 Line::Blank => continue,
             }
         };
-        if time < last {
+        if !follows(last, time) {
             return None;
         }
-        last = time;
+        last = (time, count);
         piece.rows.times.push(time);
         piece.rows.counts.push(count);
     }

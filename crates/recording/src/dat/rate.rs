@@ -1,12 +1,14 @@
 //! The rate of a `.dat` file: what its header says, held against what its times say.
 
-use crate::layout::is_rate;
 use crate::read::{ReadWarning, ReadWarningKind};
 use crate::text::{quoted, shown};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// How many differences of times decide: 6.5 s at 10 kHz, half a megabyte.
 const DIFFERENCES: usize = 65_536;
+/// Rates in hertz that a file may have: times are whole nanoseconds, and a quantum of more than a day is none.
+const RATES_HZ: RangeInclusive<f64> = 1e-5..=1e9;
 /// By which factor the header may miss the times before it is not believed.
 const TOLERANCE: f64 = 1.2;
 
@@ -26,7 +28,7 @@ impl Rate {
             return;
         };
         let text = std::str::from_utf8(value).unwrap_or("").trim();
-        match text.parse().ok().filter(|&rate| is_rate(rate)) {
+        match text.parse().ok().filter(|rate| RATES_HZ.contains(rate)) {
             Some(rate) => self.header = self.header.or(Some(rate)),
             None => self.bad_header = Some(quoted(comment)),
         }
@@ -67,7 +69,7 @@ impl Rate {
         if let Some(header) = &self.bad_header {
             warn(
                 ReadWarningKind::BadHeader,
-                format!("{path}: the header {header} names no rate"),
+                format!("{path}: the header {header} names no rate from 0.00001 to 1000000000 Hz"),
                 "it was ignored",
             );
         }
@@ -113,7 +115,7 @@ fn rate_of(differences: &mut [u64]) -> Option<f64> {
         .iter()
         .map(|&difference| (difference as f64 / median).round())
         .sum();
-    Some(quanta / time * 1e9).filter(|&rate| is_rate(rate))
+    Some(quanta / time * 1e9).filter(|rate| RATES_HZ.contains(rate))
 }
 
 #[cfg(test)]
@@ -161,9 +163,22 @@ mod tests {
                 vec![ReadWarningKind::BadHeader, ReadWarningKind::RateFromTimes]
             )
         );
+        for none in [
+            &b"Frequency \xff"[..],
+            b"Frequency 1e300",
+            b"Frequency 1e-300",
+            b"Frequency nan",
+            b"Frequency 0",
+        ] {
+            let (rate, warnings) = decide(none, &TIMES);
+            assert_eq!(
+                (rate, warnings[0]),
+                (Some(10_000.0), ReadWarningKind::BadHeader)
+            );
+        }
         assert_eq!(
-            decide(b"Frequency \xff", &TIMES).1[0],
-            ReadWarningKind::BadHeader
+            decide(b"Frequency 1e300", &[5]),
+            (None, vec![ReadWarningKind::BadHeader])
         );
         assert_eq!(decide(b"", &[5]), (None, vec![]));
         assert_eq!(decide(b"", &[5, 5, 5]), (None, vec![]));

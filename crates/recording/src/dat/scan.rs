@@ -23,11 +23,11 @@ pub fn scan(
     mut visit: impl FnMut(Item<'_>),
 ) -> Result<bool, Error> {
     let mut lines = Lines::new(reader);
-    let mut last = 0;
+    let mut last = (0, 0);
     loop {
         // Nearly every line is a row of the usual form, which needs no search for its end.
         while let Some((time, count)) = lines.next_usual_row() {
-            last = in_order(path, lines.number(), last, time)?;
+            last = in_order(path, lines.number(), last, (time, count))?;
             visit(Item::Row(time, count));
         }
         let number = lines.number() + 1;
@@ -39,7 +39,7 @@ pub fn scan(
             }
             Next::Line(line) => match parse(line) {
                 Ok(Line::Row(time, count)) => {
-                    last = in_order(path, number, last, time)?;
+                    last = in_order(path, number, last, (time, count))?;
                     visit(Item::Row(time, count));
                 }
                 Ok(Line::Comment(comment)) => visit(Item::Comment(comment)),
@@ -50,14 +50,31 @@ pub fn scan(
     }
 }
 
-/// Returns `time`, unless it lies before that of the row before it.
+/// Whether a row of this time may follow on the row `last`, of a time and a count: units take time, so only quanta without one may have no length.
 #[inline]
-fn in_order(path: &Path, row: u64, last: u64, time: u64) -> Result<u64, Error> {
-    if time >= last {
-        return Ok(time);
+pub fn follows((last, count): (u64, u32), time: u64) -> bool {
+    time > last || (time == last && count == 0)
+}
+
+/// Returns `row`, unless it cannot follow on the one before it.
+#[inline]
+fn in_order(
+    path: &Path,
+    number: u64,
+    last: (u64, u32),
+    row: (u64, u32),
+) -> Result<(u64, u32), Error> {
+    if follows(last, row.0) {
+        return Ok(row);
     }
-    let expected = format!("{last} or later, the time of the row before it");
-    Err(row_error(path, row, time.to_string(), expected))
+    let (time, count) = last;
+    let expected = match row.0 < time {
+        true => format!("{time} or later, the time of the row before it"),
+        false => {
+            format!("later than {time}: the row before it counts {count} units, which take time")
+        }
+    };
+    Err(row_error(path, number, row.0.to_string(), expected))
 }
 
 /// The error for the line that `lines` handed out last.
@@ -98,13 +115,13 @@ mod tests {
     #[test]
     fn rows_and_comments_come_in_order() {
         let mut items = Vec::new();
-        let text = b"# Frequency 10000\r\n00100 7\r\n\r\n100 0\r\n#\r\n205 8";
+        let text = b"# Frequency 10000\r\n00100 0\r\n\r\n100 7\r\n#\r\n205 8";
         let terminated = scan(Path::new("x.dat"), &text[..], |item| {
             items.push(format!("{item:?}"))
         });
         assert!(!terminated.unwrap());
         assert_eq!(items.len(), 5);
-        assert_eq!(items[1..3], ["Row(100, 7)", "Row(100, 0)"]);
+        assert_eq!(items[1..3], ["Row(100, 0)", "Row(100, 7)"]);
     }
 
     #[test]
@@ -112,6 +129,10 @@ mod tests {
         assert_eq!(
             message(b"# header\n100 7\n99 7\n"),
             "x.dat:3: found 99, expected 100 or later, the time of the row before it"
+        );
+        assert_eq!(
+            message(b"100 7\n100 8\n"),
+            "x.dat:2: found 100, expected later than 100: the row before it counts 7 units, which take time"
         );
         assert_eq!(
             message(b"100 7\n200 7 1\n"),
