@@ -171,11 +171,11 @@ impl Law {
     /// The slowest of `nodes` over many phases. A rank waits for as long as the slowest takes more than itself, and what it carries over from a
     /// long wait makes the next phase long: so phases are a chain, whose state is the carried share.
     pub(super) fn settle(&self, nodes: f64, absences: &Absences) -> Settled {
-        let mean = self.mean();
+        let (mean, lengths) = (self.mean(), absences.lengths());
         let carried: Vec<f64> = self
             .bins
             .iter()
-            .map(|bin| absences.carried((centre(*bin) - mean).max(0.0)))
+            .map(|bin| lengths.carried((centre(*bin) - mean).max(0.0)))
             .collect();
         let levels: Vec<Level> = (0..LEVELS)
             .map(|level| self.level(nodes, level, &carried))

@@ -171,12 +171,24 @@ impl Absences {
         }
     }
 
+    /// Lengths that came, and the time that those of each took together: few of the bins, and asked for each loss of each resample.
+    pub(super) fn lengths(&self) -> Lengths {
+        let came = (0..).zip(&self.bins).filter(|(_, ns)| **ns > 0.0);
+        Lengths(came.map(|(bin, ns)| (centre(bin).max(1.0), *ns)).collect())
+    }
+}
+
+/// Lengths of absences in nanoseconds, ascending, and the time that those of each took together.
+#[derive(Debug)]
+pub(super) struct Lengths(Vec<(f64, f64)>);
+
+impl Lengths {
     /// Share of the absent time that a rank which waits so long after its work carries into its next phase: an absence of length d that
     /// begins while it waits is still there at the end with chance min(d, wait) / d of that of a start at any time.
     pub(super) fn carried(&self, wait_ns: f64) -> f64 {
         let (mut sum, mut all) = (0.0, 0.0);
-        for (bin, ns) in (0..).zip(&self.bins).filter(|(_, ns)| **ns > 0.0) {
-            sum += ns * (wait_ns / centre(bin).max(1.0)).clamp(0.0, 1.0);
+        for (length, ns) in &self.0 {
+            sum += ns * (wait_ns / length).clamp(0.0, 1.0);
             all += ns;
         }
         if all > 0.0 { sum / all } else { 0.0 }
