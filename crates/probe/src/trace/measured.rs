@@ -70,12 +70,21 @@ impl Measured {
 
     /// Takes what is settled out of the pairing, where all records up to `seen` have been taken.
     pub fn settle(&mut self, seen: u64) {
-        self.pairing.take(seen, &mut self.intervals);
+        let known = self.known_until(seen);
+        self.pairing.take(known, &mut self.intervals);
+    }
+
+    /// Of what came after the last record of a ring without room nothing is known: whoever ran then need not have run on.
+    fn known_until(&self, seen: u64) -> u64 {
+        match self.ring.was_full() {
+            true => seen.min(self.pairing.latest()),
+            false => seen,
+        }
     }
 
     /// What began before this was handed out, where all records up to `seen` have been taken.
     pub fn horizon(&self, seen: u64) -> u64 {
-        self.pairing.horizon(seen)
+        self.pairing.horizon(self.known_until(seen))
     }
 
     /// The ring tells of a loss with the next record that finds room; at the end there is none.

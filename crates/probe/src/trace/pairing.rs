@@ -7,6 +7,7 @@
 
 mod frame;
 mod held;
+mod unknown;
 
 use super::functions::Function;
 use super::point::{Left, Level, Point};
@@ -176,19 +177,6 @@ impl Pairing {
         self.cut(time);
     }
 
-    /// Takes note that records were lost after the last one.
-    pub fn lose(&mut self, records: u64) {
-        let open = self.first_open().unwrap_or(self.latest).min(self.latest);
-        let lost = self.lost.get_or_insert(Span {
-            from: open,
-            to: open,
-            records: 0,
-        });
-        lost.records = lost.records.saturating_add(records);
-        self.frames.clear();
-        self.running = Running::Unknown;
-    }
-
     /// Beginning of what is open and outermost.
     fn first_open(&self) -> Option<u64> {
         let task = match &self.running {
@@ -213,6 +201,11 @@ impl Pairing {
             }
         } else if matches!(self.running, Running::Unknown) {
             self.doubt(time);
+            // A stop goes on until the thread is seen to run.
+            if let Some(why) = self.held(thread) {
+                let held = Frame::new(time, EventKind::Held, thread, why.into());
+                self.running = Running::Other(held);
+            }
         }
     }
 
@@ -312,34 +305,6 @@ impl Pairing {
         }
     }
 
-    /// Something of which nothing is known went on until now.
-    fn doubt(&mut self, time: u64) {
-        let from = self
-            .known_from
-            .max(time.saturating_sub(LONGEST_NS))
-            .min(time);
-        self.note(Span {
-            from,
-            to: time,
-            records: 0,
-        });
-    }
-
-    fn note(&mut self, span: Span) {
-        if span.from == span.to && span.records == 0 {
-            return;
-        }
-        let full = self.spans.len() >= MOST_SPANS;
-        match self.spans.last_mut() {
-            Some(last) if full || (span.from <= last.to && span.to >= last.from) => {
-                last.from = last.from.min(span.from);
-                last.to = last.to.max(span.to);
-                last.records += span.records;
-            }
-            _ => self.spans.push(span),
-        }
-    }
-
     /// Cuts the time of another task where it has lasted long.
     fn cut(&mut self, time: u64) {
         let crowded = self.waiting.len() >= MOST_WAITING;
@@ -388,11 +353,6 @@ impl Pairing {
         }
         self.take(latest, into);
         into.append(&mut self.waiting);
-    }
-
-    /// Where nothing is known.
-    pub fn spans(&self) -> &[Span] {
-        &self.spans
     }
 }
 

@@ -141,6 +141,11 @@ impl Ring {
         self.was_full = waited + 4096 > self.buffer.bytes();
     }
 
+    /// Whether what it held when it was emptied last left no room for another record.
+    pub fn was_full(&self) -> bool {
+        self.was_full
+    }
+
     /// Records that were lost and of which nothing was said: the ring tells of a loss with the next record that finds room, and at the end there is
     /// none.
     pub fn untold_losses(&self) -> u64 {

@@ -9,6 +9,7 @@
 mod causes;
 pub(crate) mod crowd;
 mod split;
+mod stops;
 
 use crate::gaps::quota::stopped_by;
 use bandscope_recording::events::NoEvents;
@@ -232,14 +233,14 @@ impl<'a> Namer<'a> {
     pub fn split(&mut self, gap: &Gap) -> Result<&[Share], Error> {
         let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
         self.advance(from, to)?;
-        self.cut(from, to);
+        self.cut(gap, from, to);
         Ok(self.shares_of(gap, from, to))
     }
 
     /// What the time from `from` to `to` of the gap that was split last is booked to, as if it were a gap of its own; the shares
     /// add up to it.
     pub fn part(&mut self, gap: &Gap, from: u64, to: u64) -> &[Share] {
-        self.cut(from, to);
+        self.cut(gap, from, to);
         // What only touches it was beside it, and brought nobody in.
         self.inside
             .retain(|span| span.from < span.to || (from < span.from && span.from < to));
@@ -338,12 +339,12 @@ impl<'a> Namer<'a> {
         }
     }
 
-    /// The events of the window as far as they lie in the gap. What lies beside it by no more than the error of the clocks is moved
+    /// The events of the window as far as they lie in a part of the gap. What lies beside it by no more than the error of the clocks is moved
     /// into it.
-    fn cut(&mut self, from: u64, to: u64) {
+    fn cut(&mut self, gap: &Gap, from: u64, to: u64) {
         self.inside.clear();
         for event in &self.window {
-            let (start, end) = (event.start, event.end());
+            let (start, end) = (event.start, self.end(event, gap));
             if start > to.saturating_add(self.error) {
                 continue;
             }
@@ -373,6 +374,7 @@ impl<'a> Namer<'a> {
         // Moving them may have changed their order; what holds another one comes before it.
         self.inside
             .sort_by_key(|span| (span.from, std::cmp::Reverse(span.to)));
+        self.hide_in_stops();
         // A real-time kernel's interrupt hands the timers of ordinary tasks to a softirq: it came for the one that expires next.
         let mut next: Option<(Key, u64)> = None;
         for span in self.inside.iter_mut().rev() {

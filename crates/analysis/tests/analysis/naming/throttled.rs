@@ -1,10 +1,10 @@
 //! `throttled`: stops by a limit or a signal, with kernel events and without.
 
-use super::{Disturbance, assert_booked, booked, quiet, recorded, with};
+use super::{Disturbance, TICKS_PER_US, assert_booked, booked, quiet, recorded, with};
 use crate::evidence::{number, text};
 use bandscope_analysis::analyse;
 use bandscope_recording::EventKind;
-use bandscope_recording::manifest::{EventsState, Quota, Schedstat};
+use bandscope_recording::manifest::{EventsState, LostEvents, Quota, Schedstat};
 use bandscope_report::{Certainty, Kind};
 
 #[test]
@@ -19,6 +19,60 @@ fn a_stop_that_events_tell_is_certain() {
         .collect();
     assert_eq!(throttled.len(), 1);
     assert_eq!(throttled[0].certainty, Certainty::Certain);
+}
+
+/// A stop of 500 us with a tick and a task in it, whose events are lost from 100 us to 450 us.
+#[test]
+fn a_stop_lasts_through_events_that_are_lost() {
+    use EventKind::{Held, Task, Vector};
+    let tick = (Vector, "local_timer", 50.0, 5.0);
+    for (name, after, lost_until, wanted) in [
+        (
+            "stopped",
+            Some((Held, "stopped", 460.0, 35.0)),
+            460.0,
+            &[("stopped", 500.0)][..],
+        ),
+        ("frozen", None, 600.0, &[("frozen", 500.0)]),
+        // It was continued meanwhile, and another task came before it.
+        (
+            "stopped",
+            Some((Task, "rustc", 450.0, 49.0)),
+            450.0,
+            &[("stopped", 451.0), ("task:rustc", 49.0)],
+        ),
+        // Of other reasons nobody knows how long they last.
+        (
+            "throttled:quota",
+            None,
+            600.0,
+            &[
+                ("throttled:quota", 109.0),
+                ("tick", 5.0),
+                ("unnamed", 386.0),
+            ],
+        ),
+    ] {
+        let events: Vec<_> = [(Held, name, 0.0, 99.0), tick]
+            .into_iter()
+            .chain(after)
+            .collect();
+        let mut source = recorded(&[with(500.0, &events)]);
+        let us = |us: f64| (us * TICKS_PER_US) as u64;
+        let lost = source.gaps[0].iter().map(|gap| LostEvents {
+            cpu: 1,
+            from: gap.start + us(99.0),
+            to: gap.start + us(lost_until),
+            events: 1000,
+        });
+        source.manifest.events.lost = lost.collect();
+        let (_, booked) = booked(&source);
+        let wanted: Vec<_> = wanted
+            .iter()
+            .map(|&(cause, us)| (cause, 999.0 * us))
+            .collect();
+        assert_booked(&booked, &wanted);
+    }
 }
 
 #[test]

@@ -137,8 +137,9 @@ fn what_a_loss_covers_is_undecided_from_what_was_open_on() {
     pairing.push(95, OWN, exit(2));
     let records = pairing.spans()[0].records;
     let (intervals, spans) = done(pairing);
-    assert_eq!(intervals, [(10, 12, 1), (90, 95, 2)]);
-    assert_eq!((spans, records), (vec![(20, 90)], 11));
+    // The task ran until the last record at least.
+    assert_eq!(intervals, [(10, 12, 1), (20, 30, 7), (90, 95, 2)]);
+    assert_eq!((spans, records), (vec![(30, 90)], 11));
 }
 
 #[test]
@@ -392,6 +393,60 @@ fn a_thread_that_is_held_says_why() {
     ];
     let wanted = wanted.map(|(kind, name, start, end)| (kind, name.to_owned(), start, end));
     assert_eq!(found, wanted);
+}
+
+/// Whoever stops this program stops whoever empties the ring.
+#[test]
+fn a_stop_goes_on_after_a_loss_until_the_thread_runs() {
+    let leave = |left: Left| Point::Switch {
+        previous: OWN,
+        next: 8,
+        name: "task8".into(),
+        left,
+    };
+    let after = |left: Left, runs: bool| {
+        let mut pairing = Pairing::new(OWN, false, PIECE_NS);
+        pairing.push(10, OWN, leave(left));
+        if runs {
+            pairing.push(15, 8, switch(8, OWN));
+        }
+        pairing.push(20, if runs { OWN } else { 8 }, enter(1));
+        pairing.push(22, if runs { OWN } else { 8 }, exit(1));
+        pairing.lose(5);
+        pairing.push(50, 9, enter(2));
+        pairing.push(55, 9, exit(2));
+        pairing.push(60, 9, switch(9, 8));
+        pairing.push(70, 8, switch(8, OWN));
+        done(pairing)
+    };
+    let (intervals, spans) = after(Left::Stopped, false);
+    // The number is that of whoever ran.
+    let wanted = [
+        (10, 22, 8),
+        (20, 22, 1),
+        (50, 60, 9),
+        (50, 55, 2),
+        (60, 70, 8),
+    ];
+    assert_eq!((intervals, spans), (wanted.to_vec(), vec![(22, 50)]));
+    // A thread that ran when events were lost may have left in any way since.
+    let (intervals, _) = after(Left::Stopped, true);
+    assert_eq!(
+        intervals,
+        [(10, 15, 8), (20, 22, 1), (50, 55, 2), (60, 70, 8)]
+    );
+    let mut pairing = Pairing::new(OWN, false, PIECE_NS);
+    pairing.push(10, OWN, leave(Left::Stopped));
+    pairing.push(15, 8, switch(8, OWN));
+    pairing.lose(5);
+    pairing.push(50, 9, switch(9, 8));
+    pairing.push(60, 8, switch(8, OWN));
+    let mut all = Vec::new();
+    pairing.finish(&mut all);
+    assert_eq!(
+        all.iter().map(|one| one.kind).collect::<Vec<_>>(),
+        [EventKind::Held, EventKind::Task]
+    );
 }
 
 #[test]
