@@ -20,7 +20,12 @@ pub struct Buffer {
     /// Bytes of records that fit; a power of two.
     bytes: usize,
     record: Vec<u8>,
+    /// How far the kernel had written when there was no room for more.
+    full_at: Option<u64>,
 }
+
+/// A record that finds no room has at most so many bytes.
+const LARGEST_RECORD: usize = 4096;
 
 // SAFETY: the mapping belongs to the process, is bound to no thread, and has one reader.
 unsafe impl Send for Buffer {}
@@ -62,12 +67,13 @@ impl Buffer {
             page_bytes,
             bytes: pages * page_bytes,
             record: Vec::new(),
+            full_at: None,
         })
     }
 
-    /// Bytes of records that fit.
-    pub fn bytes(&self) -> usize {
-        self.bytes
+    /// Whether there was no room for more after the last record that was handed out: some may have been lost. The next one tells.
+    pub fn was_full(&self) -> bool {
+        self.full_at.is_some()
     }
 
     fn shared(&self, offset: usize) -> &AtomicU64 {
@@ -76,27 +82,32 @@ impl Buffer {
         unsafe { &*self.start.as_ptr().add(offset).cast::<AtomicU64>() }
     }
 
-    /// Hands out each record with its header, oldest first, and gives its room back; returns how many bytes waited.
-    pub fn drain(&mut self, mut visit: impl FnMut(&[u8])) -> usize {
+    /// Hands out each record with its header, oldest first and so many at most, and gives its room back; returns whether none was left.
+    pub fn drain(&mut self, most: usize, mut visit: impl FnMut(&[u8])) -> bool {
         let tail_word = std::mem::offset_of!(perf_event_mmap_page, data_tail);
         let head_word = std::mem::offset_of!(perf_event_mmap_page, data_head);
         // Acquire: what the kernel wrote before it moved the head is seen.
         let head = self.shared(head_word).load(Ordering::Acquire);
         let mut tail = self.shared(tail_word).load(Ordering::Relaxed);
-        let waiting = head.wrapping_sub(tail);
+        if head.wrapping_sub(tail) as usize + LARGEST_RECORD > self.bytes {
+            self.full_at = Some(head);
+        }
         let mut record = std::mem::take(&mut self.record);
-        while tail != head {
+        for _ in 0..most {
             let left = head.wrapping_sub(tail) as usize;
             let mut header = [0; HEADER];
             if left < HEADER {
+                tail = head;
                 break;
             }
             self.copy(tail, &mut header);
             let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
             if size < HEADER || size > left {
                 // Nothing after this can be told apart. The kernel never does this.
+                tail = head;
                 break;
             }
+            self.full_at = self.full_at.filter(|full| tail < *full);
             record.resize(size, 0);
             self.copy(tail, &mut record);
             visit(&record);
@@ -104,8 +115,8 @@ impl Buffer {
         }
         self.record = record;
         // Release: the records were copied before their room is given back.
-        self.shared(tail_word).store(head, Ordering::Release);
-        waiting as usize
+        self.shared(tail_word).store(tail, Ordering::Release);
+        tail == head
     }
 
     /// Copies what begins at `position` of the stream, which the kernel does not touch before the tail moves.
@@ -127,5 +138,56 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         // SAFETY: the mapping is this buffer's own, and no reference into it is left.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.page_bytes + self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    const RECORD: usize = 1 << 10;
+
+    /// What a kernel would write, into a file: records of equal size, each with its number.
+    fn write(file: &File, page_bytes: usize, bytes: usize, numbers: std::ops::Range<u64>) {
+        for number in numbers.clone() {
+            let at = page_bytes + number as usize * RECORD % bytes;
+            let size = (RECORD as u16).to_ne_bytes();
+            file.write_all_at(&size, at as u64 + 6).unwrap();
+            file.write_all_at(&number.to_ne_bytes(), (at + HEADER) as u64)
+                .unwrap();
+        }
+        let head_word = std::mem::offset_of!(perf_event_mmap_page, data_head) as u64;
+        let head = numbers.end * RECORD as u64;
+        file.write_all_at(&head.to_ne_bytes(), head_word).unwrap();
+    }
+
+    #[test]
+    fn what_had_no_room_is_doubted_until_the_next_record() {
+        let page_bytes = rustix::param::page_size();
+        let bytes = 4 * page_bytes;
+        let file = tempfile::tempfile().unwrap();
+        file.set_len((page_bytes + bytes) as u64).unwrap();
+        let mut buffer = Buffer::new(&file, bytes).unwrap();
+        let fits = (bytes / RECORD) as u64;
+        let mut drain = |most: usize| {
+            let mut numbers = Vec::new();
+            let is_empty = buffer.drain(most, |record| {
+                let number = record[HEADER..HEADER + 8].try_into().unwrap();
+                numbers.push(u64::from_ne_bytes(number));
+            });
+            (numbers, is_empty, buffer.was_full())
+        };
+        write(&file, page_bytes, bytes, 0..3);
+        assert_eq!(drain(2), (vec![0, 1], false, false));
+        assert_eq!(drain(usize::MAX), (vec![2], true, false));
+        assert_eq!(drain(2), (vec![], true, false));
+        write(&file, page_bytes, bytes, 3..3 + fits);
+        assert_eq!(drain(1), (vec![3], false, true));
+        let rest: Vec<u64> = (4..3 + fits).collect();
+        assert_eq!(drain(usize::MAX), (rest, true, true));
+        assert_eq!(drain(1), (vec![], true, true));
+        write(&file, page_bytes, bytes, 3 + fits..5 + fits);
+        assert_eq!(drain(1), (vec![3 + fits], false, false));
     }
 }

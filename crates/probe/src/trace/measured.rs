@@ -48,10 +48,10 @@ impl Measured {
         })
     }
 
-    /// Empties the ring.
-    pub fn take(&mut self, processes: &mut Processes, senders: &mut Senders) {
+    /// Takes so many records out of the ring, at most.
+    pub fn take(&mut self, most: usize, processes: &mut Processes, senders: &mut Senders) {
         let pairing = &mut self.pairing;
-        self.ring.drain(senders, |said| match said {
+        self.ring.drain(most, senders, |said| match said {
             Said::Point {
                 time,
                 thread,

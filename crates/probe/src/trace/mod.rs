@@ -61,6 +61,11 @@ const SENDERS_RING: usize = 16;
 const BUFFERED_BYTES_PER_S: f64 = 1e6;
 const MOST_BUFFERED_BYTES: f64 = 64e6;
 
+/// Records that are taken out of a ring before what they say is handed out, and how often that is done at most before others have their turn: all
+/// of a ring of [`RING_BYTES`], whose records have 64 bytes and more.
+const AT_A_TIME: usize = 1 << 13;
+const MOST_ROUNDS: usize = 16;
+
 /// The largest tick of a recording.
 const END: u64 = i64::MAX as u64;
 /// A fit that is worse than this tells nothing: 50 us is longer than most gaps.
@@ -170,41 +175,58 @@ impl Trace {
     pub fn switch(&self, on: bool) -> Result<(), TraceError> {
         // Ends before beginnings, as the catalogue has them the other way round: what is under way at that moment then
         // lacks its beginning at the start, and its end at the end, and is known to.
-        let whole = self.cpus.iter().chain(&self.watched).map(|cpu| &cpu.ring);
-        for ring in whole.chain(&self.others) {
+        for ring in self.rings() {
             ring.switch(on).map_err(TraceError::NotSwitched)?;
         }
         Ok(())
     }
 
-    /// Takes what has come since, and hands out what is settled, by CPU.
+    /// Takes what has come since, and hands out what is settled, by CPU: bit by bit, so that rings that filled up while this program waited for a CPU
+    /// take no more memory than others.
     pub fn drain(&mut self, mut visit: impl FnMut(u32, &[KernelEvent])) {
-        self.take();
-        // A quiet CPU has no records, however many the others have.
-        let seen = self.times.latest();
+        self.take(AT_A_TIME);
+        self.times.read();
+        for _ in 0..MOST_ROUNDS {
+            // A quiet CPU has no records, however many the others have.
+            let seen = self.times.latest();
+            let seen = self.rings().fold(seen, |seen, ring| ring.taken_until(seen));
+            self.hand_out(seen, &mut visit);
+            if self.rings().all(Ring::is_empty) {
+                break;
+            }
+            self.take(AT_A_TIME);
+        }
+    }
+
+    /// Hands out what is settled, where all records up to `seen` were taken.
+    fn hand_out(&mut self, seen: u64, visit: &mut impl FnMut(u32, &[KernelEvent])) {
         for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
             cpu.settle(seen);
-            cpu.hand_out(&self.times, &mut self.senders, &mut visit);
+            cpu.hand_out(&self.times, &mut self.senders, visit);
         }
         let whole = self.cpus.iter().chain(&self.watched);
         let horizons = whole.map(|cpu| cpu.horizon(seen));
         self.senders.forget(horizons.min().unwrap_or(seen));
     }
 
-    /// Empties all rings. A wake-up comes before what it causes, so the rings of the other CPUs come last; the reading of the clocks comes after the last
-    /// event that it is to place.
-    fn take(&mut self) {
+    fn rings(&self) -> impl Iterator<Item = &Ring> {
+        let whole = self.cpus.iter().chain(&self.watched);
+        whole.map(|cpu| &cpu.ring).chain(&self.others)
+    }
+
+    /// Takes so many records out of each ring, at most. A wake-up comes before what it causes, so the rings of the other CPUs come last; a reading of
+    /// the clocks comes after the last event that it is to place.
+    fn take(&mut self, most: usize) {
         for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
-            cpu.take(&mut self.processes, &mut self.senders);
+            cpu.take(most, &mut self.processes, &mut self.senders);
         }
         for other in &mut self.others {
-            other.drain(&mut self.senders, |said| {
+            other.drain(most, &mut self.senders, |said| {
                 if let Said::Lost(records) = said {
                     self.senders_lost += records;
                 }
             });
         }
-        self.times.read();
     }
 
     /// Switches all off and hands out the rest.
@@ -215,7 +237,8 @@ impl Trace {
     ) -> Ended {
         // Where it fails the descriptors do it in a moment.
         let _ = self.switch(false);
-        self.take();
+        self.take(usize::MAX);
+        self.times.read();
         for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
             cpu.look_for_losses();
         }

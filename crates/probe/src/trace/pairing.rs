@@ -310,10 +310,11 @@ impl Pairing {
         let crowded = self.waiting.len() >= MOST_WAITING;
         if let Running::Other(task) = &mut self.running
             && self.frames.is_empty()
+            && time > task.start
             && (crowded || time.saturating_sub(task.start) > self.piece_ns)
         {
             let piece = task.clone();
-            task.start = time.max(piece.start);
+            task.start = time;
             self.close(piece, time);
         }
     }

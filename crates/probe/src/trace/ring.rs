@@ -36,7 +36,9 @@ pub struct Ring {
     doing: Doing,
     /// Records that the ring said it had lost.
     told_lost: u64,
-    was_full: bool,
+    is_empty: bool,
+    /// When the last record that was taken was made.
+    latest: u64,
 }
 
 impl Drop for Ring {
@@ -93,7 +95,8 @@ impl Ring {
             catalogue: catalogue.clone(),
             doing: Doing::default(),
             told_lost: 0,
-            was_full: false,
+            is_empty: true,
+            latest: 0,
         })
     }
 
@@ -107,43 +110,57 @@ impl Ring {
         events.try_for_each(|event| open::switch(event, on))
     }
 
-    /// Empties it: wake-ups go to `senders`, and everything to `visit`.
-    pub fn drain(&mut self, senders: &mut Senders, mut visit: impl FnMut(Said)) {
-        let (cpu, catalogue) = (self.cpu, &mut self.catalogue);
+    /// Takes so many records at most: wake-ups go to `senders`, and everything to `visit`.
+    pub fn drain(&mut self, most: usize, senders: &mut Senders, mut visit: impl FnMut(Said)) {
+        let (cpu, catalogue, latest) = (self.cpu, &mut self.catalogue, &mut self.latest);
         let (doing, told_lost) = (&mut self.doing, &mut self.told_lost);
-        let waited = self.buffer.drain(|record| match Record::parse(record) {
-            Some(Record::Sample {
-                process,
-                thread,
-                time,
-                raw,
-            }) => match catalogue.decode(raw) {
-                Some(point) => {
-                    senders.see((time, cpu, thread), doing, &point);
-                    doing.see(time, &point);
-                    visit(Said::Point {
-                        time,
-                        thread,
-                        process,
-                        point,
-                    });
+        self.is_empty = self
+            .buffer
+            .drain(most, |record| match Record::parse(record) {
+                Some(Record::Sample {
+                    process,
+                    thread,
+                    time,
+                    raw,
+                }) => match catalogue.decode(raw) {
+                    Some(point) => {
+                        *latest = time.max(*latest);
+                        senders.see((time, cpu, thread), doing, &point);
+                        doing.see(time, &point);
+                        visit(Said::Point {
+                            time,
+                            thread,
+                            process,
+                            point,
+                        });
+                    }
+                    None => visit(Said::Lost(1)),
+                },
+                Some(Record::Lost { records }) => {
+                    *told_lost += records;
+                    visit(Said::Lost(records));
                 }
+                Some(Record::Other) => {}
                 None => visit(Said::Lost(1)),
-            },
-            Some(Record::Lost { records }) => {
-                *told_lost += records;
-                visit(Said::Lost(records));
-            }
-            Some(Record::Other) => {}
-            None => visit(Said::Lost(1)),
-        });
-        // A record that finds no room has at most a page.
-        self.was_full = waited + 4096 > self.buffer.bytes();
+            });
     }
 
-    /// Whether what it held when it was emptied last left no room for another record.
+    /// Up to when all records were taken, where those of empty rings were up to `seen`.
+    pub fn taken_until(&self, seen: u64) -> u64 {
+        match self.is_empty {
+            true => seen,
+            false => seen.min(self.latest),
+        }
+    }
+
+    /// Whether nothing was left in it.
+    pub fn is_empty(&self) -> bool {
+        self.is_empty
+    }
+
+    /// Whether records may have been lost after the last that was taken.
     pub fn was_full(&self) -> bool {
-        self.was_full
+        self.buffer.was_full()
     }
 
     /// Records that were lost and of which nothing was said: the ring tells of a loss with the next record that finds room, and at the end there is
@@ -152,7 +169,7 @@ impl Ring {
         let lost: Option<u64> = self.events.iter().map(open::lost).sum();
         match lost {
             Some(lost) => lost.saturating_sub(self.told_lost),
-            None => u64::from(self.was_full),
+            None => u64::from(self.was_full()),
         }
     }
 }
