@@ -26,8 +26,11 @@ fn counted<'a>(nodes: impl Iterator<Item = &'a Node>) -> HashMap<Fact<'a>, u64> 
     counted
 }
 
-/// Of a group's nodes and those that stand out, by place: what those of one loss and cause have in common. Also tells each what it has for itself.
-pub(super) fn in_common(nodes: &[&Node], outliers: &mut [Outlier]) -> Vec<Common> {
+/// Of a group's nodes and those that stand out: what those of one loss and cause have in common, and what each node has for itself, by place.
+pub(super) fn in_common(
+    nodes: &[&Node],
+    outliers: &[Outlier],
+) -> (Vec<Common>, Vec<Vec<Difference>>) {
     let places: HashMap<&str, usize> = nodes
         .iter()
         .zip(0..)
@@ -35,7 +38,7 @@ pub(super) fn in_common(nodes: &[&Node], outliers: &mut [Outlier]) -> Vec<Common
         .collect();
     let mut stand_out = vec![false; nodes.len()];
     let mut sets: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
-    for outlier in outliers.iter() {
+    for outlier in outliers {
         if let Some(&place) = places.get(&*outlier.node) {
             stand_out[place] = true;
             let key = (outlier.excess.loss.clone(), outlier.by.clone());
@@ -46,18 +49,14 @@ pub(super) fn in_common(nodes: &[&Node], outliers: &mut [Outlier]) -> Vec<Common
     let number = others().count() as u64;
     let of_others = counted(others().map(|place| nodes[place]));
     let usual = Settings::new(&of_others, number);
-    for outlier in outliers.iter_mut() {
-        if let Some(&place) = places.get(&*outlier.node) {
-            outlier.differs = usual.differences(nodes[place]);
-        }
-    }
+    let differences = nodes.iter().map(|node| usual.differences(node)).collect();
     let mut common: Vec<Common> = sets
         .into_iter()
         .filter(|(_, set)| set.len() > 1)
         .flat_map(|((loss, by), set)| shared(nodes, &set, (&of_others, number), (&loss, &by)))
         .collect();
     common.sort_by(|a, b| (b.with, &a.fact).cmp(&(a.with, &b.fact)));
-    common
+    (common, differences)
 }
 
 fn shared(

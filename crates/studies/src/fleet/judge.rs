@@ -6,7 +6,7 @@
 //! all figures of all nodes (Benjamini and Hochberg 1995).
 
 use super::node::{Line, Node, Of};
-use super::{Excess, Outlier, UsualLoss};
+use super::{Detail, Excess, Outlier, UsualLoss};
 use bandscope_statistics::distributions::student_beyond;
 use bandscope_statistics::order::median;
 use std::collections::{BTreeMap, HashMap};
@@ -265,6 +265,39 @@ fn outlier(figures: &Figures<'_>, one: &Node, tests: &[Test<'_>]) -> Option<Outl
         chance: lead.chance,
         differs: Vec::new(),
     })
+}
+
+/// In which ways a node loses time, and which of them exceeds the group's median most, with its cause: of one that stands out, what it does so by. Empty below
+/// [`LEAST_EXCESS`].
+pub(super) fn detail(figures: &Figures<'_>, one: &Node, outlier: Option<&Outlier>) -> Detail {
+    let mut detail = Detail {
+        cpus: one.lost_by_cpu(),
+        ..Detail::default()
+    };
+    for line in one.lines() {
+        if let Line::Loss(loss) = line {
+            let share = one.value(line, Of::All);
+            let usually = figures.median(line, Of::All);
+            let more = share - usually;
+            detail.losses.push((loss.clone(), share));
+            if more >= LEAST_EXCESS.max(detail.excess.more) {
+                detail.excess = Excess {
+                    loss: loss.clone(),
+                    share,
+                    usually,
+                    more,
+                };
+            }
+        }
+    }
+    match outlier {
+        Some(outlier) => (detail.excess, detail.by) = (outlier.excess.clone(), outlier.by.clone()),
+        None => {
+            let Excess { loss, more, .. } = &detail.excess;
+            detail.by = cause(figures, one, (loss, Of::All), *more);
+        }
+    }
+    detail
 }
 
 /// The cause that has most of what a node loses more in one way; empty where none has [`NAMED`] of it.

@@ -189,6 +189,24 @@ pub struct NodeRow {
     pub worst: f64,
     /// Whether it stands out.
     pub stands_out: bool,
+    /// What the page shows of it, and the contract leaves out.
+    #[serde(skip)]
+    pub detail: Detail,
+}
+
+/// What a map of the fleet shows of one node, however it is judged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Detail {
+    /// Share of the time that each CPU loses, by number; `None` is all that a file does not number.
+    pub cpus: Vec<(Option<u32>, f32)>,
+    /// Share of the time that is lost in each way, the mean of its CPUs.
+    pub losses: Vec<(String, f64)>,
+    /// What exceeds the median of its group most; its loss is empty where nothing does by half a point.
+    pub excess: Excess,
+    /// By what, where one cause has most of that. Untrusted.
+    pub by: String,
+    /// What hardly any other node has; at most three facts.
+    pub differs: Vec<Difference>,
 }
 
 /// Judges nodes; several of one name and origin are tasks of one node, and a run that comes twice counts once.
@@ -212,18 +230,22 @@ pub fn fleet(inputs: Vec<String>, parts: Vec<Node>) -> Fleet {
         short += all - members.len();
         let figures = Figures::new(&members);
         let mut outliers = judge::outliers(&figures);
-        (fleet.in_common).extend(common::in_common(&members, &mut outliers));
+        let (in_common, differences) = common::in_common(&members, &outliers);
+        fleet.in_common.extend(in_common);
         fleet.groups.push(group(name, &members, &figures));
-        let stand_out: HashSet<&str> = outliers.iter().map(|one| &*one.node).collect();
-        fleet.nodes.extend(members.iter().map(|node| NodeRow {
-            node: node.name.clone(),
-            group: number as u64,
-            cpus: node.cpus.into(),
-            lost: node.value(&Line::Lost, Of::All),
-            worst_cpu: node.worst_cpu(&Line::Lost),
-            worst: node.value(&Line::Lost, Of::Worst),
-            stands_out: stand_out.contains(&*node.name),
-        }));
+        let places = outliers.iter().map(|one| one.node.clone()).zip(0..);
+        let places: HashMap<String, usize> = places.collect();
+        for (node, differs) in members.iter().zip(differences) {
+            let mut outlier = places.get(&node.name).map(|&place| &mut outliers[place]);
+            if let Some(outlier) = &mut outlier {
+                outlier.differs.clone_from(&differs);
+            }
+            let detail = Detail {
+                differs,
+                ..judge::detail(&figures, node, outlier.as_deref())
+            };
+            (fleet.nodes).push(row(node, number, outlier.is_some(), detail));
+        }
         fleet.outliers.append(&mut outliers);
     }
     (fleet.outliers).sort_by(|a, b| b.excess.more.total_cmp(&a.excess.more));
@@ -279,6 +301,19 @@ fn group([cpu, kernel]: [String; 2], nodes: &[&Node], figures: &Figures<'_>) -> 
         lost: lost.median,
         spread: lost.spread,
         losses: figures.losses(),
+    }
+}
+
+fn row(node: &Node, group: usize, stands_out: bool, detail: Detail) -> NodeRow {
+    NodeRow {
+        node: node.name.clone(),
+        group: group as u64,
+        cpus: node.cpus.into(),
+        lost: node.value(&Line::Lost, Of::All),
+        worst_cpu: node.worst_cpu(&Line::Lost),
+        worst: node.value(&Line::Lost, Of::Worst),
+        stands_out,
+        detail,
     }
 }
 

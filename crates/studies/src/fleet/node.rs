@@ -61,6 +61,14 @@ impl Across {
     }
 }
 
+/// One CPU, over the tasks that measured it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Measured {
+    tasks: u32,
+    /// Share of its time that it lost: of several tasks, the largest. Single precision, as a fleet keeps a million of them.
+    lost: f32,
+}
+
 /// Which value of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Of {
@@ -81,8 +89,8 @@ pub struct Node {
     pub(super) facts: BTreeMap<String, String>,
     pub(super) cpus: u32,
     pub(super) measured_s: f64,
-    /// How many tasks measured each CPU.
-    tasks_on: BTreeMap<u32, u32>,
+    /// Each CPU; all that a file does not number are one.
+    measured: BTreeMap<Option<u32>, Measured>,
     lines: BTreeMap<Line, Across>,
 }
 
@@ -103,9 +111,8 @@ impl Node {
     fn add_cpu(&mut self, cpu: &CpuSummary) {
         self.cpus += 1;
         self.measured_s = self.measured_s.max(cpu.measured_s);
-        if let Some(cpu) = cpu.cpu {
-            *self.tasks_on.entry(cpu).or_default() += 1;
-        }
+        let lost = cpu.lost as f32;
+        self.measure(cpu.cpu, Measured { tasks: 1, lost });
         let mut add = |line: Line, share: f64, error: Option<f64>| {
             self.lines.entry(line).or_default().add(OnCpu {
                 share,
@@ -123,6 +130,12 @@ impl Node {
         }
     }
 
+    fn measure(&mut self, cpu: Option<u32>, more: Measured) {
+        let measured = self.measured.entry(cpu).or_default();
+        measured.tasks += more.tasks;
+        measured.lost = measured.lost.max(more.lost);
+    }
+
     /// The same by another name.
     #[must_use]
     pub fn named(self, name: String) -> Node {
@@ -133,8 +146,8 @@ impl Node {
     pub(super) fn merge(&mut self, other: Node) {
         self.cpus += other.cpus;
         self.measured_s = self.measured_s.max(other.measured_s);
-        for (cpu, tasks) in other.tasks_on {
-            *self.tasks_on.entry(cpu).or_default() += tasks;
+        for (cpu, more) in other.measured {
+            self.measure(cpu, more);
         }
         for (line, of) in other.lines {
             self.lines.entry(line).or_default().merge(&of);
@@ -148,9 +161,17 @@ impl Node {
 
     /// The CPU that most tasks measured, and how many; `None` where each had its own.
     pub(super) fn shared_cpu(&self) -> Option<(u32, u32)> {
-        let most = self.tasks_on.iter().max_by_key(|(_, tasks)| **tasks);
-        most.map(|(&cpu, &tasks)| (cpu, tasks))
+        let numbered = self.measured.iter();
+        let numbered = numbered.filter_map(|(cpu, of)| Some(((*cpu)?, of.tasks)));
+        numbered
+            .max_by_key(|(_, tasks)| *tasks)
             .filter(|(_, tasks)| *tasks > 1)
+    }
+
+    /// What each CPU lost, by number.
+    pub(super) fn lost_by_cpu(&self) -> Vec<(Option<u32>, f32)> {
+        let measured = self.measured.iter();
+        measured.map(|(cpu, of)| (*cpu, of.lost)).collect()
     }
 
     pub(super) fn lines(&self) -> impl Iterator<Item = &Line> {

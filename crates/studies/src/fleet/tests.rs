@@ -339,3 +339,59 @@ fn tasks_of_one_node_are_one_node() {
     assert_eq!(fleet.groups[0].cpus, 24);
     assert!(fleet.groups[0].judged);
 }
+
+#[test]
+fn each_node_has_its_cpus_and_what_exceeds_the_median_most() {
+    let (fleet, truth) = drawn(500, 0.02, 7);
+    for (row, truth) in fleet.nodes.iter().zip(truth) {
+        let detail = &row.detail;
+        let cpus: Vec<_> = detail.cpus.iter().map(|one| one.0).collect();
+        assert_eq!(cpus, [Some(0), Some(1)]);
+        let mean = detail.cpus.iter().map(|one| one.1).sum::<f32>() / 2.0;
+        assert!((f64::from(mean) - row.lost).abs() < 1e-6, "{row:?}");
+        let sum: f64 = detail.losses.iter().map(|one| one.1).sum();
+        assert!((sum - row.lost).abs() < 1e-9, "{row:?}");
+        let told = (&*detail.excess.loss, &*detail.by);
+        match truth.filter(|_| row.stands_out) {
+            Some((loss, by, _)) => assert_eq!(told, (loss, by)),
+            None => assert!(detail.excess.more < 0.03, "{row:?}"),
+        }
+        let by_setting = truth.is_some_and(|culprit| culprit.0 == "timer tick");
+        assert_eq!(!detail.differs.is_empty(), by_setting, "{row:?}");
+    }
+    for one in &fleet.outliers {
+        let row = fleet.nodes.iter().find(|row| row.node == one.node);
+        assert_eq!(row.map(|row| &row.detail.differs), Some(&one.differs));
+    }
+}
+
+#[test]
+fn of_tasks_on_one_cpu_the_map_has_the_one_that_lost_most() {
+    let part = |lost: f64, cpu: Option<u32>| {
+        let measured = CpuSummary {
+            cpu,
+            lost,
+            ..CpuSummary::default()
+        };
+        let summary = Summary {
+            node: "n1".into(),
+            cpus: vec![measured],
+            ..Summary::default()
+        };
+        Node::new(summary, "job")
+    };
+    let parts = [
+        (0.1, Some(3)),
+        (0.3, Some(3)),
+        (0.2, Some(1)),
+        (0.4, None),
+        (0.1, None),
+    ];
+    let parts = parts.map(|(lost, cpu)| part(lost, cpu));
+    let fleet = fleet(Vec::new(), parts.into());
+    let cpus = &fleet.nodes[0].detail.cpus;
+    assert_eq!(cpus, &[(None, 0.4), (Some(1), 0.2), (Some(3), 0.3)]);
+    // Tasks of unknown CPUs may have had one each: nothing is said of them.
+    let note = &fleet.notes[0];
+    assert!(note.contains("such as 2 on CPU 3 of n1"), "{note}");
+}
