@@ -17,6 +17,7 @@ try:
     from golden import Golden
     from html_accessible import WATCH_LABELS, has_axe, is_accessible, keyboard_reaches_everything, labels_are_apart
     from html_agrees import changes_agree, near, numbers_agree, remedies_agree, truth_agrees
+    from html_fleet import fleet_page, map_agrees, tables_need_no_script
     from playwright.sync_api import sync_playwright
 except ImportError as error:
     print(f"no playwright, or no pillow: {error}")
@@ -335,6 +336,15 @@ def main():
         with Page(browser, path, 400, bypass_csp=True) as view:
             is_accessible(view)
             view.page.screenshot(path=pictures / "many-400.png", full_page=True)
+
+        # Nodes of a fleet: of one CPU each, and of several.
+        for cpus in [1, 12]:
+            path, fleet = fleet_page(directory, run, EVIL, cpus)
+            with Page(browser, path) as view:
+                map_agrees(view, fleet)
+                keyboard_reaches_everything(view, 8)
+            looks_right(browser, path, None)
+        tables_need_no_script(browser, path)
 
         # More quanta than a page holds.
         run(directory, "record", "--machine", "simulated:tick+tasks", "--rate", "1MHz", "--kernel", "mulss20", "--duration", "3s", "--output", "long.bandscope")

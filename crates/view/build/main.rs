@@ -1,4 +1,4 @@
-//! Makes what the program carries: outlines of the font, and the script of the page as one piece.
+//! Makes what the program carries: outlines of the font, and the script of each page as one piece.
 
 mod glyphs;
 mod script;
@@ -13,5 +13,7 @@ fn main() {
         std::fs::write(Path::new(&directory).join(name), text).expect("OUT_DIR is writable");
     };
     write("glyphs.rs", glyphs::text());
-    write("script.js", script::joined());
+    for (name, text) in script::joined() {
+        write(name, text);
+    }
 }

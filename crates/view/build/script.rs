@@ -1,26 +1,35 @@
-//! Joins the modules of the page's script, so that building needs no node: a page that is opened from disk may not load modules.
+//! Joins the modules of a page's script, so that building needs no node: a page that is opened from disk may not load modules.
 //!
 //! It knows as much of JavaScript as the modules use: `import { a, b } from "./module.js";` on a line of its own, and `export ` before a
-//! declaration. All modules end up in one scope, so a name is declared once in all of them. Written to `$OUT_DIR/script.js`, which `src/html/mod.rs` includes.
+//! declaration. All modules end up in one scope, so a name is declared once in all of them. Each page's script
+//! is written to `$OUT_DIR` under the name of its first module.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(crate) const DIRECTORY: &str = "src/html/script";
-/// The module that the page begins with; what it does not import is not in the page.
-const FIRST: &str = "main.js";
+/// The modules that pages begin with: of a report, and of a fleet. What they do not import is in neither.
+const FIRST: [&str; 2] = ["main.js", "fleet.js"];
 
-/// All modules in a scope of their own, each behind those that it imports.
-pub(crate) fn joined() -> String {
-    let mut script = Script::default();
-    script.add(FIRST);
+/// By its first module, each page's modules in a scope of their own, each behind those that it imports.
+pub(crate) fn joined() -> [(&'static str, String); 2] {
+    let scripts = FIRST.map(|first| {
+        let mut script = Script::default();
+        script.add(first);
+        (first, script)
+    });
     let on_disk = std::fs::read_dir(DIRECTORY).expect("the modules lie there");
     let unused: Vec<String> = on_disk
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".js") && !script.added.contains(name))
+        .filter(|name| {
+            name.ends_with(".js") && !scripts.iter().any(|one| one.1.added.contains(name))
+        })
         .collect();
     assert!(unused.is_empty(), "nothing imports {unused:?}");
-    format!("(() => {{\n\"use strict\";\n{}}})();\n", script.text)
+    scripts.map(|(first, script)| {
+        let text = format!("(() => {{\n\"use strict\";\n{}}})();\n", script.text);
+        (first, text)
+    })
 }
 
 #[derive(Default)]

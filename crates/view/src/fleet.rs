@@ -1,6 +1,7 @@
-//! Which nodes of many stand out, as Markdown for an issue, and as a small page that needs no script.
+//! Which nodes of many stand out, as Markdown for an issue, and as a page with a map of all nodes.
 
 use crate::Error;
+use crate::html;
 use crate::numbers;
 use crate::tables::{Cell, Section, Tables};
 use crate::text::fleet::{alone, in_common, most_of_it, place, points, subject};
@@ -67,11 +68,16 @@ pub fn markdown(fleet: &Fleet, out: &mut dyn Write) -> Result<(), Error> {
     tables(fleet).markdown(out)
 }
 
-/// As a page: one file, no script, nothing from the network. It lists every node, which Markdown for an issue does not.
+/// As a page: one file, nothing from the network. It shows every node, which Markdown for an issue does not.
 ///
 /// # Errors
 /// [`Error::Write`] if `out` fails.
 pub fn html(fleet: &Fleet, out: &mut dyn Write) -> Result<(), Error> {
+    html::fleet::write(fleet, &tables(fleet), all_nodes(fleet), out)
+}
+
+/// Of readers without script.
+fn all_nodes(fleet: &Fleet) -> Section {
     let mut nodes: Vec<_> = fleet.nodes.iter().collect();
     nodes.sort_by(|a, b| b.worst.total_cmp(&a.worst));
     let rows = nodes.into_iter().map(|node| {
@@ -84,11 +90,9 @@ pub fn html(fleet: &Fleet, out: &mut dyn Write) -> Result<(), Error> {
             numbers::percent(node.worst),
         ])
     });
-    let mut tables = tables(fleet);
-    tables.sections.push(Section {
+    Section {
         heading: "All nodes, the slowest first",
         heads: NODES,
         rows: rows.collect(),
-    });
-    tables.html(out)
+    }
 }

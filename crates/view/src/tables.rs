@@ -4,6 +4,7 @@ use crate::Error;
 use crate::escape::xml;
 use crate::html::policy::policy;
 use crate::markdown::safe;
+use serde::Serialize;
 use std::io::Write;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:78rem;padding:0 1rem;color:#1a1a1a;background:#fff}\
@@ -13,7 +14,8 @@ td:first-child{font-weight:600;overflow-wrap:normal;min-width:9rem}code{font:13p
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#161616}p{color:#999}th,td{border-color:#333}}";
 
 /// One cell. Untrusted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 pub(crate) enum Cell {
     /// A sentence, a name, a number.
     Words(String),
@@ -22,7 +24,7 @@ pub(crate) enum Cell {
 }
 
 /// Rows below a heading.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Section {
     pub(crate) heading: &'static str,
     /// Heads of the columns; none of a table that explains itself.
@@ -62,7 +64,7 @@ impl Cell {
 }
 
 impl Tables<'_> {
-    fn sections(&self) -> impl Iterator<Item = &Section> {
+    pub(crate) fn sections(&self) -> impl Iterator<Item = &Section> {
         let sections = self.sections.iter();
         sections.filter(|section| !section.rows.is_empty())
     }
@@ -90,17 +92,8 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// As a page: one file, no script, nothing from the network.
-    pub(crate) fn html(&self, out: &mut dyn Write) -> Result<(), Error> {
-        writeln!(
-            out,
-            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-             <title>{}</title>\n<style>{STYLE}</style>\n<h1>{}</h1>",
-            policy("", STYLE),
-            self.title,
-            xml(self.verdict),
-        )?;
+    /// Paragraphs and tables of a page.
+    pub(crate) fn body(&self, out: &mut dyn Write) -> Result<(), Error> {
         for paragraph in &self.paragraphs {
             writeln!(out, "<p>{}</p>", xml(paragraph))?;
         }
@@ -116,6 +109,21 @@ impl Tables<'_> {
             }
             writeln!(out, "</table>")?;
         }
+        Ok(())
+    }
+
+    /// As a page: one file, no script, nothing from the network.
+    pub(crate) fn html(&self, out: &mut dyn Write) -> Result<(), Error> {
+        writeln!(
+            out,
+            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
+             <title>{}</title>\n<style>{STYLE}</style>\n<h1>{}</h1>",
+            policy("", STYLE),
+            self.title,
+            xml(self.verdict),
+        )?;
+        self.body(out)?;
         writeln!(out, "</html>")?;
         Ok(())
     }

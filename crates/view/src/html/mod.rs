@@ -1,28 +1,29 @@
 //! The report as a page for the browser: one file that needs no network, opens from disk and prints.
 //!
-//! `page.html` is the frame, `style.css` its looks, the modules of `script` what draws; they are put together as they are. The data is the report
-//! itself, and columns of numbers (`data.rs`) that the script makes every picture from. Whatever came from others stands in JSON with `<` escaped, or in
+//! `page.html` is the frame, `style.css` its looks, the modules of `script` what draws; `frame` puts them together as they are, and so it does for the
+//! page of a fleet (`fleet`). The data is the report itself, and columns of numbers (`data.rs`) that the script makes every picture from. Whatever came from others stands in JSON with `<` escaped, or in
 //! base64; the script shows it as text only, and a content security policy (`policy`) lets nothing else run or load.
 
 mod changes;
 mod codec;
 mod data;
+pub(crate) mod fleet;
+mod frame;
 pub(crate) mod policy;
 
 use crate::text::Text;
-use crate::{Error, Format, Options, escape, json, panels, text};
+use crate::{Error, Format, Options, escape, panels, text};
 use bandscope_analysis::{Analysis, Pyramid};
 use bandscope_report::Report;
 use bandscope_studies::compare::Comparison;
 use changes::Changes;
 use data::Description;
+use frame::Part;
 use serde::Serialize;
 use std::io::Write;
 
-const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("style.css");
 /// The modules of `script`, joined by `build/script.rs`.
-const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/script.js"));
+const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/main.js"));
 
 /// Quanta that a page holds altogether: 3.5 minutes at 10 kHz, some 6 MB. Of longer runs it holds the pyramid, and quanta around the
 /// places that matter.
@@ -114,57 +115,22 @@ pub fn compare(
 
 impl Page<'_> {
     fn write(mut self, out: &mut dyn Write) -> Result<(), Error> {
-        // Each mark once, in the order of the page.
-        let mut rest = PAGE;
-        while let Some((before, after)) = rest.split_once("{{") {
-            out.write_all(before.as_bytes())?;
-            let (mark, after) = after.split_once("}}").unwrap_or((after, ""));
-            if let Some((_, part)) = PARTS.iter().find(|known| known.0 == mark) {
-                self.part(*part, out)?;
-            }
-            rest = after;
-        }
-        out.write_all(rest.as_bytes())?;
-        Ok(())
+        frame::write(SCRIPT, out, &mut |part, out| match part {
+            Part::Title => Ok(out.write_all(title(self.analysis).as_bytes())?),
+            Part::Verdict => Ok(out.write_all("Reading …".as_bytes())?),
+            Part::Plain => self.plain(out),
+            Part::Data => self.data(out),
+        })
     }
 
-    fn part(&mut self, part: Part, out: &mut dyn Write) -> Result<(), Error> {
-        match part {
-            Part::Policy => out.write_all(policy::policy(SCRIPT, STYLE).as_bytes())?,
-            Part::Title => out.write_all(title(self.analysis).as_bytes())?,
-            Part::Style => out.write_all(STYLE.as_bytes())?,
-            Part::Script => out.write_all(SCRIPT.as_bytes())?,
-            Part::Text => {
-                for line in String::from_utf8_lossy(&self.text).lines() {
-                    writeln!(out, "{}", escape::xml(line))?;
-                }
-            }
-            Part::Data => self.data(out)?,
+    fn plain(&self, out: &mut dyn Write) -> Result<(), Error> {
+        write!(out, "This is the same report as text.</p><pre>")?;
+        for line in String::from_utf8_lossy(&self.text).lines() {
+            writeln!(out, "{}", escape::xml(line))?;
         }
-        Ok(())
+        Ok(write!(out, "</pre>")?)
     }
 }
-
-/// What the page has in place of its marks.
-#[derive(Clone, Copy)]
-enum Part {
-    Policy,
-    Title,
-    Style,
-    Script,
-    Text,
-    Data,
-}
-
-/// The marks of the page.
-const PARTS: [(&str, Part); 6] = [
-    ("policy", Part::Policy),
-    ("title", Part::Title),
-    ("style", Part::Style),
-    ("script", Part::Script),
-    ("text", Part::Text),
-    ("data", Part::Data),
-];
 
 fn title(analysis: &Analysis) -> String {
     let names: Vec<String> = analysis
@@ -225,26 +191,9 @@ impl Page<'_> {
             series,
             changes: self.changes.take(),
         };
-        write!(out, "<script type=\"application/json\" id=\"document\">")?;
-        let document = json::without_controls(&serde_json::to_string(&document)?);
-        out.write_all(within_script(&document).as_bytes())?;
-        writeln!(out, "</script>")?;
-        for columns in blocks {
-            write!(out, "<script type=\"text/plain\" class=\"columns\">")?;
-            columns.write(out)?;
-            writeln!(out, "</script>")?;
-        }
-        Ok(())
+        frame::document(&document, out)?;
+        blocks.iter().try_for_each(|one| frame::columns(one, out))
     }
-}
-
-/// JSON that cannot end the element that it stands in, or begin another: outside of strings JSON has none of these characters.
-fn within_script(json: &str) -> String {
-    json.replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
 }
 
 #[cfg(test)]

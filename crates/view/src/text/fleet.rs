@@ -192,7 +192,8 @@ fn fact(name: &str, value: &str) -> String {
     }
 }
 
-fn difference(of: &Difference) -> String {
+/// `microcode 0x1 (others: 0x2)`
+pub(crate) fn difference(of: &Difference) -> String {
     match &*of.usually {
         "" => fact(&of.fact, &of.value),
         usually => format!("{} (others: {usually})", fact(&of.fact, &of.value)),

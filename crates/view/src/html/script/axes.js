@@ -2,6 +2,8 @@
 
 import { durationRound, shortened, significant, whole } from "./numbers.js";
 import { model, quantaIn, scaledColumn, VALUES } from "./model.js";
+import { theme } from "./colours.js";
+import { drawLabel } from "./sheet.js";
 import { view } from "./view.js";
 
 /** A quiet CPU looks like a flat line and not like its own rounding enlarged: the axis of pace spans at least this ratio (`panels.rs`). */
@@ -51,12 +53,30 @@ export function logTicks(from, to, n) {
  * @param {number} n
  * @returns {Tick[]}
  */
-export function timeTicks(from, to, n) {
+function timeTicks(from, to, n) {
   const { ticks, step } = linearTicks(from, to, n);
   const end = model.whole[1];
   const [one, symbol] = end < 0.002 ? [1e-6, "µs"] : end < 1 ? [1e-3, "ms"] : [1, "s"];
   const decimals = Math.min(9, Math.max(0, -Math.floor(Math.log10(step / one) + 1e-9)));
   return ticks.map((tick) => [tick, `${(tick / one).toFixed(decimals)} ${symbol}`]);
+}
+
+/**
+ * The time axis below a frame.
+ * @param {Context} context
+ * @param {Frame} frame
+ */
+export function timeAxis(context, frame) {
+  const bottom = frame.y + frame.height;
+  context.fillStyle = theme.ink.grey;
+  context.textAlign = "center";
+  for (const [tick, name] of timeTicks(view.from, view.to, frame.width / 120)) {
+    const x = frame.x + ((tick - view.from) / (view.to - view.from)) * frame.width;
+    context.fillRect(x - 0.5, bottom, 1, 4);
+    const half = context.measureText(name).width / 2;
+    drawLabel(context, name, Math.max(x, half + 1), bottom + 15);
+  }
+  context.textAlign = "left";
 }
 
 /**

@@ -6,8 +6,9 @@ import { causeName, element, visible } from "./words.js";
 import { causeColour, lowerBound, model } from "./model.js";
 import { CELL } from "./raster.js";
 import { subscribe, view } from "./view.js";
-import { hideTip, showTip } from "./hover.js";
-import { AXIS, drawLabel, outline, Sheet, timeAxis } from "./sheet.js";
+import { hideTip, showTip } from "./tip.js";
+import { timeAxis } from "./axes.js";
+import { AXIS, clip, drawLabel, outline, Sheet } from "./sheet.js";
 
 const LANE = 16;
 const LANES = 10;
@@ -85,17 +86,4 @@ function drawLanes(context, sheet, lanes) {
   outline(context, frame);
   timeAxis(context, frame);
   return frame;
-}
-
-/**
- * Text cut to a width.
- * @param {Context} context
- * @param {string} words
- * @param {number} width
- */
-function clip(context, words, width) {
-  if (context.measureText(words).width <= width) return words;
-  let cut = words;
-  while (cut.length > 1 && context.measureText(`${cut}…`).width > width) cut = cut.slice(0, -1);
-  return `${cut}…`;
 }

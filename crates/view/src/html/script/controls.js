@@ -1,12 +1,12 @@
 // How the reader moves: wheel, drag and keys on the panels, buttons for the same, what is shown, light and dark.
 
-import { applyTheme, theme } from "./colours.js";
 import { durationRound, instant } from "./numbers.js";
 import { element } from "./words.js";
 import { model, VALUES } from "./model.js";
-import { change, isWhole, look, pan, redraw, subscribe, view, zoom } from "./view.js";
-import { hideTip, stepGap } from "./hover.js";
+import { change, isWhole, look, pan, subscribe, view, zoom } from "./view.js";
+import { stepGap } from "./hover.js";
 import { SPACE, STRIP } from "./panel.js";
+import { hideTip } from "./tip.js";
 
 /** @type {Record<string, () => void>} */
 const KEYS = {
@@ -179,24 +179,4 @@ export function overview() {
   });
   track.addEventListener("pointermove", move);
   return track;
-}
-
-/** Light, dark, or as the system is; printed pages are light. */
-export function themeSwitch() {
-  let chosen = "system";
-  /** @param {string} value */
-  const choose = (value) => {
-    chosen = value;
-    applyTheme(chosen);
-    change({ theme: theme.name });
-  };
-  const select = element("select", { "aria-label": "Colours", onchange: () => choose(select.value) },
-    ["system", "light", "dark"].map((value) => element("option", { value }, value === "system" ? "colours: system" : value)));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => choose(chosen));
-  addEventListener("beforeprint", () => {
-    applyTheme("light");
-    redraw();
-  });
-  addEventListener("afterprint", () => choose(chosen));
-  return select;
 }

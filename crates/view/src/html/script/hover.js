@@ -1,31 +1,12 @@
 // What lies under the pointer, and the same for those who have none: keys go from gap to gap and say what stands there.
 
 import { duration, finite, instant, pace, plural, whole } from "./numbers.js";
-import { byId, causeName, element, visible } from "./words.js";
+import { byId, causeName, visible } from "./words.js";
 import { lowerBound, quantaIn, VALUES } from "./model.js";
 import { SINGLE } from "./raster.js";
 import { look, view } from "./view.js";
 import { FLAGS, placeNear } from "./places.js";
-
-export const tip = element("div", { class: "tip", role: "tooltip", hidden: true });
-
-/**
- * Shows lines of text beside a point of the page.
- * @param {string[]} lines
- * @param {number} clientX
- * @param {number} clientY
- */
-export function showTip(lines, clientX, clientY) {
-  tip.replaceChildren(...lines.map((words) => element("div", {}, words)));
-  tip.hidden = false;
-  const { width, height } = tip.getBoundingClientRect();
-  tip.style.left = `${Math.max(4, Math.min(clientX + 14, innerWidth - width - 8))}px`;
-  tip.style.top = `${clientY + 18 + height > innerHeight ? clientY - height - 12 : clientY + 18}px`;
-}
-
-export function hideTip() {
-  tip.hidden = true;
-}
+import { hideTip, showTip } from "./tip.js";
 
 /**
  * Index of the gap nearest to an instant within `within` seconds; the longest of those. -1 where there is none.

@@ -1,19 +1,21 @@
 // Puts the page together: the verdict at once, the pictures as soon as the columns are unpacked.
 
-import { applyTheme, rampStyle } from "./colours.js";
+import { applyTheme, rampStyle, theme } from "./colours.js";
 import { finite } from "./numbers.js";
 import { byId, element, visible } from "./words.js";
 import { load, model, summary } from "./model.js";
 import { changesSection } from "./changes.js";
 import { measuredSection, warningsLine, warningsSection } from "./measured.js";
 import { truthSection } from "./truth.js";
-import { change, changed, frames, look, pan, subscribe, view, zoom } from "./view.js";
+import { change, changed, frames, look, pan, redraw, subscribe, view, zoom } from "./view.js";
 import { placeOf } from "./places.js";
-import { hover, tip } from "./hover.js";
+import { hover } from "./hover.js";
+import { tip } from "./tip.js";
 import { causesSection } from "./causes.js";
 import { foldSection } from "./fold.js";
 import { Panel } from "./panel.js";
-import { controls, overview, steer, themeSwitch } from "./controls.js";
+import { controls, overview, steer } from "./controls.js";
+import { themeSwitch } from "./themes.js";
 import { spectrumSection } from "./spectrum.js";
 import { ledgerSection } from "./ledger.js";
 import { findingsSection, remediesSection } from "./findings.js";
@@ -57,7 +59,7 @@ async function start() {
   applyTheme("system");
   await load();
   const { report } = model;
-  byId("top").append(themeSwitch());
+  byId("top").append(themeSwitch(() => change({ theme: theme.name }), redraw));
   byId("inputs").textContent = visible(report.inputs.join(", "));
   byId("verdict").textContent = visible(report.verdict || "No series was measured, so there is nothing to report.");
   look(...model.whole);

@@ -6,9 +6,9 @@ import { causeName, element, settled, table } from "./words.js";
 import { causeColour, lowerBound, model, quantaIn, scaledColumn, summary, VALUES } from "./model.js";
 import { CELL, paintSeries, rowOf, scaleY } from "./raster.js";
 import { view } from "./view.js";
-import { logTicks, valueAxis, valueTicks } from "./axes.js";
+import { logTicks, timeAxis, valueAxis, valueTicks } from "./axes.js";
 import { FLAGS, paintPlaces } from "./places.js";
-import { AXIS, drawLabel, extent, line, outline, Sheet, take, timeAxis } from "./sheet.js";
+import { AXIS, drawLabel, extent, line, outline, Sheet, take } from "./sheet.js";
 
 export const STRIP = 58;
 export const SPACE = 9;

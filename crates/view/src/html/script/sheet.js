@@ -1,9 +1,7 @@
-// What every picture is drawn on: a canvas, its outline, its time axis.
+// What every picture is drawn on: a canvas, its outline, its labels.
 
 import { theme } from "./colours.js";
 import { element } from "./words.js";
-import { view } from "./view.js";
-import { timeTicks } from "./axes.js";
 
 const FONT = "12px system-ui, sans-serif";
 /** CSS pixels above and below the line that text stands on. */
@@ -117,19 +115,14 @@ export function outline(context, frame) {
 }
 
 /**
- * The time axis below a frame.
+ * Text cut to a width.
  * @param {Context} context
- * @param {Frame} frame
+ * @param {string} words
+ * @param {number} width
  */
-export function timeAxis(context, frame) {
-  const bottom = frame.y + frame.height;
-  context.fillStyle = theme.ink.grey;
-  context.textAlign = "center";
-  for (const [tick, name] of timeTicks(view.from, view.to, frame.width / 120)) {
-    const x = frame.x + ((tick - view.from) / (view.to - view.from)) * frame.width;
-    context.fillRect(x - 0.5, bottom, 1, 4);
-    const half = context.measureText(name).width / 2;
-    drawLabel(context, name, Math.max(x, half + 1), bottom + 15);
-  }
-  context.textAlign = "left";
+export function clip(context, words, width) {
+  if (context.measureText(words).width <= width) return words;
+  let cut = words;
+  while (cut.length > 1 && context.measureText(`${cut}…`).width > width) cut = cut.slice(0, -1);
+  return `${cut}…`;
 }

@@ -6,7 +6,7 @@ import { element, table, visible } from "./words.js";
 import { model } from "./model.js";
 import { subscribe, view } from "./view.js";
 import { logTicks } from "./axes.js";
-import { hideTip, showTip } from "./hover.js";
+import { hideTip, showTip } from "./tip.js";
 import { AXIS, drawLabel, extent, line, outline, Sheet, take } from "./sheet.js";
 import { foldAt } from "./fold.js";
 

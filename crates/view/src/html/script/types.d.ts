@@ -250,6 +250,79 @@ interface Line {
 }
 type Box = [left: number, top: number, right: number, bottom: number];
 
+/** What the page of a fleet holds beside its columns: `Document` of `html/fleet.rs`. */
+interface HeldFleet {
+  verdict: string;
+  paragraphs: string[];
+  sections: { heading: string; heads: string[]; rows: string[][] }[];
+  outliers: [place: number, cpu: number | null][];
+  steps_of_node: number;
+  steps_of_cpu: number;
+  groups: NodeGroup[];
+  nodes: string[];
+  words: string[];
+}
+interface NodeGroup {
+  subject: string;
+  judged: boolean;
+  lost: number;
+  losses: [way: string, share: number][];
+}
+/** A node of a fleet; shares are of the time. */
+interface FleetNode {
+  name: string;
+  place: number;
+  group: NodeGroup;
+  standsOut: boolean;
+  /** CPUs that were measured. */
+  measured: number;
+  /** The mean of its CPUs. */
+  lost: number;
+  /** What exceeds the median most, by what, and by how much; nothing where that is not much. */
+  way: string;
+  by: string;
+  more: number;
+  losses: Map<string, number>;
+  differs: string[];
+  /** By number, ascending; -1 has none. */
+  cpus: Int32Array;
+  lostBy: Float32Array;
+  worst: number;
+  /** The CPU that alone makes it stand out. */
+  alone: number | null;
+}
+type Order = "name" | "loss" | "cause";
+/** Nodes of a map below one title, which may be empty. */
+interface Section {
+  title: string;
+  nodes: FleetNode[];
+}
+/** A line of a map: a title and how many nodes are below it, or nodes. */
+interface MapLine {
+  y: number;
+  height: number;
+  title: string;
+  number: number;
+  nodes: FleetNode[];
+}
+interface Layout {
+  kind: "rows" | "tiles" | "squares";
+  lines: MapLine[];
+  height: number;
+  /** Of a node, with the space behind it. */
+  wide: number;
+  high: number;
+  /** Nodes on a line. */
+  across: number;
+  /** Width of the name and the mark. */
+  label: number;
+  /** Numbers of CPUs, one a column. */
+  columns: number[];
+  /** CPUs in one cell. */
+  perCell: number;
+  cell: number;
+}
+
 // Beside the elements' own: what `main.js` leaves for tests and for whoever opens the console.
 interface Window {
   bandscope: object;
