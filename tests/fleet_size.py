@@ -17,7 +17,7 @@ import time
 binary = pathlib.Path(sys.argv[1]).resolve()
 nodes, cpus = int(sys.argv[2]), int(sys.argv[3])
 # Nodes that differ in their figures; the others repeat them under their own names.
-DISTINCT = 200
+DISTINCT = 500
 NAME, RUN = "name-of-the-node", "0" * 32
 
 
@@ -40,7 +40,7 @@ def main():
         directory = pathlib.Path(name)
         recording = sys.argv[4] if len(sys.argv) > 4 else directory / "one.bandscope"
         if len(sys.argv) <= 4:
-            subprocess.run([binary, "record", "--machine", "simulated:tick+tasks", "--duration", "5s", "-q", "-o", recording], check=True)
+            subprocess.run([binary, "record", "--machine", "simulated:tick+tasks", "--duration", "5s", "-q", "-o", recording], check=True, stdout=subprocess.DEVNULL)
         document = json.loads(subprocess.check_output([binary, "export", recording, "--format", "summary"]))
         draw = random.Random(1)
         kinds = [node(document, draw, kind % 100 == 0) for kind in range(min(DISTINCT, nodes))]
