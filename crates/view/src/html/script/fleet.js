@@ -116,7 +116,8 @@ async function start() {
     const node = section === 0 && held.outliers.length === rows.length ? nodes[held.outliers[k][0]] : null;
     return node ? [element("button", { type: "button", class: "line", onclick: () => map.go(node, true) }, row[0]), ...row.slice(1)] : row;
   }), heads.length)));
-  byId("top").append(themeSwitch(() => { redrawLegend(); map.draw(); }, () => map.draw()));
+  const redraw = () => { redrawLegend(); map.draw(); };
+  byId("top").append(themeSwitch(redraw, redraw));
   byId("body").append(
     ...held.paragraphs.map((words) => element("p", { class: "note" }, words)),
     element("div", { class: "controls", role: "toolbar", "aria-label": "Order of the map" }, element("div", { class: "group", role: "group", "aria-label": "Sorted by" }, element("span", { class: "note" }, "sorted by"), ...orders), ...finder(map)),
