@@ -48,7 +48,7 @@ use points::Tracepoint;
 use processes::Processes;
 use ring::{Ring, Said};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use senders::Senders;
+use senders::{LONGEST_WAIT_NS, Senders};
 use times::Times;
 pub use tracefs::Tracefs;
 
@@ -65,6 +65,8 @@ const MOST_BUFFERED_BYTES: f64 = 64e6;
 /// of a ring of [`RING_BYTES`], whose records have 64 bytes and more.
 const AT_A_TIME: usize = 1 << 13;
 const MOST_ROUNDS: usize = 16;
+/// The same at the end, of a ring of [`MOST_BUFFERED_BYTES`].
+const ROUNDS_AT_THE_END: usize = 256;
 
 /// The largest tick of a recording.
 const END: u64 = i64::MAX as u64;
@@ -184,17 +186,22 @@ impl Trace {
     /// Takes what has come since, and hands out what is settled, by CPU: bit by bit, so that rings that filled up while this program waited for a CPU
     /// take no more memory than others.
     pub fn drain(&mut self, mut visit: impl FnMut(u32, &[KernelEvent])) {
-        self.take(AT_A_TIME);
+        self.empty(MOST_ROUNDS, &mut visit);
+    }
+
+    /// Empties the rings of what is in them now, in so many rounds at most. What is added meanwhile waits for the next time: a ring is emptied before
+    /// another.
+    fn empty(&mut self, rounds: usize, visit: &mut impl FnMut(u32, &[KernelEvent])) {
         self.times.read();
-        for _ in 0..MOST_ROUNDS {
-            // A quiet CPU has no records, however many the others have.
-            let seen = self.times.latest();
-            let seen = self.rings().fold(seen, |seen, ring| ring.taken_until(seen));
-            self.hand_out(seen, &mut visit);
+        // A quiet CPU has no records, however many the others have.
+        let now = self.times.latest();
+        for _ in 0..rounds {
+            self.take(AT_A_TIME);
+            let seen = self.rings().fold(now, |seen, ring| ring.taken_until(seen));
+            self.hand_out(seen, visit);
             if self.rings().all(Ring::is_empty) {
                 break;
             }
-            self.take(AT_A_TIME);
         }
     }
 
@@ -206,7 +213,10 @@ impl Trace {
         }
         let whole = self.cpus.iter().chain(&self.watched);
         let horizons = whole.map(|cpu| cpu.horizon(seen));
-        self.senders.forget(horizons.min().unwrap_or(seen));
+        // A CPU that says nothing for long keeps the senders of the others from nobody.
+        let least = seen.saturating_sub(LONGEST_WAIT_NS);
+        self.senders
+            .forget(horizons.min().unwrap_or(seen).max(least));
     }
 
     fn rings(&self) -> impl Iterator<Item = &Ring> {
@@ -214,8 +224,7 @@ impl Trace {
         whole.map(|cpu| &cpu.ring).chain(&self.others)
     }
 
-    /// Takes so many records out of each ring, at most. A wake-up comes before what it causes, so the rings of the other CPUs come last; a reading of
-    /// the clocks comes after the last event that it is to place.
+    /// Takes so many records out of each ring, at most. A wake-up comes before what it causes, so the rings of the other CPUs come last.
     fn take(&mut self, most: usize) {
         for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
             cpu.take(most, &mut self.processes, &mut self.senders);
@@ -237,8 +246,8 @@ impl Trace {
     ) -> Ended {
         // Where it fails the descriptors do it in a moment.
         let _ = self.switch(false);
+        self.empty(ROUNDS_AT_THE_END, &mut visit);
         self.take(usize::MAX);
-        self.times.read();
         for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
             cpu.look_for_losses();
         }

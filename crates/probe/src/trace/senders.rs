@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// A wake-up whose task has not run for so long is forgotten.
-const LONGEST_WAIT_NS: u64 = 10_000_000_000;
+pub const LONGEST_WAIT_NS: u64 = 10_000_000_000;
 /// Tasks whose wake-ups, or names, are kept.
 const MOST_TASKS: usize = 1 << 14;
 /// Vectors by which CPUs interrupt each other: calls of functions of one and of many, and reschedule (Linux,

@@ -435,6 +435,11 @@ fn a_stop_goes_on_after_a_loss_until_the_thread_runs() {
         intervals,
         [(10, 15, 8), (20, 22, 1), (50, 55, 2), (60, 70, 8)]
     );
+    // One that waited, or was preempted, may have run since.
+    for left in [Left::Waits, Left::Runnable { realtime: false }] {
+        let (intervals, _) = after(left, false);
+        assert_eq!(intervals[2..], [(50, 55, 2), (60, 70, 8)]);
+    }
     let mut pairing = Pairing::new(OWN, false, PIECE_NS);
     pairing.push(10, OWN, leave(Left::Stopped));
     pairing.push(15, 8, switch(8, OWN));

@@ -12,9 +12,12 @@ impl Pairing {
         match std::mem::replace(&mut self.running, Running::Unknown) {
             // It had the CPU until the last record at least.
             Running::Other(task) => self.close(task, self.latest),
-            // It may leave in another way next.
             Running::Own => self.own_left = Left::Unknown,
             Running::Unknown => {}
+        }
+        // It may have come back, and left in another way. A stop lasts: whoever stops this program stops whoever empties the ring.
+        if self.own_left != Left::Stopped {
+            self.own_left = Left::Unknown;
         }
         let lost = self.lost.get_or_insert(Span {
             from: open,
