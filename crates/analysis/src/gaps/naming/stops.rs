@@ -22,7 +22,11 @@ impl Namer<'_> {
             false => end,
         };
         let lost = self.known.lost.iter();
-        lost.filter(|lost| Some(lost.cpu) == self.cpu && lost.to > gap.start)
+        let mut lost: Vec<_> = lost
+            .filter(|lost| Some(lost.cpu) == self.cpu && lost.to > gap.start)
+            .collect();
+        lost.sort_by_key(|lost| lost.from);
+        lost.iter()
             .fold(end, |end, lost| goes_on(end, lost.from, lost.to))
     }
 
