@@ -267,7 +267,7 @@ fn what_cannot_be_caught_is_refused_in_words() {
         ("lost > 1 %", "expected a condition such as"),
         ("gap > 5", "expected a length of time"),
         ("gap:nobody > 5 us", "expected `gap:` and a cause"),
-        ("gap:softirq:NOPE > 5 us", "softirq:NAME of HI, TIMER,"),
+        ("gap:softirq:NOPE > 5 us", "Softirqs are HI, TIMER,"),
         ("worst 1 ms < 0 %", "expected a share"),
     ] {
         for option in ["--catch", "--stop-if"] {

@@ -75,7 +75,10 @@ struct Told {
 /// Why a condition on a change finds none: one of both does not know its figure.
 fn no_change(condition: &Condition, now: &[Figure]) -> ConditionError {
     let (text, figure) = (condition.text().into(), condition.figure().into());
-    let mut named = now.iter().filter(|one| one.name == condition.figure());
+    let mut named = now.iter().filter(|one| {
+        let is_asked = condition.cpu().is_none_or(|cpu| one.cpu == Some(cpu));
+        is_asked && one.name == condition.figure()
+    });
     match named.any(|one| one.value.is_some()) {
         true => ConditionError::NotInBaseline {
             condition: text,
@@ -198,11 +201,16 @@ fn with_past(cpus: &[Cpu], criteria: &Criteria<'_>) -> Vec<Figure> {
 /// A figure against the same of the baseline, where both know it.
 fn test(cpu: &Cpu, one: &Measured, baseline: Option<&Baseline>) -> Option<Test> {
     let baseline = baseline?;
-    // What took no time in any of its runs has no line.
-    let nothing = vec![0.0; baseline.runs as usize];
-    let has_none = baseline.events && is_line(&one.name);
-    let past = baseline.values(cpu.cpu?, &one.name);
-    let past = past.or(has_none.then_some(&nothing))?;
+    let nothing;
+    let past = match baseline.values(cpu.cpu?, &one.name) {
+        Some(past) => past,
+        // What took no time in any of its runs has no line.
+        None if baseline.events && is_line(&one.name) => {
+            nothing = vec![0.0; baseline.runs as usize];
+            &nothing
+        }
+        None => return None,
+    };
     let now: Option<Vec<f64>> = one.values.iter().copied().collect();
     Test::new(&one.name, one.unit, past, &now?)
 }

@@ -63,7 +63,7 @@ pub fn trigger(text: &str) -> Result<Trigger, CatchError> {
         (false, Some(cause)) if is_cause(cause) => cause,
         (false, Some(_)) => {
             return Err(wrong(
-                "`gap:` and a cause: tick, host, nmi, preempted, unnamed, stopped, frozen, task:NAME, timer:NAME, irq:NAME, exception:NAME, softirq:NAME of HI, TIMER, NET_TX, NET_RX, BLOCK, IRQ_POLL, TASKLET, SCHED, HRTIMER and RCU, throttled:quota or throttled:realtime, with * for all names",
+                "`gap:` and a cause: tick, host, nmi, preempted, unnamed, stopped, frozen, task:NAME, timer:NAME, irq:NAME, softirq:NAME, exception:NAME, throttled:quota or throttled:realtime, with * for all names. Softirqs are HI, TIMER, NET_TX, NET_RX, BLOCK, IRQ_POLL, TASKLET, SCHED, HRTIMER and RCU",
             ));
         }
         (false, None) => return Err(wrong(any)),

@@ -6,7 +6,7 @@
 use bandscope_analysis::work::Piece;
 use std::collections::VecDeque;
 
-/// Of so many starts in a row the first and the last do not overlap.
+/// A start and the one so many later do not overlap.
 pub(super) const STARTS: usize = 4;
 /// From one start to the next, as a share of a phase: a little more than a quarter, and a fraction of the golden section, so that starts never keep
 /// step with periodic noise. Phases of 1 or 10 ms are whole numbers of ticks, as people choose them.
