@@ -56,7 +56,7 @@ function legend({ place, ticks }, map) {
   const redraw = () => {
     ramp.style.background = rampStyle();
     const { kind, perCell, columns } = map.layout;
-    const cell = kind === "rows" ? `A row is a node, from left to right CPUs ${cpuList(columns)}; a cell is ${perCell > 1 ? `the worst of ${perCell} CPUs` : "a CPU"}, and empty where it was not measured.` : `A ${kind === "tiles" ? "tile" : "square"} is a node, of which one CPU was measured.`;
+    const cell = kind === "rows" ? `A row is a node, from left to right CPUs ${cpuList(columns)}. A cell is ${perCell > 1 ? `the worst of ${perCell} CPUs` : "a CPU"}, and empty where it was not measured.` : `A ${kind === "tiles" ? "tile" : "square"} is a node, of which one CPU was measured.`;
     words.textContent = `◆ stands out. ${cell} Arrow keys move, Enter selects.`;
   };
   return { shown: element("p", { class: "legend" }, element("span", { class: "note" }, "A CPU loses"), element("span", { class: "scale", "aria-hidden": "true" }, ramp, names), words), redraw };
@@ -77,8 +77,8 @@ function finder(map) {
     said.textContent = field.value.trim() ? `${plural(matches.length, "node", "nodes")} of that name${matches.length > 1 ? `, this is ${(next % matches.length) + 1}: Enter shows it, and then the next` : ""}` : "";
     if (node) map.go(node, selects);
   };
-  const typed = settled(() => { next = 0; look(false); }, 120);
-  field.addEventListener("input", typed);
+  const typed = settled(() => { if (next === 0) look(false); }, 120);
+  field.addEventListener("input", () => { next = 0; typed(); });
   field.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     look(true);
