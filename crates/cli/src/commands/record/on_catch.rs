@@ -106,6 +106,12 @@ impl OnCatch {
         self.failed += 1;
     }
 
+    /// Ends it at once.
+    pub fn end(mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.collect();
+    }
+
     /// Waits for it when the recording is whole, for so long, and no longer than until a signal comes; what failed, in a sentence.
     pub fn finish(mut self, interrupt: &Interrupt) -> Option<String> {
         let begun = Instant::now();

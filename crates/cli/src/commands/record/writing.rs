@@ -80,9 +80,13 @@ fn fill(
     let (finished, command) = way.finish(manifest);
     let ticks = writer.now();
     let concluded = conclude(measured.and(finished), Some(writer), manifest, interrupt);
+    if let Err(error) = concluded {
+        command.into_iter().for_each(OnCatch::end);
+        return Err(error);
+    }
     // Whoever kills the program while it waits loses nothing: the recording is whole.
     let failed = command.and_then(|command| command.finish(interrupt));
-    let told = failed.map_or(Ok(()), |detail| {
+    failed.map_or(Ok(()), |detail| {
         output::note(format_args!("bandscope: {}", escape::visible(&detail)));
         let kind = IncidentKind::CommandFailed;
         let incident = Incident {
@@ -91,9 +95,8 @@ fn fill(
             detail,
         };
         manifest.incidents.push(incident.clone());
-        json::add_incident(path, incident)
-    });
-    concluded.and(told.map_err(Into::into))
+        Ok(json::add_incident(path, incident)?)
+    })
 }
 
 /// From what is measured to what is written.
