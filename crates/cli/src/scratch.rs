@@ -65,6 +65,13 @@ impl Scratch {
     }
 }
 
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        made.retain(|path| path != self.directory.path());
+    }
+}
+
 /// Removes the directories of this user that nobody holds the lock of. What cannot be removed stays, and disturbs nobody.
 fn remove_left(place: &Path, prefix: &str) {
     let user = rustix::process::geteuid().as_raw();

@@ -98,7 +98,7 @@ impl Left {
 /// another boot holds nothing that is left.
 pub fn left(directory: &Path) -> Vec<Left> {
     let mut found: Vec<Left> = dead(directory).collect();
-    found.retain(|journal| !journal.is_empty());
+    found.retain(|journal| !journal.is_empty() || journal.cut_off.is_some());
     found.sort_by_key(|journal| journal.started);
     found
 }
