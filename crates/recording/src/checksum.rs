@@ -176,6 +176,11 @@ pub fn verify_json(json: &[u8]) -> Verdict {
     }
 }
 
+/// The checksum of these bytes, in the digits that files have.
+pub fn of(bytes: &[u8]) -> String {
+    shown(&hash_of(bytes))
+}
+
 fn hash_of(bytes: &[u8]) -> XxHash64 {
     let mut hash = XxHash64::with_seed(0);
     hash.write(bytes);

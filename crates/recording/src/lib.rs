@@ -56,6 +56,7 @@ pub mod text;
 pub mod window;
 pub mod write;
 
+pub use checksum::of as checksum_of;
 pub use error::Error;
 pub use events::{EventKind, EventStream, KernelEvent, Sender};
 pub use gaps::{Gap, GapKind};

@@ -7,13 +7,13 @@
 use super::left::{Left, dead, left};
 use super::undo::{Problem, Undo};
 use bandscope_probe::facts::{Stat, boot_id};
+use bandscope_recording::checksum_of;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use twox_hash::XxHash64;
 
 /// What the first line says.
 pub(super) const SCHEMA: &str = "bandscope.journal/2";
@@ -230,15 +230,10 @@ impl Drop for Journal {
     }
 }
 
-/// The checksum of a line, as it is written behind it.
-pub(super) fn checksum(json: &[u8]) -> String {
-    format!("{:016x}", XxHash64::oneshot(0, json))
-}
-
 /// A line with its checksum.
 pub(super) fn line(of: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(of)?;
-    let checksum = checksum(&line);
+    let checksum = checksum_of(&line);
     line.push(MARK);
     line.extend_from_slice(checksum.as_bytes());
     line.push(b'\n');

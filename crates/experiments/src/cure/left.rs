@@ -1,13 +1,13 @@
 //! Journals that nobody is at work on: what a killed process left, and what was kept on purpose.
 
 use super::journal::{
-    Head, JournalError, KEPT, MARK, SCHEMA, SUFFIX, WITHOUT_CHECKSUMS, checksum, line, locks, own,
-    refused, split,
+    Head, JournalError, KEPT, MARK, SCHEMA, SUFFIX, WITHOUT_CHECKSUMS, line, locks, own, refused,
+    split,
 };
 use super::undo::Undo;
 use bandscope_probe::facts::boot_id;
-use bandscope_recording::Error;
 use bandscope_recording::text::{quoted, shown};
+use bandscope_recording::{Error, checksum_of};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::de::DeserializeOwned;
 use std::fs::{self, File, Metadata};
@@ -195,7 +195,7 @@ fn parsed<T: DeserializeOwned>(line: &[u8], must: bool) -> Result<T, Damage> {
         _ => (line, None),
     };
     match found {
-        Some(found) if found != checksum(json).as_bytes() => return Err(Damage::Checksum),
+        Some(found) if found != checksum_of(json).as_bytes() => return Err(Damage::Checksum),
         None if must => return Err(Damage::Unreadable),
         _ => {}
     }
