@@ -21,6 +21,8 @@ use bandscope_statistics::order::{self, SIGMA_PER_MAD};
 const MINIMA: usize = 128;
 /// Shortest segment that says anything: its end points are a unit uncertain, 1e-3 to 1e-2 of a quantum.
 const SHORTEST: u64 = 256;
+/// Fewest minima of a stretch whose scatter is known.
+const SHORTEST_PIECE: usize = 8;
 
 /// Drift of a series.
 #[derive(Clone, Debug)]
@@ -68,32 +70,43 @@ impl Drift {
 
     fn end_segment(&mut self) {
         if self.index >= SHORTEST {
-            // The last minimum may cover fewer quanta than the others.
-            let half = self.minima.len() / 2;
-            let span = half as f64 * self.per_minimum as f64;
-            let slope = median(pairs_half_apart(&self.minima).map(|(a, b)| (b - a) / span));
-            let step = slope * self.per_minimum as f64;
+            self.fit();
+        }
+        self.index = 0;
+        self.per_minimum = 1;
+        self.open = 0;
+        self.minima.clear();
+    }
+
+    /// Adds the segment's slope: of each stretch between shifts of the grid, weighted together.
+    fn fit(&mut self) {
+        let per = self.per_minimum as f64;
+        let pieces = pieces(&self.minima, self.quantum_ticks / 2.0);
+        let slope_of = |piece: &[f64]| {
+            median(pairs_half_apart(piece).map(|(a, b)| b - a)) / (piece.len() / 2) as f64
+        };
+        for piece in pieces {
+            let step = slope_of(piece);
             let flat = || {
-                self.minima
+                piece
                     .iter()
                     .zip(0..)
                     .map(|(late, k)| late - step * f64::from(k))
             };
             let middle = median(flat());
             let deviation = SIGMA_PER_MAD * median(flat().map(|late| (late - middle).abs()));
+            let half = piece.len() / 2;
+            let span = half as f64 * per;
             // The median of `half` slopes between two minima each: sqrt(pi/2) times the error of their mean.
             let error = deviation / span * (std::f64::consts::PI / half as f64).sqrt();
+            let length = (piece.len() as f64 * per).min(self.index as f64);
             // The variance of a slope falls with the third power of the length.
-            let weight = (self.index as f64).powi(3);
+            let weight = length.powi(3);
             self.weight += weight;
-            self.weighted += weight * slope;
+            self.weighted += weight * step / per;
             self.scatter += (weight * error).powi(2);
-            self.unit += (weight / (12f64.sqrt() * self.index as f64)).powi(2);
+            self.unit += (weight / (12f64.sqrt() * length)).powi(2);
         }
-        self.index = 0;
-        self.per_minimum = 1;
-        self.open = 0;
-        self.minima.clear();
     }
 
     /// Takes starts that belong to the same minimum together.
@@ -142,6 +155,17 @@ impl Drift {
         })
         .filter(|slope| slope.ppm.is_finite() && slope.error_ppm.is_finite())
     }
+}
+
+/// The stretches of minima between shifts of the grid: places where a step is more than `shift` off the usual one. A program that counts to the end
+/// of its quantum, and begins the next from there, never makes up for an absence; one that keeps its grid does, and its envelope has no step. Too
+/// short stretches say nothing; an absence that fills a minimum is one of them.
+fn pieces(minima: &[f64], shift: f64) -> impl Iterator<Item = &[f64]> {
+    let steps = || minima.windows(2).map(|pair| pair[1] - pair[0]);
+    let usual = median(steps());
+    minima
+        .chunk_by(move |a, b| (b - a - usual).abs() <= shift)
+        .filter(|piece| piece.len() >= SHORTEST_PIECE)
 }
 
 /// 0 of nothing.

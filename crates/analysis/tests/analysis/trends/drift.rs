@@ -106,3 +106,34 @@ fn that_a_file_drifts_is_certain_where_the_cause_is_undecided() {
     assert!((number(found, "drift_ppm") - 750.0).abs() < 0.2);
     assert!(found.summary.contains("their grid or the clock is off") && found.next_step.is_some());
 }
+
+#[test]
+fn pauses_that_shift_the_grid_are_no_drift() {
+    // Where a program counts to the end of a quantum and begins the next from there, a pause shifts all that follow.
+    for pause_ns in [1_000_000, 10_000_000, 100_000_000] {
+        for (ppm, expected) in [(0.0, None), (750.0, Some(750.0))] {
+            let scenario = format!("drift:ppm={ppm},printed=1");
+            let (recording, _) = simulated(&scenario, &[10_000.0], &["mulss80"], 1.0);
+            let mut file = as_counts_of(recording, 2.0);
+            for quanta in &mut file.quanta {
+                let pauses = [2_000, 3_000, 5_000, 9_000];
+                let shift =
+                    |k: usize| pause_ns * pauses.iter().filter(|&&at| k > at).count() as u64;
+                (quanta.start.iter_mut().enumerate()).for_each(|(k, start)| *start += shift(k));
+                (quanta.end.iter_mut().enumerate()).for_each(|(k, end)| *end += shift(k + 1));
+            }
+            let found_in = analysis(&file).report;
+            let drifts: Vec<f64> = (found_in.findings.iter())
+                .filter(|finding| finding.kind == Kind::ClockDrift)
+                .map(|finding| number(finding, "drift_ppm"))
+                .collect();
+            match expected {
+                None => assert!(drifts.is_empty(), "{pause_ns} {drifts:?}"),
+                Some(ppm) => assert!(
+                    drifts.len() == 1 && (drifts[0] - ppm).abs() < 1.0,
+                    "{pause_ns} {drifts:?}"
+                ),
+            }
+        }
+    }
+}
