@@ -21,6 +21,9 @@ pub enum Wrong {
     /// A duration that must not be 0.
     #[error("found 0, expected a duration above 0, such as 10s")]
     NoTime,
+    /// A phase below [`SHORTEST_PHASE_S`].
+    #[error("found {0:?}, expected a phase of at least 1us: a barrier takes that long")]
+    Phase(String),
     /// More than a flight recorder holds in memory.
     #[error(
         "found {0:?}, expected a duration up to {LONGEST_AROUND_S} s, such as 10ms: so much of all CPUs waits in memory"
@@ -89,6 +92,8 @@ pub enum Wrong {
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 /// The shortest that is not 0, in seconds: clocks count nanoseconds.
 const SHORTEST_S: f64 = 1e-9;
+/// The shortest phase of a job: what it needs of a recording grows with the number of phases, and no barrier of many nodes is faster.
+const SHORTEST_PHASE_S: f64 = 1e-6;
 /// At 10 kHz 50 MB of quanta a CPU, and what the kernel's events take.
 const LONGEST_AROUND_S: f64 = 10.0;
 
@@ -141,6 +146,17 @@ pub fn positive_duration(text: &str) -> Result<f64, Wrong> {
     match duration(text)? {
         0.0 => Err(Wrong::NoTime),
         seconds if seconds < SHORTEST_S => Err(Wrong::TooShort(text.to_owned())),
+        seconds => Ok(seconds),
+    }
+}
+
+/// A phase of a job, in seconds.
+///
+/// # Errors
+/// As [`positive_duration`], or if no job has it.
+pub fn phase(text: &str) -> Result<f64, Wrong> {
+    match positive_duration(text)? {
+        seconds if seconds < SHORTEST_PHASE_S => Err(Wrong::Phase(text.to_owned())),
         seconds => Ok(seconds),
     }
 }

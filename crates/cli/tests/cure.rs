@@ -5,7 +5,7 @@ use common::{bandscope, lines, refuse, succeed, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -195,7 +195,7 @@ fn what_a_killed_cure_left_is_told_and_put_back() {
     let left = error.contains("bandscope cure --undo");
     let (code, error) = told(&mut cure(directory.path(), &["--undo"]));
     assert_eq!(code, Some(0), "{error}");
-    assert_eq!(left, error.contains("are put back"), "{error}");
+    assert_eq!(left, error.contains("put back"), "{error}");
     assert_eq!(fs::read_to_string(SETTING).unwrap(), before);
     let (code, error) = told(&mut cure(directory.path(), &["--undo"]));
     assert_eq!(code, Some(0));
@@ -351,7 +351,7 @@ fn a_line_that_was_cut_off_and_a_setting_that_is_gone_are_told() {
     let (code, error) = it.run(&["cure", "--undo"]);
     assert_eq!(code, Some(0), "{error}");
     assert!(error.contains("7-1.journal:3: found "), "{error}");
-    assert!(error.contains("1 changes are put back"), "{error}");
+    assert!(error.contains("1 change is put back"), "{error}");
     assert_eq!(fs::read_to_string(&it.settings[0]).unwrap(), "1");
     fs::write(&it.settings[0], "10").unwrap();
     fs::write(&it.journal, format!("{}\n{first}\n{second}\n", it.head)).unwrap();
@@ -380,7 +380,7 @@ fn a_line_of_a_journal_that_does_not_read_is_told_and_kept() {
     let run = |arguments: &[&str]| it.run(arguments);
     for (lines, damaged) in [
         (&[&**head, first, "{\"setting\":\u{1b}", second][..], 3),
-        (&["bandscope", first, second], 1),
+        (&[&**head, first, "\0\0\0", second], 3),
     ] {
         let text = lines.join("\n") + "\n";
         fs::write(journal, &text).unwrap();
@@ -408,6 +408,12 @@ fn a_line_of_a_journal_that_does_not_read_is_told_and_kept() {
         assert!(code == Some(2) && error.contains("7-1.journal:"), "{error}");
         let as_it_was = journal.with_extension("damaged");
         assert_eq!(fs::read_to_string(&as_it_was).unwrap(), text);
+        // What cannot succeed is not advised.
+        let (_, error) = run(&["kernels"]);
+        assert!(!error.contains("--undo"), "{error}");
+        for file in [journal, &as_it_was] {
+            assert!(error.contains(&*file.display().to_string()), "{error}");
+        }
         assert!(
             fs::read_to_string(journal)
                 .unwrap()
@@ -420,6 +426,23 @@ fn a_line_of_a_journal_that_does_not_read_is_told_and_kept() {
     let (code, error) = run(&["cure", "--undo"]);
     assert!(
         code == Some(0) && error.contains("no cure left anything"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_journal_that_nothing_is_left_of_is_damage() {
+    let Some(it) = Journals::new() else { return };
+    fs::write(&it.journal, [0; 512]).unwrap();
+    let (code, error) = it.run(&["cure", "--undo"]);
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("7-1.journal:1: found "), "{error}");
+    // A directory of another user is no empty one.
+    let journals = it.journal.parent().unwrap();
+    fs::set_permissions(journals, fs::Permissions::from_mode(0o777)).unwrap();
+    let (code, error) = it.run(&["cure", "--undo"]);
+    assert!(
+        code == Some(2) && error.contains("of another user"),
         "{error}"
     );
 }

@@ -99,6 +99,13 @@ fn rare_noise_costs_many_nodes_what_frequent_noise_of_the_same_share_does_not() 
 }
 
 #[test]
+fn no_job_has_phases_of_nanoseconds() {
+    let here = std::env::temp_dir();
+    let said = refuse(&here, &["scale", "it.bandscope", "--phase", "0.5us"]);
+    assert!(said.contains("expected a phase of at least 1us"), "{said}");
+}
+
+#[test]
 fn what_was_not_seen_is_refused_and_says_what_would_decide_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

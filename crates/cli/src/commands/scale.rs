@@ -34,7 +34,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N,...|A..B", default_value = "16..1M", value_parser = values::nodes)]
     nodes: values::Nodes,
     /// How long the work of a phase takes where nothing is lost.
-    #[arg(long, value_name = "T,...", value_delimiter = ',', default_value = "100us,1ms,10ms,100ms", value_parser = values::positive_duration, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T,...", value_delimiter = ',', default_value = "100us,1ms,10ms,100ms", value_parser = values::phase, allow_negative_numbers = true)]
     phase: Vec<f64>,
     /// How to print the result.
     #[arg(long, short, value_enum, default_value_t = Format::Text)]

@@ -144,10 +144,10 @@ impl Journal {
         own(directory)?;
         let locks = locks(directory)?;
         // A process that died before its first change left nothing. Nobody is at work who could write there.
-        for journal in dead(directory).filter(Left::is_empty) {
+        for journal in dead(directory)?.filter(Left::is_empty) {
             let _ = fs::remove_file(&journal.path);
         }
-        if left(directory).iter().any(|left| !left.is_kept) {
+        if left(directory)?.iter().any(|left| !left.is_kept) {
             return Err(JournalError::Left);
         }
         let process = std::process::id();
@@ -190,16 +190,15 @@ impl Journal {
 
     /// Puts everything back; one sentence for each change that could not be. It stays in the journal, and is tried again.
     pub fn put_back(&mut self) -> Vec<String> {
-        let problems = super::undo::all(&std::mem::take(&mut self.undos));
-        let shortened = self.file.set_len(self.head);
-        let (mut said, again) = split(problems);
-        let noted = shortened.and_then(|()| self.note(&again));
-        // A line that stays is undone once more, which changes nothing.
-        said.extend(
-            noted
-                .err()
-                .map(|error| format!("{}: cannot be written anew: {error}", self.path.display())),
-        );
+        let (mut said, again) = split(super::undo::all(&self.undos));
+        self.undos = again;
+        // Where one is left to undo, all lines stay: to undo a change once more changes nothing, and no kill finds the journal half written.
+        if self.undos.is_empty()
+            && let Err(error) = self.file.set_len(self.head)
+        {
+            let path = self.path.display();
+            said.push(format!("{path}: cannot be shortened: {error}"));
+        }
         said
     }
 
@@ -304,11 +303,11 @@ mod tests {
         ));
         journal.keep().unwrap();
         assert_eq!(contents(), "10");
-        let mut kept = left(&directory);
+        let mut kept = left(&directory).unwrap();
         assert!(kept.len() == 1 && kept[0].is_kept);
         assert!(kept.remove(0).undo().unwrap().is_empty());
         assert_eq!(contents(), "1");
-        assert!(left(&directory).is_empty());
+        assert!(left(&directory).unwrap().is_empty());
     }
 
     #[test]
@@ -332,7 +331,7 @@ mod tests {
         // Wherever the last line was cut off.
         for (cut, changes) in [(0, 2), (1, 2), (2, 1), (40, 1)] {
             write(boot_id().unwrap_or_default(), cut);
-            let left = &left(&directory)[0];
+            let left = &left(&directory).unwrap()[0];
             assert_eq!(left.changes(), changes);
             assert_eq!(left.cut_off.is_some(), changes == 1);
         }
@@ -343,13 +342,20 @@ mod tests {
         // Who holds it lives, in whatever namespace its number counts.
         let held = File::open(directory.join("7-1.journal")).unwrap();
         flock(&held, FlockOperation::LockExclusive).unwrap();
-        assert!(left(&directory).is_empty());
+        assert!(left(&directory).unwrap().is_empty());
         drop(held);
-        assert!(left(&directory).remove(0).undo().unwrap().is_empty());
+        assert!(
+            left(&directory)
+                .unwrap()
+                .remove(0)
+                .undo()
+                .unwrap()
+                .is_empty()
+        );
         assert_eq!(fs::read_to_string(&path).unwrap(), "1");
         // What was written before the machine booted is gone with it.
         write("another".into(), 0);
-        assert!(left(&directory).is_empty() && Journal::begin(&directory).is_ok());
+        assert!(left(&directory).unwrap().is_empty() && Journal::begin(&directory).is_ok());
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "the lock");
     }
 

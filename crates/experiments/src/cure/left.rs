@@ -51,6 +51,12 @@ impl Left {
         self.changes() == 0
     }
 
+    /// The journal, and the copy of it as it was, once nothing is left in it that can be read: what is put back by hand, and then removed.
+    pub fn by_hand(&self) -> Option<[PathBuf; 2]> {
+        let files = [self.path.clone(), self.path.with_extension(DAMAGED)];
+        (self.undos.is_empty() && files[1].exists()).then_some(files)
+    }
+
     /// Puts everything back that can be read, the last change first; one sentence for each change that could not be, and for each line that does not read.
     /// These stay in the journal. As it was, it is kept beside it.
     ///
@@ -95,18 +101,26 @@ impl Left {
 }
 
 /// The journals in `directory` that hold changes and that nobody holds the lock of, and those of changes that were kept: in the order in which they began. One of
-/// another boot holds nothing that is left.
-pub fn left(directory: &Path) -> Vec<Left> {
-    let mut found: Vec<Left> = dead(directory).collect();
+/// another boot holds nothing that is left. Where no directory is, no cure ever was.
+///
+/// # Errors
+/// If the directory cannot be looked at, or is somebody else's.
+pub fn left(directory: &Path) -> Result<Vec<Left>, JournalError> {
+    let mut found: Vec<Left> = match dead(directory) {
+        Err(JournalError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+            Vec::new()
+        }
+        found => found?.collect(),
+    };
     found.retain(|journal| !journal.is_empty() || journal.cut_off.is_some());
     found.sort_by_key(|journal| journal.started);
-    found
+    Ok(found)
 }
 
-pub(super) fn dead(directory: &Path) -> impl Iterator<Item = Left> {
-    let entries = own(directory).is_ok().then(|| fs::read_dir(directory));
-    let entries = entries.into_iter().flatten().flatten().flatten();
-    entries.filter_map(|entry| {
+pub(super) fn dead(directory: &Path) -> Result<impl Iterator<Item = Left>, JournalError> {
+    own(directory)?;
+    let entries = fs::read_dir(directory).map_err(refused(directory))?;
+    Ok(entries.flatten().filter_map(|entry| {
         let path = entry.path();
         let name = path.file_name()?.to_str()?;
         let is_kept = name.ends_with(KEPT);
@@ -135,13 +149,14 @@ pub(super) fn dead(directory: &Path) -> impl Iterator<Item = Left> {
             is_kept,
             ..left
         })
-    })
+    }))
 }
 
 /// The boot that it is of, where that can be read, and what it says. The last line may be cut off: what it would undo was never done.
 fn read(path: &Path, file: File) -> Option<(Option<String>, Left)> {
     let (mut left, mut boot) = (Left::default(), None);
-    let mut has_checksums = false;
+    // Those without are named so by their first line.
+    let mut has_checksums = true;
     let mut lines = BufReader::new(file.take(MAX_BYTES));
     for row in 1.. {
         let mut line = Vec::new();
@@ -163,7 +178,8 @@ fn read(path: &Path, file: File) -> Option<(Option<String>, Left)> {
             (Err(Damage::Unreadable), 1) => "whose journal it is, as bandscope.journal/2",
             (Err(Damage::Unreadable), _) => "a change and how it is put back",
         };
-        let is_whole = line.ends_with(b"\n");
+        // What a file system lost is zeros, and may have told of changes that were made.
+        let is_whole = line.ends_with(b"\n") || line.contains(&0);
         let error = |expected: &str| Error::Row {
             path: path.into(),
             row,
@@ -176,6 +192,9 @@ fn read(path: &Path, file: File) -> Option<(Option<String>, Left)> {
             break;
         }
         left.damage.push(error(expected));
+        if !line.ends_with(b"\n") {
+            line.push(b'\n');
+        }
         left.stays.push(line);
     }
     Some((boot, left))
@@ -240,14 +259,21 @@ mod tests {
         ] {
             fs::write(&journal, &written).unwrap();
             fs::write(&setting, "10").unwrap();
-            let left = left(place.path()).remove(0);
+            let left = left(place.path()).unwrap().remove(0);
             let said_of = left.undo().unwrap().join(" ");
             assert!(said_of.contains(said), "{written}: {said_of}");
             assert_ne!(fs::read_to_string(&setting).unwrap(), "2");
             fs::remove_file(journal.with_extension(DAMAGED)).unwrap();
         }
         fs::write(&journal, &text).unwrap();
-        assert!(left(place.path()).remove(0).undo().unwrap().is_empty());
+        assert!(
+            left(place.path())
+                .unwrap()
+                .remove(0)
+                .undo()
+                .unwrap()
+                .is_empty()
+        );
         assert_eq!(fs::read_to_string(&setting).unwrap(), "1");
     }
 }

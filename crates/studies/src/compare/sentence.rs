@@ -70,6 +70,11 @@ fn changes(pair: &SeriesPair) -> Vec<String> {
     clauses.splice(headlines..headlines, news);
     clauses.extend(moved_bands);
     clauses.extend(lines);
+    if clauses.is_empty() {
+        // A pause of a file of counts changes the work of a second and nothing that is counted of it.
+        let changed = pair.ledger.iter().filter(|delta| delta.changed);
+        clauses.extend(changed.map(|delta| moved(&format!("{} a second", delta.name), delta)));
+    }
     clauses
 }
 

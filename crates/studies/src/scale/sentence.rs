@@ -41,8 +41,9 @@ pub(super) fn verdict(scale: &Scale) -> String {
         return format!("What was measured is too short to say what many nodes lose; {alone}.");
     };
     let mut text = format!(
-        "On {} nodes phases of {} take {}; {alone}.",
+        "On {} {} phases of {} take {}; {alone}.",
         nodes(cell.nodes),
+        if cell.nodes == 1 { "node" } else { "nodes" },
         length(phase.phase_s),
         longer(cost.longer)
     );

@@ -129,24 +129,28 @@ fn cpu(measured: &Measured<'_>, report: &Report, name_it: bool, page: &mut Page<
     ]);
     ledger(view, account, report, page);
     gaps(view, report, page);
-    chains::on_one_screen(view, page);
-    truth::truth(view, page);
     let of = |kernel: &str| -> Vec<&Series> {
         let all = view.series.iter().copied();
         all.filter(|series| series.kernel == kernel).collect()
     };
     let mut kernels = strip::kernels(&view.series).into_iter();
     // A chart of all kernels would show bands that are none.
-    if let Some(kernel) = kernels.find(|kernel| !is_constant(&of(kernel))) {
-        strip::strip(view, kernel, PACE_ROWS, page);
-    } else if let Some(pace) = view
+    let changing = kernels.find(|kernel| !is_constant(&of(kernel)));
+    let mut best = view
         .series
         .iter()
-        .find_map(|series| series.best_pace.as_ref())
+        .filter_map(|series| series.best_pace.as_ref());
+    if changing.is_none()
+        && let Some(pace) = best.next()
     {
         let pace = numbers::pace(pace.ns_per_unit);
         let text = format!("The pace was constant: {pace} ns per unit.");
         page.line(&[("  ", Paint::Plain), (&text, Paint::Dim)]);
+    }
+    chains::on_one_screen(view, page);
+    truth::truth(view, page);
+    if let Some(kernel) = changing {
+        strip::strip(view, kernel, PACE_ROWS, page);
     }
 }
 

@@ -6,6 +6,7 @@ use crate::output;
 use anyhow::{Result, ensure};
 use bandscope_experiments::cure;
 use bandscope_view::escape::visible;
+use bandscope_view::numbers::plural;
 use std::process::ExitCode;
 
 /// Whether it is `bandscope cure --undo`.
@@ -15,7 +16,8 @@ pub(in crate::commands) fn is_undo(arguments: &Arguments) -> bool {
 
 /// `bandscope cure --undo`.
 pub(super) fn run() -> Result<ExitCode> {
-    let left = cure::left(&cure::directory());
+    let directory = cure::directory();
+    let left = cure::left(&directory)?;
     if left.is_empty() {
         let whose = match rustix::process::geteuid().is_root() {
             true => String::new(),
@@ -25,7 +27,8 @@ pub(super) fn run() -> Result<ExitCode> {
             ),
         };
         output::note(format_args!(
-            "bandscope: no cure left anything changed{whose}"
+            "bandscope: no cure left anything changed{whose} (journals: {})",
+            visible(&directory.display().to_string())
         ));
         return Ok(ExitCode::SUCCESS);
     }
@@ -45,21 +48,32 @@ pub(super) fn run() -> Result<ExitCode> {
         failed == 0,
         "{failed} of {number} changes could not be put back"
     );
-    output::note(format_args!("bandscope: {number} changes are put back"));
+    output::note(format_args!(
+        "bandscope: {}",
+        plural(number as u64, "change is put back", "changes are put back")
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Says at the start of any command but `cure --undo` that a killed cure left the machine changed.
 pub(in crate::commands) fn say_if_left() {
-    let left = cure::left(&cure::directory());
-    let number: usize = left
+    // Where it cannot be looked at, the command that changes something says so.
+    let left = cure::left(&cure::directory()).unwrap_or_default();
+    let (by_hand, to_undo): (Vec<_>, Vec<_>) = left
         .iter()
         .filter(|left| !left.is_kept)
-        .map(cure::Left::changes)
-        .sum();
-    if number > 0 {
+        .partition(|left| left.by_hand().is_some());
+    for files in by_hand.iter().filter_map(|left| left.by_hand()) {
+        let [journal, as_it_was] = files.map(|file| visible(&file.display().to_string()));
         output::note(format_args!(
-            "bandscope: a cure that was killed left {number} settings of this machine changed; put them back: bandscope cure --undo"
+            "bandscope: a cure that was killed left settings of this machine changed, and its journal does not read; put back by hand what {as_it_was} says, then remove it and {journal}"
+        ));
+    }
+    let number: usize = to_undo.iter().map(|left| left.changes()).sum();
+    if number > 0 {
+        let settings = plural(number as u64, "setting", "settings");
+        output::note(format_args!(
+            "bandscope: a cure that was killed left {settings} of this machine changed; put them back: bandscope cure --undo"
         ));
     }
 }
