@@ -13,7 +13,7 @@ use crate::store_bypass;
 use bandscope_recording::manifest::IncidentKind;
 use bandscope_sampler::machine::{Priority, StoreBypass};
 use bandscope_sampler::{
-    Clock, GapRecord, MachineError, Outcome, QuantumRecord, Segment, Segments, measure,
+    Clock, GapRecord, MachineError, Outcome, QuantumRecord, Schedule, Segment, measure,
 };
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,6 +28,8 @@ const MOST_JUMPS: u32 = 16;
 /// One series of the plan, in ticks.
 #[derive(Clone, Debug)]
 pub struct PlannedSeries {
+    /// Its rate in hertz.
+    pub rate_hz: f64,
     /// Work kernel, by its name in this architecture's list.
     pub kernel: String,
     /// Length of a quantum.
@@ -45,8 +47,8 @@ pub struct PlannedSeries {
 pub struct Plan<'a> {
     /// In the order in which segments name them.
     pub series: Vec<PlannedSeries>,
-    /// Index of the series and number of quanta of each segment, in order.
-    pub segments: Segments,
+    /// Which segments to measure, and when each ends.
+    pub schedule: Schedule,
     /// Speculative store bypass of the thread.
     pub store_bypass: StoreBypass,
     /// Real-time priority of the thread.
@@ -161,11 +163,27 @@ pub fn run(
         kernels::dispatch(&first.kernel, WarmUp { plan });
     }
     let before = statistics.as_ref().and_then(Statistics::read);
+    run_segments(cpu, plan, &mut sink)?;
+    let (statistics, before) = (statistics.as_ref(), before.as_ref());
+    sink.account().schedstat = statistics
+        .zip(before)
+        .and_then(|(now, before)| now.grown(before));
+    Ok(std::mem::take(sink.account()))
+}
+
+/// Measures the segments of the schedule.
+fn run_segments(cpu: u32, plan: &Plan<'_>, sink: &mut RingSink<'_>) -> Result<(), ThreadError> {
+    let mut schedule = plan.schedule.clone();
     let mut numbers = vec![0; plan.series.len()];
-    for (index, quanta) in plan.segments.clone() {
-        if plan.ends() {
+    let go = plan.go.load(Ordering::Acquire);
+    // Ends move with the origin where the clock runs backwards.
+    schedule.begin(go.wrapping_sub(plan.origin), sink.account().now());
+    while !plan.ends() {
+        let Some(turn) = schedule.next_turn(sink.account().now()) else {
+            say_what_was_left_out(cpu, plan, &schedule, &numbers, sink.account());
             break;
-        }
+        };
+        let index = turn.series;
         if let Some(allowed) = plan.store_bypass.in_segment(numbers[index]) {
             store_bypass::set(allowed)
                 .map_err(|error| ThreadError::StoreBypassNotSet { cpu, error })?;
@@ -176,17 +194,38 @@ pub fn run(
         let visitor = RunSegment {
             index: index as u32,
             series,
-            quanta,
+            quanta: turn.quanta,
             plan,
-            sink: &mut sink,
+            sink: &mut *sink,
         };
         kernels::dispatch(&series.kernel, visitor);
     }
-    let (statistics, before) = (statistics.as_ref(), before.as_ref());
-    sink.account().schedstat = statistics
-        .zip(before)
-        .and_then(|(now, before)| now.grown(before));
-    Ok(std::mem::take(sink.account()))
+    Ok(())
+}
+
+/// Notes which segments the CPU came too late for, and which series have none at all; `numbers` counts those of each.
+fn say_what_was_left_out(
+    cpu: u32,
+    plan: &Plan<'_>,
+    schedule: &Schedule,
+    numbers: &[u64],
+    account: &mut Account,
+) {
+    if schedule.left_out() == 0 {
+        return;
+    }
+    let planned = plan.schedule.segments().totals().0;
+    let mut detail = format!(
+        "CPU {cpu} was away for whole segments, and {} of {planned} were left out",
+        schedule.left_out()
+    );
+    for (series, _) in plan.series.iter().zip(numbers).filter(|one| *one.1 == 0) {
+        let (rate, kernel) = (series.rate_hz, &series.kernel);
+        detail.push_str(&format!(
+            "; nothing was measured at {rate} Hz with {kernel}"
+        ));
+    }
+    account.incident(IncidentKind::SegmentCut, detail);
 }
 
 /// Runs the work kernel until `go`, once that is known: by time, not by samples, so that frequency and caches are where

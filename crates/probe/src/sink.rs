@@ -72,6 +72,11 @@ pub struct Account {
 const MOST_SETTINGS: usize = 1 << 16;
 
 impl Account {
+    /// Ticks since the origin.
+    pub fn now(&self) -> u64 {
+        clock::ticks().wrapping_sub(self.origin)
+    }
+
     /// Notes an incident at this moment.
     pub fn incident(&mut self, kind: IncidentKind, detail: String) {
         if self.incidents.len() >= MOST_INCIDENTS {
@@ -80,7 +85,7 @@ impl Account {
         }
         self.incidents.push(Incident {
             kind,
-            ticks: clock::ticks().wrapping_sub(self.origin),
+            ticks: self.now(),
             detail,
         });
     }
@@ -94,7 +99,7 @@ impl Account {
         }
         self.store_bypass.push(StoreBypassSet {
             cpu,
-            ticks: clock::ticks().wrapping_sub(self.origin),
+            ticks: self.now(),
             allowed,
         });
     }

@@ -16,7 +16,7 @@ use bandscope_recording::manifest::{
     self, ClockOrigin, Incident, IncidentKind, Missing, Settings, State,
 };
 use bandscope_sampler::machine::{Choice, Consumed, StoreBypass, Watch};
-use bandscope_sampler::{Batch, Machine, MachineError, Request};
+use bandscope_sampler::{Batch, Machine, MachineError, Request, Schedule};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -149,7 +149,7 @@ impl Machine for ThisMachine {
         };
         let plan = Plan {
             series: planned_series(request, manifest, &prepared.counters),
-            segments: request.segments(),
+            schedule: Schedule::new(request, manifest.clock.ticks_per_ns),
             store_bypass: request.store_bypass,
             priority: request.priority,
             ordered_reads: request.ordered_reads,
@@ -305,6 +305,7 @@ fn planned_series(
             let gap_threshold_ticks = threshold(&kernel);
             let reading = (counters.read_ticks * HANDLING_PRICES) as u64;
             PlannedSeries {
+                rate_hz: rate,
                 kernel,
                 quantum_ticks,
                 gap_threshold_ticks,

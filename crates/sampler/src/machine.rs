@@ -50,7 +50,7 @@ pub struct Request {
 /// How long to measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Length {
-    /// Seconds, all segments together.
+    /// Seconds, all segments together. A CPU that is away does not lengthen the run ([`crate::Schedule`]).
     Duration(f64),
     /// Quanta of each series.
     Samples(u64),
@@ -352,4 +352,4 @@ pub fn check_quantum(rate_hz: f64, ticks_per_ns: f64) -> Result<f64, RateError> 
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

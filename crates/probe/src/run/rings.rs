@@ -27,7 +27,7 @@ pub fn rings(
     plan: &Plan<'_>,
 ) -> Result<(Vec<Writers>, Vec<Consumer>), MachineError> {
     let (quanta, gaps) = match setup.others.is_empty() {
-        true => whole_run(&plan.segments, setup.duration_s),
+        true => whole_run(plan.schedule.segments(), setup.duration_s),
         false => (RING_QUANTA as u64, RING_GAPS as u64),
     };
     let bytes = bytes((quanta, gaps), setup.cpus.len());

@@ -2,7 +2,8 @@
 
 use super::*;
 
-fn request() -> Request {
+/// Ten seconds at two rates.
+pub fn request() -> Request {
     Request {
         cpus: vec![0],
         rates_hz: vec![10_000.0, 7_777.0],
