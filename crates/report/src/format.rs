@@ -99,7 +99,20 @@ pub fn rate(hertz: f64) -> String {
     }
 }
 
-/// A chain, without a full stop: `kworker/u8 ran flush_to_ldisc, woken by task:make on CPU 0, 3.0 µs before`.
+/// Ids of processes, the costliest first, after the name of a task: ` (PID 4711)`. Nothing of none.
+pub fn ids(processes: &[u32]) -> String {
+    match processes {
+        [] => String::new(),
+        [one] => format!(" (PID {one})"),
+        [few @ .., last] if few.len() < 3 => {
+            let few: Vec<String> = few.iter().map(u32::to_string).collect();
+            format!(" (PIDs {} and {last})", few.join(", "))
+        }
+        [most, others @ ..] => format!(" (PID {most} and {} more)", others.len()),
+    }
+}
+
+/// A chain, without a full stop: `kworker/u8 ran flush_to_ldisc, woken by task:make on CPU 0, 3.0 µs before it ran`.
 pub fn behind(chain: &Chain) -> String {
     let (name, sent) = match chain.cause.strip_prefix("task:") {
         Some(task) => (task, "woken"),
@@ -112,7 +125,11 @@ pub fn behind(chain: &Chain) -> String {
     if !chain.sender.is_empty() {
         let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
         let waited = duration(chain.waited_ns);
-        sentence += &format!(", {sent} by {} on {cpus}, {waited} before", chain.sender);
+        let ran = if sent == "woken" { "it ran" } else { "it came" };
+        sentence += &format!(
+            ", {sent} by {} on {cpus}, {waited} before {ran}",
+            chain.sender
+        );
     }
     sentence
 }
@@ -178,7 +195,8 @@ mod tests {
             waited_ns: 3e3,
             ..Chain::default()
         };
-        let told = "kworker/u8 ran flush_to_ldisc, woken by task:make on CPUs 0,2, 3.0 µs before";
+        let told =
+            "kworker/u8 ran flush_to_ldisc, woken by task:make on CPUs 0,2, 3.0 µs before it ran";
         assert_eq!(behind(&chain), told);
         let unknown = Chain {
             sender: String::new(),
@@ -190,9 +208,16 @@ mod tests {
             function: "flush_tlb_func".into(),
             ..chain
         };
-        let told =
-            "irq:call_function ran flush_tlb_func, sent by task:make on CPUs 0,2, 3.0 µs before";
+        let told = "irq:call_function ran flush_tlb_func, sent by task:make on CPUs 0,2, 3.0 µs before it came";
         assert_eq!(behind(&call), told);
+    }
+
+    #[test]
+    fn few_processes_are_told_by_their_ids_and_of_many_the_costliest() {
+        assert_eq!(ids(&[]), "");
+        assert_eq!(ids(&[4711]), " (PID 4711)");
+        assert_eq!(ids(&[4711, 12, 13]), " (PIDs 4711, 12 and 13)");
+        assert_eq!(ids(&[4711, 12, 13, 14]), " (PID 4711 and 3 more)");
     }
 
     #[test]

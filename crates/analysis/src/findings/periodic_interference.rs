@@ -151,7 +151,7 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
         } else {
             Certainty::Likely
         },
-        summary: sentence(signal, &subject(case.series)),
+        summary: sentence(signal, case.series),
         evidence: evidence::PeriodicInterference {
             cause: signal.cause.clone(),
             cause_by: signal.cause_by,
@@ -164,11 +164,16 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
     }
 }
 
-fn sentence(signal: &Signal, cpu: &str) -> String {
+fn sentence(signal: &Signal, series: &Series) -> String {
+    let cause = signal.cause.as_ref().unwrap_or(&Cause::Unnamed);
+    let mut causes = series.gaps.iter().flat_map(|gaps| &gaps.causes);
+    let processes = causes.find(|one| one.cause == *cause);
     format!(
-        "{cpu} loses {} to {} at {}, {} of its time.{}",
+        "{} loses {} to {}{} at {}, {} of its time.{}",
+        subject(series),
         format::duration(signal.ns_per_event),
-        format::cause_in_sentence(signal.cause.as_ref().unwrap_or(&Cause::Unnamed)),
+        format::cause_in_sentence(cause),
+        format::ids(processes.map_or(&[], |one| &one.processes)),
         format::frequency(signal.frequency_hz, signal.uncertainty_hz),
         format::percent(share(signal)),
         match (signal.cause_by, signal.cause.as_ref()) {
@@ -213,7 +218,7 @@ fn speak_for_all(finding: &mut Finding, analysed: Analysed<'_>) {
         ns_per_event: mean,
         ..sharpest.clone()
     };
-    finding.summary = sentence(&signal, &subject(series));
+    finding.summary = sentence(&signal, series);
     evidence.frequency_hz = signal.frequency_hz;
     evidence.uncertainty_hz = signal.uncertainty_hz;
     evidence.ns_per_event = signal.ns_per_event;

@@ -90,7 +90,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             Certainty::Likely
         },
         summary: format!(
-            "{} lost {} of its time to {}: part of {:.0} gaps a second, up to {} at once.{regular}{}{}",
+            "{} lost {} of its time to {}: part of {:.0} gaps a second, up to {} of one.{regular}{}{}",
             subject(case.series),
             format::percent(pooled.share),
             who(case),

@@ -7,8 +7,8 @@ use super::{Analysed, Case, Phenomenon, agree, cpu, figure, first_series, name};
 use bandscope_recording::manifest::EventsState;
 use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::format;
-use bandscope_report::remedies::{self, Remedy};
-use bandscope_report::{Cause, Certainty, Chain, Finding, GapCause, Kind, Signal};
+use bandscope_report::remedies::{self, Remedy, Tasks};
+use bandscope_report::{Cause, Certainty, Chain, Finding, GapCause, Kind, Series, Signal};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: Kind::TimeAway,
@@ -31,12 +31,22 @@ fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
     match &away.cause {
         Cause::Preempted => (analysed.manifest.events.state != EventsState::On)
             .then(|| remedies::trace_events(&cpu(first_series(finding, analysed)))),
-        Cause::Task(name) => remedies::move_tasks(&[series.cpu?], &[name], machine)
-            .or_else(|| remedies::isolate_cpu(&[series.cpu?], machine)),
+        Cause::Task(name) => {
+            remedies::move_tasks(&[series.cpu?], &[processes(name, series)], machine)
+                .or_else(|| remedies::isolate_cpu(&[series.cpu?], machine))
+        }
         Cause::OtherTasks => remedies::isolate_cpu(&[series.cpu?], machine),
         Cause::Interrupt(name) => remedies::move_interrupts(&[series.cpu?], name, machine),
         _ => None,
     }
+}
+
+/// Tasks of this name, with their processes.
+fn processes<'a>(name: &'a str, series: &'a Series) -> Tasks<'a> {
+    let mut causes = series.gaps.iter().flat_map(|gaps| &gaps.causes);
+    let of_it = causes.find(|one| matches!(&one.cause, Cause::Task(task) if **task == *name));
+    let processes = of_it.map_or(&[][..], |one| &one.processes);
+    Tasks { name, processes }
 }
 
 /// Share of the time from which on a cause is worth a sentence, and causes that get one.
@@ -81,15 +91,6 @@ fn behind(case: Case<'_>, cause: &Cause) -> String {
     }
 }
 
-/// Which processes those are.
-fn ids(processes: &[u32]) -> String {
-    match processes {
-        [] => String::new(),
-        [one] => format!(" (PID {one})"),
-        [most, others @ ..] => format!(" (PID {most} and {} more)", others.len()),
-    }
-}
-
 /// Of all series, as the ledger of the report has it.
 fn finding(case: Case<'_>, cause: &GapCause) -> Finding {
     let pooled = Pooled::new(&cause.cause, case);
@@ -102,9 +103,9 @@ fn finding(case: Case<'_>, cause: &GapCause) -> Finding {
             _ => Certainty::Certain,
         },
         summary: format!(
-            "{}{} took {} of the time of {}: {:.1} gaps a second, up to {} at once.{}",
+            "{}{} took {} of the time of {}: {:.1} gaps a second, up to {} of one.{}",
             format::cause(&cause.cause),
-            ids(&cause.processes),
+            format::ids(&cause.processes),
             format::percent(pooled.share),
             name(case.series),
             pooled.per_second,
@@ -120,17 +121,5 @@ fn finding(case: Case<'_>, cause: &GapCause) -> Finding {
         }
         .into(),
         next_step: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_process_is_told_by_its_id_and_of_many_the_costliest() {
-        assert_eq!(ids(&[]), "");
-        assert_eq!(ids(&[4711]), " (PID 4711)");
-        assert_eq!(ids(&[4711, 12, 13]), " (PID 4711 and 2 more)");
     }
 }

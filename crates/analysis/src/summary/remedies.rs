@@ -5,7 +5,7 @@ use bandscope_recording::Manifest;
 use bandscope_recording::manifest::EventsState;
 use bandscope_recording::manifest::setup::paths;
 use bandscope_report::account::{Account, Loss, NOT_NAMED};
-use bandscope_report::remedies::{self, Purpose, Remedy, RemedyKind};
+use bandscope_report::remedies::{self, Purpose, Remedy, RemedyKind, Tasks};
 use bandscope_report::{Cause, Certainty, Finding, Moment, Series};
 
 /// Share of the time from which on a loss is worth a fix.
@@ -56,7 +56,11 @@ pub fn of_moments(moments: &[Moment], manifest: &Manifest) -> Vec<Remedy> {
             Cause::Task(name) if name.starts_with(WORKER) => {
                 all.extend(chain.and_then(|chain| of_function(&chain.function, manifest)));
             }
-            Cause::Task(name) => all.extend(remedies::move_tasks(&[cpu], &[&**name], machine)),
+            Cause::Task(name) => all.extend(remedies::move_tasks(
+                &[cpu],
+                &[Tasks::from(&**name)],
+                machine,
+            )),
             Cause::Interrupt(name) => {
                 all.extend(remedies::move_interrupts(&[cpu], name, machine));
             }
@@ -139,7 +143,8 @@ fn of_account(series: &[&Series], manifest: &Manifest) -> Vec<Remedy> {
             Loss::OtherTasks if !is_named => all.extend(trace()),
             Loss::OtherTasks => {
                 let tasks = tasks(series);
-                let other = remedies::wait_for_other(&[cpu], &tasks);
+                let names: Vec<&str> = tasks.iter().map(|tasks| tasks.name).collect();
+                let other = remedies::wait_for_other(&[cpu], &names);
                 let is_isolable = other.is_none();
                 all.extend(other);
                 all.extend(remedies::move_tasks(&[cpu], &tasks, machine));
@@ -167,19 +172,27 @@ fn by_cause<'a>(series: &[&'a Series]) -> Vec<(&'a Cause, u64)> {
     causes
 }
 
-/// Names of processes that took a part of what the costliest took, the costliest first.
-fn tasks<'a>(series: &[&'a Series]) -> Vec<&'a str> {
-    let name = |(cause, ns): (&'a Cause, u64)| match cause {
-        Cause::Task(name) => Some((&**name, ns as f64)),
-        _ => None,
-    };
-    let tasks: Vec<(&str, f64)> = by_cause(series).into_iter().filter_map(name).collect();
+/// Tasks that took a part of what the costliest took, the costliest first.
+fn tasks<'a>(series: &[&'a Series]) -> Vec<Tasks<'a>> {
+    let all_gaps = || series.iter().filter_map(|series| series.gaps.as_ref());
+    let tasks = by_cause(series).into_iter().filter_map(|(cause, ns)| {
+        let Cause::Task(name) = cause else {
+            return None;
+        };
+        let of_it = all_gaps()
+            .flat_map(|gaps| &gaps.causes)
+            .filter(|one| one.cause == *cause);
+        // Of several series each may have seen others.
+        let most = of_it
+            .map(|one| &one.processes[..])
+            .max_by_key(|ids| ids.len());
+        let processes = most.unwrap_or_default();
+        Some((Tasks { name, processes }, ns as f64))
+    });
+    let tasks: Vec<(Tasks<'_>, f64)> = tasks.collect();
     let least = tasks.first().map_or(0.0, |task| MIN_SHARE_OF_TASK * task.1);
-    tasks
-        .iter()
-        .filter(|task| task.1 >= least)
-        .map(|task| task.0)
-        .collect()
+    let enough = tasks.into_iter().filter(|task| task.1 >= least);
+    enough.map(|task| task.0).collect()
 }
 
 /// The costliest device that can be sent elsewhere.

@@ -15,6 +15,8 @@ const PER_CPU: [&str; 6] = [
     "irq_work/",
     "rcuc/",
 ];
+/// Processes that one command names. More come and go while it is typed: then it is by their names.
+const MAX_PROCESSES: usize = 8;
 /// This program, which stays where it measures.
 const OWN: &str = "bandscope";
 /// What stands for itself in a regular expression, or for any character.
@@ -25,30 +27,74 @@ pub fn is_of_cpu(name: &str) -> bool {
     PER_CPU.iter().any(|own| name.starts_with(own))
 }
 
-/// Gives tasks of these names, the costliest first, the CPUs other than `cpus`. `None` where there is no other CPU, or none of them can be moved.
-pub fn move_tasks(cpus: &[u32], names: &[&str], machine: &Machine) -> Option<Remedy> {
+/// Tasks of one name, and the ids of their processes where these are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tasks<'a> {
+    /// The name. Untrusted.
+    pub name: &'a str,
+    /// Empty where they are not known.
+    pub processes: &'a [u32],
+}
+
+impl<'a> From<&'a str> for Tasks<'a> {
+    fn from(name: &'a str) -> Tasks<'a> {
+        let processes = &[];
+        Tasks { name, processes }
+    }
+}
+
+/// Gives tasks, the costliest first, the CPUs other than `cpus`: those processes alone where they are known and few, else all of these names.
+/// `None` where there is no other CPU, or none of them can be moved.
+pub fn move_tasks(cpus: &[u32], tasks: &[Tasks<'_>], machine: &Machine) -> Option<Remedy> {
     let online = machine.online_cpus.as_deref()?;
     let others = machine.housekeeping(cpus)?;
     // A name that is no pattern of its own; longer ones are cut off by the kernel.
-    let is_named = |name: &&str| {
-        name.chars()
-            .all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c))
+    let is_named = |tasks: &&Tasks<'_>| {
+        let mut characters = tasks.name.chars();
+        characters.all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c))
     };
-    let is_movable = |name: &&str| !name.is_empty() && *name != OWN && !is_of_cpu(name);
-    let names = names.iter().copied().filter(is_named).filter(is_movable);
-    let names: Vec<&str> = names.take(MAX_NAMES).collect();
-    if names.is_empty() {
+    let is_movable =
+        |tasks: &&Tasks<'_>| !tasks.name.is_empty() && tasks.name != OWN && !is_of_cpu(tasks.name);
+    let tasks = tasks.iter().filter(is_named).filter(is_movable);
+    let tasks: Vec<&Tasks<'_>> = tasks.take(MAX_NAMES).collect();
+    if tasks.is_empty() {
         return None;
     }
-    // Threads too have names; `taskset -a` moves the whole process of each. A name may begin with a hyphen.
-    let tasks = format!("pgrep -wx -- {} | xargs -rn1", quoted(&names.join("|")));
+    let names: Vec<&str> = tasks.iter().map(|tasks| tasks.name).collect();
+    let ids: Vec<String> = (tasks.iter().flat_map(|tasks| tasks.processes))
+        .map(u32::to_string)
+        .collect();
+    let are_known = tasks.iter().all(|tasks| !tasks.processes.is_empty());
+    let by_id = are_known && ids.len() <= MAX_PROCESSES;
+    // `taskset -a` moves all threads of a process. Threads too have names. A name may begin with a hyphen.
+    let (all_named, from, to) = match (by_id, &ids[..]) {
+        (true, [id]) => ("", String::new(), format!(" {id}")),
+        (true, ids) => (
+            "",
+            format!("echo {} | xargs -n1 ", ids.join(" ")),
+            String::new(),
+        ),
+        (false, _) => {
+            let names = quoted(&names.join("|"));
+            (
+                "every ",
+                format!("pgrep -wx -- {names} | xargs -rn1 "),
+                String::new(),
+            )
+        }
+    };
+    let give = |cpus: &str| format!("{from}sudo taskset -apc {cpus}{to}");
     Some(Remedy {
         kind: RemedyKind::MoveTasks,
         purpose: Purpose::Fix,
-        what: format!("move {} off {}", names.join(", "), cpu_list::named(cpus)),
-        command: Some(format!("{tasks} sudo taskset -apc {others}")),
+        what: format!(
+            "move {all_named}{} off {}",
+            names.join(", "),
+            cpu_list::named(cpus)
+        ),
+        command: Some(give(&others)),
         needs: vec![Need::Root],
-        undo: Some(format!("{tasks} sudo taskset -apc {online}")),
+        undo: Some(give(online) + "  # narrower sets of before are lost"),
     })
 }
 
@@ -99,16 +145,45 @@ mod tests {
 
     #[test]
     fn tasks_get_the_other_cpus() {
-        let remedy =
-            move_tasks(&[1], &["rustc", "kworker/1:2", "rust-lld"], &machine("0-3")).unwrap();
+        let remedy = move_tasks(
+            &[1],
+            &["rustc", "kworker/1:2", "rust-lld"].map(Tasks::from),
+            &machine("0-3"),
+        )
+        .unwrap();
         assert_eq!(
             remedy.command.as_deref(),
             Some("pgrep -wx -- 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0,2-3")
         );
         assert_eq!(
             remedy.undo.as_deref(),
-            Some("pgrep -wx -- 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0-3")
+            Some(
+                "pgrep -wx -- 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0-3  # narrower sets of before are lost"
+            )
         );
+    }
+
+    #[test]
+    fn processes_that_are_known_and_few_are_moved_alone() {
+        let ids: Vec<u32> = (10..20).collect();
+        let of = |name, processes| Tasks { name, processes };
+        let command = |tasks: &[Tasks<'_>]| {
+            let remedy = move_tasks(&[1], tasks, &machine("0-1")).unwrap();
+            (remedy.what, remedy.command.unwrap())
+        };
+        let (what, one) = command(&[of("metricsd", &ids[..1])]);
+        assert_eq!(one, "sudo taskset -apc 0 10");
+        assert_eq!(what, "move metricsd off CPU 1");
+        let (_, few) = command(&[of("metricsd", &ids[..1]), of("sh", &ids[1..3])]);
+        assert_eq!(few, "echo 10 11 12 | xargs -n1 sudo taskset -apc 0");
+        for tasks in [
+            [of("sh", &ids), of("a", &ids[..1])],
+            ["sh".into(), of("a", &ids[..1])],
+        ] {
+            let (what, all) = command(&tasks);
+            assert!(all.starts_with("pgrep -wx -- 'sh|a' | "), "{all}");
+            assert_eq!(what, "move every sh, a off CPU 1");
+        }
     }
 
     #[test]
@@ -125,20 +200,27 @@ mod tests {
             nohz_full_cpus: Some("2".to_owned()),
             ..machine("0-3")
         };
-        let remedy = move_tasks(&[1], &["bandscope", "-u0"], &machine).unwrap();
+        let remedy = move_tasks(&[1], &["bandscope", "-u0"].map(Tasks::from), &machine).unwrap();
         let command = remedy.command.unwrap();
         assert_eq!(command, "pgrep -wx -- -u0 | xargs -rn1 sudo taskset -apc 0");
-        assert_eq!(move_tasks(&[0, 1], &["rustc"], &machine), None);
+        assert_eq!(move_tasks(&[0, 1], &["rustc".into()], &machine), None);
     }
 
     #[test]
     fn what_cannot_be_moved_has_no_command() {
-        assert_eq!(move_tasks(&[0], &["rustc"], &machine("0")), None);
+        assert_eq!(move_tasks(&[0], &["rustc".into()], &machine("0")), None);
         assert_eq!(
-            move_tasks(&[1], &["ksoftirqd/1", "a.*$(reboot)"], &machine("0-1")),
+            move_tasks(
+                &[1],
+                &["ksoftirqd/1", "a.*$(reboot)"].map(Tasks::from),
+                &machine("0-1")
+            ),
             None
         );
-        assert_eq!(move_tasks(&[1], &["rustc"], &Machine::default()), None);
+        assert_eq!(
+            move_tasks(&[1], &["rustc".into()], &Machine::default()),
+            None
+        );
     }
 
     #[test]

@@ -239,7 +239,7 @@ pub fn noisy() -> Analysis {
         online_cpus: Some("0-3".into()),
         ..Machine::default()
     };
-    analysis.report.remedies = remedies::move_tasks(&[1], &["cargo"], &machine)
+    analysis.report.remedies = remedies::move_tasks(&[1], &["cargo".into()], &machine)
         .into_iter()
         .chain([remedies::trace_host("1")])
         .collect();

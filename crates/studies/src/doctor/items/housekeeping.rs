@@ -188,7 +188,7 @@ fn khugepaged(subject: &Subject<'_>) -> Judged {
         return Judged::Quiet(format!("{found}; its thread may not run here"));
     }
     let wanted = "its thread on other CPUs";
-    match remedies::move_tasks(subject.cpus, &[HUGE_PAGE_THREAD], subject.machine) {
+    match remedies::move_tasks(subject.cpus, &[HUGE_PAGE_THREAD.into()], subject.machine) {
         Some(now) => Change::judged(found, wanted, Some(now), None),
         None => Change::judged(found, subject.elsewhere("khugepaged"), None, None),
     }

@@ -97,7 +97,7 @@ fn tasks(subject: &Subject<'_>) -> Judged {
     let now = match names.is_empty() && !subject.is_traced() {
         // First of all, who they are.
         true => Some(remedies::trace_events(&subject.list())),
-        false => remedies::move_tasks(subject.cpus, &names, subject.machine),
+        false => remedies::move_tasks(subject.cpus, &by_name(&names), subject.machine),
     };
     let wanted = subject.elsewhere("tasks");
     Change::judged(found.join("; "), wanted, now, affinity_of_systemd(subject))
@@ -162,6 +162,11 @@ fn workqueues(subject: &Subject<'_>) -> Judged {
     Change::judged(found, wanted, Some(now), lasting(Place::Tmpfiles, line))
 }
 
+/// Those of today: the recording may be of another day.
+fn by_name<'a>(names: &[&'a str]) -> Vec<remedies::Tasks<'a>> {
+    names.iter().map(|name| (*name).into()).collect()
+}
+
 fn timers(subject: &Subject<'_>) -> Judged {
     let timers = subject.costs.names(|cause| match cause {
         Cause::Timer(name) => Some(name),
@@ -175,7 +180,7 @@ fn timers(subject: &Subject<'_>) -> Judged {
         true => "not named".to_owned(),
         false => format!("timers of {}", first_names(&names)),
     };
-    let now = remedies::move_tasks(subject.cpus, &names, subject.machine);
+    let now = remedies::move_tasks(subject.cpus, &by_name(&names), subject.machine);
     let wanted = "tasks that sleep on other CPUs, so that their timers expire there";
     Change::judged(found, wanted, now, affinity_of_systemd(subject))
 }

@@ -22,8 +22,8 @@ const named = (parts) => parts.slice(0, PARTS).map(({ cause, ns }) => `${cause} 
 /** @param {Moment["behind"][number]} chain */
 function behind(chain) {
   const ran = chain.function ? ` ran ${chain.function}` : "";
-  const sent = chain.cause.startsWith("task:") ? "woken" : "sent";
-  const by = chain.sender ? `, ${sent} by ${chain.sender} on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before` : "";
+  const [sent, began] = chain.cause.startsWith("task:") ? ["woken", "it ran"] : ["sent", "it came"];
+  const by = chain.sender ? `, ${sent} by ${chain.sender} on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
   const times = chain.number > 1 ? `, ${whole(chain.number)} times` : "";
   return `${chain.cause}${ran}${by}${times}`;
 }
