@@ -1,0 +1,109 @@
+//! A run that gets a hundredth of its CPU ends in time: its segments end when they were to, and not after a given time of their own.
+
+mod common;
+use common::{assert_ledger_closes, bandscope, report};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Seconds that are asked for. Each of the segments of 10 ms waited for the CPU anew: that made more than a minute of them.
+const ASKED_S: u64 = 5;
+/// Loops end by themselves, however the test ends.
+const LOOPS_END_AFTER_S: &str = "300";
+
+/// Tasks that never leave the CPU, in sessions of their own, for as long as it lives.
+struct Loops(Vec<Child>);
+
+impl Loops {
+    fn start(cpu: &str, number: usize) -> Loops {
+        let start = |_| {
+            let limited = ["timeout", LOOPS_END_AFTER_S, "taskset", "-c", cpu];
+            let mut looping = Command::new("setsid");
+            looping
+                .args(limited)
+                .args(["sh", "-c", "while :; do :; done"]);
+            looping.spawn().unwrap()
+        };
+        Loops((0..number).map(start).collect())
+    }
+}
+
+impl Drop for Loops {
+    fn drop(&mut self) {
+        for looping in &mut self.0 {
+            // `timeout` passes it on.
+            common::signal(looping, "TERM");
+            let _ = looping.wait();
+        }
+    }
+}
+
+/// The last CPU that this process may use.
+fn last_cpu() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let last = list.unwrap().trim().rsplit([',', '-']).next();
+    last.unwrap().to_owned()
+}
+
+/// Records in a session of the lowest weight; how long it measured and wrote.
+fn record(directory: &Path, cpu: &str) -> Duration {
+    let program = bandscope(directory);
+    let script = "echo 19 > /proc/self/autogroup 2> /dev/null; exec nice -n 19 \"$@\"";
+    let mut run = Command::new("setsid")
+        .args(["-w", "sh", "-c", script, "sh"])
+        .arg(program.get_program())
+        .args(program.get_args())
+        .args([
+            "record",
+            "--cpus",
+            cpu,
+            "--segment",
+            "10ms",
+            "--trace",
+            "off",
+            "--counters",
+            "off",
+            "--output",
+            "it.bandscope",
+        ])
+        .args(["--duration", &format!("{ASKED_S}s")])
+        .current_dir(directory)
+        .env("NO_COLOR", "1")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Looking at the machine is not a part of what was asked for.
+    let begun = Instant::now();
+    while !directory.join("it.bandscope").exists() {
+        assert!(run.try_wait().unwrap().is_none(), "it ended by itself");
+        assert!(begun.elapsed().as_secs() < 300, "it did not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let begun = Instant::now();
+    assert!(run.wait().unwrap().success());
+    begun.elapsed()
+}
+
+#[test]
+fn a_starved_run_ends_in_time() {
+    if std::env::var_os("BANDSCOPE_TEST_RUNNER").is_some() {
+        println!("SKIPPED: a starved run: not under an emulator");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let cpu = last_cpu();
+    let took = {
+        let _loops = Loops::start(&cpu, 2);
+        record(directory.path(), &cpu)
+    };
+    assert!(took < Duration::from_secs(2 * ASKED_S + 10), "{took:?}");
+    let report = report(directory.path(), &["it.bandscope"]);
+    let series = report["series"].as_array().unwrap();
+    assert_eq!(series.len(), 2, "{}", report["warnings"]);
+    series.iter().for_each(assert_ledger_closes);
+    println!("{took:?}, {}", report["warnings"]);
+}
