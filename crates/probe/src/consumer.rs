@@ -5,8 +5,8 @@ use bandscope_recording::{Gap, Quanta};
 use bandscope_sampler::machine::Consumed;
 use bandscope_sampler::{Assembler, Batch, GapRecord, QuantumRecord};
 
-/// Quanta assembled at a time: 64 Ki of them are 3.5 MB of columns, however much waits.
-const AT_A_TIME: u64 = 1 << 16;
+/// Quanta assembled at a time: 16 Ki of them are 0.9 MB of columns, however much waits. A flight recorder has a copy.
+const AT_A_TIME: u64 = 1 << 14;
 
 /// Empties the rings of one measuring thread.
 #[derive(Debug)]

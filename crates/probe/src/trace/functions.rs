@@ -74,6 +74,9 @@ impl Functions {
             line.clear();
         }
         functions.all.sort_by_key(|function| function.0);
+        // It stays for the whole run.
+        functions.all.shrink_to_fit();
+        functions.names.shrink_to_fit();
         functions
     }
 

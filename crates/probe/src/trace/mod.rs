@@ -61,12 +61,12 @@ const SENDERS_RING: usize = 16;
 const BUFFERED_BYTES_PER_S: f64 = 1e6;
 const MOST_BUFFERED_BYTES: f64 = 64e6;
 
-/// Records that are taken out of a ring before what they say is handed out, and how often that is done at most before others have their turn: all
-/// of a ring of [`RING_BYTES`], whose records have 64 bytes and more.
-const AT_A_TIME: usize = 1 << 13;
-const MOST_ROUNDS: usize = 16;
+/// Records that are taken out of a ring before what they say is handed out, and how often that is done at most for each ring before others have
+/// their turn: twice what a ring of [`RING_BYTES`] holds, whose records have 64 bytes and more.
+const AT_A_TIME: usize = 1 << 11;
+const MOST_ROUNDS: usize = 64;
 /// The same at the end, of a ring of [`MOST_BUFFERED_BYTES`].
-const ROUNDS_AT_THE_END: usize = 256;
+const ROUNDS_AT_THE_END: usize = 1024;
 
 /// The largest tick of a recording.
 const END: u64 = i64::MAX as u64;
@@ -189,14 +189,16 @@ impl Trace {
         self.empty(MOST_ROUNDS, &mut visit);
     }
 
-    /// Empties the rings of what is in them now, in so many rounds at most. What is added meanwhile waits for the next time: a ring is emptied before
+    /// Empties the rings of what is in them now, in so many rounds for each at most. What is added meanwhile waits for the next time: a ring is emptied before
     /// another.
     fn empty(&mut self, rounds: usize, visit: &mut impl FnMut(u32, &[KernelEvent])) {
         self.times.read();
         // A quiet CPU has no records, however many the others have.
         let now = self.times.latest();
-        for _ in 0..rounds {
-            self.take(AT_A_TIME);
+        for _ in 0..rounds * self.rings().count() {
+            // What is taken out of a ring that is ahead of another waits for that one, and takes memory.
+            let ahead_of = self.rings().filter_map(Ring::left_at).min();
+            self.take(AT_A_TIME, ahead_of.unwrap_or(u64::MAX));
             let seen = self.rings().fold(now, |seen, ring| ring.taken_until(seen));
             self.hand_out(seen, visit);
             if self.rings().all(Ring::is_empty) {
@@ -224,12 +226,15 @@ impl Trace {
         whole.map(|cpu| &cpu.ring).chain(&self.others)
     }
 
-    /// Takes so many records out of each ring, at most. A wake-up comes before what it causes, so the rings of the other CPUs come last.
-    fn take(&mut self, most: usize) {
-        for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
+    /// Takes so many records out of each ring, at most, but of those that were emptied up to a later time than `ahead_of` and have more. A wake-up
+    /// comes before what it causes, so the rings of the other CPUs come last.
+    fn take(&mut self, most: usize, ahead_of: u64) {
+        let has_turn = |ring: &Ring| ring.left_at().is_none_or(|latest| latest <= ahead_of);
+        let whole = self.cpus.iter_mut().chain(&mut self.watched);
+        for cpu in whole.filter(|cpu| has_turn(&cpu.ring)) {
             cpu.take(most, &mut self.processes, &mut self.senders);
         }
-        for other in &mut self.others {
+        for other in self.others.iter_mut().filter(|ring| has_turn(ring)) {
             other.drain(most, &mut self.senders, |said| {
                 if let Said::Lost(records) = said {
                     self.senders_lost += records;
@@ -247,13 +252,14 @@ impl Trace {
         // Where it fails the descriptors do it in a moment.
         let _ = self.switch(false);
         self.empty(ROUNDS_AT_THE_END, &mut visit);
-        self.take(usize::MAX);
+        self.take(usize::MAX, u64::MAX);
         for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
             cpu.look_for_losses();
         }
         let mut ended = Ended {
             tasks: self.processes.threads().collect(),
             senders_lost: self.senders_lost
+                + self.senders.lost()
                 + self.others.iter().map(Ring::untold_losses).sum::<u64>(),
             time_error_ticks: self.times.error_ticks(),
             ..Ended::default()

@@ -153,6 +153,11 @@ impl Ring {
         }
     }
 
+    /// When the last record that was taken was made, where more are left.
+    pub fn left_at(&self) -> Option<u64> {
+        (!self.is_empty).then_some(self.latest)
+    }
+
     /// Whether nothing was left in it.
     pub fn is_empty(&self) -> bool {
         self.is_empty

@@ -18,8 +18,9 @@ const MOST_TASKS: usize = 1 << 14;
 /// Vectors by which CPUs interrupt each other: calls of functions of one and of many, and reschedule (Linux,
 /// arch/x86/include/asm/irq_vectors.h).
 const SENT: [u32; 3] = [0xfb, 0xfc, 0xfd];
-/// Wake-ups that are kept, 40 MiB: a run that is kept in memory until its end has them all at once.
-const MOST_WAKES: usize = 1 << 20;
+/// Wake-ups that are kept, 6 MiB. All that come wait for as long as another task is in one piece on a measured CPU, a second, and where that CPU
+/// says nothing for [`LONGEST_WAIT_NS`]: so these are 13,000 a second.
+const MOST_WAKES: usize = 1 << 17;
 /// A timer's function that began so long ago is over: the kernel tells its end by a tracepoint that is not recorded.
 const LONGEST_TIMER_NS: u64 = 100_000;
 
@@ -106,6 +107,8 @@ pub struct Senders {
     wakes: HashMap<Target, VecDeque<Wake>>,
     /// How many these are.
     number: usize,
+    /// How many found no room: what they caused has no sender.
+    lost: u64,
     names: HashMap<u32, Arc<str>>,
 }
 
@@ -147,6 +150,7 @@ impl Senders {
     fn add(&mut self, target: Target, wake: Wake) {
         let is_new = !self.wakes.contains_key(&target);
         if self.number >= MOST_WAKES || is_new && self.wakes.len() >= MOST_TASKS {
+            self.lost += 1;
             return;
         }
         self.number += 1;
@@ -184,10 +188,16 @@ impl Senders {
             while wakes.get(1).is_some_and(|next| next.at < horizon) {
                 wakes.pop_front();
             }
+            give_back(wakes);
             let old = |wake: &Wake| wake.at.saturating_add(LONGEST_WAIT_NS) < horizon;
             !wakes.back().is_none_or(old)
         });
         self.number = self.wakes.values().map(VecDeque::len).sum();
+    }
+
+    /// Wake-ups that found no room.
+    pub fn lost(&self) -> u64 {
+        self.lost
     }
 
     /// The name of a task that wakes others, as the cause of a gap is named.
@@ -213,6 +223,14 @@ impl Senders {
         };
         self.names.insert(thread, name.clone());
         name
+    }
+}
+
+/// Gives memory back that one burst needed, for the next thing that needs some.
+fn give_back(wakes: &mut VecDeque<Wake>) {
+    const SMALL: usize = 64;
+    if wakes.capacity() > SMALL && wakes.len() < wakes.capacity() / 4 {
+        wakes.shrink_to(2 * wakes.len());
     }
 }
 
@@ -358,6 +376,9 @@ mod tests {
         for time in 0..=MOST_WAKES as u64 {
             senders.see((time, 0, 0), &doing, &wakes(time as u32 % 7, Level::Task));
         }
-        assert_eq!(senders.number, MOST_WAKES);
+        assert_eq!((senders.number, senders.lost()), (MOST_WAKES, 1));
+        senders.forget(MOST_WAKES as u64);
+        let memory: usize = senders.wakes.values().map(VecDeque::capacity).sum();
+        assert!(memory < 1000, "{memory}");
     }
 }

@@ -23,7 +23,7 @@ pub struct Events {
     pub threads: Vec<MeasuringThread>,
     /// Tasks that are threads of a process of another name, in order of their ids; empty in recordings that know none.
     pub tasks: Vec<TaskThread>,
-    /// Records of CPUs that were not measured, which found no room: what they would have told of has no sender.
+    /// Records of who wakes tasks and interrupts CPUs that found no room: what they would have told of has no sender.
     pub senders_lost: u64,
     /// Spans in which events were lost: there, silence says nothing.
     pub lost: Vec<LostEvents>,

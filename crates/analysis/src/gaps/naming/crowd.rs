@@ -37,6 +37,14 @@ pub fn thin(events: &mut VecDeque<KernelEvent>, cpu: u32, lost: &mut Vec<LostEve
     lost.push(span);
 }
 
+/// Gives memory back that a burst needed, for the next thing that needs some. Between bursts a thousand events wait.
+pub fn give_back(events: &mut VecDeque<KernelEvent>) {
+    const SMALL: usize = 1 << 12;
+    if events.capacity() > SMALL && events.len() < events.capacity() / 4 {
+        events.shrink_to(SMALL.max(2 * events.len()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,5 +94,8 @@ mod tests {
         waiting.extend((0..401).map(|k| event(100_000 + 10 * k)));
         thin(&mut waiting, 3, &mut lost);
         assert_eq!(lost.len(), 2);
+        waiting.reserve(100_000);
+        give_back(&mut waiting);
+        assert!(waiting.capacity() < 10_000, "{}", waiting.capacity());
     }
 }

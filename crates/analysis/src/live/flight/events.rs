@@ -63,6 +63,7 @@ impl Events {
                     events.push(event);
                 }
             }
+            crowd::give_back(&mut of_cpu.waiting);
             if !events.is_empty() {
                 let events = &events;
                 out(Out::Events { cpu, events })?;

@@ -6,6 +6,16 @@ use std::collections::{BTreeMap, VecDeque};
 /// Segments whose numbers are remembered: those of the stretches under way.
 const MOST_SEGMENTS: usize = 1024;
 
+/// The quanta that have time. Those that follow an absence, while the grid catches up, have none and tell nothing; one of minutes has millions.
+pub fn with_time(quanta: &Quanta) -> Quanta {
+    let mut some = Quanta::default();
+    let has_time = |&index: &usize| quanta.end[index] > quanta.start[index];
+    for index in (0..quanta.len()).filter(has_time) {
+        some.extend_from(quanta, index..index + 1);
+    }
+    some
+}
+
 /// A stretch, from a tick up to another.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {

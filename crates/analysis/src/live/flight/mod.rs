@@ -27,6 +27,9 @@ pub const MOST: usize = 100;
 /// A CPU of which nothing has come for so long keeps the others waiting no longer, in seconds.
 const LATEST_S: f64 = 10.0;
 
+/// Quanta of a CPU that wait at most, but for those that take time: 7 MiB. The gap before those without is judged when a tenth of a second is over.
+const MOST_QUANTA: usize = 1 << 17;
+
 /// How long a stretch is remembered after what lies in it went out, in seconds: twice the longest event that comes in one piece.
 const REMEMBERED_S: f64 = 2.0;
 
@@ -188,9 +191,13 @@ impl Flight {
         watched.wall_ticks += walls.map(|(start, end)| end - start).sum::<u64>();
         lane.gaps.extend(away);
         if keeps {
+            let waiting: usize = lane.waiting.iter().map(|one| one.quanta.len()).sum();
             lane.waiting.push_back(Waiting {
                 series,
-                quanta: quanta.clone(),
+                quanta: match waiting < MOST_QUANTA {
+                    true => quanta.clone(),
+                    false => kept::with_time(quanta),
+                },
                 gaps: gaps.to_vec(),
             });
         }

@@ -327,3 +327,44 @@ fn a_stretch_that_is_longer_than_what_lies_around_it_is_whole() {
     assert_eq!(end, 720_600_000);
     assert_eq!((told.len(), flight.watched()[0].met), (1, 1));
 }
+
+#[test]
+fn quanta_that_follow_a_long_absence_and_have_no_time_are_not_kept_waiting() {
+    const BATCH: usize = 1 << 16;
+    let away = 60_000_000_000;
+    let mut flight = Flight::new(&manifest(&[1], vec![longer("", 1000.0)], Vec::new()));
+    let (mut quanta, _) = batches(1, &[]).remove(0);
+    let end = quanta.start[0] + away;
+    quanta.end[0] = end;
+    quanta.gap_ticks[0] = away;
+    let gap = Gap {
+        start: quanta.start[0],
+        duration: away,
+        ..Gap::default()
+    };
+    flight.push(1, 0, &quanta, &[gap], &[]);
+    let quantum = quanta.get(0);
+    let mut empty = Quanta::default();
+    for _ in 0..BATCH {
+        empty.push(bandscope_recording::Quantum {
+            start: end,
+            end,
+            count: 0,
+            gap_ticks: 0,
+            ..quantum
+        });
+    }
+    let mut most = 0;
+    for _ in 0..20 {
+        flight.push(1, 0, &empty, &[], &[]);
+        let waiting = flight.lanes[0].waiting.iter();
+        most = most.max(waiting.map(|one| one.quanta.len()).sum());
+    }
+    assert!(most <= MOST_QUANTA + BATCH, "{most}");
+    let mut written = Written::default();
+    let Ok(()) = flight.finish(&mut |out| {
+        written.add(out);
+        Ok::<(), Infallible>(())
+    });
+    assert_eq!((written.gaps.len(), written.stretches(1).len()), (1, 1));
+}
