@@ -81,12 +81,9 @@ fn off_the_run_queue(case: Case<'_>) -> Option<Finding> {
     let mine = analysed.series.iter().filter(|one| one.cpu == series.cpu);
     let (mut away, mut wall, mut times) = (0.0, 0.0, 0.0);
     for one in mine {
-        away += one
-            .ledger
-            .gaps_ns
-            .get(&Cause::Preempted)
-            .copied()
-            .unwrap_or(0) as f64;
+        // Where it was clear which gap it was, that is booked to the stop already.
+        let of = |cause| one.ledger.gaps_ns.get(&cause).copied().unwrap_or(0) as f64;
+        away += of(Cause::Preempted) + of(Cause::Stopped);
         wall += one.ledger.wall_ns as f64;
         times += one
             .gaps

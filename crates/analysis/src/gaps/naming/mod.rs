@@ -23,6 +23,7 @@ pub use causes::{Thread, bare_timer, cause};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use stops::Stops;
 
 /// How far the kernel's time may reach beyond its events, in nanoseconds: from the interruption to the first tracepoint, from one event to
 /// the next, from the last tracepoint to the next instruction of the loop. What is longer happened outside of this kernel: in the virtual
@@ -86,6 +87,8 @@ pub struct Namer<'a> {
     keys: Keys,
     /// A preemption that takes so many ticks, and of which nothing else is known, was a stop by a quota, as long as that many ticks of stops are left.
     throttled: Option<(u64, u64)>,
+    /// The same for signals and freezers, where no kernel event tells.
+    stops: Option<Stops>,
     shares: Vec<Share>,
     /// The place of each key among the shares of a gap, where it has one there.
     places: Vec<usize>,
@@ -126,6 +129,7 @@ impl<'a> Namer<'a> {
         let ticks_per_ns = source.manifest().clock.ticks_per_ns;
         let events = source.events(index)?;
         let mut namer = Namer::over(events, known, series.cpu, ticks_per_ns);
+        namer.stops = Stops::of(source, index);
         namer.throttled = stopped_by(source.manifest()).map(|quota| {
             let ticks = quota.throttled_ns as f64 * ticks_per_ns;
             let shortest = ticks / quota.throttled as f64 * STOP_SHARE;
@@ -165,6 +169,7 @@ impl<'a> Namer<'a> {
     /// Takes no gap that begins before `tick` any more. A stream that is this program's memory cannot fail.
     pub fn forget(&mut self, tick: u64) {
         let _ = self.advance(tick, tick);
+        crowd::give_back(&mut self.batch);
         if self.known.lost.first().is_some_and(|lost| lost.to < tick) {
             self.known.to_mut().lost.retain(|lost| lost.to >= tick);
         }
@@ -188,6 +193,7 @@ impl<'a> Namer<'a> {
             batch: VecDeque::new(),
             window: VecDeque::new(),
             throttled: None,
+            stops: None,
             shares: Vec::new(),
             places: Vec::new(),
             pieces: Vec::new(),

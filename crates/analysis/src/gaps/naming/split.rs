@@ -23,7 +23,9 @@ impl Namer<'_> {
             *left -= to - from;
             return self.keys.plain(Cause::QuotaThrottled);
         }
+        let of_stops = self.stops.as_mut().filter(|_| preempted);
         self.keys.plain(match gap.preempted {
+            Some(true) if of_stops.is_some_and(|stops| stops.have(to - from)) => Cause::Stopped,
             Some(true) => Cause::Preempted,
             _ if known => Cause::Host,
             _ => Cause::Unnamed,

@@ -1,11 +1,52 @@
 //! Stops of the measuring thread: while it is stopped or frozen nobody takes its time, whatever runs meanwhile.
 
 use super::{Namer, cause};
-use bandscope_recording::{EventKind, Gap, KernelEvent};
+use bandscope_recording::manifest::{EventsState, State};
+use bandscope_recording::{EventKind, Gap, KernelEvent, Source};
 use bandscope_report::Cause;
 
 fn is_stop(cause: &Cause) -> bool {
     matches!(cause, Cause::Stopped | Cause::Frozen)
+}
+
+/// Stops that no kernel event tells. The thread's own statistics say how long it ran and how long it waited for the CPU: the rest of the run it was
+/// off the run queue.
+#[derive(Debug)]
+pub(super) struct Stops {
+    /// A gap that takes longer is no wait: all waits of the run together took less. In ticks.
+    longer_than: u64,
+    /// Ticks of such gaps that may still come.
+    left: u64,
+}
+
+/// What the statistics are off at most: up to a tick, and what a host takes at once (`machines/real memory-elsewhere`: 43 ms).
+const STATISTICS_ERROR_NS: f64 = 100e6;
+
+impl Stops {
+    /// Those of series `index`; `None` where nothing was stopped, or nobody knows.
+    pub(super) fn of(source: &dyn Source, index: usize) -> Option<Stops> {
+        let (manifest, series) = (source.manifest(), source.series());
+        // The manifest is that of the first input.
+        let is_one = series.iter().all(|one| one.origin == series[0].origin);
+        let no_events = source.events_known(index).state != EventsState::On;
+        let known = is_one && no_events && manifest.state == State::Complete;
+        let mut schedstat = manifest.schedstat.iter().filter(|_| known);
+        let mine = schedstat.find(|one| Some(one.cpu) == series[index].cpu)?;
+        let (ran, waited) = (mine.run_ns as f64, mine.wait_ns as f64);
+        let away = manifest.settings.duration_s * 1e9 - ran;
+        let ticks = |ns: f64| (ns * manifest.clock.ticks_per_ns) as u64;
+        (away - waited >= STATISTICS_ERROR_NS).then(|| Stops {
+            longer_than: ticks(waited + STATISTICS_ERROR_NS),
+            left: ticks(away + STATISTICS_ERROR_NS),
+        })
+    }
+
+    /// Whether a preemption that took so many ticks is one of them.
+    pub(super) fn have(&mut self, ticks: u64) -> bool {
+        let is_one = ticks > self.longer_than && ticks <= self.left;
+        self.left -= if is_one { ticks } else { 0 };
+        is_one
+    }
 }
 
 impl Namer<'_> {
