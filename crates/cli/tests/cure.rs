@@ -409,10 +409,15 @@ fn a_line_of_a_journal_that_does_not_read_is_told_and_kept() {
         let as_it_was = journal.with_extension("damaged");
         assert_eq!(fs::read_to_string(&as_it_was).unwrap(), text);
         // What cannot succeed is not advised.
-        let (_, error) = run(&["kernels"]);
-        assert!(!error.contains("--undo"), "{error}");
-        for file in [journal, &as_it_was] {
-            assert!(error.contains(&*file.display().to_string()), "{error}");
+        for command in [
+            &["kernels"][..],
+            &["cure", "sham", "--yes", "--budget", "1min"],
+        ] {
+            let (_, error) = run(command);
+            assert!(!error.contains("--undo"), "{error}");
+            for file in [journal, &as_it_was] {
+                assert!(error.contains(&*file.display().to_string()), "{error}");
+            }
         }
         assert!(
             fs::read_to_string(journal)

@@ -178,11 +178,9 @@ fn run_segments(cpu: u32, plan: &Plan<'_>, sink: &mut RingSink<'_>) -> Result<()
     let go = plan.go.load(Ordering::Acquire);
     // Ends move with the origin where the clock runs backwards.
     schedule.begin(go.wrapping_sub(plan.origin), sink.account().now());
-    while !plan.ends() {
-        let Some(turn) = schedule.next_turn(sink.account().now()) else {
-            say_what_was_left_out(cpu, plan, &schedule, &numbers, sink.account());
-            break;
-        };
+    while !plan.ends()
+        && let Some(turn) = schedule.next_turn(sink.account().now())
+    {
         let index = turn.series;
         if let Some(allowed) = plan.store_bypass.in_segment(numbers[index]) {
             store_bypass::set(allowed)
@@ -200,6 +198,7 @@ fn run_segments(cpu: u32, plan: &Plan<'_>, sink: &mut RingSink<'_>) -> Result<()
         };
         kernels::dispatch(&series.kernel, visitor);
     }
+    say_what_was_left_out(cpu, plan, &schedule, &numbers, sink.account());
     Ok(())
 }
 
@@ -216,10 +215,12 @@ fn say_what_was_left_out(
     }
     let planned = plan.schedule.segments().totals().0;
     let mut detail = format!(
-        "CPU {cpu} was away for whole segments, and {} of {planned} were left out",
+        "{} of {planned} segments of CPU {cpu} were left out: it came too late for them",
         schedule.left_out()
     );
-    for (series, _) in plan.series.iter().zip(numbers).filter(|one| *one.1 == 0) {
+    // Whoever ends a run early knows that some had no turn.
+    let without = |one: &(&PlannedSeries, &u64)| *one.1 == 0 && !plan.ends();
+    for (series, _) in plan.series.iter().zip(numbers).filter(without) {
         let (rate, kernel) = (series.rate_hz, &series.kernel);
         detail.push_str(&format!(
             "; nothing was measured at {rate} Hz with {kernel}"

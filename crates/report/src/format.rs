@@ -114,9 +114,9 @@ pub fn ids(processes: &[u32]) -> String {
 
 /// A chain, without a full stop: `kworker/u8 ran flush_to_ldisc, woken by task:make on CPU 0, 3.0 µs before it ran`.
 pub fn behind(chain: &Chain) -> String {
-    let (name, sent) = match chain.cause.strip_prefix("task:") {
-        Some(task) => (task, "woken"),
-        None => (&*chain.cause, "sent"),
+    let (name, sent, then) = match chain.cause.strip_prefix("task:") {
+        Some(task) => (task, "woken", "it ran"),
+        None => (&*chain.cause, "sent", "it came"),
     };
     let mut sentence = name.to_owned();
     if !chain.function.is_empty() {
@@ -125,9 +125,8 @@ pub fn behind(chain: &Chain) -> String {
     if !chain.sender.is_empty() {
         let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
         let waited = duration(chain.waited_ns);
-        let ran = if sent == "woken" { "it ran" } else { "it came" };
         sentence += &format!(
-            ", {sent} by {} on {cpus}, {waited} before {ran}",
+            ", {sent} by {} on {cpus}, {waited} before {then}",
             chain.sender
         );
     }

@@ -83,7 +83,7 @@ impl Schedule {
         }
     }
 
-    /// Segments that were left out, because the CPU came back after their end.
+    /// Segments that were left out, because the CPU came too late for a quantum of them.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

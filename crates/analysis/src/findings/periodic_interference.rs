@@ -167,13 +167,14 @@ fn finding(case: Case<'_>, signal: &Signal) -> Finding {
 fn sentence(signal: &Signal, series: &Series) -> String {
     let cause = signal.cause.as_ref().unwrap_or(&Cause::Unnamed);
     let mut causes = series.gaps.iter().flat_map(|gaps| &gaps.causes);
-    let processes = causes.find(|one| one.cause == *cause);
+    // Of several processes it is not known whose the period is.
+    let alone = causes.find(|one| one.cause == *cause && one.processes.len() == 1);
     format!(
         "{} loses {} to {}{} at {}, {} of its time.{}",
         subject(series),
         format::duration(signal.ns_per_event),
         format::cause_in_sentence(cause),
-        format::ids(processes.map_or(&[], |one| &one.processes)),
+        format::ids(alone.map_or(&[], |one| &one.processes)),
         format::frequency(signal.frequency_hz, signal.uncertainty_hz),
         format::percent(share(signal)),
         match (signal.cause_by, signal.cause.as_ref()) {

@@ -8,7 +8,7 @@ use bandscope_recording::manifest::EventsState;
 use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::format;
 use bandscope_report::remedies::{self, Remedy, Tasks};
-use bandscope_report::{Cause, Certainty, Chain, Finding, GapCause, Kind, Series, Signal};
+use bandscope_report::{Cause, Certainty, Chain, Finding, GapCause, Kind, Signal};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: Kind::TimeAway,
@@ -28,25 +28,17 @@ fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
     let away = evidence::TimeAway::of(&finding.evidence)?;
     let machine = &analysed.manifest.machine;
     let series = first_series(finding, analysed);
+    let mine = || (analysed.series.iter()).filter(|one| one.cpu == series.cpu);
+    let of = |name| Tasks::seen(name, mine());
     match &away.cause {
         Cause::Preempted => (analysed.manifest.events.state != EventsState::On)
             .then(|| remedies::trace_events(&cpu(first_series(finding, analysed)))),
-        Cause::Task(name) => {
-            remedies::move_tasks(&[series.cpu?], &[processes(name, series)], machine)
-                .or_else(|| remedies::isolate_cpu(&[series.cpu?], machine))
-        }
+        Cause::Task(name) => remedies::move_tasks(&[series.cpu?], &[of(name)], machine)
+            .or_else(|| remedies::isolate_cpu(&[series.cpu?], machine)),
         Cause::OtherTasks => remedies::isolate_cpu(&[series.cpu?], machine),
         Cause::Interrupt(name) => remedies::move_interrupts(&[series.cpu?], name, machine),
         _ => None,
     }
-}
-
-/// Tasks of this name, with their processes.
-fn processes<'a>(name: &'a str, series: &'a Series) -> Tasks<'a> {
-    let mut causes = series.gaps.iter().flat_map(|gaps| &gaps.causes);
-    let of_it = causes.find(|one| matches!(&one.cause, Cause::Task(task) if **task == *name));
-    let processes = of_it.map_or(&[][..], |one| &one.processes);
-    Tasks { name, processes }
 }
 
 /// Share of the time from which on a cause is worth a sentence, and causes that get one.
@@ -58,6 +50,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let wall = (case.series.ledger.wall_ns as f64).max(1.0);
+    let traced = case.analysed.manifest.events.state == EventsState::On;
     // A period of a cause says more.
     let said = |cause: &&GapCause| {
         let is_its = |signal: &Signal| {
@@ -72,6 +65,8 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         // Those have findings of their own, and what has no name at all has none.
         .filter(|cause| !matches!(cause.cause, Cause::Host | Cause::Unnamed))
         .filter(|cause| !cause.cause.is_throttled())
+        // Without events it is inferred, and `throttled` says so.
+        .filter(|cause| cause.cause != Cause::Stopped || traced)
         .filter(|cause| cause.lost_ns as f64 / wall >= MIN_SHARE)
         .filter(|cause| !said(cause))
         .take(MAX_CAUSES)

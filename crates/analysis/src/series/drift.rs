@@ -6,7 +6,9 @@
 //!
 //! The envelope of a segment is kept as at most 128 minima over equal numbers of quanta; when they are full,
 //! neighbours are joined. The slope is the median over pairs half a segment apart (Theil's incomplete
-//! method), so a stretch where the CPU was away does not bend it.
+//! method), each within a stretch between shifts of the grid: places where a step between minima is half a quantum off the usual one. A program that
+//! counts to the end of its quantum, and begins the next from there, never makes up for an absence; one that keeps its grid does, and its envelope has
+//! no shift. Too short stretches say nothing, nor do those whose pauses, one by one, make most of the slope.
 //!
 //! Its error has two parts. Minima scatter about the line; and where a quantum is nearly a whole number of units, starts creep
 //! through a unit, which looks like a slope of up to a unit over the segment: five standard deviations of a place
@@ -34,6 +36,8 @@ pub struct Drift {
     /// Quanta that the last minimum still has to cover.
     open: u64,
     minima: Vec<f64>,
+    /// What pauses added that nothing made up for, of a file of counts.
+    shifted: Option<f64>,
     /// Sum of weights, and of slope times weight, over the segments before; slopes in ticks per quantum.
     weight: f64,
     weighted: f64,
@@ -61,6 +65,7 @@ impl Drift {
             per_minimum: 1,
             open: 0,
             minima: Vec::with_capacity(MINIMA),
+            shifted: (!context.gaps_known).then_some(0.0),
             weight: 0.0,
             weighted: 0.0,
             scatter: 0.0,
@@ -75,30 +80,33 @@ impl Drift {
         self.index = 0;
         self.per_minimum = 1;
         self.open = 0;
+        self.shifted = self.shifted.map(|_| 0.0);
         self.minima.clear();
     }
 
     /// Adds the segment's slope: of each stretch between shifts of the grid, weighted together.
     fn fit(&mut self) {
         let per = self.per_minimum as f64;
-        let pieces = pieces(&self.minima, self.quantum_ticks / 2.0);
-        let slope_of = |piece: &[f64]| {
-            median(pairs_half_apart(piece).map(|(a, b)| b - a)) / (piece.len() / 2) as f64
-        };
-        for piece in pieces {
-            let step = slope_of(piece);
-            let flat = || {
-                piece
-                    .iter()
-                    .zip(0..)
-                    .map(|(late, k)| late - step * f64::from(k))
-            };
+        let steps = || self.minima.windows(2).map(|pair| pair[1] - pair[0]);
+        let usual = median(steps().filter(|step| step.is_finite()));
+        let is_usual = |step: f64| (step - usual).abs() <= self.quantum_ticks / 2.0;
+        let pieces = (self.minima).chunk_by(|earlier, later| is_usual(later - earlier));
+        let shifts = steps().filter(|&step| step.is_finite() && !is_usual(step));
+        // Where pauses are in most minima, what is usual holds them.
+        let hidden = self.shifted.unwrap_or(0.0) - shifts.map(|step| step - usual).sum::<f64>();
+        for piece in pieces.filter(|piece| piece.len() >= SHORTEST_PIECE) {
+            let half = piece.len() / 2;
+            let step = median(pairs_half_apart(piece).map(|(a, b)| b - a)) / half as f64;
+            if self.shifted.is_some() && hidden > step / per * self.index as f64 / 2.0 && step > 0.0
+            {
+                continue;
+            }
+            let flat = || (piece.iter().zip(0..)).map(|(late, k)| late - step * f64::from(k));
             let middle = median(flat());
             let deviation = SIGMA_PER_MAD * median(flat().map(|late| (late - middle).abs()));
-            let half = piece.len() / 2;
-            let span = half as f64 * per;
             // The median of `half` slopes between two minima each: sqrt(pi/2) times the error of their mean.
-            let error = deviation / span * (std::f64::consts::PI / half as f64).sqrt();
+            let error =
+                deviation / (half as f64 * per) * (std::f64::consts::PI / half as f64).sqrt();
             let length = (piece.len() as f64 * per).min(self.index as f64);
             // The variance of a slope falls with the third power of the length.
             let weight = length.powi(3);
@@ -109,27 +117,47 @@ impl Drift {
         }
     }
 
-    /// Takes starts that belong to the same minimum together.
-    fn note(&mut self, starts: &[u64]) {
-        let mut rest = starts;
-        while !rest.is_empty() {
+    /// Adds up the pauses of a file of counts after which the quanta go on from there: one that keeps its grid makes up for a pause at once, by short quanta.
+    fn note_pauses(&mut self, starts: &[u64]) {
+        let Some(shifted) = &mut self.shifted else {
+            return;
+        };
+        for three in starts.windows(3) {
+            let long = as_float(three[1].saturating_sub(three[0]));
+            let next = as_float(three[2].saturating_sub(three[1]));
+            if long > 1.5 * self.quantum_ticks && next > 0.75 * self.quantum_ticks {
+                *shifted += long - self.quantum_ticks;
+            }
+        }
+    }
+
+    /// Takes quanta that belong to the same minimum together. One without time, while the grid catches up after an absence, begins whenever that ended.
+    fn note(&mut self, starts: &[u64], ends: &[u64]) {
+        let mut rest = (starts, ends);
+        while !rest.0.is_empty() {
             if self.open == 0 {
                 self.open_minimum();
             }
-            let (same, later) = rest.split_at(rest.len().min(self.open as usize));
+            let number = rest.0.len().min(self.open as usize);
+            let (starts, later_starts) = rest.0.split_at(number);
+            let (ends, later_ends) = rest.1.split_at(number);
             let (first, quantum, index) = (self.first, self.quantum_ticks, self.index);
             let mut lowest = f64::INFINITY;
-            for (k, start) in same.iter().enumerate() {
+            for (k, (start, end)) in starts.iter().zip(ends).enumerate() {
                 let nominal = as_float(index + k as u64) * quantum;
                 let late = as_float(start.saturating_sub(first)) - nominal;
-                lowest = if late < lowest { late } else { lowest };
+                lowest = if late < lowest && end > start {
+                    late
+                } else {
+                    lowest
+                };
             }
             if let Some(minimum) = self.minima.last_mut() {
                 *minimum = minimum.min(lowest);
             }
-            self.open -= same.len() as u64;
-            self.index += same.len() as u64;
-            rest = later;
+            self.open -= number as u64;
+            self.index += number as u64;
+            rest = (later_starts, later_ends);
         }
     }
 
@@ -157,17 +185,6 @@ impl Drift {
     }
 }
 
-/// The stretches of minima between shifts of the grid: places where a step is more than `shift` off the usual one. A program that counts to the end
-/// of its quantum, and begins the next from there, never makes up for an absence; one that keeps its grid does, and its envelope has no step. Too
-/// short stretches say nothing; an absence that fills a minimum is one of them.
-fn pieces(minima: &[f64], shift: f64) -> impl Iterator<Item = &[f64]> {
-    let steps = || minima.windows(2).map(|pair| pair[1] - pair[0]);
-    let usual = median(steps());
-    minima
-        .chunk_by(move |a, b| (b - a - usual).abs() <= shift)
-        .filter(|piece| piece.len() >= SHORTEST_PIECE)
-}
-
 /// 0 of nothing.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     order::median(values).unwrap_or(0.0)
@@ -179,6 +196,7 @@ impl Detector for Drift {
             self.end_segment();
             self.first = chunk.chunk.start[0];
         }
-        self.note(chunk.chunk.start);
+        self.note_pauses(chunk.chunk.start);
+        self.note(chunk.chunk.start, chunk.chunk.end);
     }
 }

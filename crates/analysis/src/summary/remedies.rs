@@ -174,21 +174,12 @@ fn by_cause<'a>(series: &[&'a Series]) -> Vec<(&'a Cause, u64)> {
 
 /// Tasks that took a part of what the costliest took, the costliest first.
 fn tasks<'a>(series: &[&'a Series]) -> Vec<Tasks<'a>> {
-    let all_gaps = || series.iter().filter_map(|series| series.gaps.as_ref());
-    let tasks = by_cause(series).into_iter().filter_map(|(cause, ns)| {
-        let Cause::Task(name) = cause else {
-            return None;
-        };
-        let of_it = all_gaps()
-            .flat_map(|gaps| &gaps.causes)
-            .filter(|one| one.cause == *cause);
-        // Of several series each may have seen others.
-        let most = of_it
-            .map(|one| &one.processes[..])
-            .max_by_key(|ids| ids.len());
-        let processes = most.unwrap_or_default();
-        Some((Tasks { name, processes }, ns as f64))
-    });
+    let tasks = by_cause(series)
+        .into_iter()
+        .filter_map(|(cause, ns)| match cause {
+            Cause::Task(name) => Some((Tasks::seen(name, series.iter().copied()), ns as f64)),
+            _ => None,
+        });
     let tasks: Vec<(Tasks<'_>, f64)> = tasks.collect();
     let least = tasks.first().map_or(0.0, |task| MIN_SHARE_OF_TASK * task.1);
     let enough = tasks.into_iter().filter(|task| task.1 >= least);

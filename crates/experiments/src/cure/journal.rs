@@ -44,8 +44,8 @@ pub(super) struct Head {
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Length of the first line.
-    head: u64,
+    /// The first line.
+    head: Vec<u8>,
     /// What is not put back yet.
     undos: Vec<Undo>,
     /// Held as long as the process lives: no second one changes the machine.
@@ -63,6 +63,9 @@ pub enum JournalError {
         "a cure that was killed left settings changed; put them back first: bandscope cure --undo"
     )]
     Left,
+    /// The same, and what is left of its journal does not read.
+    #[error("a cure that was killed left settings changed, and its journal does not read; put back by hand what {} says, then remove it and {}", .0[1].display(), .0[0].display())]
+    ByHand([PathBuf; 2]),
     /// A directory that somebody else could write to.
     #[error("{0}: found a directory of another user, expected one of this user alone")]
     NotOwn(PathBuf),
@@ -147,8 +150,12 @@ impl Journal {
         for journal in dead(directory)?.filter(Left::is_empty) {
             let _ = fs::remove_file(&journal.path);
         }
-        if left(directory)?.iter().any(|left| !left.is_kept) {
-            return Err(JournalError::Left);
+        let left = left(directory)?;
+        let mut left = left.iter().filter(|left| !left.is_kept);
+        if let Some(left) = left.next() {
+            return Err(left
+                .by_hand()
+                .map_or(JournalError::Left, JournalError::ByHand));
         }
         let process = std::process::id();
         let head = Head {
@@ -159,18 +166,13 @@ impl Journal {
         };
         let path = directory.join(format!("{process}-{}{SUFFIX}", head.started));
         let line = line(&head).map_err(refused(&path))?;
-        let mut options = OpenOptions::new();
-        options.create_new(true).append(true).mode(0o600);
-        let mut file = options.open(&path).map_err(refused(&path))?;
-        // As long as it is held, its process lives.
-        flock(&file, FlockOperation::LockExclusive)
-            .map_err(|error| refused(&path)(error.into()))?;
+        let mut file = held(&path).map_err(refused(&path))?;
         let written = file.write_all(&line).and_then(|()| file.sync_all());
         written.map_err(refused(&path))?;
         Ok(Journal {
             path,
             file,
-            head: line.len() as u64,
+            head: line,
             undos: Vec::new(),
             _locks: locks,
         })
@@ -192,14 +194,31 @@ impl Journal {
     pub fn put_back(&mut self) -> Vec<String> {
         let (mut said, again) = split(super::undo::all(&self.undos));
         self.undos = again;
-        // Where one is left to undo, all lines stay: to undo a change once more changes nothing, and no kill finds the journal half written.
-        if self.undos.is_empty()
-            && let Err(error) = self.file.set_len(self.head)
-        {
+        // Where it fails the lines that are done stay, too; what is put back already is found to be so.
+        if let Err(error) = self.rewrite() {
             let path = self.path.display();
-            said.push(format!("{path}: cannot be shortened: {error}"));
+            said.push(format!("{path}: cannot be written anew: {error}"));
         }
         said
+    }
+
+    /// Writes the journal with what is left to undo, whole or not at all.
+    fn rewrite(&mut self) -> io::Result<()> {
+        if self.undos.is_empty() {
+            return self.file.set_len(self.head.len() as u64);
+        }
+        let mut text = self.head.clone();
+        for undo in &self.undos {
+            text.extend(line(undo)?);
+        }
+        let anew = self.path.with_extension("anew");
+        let _ = fs::remove_file(&anew);
+        let mut file = held(&anew)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        fs::rename(&anew, &self.path)?;
+        self.file = file;
+        Ok(())
     }
 
     /// Leaves the changes in force; [`Left::undo`](super::Left::undo) puts them back as long as the machine runs.
@@ -227,6 +246,15 @@ impl Drop for Journal {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// A new file, which is held as long as its process lives.
+fn held(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create_new(true).append(true).mode(0o600);
+    let file = options.open(path)?;
+    flock(&file, FlockOperation::LockExclusive)?;
+    Ok(file)
 }
 
 /// A line with its checksum.

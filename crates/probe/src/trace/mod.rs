@@ -189,8 +189,7 @@ impl Trace {
         self.empty(MOST_ROUNDS, &mut visit);
     }
 
-    /// Empties the rings of what is in them now, in so many rounds for each at most. What is added meanwhile waits for the next time: a ring is emptied before
-    /// another.
+    /// Empties the rings, in so many rounds for each at most, the one that is furthest behind first: a wake-up is known before what it causes.
     fn empty(&mut self, rounds: usize, visit: &mut impl FnMut(u32, &[KernelEvent])) {
         self.times.read();
         // A quiet CPU has no records, however many the others have.

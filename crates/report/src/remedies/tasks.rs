@@ -1,6 +1,7 @@
 //! Other tasks: where they may run (`taskset(1)`, and `isolcpus` in the kernel's list of parameters).
 
 use super::{Need, Purpose, Remedy, RemedyKind, quoted};
+use crate::{Cause, Series};
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::Machine;
 
@@ -28,17 +29,31 @@ pub fn is_of_cpu(name: &str) -> bool {
 }
 
 /// Tasks of one name, and the ids of their processes where these are known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tasks<'a> {
     /// The name. Untrusted.
     pub name: &'a str,
     /// Empty where they are not known.
-    pub processes: &'a [u32],
+    pub processes: Vec<u32>,
+}
+
+impl<'a> Tasks<'a> {
+    /// With the processes that any of the series saw.
+    pub fn seen<'s>(name: &'a str, series: impl IntoIterator<Item = &'s Series>) -> Tasks<'a> {
+        let gaps = series.into_iter().filter_map(|one| one.gaps.as_ref());
+        let of_it = gaps
+            .flat_map(|gaps| &gaps.causes)
+            .filter(|one| matches!(&one.cause, Cause::Task(task) if **task == *name));
+        let mut processes: Vec<u32> = of_it.flat_map(|one| one.processes.clone()).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        Tasks { name, processes }
+    }
 }
 
 impl<'a> From<&'a str> for Tasks<'a> {
     fn from(name: &'a str) -> Tasks<'a> {
-        let processes = &[];
+        let processes = Vec::new();
         Tasks { name, processes }
     }
 }
@@ -61,29 +76,19 @@ pub fn move_tasks(cpus: &[u32], tasks: &[Tasks<'_>], machine: &Machine) -> Optio
         return None;
     }
     let names: Vec<&str> = tasks.iter().map(|tasks| tasks.name).collect();
-    let ids: Vec<String> = (tasks.iter().flat_map(|tasks| tasks.processes))
+    let ids: Vec<String> = (tasks.iter().flat_map(|tasks| &tasks.processes))
         .map(u32::to_string)
         .collect();
     let are_known = tasks.iter().all(|tasks| !tasks.processes.is_empty());
-    let by_id = are_known && ids.len() <= MAX_PROCESSES;
-    // `taskset -a` moves all threads of a process. Threads too have names. A name may begin with a hyphen.
-    let (all_named, from, to) = match (by_id, &ids[..]) {
-        (true, [id]) => ("", String::new(), format!(" {id}")),
-        (true, ids) => (
-            "",
-            format!("echo {} | xargs -n1 ", ids.join(" ")),
-            String::new(),
-        ),
-        (false, _) => {
-            let names = quoted(&names.join("|"));
-            (
-                "every ",
-                format!("pgrep -wx -- {names} | xargs -rn1 "),
-                String::new(),
-            )
-        }
+    // Threads too have names; `taskset -a` moves the whole process of each. A name may begin with a hyphen. An id may be another process's by the
+    // time that the command is typed, so both have to fit.
+    let (all_named, these) = match are_known && ids.len() <= MAX_PROCESSES {
+        true => ("", format!(" | grep -xE {}", quoted(&ids.join("|")))),
+        false => ("every ", String::new()),
     };
-    let give = |cpus: &str| format!("{from}sudo taskset -apc {cpus}{to}");
+    let names_or = quoted(&names.join("|"));
+    let tasks = format!("pgrep -wx -- {names_or}{these} | xargs -rn1");
+    let give = |cpus: &str| format!("{tasks} sudo taskset -apc {cpus}");
     Some(Remedy {
         kind: RemedyKind::MoveTasks,
         purpose: Purpose::Fix,
@@ -94,7 +99,7 @@ pub fn move_tasks(cpus: &[u32], tasks: &[Tasks<'_>], machine: &Machine) -> Optio
         ),
         command: Some(give(&others)),
         needs: vec![Need::Root],
-        undo: Some(give(online) + "  # narrower sets of before are lost"),
+        undo: Some(give(online)),
     })
 }
 
@@ -157,31 +162,35 @@ mod tests {
         );
         assert_eq!(
             remedy.undo.as_deref(),
-            Some(
-                "pgrep -wx -- 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0-3  # narrower sets of before are lost"
-            )
+            Some("pgrep -wx -- 'rustc|rust-lld' | xargs -rn1 sudo taskset -apc 0-3")
         );
     }
 
     #[test]
     fn processes_that_are_known_and_few_are_moved_alone() {
-        let ids: Vec<u32> = (10..20).collect();
-        let of = |name, processes| Tasks { name, processes };
+        let of = |name, processes: std::ops::Range<u32>| Tasks {
+            name,
+            processes: processes.collect(),
+        };
         let command = |tasks: &[Tasks<'_>]| {
             let remedy = move_tasks(&[1], tasks, &machine("0-1")).unwrap();
             (remedy.what, remedy.command.unwrap())
         };
-        let (what, one) = command(&[of("metricsd", &ids[..1])]);
-        assert_eq!(one, "sudo taskset -apc 0 10");
+        let (what, one) = command(&[of("metricsd", 10..11)]);
+        assert_eq!(
+            one,
+            "pgrep -wx -- metricsd | grep -xE 10 | xargs -rn1 sudo taskset -apc 0"
+        );
         assert_eq!(what, "move metricsd off CPU 1");
-        let (_, few) = command(&[of("metricsd", &ids[..1]), of("sh", &ids[1..3])]);
-        assert_eq!(few, "echo 10 11 12 | xargs -n1 sudo taskset -apc 0");
-        for tasks in [
-            [of("sh", &ids), of("a", &ids[..1])],
-            ["sh".into(), of("a", &ids[..1])],
-        ] {
+        let (_, few) = command(&[of("metricsd", 10..11), of("sh", 11..13)]);
+        assert_eq!(
+            few,
+            "pgrep -wx -- 'metricsd|sh' | grep -xE '10|11|12' | xargs -rn1 sudo taskset -apc 0"
+        );
+        let one = || of("a", 10..11);
+        for tasks in [[of("sh", 10..20), one()], ["sh".into(), one()]] {
             let (what, all) = command(&tasks);
-            assert!(all.starts_with("pgrep -wx -- 'sh|a' | "), "{all}");
+            assert!(all.starts_with("pgrep -wx -- 'sh|a' | xargs"), "{all}");
             assert_eq!(what, "move every sh, a off CPU 1");
         }
     }

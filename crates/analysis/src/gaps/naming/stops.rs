@@ -29,7 +29,10 @@ impl Stops {
         // The manifest is that of the first input.
         let is_one = series.iter().all(|one| one.origin == series[0].origin);
         let no_events = source.events_known(index).state != EventsState::On;
-        let known = is_one && no_events && manifest.state == State::Complete;
+        let known = is_one
+            && no_events
+            && manifest.state == State::Complete
+            && manifest.stopped_by.is_empty();
         let mut schedstat = manifest.schedstat.iter().filter(|_| known);
         let mine = schedstat.find(|one| Some(one.cpu) == series[index].cpu)?;
         let (ran, waited) = (mine.run_ns as f64, mine.wait_ns as f64);

@@ -107,33 +107,49 @@ fn that_a_file_drifts_is_certain_where_the_cause_is_undecided() {
     assert!(found.summary.contains("their grid or the clock is off") && found.next_step.is_some());
 }
 
+/// The drifts that are found in a file of `seconds` whose quanta begin `pause_ns` later after each of some quanta.
+fn drifts_with_pauses(ppm: f64, seconds: f64, pauses: &[usize], pause_ns: u64) -> Vec<f64> {
+    let scenario = format!("drift:ppm={ppm},printed=1");
+    let (recording, _) = simulated(&scenario, &[10_000.0], &["mulss80"], seconds);
+    let mut file = as_counts_of(recording, 2.0);
+    for quanta in &mut file.quanta {
+        let shift = |k: usize| pause_ns * pauses.partition_point(|&at| at < k) as u64;
+        (quanta.start.iter_mut().enumerate()).for_each(|(k, start)| *start += shift(k));
+        (quanta.end.iter_mut().enumerate()).for_each(|(k, end)| *end += shift(k + 1));
+    }
+    let findings = analysis(&file).report.findings.into_iter();
+    let drifts = findings.filter(|finding| finding.kind == Kind::ClockDrift);
+    drifts
+        .map(|finding| number(&finding, "drift_ppm"))
+        .collect()
+}
+
 #[test]
 fn pauses_that_shift_the_grid_are_no_drift() {
     // Where a program counts to the end of a quantum and begins the next from there, a pause shifts all that follow.
     for pause_ns in [1_000_000, 10_000_000, 100_000_000] {
-        for (ppm, expected) in [(0.0, None), (750.0, Some(750.0))] {
-            let scenario = format!("drift:ppm={ppm},printed=1");
-            let (recording, _) = simulated(&scenario, &[10_000.0], &["mulss80"], 1.0);
-            let mut file = as_counts_of(recording, 2.0);
-            for quanta in &mut file.quanta {
-                let pauses = [2_000, 3_000, 5_000, 9_000];
-                let shift =
-                    |k: usize| pause_ns * pauses.iter().filter(|&&at| k > at).count() as u64;
-                (quanta.start.iter_mut().enumerate()).for_each(|(k, start)| *start += shift(k));
-                (quanta.end.iter_mut().enumerate()).for_each(|(k, end)| *end += shift(k + 1));
-            }
-            let found_in = analysis(&file).report;
-            let drifts: Vec<f64> = (found_in.findings.iter())
-                .filter(|finding| finding.kind == Kind::ClockDrift)
-                .map(|finding| number(finding, "drift_ppm"))
-                .collect();
-            match expected {
-                None => assert!(drifts.is_empty(), "{pause_ns} {drifts:?}"),
-                Some(ppm) => assert!(
-                    drifts.len() == 1 && (drifts[0] - ppm).abs() < 1.0,
-                    "{pause_ns} {drifts:?}"
-                ),
-            }
-        }
+        let some = |ppm| drifts_with_pauses(ppm, 1.0, &[2_000, 3_000, 5_000, 9_000], pause_ns);
+        assert!(some(0.0).is_empty(), "{pause_ns} {:?}", some(0.0));
+        let drifts = some(750.0);
+        assert!(
+            drifts.len() == 1 && (drifts[0] - 750.0).abs() < 1.0,
+            "{pause_ns} {drifts:?}"
+        );
+        // Every tenth of a second of a long file: no stretch is without one.
+        let regular: Vec<usize> = (1..200).map(|number| 1_000 * number).collect();
+        let drifts = drifts_with_pauses(0.0, 20.0, &regular, pause_ns);
+        assert!(drifts.is_empty(), "{pause_ns} {drifts:?}");
     }
+}
+
+#[test]
+fn an_absence_that_the_grid_makes_up_for_is_no_drift() {
+    let report = report(
+        "quota:period=10s,share=0.94",
+        &[10_000.0],
+        &["mulss80"],
+        25.0,
+    );
+    let drifts = (report.findings.iter()).filter(|finding| finding.kind == Kind::ClockDrift);
+    assert_eq!(drifts.count(), 0, "{:?}", report.findings);
 }

@@ -64,10 +64,8 @@ pub(in crate::commands) fn say_if_left() {
         .filter(|left| !left.is_kept)
         .partition(|left| left.by_hand().is_some());
     for files in by_hand.iter().filter_map(|left| left.by_hand()) {
-        let [journal, as_it_was] = files.map(|file| visible(&file.display().to_string()));
-        output::note(format_args!(
-            "bandscope: a cure that was killed left settings of this machine changed, and its journal does not read; put back by hand what {as_it_was} says, then remove it and {journal}"
-        ));
+        let said = cure::JournalError::ByHand(files).to_string();
+        output::note(format_args!("bandscope: {}", visible(&said)));
     }
     let number: usize = to_undo.iter().map(|left| left.changes()).sum();
     if number > 0 {
