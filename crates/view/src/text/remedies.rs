@@ -14,22 +14,10 @@ pub(super) fn remedies(report: &Report, page: &mut Page<'_>) {
         ("To fix:", Purpose::Fix),
         ("To find out:", Purpose::FindOut),
     ] {
-        let of_purpose = || {
-            report
-                .remedies
-                .iter()
-                .filter(|remedy| remedy.purpose == purpose)
-        };
-        for (index, remedy) in of_purpose().take(MAX_REMEDIES).enumerate() {
+        let of_purpose = (report.remedies.iter()).filter(|remedy| remedy.purpose == purpose);
+        // The last line of the screen says where the rest is.
+        for (index, remedy) in of_purpose.take(MAX_REMEDIES).enumerate() {
             one(if index == 0 { title } else { "" }, remedy, page);
-        }
-        if let Some(more) = of_purpose().count().checked_sub(MAX_REMEDIES + 1) {
-            let text = format!("and {} more: --all", more + 1);
-            page.wrapped(
-                (&format!("{:TITLE$} ", ""), Paint::Plain),
-                &text,
-                Paint::Dim,
-            );
         }
     }
 }
