@@ -1,8 +1,9 @@
 //! What `doctor` found: what costs something first, with what changes it; what costs nothing in a line at the end.
 
+use super::remedies;
 use super::table::{Page, Paint};
 use crate::doctor::{FOLDED, SECTIONS};
-use crate::{Options, Rights, numbers};
+use crate::{Options, numbers};
 use bandscope_report::remedies::{Need, Remedy};
 use bandscope_studies::doctor::{Doctor, Entry, Item, State};
 
@@ -162,21 +163,15 @@ fn now(remedy: &Remedy, page: &mut Page<'_>) {
         }
         return;
     };
-    let is_of_host = remedy.needs.contains(&Need::Host);
-    // Whoever reads this may be anybody on the host.
-    let rights = match is_of_host {
-        true => Rights::Sudo,
-        false => page.options.rights,
-    };
-    let (command, as_root) = rights.command(command);
-    let head = match (is_of_host, as_root) {
+    let (command, as_root) = remedies::as_run(remedy, command, page);
+    let head = match (remedy.needs.contains(&Need::Host), as_root) {
         (true, _) => "on host",
         (false, true) => "as root",
         (false, false) => "now",
     };
     page.command(&format!("    {head:HEAD$}"), &command, Paint::Work);
     if let (true, Some(undo)) = (page.options.all, &remedy.undo) {
-        let (undo, _) = rights.command(undo);
+        let (undo, _) = remedies::as_run(remedy, undo, page);
         page.command(&format!("    {:HEAD$}", "undo"), &undo, Paint::Plain);
     }
 }

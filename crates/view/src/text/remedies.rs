@@ -1,8 +1,9 @@
 //! What to do: fixes, and commands that answer what is open, each once.
 
 use super::table::{Page, Paint};
+use crate::Rights;
 use bandscope_report::Report;
-use bandscope_report::remedies::{Need, Purpose, Remedy};
+use bandscope_report::remedies::{Need, Purpose, Remedy, RemedyKind};
 
 /// Remedies of one purpose that a reader takes in.
 const MAX_REMEDIES: usize = 2;
@@ -20,6 +21,15 @@ pub(super) fn remedies(report: &Report, page: &mut Page<'_>) {
             one(if index == 0 { title } else { "" }, remedy, page);
         }
     }
+}
+
+/// A command of a remedy as whoever reads it runs it, and whether it must be said that root does. Whoever reads one for the host may be anybody there.
+pub(super) fn as_run(remedy: &Remedy, command: &str, page: &Page<'_>) -> (String, bool) {
+    let rights = match remedy.needs.contains(&Need::Host) {
+        true => Rights::Sudo,
+        false => page.options.rights,
+    };
+    rights.command(command)
 }
 
 /// All of them, with what they take and how to undo them.
@@ -41,7 +51,7 @@ pub(super) fn in_full(report: &Report, page: &mut Page<'_>) {
                 Some(command) => {
                     let what = format!("{}:", remedy.what);
                     page.wrapped(("  ", Paint::Plain), &what, Paint::Plain);
-                    page.command("    ", command, Paint::Work);
+                    page.command("    ", &as_run(remedy, command, page).0, Paint::Work);
                 }
             }
             if !remedy.needs.is_empty() {
@@ -49,7 +59,12 @@ pub(super) fn in_full(report: &Report, page: &mut Page<'_>) {
                 page.wrapped(("    needs: ", Paint::Dim), &needs.join(", "), Paint::Plain);
             }
             if let Some(undo) = &remedy.undo {
-                page.command("    undo: ", undo, Paint::Plain);
+                // Where each task was allowed before is not known.
+                let label = match remedy.kind {
+                    RemedyKind::MoveTasks => "    undo, to all CPUs: ",
+                    _ => "    undo: ",
+                };
+                page.command(label, &as_run(remedy, undo, page).0, Paint::Plain);
             }
         }
     }
@@ -71,20 +86,24 @@ fn one(title: &str, remedy: &Remedy, page: &mut Page<'_>) {
         page.wrapped((&lead, Paint::Bold), &remedy.what, Paint::Plain);
         return;
     };
-    let length = page.safe(command).chars().count() + 2 + page.safe(&remedy.what).chars().count();
+    let (command, as_root) = as_run(remedy, command, page);
+    let what = match as_root {
+        true => format!("{}, as root:", remedy.what),
+        false => format!("{}:", remedy.what),
+    };
+    let length = page.safe(&command).chars().count() + 1 + page.safe(&what).chars().count();
     if length <= room {
-        let what = format!("{}: ", remedy.what);
         page.hanging(
-            &[(&lead, Paint::Bold), (&what, Paint::Plain)],
-            command,
+            &[
+                (&lead, Paint::Bold),
+                (&what, Paint::Plain),
+                (" ", Paint::Plain),
+            ],
+            &command,
             Paint::Work,
         );
     } else {
-        page.wrapped(
-            (&lead, Paint::Bold),
-            &format!("{}:", remedy.what),
-            Paint::Plain,
-        );
-        page.command(&format!("{:TITLE$} ", ""), command, Paint::Work);
+        page.wrapped((&lead, Paint::Bold), &what, Paint::Plain);
+        page.command(&format!("{:TITLE$} ", ""), &command, Paint::Work);
     }
 }
