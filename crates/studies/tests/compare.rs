@@ -207,3 +207,22 @@ fn counts_alone_have_no_pace_away_from_gaps() {
     assert!(figures.iter().any(|delta| delta.name == Figure::Fraction));
     assert!(figures.iter().all(|delta| delta.name != Figure::Pace));
 }
+
+#[test]
+fn one_pause_may_be_chance_and_is_told() {
+    let counts = |pause_ns: u64| {
+        let mut file = as_counts(scene("reads:sigma=5ns", 1));
+        for quanta in &mut file.quanta {
+            let after = |ticks: &mut u64| *ticks += pause_ns;
+            let middle = quanta.start.len() / 2;
+            quanta.start[middle..].iter_mut().for_each(after);
+            quanta.end[middle - 1..].iter_mut().for_each(after);
+        }
+        file
+    };
+    let same = of(&counts(0), &counts(0));
+    assert!(!same.verdict.contains("Perhaps"), "{}", same.verdict);
+    let paused = of(&counts(0), &counts(2_000_000_000));
+    let verdict = &paused.verdict;
+    assert!(verdict.contains("Perhaps work from "), "{verdict}");
+}

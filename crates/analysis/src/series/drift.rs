@@ -23,6 +23,8 @@ use bandscope_statistics::order::{self, SIGMA_PER_MAD};
 const MINIMA: usize = 128;
 /// Shortest segment that says anything: its end points are a unit uncertain, 1e-3 to 1e-2 of a quantum.
 const SHORTEST: u64 = 256;
+/// The shortest pause of a file of counts, as a part of a quantum: more than a unit takes where there are some dozens in a quantum.
+const SHORTEST_PAUSE: f64 = 0.05;
 /// Fewest minima of a stretch whose scatter is known.
 const SHORTEST_PIECE: usize = 8;
 
@@ -125,8 +127,11 @@ impl Drift {
         for three in starts.windows(3) {
             let long = as_float(three[1].saturating_sub(three[0]));
             let next = as_float(three[2].saturating_sub(three[1]));
-            if long > 1.5 * self.quantum_ticks && next > 0.75 * self.quantum_ticks {
-                *shifted += long - self.quantum_ticks;
+            let pause = long - self.quantum_ticks;
+            if pause > SHORTEST_PAUSE * self.quantum_ticks
+                && next > self.quantum_ticks - pause / 2.0
+            {
+                *shifted += pause;
             }
         }
     }

@@ -12,6 +12,9 @@ const CHANGES: usize = 4;
 /// A signal that takes less of a second than this is for the table, in ns.
 const SMALL_SIGNAL: f64 = 1e4;
 
+/// A part of the work that is worth a sentence though it may be chance.
+const WORTH_A_DOUBT: f64 = 0.01;
+
 /// The answer.
 pub(super) fn verdict(recordings: &Recordings) -> String {
     let mut sentences = Vec::new();
@@ -36,13 +39,32 @@ pub(super) fn verdict(recordings: &Recordings) -> String {
     }
     match (sentences.is_empty(), silent) {
         _ if recordings.series.is_empty() => "The recordings have no series in common.".into(),
-        (true, _) => "Nothing changed beyond the scatter within the recordings.".into(),
+        (true, _) => {
+            "Nothing changed beyond the scatter within the recordings.".to_owned()
+                + &perhaps(recordings).unwrap_or_default()
+        }
         (false, 0) => sentences.join(" "),
         (false, 1) => sentences.join(" ") + " In one other series nothing changed.",
         (false, silent) => {
             sentences.join(" ") + &format!(" In {silent} other series nothing changed.")
         }
     }
+}
+
+/// The largest loss of one recording that is not in the other but may be chance, such as one long pause, in a sentence.
+fn perhaps(recordings: &Recordings) -> Option<String> {
+    let works = recordings.series.iter().flat_map(|pair| &pair.ledger);
+    let works = works.filter(|delta| delta.name == Figure::Work);
+    let of_work = |delta: &Delta| (delta.b - delta.a).abs() / delta.a.max(delta.b);
+    let is_beside_0 = |delta: &&Delta| {
+        let interval = delta.interval.map(|[low, high]| low > 0.0 || high < 0.0);
+        interval == Some(true) && of_work(delta) >= WORTH_A_DOUBT
+    };
+    let most = works
+        .filter(is_beside_0)
+        .max_by(|a, b| of_work(a).total_cmp(&of_work(b)))?;
+    let said = moved("work", most);
+    Some(format!(" Perhaps {said}: too few events to be sure."))
 }
 
 /// What changed in a series, in clauses: what work and gaps took, the line of the ledger that changed most, what is there in one recording
@@ -70,11 +92,6 @@ fn changes(pair: &SeriesPair) -> Vec<String> {
     clauses.splice(headlines..headlines, news);
     clauses.extend(moved_bands);
     clauses.extend(lines);
-    if clauses.is_empty() {
-        // A pause of a file of counts changes the work of a second and nothing that is counted of it.
-        let changed = pair.ledger.iter().filter(|delta| delta.changed);
-        clauses.extend(changed.map(|delta| moved(&format!("{} a second", delta.name), delta)));
-    }
     clauses
 }
 

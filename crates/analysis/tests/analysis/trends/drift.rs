@@ -143,6 +143,15 @@ fn pauses_that_shift_the_grid_are_no_drift() {
 }
 
 #[test]
+fn pauses_of_a_part_of_a_quantum_are_no_drift() {
+    for (number, pause_ns) in [(1, 30_000), (50, 30_000), (500, 10_000), (500, 30_000)] {
+        let pauses: Vec<usize> = (1..=number).map(|k| k * 60_000 / (number + 1)).collect();
+        let drifts = drifts_with_pauses(0.0, 6.0, &pauses, pause_ns);
+        assert!(drifts.is_empty(), "{number} of {pause_ns}: {drifts:?}");
+    }
+}
+
+#[test]
 fn an_absence_that_the_grid_makes_up_for_is_no_drift() {
     let report = report(
         "quota:period=10s,share=0.94",
