@@ -5,6 +5,7 @@
 
 use super::pooled::Pooled;
 use super::{Analysed, Case, Phenomenon, agree, figure, name, subject};
+use crate::gaps::naming::stops::MIN_STOPPED_NS;
 use crate::gaps::quota::stopped_by;
 use crate::periods::rates;
 use bandscope_recording::manifest::{EventsState, Quota};
@@ -44,9 +45,6 @@ fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
 
 /// Share of the time from which on it is worth a sentence, as for any cause that is named.
 const MIN_SHARE: f64 = 1e-4;
-/// Time off the run queue that is more than an error of the scheduler's statistics, which are short by up to a tick, more than signals take,
-/// which rseq does not tell from a preemption, and more than a host takes at once: 43 ms were seen (`machines/real memory-elsewhere`).
-const MIN_STOPPED_NS: f64 = 100e6;
 /// What interrupts and the host take of an absence beside its waiting: 20 us at 1,000 a second in a virtual machine (`machines/real timer-1khz`).
 const BESIDE_NS: f64 = 50_000.0;
 

@@ -9,7 +9,7 @@
 mod causes;
 pub(crate) mod crowd;
 mod split;
-mod stops;
+pub mod stops;
 
 use crate::gaps::quota::stopped_by;
 use bandscope_recording::events::NoEvents;
