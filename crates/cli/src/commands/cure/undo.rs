@@ -59,15 +59,13 @@ pub(super) fn run() -> Result<ExitCode> {
 pub(in crate::commands) fn say_if_left() {
     // Where it cannot be looked at, the command that changes something says so.
     let left = cure::left(&cure::directory()).unwrap_or_default();
-    let (by_hand, to_undo): (Vec<_>, Vec<_>) = left
-        .iter()
-        .filter(|left| !left.is_kept)
-        .partition(|left| left.by_hand().is_some());
-    for files in by_hand.iter().filter_map(|left| left.by_hand()) {
-        let said = cure::JournalError::ByHand(files).to_string();
-        output::note(format_args!("bandscope: {}", visible(&said)));
+    let mut number = 0;
+    for left in left.iter().filter(|left| !left.is_kept) {
+        match left.by_hand().map(cure::JournalError::ByHand) {
+            Some(said) => output::note(format_args!("bandscope: {}", visible(&said.to_string()))),
+            None => number += left.changes(),
+        }
     }
-    let number: usize = to_undo.iter().map(|left| left.changes()).sum();
     if number > 0 {
         let settings = plural(number as u64, "setting", "settings");
         output::note(format_args!(
