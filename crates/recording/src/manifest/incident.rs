@@ -22,7 +22,7 @@ pub enum IncidentKind {
     ClockJump,
     /// A measuring thread was on another CPU than before.
     CpuChange,
-    /// Quanta were lost, and those after them make a new segment; or segments were left out, as the CPU came back after their end.
+    /// Quanta were lost, and those after them make a new segment; or segments were left out, as the CPU came too late for them.
     SegmentCut,
     /// What disturbed the machine on purpose ended before the recording did.
     DisturberEnded,
