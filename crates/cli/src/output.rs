@@ -5,7 +5,7 @@ mod keep;
 
 use anyhow::{Context, Result, bail};
 use bandscope_recording::text::shown;
-use bandscope_view::Options;
+use bandscope_view::{Options, Rights};
 pub use fail::{exit, fail, spelled};
 pub use keep::{Keep, Lines};
 use std::fs::{File, OpenOptions};
@@ -217,10 +217,23 @@ fn causes(error: &anyhow::Error) -> impl Iterator<Item = &io::Error> {
     error.chain().filter_map(|cause| cause.downcast_ref())
 }
 
-/// What suits a terminal, or a pipe.
+/// How this user becomes root. Whom `sudo` made root for this command alone needs it for the next one.
+pub fn rights() -> Rights {
+    let is_root = rustix::process::geteuid().is_root() && std::env::var_os("SUDO_UID").is_none();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut directories = std::env::split_paths(&path);
+    match is_root {
+        true => Rights::Root,
+        false if directories.any(|one| one.join("sudo").is_file()) => Rights::Sudo,
+        false => Rights::NoSudo,
+    }
+}
+
+/// What suits a terminal, or a pipe, and who reads there.
 pub fn terminal_options(to_terminal: bool) -> Options {
     let mut options = Options {
         colour: to_terminal && colour(),
+        rights: rights(),
         ..Options::default()
     };
     if let Some((terminal_size::Width(columns), _)) =

@@ -107,17 +107,28 @@ fn commands_suit_who_reads_them() {
     std::fs::create_dir(&tools).unwrap();
     std::os::unix::fs::symlink("/bin/sh", tools.join("sh")).unwrap();
     // Whoever ran it by `sudo` is not root for the next command.
-    let command = || {
+    let said = |arguments: &[&str]| {
         let mut command = bandscope(directory.path());
-        command.args(["doctor", "it.bandscope", "--all", "--width", "120"]);
+        command.args(arguments).args(["--width", "120"]);
         command.env("SUDO_UID", "1000").env("PATH", &tools);
-        let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let command = || {
+        let text = said(&["doctor", "it.bandscope", "--all"]);
         let has = |line: &&str| line.contains("echo performance");
         text.lines().find(has).unwrap_or(&text).trim().to_owned()
     };
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kept/0.1.0/two-cpus");
+    let report = || said(&["report", kept.to_str().unwrap()]);
     assert!(command().starts_with("as root  echo performance | tee /sys/"));
+    assert!(report().contains("off CPU 1, as root:") && !report().contains("sudo"));
     std::fs::write(tools.join("sudo"), "").unwrap();
     assert!(command().starts_with("now      echo performance | sudo tee /sys/"));
+    assert!(
+        report().contains("| xargs -rn1 sudo taskset -apc 0"),
+        "{}",
+        report()
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How a verdict is laid out as text.
 
 use crate::output::terminal_options;
-use bandscope_view::{Options, Rights};
+use bandscope_view::Options;
 use clap::Args;
 use std::io::{self, IsTerminal};
 
@@ -26,22 +26,9 @@ impl Layout {
     pub(super) fn options(&self, to_standard_output: bool) -> Options {
         let mut options = terminal_options(to_standard_output && io::stdout().is_terminal());
         (options.all, options.ascii) = (self.all, self.ascii);
-        options.rights = rights();
         if let Some(width) = self.width {
             options.width = width.into();
         }
         options
-    }
-}
-
-/// How this user becomes root. Whom `sudo` made root for this command alone needs it for the next one.
-pub(super) fn rights() -> Rights {
-    let is_root = rustix::process::geteuid().is_root() && std::env::var_os("SUDO_UID").is_none();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut directories = std::env::split_paths(&path);
-    match is_root {
-        true => Rights::Root,
-        false if directories.any(|one| one.join("sudo").is_file()) => Rights::Sudo,
-        false => Rights::NoSudo,
     }
 }

@@ -1,8 +1,7 @@
 //! Putting back what a cure that was killed left changed, and what was kept.
 
-use crate::commands::layout::rights;
 use crate::commands::{Arguments, Command};
-use crate::output;
+use crate::output::{self, rights};
 use anyhow::{Result, ensure};
 use bandscope_experiments::cure;
 use bandscope_view::escape::visible;
