@@ -76,6 +76,9 @@ def periodic(finding, cause, hz, report, truth):
     if cause == "host" and not truth.alone:
         return "undecidable", "of the host"
     near = [train for train in truth.trains if abs(hz / train.hz - 1.0) <= truth.hz_tolerance]
+    own = [train for train in truth.trains if cause is not None and cause in train.causes]
+    if any(not train.kept for train in own) and not any(train in near for train in own):
+        return "undecidable", "of what did not keep its period"
     if not near:
         if cause in truth.aperiodic:
             return "wrong", "has no period"
@@ -83,9 +86,6 @@ def periodic(finding, cause, hz, report, truth):
             return "undecidable", "each so-many-th event of a train"
         if cause is None and any(abs(hz - own) <= 3 * finding["evidence"]["uncertainty_hz"] for own in truth.kernel_hz):
             return "undecidable", "of the kernel's own work"
-        own = cause is not None and cause.startswith(("task:", "timer:"))
-        if own and any(cause in train.causes and not train.kept for train in truth.trains):
-            return "undecidable", "of what did not keep its period"
         scene = cause is None or cause in ("tick", "host", "unnamed") or any(cause in train.causes for train in truth.trains)
         if scene and (truth.alone or cause in ("tick",)):
             return "wrong", "frequency"

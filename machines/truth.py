@@ -173,7 +173,7 @@ def of_scene(scene, kernel, folder, binary):
             if log.rows:
                 truth.named.append(task)
         elif disturber.mode == "ipi":
-            truth.trains.append(Train(disturber.hz, frozenset({"irq:call_function_single", None}), expected=False))
+            truth.trains.append(Train(disturber.hz, frozenset({"irq:call_function_single", None}), expected=False, kept=kept))
             truth.named.append("irq:call_function_single")
             continue
         elif disturber.threads > 1:
