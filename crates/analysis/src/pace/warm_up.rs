@@ -218,7 +218,8 @@ pub fn find(series: &[&[Observed]]) -> Option<WarmUp> {
     } else {
         (end_s, single_block)
     };
-    worse.contains(&true).then(|| WarmUp {
+    // A pace that only scatters more costs nothing.
+    (worse[0] || worse[1]).then(|| WarmUp {
         duration_s,
         uncertainty_s,
         ratio: levels[0][0] / levels[0][1],
@@ -272,4 +273,34 @@ fn refined(blocks: &[Observed], change: usize, [bad, good]: [f64; 2]) -> f64 {
 /// 0 of nothing.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     order::median(values).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of which the first quarter has these quantities.
+    fn starting(first: [f64; QUANTITIES]) -> Option<WarmUp> {
+        let quantities = |number| match number < 100 {
+            true => first,
+            false => [100.0, 0.01, 0.001],
+        };
+        let blocks: Vec<Observed> = (0..400)
+            .map(|number| Observed {
+                number,
+                quantities: quantities(number),
+            })
+            .collect();
+        find(&[&blocks])
+    }
+
+    #[test]
+    fn a_start_that_only_scatters_more_is_no_warm_up() {
+        assert_eq!(starting([100.0, 0.01, 0.005]), None);
+        assert_eq!(starting([100.0, 0.0, 0.005]), None);
+        for worse in [[101.0, 0.01, 0.001], [100.0, 0.02, 0.005]] {
+            let found = starting(worse).expect("a warm-up");
+            assert!((found.duration_s - 1.0).abs() < 0.02, "{found:?}");
+        }
+    }
 }

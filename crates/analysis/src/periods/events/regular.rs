@@ -123,10 +123,12 @@ impl Regular {
 
     /// The same of the events of one cause at a small multiple: a kernel may run a timer early by its slack, with the tick, and late otherwise.
     pub(super) fn is_of_a_faster_one(&self, train: &Train) -> bool {
+        // What an absence hid is missing from both.
+        let least = EACH_TIME * occupied_coarsely(train, self.pulse.frequency).min(1.0);
         let multiples = (2..=MAX_PARTS).map(|times| f64::from(times) * self.pulse.frequency);
         multiples
             .into_iter()
-            .any(|hz| hz < MAX_HZ && occupied_coarsely(train, hz) >= EACH_TIME)
+            .any(|hz| hz < MAX_HZ && occupied_coarsely(train, hz) >= least)
     }
 
     /// What a frequency gains: the periods a second that it explains, less two for each that it claims.
