@@ -327,8 +327,20 @@ impl Journals {
 
     /// Exit status and standard error.
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
-        let mut command = bandscope(self.directory.path());
-        command.args(arguments);
+        self.ended(bandscope(self.directory.path()).args(arguments))
+    }
+
+    /// The same where the directory of journals cannot be written.
+    fn run_read_only(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let script = "mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", script]);
+        command.arg(self.journal.parent().unwrap());
+        command.arg(env!("CARGO_BIN_EXE_bandscope")).args(arguments);
+        self.ended(&mut command)
+    }
+
+    fn ended(&self, command: &mut Command) -> (Option<i32>, String) {
         command.env(JOURNALS, self.journal.parent().unwrap());
         let output = command.output().unwrap();
         (
@@ -365,6 +377,25 @@ fn a_line_that_was_cut_off_and_a_setting_that_is_gone_are_told() {
         code == Some(0) && error.contains("no cure left anything"),
         "{error}"
     );
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_keeps_no_change_in_force() {
+    let Some(it) = Journals::new() else { return };
+    fs::write(&it.journal, format!("{}\n{}\n", it.head, it.lines[0])).unwrap();
+    if it.run_read_only(&["--version"]).0 != Some(0) {
+        println!("SKIPPED: a directory that cannot be written takes root, unshare and mount");
+        return;
+    }
+    for _ in 0..2 {
+        fs::write(&it.settings[0], "10").unwrap();
+        let (code, error) = it.run_read_only(&["cure", "--undo"]);
+        assert_eq!(code, Some(2), "{error}");
+        assert!(error.contains("the journal stays as it was"), "{error}");
+        assert_eq!(fs::read_to_string(&it.settings[0]).unwrap(), "1");
+    }
+    assert_eq!(it.run(&["cure", "--undo"]).0, Some(0));
+    assert!(!it.journal.exists());
 }
 
 #[test]

@@ -4,7 +4,9 @@
 //! line is one [`Undo`]. Each ends with its checksum. Lines reach the disk before the change that they undo. A journal without changes is removed. While its
 //! process lives, the file is locked.
 
+use super::error::{JournalError, refused};
 use super::left::{Left, dead, left};
+use super::place::{locks, own};
 use super::undo::{Problem, Undo};
 use bandscope_probe::facts::{Stat, boot_id};
 use bandscope_recording::checksum_of;
@@ -12,7 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// What the first line says.
@@ -25,8 +27,6 @@ pub(super) const MARK: u8 = b'#';
 pub(super) const SUFFIX: &str = ".journal";
 /// The same of changes that were kept on purpose.
 pub(super) const KEPT: &str = ".kept";
-/// What every user can open, and so lock.
-const MACHINE: &str = "/sys/devices/system/cpu";
 
 /// Whose journal it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,85 +52,9 @@ pub struct Journal {
     _locks: Vec<File>,
 }
 
-/// Why there is no journal.
-#[derive(Debug, thiserror::Error)]
-pub enum JournalError {
-    /// Another process changes the machine.
-    #[error("another `bandscope cure` is at work; wait until it ends")]
-    Busy,
-    /// A process that is dead left changes behind.
-    #[error(
-        "a cure that was killed left settings changed; put them back first: bandscope cure --undo"
-    )]
-    Left,
-    /// The same, and what is left of its journal does not read.
-    #[error("a cure that was killed left settings changed, and its journal does not read; put back by hand what {} says, then remove it and {}", .0[1].display(), .0[0].display())]
-    ByHand([PathBuf; 2]),
-    /// A directory that somebody else could write to.
-    #[error("{0}: found a directory of another user, expected one of this user alone")]
-    NotOwn(PathBuf),
-    /// The system refused.
-    #[error("{path}: cannot keep a journal of what is changed: {error}")]
-    Io {
-        /// Where.
-        path: PathBuf,
-        /// The system's answer.
-        error: io::Error,
-    },
-}
-
-pub(super) fn refused(path: &Path) -> impl Fn(io::Error) -> JournalError + '_ {
-    |error| JournalError::Io {
-        path: path.into(),
-        error,
-    }
-}
-
-/// The variable that names the directory of journals in place of the runtime directory of the user.
-pub const DIRECTORY: &str = "BANDSCOPE_JOURNALS";
-
-/// Where journals are: in the runtime directory of the user.
-pub fn directory() -> PathBuf {
-    std::env::var_os(DIRECTORY).map_or_else(runtime, PathBuf::from)
-}
-
-fn runtime() -> PathBuf {
-    let user = rustix::process::geteuid();
-    let runtime = match user.is_root() {
-        true => Some(PathBuf::from("/run")),
-        false => std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from),
-    };
-    match runtime.filter(|runtime| runtime.is_dir()) {
-        Some(runtime) => runtime.join("bandscope"),
-        // Everybody may write there; who owns it is looked at.
-        None => std::env::temp_dir().join(format!("bandscope-{}", user.as_raw())),
-    }
-}
-
 fn started(process: u32) -> Option<u64> {
     let stat = fs::read(format!("/proc/{process}/stat")).ok()?;
     Some(Stat::parse(&stat)?.started)
-}
-
-/// Takes the lock of a directory, and that of the machine, which all users share, for as long as the files are open. Whoever names a directory has it to themselves.
-pub(super) fn locks(directory: &Path) -> Result<Vec<File>, JournalError> {
-    let own = directory.join("lock");
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true).mode(0o600);
-    let mut files = vec![(options.open(&own).map_err(refused(&own))?, own)];
-    if directory == runtime()
-        && let Ok(machine) = File::open(MACHINE)
-    {
-        files.push((machine, MACHINE.into()));
-    }
-    for (file, path) in &files {
-        match flock(file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(JournalError::Busy),
-            Err(error) => return Err(refused(path)(error.into())),
-        }
-    }
-    Ok(files.into_iter().map(|(file, _)| file).collect())
 }
 
 impl Journal {
@@ -153,9 +77,7 @@ impl Journal {
         let left = left(directory)?;
         let mut left = left.iter().filter(|left| !left.is_kept);
         if let Some(left) = left.next() {
-            return Err(left
-                .by_hand()
-                .map_or(JournalError::Left, JournalError::ByHand));
+            return Err(left.why_not().unwrap_or(JournalError::Left));
         }
         let process = std::process::id();
         let head = Head {
@@ -275,18 +197,6 @@ pub(super) fn split(problems: Vec<Problem>) -> (Vec<String>, Vec<Undo>) {
     (said, again.into_iter().flatten().collect())
 }
 
-/// Nobody else may have written there, nor put a link there.
-pub(super) fn own(directory: &Path) -> Result<(), JournalError> {
-    let found = fs::symlink_metadata(directory).map_err(refused(directory))?;
-    let is_own = found.is_dir()
-        && found.uid() == rustix::process::geteuid().as_raw()
-        && found.mode() & 0o022 == 0;
-    match is_own {
-        true => Ok(()),
-        false => Err(JournalError::NotOwn(directory.into())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,7 +243,7 @@ mod tests {
         assert_eq!(contents(), "10");
         let mut kept = left(&directory).unwrap();
         assert!(kept.len() == 1 && kept[0].is_kept);
-        assert!(kept.remove(0).undo().unwrap().is_empty());
+        assert!(kept.remove(0).undo().unwrap().problems.is_empty());
         assert_eq!(contents(), "1");
         assert!(left(&directory).unwrap().is_empty());
     }
@@ -378,6 +288,7 @@ mod tests {
                 .remove(0)
                 .undo()
                 .unwrap()
+                .problems
                 .is_empty()
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), "1");

@@ -1,18 +1,16 @@
 //! Journals that nobody is at work on: what a killed process left, and what was kept on purpose.
 
-use super::journal::{
-    Head, JournalError, KEPT, MARK, SCHEMA, SUFFIX, WITHOUT_CHECKSUMS, line, locks, own, refused,
-    split,
-};
+use super::error::{Foreign, JournalError, refused};
+use super::journal::{Head, KEPT, MARK, SCHEMA, SUFFIX, WITHOUT_CHECKSUMS, line, split};
+use super::place::{locks, opened, own};
 use super::undo::Undo;
 use bandscope_probe::facts::boot_id;
 use bandscope_recording::text::{quoted, shown};
 use bandscope_recording::{Error, checksum_of};
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, flock};
 use serde::de::DeserializeOwned;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Extension of the whole journal that is kept where lines of it do not read.
@@ -37,32 +35,53 @@ pub struct Left {
     damage: Vec<Error>,
     /// Lines that stay in the journal whatever is undone: the first, and those that do not read.
     stays: Vec<Vec<u8>>,
+    /// What stands there in place of a journal of this user. Nobody reads it.
+    foreign: Option<Foreign>,
     /// The last line, if it was cut off: what it would undo was never done.
     pub cut_off: Option<Error>,
 }
 
+/// What came of putting changes back.
+#[derive(Debug)]
+pub struct Undone {
+    /// One sentence for each change that could not be put back, and for each line that does not read.
+    pub problems: Vec<String>,
+    /// Why the journal could not be written or removed, where it could not.
+    pub stays: Option<JournalError>,
+}
+
 impl Left {
-    /// How many changes it holds; what a line that does not read tells of counts as one.
+    /// How many changes it holds; what a line that does not read tells of counts as one, and so does what is no journal of this user.
     pub fn changes(&self) -> usize {
-        self.undos.len() + self.damage.len()
+        self.undos.len() + self.damage.len() + usize::from(self.foreign.is_some())
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.changes() == 0
     }
 
-    /// The journal, and the copy of it as it was, once nothing is left in it that can be read: what is put back by hand, and then removed.
-    pub fn by_hand(&self) -> Option<[PathBuf; 2]> {
-        let files = [self.path.clone(), self.path.with_extension(DAMAGED)];
-        (self.undos.is_empty() && files[1].exists()).then_some(files)
+    /// Why `cure --undo` puts nothing back: it is no journal of this user, or nothing is left in it that can be read. Then the copy of it as it was
+    /// says what is put back by hand.
+    pub fn why_not(&self) -> Option<JournalError> {
+        let path = self.path.clone();
+        if let Some(found) = self.foreign {
+            return Some(JournalError::Foreign { path, found });
+        }
+        let files = [path, self.path.with_extension(DAMAGED)];
+        (self.undos.is_empty() && files[1].exists()).then_some(JournalError::ByHand(files))
     }
 
-    /// Puts everything back that can be read, the last change first; one sentence for each change that could not be, and for each line that does not read.
-    /// These stay in the journal. As it was, it is kept beside it.
+    /// Puts everything back that can be read, the last change first. What cannot be put back stays in the journal. As it was, it is kept beside it.
     ///
     /// # Errors
-    /// If another process is at work, or the journal cannot be written or removed.
-    pub fn undo(self) -> Result<Vec<String>, JournalError> {
+    /// If another process is at work.
+    pub fn undo(self) -> Result<Undone, JournalError> {
+        if self.foreign.is_some() {
+            return Ok(Undone {
+                problems: self.why_not().iter().map(ToString::to_string).collect(),
+                stays: None,
+            });
+        }
         let directory = self.path.parent().unwrap_or(Path::new("."));
         let _locks = locks(directory)?;
         let (mut said, again) = split(super::undo::all(&self.undos));
@@ -70,7 +89,6 @@ impl Left {
             true => fs::remove_file(&self.path),
             false => self.rewrite(&again),
         };
-        done.map_err(refused(&self.path))?;
         said.extend(self.damage.iter().map(ToString::to_string));
         if let (Some(last), false) = (said.last_mut(), self.damage.is_empty()) {
             let beside = self.path.with_extension(DAMAGED);
@@ -79,7 +97,11 @@ impl Left {
                 shown(&beside)
             );
         }
-        Ok(said)
+        let path = self.path;
+        Ok(Undone {
+            problems: said,
+            stays: done.err().map(|error| JournalError::Stays { path, error }),
+        })
     }
 
     /// Writes the journal with these changes and the lines that stay alone, whole or not at all.
@@ -95,6 +117,7 @@ impl Left {
             fs::rename(copy, as_it_was)?;
         }
         let anew = self.path.with_extension("anew");
+        let _ = fs::remove_file(&anew);
         fs::write(&anew, text)?;
         fs::rename(&anew, &self.path)
     }
@@ -127,15 +150,17 @@ pub(super) fn dead(directory: &Path) -> Result<impl Iterator<Item = Left>, Journ
         if !is_kept && !name.ends_with(SUFFIX) {
             return None;
         }
-        // Whatever else has such a name is waited for by nobody.
-        let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits();
-        let mut options = File::options();
-        let file = options
-            .read(true)
-            .custom_flags(flags as i32)
-            .open(&path)
-            .ok()?;
-        file.metadata().ok().filter(Metadata::is_file)?;
+        let file = match opened(&path, File::options().read(true)).ok()? {
+            Ok(file) => file,
+            Err(found) => {
+                return Some(Left {
+                    path,
+                    is_kept,
+                    foreign: Some(found),
+                    ..Left::default()
+                });
+            }
+        };
         // Not by the number of its process, which is another one where namespaces differ: in a container, say.
         let is_dead = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
         let (boot, read) = read(&path, file)?;
@@ -224,6 +249,7 @@ fn parsed<T: DeserializeOwned>(line: &[u8], must: bool) -> Result<T, Damage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cure::Journal;
 
     #[test]
     fn a_line_that_was_changed_is_told_whatever_it_says_now() {
@@ -260,7 +286,7 @@ mod tests {
             fs::write(&journal, &written).unwrap();
             fs::write(&setting, "10").unwrap();
             let left = left(place.path()).unwrap().remove(0);
-            let said_of = left.undo().unwrap().join(" ");
+            let said_of = left.undo().unwrap().problems.join(" ");
             assert!(said_of.contains(said), "{written}: {said_of}");
             assert_ne!(fs::read_to_string(&setting).unwrap(), "2");
             fs::remove_file(journal.with_extension(DAMAGED)).unwrap();
@@ -272,8 +298,60 @@ mod tests {
                 .remove(0)
                 .undo()
                 .unwrap()
+                .problems
                 .is_empty()
         );
         assert_eq!(fs::read_to_string(&setting).unwrap(), "1");
+    }
+    #[test]
+    fn what_is_no_journal_of_this_user_is_told_and_left_alone() {
+        use std::os::unix::fs::{chown, symlink};
+        let place = tempfile::tempdir().unwrap();
+        let journal = place.path().join("7-1.journal");
+        let told = |expected: Foreign| {
+            let found = left(place.path()).unwrap().remove(0);
+            assert!(found.changes() == 1 && found.foreign == Some(expected));
+            let refusal = Journal::begin(place.path()).unwrap_err();
+            assert!(matches!(refusal, JournalError::Foreign { .. }));
+            let undone = found.undo().unwrap();
+            assert!(undone.problems[0].contains("expected a file of this user"));
+            assert!(fs::symlink_metadata(&journal).is_ok(), "it stays");
+            fs::remove_file(&journal).unwrap();
+        };
+        symlink("/etc/passwd", &journal).unwrap();
+        told(Foreign::NotAFile);
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &journal,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        told(Foreign::NotAFile);
+        fs::write(&journal, "whatever").unwrap();
+        match chown(&journal, Some(65_534), None) {
+            Ok(()) => told(Foreign::Owner(65_534)),
+            Err(_) => println!("SKIPPED: a journal of another user takes root"),
+        }
+    }
+
+    #[test]
+    fn a_lock_that_is_no_file_is_waited_for_by_nobody() {
+        let place = tempfile::tempdir().unwrap();
+        let lock = place.path().join("lock");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &lock,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        let refusal = Journal::begin(place.path()).unwrap_err();
+        assert!(
+            refusal.to_string().contains("not a regular file"),
+            "{refusal}"
+        );
     }
 }

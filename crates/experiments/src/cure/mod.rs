@@ -6,15 +6,19 @@
 mod action;
 mod affinity;
 mod cures;
+mod error;
 mod journal;
 mod left;
+mod place;
 mod undo;
 
 pub use action::{Action, InForce};
 pub use cures::interrupts::Arrivals;
 pub use cures::{CURES, Cure, Subject, Why, named};
-pub use journal::{DIRECTORY, Journal, JournalError, directory};
-pub use left::{Left, left};
+pub use error::{Foreign, JournalError};
+pub use journal::Journal;
+pub use left::{Left, Undone, left};
+pub use place::{DIRECTORY, directory};
 use std::io;
 
 /// Makes the changes. What is returned must live as long as they are to be in force.

@@ -31,15 +31,17 @@ pub(super) fn run() -> Result<ExitCode> {
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    let (mut number, mut failed) = (0, 0);
+    let (mut number, mut failed, mut stay) = (0, 0, 0);
     // The last one first: an earlier one may have changed the same setting.
     for journal in left.into_iter().rev() {
         number += journal.changes();
         let cut_off = journal.cut_off.as_ref().map(ToString::to_string);
-        let problems = journal.undo()?;
-        failed += problems.len();
+        let undone = journal.undo()?;
+        failed += undone.problems.len();
+        stay += u64::from(undone.stays.is_some());
+        let stays = undone.stays.map(|why| why.to_string());
         // At once: the next one may fail as a whole.
-        for said in cut_off.iter().chain(&problems) {
+        for said in cut_off.iter().chain(&undone.problems).chain(&stays) {
             output::note(format_args!("bandscope: {}", visible(said)));
         }
     }
@@ -47,10 +49,13 @@ pub(super) fn run() -> Result<ExitCode> {
         failed == 0,
         "{failed} of {number} changes could not be put back"
     );
-    output::note(format_args!(
-        "bandscope: {}",
-        plural(number as u64, "change is put back", "changes are put back")
-    ));
+    let put_back = plural(number as u64, "change is put back", "changes are put back");
+    ensure!(
+        stay == 0,
+        "{put_back}; {}",
+        plural(stay, "journal stays", "journals stay")
+    );
+    output::note(format_args!("bandscope: {put_back}"));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -60,7 +65,7 @@ pub(in crate::commands) fn say_if_left() {
     let left = cure::left(&cure::directory()).unwrap_or_default();
     let mut number = 0;
     for left in left.iter().filter(|left| !left.is_kept) {
-        match left.by_hand().map(cure::JournalError::ByHand) {
+        match left.why_not() {
             Some(said) => output::note(format_args!("bandscope: {}", visible(&said.to_string()))),
             None => number += left.changes(),
         }
