@@ -20,8 +20,8 @@ const PER_CPU: [&str; 6] = [
 const MAX_PROCESSES: usize = 8;
 /// This program, which stays where it measures.
 const OWN: &str = "bandscope";
-/// What stands for itself in a regular expression, or for any character.
-const PLAIN: &str = "_-/:@%, .";
+/// What has a meaning of its own in an extended regular expression (regex(7)), but for the point, which stands for itself, too.
+const SPECIAL: &str = "^$*+?()[{|";
 
 /// Whether a name is one of the kernel's threads that belong to a CPU or that nothing moves.
 pub fn is_of_cpu(name: &str) -> bool {
@@ -63,19 +63,16 @@ impl<'a> From<&'a str> for Tasks<'a> {
 pub fn move_tasks(cpus: &[u32], tasks: &[Tasks<'_>], machine: &Machine) -> Option<Remedy> {
     let online = machine.online_cpus.as_deref()?;
     let others = machine.housekeeping(cpus)?;
-    // A name that is no pattern of its own; longer ones are cut off by the kernel.
-    let is_named = |tasks: &&Tasks<'_>| {
-        let mut characters = tasks.name.chars();
-        characters.all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c))
-    };
     let is_movable =
         |tasks: &&Tasks<'_>| !tasks.name.is_empty() && tasks.name != OWN && !is_of_cpu(tasks.name);
-    let tasks = tasks.iter().filter(is_named).filter(is_movable);
-    let tasks: Vec<&Tasks<'_>> = tasks.take(MAX_NAMES).collect();
+    let tasks = tasks.iter().filter(is_movable).take(MAX_NAMES);
+    let (tasks, nameless): (Vec<_>, Vec<_>) =
+        tasks.partition(|tasks| pattern(tasks.name).is_some());
     if tasks.is_empty() {
-        return None;
+        return move_processes(cpus, &nameless, (&others, online));
     }
     let names: Vec<&str> = tasks.iter().map(|tasks| tasks.name).collect();
+    let patterns: Vec<String> = names.iter().filter_map(|name| pattern(name)).collect();
     let ids: Vec<String> = (tasks.iter().flat_map(|tasks| &tasks.processes))
         .map(u32::to_string)
         .collect();
@@ -86,20 +83,79 @@ pub fn move_tasks(cpus: &[u32], tasks: &[Tasks<'_>], machine: &Machine) -> Optio
         true => ("", format!(" | grep -xE {}", quoted(&ids.join("|")))),
         false => ("every ", String::new()),
     };
-    let names_or = quoted(&names.join("|"));
+    let names_or = quoted(&patterns.join("|"));
     let tasks = format!("pgrep -wx -- {names_or}{these} | xargs -rn1");
     let give = |cpus: &str| format!("{tasks} sudo taskset -apc {cpus}");
     Some(Remedy {
         kind: RemedyKind::MoveTasks,
         purpose: Purpose::Fix,
         what: format!(
-            "move {all_named}{} off {}",
+            "move {all_named}{} off {}{}",
             names.join(", "),
-            cpu_list::named(cpus)
+            cpu_list::named(cpus),
+            left_out(&nameless)
         ),
         command: Some(give(&others)),
         needs: vec![Need::Root],
         undo: Some(give(online)),
+    })
+}
+
+/// A name, which the kernel cuts off, as a pattern of pgrep. `None` where the bytes of the name are others than its characters.
+fn pattern(name: &str) -> Option<String> {
+    let is_itself = |c: char| c == ' ' || c.is_ascii_graphic() && c != '\\';
+    name.chars().all(is_itself).then(|| {
+        let escaped = name.chars().map(|c| match SPECIAL.contains(c) {
+            true => format!("\\{c}"),
+            false => c.to_string(),
+        });
+        escaped.collect()
+    })
+}
+
+/// What is said of tasks that no command can name.
+fn left_out(nameless: &[&Tasks<'_>]) -> String {
+    match nameless.is_empty() {
+        true => String::new(),
+        false => format!("; no command can name {}", joined(nameless)),
+    }
+}
+
+fn joined(tasks: &[&Tasks<'_>]) -> String {
+    let names: Vec<&str> = tasks.iter().map(|tasks| tasks.name).collect();
+    names.join(", ")
+}
+
+/// Tasks that have no name for a command, by the ids of their processes where these are known and few.
+fn move_processes(
+    cpus: &[u32],
+    tasks: &[&Tasks<'_>],
+    (others, online): (&str, &str),
+) -> Option<Remedy> {
+    let ids: Vec<String> = (tasks.iter().flat_map(|tasks| &tasks.processes))
+        .map(u32::to_string)
+        .collect();
+    let are_known = tasks.iter().all(|tasks| !tasks.processes.is_empty());
+    let are_few = are_known && ids.len() <= MAX_PROCESSES;
+    let give = |cpus: &str| {
+        let ids = ids.join(" ");
+        format!("echo {ids} | xargs -rn1 sudo taskset -apc {cpus}")
+    };
+    (!tasks.is_empty()).then(|| Remedy {
+        kind: RemedyKind::MoveTasks,
+        purpose: Purpose::Fix,
+        what: match are_few {
+            true => format!("move {} off {}", joined(tasks), cpu_list::named(cpus)),
+            false => format!(
+                "move {} off {} by hand{}",
+                joined(tasks),
+                cpu_list::named(cpus),
+                left_out(tasks)
+            ),
+        },
+        command: are_few.then(|| give(others)),
+        needs: vec![Need::Root],
+        undo: are_few.then(|| give(online)),
     })
 }
 
@@ -196,6 +252,39 @@ mod tests {
     }
 
     #[test]
+    fn names_of_any_characters_are_moved_or_told() {
+        let moved = |tasks: &[Tasks<'_>]| {
+            let remedy = move_tasks(&[1], tasks, &machine("0-1")).unwrap();
+            (remedy.what, remedy.command.unwrap_or_default())
+        };
+        for (name, pattern) in [
+            ("a|b", r"'a\|b'"),
+            ("it's", r"'it'\''s'"),
+            ("a.*$(reboot)", r"'a.\*\$\(reboot\)'"),
+            ("a  b", "'a  b'"),
+        ] {
+            let (what, command) = moved(&[name.into()]);
+            assert_eq!(what, format!("move every {name} off CPU 1"));
+            let whole = format!("pgrep -wx -- {pattern} | xargs -rn1 sudo taskset -apc 0");
+            assert_eq!(command, whole);
+        }
+        // As the recording spells a name of other bytes.
+        let other = r"a\x1b";
+        let (what, command) = moved(&["sh".into(), other.into()]);
+        assert_eq!(what, r"move every sh off CPU 1; no command can name a\x1b");
+        assert!(command.starts_with("pgrep -wx -- sh |"));
+        let known = Tasks {
+            name: other,
+            processes: vec![10, 11],
+        };
+        let (what, command) = moved(&[known]);
+        assert_eq!(what, r"move a\x1b off CPU 1");
+        assert_eq!(command, "echo 10 11 | xargs -rn1 sudo taskset -apc 0");
+        let (what, command) = moved(&[other.into()]);
+        assert!(what.ends_with("by hand; no command can name a\\x1b") && command.is_empty());
+    }
+
+    #[test]
     fn another_bandscope_is_waited_for_if_it_costs_most() {
         assert_eq!(wait_for_other(&[1], &["rustc", "bandscope"]), None);
         let remedy = wait_for_other(&[1], &["bandscope", "rustc"]).unwrap();
@@ -221,7 +310,7 @@ mod tests {
         assert_eq!(
             move_tasks(
                 &[1],
-                &["ksoftirqd/1", "a.*$(reboot)"].map(Tasks::from),
+                &["ksoftirqd/1", "migration/1"].map(Tasks::from),
                 &machine("0-1")
             ),
             None

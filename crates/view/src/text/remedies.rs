@@ -93,15 +93,13 @@ fn one(title: &str, remedy: &Remedy, page: &mut Page<'_>) {
     };
     let length = page.safe(&command).chars().count() + 1 + page.safe(&what).chars().count();
     if length <= room {
-        page.hanging(
-            &[
-                (&lead, Paint::Bold),
-                (&what, Paint::Plain),
-                (" ", Paint::Plain),
-            ],
-            &command,
-            Paint::Work,
-        );
+        // Not wrapped as a sentence is: a command keeps its blanks.
+        page.line(&[
+            (&lead, Paint::Bold),
+            (&what, Paint::Plain),
+            (" ", Paint::Plain),
+            (&command, Paint::Work),
+        ]);
     } else {
         page.wrapped((&lead, Paint::Bold), &what, Paint::Plain);
         page.command(&format!("{:TITLE$} ", ""), &command, Paint::Work);

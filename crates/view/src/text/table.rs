@@ -373,11 +373,16 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The words of a command, as a shell parts them; what stands in single or double quotes is one, blanks and all.
+/// The words of a command, as a shell parts them; what stands in single or double quotes is one, blanks and all. Outside of quotes a backslash
+/// makes one of the next letter.
 pub(crate) fn words(command: &str) -> impl Iterator<Item = &str> {
-    let mut quote = None;
+    let (mut quote, mut is_escaped) = (None, false);
     let words = command.split(move |letter: char| {
+        if std::mem::take(&mut is_escaped) {
+            return false;
+        }
         match (quote, letter) {
+            (None, '\\') => is_escaped = true,
             (Some(open), _) if open == letter => quote = None,
             (None, '\'' | '"') => quote = Some(letter),
             _ => {}

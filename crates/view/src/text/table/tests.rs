@@ -67,3 +67,13 @@ fn a_command_that_wraps_is_still_one_command() {
     let words: Vec<&str> = joined.split_whitespace().collect();
     assert_eq!(words.join(" "), command, "{text}");
 }
+
+#[test]
+fn words_are_those_of_a_shell() {
+    let of = |command| words(command).collect::<Vec<&str>>();
+    assert_eq!(
+        of(r"pgrep -- 'it'\''s  a  name' | xargs"),
+        ["pgrep", "--", r"'it'\''s  a  name'", "|", "xargs"]
+    );
+    assert_eq!(of(r"a\ b  c"), [r"a\ b", "c"]);
+}
