@@ -8,6 +8,7 @@ use crate::findings::{self, Seen};
 use crate::gaps::moments::{self, Moments};
 use crate::gaps::naming::Namer;
 use crate::gaps::statistics::Statistics;
+use crate::ledger::stops;
 use crate::pace::band_merge::BandMerge;
 use crate::pace::best_pace::{Candidate, choose};
 use crate::pace::{bands, split};
@@ -314,6 +315,7 @@ fn assemble(
         seen.aliases = aliases;
     }
     split::settle(&mut series, manifest);
+    stops::book(&mut series, manifest);
     rates::name(&mut series, manifest);
     let across = Across::new(&series, tracks);
     // What recurs cannot be judged by moments that were chosen for what they hold.

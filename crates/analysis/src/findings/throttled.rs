@@ -5,8 +5,8 @@
 
 use super::pooled::Pooled;
 use super::{Analysed, Case, Phenomenon, agree, figure, name, subject};
-use crate::gaps::naming::stops::MIN_STOPPED_NS;
 use crate::gaps::quota::stopped_by;
+use crate::ledger::stops;
 use crate::periods::rates;
 use bandscope_recording::manifest::{EventsState, Quota};
 use bandscope_report::evidence::{self, OfKind};
@@ -45,8 +45,6 @@ fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
 
 /// Share of the time from which on it is worth a sentence, as for any cause that is named.
 const MIN_SHARE: f64 = 1e-4;
-/// What interrupts and the host take of an absence beside its waiting: 20 us at 1,000 a second in a virtual machine (`machines/real timer-1khz`).
-const BESIDE_NS: f64 = 50_000.0;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let wall = (case.series.ledger.wall_ns as f64).max(1.0);
@@ -70,28 +68,12 @@ fn off_the_run_queue(case: Case<'_>) -> Option<Finding> {
     let Case {
         series, analysed, ..
     } = case;
-    let manifest = analysed.manifest;
-    let known =
-        manifest.events.state != EventsState::On && rates::is_one_recording(analysed.series);
-    let mut schedstat = manifest.schedstat.iter().filter(|_| known);
-    let waited = schedstat.find(|one| Some(one.cpu) == series.cpu)?.wait_ns;
-    // Those statistics are of all series together.
+    let stopped = stops::off_the_run_queue(analysed.series, series.cpu, analysed.manifest)?;
+    // Of all series together, as the time off the run queue is.
     let mine = analysed.series.iter().filter(|one| one.cpu == series.cpu);
-    let (mut away, mut wall, mut times) = (0.0, 0.0, 0.0);
-    for one in mine {
-        // Where it was clear which gap it was, that is booked to the stop already.
-        let of = |cause| one.ledger.gaps_ns.get(&cause).copied().unwrap_or(0) as f64;
-        away += of(Cause::Preempted) + of(Cause::Stopped);
-        wall += one.ledger.wall_ns as f64;
-        times += one
-            .gaps
-            .as_ref()
-            .and_then(|gaps| gaps.preempted)
-            .unwrap_or(0) as f64;
-    }
-    let stopped = away - waited as f64 - BESIDE_NS * times;
+    let wall: f64 = mine.map(|one| one.ledger.wall_ns as f64).sum();
     let share = stopped / wall.max(1.0);
-    (stopped >= MIN_STOPPED_NS && share >= MIN_SHARE).then(|| Finding {
+    (share >= MIN_SHARE).then(|| Finding {
         kind: Kind::Throttled,
         series: vec![case.index],
         certainty: Certainty::Likely,

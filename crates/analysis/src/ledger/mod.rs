@@ -2,4 +2,5 @@
 
 pub mod account;
 pub mod inferred;
+pub mod stops;
 pub mod work;

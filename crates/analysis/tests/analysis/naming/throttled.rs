@@ -172,15 +172,20 @@ fn without_events_a_thread_that_did_not_wait_for_the_cpu_was_stopped() {
             wait_ns,
             ..Schedstat::default()
         }];
-        let findings = analyse(&source, &[]).unwrap().report.findings;
-        findings.into_iter().find(|one| one.kind == Kind::Throttled)
+        let (report, booked) = booked(&source);
+        let mut findings = report.findings.into_iter();
+        let finding = findings.find(|one| one.kind == Kind::Throttled);
+        (finding, booked.get("stopped").copied().unwrap_or(0.0))
     };
     // 999 times 300 us, 50 of which may be what else was done.
-    let finding = stopped(100_000_000).unwrap();
+    let (finding, booked) = stopped(100_000_000);
+    let finding = finding.unwrap();
     assert_eq!(finding.certainty, Certainty::Likely);
     assert_eq!(text(&finding, "cause"), "stopped");
     let ns = number(&finding, "lost_ns");
     assert!((ns / 149.7e6 - 1.0).abs() < 0.01, "{ns}");
-    assert_eq!(stopped(240_000_000), None);
-    assert_eq!(stopped(400_000_000), None);
+    // What other tasks took is the rest: no nanosecond is booked twice.
+    assert!((booked * 1e3 / ns - 1.0).abs() < 1e-6, "{booked}, {ns}");
+    assert_eq!(stopped(240_000_000), (None, 0.0));
+    assert_eq!(stopped(400_000_000), (None, 0.0));
 }

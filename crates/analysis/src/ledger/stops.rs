@@ -1,0 +1,160 @@
+//! Stops of the measuring thread that no kernel event tells, and no single gap ([`crate::gaps::naming::stops`]): because all its waits together are
+//! longer, say. By its own statistics it was away for longer than it waited for the CPU, so something had taken it off the run queue. So much of its
+//! preemptions is booked to `stopped`, that of the longest gaps first, and not to other tasks.
+
+use crate::gaps::naming::stops::MIN_STOPPED_NS;
+use crate::gaps::quota::stopped_by;
+use crate::periods::rates;
+use bandscope_recording::Manifest;
+use bandscope_recording::manifest::EventsState;
+use bandscope_report::{Cause, GapCause, Series};
+use std::cmp::Reverse;
+
+/// What interrupts and the host take of an absence beside its waiting: 20 us at 1,000 a second in a virtual machine (`machines/real timer-1khz`).
+const BESIDE_NS: f64 = 50_000.0;
+
+/// How long the thread of a CPU was off the run queue, in nanoseconds of all its series together; `None` where that is too little to tell, or
+/// kernel events tell.
+pub fn off_the_run_queue(series: &[Series], cpu: Option<u32>, manifest: &Manifest) -> Option<f64> {
+    let known = manifest.events.state != EventsState::On && rates::is_one_recording(series);
+    let mut schedstat = manifest.schedstat.iter().filter(|_| known);
+    let waited = schedstat.find(|one| Some(one.cpu) == cpu)?.wait_ns;
+    let mine = series.iter().filter(|one| one.cpu == cpu);
+    let away: f64 = mine
+        .map(|one| {
+            let away = booked(one, &Cause::Preempted) + booked(one, &Cause::Stopped);
+            let gaps = one.gaps.as_ref();
+            let times = gaps.and_then(|gaps| gaps.preempted).unwrap_or(0);
+            away as f64 - BESIDE_NS * times as f64
+        })
+        .sum();
+    let stopped = away - waited as f64;
+    (stopped >= MIN_STOPPED_NS).then_some(stopped)
+}
+
+fn booked(series: &Series, cause: &Cause) -> u64 {
+    series.ledger.gaps_ns.get(cause).copied().unwrap_or(0)
+}
+
+/// Books what is still booked to other tasks. A quota's own counts tell of its stops.
+pub fn book(series: &mut [Series], manifest: &Manifest) {
+    if stopped_by(manifest).is_some() {
+        return;
+    }
+    for cpu in manifest.schedstat.iter().map(|one| Some(one.cpu)) {
+        let Some(stopped) = off_the_run_queue(series, cpu, manifest) else {
+            continue;
+        };
+        let mut mine: Vec<&mut Series> = series.iter_mut().filter(|one| one.cpu == cpu).collect();
+        let known: u64 = mine.iter().map(|one| booked(one, &Cause::Stopped)).sum();
+        let left = stopped - known as f64;
+        if left >= MIN_STOPPED_NS {
+            let left = book_longest(&mut mine, left as u64);
+            book_rest(&mut mine, left);
+        }
+    }
+}
+
+/// Books the longest gaps of a CPU; what is left then.
+fn book_longest(series: &mut [&mut Series], mut left: u64) -> u64 {
+    let mut longest: Vec<(u64, usize, usize)> = Vec::new();
+    for (index, one) in series.iter().enumerate() {
+        let gaps = one
+            .gaps
+            .iter()
+            .flat_map(|gaps| gaps.longest.iter().enumerate());
+        let preempted = gaps.filter(|(_, gap)| gap.cause == Cause::Preempted);
+        longest.extend(preempted.map(|(place, gap)| (gap.ns as u64, index, place)));
+    }
+    longest.sort_unstable_by_key(|&(ns, ..)| Reverse(ns));
+    for (ns, index, place) in longest {
+        let part = move_to_stops(series[index], ns.min(left), 1);
+        left -= part;
+        let gap = series[index].gaps.as_mut();
+        if let Some(gap) = gap.filter(|_| part > ns / 2) {
+            gap.longest[place].cause = Cause::Stopped;
+        }
+    }
+    series.iter_mut().for_each(|one| shorten(one));
+    left
+}
+
+/// The longest part of a gap that other tasks still have: among those that the report lists, or no longer than the last of them.
+fn shorten(series: &mut Series) {
+    let Some(gaps) = &mut series.gaps else {
+        return;
+    };
+    let left = gaps
+        .longest
+        .iter()
+        .find(|gap| gap.cause == Cause::Preempted);
+    let Some(longest) = left.or(gaps.longest.last()).map(|gap| gap.ns) else {
+        return;
+    };
+    let mut causes = gaps.causes.iter_mut();
+    if let Some(preempted) = causes.find(|one| one.cause == Cause::Preempted) {
+        preempted.longest_ns = preempted.longest_ns.min(longest);
+    }
+}
+
+/// Nobody knows which of the other gaps it was: each series has its part.
+fn book_rest(series: &mut [&mut Series], left: u64) {
+    let preempted: u64 = series
+        .iter()
+        .map(|one| booked(one, &Cause::Preempted))
+        .sum();
+    let share = (left as f64 / preempted.max(1) as f64).min(1.0);
+    for one in series {
+        let gaps = one.gaps.iter().flat_map(|gaps| &gaps.causes);
+        let number: u64 = (gaps.filter(|one| one.cause == Cause::Preempted))
+            .map(|one| one.number)
+            .sum();
+        let ns = booked(one, &Cause::Preempted) as f64 * share;
+        move_to_stops(one, ns as u64, (number as f64 * share) as u64);
+    }
+}
+
+/// Books up to so much time, of so many gaps, to stops that was booked to other tasks; how much it was.
+fn move_to_stops(series: &mut Series, ns: u64, number: u64) -> u64 {
+    let lines = &mut series.ledger.gaps_ns;
+    let Some(preempted) = lines.get_mut(&Cause::Preempted) else {
+        return 0;
+    };
+    let ns = ns.min(*preempted);
+    if ns == 0 {
+        return 0;
+    }
+    *preempted -= ns;
+    lines.retain(|_, left| *left > 0);
+    *lines.entry(Cause::Stopped).or_default() += ns;
+    if let Some(gaps) = &mut series.gaps {
+        move_cause(&mut gaps.causes, ns, number);
+    }
+    ns
+}
+
+fn move_cause(causes: &mut Vec<GapCause>, ns: u64, number: u64) {
+    let Some(from) = causes.iter_mut().find(|one| one.cause == Cause::Preempted) else {
+        return;
+    };
+    let each = from.per_second / from.number.max(1) as f64;
+    let number = number.min(from.number);
+    from.number -= number;
+    from.per_second -= each * number as f64;
+    from.lost_ns = from.lost_ns.saturating_sub(ns);
+    let longest_ns = (ns as f64 / number.max(1) as f64).min(from.longest_ns);
+    if causes.iter().all(|one| one.cause != Cause::Stopped) {
+        causes.push(GapCause {
+            cause: Cause::Stopped,
+            ..GapCause::default()
+        });
+    }
+    for to in causes.iter_mut().filter(|one| one.cause == Cause::Stopped) {
+        to.number += number;
+        to.per_second += each * number as f64;
+        to.lost_ns += ns;
+        to.longest_ns = to.longest_ns.max(longest_ns);
+    }
+    causes.retain(|one| one.lost_ns > 0);
+    causes.sort_by_key(|one| Reverse(one.lost_ns));
+}
