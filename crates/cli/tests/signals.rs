@@ -34,6 +34,20 @@ fn an_interrupt_ends_the_run_in_good_order() {
 }
 
 #[test]
+fn the_summary_tells_what_was_measured_and_not_what_was_planned() {
+    let directory = tempfile::tempdir().unwrap();
+    // It stands still from 1.5 s to 10 s, so the last quantum ends after the planned 2 s.
+    let machine = "simulated:quota:period=10s,share=0.15";
+    let output = bandscope(directory.path())
+        .args(["record", "--machine", machine, "--duration", "2s"])
+        .args(["--rate", "1000", "--output", "it.bandscope"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("was measured for 9.8 s"), "{said}");
+}
+
+#[test]
 fn the_summary_of_an_interrupted_run_tells_what_was_measured() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = bandscope(directory.path())

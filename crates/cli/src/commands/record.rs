@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin, rank};
 use bandscope_recording::cpu_list;
-use bandscope_recording::manifest::{Manifest, SCHEMA, State};
+use bandscope_recording::manifest::{Manifest, SCHEMA};
 use bandscope_sampler::machine::{Length, Watch};
 use bandscope_sampler::{Machine, Request};
 use bandscope_simulation::{Scenario, SimulatedMachine};
@@ -131,7 +131,7 @@ pub struct Recorded {
     pub path: PathBuf,
     /// The measured CPUs.
     pub cpus: Vec<u32>,
-    /// How long it measured, all segments together: as long as it was asked to, or what it had when it was ended.
+    /// How long it measured each CPU, all segments together.
     pub duration_s: f64,
     /// What was measured.
     pub tally: Tally,
@@ -190,20 +190,15 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
         &path,
         (&interrupt, on_catch),
     )?;
-    let duration_s = match manifest.state {
-        State::Complete if manifest.stopped_by.is_empty() => manifest.settings.duration_s,
-        _ => {
-            tally.seconds(manifest.clock.ticks_per_ns) / manifest.settings.cpus.len().max(1) as f64
-        }
-    };
+    let measured_s = tally.seconds(manifest.clock.ticks_per_ns);
     Ok(Recorded {
         path,
         caught: Caught::of(&manifest),
         leaves_summary: manifest.rank.is_some()
             && !manifest.keeps_moments()
             && interrupt.exit_code().is_none(),
+        duration_s: measured_s / manifest.settings.cpus.len().max(1) as f64,
         cpus: manifest.settings.cpus,
-        duration_s,
         tally,
         exit_code: interrupt.exit_code().unwrap_or(ExitCode::SUCCESS),
     })
