@@ -1,6 +1,6 @@
 //! SIGINT, SIGTERM and the end of the terminal (SIGHUP) end a run in good order: what was measured is written and marked.
 
-use crate::scratch;
+use crate::{output, progress, scratch};
 use anyhow::{Context, Result, anyhow};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
@@ -22,6 +22,8 @@ pub struct Interrupt {
     stop: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
     at_once: Arc<AtomicBool>,
+    /// Whether nothing was measured yet, so that the first signal ends the program.
+    preparing: Arc<AtomicBool>,
     /// The `inject` that started this program.
     disturber: Option<u32>,
 }
@@ -65,6 +67,7 @@ impl Interrupt {
             stop: Arc::default(),
             signal: Arc::default(),
             at_once: Arc::default(),
+            preparing: Arc::default(),
             disturber: disturber
                 .filter(|process| *process == parent.to_string())
                 .map(|_| parent),
@@ -82,10 +85,10 @@ impl Interrupt {
                 .context(REFUSED)?;
         }
         let signals = Signals::new(&numbers).context(REFUSED)?;
-        let at_once = Arc::clone(&interrupt.at_once);
+        let [at_once, preparing] = [&interrupt.at_once, &interrupt.preparing].map(Arc::clone);
         std::thread::Builder::new()
             .name("signals".into())
-            .spawn(move || end_at_once(signals, &at_once))
+            .spawn(move || end_at_once(signals, &at_once, &preparing))
             .map_err(|error| anyhow!(bandscope_probe::no_thread(&error)))?;
         Ok(interrupt)
     }
@@ -93,6 +96,12 @@ impl Interrupt {
     /// From now on a later signal ends the program at once.
     pub fn release(&self) {
         self.at_once.store(true, Ordering::SeqCst);
+    }
+
+    /// Until what it gives is dropped the first signal ends the program: nothing was measured yet. Not to be called while the machine is changed.
+    pub fn while_preparing(&self) -> Preparing<'_> {
+        self.preparing.store(true, Ordering::SeqCst);
+        Preparing(self)
     }
 
     /// Becomes true with the first signal.
@@ -118,17 +127,53 @@ impl Interrupt {
     }
 }
 
+/// The time in which nothing was measured yet.
+#[derive(Debug)]
+pub struct Preparing<'a>(&'a Interrupt);
+
+impl Drop for Preparing<'_> {
+    fn drop(&mut self) {
+        let is_over = self.0.preparing.swap(false, Ordering::SeqCst);
+        match self.0.signal() {
+            None => {}
+            // The thread that waits for signals has not had its turn yet.
+            Some(signal) if is_over => end_unmeasured(signal),
+            // It is at it, and nothing more is begun.
+            Some(_) => loop {
+                std::thread::park();
+            },
+        }
+    }
+}
+
+/// Ends the program before it measured anything.
+fn end_unmeasured(signal: i32) -> ! {
+    progress::clear();
+    output::note(format_args!(
+        "bandscope: interrupted before anything was measured"
+    ));
+    end(signal)
+}
+
+fn end(signal: i32) -> ! {
+    scratch::remove_all();
+    signal_hook::low_level::exit(shell_status(signal as usize).into())
+}
+
 /// What was tried where the system refuses a handler.
 const REFUSED: &str = "cannot catch signals; if too many files are open: ulimit -n 1024";
 
-/// Ends the program with a signal that is no longer the first request, once that is allowed. Sleeps until a signal comes.
-fn end_at_once(mut signals: Signals, at_once: &AtomicBool) {
+/// Ends the program with a signal that is no longer the first request, once that is allowed, and with any before something is measured. Sleeps
+/// until a signal comes.
+fn end_at_once(mut signals: Signals, at_once: &AtomicBool, preparing: &AtomicBool) {
     let mut first: Option<Instant> = None;
     for number in signals.forever() {
         let first = *first.get_or_insert_with(Instant::now);
+        if preparing.swap(false, Ordering::SeqCst) {
+            end_unmeasured(number);
+        }
         if first.elapsed() >= ONE_REQUEST && at_once.load(Ordering::SeqCst) {
-            scratch::remove_all();
-            signal_hook::low_level::exit(shell_status(number as usize).into());
+            end(number);
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::output::terminal_options;
 use bandscope_view::Options;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::Cell;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -67,6 +67,14 @@ impl Progress {
     /// So much was measured, in the unit of the whole.
     pub fn set(&self, done: f64) {
         self.0.set_position((done * 1e3) as u64);
+    }
+}
+
+/// Clears the line on which a spinner may stand, for whoever ends the program meanwhile.
+pub fn clear() {
+    let mut terminal = io::stderr();
+    if terminal.is_terminal() {
+        let _ = terminal.write_all(b"\r\x1b[K");
     }
 }
 

@@ -34,6 +34,29 @@ fn an_interrupt_ends_the_run_in_good_order() {
 }
 
 #[test]
+fn a_signal_before_the_first_quantum_leaves_nothing() {
+    for (name, status) in that_end([("INT", 130), ("TERM", 143)]) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut child = bandscope(directory.path())
+            .args(["record", "--duration", "60s", "--output", "it.bandscope"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let file = format!("/proc/{}/task", child.id());
+        let threads = || std::fs::read_dir(&file).map_or(0, |threads| threads.count());
+        // The one that waits for signals.
+        wait_until(&mut child, || threads() > 1);
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert!(said.contains("before anything was measured"), "{said}");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
 fn the_summary_tells_what_was_measured_and_not_what_was_planned() {
     let directory = tempfile::tempdir().unwrap();
     // It stands still from 1.5 s to 10 s, so the last quantum ends after the planned 2 s.

@@ -40,7 +40,11 @@ impl Visitor for Look {
             best,
             median,
             variation: (square / paces.len() as f64).sqrt() / mean,
-            placements: self_test::placement_spread::<K>(median, self.ticks_per_ns),
+            placements: self_test::placement_spread::<K>(
+                median,
+                self.ticks_per_ns,
+                self_test::PLACEMENT_PATIENCE,
+            )?,
         })
     }
 }

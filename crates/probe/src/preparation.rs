@@ -5,7 +5,7 @@ use crate::calibration::{Calibration, Fit};
 use crate::counters;
 use crate::facts::{self, Scan};
 use crate::rseq::{Rseq, RseqError};
-use crate::self_test::SelfTest;
+use crate::self_test::{PLACEMENT_PATIENCE, SelfTest};
 use crate::{clock, pin};
 use bandscope_recording::manifest::{Kernel, Missing, OtherTask};
 use bandscope_sampler::machine::Choice;
@@ -108,11 +108,27 @@ fn on_the_cpu(request: &Request, cpu: u32) -> Result<Findings, MachineError> {
         calibration,
         fit,
         read_ticks,
+        missing: no_placements(request, &kernels).into_iter().collect(),
         kernels,
         counters,
         preemption,
         other_tasks: Vec::new(),
-        missing: Vec::new(),
+    })
+}
+
+/// Work kernels whose placements the CPU had no time for.
+fn no_placements(request: &Request, kernels: &[Kernel]) -> Option<Missing> {
+    let untested = kernels.iter().filter(|kernel| {
+        kernel.pace_after_interruption.is_none() && kernel.placement_spread.is_none()
+    });
+    let untested: Vec<&str> = untested.map(|kernel| kernel.name.as_str()).collect();
+    (request.self_test && !untested.is_empty()).then(|| Missing {
+        what: format!("placements of {}", untested.join(", ")),
+        why: format!(
+            "the CPU was too busy: other tasks left it too little time in {} s",
+            PLACEMENT_PATIENCE.as_secs()
+        ),
+        leaves_undecided: "whether the pace depends on the work kernel's address".to_owned(),
     })
 }
 

@@ -7,6 +7,7 @@ use crate::kernels::{self, NativeKernel, PLACEMENTS, Role, Visitor};
 use bandscope_recording::manifest::Kernel;
 use bandscope_sampler::record::Unpacked;
 use bandscope_sampler::{Clock, Flow, QuantumRecord, Segment, Sink, measure};
+use std::time::{Duration, Instant};
 
 /// Quanta of 100 us that are looked at for the best pace: 60 ms.
 const PACE_QUANTA: u64 = 600;
@@ -22,6 +23,10 @@ const INVARIANT: f64 = 0.005;
 const PLACEMENT_NS: f64 = 6_000.0;
 /// Rounds over all placements: 64 * 6 us * 300 = 115 ms.
 const PLACEMENT_ROUNDS: usize = 300;
+/// Rounds that make a best of each placement: a tenth of them.
+const MIN_PLACEMENT_ROUNDS: usize = PLACEMENT_ROUNDS / 10;
+/// Rounds are CPU time: where other tasks take the CPU, they end after this much on the clock.
+pub const PLACEMENT_PATIENCE: Duration = Duration::from_secs(1);
 /// Units looked at for a first idea of how long one takes.
 const FIRST_UNITS: usize = 2_000;
 
@@ -56,7 +61,9 @@ impl SelfTest {
         let unit = best.unwrap_or(first);
         let full = self.full && !is_tripwire;
         let gap_threshold_ticks = info.gap_threshold(unit, self.ticks_per_ns);
-        let spread = full.then(|| placement_spread::<K>(unit, self.ticks_per_ns));
+        let spread = full
+            .then(|| placement_spread::<K>(unit, self.ticks_per_ns, PLACEMENT_PATIENCE))
+            .flatten();
         let boundary = full
             .then(|| boundary::costs::<C, K>(clock, unit * 40.0, 800, gap_threshold_ticks))
             .flatten();
@@ -191,14 +198,25 @@ fn lowest_that_repeats(mut values: Vec<f64>) -> Option<f64> {
         .map(|window| window[0])
 }
 
-/// Relative spread of the pace over [`PLACEMENTS`] addresses: (max - min) / min.
+/// Relative spread of the pace over [`PLACEMENTS`] addresses: (max - min) / min. `None` where too few rounds end within `patience`.
 ///
 /// Placements take turns, and the best round of each counts, so that what disturbs one disturbs all.
-pub fn placement_spread<K: NativeKernel>(unit_ticks: f64, ticks_per_ns: f64) -> f64 {
+pub fn placement_spread<K: NativeKernel>(
+    unit_ticks: f64,
+    ticks_per_ns: f64,
+    patience: Duration,
+) -> Option<f64> {
+    let begun = Instant::now();
     let units = (PLACEMENT_NS * ticks_per_ns / unit_ticks).ceil().max(4.0) as u32;
     let mut kernel = K::default();
     let mut best = [u64::MAX; PLACEMENTS];
-    for _ in 0..PLACEMENT_ROUNDS {
+    for round in 0..PLACEMENT_ROUNDS {
+        if begun.elapsed() >= patience {
+            if round < MIN_PLACEMENT_ROUNDS {
+                return None;
+            }
+            break;
+        }
         for (index, best) in best.iter_mut().enumerate() {
             // Once untimed, so that the copy's code is at hand.
             kernel.execute_copy(index);
@@ -209,7 +227,7 @@ pub fn placement_spread<K: NativeKernel>(unit_ticks: f64, ticks_per_ns: f64) -> 
     }
     let shortest = best.iter().copied().min().unwrap_or(1).max(1) as f64;
     let longest = best.iter().copied().max().unwrap_or(1) as f64;
-    (longest - shortest) / shortest
+    Some((longest - shortest) / shortest)
 }
 
 #[cfg(test)]
@@ -223,6 +241,20 @@ mod tests {
         assert_eq!(lowest_that_repeats(values), Some(100.0));
         assert_eq!(lowest_that_repeats(vec![1.0, 2.0, 3.0, 4.0, 5.0]), None);
         assert_eq!(lowest_that_repeats(Vec::new()), None);
+    }
+
+    #[test]
+    fn placements_that_the_cpu_has_no_time_for_are_left_out() {
+        struct Spread(Duration);
+        impl Visitor for Spread {
+            type Output = Option<f64>;
+            fn visit<K: NativeKernel>(self) -> Option<f64> {
+                placement_spread::<K>(1e6, 1.0, self.0)
+            }
+        }
+        let spread = |patience| kernels::dispatch(kernels::default_kernel(), Spread(patience));
+        assert_eq!(spread(Duration::ZERO), Some(None));
+        assert!(spread(Duration::MAX).flatten().is_some());
     }
 
     #[test]

@@ -19,6 +19,7 @@ use bandscope_sampler::machine::{Choice, Consumed, StoreBypass, Watch};
 use bandscope_sampler::{Batch, Machine, MachineError, Request, Schedule};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 /// How long a stretch without a gap may pass without a look at the counters, in nanoseconds.
 const CHECKPOINT_NS: f64 = 10e6;
@@ -79,6 +80,7 @@ impl Default for ThisMachine {
 
 impl Machine for ThisMachine {
     fn prepare(&mut self, request: &Request) -> Result<Manifest, MachineError> {
+        let begun = Instant::now();
         let allowed = pin::allowed().map_err(|error| {
             MachineError::Refused(format!("cannot ask which CPUs may be used: {error}"))
         })?;
@@ -94,7 +96,7 @@ impl Machine for ThisMachine {
         if request.counters == Choice::On && !findings.counters.plan.has_hardware() {
             return Err(MachineError::Refused(no_counters(&findings.counters)));
         }
-        let events = account::begin(request, &cpus, &findings)?;
+        let traced = account::begin(request, &cpus, &findings)?;
         let system_management = SystemManagement::open(&cpus);
         let not_counted = system_management.as_ref().err().cloned();
         let (origin, origin_unix_ns) = (clock::ticks(), unix_ns());
@@ -106,16 +108,17 @@ impl Machine for ThisMachine {
             preemption_known: findings.preemption.is_ok(),
             writing: housekeeping::writing(request, &allowed, &cpus),
             _kept: housekeeping::keep(request)?,
-            events: events.0,
+            events: traced.open,
             system_management: system_management.ok(),
         };
         let none_left = prepared.writing.iter().all(|cpu| cpus.contains(cpu));
         let mut manifest = manifest_of(request, &cpus, findings, &prepared, none_left);
         manifest.settings.chosen = chosen;
-        manifest.missing.extend(account::missing(&events.1));
+        manifest.missing.extend(traced.missing);
         manifest.missing.extend(not_counted);
-        manifest.events = events.1;
+        manifest.events = traced.events;
         self.prepared = Some(prepared);
+        manifest.preparation_s = Some(begun.elapsed().as_secs_f64());
         Ok(manifest)
     }
 

@@ -51,6 +51,9 @@ pub struct Manifest {
     pub tool: String,
     /// When the run began, RFC 3339 in UTC.
     pub started: String,
+    /// Seconds that looking at the machine took before the run; `None` of a simulated one, and in recordings that do not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preparation_s: Option<f64>,
     /// How the run ended.
     pub state: State,
     /// What the run loses at most if it is killed, in seconds; `None` of one that has ended, or that keeps all in memory.
@@ -98,6 +101,7 @@ pub struct Manifest {
 
 impl Ranges for Manifest {
     fn check(&self) -> Result<(), OutOfRange> {
+        number("preparation_s", self.preparation_s, &SECONDS)?;
         inside("settings", &self.settings)?;
         inside("clock", &self.clock)?;
         each("kernels", &self.kernels)?;

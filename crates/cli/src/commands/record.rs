@@ -6,12 +6,12 @@ mod conclude;
 pub(super) mod job;
 mod on_catch;
 mod placement;
+mod preparing;
 mod summary;
 mod writing;
 
 use crate::interrupt::Interrupt;
 use crate::output;
-use crate::progress::Progress;
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
@@ -27,6 +27,7 @@ use choices::{ClockRead, StoreBypassSetting};
 use clap::Args;
 pub(super) use conclude::{conclude, say_if_interrupted};
 pub(super) use placement::Placement;
+pub(super) use preparing::prepare;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 pub(super) use summary::Tally;
@@ -167,10 +168,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     job::free(&shared, &path)?;
     let interrupt = Interrupt::new()?;
     let mut machine = arguments.machine()?;
-    let mut manifest = {
-        let _progress = Progress::spinner("looking at the machine");
-        machine.prepare(&request)?
-    };
+    let mut manifest = prepare(&mut *machine, &request, &interrupt)?;
     if !manifest.settings.chosen.is_empty() {
         output::note(format_args!(
             "bandscope: measures CPU {}: {}",

@@ -1,23 +1,30 @@
 //! Kernel events in the manifest: whether there are any, what they cost, where some are lost, or why there are none.
 
-use super::{Catalogue, Ended, Trace, TraceError, cost};
+use super::{Catalogue, Ended, Trace, TraceError, cost, functions};
 use crate::preparation::Findings;
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{Events, EventsState, IncidentKind, LostEvents, Missing};
 use bandscope_sampler::machine::Choice;
 use bandscope_sampler::{MachineError, Request};
 
-/// Whether kernel events can be recorded on `cpus`, and what that costs.
+/// Kernel events before the run.
+#[derive(Debug, Default)]
+pub struct Begun {
+    /// Where they are to be recorded.
+    pub open: Option<(Catalogue, Trace)>,
+    /// For the manifest.
+    pub events: Events,
+    /// What is not known of them.
+    pub missing: Option<Missing>,
+}
+
+/// Whether kernel events can be recorded on `cpus`, what that costs, and what they leave undecided.
 ///
 /// # Errors
 /// If they are required and cannot be had.
-pub fn begin(
-    request: &Request,
-    cpus: &[u32],
-    findings: &Findings,
-) -> Result<(Option<(Catalogue, Trace)>, Events), MachineError> {
+pub fn begin(request: &Request, cpus: &[u32], findings: &Findings) -> Result<Begun, MachineError> {
     if request.trace == Choice::Off {
-        return Ok((None, Events::default()));
+        return Ok(Begun::default());
     }
     let threshold =
         (findings.kernels.first()).map_or(u64::MAX, |kernel| kernel.gap_threshold_ticks);
@@ -46,7 +53,12 @@ pub fn begin(
                 cost: Some(cost),
                 ..Events::default()
             };
-            Ok((Some((catalogue, open)), events))
+            let missing = catalogue.functions.given_up.then(no_functions);
+            Ok(Begun {
+                open: Some((catalogue, open)),
+                events,
+                missing,
+            })
         }
         Err(why) if request.trace == Choice::On || !request.tracepoints.is_empty() => Err(
             MachineError::Refused(format!("no kernel events can be recorded: {why}")),
@@ -57,13 +69,30 @@ pub fn begin(
                 why: why.to_string(),
                 ..Events::default()
             };
-            Ok((None, events))
+            Ok(Begun {
+                open: None,
+                missing: missing(&events),
+                events,
+            })
         }
     }
 }
 
+fn no_functions() -> Missing {
+    Missing {
+        what: "names of the kernel's functions".to_owned(),
+        why: format!(
+            "the CPU was too busy: other tasks left too little time to read /proc/kallsyms in {} s",
+            functions::PATIENCE.as_secs()
+        ),
+        leaves_undecided:
+            "which interrupts of the timer are the tick, what kernel workers ran, and who woke tasks"
+                .to_owned(),
+    }
+}
+
 /// What it leaves undecided that there are no kernel events, where they were wanted.
-pub fn missing(events: &Events) -> Option<Missing> {
+fn missing(events: &Events) -> Option<Missing> {
     (events.state == EventsState::Unavailable).then(|| Missing {
         what: "kernel events".to_owned(),
         why: events.why.clone(),

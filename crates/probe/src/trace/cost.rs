@@ -9,6 +9,7 @@ use super::{Catalogue, RING_BYTES, Trace, TraceError};
 use crate::{clock, pin};
 use bandscope_recording::manifest::{EventsCost, GapSample, MeasuringThread};
 use bandscope_sampler::machine::Watch;
+use std::time::{Duration, Instant};
 
 /// Length of a stretch: at 250 Hz, 10 ticks of the kernel's timer.
 const STRETCH_NS: f64 = 40e6;
@@ -16,6 +17,8 @@ const STRETCH_NS: f64 = 40e6;
 const STRETCHES: [bool; 4] = [false, true, true, false];
 /// Repetitions of `STRETCHES`: 640 ms in all; and where many short runs follow each other, 160 ms.
 const ROUNDS: [usize; 2] = [4, 1];
+/// No further round begins after this time: where other tasks take the CPU, each stretch lasts until it comes back.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Gaps kept for the median: 100,000 a second.
 const MOST_GAPS: usize = 60_000;
 
@@ -46,10 +49,14 @@ pub fn measure(
             RING_BYTES,
             (0, &[]),
         )?;
-        for traced in STRETCHES.repeat(ROUNDS[usize::from(!full)]) {
-            trace.switch(traced)?;
-            let stretches = if traced { &mut with } else { &mut without };
-            stretches.spin(ticks, gap_threshold_ticks);
+        let begun = Instant::now();
+        let rounds = 0..ROUNDS[usize::from(!full)];
+        for _ in rounds.take_while(|&round| round == 0 || begun.elapsed() < PATIENCE) {
+            for traced in STRETCHES {
+                trace.switch(traced)?;
+                let stretches = if traced { &mut with } else { &mut without };
+                stretches.spin(ticks, gap_threshold_ticks);
+            }
         }
         trace.switch(false)?;
         let cost = EventsCost {

@@ -8,6 +8,12 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// 100,000 lines are read in 0.1 s of CPU time. Where other tasks take the CPU, they are given up after this much on the clock.
+pub const PATIENCE: Duration = Duration::from_secs(3);
+/// Lines between two looks at the clock.
+const LINES_AT_A_TIME: usize = 1024;
 
 /// Functions of the tick in Linux 6.9 and later, in 6.6 to 6.8 and before, one of which each kernel has (kernel/time/tick-sched.c).
 const TICK: [&str; 3] = [
@@ -49,6 +55,8 @@ pub struct Functions {
     /// Where each function begins, in order, and its name in `names`: a kernel has 100,000.
     all: Vec<(u64, Range<u32>)>,
     names: String,
+    /// Whether reading them took too long, so that there are none.
+    pub given_up: bool,
 }
 
 impl Functions {
@@ -59,12 +67,17 @@ impl Functions {
         if resolution.tv_sec > 0 || resolution.tv_nsec > 1 {
             return Functions::default();
         }
-        std::fs::File::open("/proc/kallsyms").map_or_else(|_| Functions::default(), Functions::read)
+        std::fs::File::open("/proc/kallsyms").map_or_else(
+            |_| Functions::default(),
+            |symbols| Functions::read(symbols, PATIENCE),
+        )
     }
 
-    /// From lines of an address, a kind and a name.
-    pub fn read(symbols: impl Read) -> Functions {
+    /// From lines of an address, a kind and a name, as far as they come within `patience`.
+    pub fn read(symbols: impl Read, patience: Duration) -> Functions {
+        let begun = Instant::now();
         let mut functions = Functions::default();
+        let mut number = 0usize;
         let mut lines = BufReader::with_capacity(1 << 16, symbols);
         let mut line = Vec::new();
         while let Ok(1..) = lines.read_until(b'\n', &mut line) {
@@ -72,6 +85,13 @@ impl Functions {
                 functions.add(address, name);
             }
             line.clear();
+            if number.is_multiple_of(LINES_AT_A_TIME) && begun.elapsed() >= patience {
+                return Functions {
+                    given_up: true,
+                    ..Functions::default()
+                };
+            }
+            number += 1;
         }
         functions.all.sort_by_key(|function| function.0);
         // It stays for the whole run.
@@ -133,6 +153,7 @@ mod tests {
             "ffffffff814204b0 t hrtimer_wakeup\nffffffff814352e0 t tick_nohz_handler\n\
              ffffffff8f000000 D hrtimer_bases\nffffffffc0000010 t foo_timer\t[foo]\nnonsense\n"
                 .as_bytes(),
+            Duration::MAX,
         );
         assert!(functions.tell_the_tick());
         let at = |address| functions.at(address);
@@ -149,6 +170,14 @@ mod tests {
     #[test]
     fn hidden_addresses_tell_nothing() {
         let hidden = "0000000000000000 t tick_nohz_handler\n0000000000000000 t hrtimer_wakeup\n";
-        assert!(!Functions::read(hidden.as_bytes()).tell_the_tick());
+        let functions = Functions::read(hidden.as_bytes(), Duration::MAX);
+        assert!(!functions.tell_the_tick() && !functions.given_up);
+    }
+
+    #[test]
+    fn functions_that_come_too_slowly_are_given_up() {
+        let tick = "ffffffff814352e0 t tick_nohz_handler\n";
+        let functions = Functions::read(tick.as_bytes(), Duration::ZERO);
+        assert!(functions.given_up && !functions.tell_the_tick());
     }
 }

@@ -163,7 +163,7 @@ impl Tracepoint {
 pub struct Catalogue {
     tracepoints: Vec<Tracepoint>,
     names: HashMap<Vec<u8>, Arc<str>>,
-    functions: Arc<Functions>,
+    pub(super) functions: Arc<Functions>,
 }
 
 impl Catalogue {

@@ -11,7 +11,6 @@ use super::measure;
 use super::record::{self, Placement, When};
 use crate::interrupt::Interrupt;
 use crate::output;
-use crate::progress::Progress;
 use crate::resources;
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
@@ -93,10 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     path.map_or(Ok(()), |path| output::free(path, "--output"))?;
     let interrupt = Interrupt::on_screen()?;
     let mut machine = arguments.machine()?;
-    let mut manifest = {
-        let _progress = Progress::spinner("looking at the machine");
-        machine.prepare(&request)?
-    };
+    let mut manifest = record::prepare(&mut *machine, &request, &interrupt)?;
     record::fill_in(&mut manifest, &record, &request);
     let drawing = drawing_cpus(record.is_real(), &manifest)?;
     let writer = path

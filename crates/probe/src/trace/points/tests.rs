@@ -162,7 +162,7 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
     describe(root.path(), "sched", "sched_waking", 21, waking);
     assert!(!catalogue(root.path()).unwrap().tells_timers());
     let symbols = "ffff000000001000 t tick_nohz_handler\nffff000000002000 t hrtimer_wakeup\n";
-    let functions = Functions::read(symbols.as_bytes());
+    let functions = Functions::read(symbols.as_bytes(), std::time::Duration::MAX);
     let mut catalogue = Catalogue::read(&Tracefs::at(root.path()).unwrap(), functions).unwrap();
     assert!(catalogue.tells_timers());
     let mut expires = |address: u64| {

@@ -37,7 +37,7 @@ fn full() -> Value {
         "setup": setup,
     });
     json!({
-        "schema": "bandscope.recording/1", "run": "r", "tool": "t", "started": "s", "state": "complete",
+        "schema": "bandscope.recording/1", "run": "r", "tool": "t", "started": "s", "preparation_s": 0.5, "state": "complete",
         "settings": {
             "machine": "this", "cpus": [1], "rates_hz": [0.5], "kernels": ["k"], "segment_s": 0.5, "duration_s": 0.5,
             "start_delay_s": 0.5, "clock_read": "plain", "buffered": false, "trace": "on", "store_bypass": "leave", "chosen": "c", "priority": "p",
