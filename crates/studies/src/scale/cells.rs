@@ -8,6 +8,7 @@ use bandscope_statistics::maxima::RESOLUTION;
 use bandscope_statistics::random::Random;
 use bandscope_statistics::tail::Tail;
 use rayon::prelude::*;
+use std::sync::OnceLock;
 
 /// So many resamples give the ends of an interval of 95 % to a tenth of its width (Efron and Tibshirani 1993, chapter 13).
 const RESAMPLES: u64 = 200;
@@ -31,58 +32,103 @@ const UNSEEN_NS: f64 = 1e6;
 pub(super) struct Of<'a> {
     phase_ns: f64,
     total_s: f64,
-    whole: Law,
+    whole: Losses<'a>,
     resampled: Vec<Law>,
-    absences: Absences,
-    tail: Option<Tail>,
     /// The same without each of several things.
-    without: Vec<(Without, Law, Absences)>,
+    without: Vec<(Without, Losses<'a>)>,
     name: &'a (dyn Fn(Without) -> String + Sync),
+}
+
+/// What is lost, all of it or without something.
+struct Losses<'a> {
+    samples: Vec<&'a Sample>,
+    law: Law,
+    absences: Absences,
+    /// Fitted where it is asked for: it takes longer than all else.
+    tail: OnceLock<Option<Tail>>,
+}
+
+impl<'a> Losses<'a> {
+    /// Of phases with this index, without the thing with that place.
+    fn new(cpus: &'a [Vec<Followed>], phase: usize, place: usize) -> Losses<'a> {
+        let followed = cpus.iter().map(|cpu| &cpu[place]);
+        let mut absences = Absences::new();
+        followed.clone().for_each(|one| absences.add(&one.absences));
+        let samples: Vec<&Sample> = followed.map(|one| &one.samples[phase]).collect();
+        Losses {
+            law: Law::whole(&samples),
+            absences,
+            samples,
+            tail: OnceLock::new(),
+        }
+    }
+
+    fn tail(&self) -> Option<&Tail> {
+        let fitted = || tail(&self.samples, self.law.number());
+        self.tail.get_or_init(fitted).as_ref()
+    }
+
+    /// What the slowest of so many loses, and the phases that are draws of it: one that begins within an absence is not one more.
+    fn settle(&self, nodes: f64) -> (Settled, f64) {
+        let slowest = self.law.settle(nodes, &self.absences);
+        let together = (self.law).together(slowest.typical_ns / OF_TYPICAL, slowest.carried);
+        (slowest, self.law.number() / together)
+    }
+
+    /// What a tail says that the slowest of so many loses, with its interval; `None` where none fits or it leaves too much open.
+    fn beyond(&self, nodes: f64, independent: f64) -> Option<(f64, (f64, f64))> {
+        let reach = MAX_BEYOND * independent / PHASES_A_NODE;
+        let tail = self.tail().filter(|_| nodes <= reach)?;
+        let (low, high) = tail.interval(nodes);
+        let is_known = low > 0.0 && high / low <= MAX_RATIO;
+        is_known.then(|| (tail.expected_maximum(nodes), (low, high)))
+    }
+
+    /// What the slowest of so many loses, seen or by a tail; `None` where neither says.
+    fn loss_ns(&self, nodes: f64, phase_ns: f64) -> Option<f64> {
+        let (slowest, independent) = self.settle(nodes);
+        if !is_seen(nodes, independent) {
+            return Some(self.beyond(nodes, independent)?.0);
+        }
+        let events = self.law.events(slowest.typical_ns / OF_TYPICAL);
+        (events >= MIN_EVENTS || slowest.loss_ns <= NOTHING * phase_ns).then_some(slowest.loss_ns)
+    }
+}
+
+/// Whether the slowest of so many was seen three times, on average.
+fn is_seen(nodes: f64, independent: f64) -> bool {
+    nodes <= (independent / PHASES_A_NODE).max(1.0)
 }
 
 impl<'a> Of<'a> {
     /// Of the length with index `phase`; `cpus` has what each CPU lost, with and without things.
     pub(super) fn new(
-        cpus: &[Vec<Followed>],
+        cpus: &'a [Vec<Followed>],
         (phase, phase_ns): (usize, f64),
         total_s: f64,
         name: &'a (dyn Fn(Without) -> String + Sync),
     ) -> Of<'a> {
-        let of = |place: usize| -> (Vec<&Sample>, Absences) {
-            let followed: Vec<&Followed> = cpus.iter().map(|cpu| &cpu[place]).collect();
-            let mut absences = Absences::new();
-            followed.iter().for_each(|one| absences.add(&one.absences));
-            (
-                followed.iter().map(|one| &one.samples[phase]).collect(),
-                absences,
-            )
-        };
-        let (samples, absences) = of(0);
-        let whole = Law::whole(&samples);
+        let whole = Losses::new(cpus, phase, 0);
         let seeds = 0..RESAMPLES;
         let resampled = seeds
             .into_par_iter()
-            .map(|seed| Law::resampled(&samples, &mut Random::new(seed)));
+            .map(|seed| Law::resampled(&whole.samples, &mut Random::new(seed)));
         let without = cpus.first().map_or(&[][..], |cpu| &cpu[1..]);
-        let without = without.iter().enumerate().map(|(place, one)| {
-            let (samples, absences) = of(place + 1);
-            (one.without, Law::whole(&samples), absences)
-        });
+        let without = (1..).zip(without);
+        let without = without.map(|(place, one)| (one.without, Losses::new(cpus, phase, place)));
         Of {
             phase_ns,
             total_s,
             resampled: resampled.collect(),
-            tail: tail(&samples, whole.number()),
             without: without.collect(),
             whole,
-            absences,
             name,
         }
     }
 
     /// Phases that do not overlap, of all CPUs.
     pub(super) fn number(&self) -> f64 {
-        self.whole.number()
+        self.whole.law.number()
     }
 
     /// The largest number of nodes whose slowest was seen.
@@ -95,13 +141,8 @@ impl<'a> Of<'a> {
         let draws = nodes as f64;
         let unseen_ns =
             UNSEEN_NS * (1.0 - (-UNSEEN * draws * self.phase_ns / 1e9 / self.total_s).exp());
-        let slowest = self.whole.settle(draws, &self.absences);
-        // A phase that begins within an absence is not one more draw of it.
-        let independent = self.number()
-            / self
-                .whole
-                .together(slowest.typical_ns / OF_TYPICAL, slowest.carried);
-        let known = match draws <= (independent / PHASES_A_NODE).max(1.0) {
+        let (slowest, independent) = self.whole.settle(draws);
+        let known = match is_seen(draws, independent) {
             true => self.observed(draws, slowest),
             false => self.extrapolated(draws, independent),
         };
@@ -113,7 +154,7 @@ impl<'a> Of<'a> {
     }
 
     fn observed(&self, nodes: f64, slowest: Settled) -> Cell {
-        let events = self.whole.events(slowest.typical_ns / OF_TYPICAL);
+        let events = self.whole.law.events(slowest.typical_ns / OF_TYPICAL);
         let longer = slowest.loss_ns / self.phase_ns;
         if events < MIN_EVENTS && longer > NOTHING {
             let wanted_s = self.total_s * MIN_EVENTS / events.max(1.0);
@@ -127,7 +168,7 @@ impl<'a> Of<'a> {
         let ends = self
             .resampled
             .par_iter()
-            .map(|law| law.settle(nodes, &self.absences).loss_ns);
+            .map(|law| law.settle(nodes, &self.whole.absences).loss_ns);
         let mut ends: Vec<f64> = ends.collect();
         ends.sort_by(f64::total_cmp);
         let end =
@@ -144,11 +185,8 @@ impl<'a> Of<'a> {
         let (least, most) = (end(0.025), end(0.975));
         let mut low = least.min(reflected(most)).min(longer);
         let mut high = most.max(reflected(least)).max(longer);
-        if let Some(tail) = self
-            .tail
-            .as_ref()
-            .filter(|tail| tail.rate * nodes >= TAIL_SEEN)
-        {
+        let tail = self.whole.tail();
+        if let Some(tail) = tail.filter(|tail| tail.rate * nodes >= TAIL_SEEN) {
             // The largest of a resample is never beyond what was seen; that of other recordings is.
             let interval = tail.interval(nodes);
             low = low.min(interval.0 / self.phase_ns);
@@ -160,9 +198,11 @@ impl<'a> Of<'a> {
             cost: Some(Cost {
                 longer,
                 interval: (low * (1.0 - RESOLUTION), high * (1.0 + RESOLUTION)),
-                at_most: self.whole.slowest_exclusive(nodes, slowest.carried) / self.phase_ns,
+                at_most: self.whole.law.slowest_exclusive(nodes, slowest.carried) / self.phase_ns,
             }),
-            from: self.from(nodes, slowest.loss_ns),
+            from: self.from(|losses| {
+                Some(slowest.loss_ns - losses.law.settle(nodes, &losses.absences).loss_ns)
+            }),
             ..Cell::default()
         }
     }
@@ -173,16 +213,9 @@ impl<'a> Of<'a> {
             decided_by_s: Some(self.total_s * PHASES_A_NODE * nodes / independent),
             ..Cell::default()
         };
-        let (Some(tail), true) = (
-            &self.tail,
-            nodes <= MAX_BEYOND * independent / PHASES_A_NODE,
-        ) else {
+        let Some((longer, (low, high))) = self.whole.beyond(nodes, independent) else {
             return refused;
         };
-        let (longer, (low, high)) = (tail.expected_maximum(nodes), tail.interval(nodes));
-        if !(low > 0.0 && high / low <= MAX_RATIO) {
-            return refused;
-        }
         Cell {
             basis: Basis::Extrapolated,
             cost: Some(Cost {
@@ -191,23 +224,26 @@ impl<'a> Of<'a> {
                 at_most: longer / self.phase_ns
                     * (std::f64::consts::E / (std::f64::consts::E - 1.0)),
             }),
+            from: self.from(|losses| {
+                let left = losses.loss_ns(nodes, self.phase_ns)?;
+                // Two tails differ by chance: what is left must lie below all that the whole may cost.
+                Some(if left < low { longer - left } else { 0.0 })
+            }),
             ..refused
         }
     }
 
-    /// What it comes from: how much less it would be without each, the largest first.
-    fn from(&self, nodes: f64, loss_ns: f64) -> Vec<Saving> {
-        let savings = self
-            .without
-            .par_iter()
-            .map(|(without, law, absences)| Saving {
-                name: (self.name)(*without),
-                less: (loss_ns - law.settle(nodes, absences).loss_ns) / self.phase_ns,
-            });
+    /// What it comes from: how much less it would be without each, in nanoseconds, the largest first; what cannot be said comes last.
+    fn from(&self, less_ns: impl Fn(&Losses<'_>) -> Option<f64> + Sync) -> Vec<Saving> {
+        let savings = self.without.par_iter().map(|(without, losses)| Saving {
+            name: (self.name)(*without),
+            less: less_ns(losses).map(|less| less / self.phase_ns),
+        });
         let mut savings: Vec<Saving> = savings
-            .filter(|saving| saving.less > NOTHING / 10.0)
+            .filter(|saving| saving.less.is_none_or(|less| less > NOTHING / 10.0))
             .collect();
-        savings.sort_by(|a, b| b.less.total_cmp(&a.less));
+        let order = |saving: &Saving| saving.less.unwrap_or(f64::NEG_INFINITY);
+        savings.sort_by(|a, b| order(b).total_cmp(&order(a)));
         savings
     }
 }

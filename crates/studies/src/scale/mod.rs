@@ -121,7 +121,7 @@ pub struct Cell {
     pub cost: Option<Cost>,
     /// Separate losses of the length that it rests on; `null` beyond what was seen.
     pub events: Option<u64>,
-    /// What it comes from, the largest first; empty beyond what was seen.
+    /// What it comes from, the largest first; empty where the cost is refused. Of an extrapolated cost only what its interval does not hide.
     pub from: Vec<Saving>,
     /// Seconds that would have to be measured to see it; `null` where it was seen.
     pub decided_by_s: Option<f64>,
@@ -147,8 +147,9 @@ pub struct Cost {
 pub struct Saving {
     /// Line of the ledger, as in a report, or `pace`.
     pub name: String,
-    /// How much less a phase would take without it, as a share of its work. Such savings do not add up.
-    pub less: f64,
+    /// How much less a phase would take without it, as a share of its work. Such savings do not add up. `null` where the cost is extrapolated, and
+    /// what is left without the cause neither was seen nor has a tail.
+    pub less: Option<f64>,
 }
 
 /// A CPU with the series that were measured on it, by index, and its reference pace in each.

@@ -47,8 +47,8 @@ pub(super) fn verdict(scale: &Scale) -> String {
         length(phase.phase_s),
         longer(cost.longer)
     );
-    if let Some(first) = cell.from.first() {
-        let rest = longer(cost.longer - first.less);
+    if let Some((first, less)) = cell.from.first().and_then(|one| Some((one, one.less?))) {
+        let rest = longer(cost.longer - less);
         text += &format!(" Without {} it would be {rest}.", first.name);
     }
     text
@@ -73,6 +73,15 @@ pub(super) fn notes(scale: &Scale, report: &Report) -> Vec<String> {
         notes.push(
             "An extrapolated figure holds if the causes that were seen are all that there are."
                 .to_owned(),
+        );
+    }
+    let cells = scale.phases.iter().flat_map(|phase| &phase.cells);
+    if cells
+        .flat_map(|cell| &cell.from)
+        .any(|saving| saving.less.is_none())
+    {
+        notes.push(
+            "What a cause costs is refused where no tail fits what is left without it: it may cost most.".to_owned(),
         );
     }
     if let Some((phase, cell)) = largest(scale) {

@@ -25,7 +25,7 @@ mod program;
 pub(crate) mod recordings;
 mod remedies;
 pub mod repeat;
-mod scale;
+pub(crate) mod scale;
 mod screen;
 mod shares;
 mod signals;

@@ -1,12 +1,12 @@
 //! What noise costs a job on many nodes: the answer, a row for each number of nodes, what it comes from, and what would decide the rest.
 
-use super::table::{Cell, Page, Paint, Side, Table};
+use super::table::{self, Page, Paint, Side, Table};
 use crate::{Options, numbers};
-use bandscope_studies::scale::{self, Basis, Phase, Scale};
+use bandscope_studies::scale::{self, Basis, Cell, Phase, Saving, Scale};
 use std::collections::BTreeMap;
 
 /// Causes that are listed.
-const CAUSES: usize = 6;
+pub(crate) const CAUSES: usize = 6;
 
 /// As text.
 pub fn scale(scale: &Scale, options: &Options) -> String {
@@ -14,7 +14,11 @@ pub fn scale(scale: &Scale, options: &Options) -> String {
     page.wrapped(("", Paint::Plain), &scale.verdict, Paint::Bold);
     page.wrapped(("", Paint::Plain), &subject(scale), Paint::Dim);
     costs(scale, &mut page);
-    comes_from(scale, &mut page);
+    let title = "Less by, in points, without";
+    comes_from(scale, Basis::Observed, title, &mut page);
+    let about = page.sign("≈ ", "~ ");
+    let title = format!("{about}{title}");
+    comes_from(scale, Basis::Extrapolated, &title, &mut page);
     page.blank();
     if !page.options.all {
         page.wrapped(("  ", Paint::Dim), "Intervals of 95 %: --all", Paint::Dim);
@@ -26,7 +30,7 @@ pub fn scale(scale: &Scale, options: &Options) -> String {
 }
 
 /// A share in per cent, to three digits where it is large.
-fn share(share: f64) -> String {
+pub(crate) fn share(share: f64) -> String {
     match share {
         share if share < 1.0 => numbers::percent(share.max(0.0)),
         share => {
@@ -40,7 +44,7 @@ fn share(share: f64) -> String {
 }
 
 /// What was measured, in one line.
-fn subject(scale: &Scale) -> String {
+pub(crate) fn subject(scale: &Scale) -> String {
     let mut cpus: Vec<u32> = scale.cpus.iter().filter_map(|cpu| cpu.cpu).collect();
     cpus.sort_unstable();
     cpus.dedup();
@@ -55,7 +59,7 @@ fn subject(scale: &Scale) -> String {
     parts.join(" · ")
 }
 
-fn head(phase: &Phase) -> String {
+pub(crate) fn head(phase: &Phase) -> String {
     numbers::duration_round(phase.phase_s * 1e9)
 }
 
@@ -70,22 +74,24 @@ fn costs(scale: &Scale, page: &mut Page<'_>) {
     let rows = scale.phases.first().map_or(0, |phase| phase.cells.len());
     for row in 0..rows {
         let nodes = scale::nodes(scale.phases[0].cells[row].nodes);
-        let mut cells = vec![Cell::from(format!("{nodes} nodes"))];
+        let mut cells = vec![table::Cell::from(format!("{nodes} nodes"))];
         for phase in &scale.phases {
             let cell = &phase.cells[row];
             cells.push(match (cell.basis, cell.cost) {
-                (Basis::Observed, Some(cost)) => Cell::painted(share(cost.longer), Paint::Loss),
+                (Basis::Observed, Some(cost)) => {
+                    table::Cell::painted(share(cost.longer), Paint::Loss)
+                }
                 (_, Some(cost)) => {
                     let about = page.sign("≈ ", "~ ");
-                    Cell::painted(format!("{about}{}", share(cost.longer)), Paint::Loss)
+                    table::Cell::painted(format!("{about}{}", share(cost.longer)), Paint::Loss)
                 }
-                (Basis::TooRare, None) => Cell::painted("too rare", Paint::Dim),
-                (_, None) => Cell::painted("beyond", Paint::Dim),
+                (Basis::TooRare, None) => table::Cell::painted("too rare", Paint::Dim),
+                (_, None) => table::Cell::painted("beyond", Paint::Dim),
             });
             if !page.options.all {
                 continue;
             }
-            cells.push(Cell::painted(
+            cells.push(table::Cell::painted(
                 cell.cost.map_or_else(String::new, |cost| {
                     let end = |end: f64| share(end).replace(" %", "");
                     format!("{} to {}", end(cost.interval.0), end(cost.interval.1))
@@ -99,38 +105,38 @@ fn costs(scale: &Scale, page: &mut Page<'_>) {
     page.table(&table);
 }
 
-/// What the largest cost that was seen of each phase comes from.
-fn comes_from(scale: &Scale, page: &mut Page<'_>) {
-    let last = |phase: &'_ Phase| {
-        phase
-            .cells
-            .iter()
-            .rposition(|cell| cell.basis == Basis::Observed)
-    };
-    let mut less: BTreeMap<&str, Vec<Option<f64>>> = BTreeMap::new();
-    let mut table = Table::new("Less by, in points, without");
-    for (place, phase) in scale.phases.iter().enumerate() {
-        let cell = last(phase).map(|last| &phase.cells[last]);
-        let nodes = cell.map_or_else(String::new, |cell| {
-            format!(", {} nodes", scale::nodes(cell.nodes))
-        });
-        table = table.column(head(phase) + &nodes, Side::Right);
-        for saving in cell.map_or(&[][..], |cell| &cell.from) {
+/// What the largest cost of each phase comes from, of those that are known in this way.
+fn comes_from(scale: &Scale, basis: Basis, title: &str, page: &mut Page<'_>) {
+    let mut less: BTreeMap<&str, Vec<Option<&Saving>>> = BTreeMap::new();
+    let mut table = Table::new(title);
+    let largest = scale.phases.iter().filter_map(|phase| {
+        let is_known = |cell: &&Cell| cell.basis == basis;
+        Some((phase, phase.cells.iter().rev().find(is_known)?))
+    });
+    let largest: Vec<(&Phase, &Cell)> = largest.collect();
+    for (place, (phase, cell)) in largest.iter().enumerate() {
+        let nodes = scale::nodes(cell.nodes);
+        table = table.column(format!("{}, {nodes} nodes", head(phase)), Side::Right);
+        for saving in &cell.from {
             let row = less
                 .entry(&saving.name)
-                .or_insert_with(|| vec![None; scale.phases.len()]);
-            row[place] = Some(saving.less);
+                .or_insert_with(|| vec![None; largest.len()]);
+            row[place] = Some(saving);
         }
     }
-    let mut rows: Vec<(&str, Vec<Option<f64>>)> = less.into_iter().collect();
-    let most = |row: &[Option<f64>]| row.iter().flatten().copied().fold(0.0, f64::max);
+    let mut rows: Vec<(&str, Vec<Option<&Saving>>)> = less.into_iter().collect();
+    let most = |row: &[Option<&Saving>]| {
+        let less = row.iter().flatten().filter_map(|saving| saving.less);
+        less.fold(0.0, f64::max)
+    };
     rows.sort_by(|a, b| most(&b.1).total_cmp(&most(&a.1)));
     for (name, row) in rows.into_iter().take(CAUSES) {
-        let points = |less: &Option<f64>| {
-            less.map_or_else(String::new, |less| share(less).replace(" %", ""))
-        };
-        let mut cells = vec![Cell::from(name)];
-        cells.extend(row.iter().map(|less| Cell::from(points(less))));
+        let mut cells = vec![table::Cell::from(name)];
+        cells.extend(row.iter().map(|saving| match saving.map(points) {
+            None => table::Cell::from(""),
+            Some(None) => table::Cell::painted("refused", Paint::Dim),
+            Some(Some(points)) => table::Cell::from(points),
+        }));
         table.row(cells);
     }
     if !table.is_empty() {
@@ -139,8 +145,13 @@ fn comes_from(scale: &Scale, page: &mut Page<'_>) {
     }
 }
 
+/// How many points less; `None` where that is refused.
+pub(crate) fn points(saving: &Saving) -> Option<String> {
+    saving.less.map(|less| share(less).replace(" %", ""))
+}
+
 /// What would decide the refused ones: a sentence for each phase that has some.
-fn decides(scale: &Scale) -> Vec<String> {
+pub(crate) fn decides(scale: &Scale) -> Vec<String> {
     let phases = scale.phases.iter().filter_map(|phase| {
         let refused = phase.cells.iter().filter(|cell| cell.cost.is_none());
         let longest = refused
