@@ -156,6 +156,58 @@ fn what_was_not_seen_is_refused_and_says_what_would_decide_it() {
 }
 
 #[test]
+fn the_cost_is_drawn_and_is_a_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let scenario = "tick:hz=250,cost=3us+timed-task:hz=100,cost=100us,jitter=0.3";
+    simulate(path, scenario, "2s", "it.bandscope");
+    let drawn = |arguments: &[&str]| {
+        let written = [&["scale", "it.bandscope", "-o", "drawn"], arguments].concat();
+        succeed(path, &written);
+        std::fs::read(path.join("drawn")).unwrap()
+    };
+    let pixel = |picture: &[u8]| u32::from_be_bytes(picture[16..20].try_into().unwrap());
+    let picture = drawn(&["-f", "png", "--width", "700"]);
+    assert_eq!((&picture[1..4], pixel(&picture)), (&b"PNG"[..], 1400));
+    let light = drawn(&["-f", "svg"]);
+    let dark = drawn(&["-f", "svg", "--theme", "dark", "--height", "300"]);
+    assert!(light.starts_with(b"<svg ") && dark.starts_with(b"<svg ") && light != dark);
+    let page = String::from_utf8(drawn(&["-f", "html"])).unwrap();
+    let verdict = scale(path, &["it.bandscope"])["verdict"].clone();
+    for said in [
+        verdict.as_str().unwrap(),
+        "refused: beyond what was seen",
+        "would decide it",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    let said = refuse(path, &["scale", "it.bandscope", "--theme", "dark"]);
+    assert!(said.contains("go with --format png or svg"), "{said}");
+}
+
+#[test]
+fn what_no_recording_has_seen_has_causes_or_says_that_it_has_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    simulate(path, "tick+tasks+noise", "20s", "it.bandscope");
+    let found = scale(
+        path,
+        &["--nodes", "64k", "--phase", "1ms,10ms", "it.bandscope"],
+    );
+    let cells = [0, 1].map(|phase| &found["phases"][phase]["cells"][0]);
+    assert_eq!(cells.map(|cell| &cell["basis"]), ["extrapolated", "beyond"]);
+    let first = &cells[0]["from"][0];
+    assert!(
+        first["name"].as_str().unwrap().starts_with("task:"),
+        "{first}"
+    );
+    assert!(first["less"].as_f64().unwrap() > 0.3, "{first}");
+    assert_eq!(cells[1]["from"], serde_json::json!([]));
+    let text = succeed(path, &["scale", "--nodes", "64k", "it.bandscope"]);
+    assert!(text.contains("≈ Less by, in points, without"), "{text}");
+}
+
+#[test]
 fn a_file_of_counts_has_no_causes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

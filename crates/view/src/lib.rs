@@ -9,6 +9,7 @@
 //! * [`markdown`] and [`junit`]: comparisons for pull requests and CI;
 //! * [`doctor`](mod@doctor) and [`cure`](mod@cure): verdicts with tables, for issues and browsers;
 //! * [`picture`]: the report as a [`scene::Scene`], which [`svg`] and [`png`] draw;
+//! * [`scale`]: what noise costs many nodes, as a picture and as a page;
 //! * [`html`]: the report as a page for the browser;
 //! * [`live`]: what is being measured, on a terminal;
 //! * [`prometheus`]: a report and a check as metrics;
@@ -39,6 +40,7 @@ pub mod perfetto;
 pub mod picture;
 pub mod png;
 pub mod prometheus;
+pub mod scale;
 pub mod scene;
 pub mod svg;
 mod tables;

@@ -54,6 +54,14 @@ pub(crate) fn density(count: u64, most: u64, theme: Theme) -> Colour {
     })
 }
 
+/// The colour of a line among several in an order, 0 the first and 1 the last: viridis as far as it is clear on what it is drawn on.
+pub(crate) fn ordinal(place: f64, theme: Theme) -> Colour {
+    viridis(match theme {
+        Theme::Light => 0.58 * place,
+        Theme::Dark => 1.0 - 0.62 * place,
+    })
+}
+
 /// What stands for a colour of this file on a dark screen, as on the page for the browser (`html/style.css`); densities are what they are.
 pub(crate) fn dark(colour: Colour) -> Colour {
     let counterpart = match colour.alpha(255) {
@@ -148,5 +156,10 @@ mod tests {
             assert!(contrast > least, "{colour:?}: {contrast}");
         }
         assert_eq!(dark(BLUE.alpha(150)).alpha, 150);
+        for place in (0..=10).map(|tenth| f64::from(tenth) / 10.0) {
+            let light = 1.05 / (luminance(ordinal(place, Theme::Light)) + 0.05);
+            let dark = (luminance(ordinal(place, Theme::Dark)) + 0.05) / paper;
+            assert!(light > 3.0 && dark > 3.0, "{place}: {light} {dark}");
+        }
     }
 }

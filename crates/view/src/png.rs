@@ -39,17 +39,25 @@ impl Format for Png {
         options: &Options,
         out: &mut dyn Write,
     ) -> Result<(), Error> {
-        let pixmap = draw(&picture::scene(analysis, options)?, options.scale)?;
-        let (width, height) = (pixmap.width(), pixmap.height());
-        // The paper is opaque, so alpha is 255 everywhere and premultiplied is plain.
-        let pixels = pixmap.data();
-        match indexed::<4>(pixels) {
-            Some((colours, indices)) => encode_indexed(&indices, colours, width, height, out),
-            None => {
-                let rgb = pixels.as_chunks::<4>().0.iter();
-                let rgb: Vec<u8> = rgb.flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();
-                encode(&rgb, width, height, ::png::ColorType::Rgb, out)
-            }
+        write(&picture::scene(analysis, options)?, options.scale, out)
+    }
+}
+
+/// Writes `scene` at `scale` pixels per point.
+///
+/// # Errors
+/// If `out` fails, or the picture is too large.
+pub fn write(scene: &Scene, scale: f32, out: &mut dyn Write) -> Result<(), Error> {
+    let pixmap = draw(scene, scale)?;
+    let (width, height) = (pixmap.width(), pixmap.height());
+    // The paper is opaque, so alpha is 255 everywhere and premultiplied is plain.
+    let pixels = pixmap.data();
+    match indexed::<4>(pixels) {
+        Some((colours, indices)) => encode_indexed(&indices, colours, width, height, out),
+        None => {
+            let rgb = pixels.as_chunks::<4>().0.iter();
+            let rgb: Vec<u8> = rgb.flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();
+            encode(&rgb, width, height, ::png::ColorType::Rgb, out)
         }
     }
 }
@@ -108,6 +116,15 @@ impl Canvas {
                 colour,
                 dash,
             } => self.line(points, *width, *colour, *dash),
+            Item::Area(points, colour) => {
+                let mut path = path(points);
+                path.close();
+                if let Some(path) = path.finish() {
+                    let (paint, mask) = (paint(*colour), self.mask.as_ref());
+                    let rule = FillRule::Winding;
+                    (self.pixmap).fill_path(&path, &paint, rule, self.transform, mask);
+                }
+            }
             Item::Text(text) => self.text(text),
             Item::Raster(frame, image) => self.raster(frame, image),
             Item::Clip(frame, items) => self.clip(frame, items),
@@ -121,14 +138,9 @@ impl Canvas {
         colour: Colour,
         dash: Option<(f64, f64)>,
     ) {
-        let mut path = PathBuilder::new();
-        for (index, &(x, y)) in points.iter().enumerate() {
-            match index {
-                0 => path.move_to(x as f32, y as f32),
-                _ => path.line_to(x as f32, y as f32),
-            }
-        }
-        let Some(path) = path.finish() else { return };
+        let Some(path) = path(points).finish() else {
+            return;
+        };
         let stroke = Stroke {
             width: width as f32,
             dash: dash.and_then(|(on, off)| StrokeDash::new(vec![on as f32, off as f32], 0.0)),
@@ -276,6 +288,18 @@ fn stretched(
         (pixel.alpha() > 0).then_some(number)
     };
     Some(shown.pixels().iter().map(number).collect())
+}
+
+/// A path through points.
+fn path(points: &[(f64, f64)]) -> PathBuilder {
+    let mut path = PathBuilder::new();
+    for (index, &(x, y)) in points.iter().enumerate() {
+        match index {
+            0 => path.move_to(x as f32, y as f32),
+            _ => path.line_to(x as f32, y as f32),
+        }
+    }
+    path
 }
 
 /// Appends an outline, each point where `place` puts it.

@@ -1,6 +1,6 @@
 //! A picture as a list of simple shapes, which SVG and PNG draw alike.
 //!
-//! Rectangles, lines, text, rasters and clips; nothing else, so that a new way to draw is one small
+//! Rectangles, lines, areas, text, rasters and clips; nothing else, so that a new way to draw is one small
 //! file. Lengths are points, y downwards, the origin at the top left.
 
 /// A colour with its opacity.
@@ -116,6 +116,8 @@ pub enum Item {
         /// Lengths of dash and blank.
         dash: Option<(f64, f64)>,
     },
+    /// The inside of a closed line through points, at least three.
+    Area(Vec<(f64, f64)>, Colour),
     /// A line of text.
     Text(Text),
     /// A raster, stretched over a frame.
@@ -132,6 +134,7 @@ impl Item {
             Item::Line { points, width, .. } => {
                 width.is_finite() && points.iter().all(|(x, y)| x.is_finite() && y.is_finite())
             }
+            Item::Area(points, _) => points.iter().all(|(x, y)| x.is_finite() && y.is_finite()),
             Item::Text(text) => text.x.is_finite() && text.y.is_finite() && text.size.is_finite(),
             Item::Raster(frame, _) | Item::Clip(frame, _) => frame.is_finite(),
         }

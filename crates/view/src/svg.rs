@@ -64,21 +64,23 @@ fn write_item(item: &Item, clips: &mut u32, out: &mut dyn Write) -> Result<(), E
             colour,
             dash,
         } => {
-            let points: Vec<String> = points
-                .iter()
-                .map(|(x, y)| format!("{},{}", number(*x), number(*y)))
-                .collect();
             let dash = dash.map_or_else(String::new, |(on, off)| {
                 format!(" stroke-dasharray=\"{} {}\"", number(on), number(off))
             });
             writeln!(
                 out,
                 "<polyline points=\"{}\" fill=\"none\" {} stroke-width=\"{}\"{dash}/>",
-                points.join(" "),
+                list(points),
                 paint("stroke", *colour),
                 number(*width)
             )?;
         }
+        Item::Area(points, colour) => writeln!(
+            out,
+            "<polygon points=\"{}\" {}/>",
+            list(points),
+            paint("fill", *colour)
+        )?,
         Item::Text(text) => write_text(text, out)?,
         Item::Raster(frame, image) => write_image(frame, image, out)?,
         Item::Clip(frame, items) => {
@@ -97,6 +99,11 @@ fn write_item(item: &Item, clips: &mut u32, out: &mut dyn Write) -> Result<(), E
         }
     }
     Ok(())
+}
+
+fn list(points: &[(f64, f64)]) -> String {
+    let point = |(x, y): &(f64, f64)| format!("{},{}", number(*x), number(*y));
+    points.iter().map(point).collect::<Vec<_>>().join(" ")
 }
 
 /// `textLength` holds a viewer that lacks the font to the widths that the layout used.
@@ -200,7 +207,7 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::samples;
     use proptest::prelude::*;
@@ -227,7 +234,7 @@ mod tests {
     }
 
     /// Elements are opened and closed in order, and nothing but our own elements is there.
-    fn assert_well_formed(svg: &str, name: &str) {
+    pub(crate) fn assert_well_formed(svg: &str, name: &str) {
         let mut open: Vec<&str> = Vec::new();
         for tag in svg.split('<').skip(1) {
             let (tag, _) = tag.split_once('>').expect("every < has its >");
@@ -238,7 +245,8 @@ mod tests {
             let element = tag.split([' ', '/']).next().unwrap();
             assert!(
                 [
-                    "svg", "title", "rect", "polyline", "text", "image", "clipPath", "g"
+                    "svg", "title", "rect", "polyline", "polygon", "text", "image", "clipPath",
+                    "g",
                 ]
                 .contains(&element),
                 "{name}: <{element}>"

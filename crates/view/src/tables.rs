@@ -114,17 +114,26 @@ impl Tables<'_> {
 
     /// As a page: one file, no script, nothing from the network.
     pub(crate) fn html(&self, out: &mut dyn Write) -> Result<(), Error> {
-        writeln!(
-            out,
-            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-             <title>{}</title>\n<style>{STYLE}</style>\n<h1>{}</h1>",
-            policy("", STYLE),
-            self.title,
-            xml(self.verdict),
-        )?;
-        self.body(out)?;
-        writeln!(out, "</html>")?;
-        Ok(())
+        page((self.title, self.verdict), "", out, |out| self.body(out))
     }
+}
+
+/// A page of this title and verdict: one file, no script, nothing from the network. `looks` are added to those of such pages.
+pub(crate) fn page(
+    (title, verdict): (&str, &str),
+    looks: &str,
+    out: &mut dyn Write,
+    body: impl FnOnce(&mut dyn Write) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let style = format!("{STYLE}{looks}");
+    writeln!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
+         <title>{title}</title>\n<style>{style}</style>\n<main>\n<h1>{}</h1>",
+        policy("", &style),
+        xml(verdict),
+    )?;
+    body(out)?;
+    Ok(writeln!(out, "</main>\n</html>")?)
 }

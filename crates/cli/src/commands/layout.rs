@@ -28,6 +28,7 @@ impl Layout {
         (options.all, options.ascii) = (self.all, self.ascii);
         if let Some(width) = self.width {
             options.width = width.into();
+            options.picture_width = width.into();
         }
         options
     }

@@ -19,6 +19,15 @@ pub struct Picture {
     /// Up to this time [default: the end]
     #[arg(long, value_name = "T", value_parser = values::positive_duration, allow_negative_numbers = true)]
     to: Option<f64>,
+    #[command(flatten)]
+    looks: Looks,
+}
+
+/// How any picture looks.
+#[derive(Debug, Args)]
+#[group(skip)]
+#[command(next_help_heading = "Pictures (png, svg)")]
+pub struct Looks {
     /// Height of each panel in points [default: by their number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(60..=4000))]
     height: Option<u16>,
@@ -39,10 +48,7 @@ impl Picture {
     /// # Errors
     /// If the format is no picture, the log of a whole recording is to be held against a part of it, or the times are no stretch.
     pub fn check(&self, format: &dyn Format, truth: bool) -> Result<()> {
-        let plain = self.views.is_empty()
-            && self.window_s().is_none()
-            && self.height.is_none()
-            && self.theme == Colours::Light;
+        let plain = self.views.is_empty() && self.window_s().is_none() && self.looks.are_usual();
         if !plain && !format.is_picture() {
             bail!(
                 "--view, --from, --to, --height and --theme go with --format png or svg, found {}",
@@ -70,6 +76,18 @@ impl Picture {
     /// Says how to draw.
     pub fn apply(&self, options: &mut Options) {
         options.views.clone_from(&self.views);
+        self.looks.apply(options);
+    }
+}
+
+impl Looks {
+    /// Whether nothing is asked for.
+    pub fn are_usual(&self) -> bool {
+        self.height.is_none() && self.theme == Colours::Light
+    }
+
+    /// Says how to draw.
+    pub fn apply(&self, options: &mut Options) {
         options.panel_height = self.height.map(f64::from);
         options.theme = match self.theme {
             Colours::Light => Theme::Light,

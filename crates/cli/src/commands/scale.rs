@@ -1,15 +1,17 @@
 //! `bandscope scale`: what the noise of recordings costs a job on many nodes.
 
 use super::layout::Layout;
+use super::picture::Looks;
 use super::report;
 use crate::values;
 use crate::{output, resources};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use bandscope_recording::Source as _;
 use bandscope_recording::text::shown;
 use bandscope_studies::scale::{self, Settings};
-use bandscope_view::{json, text};
+use bandscope_view::{json, scale as drawn, text};
 use clap::{Args, ValueEnum};
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -18,11 +20,15 @@ use std::process::ExitCode;
 /// The job is bulk-synchronous: each rank does fixed work, a phase, then waits for all. The nodes are taken to be like the CPUs that were measured, and to lose
 /// time independently of each other. A figure that the recording cannot give is refused, and it says how long a recording would.
 #[derive(Debug, Args)]
+#[command(mut_arg("width", |width| width.help("Width in columns of text [default: the terminal's, 80 elsewhere] or in points of a picture [default: 1200]")))]
 #[command(after_help = "\
 Examples:
   bandscope scale quiet.bandscope
   bandscope scale before.bandscope after.bandscope --nodes 128,1000,64k
   bandscope scale quiet.bandscope --phase 20ms -f json | jq .phases[0].cells
+  # a picture, and a page for the browser
+  bandscope scale quiet.bandscope -f png -o quiet.png
+  bandscope scale quiet.bandscope -f html -o quiet.html
 
 Exit status: 0 done; 2 bad usage or input, also where one recording of several could not
 be read: the result is of the others, and names it.")]
@@ -44,18 +50,31 @@ pub struct Arguments {
     output: Option<PathBuf>,
     #[command(flatten)]
     layout: Layout,
+    #[command(flatten)]
+    looks: Looks,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     Text,
     Json,
+    Png,
+    Svg,
+    Html,
 }
 
 /// Reads, analyses, asks, prints.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     values::not_too_many("--phase", &arguments.phase)?;
     values::not_too_many("--nodes", &arguments.nodes.0)?;
+    let is_picture = matches!(arguments.format, Format::Png | Format::Svg);
+    if !is_picture && !arguments.looks.are_usual() {
+        bail!("--height and --theme go with --format png or svg");
+    }
+    let to_terminal = arguments.output.is_none() && io::stdout().is_terminal();
+    if arguments.format == Format::Png && to_terminal {
+        bail!("will not write a PNG to a terminal; use --output FILE");
+    }
     output::apart(arguments.output.as_deref(), &arguments.inputs)?;
     resources::start_threads()?;
     for input in &arguments.inputs {
@@ -77,10 +96,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let mut scale = scale::scale(&source, &analysis.report, &settings)?;
     scale.notes.extend(report::left_out(&analysis.report));
-    let options = arguments.layout.options(arguments.output.is_none());
+    let mut options = arguments.layout.options(arguments.output.is_none());
+    arguments.looks.apply(&mut options);
     output::write(arguments.output.as_deref(), |out| match arguments.format {
         Format::Text => Ok(write!(out, "{}", text::scale(&scale, &options))?),
         Format::Json => Ok(json::document(&scale, out)?),
+        Format::Png => Ok(drawn::png(&scale, &options, out)?),
+        Format::Svg => Ok(drawn::svg(&scale, &options, out)?),
+        Format::Html => Ok(drawn::html(&scale, out)?),
     })?;
     Ok(report::say_left_out(report::left_out(&analysis.report)))
 }

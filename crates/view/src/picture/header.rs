@@ -1,7 +1,7 @@
 //! Title, machine and verdict.
 
 use super::{MARGIN, MOST_PANELS, NOTE, TITLE, VERDICT};
-use crate::scene::{Anchor, Items};
+use crate::scene::{Anchor, Items, Style};
 use crate::text::{machine, origin, subject};
 use crate::{Options, escape, glyphs, numbers, panels};
 use bandscope_analysis::Analysis;
@@ -41,7 +41,7 @@ pub(super) fn header(analysis: &Analysis, width: f64, options: &Options, items: 
         return y + 12.0;
     }
     y += 6.0;
-    for line in wrapped(&escape::visible(&report.verdict), space) {
+    for line in wrapped(&report.verdict, VERDICT, VERDICT_LINES, space) {
         y += 18.0;
         items.text((MARGIN, y), VERDICT, Anchor::Start, line);
     }
@@ -69,25 +69,30 @@ fn facts(analysis: &Analysis, options: &Options) -> Vec<String> {
     lines
 }
 
-/// The verdict in at most so many lines that fit.
-fn wrapped(text: &str, space: f64) -> Vec<String> {
-    let font = glyphs::font(VERDICT.bold);
+/// `text`, which may be anybody's, in at most so many lines that fit.
+pub(super) fn wrapped(text: &str, style: Style, most: usize, space: f64) -> Vec<String> {
+    let font = glyphs::font(style.bold);
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    // A share stays with its sign.
+    for word in escape::visible(text)
+        .replace(" %", "\0%")
+        .split_whitespace()
+    {
+        let word = word.replace('\0', " ");
         let longer = lines.last().map(|line| format!("{line} {word}"));
         match (lines.last_mut(), longer) {
-            (Some(line), Some(longer)) if font.width(&longer, VERDICT.size) <= space => {
+            (Some(line), Some(longer)) if font.width(&longer, style.size) <= space => {
                 *line = longer;
             }
-            _ => lines.push(word.to_owned()),
+            _ => lines.push(word),
         }
     }
-    if lines.len() > VERDICT_LINES {
-        let rest = lines.split_off(VERDICT_LINES - 1).join(" ");
+    if lines.len() > most {
+        let rest = lines.split_off(most.saturating_sub(1)).join(" ");
         lines.push(rest);
     }
     lines
         .iter()
-        .map(|line| font.fit(line, VERDICT.size, space))
+        .map(|line| font.fit(line, style.size, space))
         .collect()
 }

@@ -37,6 +37,36 @@ impl Row {
     }
 }
 
+/// Boxes of left, top, right and bottom that are taken.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Boxes(Vec<(f64, f64, f64, f64)>);
+
+impl Boxes {
+    pub(super) fn take(&mut self, one: (f64, f64, f64, f64)) {
+        self.0.push(one);
+    }
+
+    /// Takes a line through points.
+    pub(super) fn follow(&mut self, points: &[(f64, f64)]) {
+        for pair in points.windows(2) {
+            let ((x, y), (to_x, to_y)) = (pair[0], pair[1]);
+            let steps = ((to_x - x).hypot(to_y - y) / 3.0).ceil().max(1.0);
+            for step in 0..=steps as u32 {
+                let part = f64::from(step) / steps;
+                let (x, y) = (x + (to_x - x) * part, y + (to_y - y) * part);
+                self.take((x - 2.0, y - 2.0, x + 2.0, y + 2.0));
+            }
+        }
+    }
+
+    pub(super) fn is_free(&self, (left, top, right, bottom): (f64, f64, f64, f64)) -> bool {
+        let apart = |&(a, b, c, d): &(f64, f64, f64, f64)| {
+            right <= a || c <= left || bottom <= b || d <= top
+        };
+        self.0.iter().all(apart)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,6 +11,7 @@ mod header;
 mod histogram;
 mod labels;
 mod pace;
+pub(crate) mod scale;
 mod spectrum;
 mod views;
 
@@ -110,7 +111,21 @@ pub fn scene(analysis: &Analysis, options: &Options) -> Result<Scene, Error> {
     for view in &options.views {
         bottom = views::draw(*view, analysis, width, bottom, options, &mut items)?;
     }
-    let height = bottom + MARGIN;
+    let title = format!(
+        "{}. {}",
+        header::title(&analysis.report),
+        analysis.report.verdict
+    );
+    Ok(on_paper(
+        (width, bottom + MARGIN),
+        title,
+        items,
+        options.theme,
+    ))
+}
+
+/// A scene of `items` on paper of this width and height, or on a dark screen.
+fn on_paper((width, height): (f64, f64), title: String, items: Items, theme: Theme) -> Scene {
     let mut all = Items::default();
     let paper = Frame {
         width,
@@ -120,25 +135,23 @@ pub fn scene(analysis: &Analysis, options: &Options) -> Result<Scene, Error> {
     all.rectangle(paper, palette::PAPER);
     let mut drawn = all.into_vec();
     drawn.extend(items.into_vec());
-    if options.theme == Theme::Dark {
+    if theme == Theme::Dark {
         drawn.iter_mut().for_each(darken);
     }
-    Ok(Scene {
+    Scene {
         width,
         height,
-        title: format!(
-            "{}. {}",
-            header::title(&analysis.report),
-            analysis.report.verdict
-        ),
+        title,
         items: drawn,
-    })
+    }
 }
 
 /// Puts the colours of a dark screen in place of those of paper.
 fn darken(item: &mut Item) {
     match item {
-        Item::Rectangle(_, colour) | Item::Line { colour, .. } => *colour = palette::dark(*colour),
+        Item::Rectangle(_, colour) | Item::Line { colour, .. } | Item::Area(_, colour) => {
+            *colour = palette::dark(*colour);
+        }
         Item::Text(text) => text.colour = palette::dark(text.colour),
         // Densities were drawn for it.
         Item::Raster(..) => {}
