@@ -66,6 +66,29 @@ def labels_are_apart(view):
     assert number > 5, number
 
 
+# Labels of the pictures that are markup, as they are seen.
+SVG_LABELS = """() => [...document.querySelectorAll('svg')].filter(e => e.checkVisibility()).flatMap(svg => {
+  const frame = svg.getBoundingClientRect(), zoom = frame.width / svg.viewBox.baseVal.width;
+  return [...svg.querySelectorAll('text')].map(text => {
+    const { left, top, right, bottom } = text.getBoundingClientRect();
+    const inside = left >= frame.left - 0.5 && right <= frame.right + 0.5 && top >= frame.top - 0.5 && bottom <= frame.bottom + 0.5;
+    return { words: text.textContent, box: [left, top, right, bottom], px: zoom * parseFloat(getComputedStyle(text).fontSize), inside };
+  });
+})"""
+
+
+def svg_labels_are_apart(view):
+    """The same of pictures that are markup."""
+    labels = view.evaluate(SVG_LABELS)
+    assert len(labels) > 10, labels
+    for index, one in enumerate(labels):
+        left, top, right, bottom = one["box"]
+        assert one["inside"] and one["px"] > MIN_TEXT_PX - 0.1, one
+        for other in labels[:index]:
+            a, b, c, d = other["box"]
+            assert right <= a or c <= left or bottom <= b or d <= top, (one, other)
+
+
 TOO_SMALL = """([least]) => [...document.querySelectorAll('body *')].filter(e => e.offsetParent && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) && parseFloat(getComputedStyle(e).fontSize) < least)
   .map(e => e.outerHTML.slice(0, 120))"""
 # What is wider than the window must lie in a box that scrolls.
@@ -112,7 +135,7 @@ CONTRAST = """() => {
 }"""
 
 
-def is_accessible(view):
+def is_accessible(view, labels_are_apart=labels_are_apart):
     """A page that may be given scripts, in the theme and at the width that it was opened with."""
     view.evaluate(UNFOLD)
     # Numbers of a window are written a moment after it was chosen.

@@ -15,7 +15,7 @@ import tempfile
 
 try:
     from golden import Golden
-    from html_accessible import WATCH_LABELS, has_axe, is_accessible, keyboard_reaches_everything, labels_are_apart
+    from html_accessible import WATCH_LABELS, has_axe, is_accessible, keyboard_reaches_everything, labels_are_apart, svg_labels_are_apart
     from html_agrees import changes_agree, near, numbers_agree, remedies_agree, truth_agrees
     from html_fleet import fleet_page, map_agrees, tables_need_no_script
     from playwright.sync_api import sync_playwright
@@ -41,7 +41,7 @@ def run(directory, *arguments):
 class Page:
     """A page from disk, and what went wrong in it."""
 
-    def __init__(self, browser, path, width=1280, scheme="light", **options):
+    def __init__(self, browser, path, width=1280, scheme="light", ready="html[data-ready]", **options):
         self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, **options)
         self.page = self.context.new_page()
         self.page.add_init_script(WATCH_LABELS)
@@ -50,7 +50,7 @@ class Page:
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(path.as_uri())
-        self.page.wait_for_selector("html[data-ready]", timeout=60_000)
+        self.page.wait_for_selector(ready, timeout=60_000)
 
     def __enter__(self):
         return self
@@ -257,6 +257,26 @@ def looks_right(browser, path, golden):
                 is_accessible(view)
 
 
+def scale_page(browser, directory):
+    """The page of `scale` has no script: one picture for each kind of screen, and every figure of the JSON."""
+    run(directory, "record", "--machine", "simulated:tick+tasks+noise", "--trace", "on", "--duration", "20s", "--output", "scale.bandscope")
+    scale = json.loads(run(directory, "scale", "scale.bandscope", "--format", "json"))
+    run(directory, "scale", "scale.bandscope", "--format", "html", "--output", "scale.html")
+    for width in [1280, 800, 400]:
+        for scheme in ["light", "dark"]:
+            with Page(browser, directory / "scale.html", width, scheme, ready="main", bypass_csp=True) as view:
+                pictures_seen = view.evaluate("() => [...document.querySelectorAll('figure')].filter(e => e.checkVisibility()).map(e => e.className)")
+                assert pictures_seen == [("wide " if width > 1056 else "narrow ") + scheme], pictures_seen
+                assert view.page.locator("h1").inner_text() == scale["verdict"]
+                assert view.page.locator("script").count() == 0
+                known = view.page.locator("tr > td:nth-child(3)").all_inner_texts()
+                cells = [cell["basis"] for phase in scale["phases"] for cell in phase["cells"]]
+                words = {"observed": "observed", "extrapolated": "extrapolated", "too-rare": "refused: only", "beyond": "refused: beyond"}
+                assert len(known) == len(cells) and all(text.startswith(words[basis]) for text, basis in zip(known, cells)), known
+                view.page.screenshot(path=pictures / f"scale-{width}-{scheme}.png", full_page=True)
+                is_accessible(view, svg_labels_are_apart)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         directory = pathlib.Path(name)
@@ -345,6 +365,8 @@ def main():
                 keyboard_reaches_everything(view, 8)
             looks_right(browser, path, None)
         tables_need_no_script(browser, path)
+
+        scale_page(browser, directory)
 
         # More quanta than a page holds.
         run(directory, "record", "--machine", "simulated:tick+tasks", "--rate", "1MHz", "--kernel", "mulss20", "--duration", "3s", "--output", "long.bandscope")

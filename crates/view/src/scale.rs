@@ -11,10 +11,11 @@ use std::io::Write;
 /// Of the four pictures the one is shown that suits the screen.
 const LOOKS: &str = "figure{display:none;margin:1rem 0}figure svg{display:block;max-width:100%;height:auto}\
 td:first-child{min-width:0}th{overflow-wrap:normal}small{display:block;font-size:13px;color:#555}p,li{max-width:48rem}tr>:nth-child(2){white-space:nowrap}\
-@media(min-width:56rem){figure.wide.light{display:block}}@media(max-width:56rem){figure.narrow.light{display:block}}\
+@media(max-width:34rem){table{font-size:13px}th,td{padding-right:.4rem}tr>:nth-child(2){white-space:normal}tr>:nth-child(3){overflow-wrap:normal;min-width:8.5rem}}\
+@media(min-width:66rem){figure.wide.light{display:block}}@media(max-width:66rem){figure.narrow.light{display:block}}\
 @media(prefers-color-scheme:dark){body{background:#14181d}figure.wide.light,figure.narrow.light{display:none}small{color:#999}}\
-@media(prefers-color-scheme:dark) and (min-width:56rem){figure.wide.dark{display:block}}\
-@media(prefers-color-scheme:dark) and (max-width:56rem){figure.narrow.dark{display:block}}";
+@media(prefers-color-scheme:dark) and (min-width:66rem){figure.wide.dark{display:block}}\
+@media(prefers-color-scheme:dark) and (max-width:66rem){figure.narrow.dark{display:block}}";
 /// Widths of the pictures of a page, in points, and what their figures are called.
 const WIDTHS: [(&str, f64); 2] = [("wide", 1000.0), ("narrow", 368.0)];
 const THEMES: [(&str, Theme); 2] = [("light", Theme::Light), ("dark", Theme::Dark)];

@@ -6,7 +6,7 @@
 mod names;
 
 use super::header::wrapped;
-use super::{HEADING, LABEL, MARGIN, NOTE, TITLE, axis::Axis, on_paper};
+use super::{HEADING, MARGIN, TITLE, axis::Axis, on_paper};
 use crate::options::Theme;
 use crate::scene::{Anchor, Colour, Frame, Items, Scene, Style};
 use crate::text::scale::{decides, head, share, subject};
@@ -26,6 +26,8 @@ const LEAST: f64 = 1e-4;
 const MAX_BEYOND_COST: f64 = 4.0;
 /// Paragraphs below the plot have so many lines, at most.
 const NOTE_LINES: usize = 6;
+const LABEL: Style = super::style(12.0, false, palette::INK);
+const NOTE: Style = super::style(12.0, false, palette::GREY);
 const NAME: Style = super::style(12.5, true, palette::INK);
 const DASH: (f64, f64) = (6.0, 4.0);
 
@@ -253,7 +255,7 @@ fn place_of(cell: &Cell, plot: &Plot) -> Option<(f64, f64, [f64; 2])> {
 /// The grid, its figures and what they are; returns the y below.
 fn axes(scale: &Scale, plot: &Plot, items: &mut Items) -> f64 {
     let frame = &plot.frame;
-    let title = (frame.x - LEFT + MARGIN, frame.y - 10.0);
+    let title = (frame.x - LEFT + MARGIN, frame.y - 12.0);
     items.text(title, HEADING, Anchor::Start, "Phases take longer by");
     for tick in plot.cost.ticks((frame.height / 60.0) as usize) {
         let y = plot.y(tick);
