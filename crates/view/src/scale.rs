@@ -92,6 +92,14 @@ fn phase(phase: &Phase, out: &mut dyn Write) -> Result<(), Error> {
             causes(cell)
         )?;
     }
+    if let Some(together) = &phase.together {
+        writeln!(
+            out,
+            "<tr><td>these {} CPUs</td><td>{}</td><td>observed<small>as they lost together</small></td><td></td></tr>",
+            together.cpus,
+            share(together.longer)
+        )?;
+    }
     Ok(writeln!(out, "</table>")?)
 }
 

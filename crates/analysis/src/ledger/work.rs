@@ -21,7 +21,15 @@ const BATCHES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Piece {
     /// Time passed between this and what came before, unmeasured.
-    Break,
+    Break {
+        /// Where it ends, in nanoseconds since the recording began.
+        at_ns: f64,
+    },
+    /// The measurement took time, which a job without bandscope does not lose.
+    Own {
+        /// How long.
+        ns: f64,
+    },
     /// Work was done.
     Run {
         /// How long it took.
@@ -39,7 +47,7 @@ pub enum Piece {
 }
 
 /// Hands out the pieces of series `index` in order of time. `best_ns` is the reference pace in nanoseconds per unit; `number` gives each cause
-/// its number. The measurement's own time is left out: a job without bandscope does not have it.
+/// its number.
 ///
 /// # Errors
 /// If the quanta, the gaps or the events cannot be read.
@@ -145,7 +153,8 @@ impl Pieces<'_> {
     fn push(&mut self, derived: &Derived<'_>) {
         let chunk = &derived.chunk;
         if derived.opens_segment {
-            (self.visit)(Piece::Break);
+            let at_ns = chunk.start.first().map_or(0.0, |&start| start as f64) / self.ticks_per_ns;
+            (self.visit)(Piece::Break { at_ns });
         }
         for k in 0..derived.len() {
             // All units, those in gaps too: the ledger's work.
@@ -154,6 +163,8 @@ impl Pieces<'_> {
                 chunk.measurement_ticks[k] as f64 + if work > 0.0 { self.boundary } else { 0.0 };
             let lost = derived.gap_loss[k];
             let ran = (derived.length[k] - own - lost).max(0.0);
+            let ns = (derived.length[k] - lost - ran) / self.ticks_per_ns;
+            (self.visit)(Piece::Own { ns });
             match chunk.gap_ticks[k] {
                 0 => self.run(ran, work),
                 ticks => self.quantum(

@@ -10,6 +10,7 @@ mod sample;
 mod sentence;
 #[cfg(test)]
 mod tests;
+mod together;
 mod windows;
 
 use crate::Error;
@@ -22,6 +23,7 @@ use sample::{Followed, Follower, Without};
 pub use sentence::nodes;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use together::Curve;
 
 /// The schema that this version writes.
 pub const SCHEMA: &str = "bandscope.scale/1";
@@ -91,6 +93,20 @@ pub struct Phase {
     pub seen_nodes: u64,
     /// By number of nodes.
     pub cells: Vec<Cell>,
+    /// A job on CPUs of one recording at that very time; `null` where fewer than two were measured at once, or for fewer than ten phases.
+    pub together: Option<Together>,
+}
+
+/// A job on the measured CPUs themselves, a rank on each, with their losses as they fell together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Together {
+    /// Number of CPUs.
+    pub cpus: u64,
+    /// How much longer a phase took than its work, as a share of that.
+    pub longer: f64,
+    /// The same of so many nodes that lose independently of each other, each as these CPUs; `null` where that is not known.
+    pub independent: Option<f64>,
 }
 
 /// How a figure is known.
@@ -169,8 +185,10 @@ pub fn scale(source: &dyn Source, report: &Report, settings: &Settings) -> Resul
     let phases_ns: Vec<f64> = settings.phases_s.iter().map(|phase| phase * 1e9).collect();
     let followed = nodes
         .par_iter()
-        .map(|node| follow(source, node, &causes, &phases_ns));
-    let followed: Vec<Vec<Followed>> = followed.collect::<Result<_, Error>>()?;
+        .map(|node| follow(source, node, &causes, (&phases_ns, nodes.len())));
+    let (followed, curves): (Vec<Vec<Followed>>, Vec<Curve>) =
+        followed.collect::<Result<_, Error>>()?;
+    let at_once = at_once(&nodes, &curves);
     let measured_s = nodes.iter().map(|node| node.about.measured_s).sum();
     let alone = nodes.iter().map(|node| node.about.alone).sum::<f64>() / nodes.len() as f64;
     let name = |without: Without| match without {
@@ -184,7 +202,7 @@ pub fn scale(source: &dyn Source, report: &Report, settings: &Settings) -> Resul
         kernel,
         measured_s,
         alone,
-        phases: phases(&followed, settings, measured_s, &name),
+        phases: phases(&followed, &at_once, settings, measured_s, &name),
         cpus: nodes.into_iter().map(|node| node.about).collect(),
         ..Scale::default()
     };
@@ -196,6 +214,7 @@ pub fn scale(source: &dyn Source, report: &Report, settings: &Settings) -> Resul
 /// All lengths of phases.
 fn phases(
     followed: &[Vec<Followed>],
+    at_once: &[&Curve],
     settings: &Settings,
     measured_s: f64,
     name: &(dyn Fn(Without) -> String + Sync),
@@ -211,9 +230,23 @@ fn phases(
                 number: of.number(),
                 seen_nodes: of.seen_nodes(),
                 cells: settings.nodes.iter().map(|&nodes| of.cell(nodes)).collect(),
+                together: together::longer(at_once, phase_s * 1e9).map(|longer| Together {
+                    cpus: at_once.len() as u64,
+                    longer,
+                    independent: of.cell(at_once.len() as u64).cost.map(|cost| cost.longer),
+                }),
             }
         });
     phases.collect()
+}
+
+/// The curves of the CPUs that one recording has, of that with the most of them: others have clocks of their own.
+fn at_once<'a>(nodes: &[Node], curves: &'a [Curve]) -> Vec<&'a Curve> {
+    let mut all: BTreeMap<&str, Vec<&Curve>> = BTreeMap::new();
+    for (node, curve) in nodes.iter().zip(curves) {
+        all.entry(&node.about.input).or_default().push(curve);
+    }
+    all.into_values().max_by_key(Vec::len).unwrap_or_default()
 }
 
 /// The measured CPUs, with the series of the kernel that was measured first.
@@ -291,8 +324,8 @@ fn follow(
     source: &dyn Source,
     node: &Node,
     causes: &[Cause],
-    phases_ns: &[f64],
-) -> Result<Vec<Followed>, Error> {
+    (phases_ns, nodes): (&[f64], usize),
+) -> Result<(Vec<Followed>, Curve), Error> {
     let blocks: Vec<f64> = phases_ns
         .iter()
         .map(|phase| (node.about.measured_s * 1e9 / BLOCKS).max(PHASES_A_BLOCK * phase))
@@ -310,12 +343,15 @@ fn follow(
         .collect();
     let places: BTreeMap<&Cause, usize> = causes.iter().zip(0..).collect();
     let number = |cause: &Cause| places.get(cause).copied().unwrap_or(usize::MAX);
+    let mut curve = Curve::of(nodes);
     for &(index, best_ns) in &node.series {
         work::each(source, index, best_ns, &number, &mut |piece| {
+            curve.push(&piece);
             followers
                 .iter_mut()
                 .for_each(|follower| follower.push(piece));
         })?;
     }
-    Ok(followers.into_iter().map(Follower::finish).collect())
+    let followed = followers.into_iter().map(Follower::finish);
+    Ok((followed.collect(), curve))
 }

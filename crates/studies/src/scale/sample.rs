@@ -154,6 +154,7 @@ impl Absences {
 
     fn push(&mut self, piece: &Piece) {
         match *piece {
+            Piece::Own { .. } => {}
             Piece::Lost { ns, .. } => self.open_ns += ns,
             Piece::Run { ns, work_ns } if work_ns < SLOW * ns => self.open_ns += ns,
             _ if self.open_ns > 0.0 => {

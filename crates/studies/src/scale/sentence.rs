@@ -1,6 +1,6 @@
 //! Scale in sentences.
 
-use super::{Basis, Cell, Phase, Scale};
+use super::{Basis, Cell, Phase, Scale, Together};
 use bandscope_report::{Report, format};
 
 /// A number of nodes, in the units of 1,024 that options take where it is one of them.
@@ -54,6 +54,10 @@ pub(super) fn verdict(scale: &Scale) -> String {
     text
 }
 
+/// Excesses that differ by this factor are told, a point or so aside.
+const UNLIKE: f64 = 1.25;
+const ROUGHLY: f64 = 0.01;
+
 /// What has to be known to read it.
 pub(super) fn notes(scale: &Scale, report: &Report) -> Vec<String> {
     let mut notes = vec![
@@ -64,6 +68,7 @@ pub(super) fn notes(scale: &Scale, report: &Report) -> Vec<String> {
             longer(scale.alone)
         ),
     ];
+    notes.extend(fall_together(scale));
     if scale
         .phases
         .iter()
@@ -100,6 +105,28 @@ pub(super) fn notes(scale: &Scale, report: &Report) -> Vec<String> {
         );
     }
     notes
+}
+
+/// How the measured CPUs themselves fare, where that is not as if they lost independently.
+fn fall_together(scale: &Scale) -> Option<String> {
+    let off = |together: &Together| {
+        let times = (together.independent? + ROUGHLY) / (together.longer + ROUGHLY);
+        Some(times.max(1.0 / times))
+    };
+    let phases = scale.phases.iter().filter_map(|phase| {
+        let together = phase.together.as_ref()?;
+        Some((phase, together, off(together)?))
+    });
+    let (phase, together, times) = phases.max_by(|a, b| a.2.total_cmp(&b.2))?;
+    (times > UNLIKE).then(|| {
+        format!(
+            "The measured CPUs do not lose independently of each other. A job on these {}, at that very time, took {} with phases of {}; one on {0} nodes that do takes {}.",
+            together.cpus,
+            longer(together.longer),
+            length(phase.phase_s),
+            longer(together.independent.unwrap_or_default()),
+        )
+    })
 }
 
 /// The shortest phase on the most nodes.

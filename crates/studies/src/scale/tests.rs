@@ -174,7 +174,7 @@ fn recorded(
         .collect();
     let mut push = |piece: Piece| followers.iter_mut().for_each(|one| one.push(piece));
     let (mut rank, mut time) = (Rank::new(noises, random), 0.0);
-    push(Piece::Break);
+    push(Piece::Break { at_ns: 0.0 });
     while time < seconds * 1e9 {
         let (cause, begins, ends) = rank.take(random);
         let ns = (begins - time).max(0.0);
@@ -234,7 +234,7 @@ fn hold(
     }
     for _ in 0..rounds {
         let followed = recorded(&[noise], seconds, &settings.phases_s, &mut random);
-        let said = phases(&[followed], settings, seconds, &|_| String::new());
+        let said = phases(&[followed], &[], settings, seconds, &|_| String::new());
         for (held, said) in held.iter_mut().zip(&said) {
             for (held, cell) in held.iter_mut().zip(&said.cells) {
                 let Some(cost) = cell.cost else { continue };
@@ -341,7 +341,7 @@ fn name_causes(noises: [Noise; 2], seconds: f64, phase_s: f64, nodes: u64, round
     };
     for _ in 0..rounds {
         let followed = recorded(&noises, seconds, &settings.phases_s, &mut random);
-        let cell = phases(&[followed], &settings, seconds, &name)[0].cells[0].clone();
+        let cell = phases(&[followed], &[], &settings, seconds, &name)[0].cells[0].clone();
         named.extrapolated += usize::from(cell.basis == Basis::Extrapolated);
         let first = cell.from.first().filter(|first| first.less.is_some());
         match first {

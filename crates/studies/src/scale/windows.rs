@@ -111,7 +111,8 @@ impl Windows {
     /// Takes a piece, and hands out the phases that end in it.
     pub(super) fn push(&mut self, piece: &Piece, found: &mut impl FnMut(Phase)) {
         match *piece {
-            Piece::Break => {
+            Piece::Own { .. } => {}
+            Piece::Break { .. } => {
                 let step = self.phase_ns * STEP;
                 self.by_work.begin_again(self.work, step);
                 self.by_time.begin_again(self.time, step);
@@ -187,7 +188,7 @@ mod tests {
     fn phases_meet_a_gap_by_where_they_begin() {
         let run = |ns: f64| Piece::Run { ns, work_ns: ns };
         let pieces = [
-            Piece::Break,
+            Piece::Break { at_ns: 0.0 },
             run(480.0),
             Piece::Lost {
                 ns: 300.0,
@@ -243,7 +244,7 @@ mod tests {
             cause: 0,
         };
         let (mut starts, mut weight, mut loss) = (0, 0.0, 0.0);
-        for piece in [Piece::Break, run(1e6), lost, run(1e6)] {
+        for piece in [Piece::Break { at_ns: 0.0 }, run(1e6), lost, run(1e6)] {
             windows.push(&piece, &mut |phase| {
                 if phase.start == Start::Time {
                     starts += 1;
@@ -263,7 +264,7 @@ mod tests {
         let mut windows = Windows::new(100.0);
         let mut phases = 0;
         for piece in [
-            Piece::Break,
+            Piece::Break { at_ns: 0.0 },
             Piece::Run {
                 ns: 90.0,
                 work_ns: 90.0,

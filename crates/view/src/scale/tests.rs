@@ -1,7 +1,7 @@
 use super::*;
 use crate::svg::tests::assert_well_formed;
 use crate::text;
-use bandscope_studies::scale::{Cost, OfCpu, Saving};
+use bandscope_studies::scale::{Cost, OfCpu, Saving, Together};
 use proptest::prelude::*;
 
 /// What a job of so many lengths of phases loses: seen on few nodes, extrapolated on more, refused on most; on the fewest nodes too rare to say.
@@ -45,6 +45,11 @@ pub(crate) fn sample(phases: usize, name: &str) -> Scale {
         number: 1e5,
         seen_nodes: 3000,
         cells: (0..9).map(|place| cell(phase, place)).collect(),
+        together: (phase > 0).then_some(Together {
+            cpus: 4,
+            longer: 0.05,
+            independent: Some(0.07),
+        }),
     });
     Scale {
         verdict: format!(

@@ -101,8 +101,26 @@ fn costs(scale: &Scale, page: &mut Page<'_>) {
         }
         table.row(cells);
     }
+    together(scale, page.options.all, &mut table);
     page.blank();
     page.table(&table);
+}
+
+/// A row of the measured CPUs themselves.
+fn together(scale: &Scale, all: bool, table: &mut Table) {
+    let mut phases = scale.phases.iter().map(|phase| phase.together);
+    let Some(cpus) = phases.clone().flatten().next().map(|one| one.cpus) else {
+        return;
+    };
+    let mut cells = vec![table::Cell::from(format!("these {cpus} CPUs"))];
+    for one in &mut phases {
+        let longer = one.map_or_else(String::new, |one| share(one.longer));
+        cells.push(table::Cell::painted(longer, Paint::Loss));
+        if all {
+            cells.push(table::Cell::from(""));
+        }
+    }
+    table.row(cells);
 }
 
 /// What the largest cost of each phase comes from, of those that are known in this way.

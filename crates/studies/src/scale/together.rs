@@ -1,0 +1,218 @@
+//! A job on the measured CPUs themselves, at the very time at which they were measured: what fell together then falls together here.
+//!
+//! `cells` takes nodes to lose independently of each other. CPUs of one machine often do not: a hypervisor or a change of the clock stops all
+//! of them at once. So the same job is followed over the curves of work of the CPUs of one recording, from wait to wait. That is no estimate: it
+//! is what this job would have cost on these CPUs then.
+
+use bandscope_analysis::work::Piece;
+
+/// Points of all curves together: some 64 MiB. Only the beginning of a longer recording counts.
+const MOST_POINTS: usize = 1 << 22;
+/// Stretches whose paces differ by no more than this are drawn as one.
+const SAME_PACE: f64 = 0.01;
+/// Phases below which nothing is said.
+const LEAST_PHASES: u64 = 10;
+
+/// Time since the recording began, and work at the reference pace since the stretch began, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    time: f64,
+    work: f64,
+}
+
+/// The work of one CPU over time, in stretches without a break.
+#[derive(Clone, Debug)]
+pub(super) struct Curve {
+    stretches: Vec<Vec<Point>>,
+    /// Work for a nanosecond, where some was done last.
+    pace: f64,
+    /// Points that may be added.
+    left: usize,
+}
+
+impl Curve {
+    /// One of so many.
+    pub(super) fn of(curves: usize) -> Curve {
+        Curve {
+            stretches: Vec::new(),
+            pace: 1.0,
+            left: MOST_POINTS / curves.max(1),
+        }
+    }
+
+    pub(super) fn push(&mut self, piece: &Piece) {
+        match *piece {
+            _ if self.left == 0 => {}
+            Piece::Break { at_ns } => {
+                let begin = Point {
+                    time: at_ns,
+                    work: 0.0,
+                };
+                self.left -= 1;
+                self.stretches.push(vec![begin]);
+            }
+            Piece::Run { ns, work_ns } => {
+                self.pace = work_ns / ns.max(1.0);
+                self.add(ns, self.pace);
+            }
+            Piece::Lost { ns, .. } => self.add(ns, 0.0),
+            // As if nobody had measured.
+            Piece::Own { ns } => self.add(ns, self.pace),
+        }
+    }
+
+    fn add(&mut self, ns: f64, pace: f64) {
+        let Some(points) = self.stretches.last_mut().filter(|_| ns > 0.0) else {
+            return;
+        };
+        let last = points[points.len() - 1];
+        let next = Point {
+            time: last.time + ns,
+            work: last.work + ns * pace,
+        };
+        let is_same = points.len() > 1 && {
+            let before = points[points.len() - 2];
+            let now = (last.work - before.work) / (last.time - before.time);
+            (now - pace).abs() <= SAME_PACE
+        };
+        if is_same {
+            points.pop();
+        } else {
+            self.left -= 1;
+        }
+        points.push(next);
+    }
+
+    fn end(points: &[Point]) -> f64 {
+        points.last().map_or(0.0, |point| point.time)
+    }
+}
+
+/// A rank on one CPU: how far it has come in a stretch.
+struct Rank<'a> {
+    points: &'a [Point],
+    at: usize,
+}
+
+impl Rank<'_> {
+    /// When so much work is done that begins at `now`; `None` beyond the stretch. Asked for later and later times.
+    fn done(&mut self, now: f64, work: f64) -> Option<f64> {
+        while self.points.get(self.at + 1)?.time <= now {
+            self.at += 1;
+        }
+        let (from, to) = (self.points[self.at], self.points[self.at + 1]);
+        let pace = (to.work - from.work) / (to.time - from.time);
+        let target = from.work + pace * (now - from.time) + work;
+        let later = self.points[self.at..].partition_point(|point| point.work < target);
+        let to = self.points.get(self.at + later)?;
+        let from = self.points[(self.at + later).checked_sub(1)?];
+        let share = (target - from.work) / (to.work - from.work);
+        Some((from.time + share * (to.time - from.time)).max(now))
+    }
+}
+
+/// How much longer a phase took than its work, as a share, of a job with one rank on each of these CPUs; `None` of fewer than two, and of few phases.
+pub(super) fn longer(curves: &[&Curve], phase_ns: f64) -> Option<f64> {
+    let (mut phases, mut spent) = (0_u64, 0.0);
+    for (from, to) in common(curves) {
+        let ranks = curves.iter().filter_map(|curve| {
+            let mut stretches = curve.stretches.iter();
+            let points =
+                stretches.find(|points| points[0].time <= from && Curve::end(points) >= to)?;
+            Some(Rank { points, at: 0 })
+        });
+        let mut ranks: Vec<Rank<'_>> = ranks.collect();
+        let mut now = from;
+        while let Some(end) = slowest(&mut ranks, now, phase_ns).filter(|&end| end <= to) {
+            phases += 1;
+            spent += end - now;
+            now = end;
+        }
+    }
+    let work = phases as f64 * phase_ns;
+    (curves.len() > 1 && phases >= LEAST_PHASES).then(|| (spent / work - 1.0).max(0.0))
+}
+
+/// When the last of all is done.
+fn slowest(ranks: &mut [Rank<'_>], now: f64, phase_ns: f64) -> Option<f64> {
+    (ranks.iter_mut()).try_fold(now, |end, rank| Some(end.max(rank.done(now, phase_ns)?)))
+}
+
+/// From when to when all were measured at once.
+fn common(curves: &[&Curve]) -> Vec<(f64, f64)> {
+    let spans = |curve: &&Curve| -> Vec<(f64, f64)> {
+        let spans = curve.stretches.iter();
+        spans
+            .map(|points| (points[0].time, Curve::end(points)))
+            .collect()
+    };
+    let mut all = curves.iter().map(spans);
+    let first = all.next().unwrap_or_default();
+    all.fold(first, |common, spans| {
+        let both = common.iter().flat_map(|one| {
+            spans
+                .iter()
+                .map(move |other| (one.0.max(other.0), one.1.min(other.1)))
+        });
+        both.filter(|span| span.1 > span.0).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: f64 = 1e6;
+
+    /// A CPU that is away for 1 ms in each 10 ms, from `first` ms on, for 1 s; measured from `begin` ms on.
+    fn curve(first: f64, begin: f64) -> Curve {
+        let mut curve = Curve::of(2);
+        curve.push(&Piece::Break { at_ns: begin * MS });
+        for _ in 0..100 {
+            let run = |ms: f64| Piece::Run {
+                ns: ms * MS,
+                work_ns: ms * MS,
+            };
+            curve.push(&run(first));
+            curve.push(&Piece::Lost { ns: MS, cause: 0 });
+            curve.push(&Piece::Own { ns: 0.5 * MS });
+            curve.push(&run(8.5 - first));
+        }
+        curve
+    }
+
+    fn assert_longer(curves: [&Curve; 2], by: f64) {
+        let found = longer(&curves, 0.5 * MS).expect("many phases");
+        assert!((found - by).abs() < 0.01, "{found}, not {by}");
+    }
+
+    #[test]
+    fn what_falls_together_costs_once_and_what_does_not_costs_twice() {
+        assert_longer([&curve(2.0, 0.0), &curve(2.0, 0.0)], 10.0 / 9.0 - 1.0);
+        assert_longer([&curve(2.0, 0.0), &curve(6.0, 0.0)], 10.0 / 8.0 - 1.0);
+        // The clock of the recording counts, not that of a stretch.
+        assert_longer([&curve(2.0, 0.0), &curve(6.0, 6.0)], 10.0 / 9.0 - 1.0);
+    }
+
+    #[test]
+    fn nothing_is_said_of_one_cpu_or_of_times_apart() {
+        let (one, later) = (curve(2.0, 0.0), curve(2.0, 2000.0));
+        assert_eq!(longer(&[&one], MS), None);
+        assert_eq!(longer(&[&one, &later], MS), None);
+        assert_eq!(longer(&[&one, &one], 200.0 * MS), None);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut curve = Curve::of(MOST_POINTS / 8);
+        curve.push(&Piece::Break { at_ns: 0.0 });
+        for _ in 0..100 {
+            curve.push(&Piece::Lost { ns: 1.0, cause: 0 });
+            curve.push(&Piece::Run {
+                ns: 1.0,
+                work_ns: 1.0,
+            });
+        }
+        assert_eq!(curve.stretches[0].len(), 8);
+    }
+}
