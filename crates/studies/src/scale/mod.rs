@@ -353,5 +353,5 @@ fn follow(
         })?;
     }
     let followed = followers.into_iter().map(Follower::finish);
-    Ok((followed.collect(), curve))
+    Ok((followed.collect(), curve.sorted()))
 }

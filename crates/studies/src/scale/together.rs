@@ -83,8 +83,17 @@ impl Curve {
         points.push(next);
     }
 
-    fn end(points: &[Point]) -> f64 {
-        points.last().map_or(0.0, |point| point.time)
+    /// In order of time: series take turns.
+    pub(super) fn sorted(mut self) -> Curve {
+        (self.stretches).sort_by(|a, b| a[0].time.total_cmp(&b[0].time));
+        self
+    }
+
+    /// Its stretches, from when to when.
+    fn spans(&self) -> impl Iterator<Item = (f64, f64)> {
+        let end = |points: &Vec<Point>| points.last().map_or(0.0, |point| point.time);
+        let spans = self.stretches.iter();
+        spans.map(move |points| (points[0].time, end(points)))
     }
 }
 
@@ -116,9 +125,10 @@ pub(super) fn longer(curves: &[&Curve], phase_ns: f64) -> Option<f64> {
     let (mut phases, mut spent) = (0_u64, 0.0);
     for (from, to) in common(curves) {
         let ranks = curves.iter().filter_map(|curve| {
-            let mut stretches = curve.stretches.iter();
-            let points =
-                stretches.find(|points| points[0].time <= from && Curve::end(points) >= to)?;
+            let later = curve
+                .stretches
+                .partition_point(|points| points[0].time <= from);
+            let points = curve.stretches.get(later.checked_sub(1)?)?;
             Some(Rank { points, at: 0 })
         });
         let mut ranks: Vec<Rank<'_>> = ranks.collect();
@@ -140,21 +150,23 @@ fn slowest(ranks: &mut [Rank<'_>], now: f64, phase_ns: f64) -> Option<f64> {
 
 /// From when to when all were measured at once.
 fn common(curves: &[&Curve]) -> Vec<(f64, f64)> {
-    let spans = |curve: &&Curve| -> Vec<(f64, f64)> {
-        let spans = curve.stretches.iter();
-        spans
-            .map(|points| (points[0].time, Curve::end(points)))
-            .collect()
-    };
-    let mut all = curves.iter().map(spans);
-    let first = all.next().unwrap_or_default();
-    all.fold(first, |common, spans| {
-        let both = common.iter().flat_map(|one| {
-            spans
-                .iter()
-                .map(move |other| (one.0.max(other.0), one.1.min(other.1)))
-        });
-        both.filter(|span| span.1 > span.0).collect()
+    let mut all = curves.iter().map(|curve| curve.spans());
+    let first = all.next().map(Iterator::collect).unwrap_or_default();
+    all.fold(first, |common: Vec<(f64, f64)>, spans| {
+        let (mut both, mut common) = (Vec::new(), common.into_iter().peekable());
+        for (from, to) in spans {
+            while common.next_if(|one| one.1 <= from).is_some() {}
+            while let Some(one) = common.next_if(|one| one.1 <= to) {
+                both.push((one.0.max(from), one.1));
+            }
+            both.extend(
+                common
+                    .peek()
+                    .filter(|one| one.0 < to)
+                    .map(|one| (one.0.max(from), to)),
+            );
+        }
+        both
     })
 }
 
@@ -192,6 +204,45 @@ mod tests {
         assert_longer([&curve(2.0, 0.0), &curve(6.0, 0.0)], 10.0 / 8.0 - 1.0);
         // The clock of the recording counts, not that of a stretch.
         assert_longer([&curve(2.0, 0.0), &curve(6.0, 6.0)], 10.0 / 9.0 - 1.0);
+    }
+
+    /// What is common of stretches that begin and last so many ms.
+    fn common_of(curves: &[&[(f64, f64)]]) -> Vec<(f64, f64)> {
+        let of = |stretches: &&[(f64, f64)]| {
+            let mut curve = Curve::of(1);
+            for &(begin, lasts) in *stretches {
+                curve.push(&Piece::Break { at_ns: begin });
+                curve.push(&Piece::Lost {
+                    ns: lasts,
+                    cause: 0,
+                });
+            }
+            curve.sorted()
+        };
+        let curves: Vec<Curve> = curves.iter().map(of).collect();
+        common(&curves.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn only_what_all_were_measured_in_is_common() {
+        let long: &[(f64, f64)] = &[(20.0, 10.0), (0.0, 10.0), (12.0, 3.0)];
+        assert_eq!(
+            common_of(&[long, &[(5.0, 20.0)]]),
+            [(5.0, 10.0), (12.0, 15.0), (20.0, 25.0)]
+        );
+        assert_eq!(
+            common_of(&[&[(5.0, 20.0)], long]),
+            [(5.0, 10.0), (12.0, 15.0), (20.0, 25.0)]
+        );
+        assert_eq!(
+            common_of(&[long, &[(1.0, 2.0), (4.0, 2.0)]]),
+            [(1.0, 3.0), (4.0, 6.0)]
+        );
+        assert_eq!(common_of(&[long, &[(10.0, 2.0), (30.0, 9.0)]]), []);
+        assert_eq!(
+            common_of(&[long, long, &[(3.0, 11.0)]]),
+            [(3.0, 10.0), (12.0, 14.0)]
+        );
     }
 
     #[test]
