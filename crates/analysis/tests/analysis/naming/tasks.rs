@@ -4,6 +4,7 @@ use super::{booked, quiet, recorded, with};
 use bandscope_recording::manifest::TaskThread;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, KernelEvent, Sender};
+use bandscope_report::remedies::RemedyKind;
 use bandscope_report::{Cause, WarningKind};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -163,4 +164,14 @@ fn threads_are_booked_to_their_process() {
         cause.tasks[0].ns.abs_diff(500 * 38_000) < 200_000,
         "{cause:?}"
     );
+}
+
+#[test]
+fn a_task_that_no_command_can_name_is_kept_away_from_the_next_boot_on() {
+    let mut source = recorded(&[with(400.0, &[(EventKind::Task, r"a\x1b", 1.0, 398.0)])]);
+    source.manifest.machine.online_cpus = Some("0-1".to_owned());
+    let (report, _) = booked(&source);
+    let kinds: Vec<RemedyKind> = report.remedies.iter().map(|one| one.kind).collect();
+    assert!(kinds.contains(&RemedyKind::IsolateCpu), "{kinds:?}");
+    assert!(!kinds.contains(&RemedyKind::MoveTasks), "{kinds:?}");
 }
