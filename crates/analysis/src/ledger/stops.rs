@@ -68,7 +68,9 @@ fn book_longest(series: &mut [&mut Series], mut left: u64) -> u64 {
     }
     longest.sort_unstable_by_key(|&(ns, ..)| Reverse(ns));
     for (ns, index, place) in longest {
-        let part = move_to_stops(series[index], ns.min(left), 1);
+        // Of a gap that was a stop in part other tasks keep the rest, so it counts for both.
+        let whole = u64::from(ns <= left);
+        let part = move_to_stops(series[index], ns.min(left), whole);
         left -= part;
         let gap = series[index].gaps.as_mut();
         if let Some(gap) = gap.filter(|_| part > ns / 2) {
@@ -114,8 +116,8 @@ fn book_rest(series: &mut [&mut Series], left: u64) {
     }
 }
 
-/// Books up to so much time, of so many gaps, to stops that was booked to other tasks; how much it was.
-fn move_to_stops(series: &mut Series, ns: u64, number: u64) -> u64 {
+/// Books up to so much time, of so many whole gaps, to stops that was booked to other tasks; how much it was.
+fn move_to_stops(series: &mut Series, ns: u64, whole: u64) -> u64 {
     let lines = &mut series.ledger.gaps_ns;
     let Some(preempted) = lines.get_mut(&Cause::Preempted) else {
         return 0;
@@ -128,21 +130,24 @@ fn move_to_stops(series: &mut Series, ns: u64, number: u64) -> u64 {
     lines.retain(|_, left| *left > 0);
     *lines.entry(Cause::Stopped).or_default() += ns;
     if let Some(gaps) = &mut series.gaps {
-        move_cause(&mut gaps.causes, ns, number);
+        move_cause(&mut gaps.causes, ns, whole);
     }
     ns
 }
 
-fn move_cause(causes: &mut Vec<GapCause>, ns: u64, number: u64) {
+/// A part of a gap is one of the stops, too. As long as other tasks have time left, they have a gap.
+fn move_cause(causes: &mut Vec<GapCause>, ns: u64, whole: u64) {
     let Some(from) = causes.iter_mut().find(|one| one.cause == Cause::Preempted) else {
         return;
     };
     let each = from.per_second / from.number.max(1) as f64;
-    let number = number.min(from.number);
-    from.number -= number;
-    from.per_second -= each * number as f64;
+    let added = whole.max(1);
     from.lost_ns = from.lost_ns.saturating_sub(ns);
-    let longest_ns = (ns as f64 / number.max(1) as f64).min(from.longest_ns);
+    let removed = whole.min(from.number.saturating_sub(1));
+    from.number -= removed;
+    from.per_second -= each * removed as f64;
+    let longest_ns = (ns as f64 / added as f64).min(from.longest_ns);
+    from.longest_ns = from.longest_ns.min(from.lost_ns as f64);
     if causes.iter().all(|one| one.cause != Cause::Stopped) {
         causes.push(GapCause {
             cause: Cause::Stopped,
@@ -150,11 +155,89 @@ fn move_cause(causes: &mut Vec<GapCause>, ns: u64, number: u64) {
         });
     }
     for to in causes.iter_mut().filter(|one| one.cause == Cause::Stopped) {
-        to.number += number;
-        to.per_second += each * number as f64;
+        to.number += added;
+        to.per_second += each * added as f64;
         to.lost_ns += ns;
         to.longest_ns = to.longest_ns.max(longest_ns);
     }
     causes.retain(|one| one.lost_ns > 0);
     causes.sort_by_key(|one| Reverse(one.lost_ns));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandscope_recording::manifest::{EventsState, Schedstat};
+    use bandscope_report::{Gaps, LongGap};
+
+    /// Preemptions of so many milliseconds in 10 s, as many of them listed as the report lists.
+    fn preempted(ms: &[u64]) -> Series {
+        let lost_ns = ms.iter().sum::<u64>() * 1_000_000;
+        let mut gaps = Gaps {
+            preempted: Some(ms.len() as u64),
+            ..Gaps::default()
+        };
+        gaps.causes = vec![GapCause {
+            cause: Cause::Preempted,
+            number: ms.len() as u64,
+            per_second: ms.len() as f64 / 10.0,
+            lost_ns,
+            longest_ns: ms[0] as f64 * 1e6,
+            ..GapCause::default()
+        }];
+        gaps.longest = (ms.iter().take(2))
+            .map(|ms| LongGap {
+                cause: Cause::Preempted,
+                ns: *ms as f64 * 1e6,
+                ..LongGap::default()
+            })
+            .collect();
+        let mut series = Series {
+            cpu: Some(1),
+            gaps: Some(gaps),
+            ..Series::default()
+        };
+        series.ledger.gaps_ns.insert(Cause::Preempted, lost_ns);
+        series
+    }
+
+    #[test]
+    fn gaps_that_were_stops_in_part_count_for_both() {
+        // Milliseconds of the gaps, of which so many were stops; number, time and longest of stops and of other tasks; how the listed gaps are named.
+        for (ms, stopped, wanted, named) in [
+            (&[500][..], 300, [(1, 300, 300), (1, 200, 200)], "s"),
+            (&[500], 200, [(1, 200, 200), (1, 300, 300)], "p"),
+            (&[500, 400], 500, [(1, 500, 500), (1, 400, 400)], "sp"),
+            (&[500, 400], 600, [(2, 600, 500), (1, 300, 300)], "sp"),
+            // Of the rest, which is not listed, a fifth.
+            (&[500, 400, 150], 930, [(3, 930, 500), (1, 120, 120)], "ss"),
+        ] {
+            let mut series = [preempted(ms)];
+            let waited = (ms.iter().sum::<u64>() - stopped) * 1_000_000;
+            let mut manifest = Manifest::default();
+            manifest.events.state = EventsState::Unavailable;
+            manifest.schedstat = vec![Schedstat {
+                cpu: 1,
+                wait_ns: waited - (BESIDE_NS as u64) * ms.len() as u64,
+                ..Schedstat::default()
+            }];
+            book(&mut series, &manifest);
+            let gaps = series[0].gaps.as_ref().unwrap();
+            let of = |cause: &Cause| {
+                let mut causes = gaps.causes.iter();
+                let one = causes.find(|one| one.cause == *cause).unwrap();
+                assert!((one.per_second * 10.0 - one.number as f64).abs() < 1e-9);
+                assert_eq!(one.lost_ns, booked(&series[0], cause));
+                let ms = |ns: f64| (ns / 1e6).round() as u64;
+                (one.number, ms(one.lost_ns as f64), ms(one.longest_ns))
+            };
+            let found = [Cause::Stopped, Cause::Preempted].map(|cause| of(&cause));
+            assert_eq!(found, wanted, "{ms:?}, {stopped}");
+            let names = gaps.longest.iter().map(|gap| match gap.cause {
+                Cause::Stopped => 's',
+                _ => 'p',
+            });
+            assert_eq!(names.collect::<String>(), named, "{ms:?}, {stopped}");
+        }
+    }
 }
