@@ -143,6 +143,21 @@ fn what_a_loss_covers_is_undecided_from_what_was_open_on() {
 }
 
 #[test]
+fn no_task_reaches_into_what_was_open_at_a_loss() {
+    let mut pairing = Pairing::new(OWN, false, PIECE_NS);
+    pairing.push(20, OWN, switch(OWN, 7));
+    pairing.push(30, 7, enter(1));
+    pairing.push(32, 7, enter(2));
+    pairing.push(34, 7, exit(2));
+    pairing.lose(5);
+    pairing.push(90, OWN, enter(3));
+    pairing.push(95, OWN, exit(3));
+    let (intervals, spans) = done(pairing);
+    assert_eq!(intervals, [(20, 30, 7), (32, 34, 2), (90, 95, 3)]);
+    assert_eq!(spans, [(30, 90)]);
+}
+
+#[test]
 fn after_a_loss_another_task_is_unknown_until_it_goes() {
     let mut pairing = Pairing::new(OWN, false, PIECE_NS);
     pairing.push(10, OWN, enter(1));

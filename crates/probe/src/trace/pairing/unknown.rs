@@ -10,8 +10,9 @@ impl Pairing {
         let open = open.unwrap_or(self.latest).min(self.latest);
         self.frames.clear();
         match std::mem::replace(&mut self.running, Running::Unknown) {
-            // It had the CPU until the last record at least.
-            Running::Other(task) => self.close(task, self.latest),
+            // It had the CPU until the last record at least, or until what was open then began: from there on nothing is known.
+            Running::Other(task) if open > task.start => self.close(task, open),
+            Running::Other(_) => {}
             Running::Own => self.own_left = Left::Unknown,
             Running::Unknown => {}
         }
