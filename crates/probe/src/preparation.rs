@@ -116,7 +116,7 @@ fn on_the_cpu(request: &Request, cpu: u32) -> Result<Findings, MachineError> {
     })
 }
 
-/// Work kernels whose placements the CPU had no time for.
+/// Work kernels whose placements were not measured in time.
 fn no_placements(request: &Request, kernels: &[Kernel]) -> Option<Missing> {
     let untested = kernels.iter().filter(|kernel| {
         kernel.pace_after_interruption.is_none() && kernel.placement_spread.is_none()
@@ -125,7 +125,7 @@ fn no_placements(request: &Request, kernels: &[Kernel]) -> Option<Missing> {
     (request.self_test && !untested.is_empty()).then(|| Missing {
         what: format!("placements of {}", untested.join(", ")),
         why: format!(
-            "the CPU was too busy: other tasks left it too little time in {} s",
+            "too few rounds were finished within {} s",
             PLACEMENT_PATIENCE.as_secs()
         ),
         leaves_undecided: "whether the pace depends on the work kernel's address".to_owned(),

@@ -82,7 +82,7 @@ fn no_functions() -> Missing {
     Missing {
         what: "names of the kernel's functions".to_owned(),
         why: format!(
-            "the CPU was too busy: other tasks left too little time to read /proc/kallsyms in {} s",
+            "/proc/kallsyms was not read within {} s",
             functions::PATIENCE.as_secs()
         ),
         leaves_undecided:
