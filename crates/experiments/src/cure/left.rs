@@ -27,7 +27,7 @@ pub struct Left {
     pub(super) path: PathBuf,
     /// When its process started; 0 where the first line does not read.
     started: u64,
-    /// Whether its changes were to stay.
+    /// Whether its changes were to stay. Of what is no journal of this user nobody knows.
     pub is_kept: bool,
     /// What is to be undone, the first change first.
     undos: Vec<Undo>,
@@ -51,13 +51,18 @@ pub struct Undone {
 }
 
 impl Left {
-    /// How many changes it holds; what a line that does not read tells of counts as one, and so does what is no journal of this user.
+    /// How many changes it holds; what a line that does not read tells of counts as one.
     pub fn changes(&self) -> usize {
-        self.undos.len() + self.damage.len() + usize::from(self.foreign.is_some())
+        self.undos.len() + self.damage.len()
+    }
+
+    /// Whether it is no journal of this user.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign.is_some()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.changes() == 0
+        self.changes() == 0 && !self.is_foreign()
     }
 
     /// Why `cure --undo` puts nothing back: it is no journal of this user, or nothing is left in it that can be read. Then the copy of it as it was
@@ -92,10 +97,16 @@ impl Left {
         said.extend(self.damage.iter().map(ToString::to_string));
         if let (Some(last), false) = (said.last_mut(), self.damage.is_empty()) {
             let beside = self.path.with_extension(DAMAGED);
-            *last += &format!(
-                "; {} is the journal as it was: put back by hand what these lines say, then remove both files",
-                shown(&beside)
-            );
+            // Where nothing can be written there is no copy.
+            *last += &match beside.exists() {
+                true => format!(
+                    "; {} is the journal as it was: put back by hand what these lines say, then remove both files",
+                    shown(&beside)
+                ),
+                false => {
+                    "; put back by hand what these lines say, then remove the journal".to_owned()
+                }
+            };
         }
         let path = self.path;
         Ok(Undone {
@@ -155,7 +166,6 @@ pub(super) fn dead(directory: &Path) -> Result<impl Iterator<Item = Left>, Journ
             Err(found) => {
                 return Some(Left {
                     path,
-                    is_kept,
                     foreign: Some(found),
                     ..Left::default()
                 });
@@ -247,111 +257,4 @@ fn parsed<T: DeserializeOwned>(line: &[u8], must: bool) -> Result<T, Damage> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cure::Journal;
-
-    #[test]
-    fn a_line_that_was_changed_is_told_whatever_it_says_now() {
-        let place = tempfile::tempdir().unwrap();
-        let (journal, setting) = ["7-1.journal", "setting"]
-            .map(|name| place.path().join(name))
-            .into();
-        let head = Head {
-            schema: SCHEMA.to_owned(),
-            process: 7,
-            started: 1,
-            boot: boot_id().unwrap_or_default(),
-        };
-        let undo = Undo::Setting {
-            path: setting.clone(),
-            before: "1".into(),
-            during: "10".into(),
-            through: None,
-        };
-        let text = [line(&head).unwrap(), line(&undo).unwrap()].concat();
-        let text = String::from_utf8(text).unwrap();
-        let (without, _) = text.trim_end().rsplit_once('#').unwrap();
-        for (written, said) in [
-            (
-                text.replace(r#""before":"1""#, r#""before":"2""#),
-                "fits its checksum",
-            ),
-            (format!("{without}\n"), "how it is put back"),
-            (
-                text.replace(r#""process":7"#, r#""process":8"#),
-                "fits its checksum",
-            ),
-        ] {
-            fs::write(&journal, &written).unwrap();
-            fs::write(&setting, "10").unwrap();
-            let left = left(place.path()).unwrap().remove(0);
-            let said_of = left.undo().unwrap().problems.join(" ");
-            assert!(said_of.contains(said), "{written}: {said_of}");
-            assert_ne!(fs::read_to_string(&setting).unwrap(), "2");
-            fs::remove_file(journal.with_extension(DAMAGED)).unwrap();
-        }
-        fs::write(&journal, &text).unwrap();
-        assert!(
-            left(place.path())
-                .unwrap()
-                .remove(0)
-                .undo()
-                .unwrap()
-                .problems
-                .is_empty()
-        );
-        assert_eq!(fs::read_to_string(&setting).unwrap(), "1");
-    }
-    #[test]
-    fn what_is_no_journal_of_this_user_is_told_and_left_alone() {
-        use std::os::unix::fs::{chown, symlink};
-        let place = tempfile::tempdir().unwrap();
-        let journal = place.path().join("7-1.journal");
-        let told = |expected: Foreign| {
-            let found = left(place.path()).unwrap().remove(0);
-            assert!(found.changes() == 1 && found.foreign == Some(expected));
-            let refusal = Journal::begin(place.path()).unwrap_err();
-            assert!(matches!(refusal, JournalError::Foreign { .. }));
-            let undone = found.undo().unwrap();
-            assert!(undone.problems[0].contains("expected a file of this user"));
-            assert!(fs::symlink_metadata(&journal).is_ok(), "it stays");
-            fs::remove_file(&journal).unwrap();
-        };
-        symlink("/etc/passwd", &journal).unwrap();
-        told(Foreign::NotAFile);
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            &journal,
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RUSR,
-            0,
-        )
-        .unwrap();
-        told(Foreign::NotAFile);
-        fs::write(&journal, "whatever").unwrap();
-        match chown(&journal, Some(65_534), None) {
-            Ok(()) => told(Foreign::Owner(65_534)),
-            Err(_) => println!("SKIPPED: a journal of another user takes root"),
-        }
-    }
-
-    #[test]
-    fn a_lock_that_is_no_file_is_waited_for_by_nobody() {
-        let place = tempfile::tempdir().unwrap();
-        let lock = place.path().join("lock");
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            &lock,
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
-            0,
-        )
-        .unwrap();
-        let refusal = Journal::begin(place.path()).unwrap_err();
-        assert!(
-            refusal.to_string().contains("not a regular file"),
-            "{refusal}"
-        );
-    }
-}
+mod tests;

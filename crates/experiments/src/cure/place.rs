@@ -74,24 +74,22 @@ fn lock_of(directory: &Path, lock: &Path) -> Result<File, JournalError> {
 /// Opens a file of this user, and waits for nobody; what else stands there is told.
 pub(super) fn opened(path: &Path, options: &mut OpenOptions) -> io::Result<Result<File, Foreign>> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits();
-    let file = match options.custom_flags(flags as i32).open(path) {
-        Ok(file) => file,
-        // A pipe without a reader, a link, a socket, a directory.
-        Err(error) => {
-            return match fs::symlink_metadata(path) {
-                Ok(found) if !found.is_file() => Ok(Err(Foreign::NotAFile)),
-                _ => Err(error),
-            };
-        }
+    let file = options.custom_flags(flags as i32).open(path);
+    // A pipe without a reader, a link, a socket, a directory, and what another user hides, cannot be opened.
+    let found = match &file {
+        Ok(file) => file.metadata()?,
+        Err(_) => match fs::symlink_metadata(path) {
+            Ok(found) => found,
+            Err(_) => return file.map(Ok),
+        },
     };
-    let found = file.metadata()?;
-    Ok(match found.is_file() {
-        false => Err(Foreign::NotAFile),
+    match found.is_file() {
+        false => Ok(Err(Foreign::NotAFile)),
         true if found.uid() != rustix::process::geteuid().as_raw() => {
-            Err(Foreign::Owner(found.uid()))
+            Ok(Err(Foreign::Owner(found.uid())))
         }
-        true => Ok(file),
-    })
+        true => file.map(Ok),
+    }
 }
 
 /// Nobody else may have written there, nor put a link there.

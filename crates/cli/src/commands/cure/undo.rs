@@ -31,13 +31,15 @@ pub(super) fn run() -> Result<ExitCode> {
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    let (mut number, mut failed, mut stay) = (0, 0, 0);
+    let (mut number, mut failed, mut stay, mut foreign) = (0, 0, 0, 0);
     // The last one first: an earlier one may have changed the same setting.
     for journal in left.into_iter().rev() {
         number += journal.changes();
         let cut_off = journal.cut_off.as_ref().map(ToString::to_string);
+        let is_foreign = journal.is_foreign();
+        foreign += u64::from(is_foreign);
         let undone = journal.undo()?;
-        failed += undone.problems.len();
+        failed += if is_foreign { 0 } else { undone.problems.len() };
         stay += u64::from(undone.stays.is_some());
         let stays = undone.stays.map(|why| why.to_string());
         // At once: the next one may fail as a whole.
@@ -45,11 +47,18 @@ pub(super) fn run() -> Result<ExitCode> {
             output::note(format_args!("bandscope: {}", visible(said)));
         }
     }
+    let of_foreign = plural(
+        foreign,
+        "file is not a journal of this user",
+        "files are not journals of this user",
+    );
+    ensure!(foreign == 0 || number > 0, "{of_foreign}");
     ensure!(
         failed == 0,
         "{failed} of {number} changes could not be put back"
     );
     let put_back = plural(number as u64, "change is put back", "changes are put back");
+    ensure!(foreign == 0, "{put_back}; {of_foreign}");
     ensure!(
         stay == 0,
         "{put_back}; {}",
