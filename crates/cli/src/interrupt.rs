@@ -8,11 +8,14 @@ use std::os::unix::process::parent_id;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 /// Signals that come within this time of the first are the same request: a terminal signals a whole group, and a program that
 /// started this one passes the signal on to it.
 const ONE_REQUEST: Duration = Duration::from_secs(1);
+/// How long the end of the program waits for whoever reads why it ends.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// The variable in which `inject --then` gives the command its own process number.
 pub const DISTURBER: &str = "BANDSCOPE_DISTURBER";
 
@@ -22,7 +25,7 @@ pub struct Interrupt {
     stop: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
     at_once: Arc<AtomicBool>,
-    /// Whether nothing was measured yet, so that the first signal ends the program.
+    /// Whether it looks at the machine, so that any signal ends the program.
     preparing: Arc<AtomicBool>,
     /// The `inject` that started this program.
     disturber: Option<u32>,
@@ -98,9 +101,13 @@ impl Interrupt {
         self.at_once.store(true, Ordering::SeqCst);
     }
 
-    /// Until what it gives is dropped the first signal ends the program: nothing was measured yet. Not to be called while the machine is changed.
+    /// Until what it gives is dropped a signal ends the program, and so does one that came before: nothing was measured yet. Not to be called
+    /// while the machine is changed.
     pub fn while_preparing(&self) -> Preparing<'_> {
         self.preparing.store(true, Ordering::SeqCst);
+        if let Some(signal) = self.signal() {
+            end_preparing(signal, self.preparing.swap(false, Ordering::SeqCst));
+        }
         Preparing(self)
     }
 
@@ -134,24 +141,37 @@ pub struct Preparing<'a>(&'a Interrupt);
 impl Drop for Preparing<'_> {
     fn drop(&mut self) {
         let is_over = self.0.preparing.swap(false, Ordering::SeqCst);
-        match self.0.signal() {
-            None => {}
-            // The thread that waits for signals has not had its turn yet.
-            Some(signal) if is_over => end_unmeasured(signal),
-            // It is at it, and nothing more is begun.
-            Some(_) => loop {
-                std::thread::park();
-            },
+        if let Some(signal) = self.0.signal() {
+            end_preparing(signal, is_over);
         }
     }
 }
 
-/// Ends the program before it measured anything.
+/// Ends the program, unless the thread that waits for signals is at it already: then nothing more is begun.
+fn end_preparing(signal: i32, is_mine: bool) -> ! {
+    if is_mine {
+        end_unmeasured(signal);
+    }
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Ends the program before it measured anything. A terminal that was halted or a pipe that nobody reads does not keep it.
 fn end_unmeasured(signal: i32) -> ! {
-    progress::clear();
-    output::note(format_args!(
-        "bandscope: interrupted before anything was measured"
-    ));
+    // First of all: what follows may take its time.
+    scratch::remove_all();
+    let (said, is_said) = channel();
+    let note = std::thread::Builder::new().spawn(move || {
+        progress::clear();
+        output::note(format_args!(
+            "bandscope: interrupted before anything was measured"
+        ));
+        let _ = said.send(());
+    });
+    if note.is_ok() {
+        let _ = is_said.recv_timeout(LAST_WORDS);
+    }
     end(signal)
 }
 
