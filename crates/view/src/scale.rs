@@ -3,7 +3,7 @@
 use crate::escape::xml;
 use crate::options::Theme;
 use crate::tables::page;
-use crate::text::scale::{CAUSES, head, points, share, subject};
+use crate::text::scale::{CAUSES, head, points, recording, share, subject};
 use crate::{Error, Options, numbers, picture, png, svg};
 use bandscope_studies::scale::{Basis, Cell, Phase, Scale, nodes};
 use std::io::Write;
@@ -67,7 +67,10 @@ pub fn html(scale: &Scale, out: &mut dyn Write) -> Result<(), Error> {
                 writeln!(out, "</figure>")?;
             }
         }
-        scale.phases.iter().try_for_each(|one| phase(one, out))?;
+        scale
+            .phases
+            .iter()
+            .try_for_each(|one| phase(one, scale, out))?;
         writeln!(out, "<h2>What it assumes</h2>\n<ul>")?;
         let notes = scale.notes.iter().map(String::as_str);
         for note in notes.chain(ASSUMED) {
@@ -78,7 +81,7 @@ pub fn html(scale: &Scale, out: &mut dyn Write) -> Result<(), Error> {
 }
 
 /// The table of a length of phase.
-fn phase(phase: &Phase, out: &mut dyn Write) -> Result<(), Error> {
+fn phase(phase: &Phase, scale: &Scale, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "<h2>Phases of {}</h2>\n<table>", head(phase))?;
     let heads = HEADS.map(|head| format!("<th scope=\"col\">{head}</th>"));
     writeln!(out, "<tr>{}</tr>", heads.concat())?;
@@ -88,7 +91,7 @@ fn phase(phase: &Phase, out: &mut dyn Write) -> Result<(), Error> {
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             nodes(cell.nodes),
             cost(cell),
-            known(cell),
+            known(cell, scale),
             causes(cell)
         )?;
     }
@@ -120,7 +123,7 @@ fn cost(cell: &Cell) -> String {
 }
 
 /// How a figure is known, and what would decide one that was not seen.
-fn known(cell: &Cell) -> String {
+fn known(cell: &Cell, scale: &Scale) -> String {
     let events = || {
         let number = cell.events.unwrap_or(0);
         numbers::plural(number, "loss", "losses")
@@ -136,8 +139,10 @@ fn known(cell: &Cell) -> String {
         Basis::Beyond => "refused: beyond what was seen".to_owned(),
     };
     let decides = cell.decided_by_s.map_or_else(String::new, |seconds| {
-        let length = numbers::duration_rough(seconds * 1e9);
-        format!("<small>a recording of {length} would {does} it</small>")
+        format!(
+            "<small>{} would {does} it</small>",
+            recording(seconds, scale)
+        )
     });
     words + &decides
 }

@@ -190,7 +190,10 @@ impl<'a> Of<'a> {
             // The largest of a resample is never beyond what was seen; that of other recordings is.
             let interval = tail.interval(nodes);
             low = low.min(interval.0 / self.phase_ns);
-            high = high.max(interval.1 / self.phase_ns);
+            // Of a tail without a mean, the recording itself says more.
+            if interval.1.is_finite() {
+                high = high.max(interval.1 / self.phase_ns);
+            }
         }
         Cell {
             basis: Basis::Observed,
@@ -210,7 +213,8 @@ impl<'a> Of<'a> {
     fn extrapolated(&self, nodes: f64, independent: f64) -> Cell {
         let refused = Cell {
             basis: Basis::Beyond,
-            decided_by_s: Some(self.total_s * PHASES_A_NODE * nodes / independent),
+            decided_by_s: Some(self.total_s * PHASES_A_NODE * nodes / independent)
+                .filter(|seconds| seconds.is_finite()),
             ..Cell::default()
         };
         let Some((longer, (low, high))) = self.whole.beyond(nodes, independent) else {

@@ -172,10 +172,12 @@ impl Law {
     /// long wait makes the next phase long: so phases are a chain, whose state is the carried share.
     pub(super) fn settle(&self, nodes: f64, absences: &Absences) -> Settled {
         let (mean, lengths) = (self.mean(), absences.lengths());
+        // One node waits for nobody, and begins each phase where its work ended.
+        let waits = f64::from(u8::from(nodes > 1.0));
         let carried: Vec<f64> = self
             .bins
             .iter()
-            .map(|bin| lengths.carried((centre(*bin) - mean).max(0.0)))
+            .map(|bin| waits * lengths.carried((centre(*bin) - mean).max(0.0)))
             .collect();
         let levels: Vec<Level> = (0..LEVELS)
             .map(|level| self.level(nodes, level, &carried))

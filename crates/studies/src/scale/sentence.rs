@@ -89,9 +89,15 @@ pub(super) fn notes(scale: &Scale, report: &Report) -> Vec<String> {
             "What a cause costs is refused where no tail fits what is left without it: it may cost most.".to_owned(),
         );
     }
-    if let Some((phase, cell)) = largest(scale) {
+    // Beside a cost that is known and larger, it says nothing.
+    if let Some((phase, cell)) = largest(scale).filter(|(phase, cell)| cell.unseen > known(phase)) {
+        let all = if scale.cpus.len() > 1 {
+            " of all CPUs together"
+        } else {
+            ""
+        };
         notes.push(format!(
-            "An absence of 1 ms that was not seen can still come three times in {}: on {} nodes phases of {} would take up to {} by it.",
+            "An absence of 1 ms that was not seen can still come three times in {}{all}: on {} nodes phases of {} would take up to {} by it.",
             length(scale.measured_s),
             nodes(cell.nodes),
             length(phase.phase_s),
@@ -127,6 +133,12 @@ fn fall_together(scale: &Scale) -> Option<String> {
             longer(together.independent.unwrap_or_default()),
         )
     })
+}
+
+/// The largest cost of a phase that is known.
+fn known(phase: &Phase) -> f64 {
+    let costs = phase.cells.iter().filter_map(|cell| cell.cost);
+    costs.fold(0.0, |most, cost| most.max(cost.longer))
 }
 
 /// The shortest phase on the most nodes.

@@ -73,8 +73,10 @@ fn costs(scale: &Scale, page: &mut Page<'_>) {
     }
     let rows = scale.phases.first().map_or(0, |phase| phase.cells.len());
     for row in 0..rows {
-        let nodes = scale::nodes(scale.phases[0].cells[row].nodes);
-        let mut cells = vec![table::Cell::from(format!("{nodes} nodes"))];
+        let number = scale.phases[0].cells[row].nodes;
+        let plural = if number == 1 { "" } else { "s" };
+        let nodes = scale::nodes(number);
+        let mut cells = vec![table::Cell::from(format!("{nodes} node{plural}"))];
         for phase in &scale.phases {
             let cell = &phase.cells[row];
             cells.push(match (cell.basis, cell.cost) {
@@ -148,6 +150,7 @@ fn comes_from(scale: &Scale, basis: Basis, title: &str, page: &mut Page<'_>) {
         less.fold(0.0, f64::max)
     };
     rows.sort_by(|a, b| most(&b.1).total_cmp(&most(&a.1)));
+    let is_known = rows.first().is_some_and(|row| most(&row.1) > 0.0);
     for (name, row) in rows.into_iter().take(CAUSES) {
         let mut cells = vec![table::Cell::from(name)];
         cells.extend(row.iter().map(|saving| match saving.map(points) {
@@ -157,7 +160,7 @@ fn comes_from(scale: &Scale, basis: Basis, title: &str, page: &mut Page<'_>) {
         }));
         table.row(cells);
     }
-    if !table.is_empty() {
+    if is_known {
         page.blank();
         page.table(&table);
     }
@@ -168,6 +171,16 @@ pub(crate) fn points(saving: &Saving) -> Option<String> {
     saving.less.map(|less| share(less).replace(" %", ""))
 }
 
+/// A recording of so many seconds, of all CPUs together.
+pub(crate) fn recording(seconds: f64, scale: &Scale) -> String {
+    let cpus = scale.cpus.len().max(1);
+    let length = numbers::duration_rough(seconds / cpus as f64 * 1e9);
+    match cpus {
+        1 => format!("a recording of {length}"),
+        _ => format!("a recording of {length} of these {cpus} CPUs"),
+    }
+}
+
 /// What would decide the refused ones: a sentence for each phase that has some.
 pub(crate) fn decides(scale: &Scale) -> Vec<String> {
     let phases = scale.phases.iter().filter_map(|phase| {
@@ -176,10 +189,10 @@ pub(crate) fn decides(scale: &Scale) -> Vec<String> {
             .filter_map(|cell| Some((cell.nodes, cell.decided_by_s?)))
             .max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(format!(
-            "Phases of {} on {} nodes: a recording of {} would decide it.",
+            "Phases of {} on {} nodes: {} would decide it.",
             head(phase),
             scale::nodes(longest.0),
-            numbers::duration_rough(longest.1 * 1e9)
+            recording(longest.1, scale)
         ))
     });
     phases.collect()
