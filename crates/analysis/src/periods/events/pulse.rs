@@ -46,7 +46,7 @@ impl Pulse {
         let covered = |away: &(f64, f64)| {
             let turns = self.turns(away.0);
             if and_own || (turns - turns.round()).abs() > reach {
-                number(turns + reach, away.1)
+                number(turns + reach, away.1.min(last))
             } else {
                 0.0
             }

@@ -116,6 +116,30 @@ fn every_other_event_of_a_timer_is_no_train_of_its_own() {
     }
 }
 
+/// A tick for a second, and then a task that has the CPU for as long: what it hid after the last event hides no other frequency before it.
+#[test]
+fn an_absence_at_the_end_makes_no_faster_train() {
+    let mut times: Vec<f64> = (0..250).map(|k| f64::from(k) * 4e-3).collect();
+    let mut losses = vec![3e3; 250];
+    times.push(0.9975);
+    losses.push(950e6);
+    let away = times.iter().zip(&losses);
+    let train = Train {
+        away: away.map(|(at, ns)| (*at, at + ns * 1e-9)).collect(),
+        times,
+        losses,
+        segments: vec![(0.0, 2.0)],
+        is_mixture: true,
+        tick_hz: Some(250.0),
+        ..Train::default()
+    };
+    let found: Vec<f64> = trains(&train)
+        .iter()
+        .map(|one| one.frequency.round())
+        .collect();
+    assert_eq!(found, [250.0]);
+}
+
 /// Bursts have every frequency a little, and a pulse through one has any slope: whatever they are, the search ends.
 #[test]
 fn bursts_shorter_than_every_period_end_the_search() {
