@@ -24,6 +24,8 @@ impl Without {
     /// The piece without that; `None` where nothing is left of it.
     fn of(self, piece: Piece) -> Option<Piece> {
         match (self, piece) {
+            // A job without bandscope does not have it.
+            (_, Piece::Own { .. }) => None,
             (Without::Cause(left_out), Piece::Lost { cause, .. }) if cause == left_out => None,
             (Without::Pace, Piece::Run { work_ns, .. }) => Some(Piece::Run {
                 ns: work_ns,
