@@ -9,8 +9,8 @@
 
 use super::frequency_steps::is_frequency;
 use super::{
-    Analysed, Case, Phenomenon, agree, figure, is_alone, is_part, name, name_rate, smt_neighbour,
-    warm_up,
+    Analysed, Case, Phenomenon, agree, figure, is_alone, is_part, is_whole_core_slow, name,
+    name_rate, smt_neighbour, warm_up,
 };
 use bandscope_report::evidence;
 use bandscope_report::remedies::{self, Remedy};
@@ -86,7 +86,12 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .filter(|pace| pace.share >= MIN_SHARE)
         .collect();
     let apart = paces.len() >= 2 && paces.iter().all(|pace| pace.held);
-    if !apart || case.seen.sharp_share < SHARP || smt_neighbour::explains(case) {
+    // What slows down all that the core does is its clock's: `frequency-steps` says it.
+    if !apart
+        || is_whole_core_slow(case.seen)
+        || case.seen.sharp_share < SHARP
+        || smt_neighbour::explains(case)
+    {
         return Vec::new();
     }
     if paces[1..].iter().all(|pace| pace.stays <= 1) {

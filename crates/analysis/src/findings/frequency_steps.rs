@@ -4,9 +4,13 @@
 //! kernel of the same recording must show the same levels; one work kernel has the lattice alone ([`bandscope_statistics::lattice`]), which a
 //! hidden state of the core could fit by chance. Such a state changes the pace by ratios of its own, mostly larger
 //! than clocks change by.
+//!
+//! Where all that the core does slows down by such ratios, bandscope's own work between the units as well, it is no state that this work meets
+//! ([`crate::pace::whole_core`]): a clock that a power or thermal limit holds back, on every core at once as a rule.
 
-use super::{Analysed, Case, Phenomenon, agree, is_part, name, smt_neighbour};
+use super::{Analysed, Case, Phenomenon, agree, is_part, is_whole_core_slow, name, smt_neighbour};
 use crate::pace::dwell::Stays;
+use crate::pace::whole_core::WholeCore;
 use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Band, Certainty, Finding, Kind, Series};
@@ -18,7 +22,8 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     // As bistable-pace: what was seen in one series and not in the other is said by its own sentence.
     same: |known, new| {
         agree(known, new, |known: &evidence::FrequencySteps, new| {
-            is_part(&known.ratios, &new.ratios, 1e-3)
+            let whole = known.handling_ratio.and(new.handling_ratio);
+            whole.is_some() || is_part(&known.ratios, &new.ratios, 1e-3)
         })
     },
     settle,
@@ -138,6 +143,10 @@ fn error(band: &Band, seconds: f64) -> f64 {
 }
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
+    let whole_core = case.seen.whole_core.filter(WholeCore::is_slow);
+    if let Some(ratios) = whole_core.filter(|_| !smt_neighbour::explains(case)) {
+        return vec![throttled(case, &ratios)];
+    }
     let levels = levels(case.series, &case.seen.stays).filter(|levels| levels.held);
     let Some(levels) = levels.filter(|_| !smt_neighbour::explains(case)) else {
         return Vec::new();
@@ -146,6 +155,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .chain(levels.ratios.iter().map(|level| level.ratio))
         .collect();
     let evidence = evidence::FrequencySteps {
+        handling_ratio: None,
         chance: levels.lattice.as_ref().map(|lattice| lattice.chance),
         lattice: levels.lattice.as_ref().map(|lattice| lattice.top),
         ratios,
@@ -162,6 +172,37 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         evidence: evidence.into(),
         next_step: None,
     }]
+}
+
+/// All that the core does is slow.
+fn throttled(case: Case<'_>, slow: &WholeCore) -> Finding {
+    let (series, manifest) = (case.series, case.analysed.manifest);
+    let bands = || series.bands.iter().filter(|band| band.share >= MIN_SHARE);
+    let fastest = bands().next().map_or(0.0, |band| band.ns_per_unit);
+    let kernel = manifest.kernel(&series.kernel);
+    let shares_core = kernel.is_some_and(|kernel| kernel.throughput) && slow.units < RANGE;
+    Finding {
+        kind: PHENOMENON.kind,
+        series: vec![case.index],
+        certainty: match shares_core {
+            true => Certainty::Possible,
+            false => Certainty::Likely,
+        },
+        summary: format!(
+            "The clock of {} is held back at times: units take {:.1} times as long, and bandscope's own work {:.1} times.",
+            name(series),
+            slow.units,
+            slow.handling,
+        ),
+        evidence: evidence::FrequencySteps {
+            chance: None,
+            handling_ratio: Some(slow.handling),
+            lattice: None,
+            ratios: bands().map(|band| fastest / band.ns_per_unit).collect(),
+        }
+        .into(),
+        next_step: None,
+    }
 }
 
 fn sentence(series: &Series, levels: &Levels) -> String {
@@ -194,6 +235,9 @@ fn list(steps: &[u32], top: u32) -> String {
 /// levels in two are more than a hint. One with no such levels, which ran all the while, rules a clock out.
 fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     let first = finding.series[0];
+    if is_whole_core_slow(&analysed.seen[first]) {
+        return true;
+    }
     let mine = &analysed.series[first];
     let Some(levels_here) = levels(mine, &analysed.seen[first].stays) else {
         return false;

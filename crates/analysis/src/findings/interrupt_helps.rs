@@ -4,7 +4,9 @@
 //! say which brings about which, or what brings about both; interrupts that one sends oneself decide it, so it is
 //! `likely` at best.
 
-use super::{Analysed, Case, Phenomenon, always, cpu, first_series, name, name_rate};
+use super::{
+    Analysed, Case, Phenomenon, always, cpu, first_series, is_whole_core_slow, name, name_rate,
+};
 use bandscope_report::evidence;
 use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Certainty, Finding, Kind};
@@ -50,6 +52,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         || odds < MIN_ODDS_RATIO
         || with < MIN_RISES_WITH_GAP
         || explained < EXPLAINED
+        || is_whole_core_slow(case.seen)
     {
         return Vec::new();
     }

@@ -36,6 +36,7 @@ use crate::pace::quantisation::Quantisation;
 use crate::pace::recurrence::Recurrence;
 use crate::pace::rise_at_gap::Changes;
 use crate::pace::warm_up::Observed;
+use crate::pace::whole_core::WholeCore;
 use crate::periods::origins::{self, Alias};
 use crate::series::drift::Slope;
 use bandscope_recording::Manifest;
@@ -75,6 +76,8 @@ pub struct Seen {
     pub start: Vec<Observed>,
     /// Changes of pace with and without gaps, where both are known.
     pub changes: Option<Changes>,
+    /// How much longer units and bandscope's own work take at the slow paces.
+    pub whole_core: Option<WholeCore>,
     /// What quanta with a gap lose beyond it.
     pub interrupted: Option<Line>,
 }
@@ -279,6 +282,11 @@ fn is_alone(finding: &Finding, analysed: Analysed<'_>) -> bool {
         (other.cpu, &other.kernel, &other.origin) == (mine.cpu, &mine.kernel, &mine.origin)
     });
     finding.series.len() == 1 && relatives.count() > 1
+}
+
+/// Whether all that the core does takes longer at the slow paces, so that they are no state of the work kernel's own.
+fn is_whole_core_slow(seen: &Seen) -> bool {
+    seen.whole_core.is_some_and(|ratios| ratios.is_slow())
 }
 
 /// A `consequence` for what costs nothing by itself.

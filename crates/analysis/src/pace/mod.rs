@@ -15,3 +15,4 @@ pub mod recurrence;
 pub mod rise_at_gap;
 pub mod split;
 pub mod warm_up;
+pub mod whole_core;

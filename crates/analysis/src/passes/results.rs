@@ -7,6 +7,7 @@ use crate::pace::edges::Edge;
 use crate::pace::interrupted::Interrupted;
 use crate::pace::quantisation::Quantisation;
 use crate::pace::rise_at_gap::RisesAtGaps;
+use crate::pace::whole_core::Handling;
 use crate::pace::{fraction, mixture, recurrence};
 use crate::passes::Second;
 use crate::passes::survey::Survey;
@@ -97,6 +98,7 @@ pub(crate) fn seen(
         fractions: mixture::fractions(&series.kernel, context),
         start: survey.start.clone(),
         changes: pass.rises.as_ref().map(RisesAtGaps::changes),
+        whole_core: pass.handling.as_ref().and_then(Handling::finish),
         interrupted: pass.interrupted.take().and_then(Interrupted::finish),
     }
 }

@@ -1,4 +1,4 @@
-//! The figures that cases/README.md states of published files.
+//! The figures that cases/README.md states of published files, and what is known of two real recordings.
 
 use crate::support::{analysis, assert_near, published};
 use bandscope_report::{Basis, Certainty, Kind, Report, WarningKind};
@@ -101,4 +101,34 @@ fn aligned_interference_has_two_levels_and_no_edge() {
     assert_near(bands.iter().map(|band| band.share).sum(), 1.0, 1e-9);
     assert_eq!(report.series[0].clock.drift_ppm, None);
     assert!(report.series[0].signals.is_empty());
+}
+
+/// A part of a recording of Raptor Cove, cut to one series: what is slow in it is known from elsewhere (docs/method.md, section 8.8).
+fn cut(name: &str) -> Report {
+    let path = format!("{}/tests/cases/{name}", env!("CARGO_MANIFEST_DIR"));
+    let recording = bandscope_recording::read::open(path.as_ref()).unwrap();
+    bandscope_analysis::analyse(&recording, &[name.into()])
+        .unwrap()
+        .report
+}
+
+/// The host slowed all CPUs at once, the kernel's interrupts included: that is no state of a loop, and no interrupt helps.
+#[test]
+fn a_clock_held_back_is_no_state_of_the_core() {
+    let report = cut("clock-held-back.bandscope");
+    let kinds: Vec<Kind> = report.findings.iter().map(|finding| finding.kind).collect();
+    assert!(kinds.contains(&Kind::FrequencySteps), "{kinds:?}");
+    assert!(!kinds.contains(&Kind::BistablePace), "{kinds:?}");
+    assert!(!kinds.contains(&Kind::InterruptHelps), "{kinds:?}");
+    let held = |finding: &&bandscope_report::Finding| finding.kind == Kind::FrequencySteps;
+    let finding = report.findings.iter().find(held).unwrap();
+    assert_eq!(finding.certainty, Certainty::Likely);
+}
+
+/// Store bypass was forbidden to this loop for one of two seconds: it is five times slower, and nothing else is.
+#[test]
+fn a_state_of_the_core_is_no_clock_held_back() {
+    let report = cut("store-bypass.bandscope");
+    let kinds: Vec<Kind> = report.findings.iter().map(|finding| finding.kind).collect();
+    assert!(!kinds.contains(&Kind::FrequencySteps), "{kinds:?}");
 }

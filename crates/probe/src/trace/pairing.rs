@@ -192,12 +192,18 @@ impl Pairing {
         if thread == self.thread {
             // Also where a switch named it by another number: then it was no other task.
             let running = std::mem::replace(&mut self.running, Running::Own);
-            // Where RCU does not watch the idle task, its records are missing, the switch back among them: what held the thread ended by now.
-            if let Running::Other(held) = running
-                && held.kind == EventKind::Held
-                && self.frames.is_empty()
-            {
-                self.close(held, time);
+            match running {
+                // Where RCU does not watch the idle task, its records are missing, the switch back among them: what held the thread ended by now.
+                Running::Other(held) if held.kind == EventKind::Held && self.frames.is_empty() => {
+                    self.close(held, time);
+                }
+                // So are those of a task that the kernel keeps from perf, and this thread has run for who knows how long. When the task came is
+                // known: this thread said it when it left.
+                Running::Other(task) if task.kind == EventKind::Task && self.left_at > 0 => {
+                    let start = task.start;
+                    self.close(task, start);
+                }
+                _ => {}
             }
         } else if matches!(self.running, Running::Unknown) {
             self.doubt(time);

@@ -10,6 +10,9 @@ pub struct FrequencySteps {
     /// Accidental matches to be expected; only where a lattice fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chance: Option<f64>,
+    /// How many times longer bandscope's own work took at the slow paces; only where it slowed down with the units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handling_ratio: Option<f64>,
     /// Steps of the fastest; only where a lattice fits.
     #[serde(
         skip_serializing_if = "Option::is_none",

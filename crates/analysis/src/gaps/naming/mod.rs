@@ -8,6 +8,7 @@
 
 mod causes;
 pub(crate) mod crowd;
+mod span;
 mod split;
 pub mod stops;
 
@@ -20,6 +21,7 @@ use bandscope_recording::{
 use bandscope_report::Cause;
 use causes::Keys;
 pub use causes::{Thread, bare_timer, cause};
+use span::Span;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -98,24 +100,6 @@ pub struct Namer<'a> {
     threads: BTreeMap<(Key, Arc<str>), u64>,
     /// Time of the processes of a name.
     processes: BTreeMap<(Key, u32), u64>,
-}
-
-/// An event, cut to a gap.
-#[derive(Clone, Debug)]
-struct Span {
-    from: u64,
-    to: u64,
-    key: Key,
-    /// The thread did not run, for a reason that has an event.
-    away: bool,
-    /// An interrupt of the timer in which no function of a timer ran.
-    is_bare_timer: bool,
-    /// A timer that expired, by the name of the task that it woke.
-    is_expiry: bool,
-    /// The thread's name, where its process has the key; and the id of the process.
-    thread: Option<Arc<str>>,
-    process: Option<u32>,
-    sender: Option<Arc<Sender>>,
 }
 
 impl<'a> Namer<'a> {
@@ -364,22 +348,14 @@ impl<'a> Namer<'a> {
             } else {
                 (start, end)
             };
-            self.inside.push(Span {
-                from: start.clamp(from, to),
-                to: end.clamp(from, to),
-                key,
-                away: matches!(event.kind, EventKind::Task | EventKind::Held),
-                is_bare_timer: event.kind == EventKind::Timer && event.name.is_empty(),
-                is_expiry: event.kind == EventKind::Timer && !event.name.is_empty(),
-                thread: (event.kind == EventKind::Task && self.keys.process(event).is_some())
-                    .then(|| event.name.clone()),
-                process: self.keys.process_id(event),
-                sender: event.sender.clone(),
-            });
+            let (start, end) = (start.clamp(from, to), end.clamp(from, to));
+            self.inside
+                .push(Span::new(event, (start, end), key, &self.keys));
         }
         // Moving them may have changed their order; what holds another one comes before it.
         self.inside
             .sort_by_key(|span| (span.from, std::cmp::Reverse(span.to)));
+        span::end_untold(&mut self.inside, to);
         self.hide_in_stops();
         // A real-time kernel's interrupt hands the timers of ordinary tasks to a softirq: it came for the one that expires next.
         let mut next: Option<(Key, u64)> = None;

@@ -79,3 +79,44 @@ fn a_wake_up_on_this_cpu_is_a_sign_of_the_kernel_on_its_way() {
         assert_eq!(ticks, host, "{cpu} {name}");
     }
 }
+
+#[test]
+fn a_task_whose_end_is_not_told_stays_until_the_next_one_or_the_end_of_the_gap() {
+    let mut namer = Namer::online(0, &manifest::Events::default(), 1.0);
+    namer.trust_silence();
+    let event = |start, duration, kind, name: &str| KernelEvent {
+        start,
+        duration,
+        kind,
+        name: name.into(),
+        ..KernelEvent::default()
+    };
+    namer.feed(&[
+        event(100, 50, EventKind::Vector, "local_timer"),
+        event(200, 0, EventKind::Task, "first"),
+        event(4_200, 0, EventKind::Task, "second"),
+    ]);
+    let gap = |start, duration| Gap {
+        start,
+        duration,
+        preempted: Some(true),
+        ..Gap::default()
+    };
+    let shares = namer.split(&gap(100, 10_000_100)).unwrap().to_vec();
+    let shares: Vec<(String, u64)> = shares
+        .iter()
+        .map(|share| (namer.name(share.key).to_string(), share.ticks))
+        .collect();
+    let expected = [
+        ("tick", 100),
+        ("task:first", 4_000),
+        ("task:second", 9_996_000),
+    ];
+    assert_eq!(
+        shares,
+        expected.map(|(name, ticks)| (name.to_owned(), ticks))
+    );
+    // It is over with its gap.
+    let shares = namer.split(&gap(20_000_000, 50_000)).unwrap().to_vec();
+    assert_eq!(namer.name(shares[0].key), &Cause::Host);
+}

@@ -198,6 +198,26 @@ fn in_a_container_the_measuring_thread_has_two_numbers() {
     assert_eq!(intervals, [(20, 30, 1), (40, 50, 7), (60, 70, 100)]);
 }
 
+/// Firecracker's agent: no record says that it runs, or leaves.
+#[test]
+fn of_a_task_without_records_the_beginning_is_known() {
+    let (intervals, spans) = pair(&[
+        (10, OWN, switch(OWN, 75)),
+        (500, OWN, enter(1)),
+        (510, OWN, exit(1)),
+        (600, OWN, switch(OWN, 75)),
+        // In between it made room for thread 15.
+        (620, 15, switch(15, 75)),
+        (900, OWN, enter(1)),
+        (910, OWN, exit(1)),
+    ]);
+    let stays = [(10, 10, 75), (600, 620, 75), (620, 620, 75)];
+    let softirqs = [(500, 510, 1), (900, 910, 1)];
+    let mut all = [&stays[..], &softirqs[..]].concat();
+    all.sort_unstable();
+    assert_eq!((intervals, spans), (all, vec![]));
+}
+
 #[test]
 fn a_task_that_stays_is_cut_so_that_nothing_waits_for_ever() {
     let mut pairing = Pairing::new(OWN, false, PIECE_NS);

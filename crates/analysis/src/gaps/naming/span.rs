@@ -1,0 +1,58 @@
+//! Kernel events as they lie in one gap.
+
+use super::Key;
+use super::causes::Keys;
+use bandscope_recording::{EventKind, KernelEvent, Sender};
+use std::sync::Arc;
+
+/// An event, cut to a gap.
+#[derive(Clone, Debug)]
+pub(super) struct Span {
+    pub from: u64,
+    pub to: u64,
+    pub key: Key,
+    /// The thread did not run, for a reason that has an event.
+    pub away: bool,
+    /// A task of which only the beginning is known.
+    is_untold: bool,
+    /// An interrupt of the timer in which no function of a timer ran.
+    pub is_bare_timer: bool,
+    /// A timer that expired, by the name of the task that it woke.
+    pub is_expiry: bool,
+    /// The thread's name, where its process has the key; and the id of the process.
+    pub thread: Option<Arc<str>>,
+    pub process: Option<u32>,
+    pub sender: Option<Arc<Sender>>,
+}
+
+impl Span {
+    /// An event that lies in a gap from and to these ticks.
+    pub fn new(event: &KernelEvent, (from, to): (u64, u64), key: Key, keys: &Keys) -> Span {
+        let is_task = event.kind == EventKind::Task;
+        let is_timer = event.kind == EventKind::Timer;
+        Span {
+            from,
+            to,
+            key,
+            away: is_task || event.kind == EventKind::Held,
+            is_untold: is_task && event.duration == 0,
+            is_bare_timer: is_timer && event.name.is_empty(),
+            is_expiry: is_timer && !event.name.is_empty(),
+            thread: (is_task && keys.process(event).is_some()).then(|| event.name.clone()),
+            process: keys.process_id(event),
+            sender: event.sender.clone(),
+        }
+    }
+}
+
+/// Gives tasks of which only the beginning is known their end, of the spans of a gap up to `to`, in order: the next task began by then, and the
+/// measuring thread ran again when the gap was over.
+pub(super) fn end_untold(spans: &mut [Span], to: u64) {
+    let mut until = to;
+    for span in spans.iter_mut().rev().filter(|span| span.away) {
+        if span.is_untold {
+            span.to = until;
+        }
+        until = span.from;
+    }
+}

@@ -1,0 +1,135 @@
+//! Second pass: whether a slow pace is the work's alone, or the whole core's.
+//!
+//! After each gap bandscope reads its counters. That is work too: another code, other memory, and it runs at every pace that the work kernel
+//! has. Where the core's clock falls, or its power limit bites, it takes longer as the units do. A hidden state of the core that the work
+//! kernel meets leaves it as it was. So one work kernel tells a slow core from a slow loop (docs/method.md, section 8.8).
+//!
+//! Counters read from cold caches take longer, whatever the pace, and a gap of another task leaves them cold. Most gaps leave them warm: the
+//! lower quartile is compared.
+
+use crate::series::derive::Derived;
+use crate::series::detector::Detector;
+use crate::series::levels::{Levels, NO_BAND};
+use bandscope_statistics::order::quartiles;
+
+/// Readings kept of each pace; of more, every second one goes.
+const MOST: usize = 1 << 14;
+/// Fewer readings of either pace say nothing.
+const FEWEST: usize = 20;
+/// Units within this ratio of the fastest band are fast, and beyond that one slow. Turbo steps move less.
+const FAST: f64 = 1.15;
+const SLOW: f64 = 1.5;
+/// Two quanta on end are at one pace if they differ by less.
+const SAME_PACE: f64 = 1.05;
+/// How far handling follows the pace: as a power of its ratio, 1 where it slows down as much. Raptor Cove, its clock held back: 0.62 to 1.08 in
+/// 30 of 30 series. Store bypass switched, which slows `ftq-o2` five times: -0.43 to 0.19 in 20 of 20 (docs/method.md, section 8.8).
+const FOLLOWS: f64 = 0.4;
+
+/// Collects what handling a gap took, at the fastest pace and at slow ones.
+#[derive(Clone, Debug)]
+pub struct Handling {
+    /// Longest of the fast paces and shortest of the slow ones, ticks per unit.
+    limits: [f64; 2],
+    /// Pace of the quantum before; 0 where it is not known.
+    before: f64,
+    fast: Readings,
+    slow: Readings,
+}
+
+/// What the two kinds of work say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WholeCore {
+    /// Ratio of the slow units to the fast ones: the medians.
+    pub units: f64,
+    /// Ratio of the time that handling a gap takes: the lower quartiles.
+    pub handling: f64,
+}
+
+impl WholeCore {
+    /// Whether handling slows down with the units.
+    pub fn is_slow(&self) -> bool {
+        self.handling.ln() >= FOLLOWS * self.units.ln()
+    }
+}
+
+/// Evenly thinned readings: ticks per unit, and ticks of handling.
+#[derive(Clone, Debug, Default)]
+struct Readings {
+    kept: Vec<(f32, f32)>,
+    /// Every which one is kept is 2 to the power of this.
+    halved: u32,
+    seen: u64,
+}
+
+impl Readings {
+    fn push(&mut self, pace: f64, handling: u64) {
+        if self.seen.is_multiple_of(1 << self.halved) {
+            self.kept.push((pace as f32, handling as f32));
+            if self.kept.len() == MOST {
+                let mut even = false;
+                self.kept.retain(|_| {
+                    even = !even;
+                    even
+                });
+                self.halved += 1;
+            }
+        }
+        self.seen += 1;
+    }
+
+    /// The median pace, and the lower quartile of handling.
+    fn typical(&self) -> Option<(f64, f64)> {
+        let [_, pace, _] = quartiles(self.kept.iter().map(|&(pace, _)| f64::from(pace)))?;
+        let [handling, _, _] =
+            quartiles(self.kept.iter().map(|&(_, handling)| f64::from(handling)))?;
+        (self.kept.len() >= FEWEST).then_some((pace, handling))
+    }
+}
+
+impl Handling {
+    /// `None` where no band is slow.
+    pub fn new(levels: &Levels) -> Option<Handling> {
+        let fastest = levels.centres().first()?;
+        let limits = [fastest * FAST, fastest * SLOW];
+        let is_slow = |centre: &f64| *centre > limits[1];
+        levels.centres().iter().any(is_slow).then(|| Handling {
+            limits,
+            before: 0.0,
+            fast: Readings::default(),
+            slow: Readings::default(),
+        })
+    }
+
+    /// `None` of too few readings.
+    pub fn finish(&self) -> Option<WholeCore> {
+        let (fast, slow) = (self.fast.typical()?, self.slow.typical()?);
+        Some(WholeCore {
+            units: slow.0 / fast.0,
+            handling: slow.1 / fast.1,
+        })
+    }
+}
+
+impl Detector for Handling {
+    fn push(&mut self, chunk: &Derived<'_>) {
+        if chunk.opens_segment {
+            self.before = 0.0;
+        }
+        for (k, _) in (chunk.chunk.gaps.iter().enumerate()).filter(|(_, gaps)| **gaps == 1) {
+            let (pace, handling) = (chunk.pace[k], chunk.chunk.measurement_ticks[k]);
+            let before = k.checked_sub(1).map_or(self.before, |k| chunk.pace[k]);
+            // The pace changed in a quantum between two bands, or in one that differs from the one before.
+            let one_pace =
+                chunk.band[k] != NO_BAND && pace.max(before) < pace.min(before) * SAME_PACE;
+            if handling == 0 || !one_pace {
+                continue;
+            }
+            if pace < self.limits[0] {
+                self.fast.push(pace, handling);
+            } else if pace > self.limits[1] {
+                self.slow.push(pace, handling);
+            }
+        }
+        self.before = chunk.pace.last().copied().unwrap_or(0.0);
+    }
+}

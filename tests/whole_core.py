@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""How far bandscope's own work follows a slow pace: 1 where the whole core is slow, 0 where only the work kernel is.
+
+    tests/whole_core.py RECORDING...
+
+Needs pyarrow and numpy. Reads the Parquet files, and nothing of the analysis: the method of crates/analysis/src/pace/whole_core.rs by another
+hand. Of the quanta with one gap and the pace of the one before, those within 1.15 of the twentieth fastest are held against those beyond 1.5:
+median time per unit, and lower quartile of the time that handling the gap took.
+"""
+
+import glob
+import sys
+
+import numpy
+from pyarrow import concat_tables
+from pyarrow.parquet import ParquetFile
+
+FEWEST, FAST, SLOW, SAME_PACE = 20, 1.15, 1.5, 1.05
+
+
+def read(series):
+    table = concat_tables([ParquetFile(part).read() for part in sorted(glob.glob(f"{series}/*.parquet"))])
+    return {name: numpy.array(table[name]) for name in table.column_names}
+
+
+def ratios(quanta):
+    units = quanta["count"] - quanta["gaps"]
+    there = quanta["end_ticks"] - quanta["start_ticks"] - quanta["gap_ticks"] - quanta["measurement_ticks"]
+    pace = there / numpy.maximum(units, 1)
+    enough = units >= FEWEST
+    before = numpy.roll(pace, 1)
+    same = (numpy.maximum(pace, before) < numpy.minimum(pace, before) * SAME_PACE) & numpy.roll(enough, 1)
+    usable = enough & same & (quanta["gaps"] == 1) & (quanta["measurement_ticks"] > 0)
+    best = numpy.percentile(pace[enough], 5)
+    fast, slow = usable & (pace < FAST * best), usable & (pace > SLOW * best)
+    if min(fast.sum(), slow.sum()) < FEWEST:
+        return None
+    handling = [numpy.percentile(quanta["measurement_ticks"][which], 25) for which in (fast, slow)]
+    return numpy.median(pace[slow]) / numpy.median(pace[fast]), handling[1] / handling[0], fast.sum(), slow.sum()
+
+
+for recording in sys.argv[1:]:
+    for series in sorted(glob.glob(f"{recording}/quanta/*/*/*")):
+        found = ratios(read(series))
+        if found:
+            units, handling, fast, slow = found
+            exponent = numpy.log(handling) / numpy.log(units)
+            print(f"{exponent:6.2f}  units {units:.2f}, handling {handling:.2f}, {fast} and {slow} quanta  {series}")
