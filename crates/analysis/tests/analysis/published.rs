@@ -115,7 +115,7 @@ fn cut(name: &str) -> Report {
 /// The host slowed all CPUs at once, the kernel's interrupts included: that is no state of a loop, and no interrupt helps.
 #[test]
 fn a_clock_held_back_is_no_state_of_the_core() {
-    let report = cut("clock-held-back.bandscope");
+    let report = cut("clock-held-back");
     let kinds: Vec<Kind> = report.findings.iter().map(|finding| finding.kind).collect();
     assert!(kinds.contains(&Kind::FrequencySteps), "{kinds:?}");
     assert!(!kinds.contains(&Kind::BistablePace), "{kinds:?}");
@@ -128,7 +128,7 @@ fn a_clock_held_back_is_no_state_of_the_core() {
 /// Store bypass was forbidden to this loop for one of two seconds: it is five times slower, and nothing else is.
 #[test]
 fn a_state_of_the_core_is_no_clock_held_back() {
-    let report = cut("store-bypass.bandscope");
+    let report = cut("store-bypass");
     let kinds: Vec<Kind> = report.findings.iter().map(|finding| finding.kind).collect();
     assert!(!kinds.contains(&Kind::FrequencySteps), "{kinds:?}");
 }

@@ -96,13 +96,13 @@ fn a_task_whose_end_is_not_told_stays_until_the_next_one_or_the_end_of_the_gap()
         event(200, 0, EventKind::Task, "first"),
         event(4_200, 0, EventKind::Task, "second"),
     ]);
-    let gap = |start, duration| Gap {
+    let gap = |start, duration, preempted| Gap {
         start,
         duration,
-        preempted: Some(true),
+        preempted: Some(preempted),
         ..Gap::default()
     };
-    let shares = namer.split(&gap(100, 10_000_100)).unwrap().to_vec();
+    let shares = namer.split(&gap(100, 10_000_100, true)).unwrap().to_vec();
     let shares: Vec<(String, u64)> = shares
         .iter()
         .map(|share| (namer.name(share.key).to_string(), share.ticks))
@@ -117,6 +117,9 @@ fn a_task_whose_end_is_not_told_stays_until_the_next_one_or_the_end_of_the_gap()
         expected.map(|(name, ticks)| (name.to_owned(), ticks))
     );
     // It is over with its gap.
-    let shares = namer.split(&gap(20_000_000, 50_000)).unwrap().to_vec();
+    let shares = namer
+        .split(&gap(20_000_000, 50_000, false))
+        .unwrap()
+        .to_vec();
     assert_eq!(namer.name(shares[0].key), &Cause::Host);
 }
