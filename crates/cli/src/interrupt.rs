@@ -6,25 +6,35 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 use std::os::unix::process::parent_id;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 /// Signals that come within this time of the first are the same request: a terminal signals a whole group, and a program that
 /// started this one passes the signal on to it.
 const ONE_REQUEST: Duration = Duration::from_secs(1);
 /// How long the end of the program waits for whoever reads why it ends.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+pub const LAST_WORDS: Duration = Duration::from_millis(500);
 /// The variable in which `inject --then` gives the command its own process number.
 pub const DISTURBER: &str = "BANDSCOPE_DISTURBER";
+
+/// The last signal that came; 0 before one did.
+static CAME: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+
+/// The signal that came, whoever waits for it.
+pub fn came() -> Option<i32> {
+    let signal = CAME.load(Ordering::Relaxed);
+    (signal != 0).then_some(signal as i32)
+}
 
 /// Notices the signals for as long as the program runs.
 #[derive(Debug)]
 pub struct Interrupt {
     stop: Arc<AtomicBool>,
-    signal: Arc<AtomicUsize>,
     at_once: Arc<AtomicBool>,
+    /// Whether what was measured is whole, so that the first signal ends the program as well.
+    whole: Arc<AtomicBool>,
     /// Whether it looks at the machine, so that any signal ends the program.
     preparing: Arc<AtomicBool>,
     /// The `inject` that started this program.
@@ -68,8 +78,8 @@ impl Interrupt {
         let disturber = std::env::var(DISTURBER).ok();
         let interrupt = Interrupt {
             stop: Arc::default(),
-            signal: Arc::default(),
             at_once: Arc::default(),
+            whole: Arc::default(),
             preparing: Arc::default(),
             disturber: disturber
                 .filter(|process| *process == parent.to_string())
@@ -82,16 +92,16 @@ impl Interrupt {
             .copied()
             .collect();
         for &number in &numbers {
-            let signal = Arc::clone(&interrupt.signal);
-            signal_hook::flag::register_usize(number, signal, number as usize)
+            signal_hook::flag::register_usize(number, Arc::clone(&CAME), number as usize)
                 .and_then(|_| signal_hook::flag::register(number, Arc::clone(&interrupt.stop)))
                 .context(REFUSED)?;
         }
         let signals = Signals::new(&numbers).context(REFUSED)?;
-        let [at_once, preparing] = [&interrupt.at_once, &interrupt.preparing].map(Arc::clone);
+        let ends = [&interrupt.at_once, &interrupt.whole, &interrupt.preparing];
+        let ends = ends.map(Arc::clone);
         std::thread::Builder::new()
             .name("signals".into())
-            .spawn(move || end_at_once(signals, &at_once, &preparing))
+            .spawn(move || end_at_once(signals, &ends))
             .map_err(|error| anyhow!(bandscope_probe::no_thread(&error)))?;
         Ok(interrupt)
     }
@@ -99,6 +109,11 @@ impl Interrupt {
     /// From now on a later signal ends the program at once.
     pub fn release(&self) {
         self.at_once.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on nothing can be lost: the first signal ends the program at once, too.
+    pub fn nothing_to_lose(&self) {
+        self.whole.store(true, Ordering::SeqCst);
     }
 
     /// Until what it gives is dropped a signal ends the program, and so does one that came before: nothing was measured yet. Not to be called
@@ -118,8 +133,7 @@ impl Interrupt {
 
     /// The signal that came.
     pub fn signal(&self) -> Option<i32> {
-        let signal = self.signal.load(Ordering::Relaxed);
-        (signal != 0).then_some(signal as i32)
+        came()
     }
 
     /// Whether a signal came because the `inject` that started this program has ended.
@@ -158,7 +172,7 @@ fn end_preparing(signal: i32, is_mine: bool) -> ! {
 }
 
 /// Ends the program before it measured anything. A terminal that was halted or a pipe that nobody reads does not keep it.
-fn end_unmeasured(signal: i32) -> ! {
+pub fn end_unmeasured(signal: i32) -> ! {
     // First of all: what follows may take its time.
     scratch::remove_all();
     let (said, is_said) = channel();
@@ -183,11 +197,14 @@ fn end(signal: i32) -> ! {
 /// What was tried where the system refuses a handler.
 const REFUSED: &str = "cannot catch signals; if too many files are open: ulimit -n 1024";
 
-/// Ends the program with a signal that is no longer the first request, once that is allowed, and with any before something is measured. Sleeps
-/// until a signal comes.
-fn end_at_once(mut signals: Signals, at_once: &AtomicBool, preparing: &AtomicBool) {
+/// Ends the program with a signal that is no longer the first request, once that is allowed, and with any before something is measured or after
+/// it is kept. Sleeps until a signal comes.
+fn end_at_once(mut signals: Signals, [at_once, whole, preparing]: &[Arc<AtomicBool>; 3]) {
     let mut first: Option<Instant> = None;
     for number in signals.forever() {
+        if first.is_none() && whole.load(Ordering::SeqCst) {
+            end(number);
+        }
         let first = *first.get_or_insert_with(Instant::now);
         if preparing.swap(false, Ordering::SeqCst) {
             end_unmeasured(number);

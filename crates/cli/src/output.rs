@@ -1,12 +1,14 @@
 //! Where results go: standard output or a file; and how an error ends the program.
 
 mod fail;
+mod heard;
 mod keep;
 
 use anyhow::{Context, Result, bail};
 use bandscope_recording::text::shown;
 use bandscope_view::{Options, Rights};
 pub use fail::{exit, fail, spelled};
+pub use heard::takes;
 pub use keep::{Keep, Lines};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
@@ -179,9 +181,12 @@ pub fn is_one<'a>(path: &Path, files: impl IntoIterator<Item = &'a PathBuf>) -> 
     files.find(|other| file(other) == Some(place))
 }
 
-/// Says something beside the result, on standard error. Nobody may be listening, which is no error.
+/// Says something beside the result, on standard error. Nobody may be listening, which is no error, and keeps nobody after a signal.
 pub fn note(text: std::fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let text = format!("{text}\n");
+    let mut terminal = io::stderr();
+    let mut pieces = text.as_bytes().chunks(heard::PIECE);
+    let _ = pieces.all(|piece| takes(&terminal) && terminal.write_all(piece).is_ok());
 }
 
 /// Whether colour suits standard output: a terminal, and no `NO_COLOR` (<https://no-color.org>).

@@ -418,3 +418,29 @@ fn no_signal_leaves_a_recording_and_what_a_kill_left_goes_with_the_next_check() 
     goes_on.wait().unwrap();
     assert_eq!(entries(), 1);
 }
+
+/// Whoever goes on after the signal meets something in the place of its recording, and fails.
+#[test]
+fn a_signal_ends_a_check_before_it_measures() {
+    let directory = tempfile::tempdir().unwrap();
+    let kept = directory.path().join("kept");
+    for (name, status) in that_end([("INT", 130), ("TERM", 143), ("HUP", 129)]) {
+        let mut child = bandscope(directory.path())
+            .args(["check", "--duration", "1h", "--keep", "kept"])
+            .args(["--save", "base.json"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_until(&mut child, || kept.exists());
+        signal(&child, name);
+        let _ = std::fs::write(kept.join("run-1.bandscope"), "in the way");
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert!(said.contains("nothing is judged"), "{said}");
+        let _ = std::fs::remove_file(kept.join("run-1.bandscope"));
+        let _ = std::fs::remove_dir(&kept);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}

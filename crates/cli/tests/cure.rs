@@ -170,6 +170,28 @@ fn a_signal_ends_the_trials_with_everything_put_back() {
     }
 }
 
+/// Whoever goes on after the signal meets something in the place of its recording, and fails.
+#[test]
+fn a_signal_ends_a_cure_before_it_measures() {
+    for (number, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let directory = tempfile::tempdir().unwrap();
+        let tmp = directory.path().join("tmp");
+        fs::create_dir(&tmp).unwrap();
+        let mut command = cure(directory.path(), &["--yes", "-o", "t.json"]);
+        command.env("TMPDIR", &tmp).stdout(Stdio::null());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let scratch = || Some(fs::read_dir(&tmp).ok()?.flatten().next()?.path());
+        wait_until(&mut child, || scratch().is_some());
+        signal(&child, number);
+        let in_the_way = scratch().map(|path| fs::write(path.join("before.bandscope"), ""));
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{said} {in_the_way:?}");
+        assert_eq!(fs::read_dir(&tmp).unwrap().count(), 0);
+        assert!(!directory.path().join("t.json").exists());
+    }
+}
+
 #[test]
 fn what_a_killed_cure_left_is_told_and_put_back() {
     let directory = tempfile::tempdir().unwrap();

@@ -281,3 +281,87 @@ fn a_run_killed_at_any_moment_is_readable_or_says_why_not() {
         milliseconds = milliseconds * 2 + 1;
     }
 }
+
+/// A recording whose standard error is a pipe that nobody reads, told once to end when its manifest says `state`.
+fn told_once_unheard(directory: &Path, duration: &str, state: &str) -> Option<ExitStatus> {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut filler = writer.try_clone().unwrap();
+    let filled = std::thread::spawn(move || while filler.write_all(&[0; 4096]).is_ok() {});
+    let mut command = bandscope(directory);
+    command.args(["record", "--output", "it.bandscope", "--duration", duration]);
+    command.args(["--machine", "simulated:quiet"]);
+    command.stdout(Stdio::null()).stderr(writer);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    wait_until(&mut child, || {
+        let manifest = std::fs::read_to_string(directory.join("it.bandscope/recording.json"));
+        let manifest = serde_json::from_str::<serde_json::Value>(&manifest.unwrap_or_default());
+        manifest.is_ok_and(|manifest| manifest["state"] == state)
+    });
+    if state == "recording" {
+        wait_for_parts(directory, &mut child, 1);
+    }
+    signal(&child, "TERM");
+    let mut status = None;
+    for _ in 0..300 {
+        status = child.try_wait().unwrap();
+        if status.is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // Also where it has not ended.
+    let _ = child.kill();
+    drop(reader);
+    filled.join().unwrap();
+    status
+}
+
+#[test]
+fn one_signal_ends_it_where_nobody_reads_the_summary() {
+    for (duration, state) in [("1s", "complete"), ("77777s", "recording")] {
+        let directory = tempfile::tempdir().unwrap();
+        let status = told_once_unheard(directory.path(), duration, state);
+        assert_eq!(
+            status.and_then(|status| status.code()),
+            Some(143),
+            "{state}"
+        );
+        let report = report(directory.path(), &["it.bandscope"]);
+        assert!(report["series"][0]["quanta"].as_u64() > Some(0));
+        let left = match state {
+            "recording" => "interrupted",
+            whole => whole,
+        };
+        assert_eq!(report["recording"]["state"], left);
+    }
+}
+
+#[test]
+fn no_signal_leaves_a_recording_in_which_nothing_was_measured() {
+    for (name, status) in that_end([("INT", 130), ("TERM", 143), ("HUP", 129)]) {
+        for command in ["record", "live"] {
+            let directory = tempfile::tempdir().unwrap();
+            let mut measured = bandscope(directory.path());
+            measured.args([command, "--duration", "60s", "--output", "it.bandscope"]);
+            // What was prepared waits for so long.
+            if command == "record" {
+                measured.args(["--start-delay", "60"]);
+            }
+            measured.stdout(Stdio::null()).stderr(Stdio::piped());
+            let mut child = measured.spawn().unwrap();
+            let manifest = directory.path().join("it.bandscope/recording.json");
+            wait_until(&mut child, || manifest.exists());
+            signal(&child, name);
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(status), "{said}");
+            let left = std::fs::read_dir(directory.path()).unwrap().count();
+            // `live` begins at once, so a quantum may have ended.
+            match said.contains("before anything was measured") {
+                true => assert_eq!(left, 0, "{command}"),
+                false => assert_eq!((command, left), ("live", 1), "{said}"),
+            }
+        }
+    }
+}

@@ -121,7 +121,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let first_seed = baseline.as_ref().map_or(0, |baseline| baseline.runs);
     let reports = plan.measure(first_seed, &place, &interrupt, &criteria)?;
     if reports.is_empty() {
-        bail!("nothing was measured before the signal came, so nothing is judged");
+        place.remove_if_empty();
+        output::note(format_args!(
+            "bandscope: interrupted before anything was measured, so nothing is judged"
+        ));
+        return interrupt.exit_code().context("nothing was measured");
     }
     let mut check = check::check(&reports, &criteria)?;
     check.next_step = (!check.passes).then(|| place.next_step(&check, &plan.machine));
@@ -347,6 +351,13 @@ impl Place {
     fn done_with(&self, recording: &Path) {
         if let Place::Passing(_) = self {
             let _ = std::fs::remove_dir_all(recording);
+        }
+    }
+
+    /// Of runs that measured nothing nothing stays.
+    fn remove_if_empty(&self) {
+        if let Place::Kept(directory) = self {
+            let _ = std::fs::remove_dir(directory);
         }
     }
 

@@ -16,8 +16,11 @@ pub(super) fn report(
     interrupt: &Interrupt,
     accepted: impl FnOnce(&[u32]) -> Result<()>,
 ) -> Result<Option<Report>> {
-    let mut machine = arguments.machine()?;
-    let mut manifest = machine.prepare(request)?;
+    let machine = arguments.machine()?;
+    let prepared = record::prepare_unless_told(machine, request, interrupt)?;
+    let Some((mut machine, mut manifest)) = prepared else {
+        return Ok(None);
+    };
     accepted(&manifest.settings.cpus)?;
     record::fill_in(&mut manifest, arguments, request);
     let mut measured = record::Tally::default();
@@ -26,6 +29,8 @@ pub(super) fn report(
     request.cpus.clone_from(&manifest.settings.cpus);
     request.self_test = false;
     if measured.seconds(manifest.clock.ticks_per_ns) <= 0.0 {
+        // Nobody wants an empty one, even if it was to be kept.
+        let _ = std::fs::remove_dir_all(path);
         return Ok(None);
     }
     let analysis = report::analyse(&[path.to_owned()], &[], None)?;

@@ -18,8 +18,8 @@ use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin, rank};
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{Manifest, SCHEMA};
+use bandscope_sampler::Request;
 use bandscope_sampler::machine::{Length, Watch};
-use bandscope_sampler::{Machine, Request};
 use bandscope_simulation::{Scenario, SimulatedMachine};
 use catching::Catching;
 pub(super) use choices::When;
@@ -27,7 +27,8 @@ use choices::{ClockRead, StoreBypassSetting};
 use clap::Args;
 pub(super) use conclude::{conclude, say_if_interrupted};
 pub(super) use placement::Placement;
-pub(super) use preparing::prepare;
+pub(super) use preparing::{AnyMachine, prepare, prepare_unless_told};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 pub(super) use summary::Tally;
@@ -150,7 +151,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if !arguments.quiet {
         summarise(&recorded);
     }
-    output::write(None, |out| output::path(out, &recorded.path))?;
+    if output::takes(&io::stdout()) {
+        output::write(None, |out| output::path(out, &recorded.path))?;
+    }
     // Last, when there is nothing to lose any more.
     if recorded.leaves_summary {
         super::fleet::leave_summary(&recorded.path);
@@ -288,7 +291,7 @@ impl Arguments {
         })
     }
 
-    pub(super) fn machine(&self) -> Result<Box<dyn Machine>> {
+    pub(super) fn machine(&self) -> Result<AnyMachine> {
         Ok(match MachineName::parse(&self.machine)? {
             MachineName::This => Box::new(ThisMachine::new()),
             MachineName::Simulated(scenario) => {

@@ -9,7 +9,7 @@ mod viewer;
 
 use super::measure;
 use super::record::{self, Placement, When};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, end_unmeasured};
 use crate::output;
 use crate::resources;
 use crate::values::{self, Cpus};
@@ -169,6 +169,12 @@ impl Run<'_> {
                 .join()
                 .unwrap_or_else(|_| bail!("drawing panicked: this is a bug, please report it"));
             recorded?;
+            let told = self.interrupt.signal();
+            let is_empty = (monitor.snapshot().cpus.iter()).all(|cpu| cpu.measured_s <= 0.0);
+            if let (Some(path), Some(signal), true) = (path, told, is_empty) {
+                let _ = std::fs::remove_dir_all(path);
+                end_unmeasured(signal);
+            }
             // Not before the screen is gone, which would take it along.
             if let Some(path) = path {
                 record::say_if_interrupted(manifest, path);

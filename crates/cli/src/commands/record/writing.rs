@@ -3,7 +3,7 @@
 use super::catching::Recorder;
 use super::on_catch::OnCatch;
 use super::{Tally, conclude, say_if_interrupted};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, end_unmeasured};
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, anyhow};
@@ -39,6 +39,11 @@ pub fn write(
         let error = output::spelled(&error);
         anyhow!("{error}; what was written before is kept: bandscope report {path}")
     })?;
+    if let (0, Some(signal)) = (tally.quanta, interrupt.signal()) {
+        let _ = std::fs::remove_dir_all(path);
+        end_unmeasured(signal);
+    }
+    interrupt.nothing_to_lose();
     say_if_interrupted(manifest, path);
     Ok(tally)
 }
