@@ -102,18 +102,24 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
+/// What is wrong with a line that begins with a byte order mark.
+pub fn marked(line: &[u8]) -> Option<BadLine> {
+    let mut marks = BYTE_ORDER_MARKS.iter();
+    marks.any(|mark| line.starts_with(mark)).then(|| BadLine {
+        found: "a byte order mark".to_owned(),
+        expected: "plain ASCII, without one: iconv -f UTF-16 -t ASCII, or save it as UTF-8 without a mark",
+        one_column: false,
+    })
+}
+
 /// Parses a line without its line feed. A carriage return at its end is a blank.
 pub fn parse(line: &[u8]) -> Result<Line<'_>, BadLine> {
     let text = line.trim_ascii();
     if let Some(comment) = text.strip_prefix(b"#") {
         return Ok(Line::Comment(comment.trim_ascii()));
     }
-    if BYTE_ORDER_MARKS.iter().any(|mark| text.starts_with(mark)) {
-        return Err(BadLine {
-            found: "a byte order mark".to_owned(),
-            expected: "plain ASCII, without one: iconv -f UTF-16 -t ASCII, or save it as UTF-8 without a mark",
-            one_column: false,
-        });
+    if let Some(bad) = marked(text) {
+        return Err(bad);
     }
     let columns: Vec<&[u8]> = text
         .split(|&byte| is_blank(byte))

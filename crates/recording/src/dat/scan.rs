@@ -1,7 +1,7 @@
 //! One pass over a `.dat` file: rows in order of time, comments, and an error at the first bad line.
 
 use crate::Error;
-use crate::dat::line::{BadLine, Line, parse};
+use crate::dat::line::{BadLine, Line, marked, parse};
 use crate::dat::lines::{Lines, MAX_LINE, Next};
 use crate::text::quoted;
 use std::io::Read;
@@ -34,8 +34,9 @@ pub fn scan(
         match lines.next_line().map_err(Error::io(path, "cannot read"))? {
             Next::End => return Ok(lines.terminated()),
             Next::TooLong(line) => {
-                let expected = "lines of at most 4096 bytes".into();
-                return Err(row_error(path, number, too_long(line), expected));
+                // A document in one line, perhaps, of which nobody saw that it is one.
+                let bad = marked(line).unwrap_or_else(|| too_long(line));
+                return Err(row_error(path, number, bad.found, bad.expected.into()));
             }
             Next::Line(line) => match parse(line) {
                 Ok(Line::Row(time, count)) => {
@@ -90,8 +91,12 @@ fn bad_line(path: &Path, lines: &mut Lines<impl Read>, bad: BadLine) -> Error {
     row_error(path, lines.number(), bad.found, expected)
 }
 
-fn too_long(line: &[u8]) -> String {
-    format!("{}, a line of more than {MAX_LINE} bytes", quoted(line))
+fn too_long(line: &[u8]) -> BadLine {
+    BadLine {
+        found: format!("{}, a line of more than {MAX_LINE} bytes", quoted(line)),
+        expected: "lines of at most 4096 bytes",
+        one_column: false,
+    }
 }
 
 fn row_error(path: &Path, row: u64, found: String, expected: String) -> Error {
@@ -138,7 +143,12 @@ mod tests {
             message(b"100 7\n200 7 1\n"),
             "x.dat:2: found \"200 7 1\", expected two columns: a time in whole nanoseconds and a count"
         );
-        for marked in [&b"\xef\xbb\xbf100 7\n"[..], b"\xff\xfe1\0 \x007\0\n\0"] {
+        let document = [b"\xef\xbb\xbf{".as_slice(), &[b' '; 5000]].concat();
+        for marked in [
+            &b"\xef\xbb\xbf100 7\n"[..],
+            b"\xff\xfe1\0 \x007\0\n\0",
+            &document,
+        ] {
             let message = message(marked);
             assert!(
                 message.starts_with("x.dat:1: found a byte order mark"),
