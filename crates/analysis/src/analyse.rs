@@ -316,6 +316,10 @@ fn assemble(
     }
     split::settle(&mut series, manifest);
     stops::book(&mut series, manifest);
+    for (one, pyramid) in series.iter().zip(&mut pyramids) {
+        let gaps = pyramid.gaps.iter_mut();
+        stops::name(one, gaps.map(|gap| (gap.at_s, &mut gap.cause)));
+    }
     rates::name(&mut series, manifest);
     let across = Across::new(&series, tracks);
     // What recurs cannot be judged by moments that were chosen for what they hold.

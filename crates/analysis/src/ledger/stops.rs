@@ -7,7 +7,7 @@ use crate::gaps::quota::stopped_by;
 use crate::periods::rates;
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::EventsState;
-use bandscope_report::{Cause, GapCause, Series};
+use bandscope_report::{Cause, GapCause, LongGap, Series};
 use std::cmp::Reverse;
 
 /// What interrupts and the host take of an absence beside its waiting: 20 us at 1,000 a second in a virtual machine (`machines/real timer-1khz`).
@@ -52,6 +52,26 @@ pub fn book(series: &mut [Series], manifest: &Manifest) {
             let left = book_longest(&mut mine, left as u64);
             book_rest(&mut mine, left);
         }
+    }
+}
+
+/// Names the gaps of a picture as they are booked, a stop among them, where all that is known of one is that the thread was preempted.
+pub fn name<'a>(series: &Series, gaps: impl Iterator<Item = (f64, &'a mut Cause)>) {
+    let listed = series.gaps.iter().flat_map(|gaps| &gaps.longest);
+    let listed: Vec<&LongGap> = listed.collect();
+    let rest = |cause: Cause| {
+        let mine = listed.iter().filter(|gap| gap.cause == cause);
+        booked(series, &cause) as f64 - mine.map(|gap| gap.ns).sum::<f64>()
+    };
+    // Nobody knows which of the others it was: they are what most of their time is booked to.
+    let stopped = rest(Cause::Stopped);
+    let others = match stopped > 0.0 && stopped > rest(Cause::Preempted) {
+        true => Cause::Stopped,
+        false => Cause::Preempted,
+    };
+    for (at_s, cause) in gaps.filter(|(_, cause)| **cause == Cause::Preempted) {
+        let known = listed.iter().find(|gap| gap.at_s == at_s);
+        *cause = known.map_or(&others, |gap| &gap.cause).clone();
     }
 }
 
@@ -168,7 +188,7 @@ fn move_cause(causes: &mut Vec<GapCause>, ns: u64, whole: u64) {
 mod tests {
     use super::*;
     use bandscope_recording::manifest::{EventsState, Schedstat};
-    use bandscope_report::{Gaps, LongGap};
+    use bandscope_report::Gaps;
 
     /// Preemptions of so many milliseconds in 10 s, as many of them listed as the report lists.
     fn preempted(ms: &[u64]) -> Series {

@@ -6,10 +6,11 @@
 
 use super::Analysis;
 use crate::gaps::naming::Namer;
+use crate::ledger::stops;
 use crate::series::context::Context;
 use bandscope_recording::Error;
 use bandscope_recording::{Chunk, Gap, GapKind, Source};
-use bandscope_report::Cause;
+use bandscope_report::{Cause, Series};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -86,6 +87,9 @@ pub fn collect(
         let mut detail = kept.detail;
         if series.gaps_known {
             marks(source, index, analysis.origin, &mut detail)?;
+            if let Some(booked) = analysis.report.series.get(index) {
+                name_stops(booked, &mut detail, &context);
+            }
         }
         details.push(detail);
     }
@@ -224,6 +228,30 @@ fn marks(source: &dyn Source, index: usize, origin: u64, detail: &mut Detail) ->
     detail.marks = longest.into_iter().map(mark).collect();
     detail.marks.sort_by_key(|mark| mark.start);
     Ok(())
+}
+
+/// Preemptions are what the ledger books them to.
+fn name_stops(booked: &Series, detail: &mut Detail, context: &Context) {
+    let Detail { marks, causes, .. } = detail;
+    let is_preempted =
+        |mark: &&mut Mark| causes.get(mark.cause as usize) == Some(&Cause::Preempted);
+    let preempted = marks.iter_mut().filter(is_preempted);
+    let mut named: Vec<(&mut Mark, Cause)> =
+        preempted.map(|mark| (mark, Cause::Preempted)).collect();
+    let gaps = named.iter_mut();
+    stops::name(
+        booked,
+        gaps.map(|(mark, cause)| (context.seconds(mark.start as f64), cause)),
+    );
+    named.retain(|(_, cause)| *cause == Cause::Stopped);
+    let known = causes.iter().position(|cause| *cause == Cause::Stopped);
+    let stopped = known.unwrap_or(causes.len());
+    if known.is_none() && !named.is_empty() {
+        causes.push(Cause::Stopped);
+    }
+    for (mark, _) in named {
+        mark.cause = stopped as u32;
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The verdict: one sentence for the reader who reads one sentence.
 //!
-//! It speaks of the CPU that lost most, and names the three largest causes. Its figures are those of [`Account`].
+//! It speaks of the CPU that lost most, and names the three largest causes ([`named`]). Its figures are those of [`Account`].
 
 use bandscope_recording::Manifest;
 use bandscope_report::account::{self, Account, Loss, LossPart, NOT_NAMED};
@@ -71,9 +71,9 @@ pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
             worst.account.least()
         ),
         Some(lost) => {
-            let causes = worst.account.losses.iter().take(MAX_CAUSES);
             let mut reasons = Vec::new();
-            let causes: Vec<String> = causes
+            let causes: Vec<String> = named(&worst.account.losses)
+                .into_iter()
                 .map(|part| clause(part, worst, manifest, &mut reasons))
                 .collect();
             let colon = if causes.is_empty() { "" } else { ": " };
@@ -99,6 +99,20 @@ pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
         said += &format!(" A faster pace at times gained {}.", percent(bonus));
     }
     said
+}
+
+/// The largest losses. A limit on CPU time that took more than every named task is among them, so that no program is blamed for it.
+fn named(losses: &[LossPart]) -> Vec<&LossPart> {
+    let mut named: Vec<&LossPart> = losses.iter().take(MAX_CAUSES).collect();
+    let tasks = losses.iter().find(|part| part.loss == Loss::OtherTasks);
+    let task = tasks.and_then(|part| part.causes.first());
+    let limit = losses.iter().skip(MAX_CAUSES);
+    let mut limit = limit.filter(|part| part.loss == Loss::Throttled);
+    if let Some(limit) = limit.find(|part| task.is_some_and(|task| part.ns > task.1)) {
+        named.truncate(MAX_CAUSES - 1);
+        named.push(limit);
+    }
+    named
 }
 
 fn cpus<'a>(series: &'a [Series], manifest: &Manifest) -> Vec<Cpu<'a>> {
@@ -215,6 +229,30 @@ mod tests {
             "CPU 1 lost 14.4 %: other tasks 9.0 % (rustc, cc1), slower pace 3.3 % (cause not known), hypervisor 1.2 %."
         );
         assert_eq!(sentence(&[], &manifest), "Nothing was measured.");
+    }
+
+    #[test]
+    fn a_quota_that_took_more_than_any_task_is_named() {
+        let with = |quota| {
+            let gaps = [
+                (task("rustc"), 60_000),
+                (task("cc1"), 58_000),
+                (Cause::Host, 90_000),
+                (Cause::QuotaThrottled, quota),
+            ];
+            let manifest = traced(EventsState::On, "");
+            sentence(&[series(Some(1), &gaps, 80_000)], &manifest)
+        };
+        let losses = "CPU 1 lost 35.1 %: other tasks 11.8 % (rustc, cc1), hypervisor 9.0 %, ";
+        assert_eq!(
+            with(63_000),
+            format!("{losses}throttled 6.3 % (CPU quota).")
+        );
+        let pace = with(59_000);
+        assert!(
+            pace.ends_with("slower pace 8.0 % (cause not known)."),
+            "{pace}"
+        );
     }
 
     #[test]

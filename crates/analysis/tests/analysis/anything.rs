@@ -3,7 +3,8 @@
 use crate::support::{
     Loop, Random, analysis, assert_near, counts_only, manifest, none, series, tick,
 };
-use bandscope_analysis::Analysis;
+use bandscope_analysis::{Analysis, detail};
+use bandscope_recording::manifest::Schedstat;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{Gap, Quanta, Quantum};
 use bandscope_report::{Cause, Report};
@@ -193,6 +194,34 @@ fn preempted_gaps_have_their_line() {
         0.05,
     );
     assert_eq!(series.gaps.unwrap().preempted, Some(50));
+}
+
+/// 40 preemptions of 20 ms, and how long the thread waited for the CPU: a picture names as many stops as the ledger has time of.
+#[test]
+fn a_picture_names_stops_as_the_ledger_books_them() {
+    for (waited_ms, stops) in [(790, 0), (600, 10), (200, 40)] {
+        let mut source = Loop::new(10_000.0, 20_000).run(|_, _| 324.3, tick(20.0, 20e6));
+        for gap in &mut source.gaps[0] {
+            gap.preempted = Some(true);
+        }
+        source.manifest.schedstat = vec![Schedstat {
+            cpu: 1,
+            wait_ns: waited_ms * 1_000_000,
+            ..Schedstat::default()
+        }];
+        let analysis = analysis(&source);
+        let ledger = &analysis.report.series[0].ledger.gaps_ns;
+        assert_eq!(ledger.contains_key(&Cause::Stopped), stops > 0);
+        let details = detail::collect(&source, &analysis, usize::MAX).unwrap();
+        let picture = analysis.pyramids[0].gaps.iter().map(|gap| &gap.cause);
+        let page = (details[0].marks.iter()).map(|mark| &details[0].causes[mark.cause as usize]);
+        for causes in [picture.collect::<Vec<_>>(), page.collect()] {
+            let count = |wanted: Cause| causes.iter().filter(|cause| ***cause == wanted).count();
+            let found = [Cause::Stopped, Cause::Preempted].map(count);
+            let all = source.gaps[0].len();
+            assert_eq!(found, [stops, all - stops], "{waited_ms}");
+        }
+    }
 }
 
 #[test]
