@@ -8,16 +8,17 @@ use crate::{Error, Options, numbers, picture, png, svg};
 use bandscope_studies::scale::{Basis, Cell, Phase, Scale, nodes};
 use std::io::Write;
 
-/// Of the four pictures the one is shown that suits the screen.
-const LOOKS: &str = "figure{display:none;margin:1rem 0}figure svg{display:block;max-width:100%;height:auto}\
+/// Of the pictures the one is shown that suits the screen. On a narrow one the cells of a row stand below each other.
+const LOOKS: &str = "figure{margin:1rem 0}figure svg{display:block;width:100%;height:auto}.wide svg{max-width:1000px}.medium svg{max-width:50rem}\
 td:first-child{min-width:0}th{overflow-wrap:normal}small{display:block;font-size:13px;color:#555}p,li{max-width:48rem}tr>:nth-child(2){white-space:nowrap}\
-@media(max-width:34rem){table{font-size:13px}th,td{padding-right:.4rem}tr>:nth-child(2){white-space:normal}tr>:nth-child(3){overflow-wrap:normal;min-width:8.5rem}}\
-@media(min-width:66rem){figure.wide.light{display:block}}@media(max-width:66rem){figure.narrow.light{display:block}}\
-@media(prefers-color-scheme:dark){body{background:#14181d}figure.wide.light,figure.narrow.light{display:none}small{color:#999}}\
-@media(prefers-color-scheme:dark) and (min-width:66rem){figure.wide.dark{display:block}}\
-@media(prefers-color-scheme:dark) and (max-width:66rem){figure.narrow.dark{display:block}}";
+@media(max-width:34rem){.wide,.medium{display:none}table{font-size:13px}th,td{padding-right:.4rem}}\
+@media(min-width:34.01rem) and (max-width:66rem){.wide,.narrow{display:none}}@media(min-width:66.01rem){.medium,.narrow{display:none}}\
+@media(max-width:30rem){table,tbody{display:block}tr{display:grid;grid-template-columns:5rem 1fr;border-top:1px solid #888}\
+tr>*{grid-column:2;border:0}tr>:first-child{grid-column:1}th,td{padding:.2rem .4rem .2rem 0}td:empty{display:none}}\
+@media not all and (prefers-color-scheme:dark){.dark{display:none}}\
+@media(prefers-color-scheme:dark){body{background:#14181d}.light{display:none}small{color:#999}}";
 /// Widths of the pictures of a page, in points, and what their figures are called.
-const WIDTHS: [(&str, f64); 2] = [("wide", 1000.0), ("narrow", 368.0)];
+const WIDTHS: [(&str, f64); 3] = [("wide", 1000.0), ("medium", 620.0), ("narrow", 368.0)];
 const THEMES: [(&str, Theme); 2] = [("light", Theme::Light), ("dark", Theme::Dark)];
 const HEADS: [&str; 4] = [
     "Nodes",

@@ -4,12 +4,13 @@
 //! has its name where it ends, so no legend has to be matched with colours.
 
 mod names;
+mod words;
 
 use super::header::wrapped;
 use super::{HEADING, MARGIN, TITLE, axis::Axis, on_paper};
 use crate::options::Theme;
 use crate::scene::{Anchor, Colour, Frame, Items, Scene, Style};
-use crate::text::scale::{decides, head, share, subject};
+use crate::text::scale::{decides, subject};
 use crate::{Options, glyphs, numbers, palette};
 use bandscope_studies::scale::{self, Basis, Cell, Scale};
 
@@ -24,8 +25,10 @@ const TO_LABEL: f64 = 9.0;
 const LEAST: f64 = 1e-4;
 /// Ends of intervals are drawn up to so many times the largest cost.
 const MAX_BEYOND_COST: f64 = 4.0;
-/// Paragraphs below the plot have so many lines, at most.
-const NOTE_LINES: usize = 6;
+/// A narrower plot has no words in it: they would stand on its lines.
+const MIN_WIDTH_FOR_WORDS: f64 = 240.0;
+/// Paragraphs take up so many points at most: 6 lines of a picture that is 1,000 wide.
+const NOTE_LENGTH: f64 = 6.0 * 1000.0;
 const LABEL: Style = super::style(12.0, false, palette::INK);
 const NOTE: Style = super::style(12.0, false, palette::GREY);
 const NAME: Style = super::style(12.5, true, palette::INK);
@@ -66,10 +69,11 @@ pub(crate) fn scene(scale: &Scale, options: &Options, has_heading: bool) -> Scen
         _ => Options::default().picture_width,
     };
     let space = width - 2.0 * MARGIN;
+    let most = (NOTE_LENGTH / space).ceil() as usize;
     let mut items = Items::default();
     let mut y = MARGIN;
     let paragraph = |text: &str, style: Style, below: f64, y: &mut f64, items: &mut Items| {
-        for line in wrapped(text, style, NOTE_LINES, space) {
+        for line in wrapped(text, style, most, space) {
             *y += style.size * 1.35;
             items.text((MARGIN, *y), style, Anchor::Start, line);
         }
@@ -80,14 +84,14 @@ pub(crate) fn scene(scale: &Scale, options: &Options, has_heading: bool) -> Scen
         paragraph(&subject(scale), NOTE, 6.0, &mut y, &mut items);
     }
     y = legend(scale, y + 16.0, width, &mut items);
-    let names: Vec<String> = scale.phases.iter().map(name).collect();
+    let names: Vec<String> = scale.phases.iter().map(words::name).collect();
     match plot(scale, options, (y + 36.0, width), &names) {
         Some(plot) => y = draw(scale, &plot, options.theme, names, &mut items),
         None => paragraph("No figure is known.", HEADING, 8.0, &mut y, &mut items),
     }
-    let refused: Vec<String> = scale.phases.iter().filter_map(refused).collect();
+    let refused = words::refused(&scale.phases);
     if !refused.is_empty() {
-        let text = format!("Refused: {}.", refused.join("; "));
+        let text = format!("Refused: {refused}.");
         paragraph(&text, LABEL, 3.0, &mut y, &mut items);
     }
     let decides = decides(scale).join(" ");
@@ -106,35 +110,6 @@ pub(crate) fn scene(scale: &Scale, options: &Options, has_heading: bool) -> Scen
         items,
         options.theme,
     )
-}
-
-/// What stands at the end of a line: the phase, and the last cost that is known.
-fn name(phase: &scale::Phase) -> String {
-    let last = phase.cells.iter().rev().find_map(|cell| {
-        let about = if cell.basis == Basis::Extrapolated {
-            "≈ "
-        } else {
-            ""
-        };
-        Some(format!("{about}{}", share(cell.cost?.longer)))
-    });
-    format!("{}: {}", head(phase), last.unwrap_or_default())
-}
-
-/// For which numbers of nodes a phase has no figure; `None` where it has all.
-fn refused(phase: &scale::Phase) -> Option<String> {
-    let is_refused = |cell: &Cell| cell.cost.is_none();
-    let runs = phase.cells.chunk_by(|a, b| is_refused(a) == is_refused(b));
-    let mut runs = runs.filter(|run| is_refused(&run[0])).map(|run| {
-        let [first, last] = [&run[0], &run[run.len() - 1]].map(|cell| scale::nodes(cell.nodes));
-        if first == last {
-            return first;
-        }
-        format!("{first} to {last}")
-    });
-    let first = runs.next()?;
-    let others: String = runs.map(|run| format!(" and {run}")).collect();
-    Some(format!("{} on {first}{others} nodes", head(phase)))
 }
 
 /// Says how lines are drawn; returns the y of the last row.
@@ -277,8 +252,10 @@ fn axes(scale: &Scale, plot: &Plot, items: &mut Items) -> f64 {
     if plot.cost.holds(1.0) {
         let y = plot.y(1.0);
         items.line((frame.x, y), (frame.right(), y), 1.0, palette::FRAME);
-        let at = (frame.x + 6.0, y - 5.0);
-        items.text(at, NOTE, Anchor::Start, "twice as long");
+        if frame.width >= MIN_WIDTH_FOR_WORDS {
+            let at = (frame.x + 6.0, y - 5.0);
+            items.text(at, NOTE, Anchor::Start, "twice as long");
+        }
     }
     items.line(
         (frame.x, below),

@@ -102,7 +102,7 @@ fn the_page_loads_nothing_and_runs_nothing() {
     ] {
         assert!(!page.contains(what), "{what}");
     }
-    assert_eq!(page.matches("<svg").count(), 4);
+    assert_eq!(page.matches("<svg").count(), 6);
 }
 
 proptest! {

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// Causes that are listed.
 pub(crate) const CAUSES: usize = 6;
+/// Phases that are refused on the same number of nodes and get a sentence each.
+const MAX_SENTENCES: usize = 4;
 
 /// As text.
 pub fn scale(scale: &Scale, options: &Options) -> String {
@@ -181,19 +183,35 @@ pub(crate) fn recording(seconds: f64, scale: &Scale) -> String {
     }
 }
 
-/// What would decide the refused ones: a sentence for each phase that has some.
+/// What would decide the refused ones: a sentence for each phase that has some, or one for many in a row.
 pub(crate) fn decides(scale: &Scale) -> Vec<String> {
-    let phases = scale.phases.iter().filter_map(|phase| {
-        let refused = phase.cells.iter().filter(|cell| cell.cost.is_none());
-        let longest = refused
-            .filter_map(|cell| Some((cell.nodes, cell.decided_by_s?)))
-            .max_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some(format!(
-            "Phases of {} on {} nodes: {} would decide it.",
-            head(phase),
-            scale::nodes(longest.0),
-            recording(longest.1, scale)
-        ))
+    let refused = scale.phases.iter().filter_map(|phase| {
+        let cells = phase.cells.iter().filter(|cell| cell.cost.is_none());
+        let times = cells.filter_map(|cell| Some((cell.nodes, cell.decided_by_s?)));
+        let (nodes, seconds) = times.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some((head(phase), nodes, seconds))
     });
-    phases.collect()
+    let refused: Vec<(String, u64, f64)> = refused.collect();
+    let mut sentences = Vec::new();
+    for alike in refused.chunk_by(|a, b| a.1 == b.1) {
+        let size = if alike.len() > MAX_SENTENCES {
+            alike.len()
+        } else {
+            1
+        };
+        for phases in alike.chunks(size) {
+            let seconds = phases.iter().map(|phase| phase.2).fold(0.0, f64::max);
+            let (first, last) = (&phases[0].0, &phases[phases.len() - 1].0);
+            let (phases, them) = match first == last {
+                true => (first.clone(), "it"),
+                false => (format!("{first} to {last}"), "all of them"),
+            };
+            sentences.push(format!(
+                "Phases of {phases} on {} nodes: {} would decide {them}.",
+                scale::nodes(alike[0].1),
+                recording(seconds, scale)
+            ));
+        }
+    }
+    sentences
 }

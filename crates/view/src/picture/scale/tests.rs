@@ -1,3 +1,4 @@
+use super::words::name;
 use super::*;
 use crate::scale::tests::sample;
 use crate::scene::{Item, Text};
@@ -101,4 +102,115 @@ fn one_number_of_nodes_and_costs_of_nothing_have_a_place() {
         phase.cells[0].cost = Some(scale::Cost::default());
     }
     assert_texts_are_apart(&scene(&one, &Options::default(), false));
+}
+
+/// Ends of the lines that have one, with the names.
+fn ends(scale: &Scale, plot: &Plot) -> Vec<(f64, f64, String)> {
+    let ends = scale.phases.iter().filter_map(|phase| {
+        let places = phase.cells.iter().map(|cell| place_of(cell, plot));
+        let (x, y, _) = places.flatten().last()?;
+        Some((x, y, name(phase)))
+    });
+    ends.collect()
+}
+
+/// Lines of many phases that end close to each other, as those of 24 phases do.
+fn crowd(phases: usize) -> Scale {
+    let mut scale = sample(phases, "x");
+    for (place, phase) in scale.phases.iter_mut().enumerate() {
+        phase.phase_s = 5e-5 * 1.35_f64.powi(place as i32);
+        let seen = 9 - place / 4;
+        for (number, cell) in phase.cells.iter_mut().enumerate() {
+            let longer = 3.0 * 1.9_f64.powi(number as i32) / 1.3_f64.powi(place as i32);
+            cell.basis = if number < seen {
+                Basis::Observed
+            } else {
+                Basis::Beyond
+            };
+            cell.cost = (number < seen).then_some(scale::Cost {
+                longer,
+                interval: (longer * 0.8, longer * 1.5),
+                at_most: longer * 1.5,
+            });
+        }
+    }
+    scale
+}
+
+#[test]
+fn a_name_beside_the_end_of_a_line_is_nearest_to_that_end() {
+    let scale = crowd(24);
+    for width in [320.0, 620.0, 1000.0, 1600.0] {
+        let options = Options {
+            picture_width: width,
+            ..Options::default()
+        };
+        let scene = scene(&scale, &options, true);
+        assert_texts_are_apart(&scene);
+        let names: Vec<String> = scale.phases.iter().map(name).collect();
+        let heading = |text: &&(&Text, [f64; 4])| text.0.text == "Phases take longer by";
+        let top = texts(&scene).iter().find(heading).unwrap().0.y + 12.0;
+        let plot = plot(&scale, &options, (top, width), &names).unwrap();
+        let ends = ends(&scale, &plot);
+        let placed = texts(&scene);
+        for (x, y, name) in &ends {
+            let (text, name_box) = placed.iter().find(|(text, _)| text.text == *name).unwrap();
+            if text.x > plot.frame.right() {
+                continue;
+            }
+            let distance = |x: f64, y: f64| (x - text.x).hypot(y - (text.y - 4.5));
+            let nearest = ends.iter().map(|(x, y, _)| distance(*x, *y));
+            let nearest = nearest.fold(f64::INFINITY, f64::min);
+            assert!(distance(*x, *y) <= nearest, "{name} at {width}");
+            // No leader to the column runs through it.
+            for item in &scene.items {
+                if let Item::Line {
+                    points,
+                    width,
+                    colour,
+                    ..
+                } = item
+                {
+                    let is_leader = *width == 1.0 && colour.alpha == 150;
+                    let [left, top, right, bottom] = *name_box;
+                    let inside =
+                        |&(x, y): &(f64, f64)| left < x && x < right && top < y && y < bottom;
+                    let between = (0..100).map(|part| {
+                        let part = f64::from(part) / 99.0;
+                        let ((a, b), (c, d)) = (points[0], points[points.len() - 1]);
+                        (a + (c - a) * part, b + (d - b) * part)
+                    });
+                    assert!(
+                        !is_leader || !between.into_iter().any(|at| inside(&at)),
+                        "{name} at {width}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_note_is_whole_on_a_narrow_picture() {
+    let mut scale = crowd(24);
+    scale.notes = vec![
+        "Nodes are taken to lose independently of each other, each as the CPUs that were measured. "
+            .repeat(5) + "The end.",
+    ];
+    for width in [320.0, 400.0, 1000.0] {
+        let options = Options {
+            picture_width: width,
+            ..Options::default()
+        };
+        let scene = scene(&scale, &options, false);
+        let whole: String = texts(&scene)
+            .iter()
+            .map(|(text, _)| format!("{} ", text.text))
+            .collect();
+        assert!(
+            !whole.contains('…') && whole.contains("The end."),
+            "{whole}"
+        );
+        assert!(whole.contains("would decide all of them"), "{whole}");
+    }
 }
