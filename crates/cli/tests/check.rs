@@ -119,6 +119,10 @@ fn a_baseline_tells_a_program_that_takes_one_percent() {
         code == 1 && text.contains("name=\"CPU 0: task:* as in the baseline\">\n      <failure"),
         "{text}"
     );
+    assert!(
+        text.contains("grew from 0.000 % to 1.0"),
+        "the cause: {text}"
+    );
     let (code, text, _) = check(
         path,
         &[&against[..], &["-f", "markdown", "-o", "c.md"]].concat(),

@@ -6,13 +6,16 @@
 //! not change, or changes by another ratio, the state is the core's, and certain. Where both change by one ratio within reach of frequency,
 //! it is a frequency and no finding of this kind. Shares are of the time, from the edges ([`crate::pace::edges`]): quanta with an edge inside count
 //! for both sides.
+//!
+//! Where the recording itself forbade speculative store bypass in every other segment, and each of these is slower than each of the others, what
+//! decides the pace was put to the test: that is certain ([`crate::pace::store_bypass`]).
 
 use super::frequency_steps::is_frequency;
 use super::{
     Analysed, Case, Phenomenon, agree, figure, is_alone, is_part, is_whole_core_slow, name,
     name_rate, smt_neighbour, warm_up,
 };
-use bandscope_report::evidence;
+use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::remedies::{self, Remedy};
 use bandscope_report::{Band, Certainty, Finding, Kind, Series};
 
@@ -22,7 +25,9 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     // Bands of one machine agree within the spread of its frequency.
     same: |known, new| {
         agree(known, new, |known: &evidence::BistablePace, new| {
-            is_part(&known.ns_per_unit, &new.ns_per_unit, 0.03)
+            known.switched_by == new.switched_by
+                && (new.switched_by.is_some()
+                    || is_part(&known.ns_per_unit, &new.ns_per_unit, 0.03))
         })
     },
     settle,
@@ -32,7 +37,7 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 
 /// Until it is certain.
 fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
-    (finding.certainty < Certainty::Certain).then(|| {
+    (finding.certainty < Certainty::Certain && !is_switched(finding)).then(|| {
         remedies::other_kernels(
             "mulss80,ftq-float20-stack",
             "whether a lower clock frequency slows both work kernels alike",
@@ -80,7 +85,47 @@ struct Pace {
     held: bool,
 }
 
+/// Segments of each setting of store bypass that make it certain: one may have been slow for another reason.
+const SETTINGS: usize = 2;
+
+/// The pace that the recording switched by store bypass.
+fn switched(case: Case<'_>) -> Option<Finding> {
+    let by = case.seen.by_store_bypass?;
+    let [without, with] = by.pace.map(|ticks| ticks / case.series.clock.ticks_per_ns);
+    if !by.is_apart || without <= with * MIN_RATIO_APART {
+        return None;
+    }
+    let segment_s = case.series.duration_s / case.series.segments.max(1) as f64;
+    Some(Finding {
+        kind: Kind::BistablePace,
+        series: vec![case.index],
+        certainty: Certainty::Likely,
+        summary: format!(
+            "Store bypass decides the pace of {} on {}: {with:.2} ns per unit with it, {without:.2} ns without, {:.2} times.",
+            case.series.kernel,
+            name(case.series),
+            without / with,
+        ),
+        evidence: evidence::BistablePace {
+            median_dwells_s: vec![segment_s; 2],
+            ns_per_unit: vec![with, without],
+            shares: vec![by.shares[1], by.shares[0]],
+            switched_by: Some(evidence::Switch::StoreBypass),
+        }
+        .into(),
+        next_step: None,
+    })
+}
+
+fn is_switched(finding: &Finding) -> bool {
+    let evidence = evidence::BistablePace::of(&finding.evidence);
+    evidence.is_some_and(|evidence| evidence.switched_by.is_some())
+}
+
 fn recognise(case: Case<'_>) -> Vec<Finding> {
+    if let Some(finding) = switched(case) {
+        return vec![finding];
+    }
     let paces: Vec<Pace> = paces(case)
         .into_iter()
         .filter(|pace| pace.share >= MIN_SHARE)
@@ -88,7 +133,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let apart = paces.len() >= 2 && paces.iter().all(|pace| pace.held);
     // What slows down all that the core does is its clock's: `frequency-steps` says it.
     if !apart
-        || is_whole_core_slow(case.seen)
+        || is_whole_core_slow(case)
         || case.seen.sharp_share < SHARP
         || smt_neighbour::explains(case)
     {
@@ -131,6 +176,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             median_dwells_s: numbers(|pace| pace.median_dwell_s),
             ns_per_unit: numbers(|pace| pace.ns_per_unit),
             shares: numbers(|pace| pace.share),
+            switched_by: None,
         }
         .into(),
         next_step: None,
@@ -184,6 +230,17 @@ fn join(pace: &mut Pace, band: &Band, held: bool) {
 /// What the other work kernels of the same CPU and run say of it.
 fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     let first = finding.series[0];
+    if is_switched(finding) {
+        // Of each setting, over all rates.
+        let by = (finding.series.iter()).filter_map(|&index| analysed.seen[index].by_store_bypass);
+        let segments = by.fold([0, 0], |sum, by| {
+            [sum[0] + by.segments[0], sum[1] + by.segments[1]]
+        });
+        if segments.iter().all(|&number| number >= SETTINGS) {
+            finding.certainty = Certainty::Certain;
+        }
+        return true;
+    }
     let mine = &analysed.series[first];
     let ratio = span(mine);
     let (mut agree, mut differ) = (0, 0);

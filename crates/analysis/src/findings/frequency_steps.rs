@@ -8,7 +8,7 @@
 //! Where all that the core does slows down by such ratios, bandscope's own work between the units as well, it is no state that this work meets
 //! ([`crate::pace::whole_core`]): a clock that a power or thermal limit holds back, on every core at once as a rule.
 
-use super::{Analysed, Case, Phenomenon, agree, is_part, is_whole_core_slow, name, smt_neighbour};
+use super::{Analysed, Case, Phenomenon, agree, is_part, name, smt_neighbour};
 use crate::pace::dwell::Stays;
 use crate::pace::whole_core::WholeCore;
 use bandscope_report::evidence::{self, OfKind};
@@ -180,16 +180,16 @@ fn throttled(case: Case<'_>, slow: &WholeCore) -> Finding {
     let bands = || series.bands.iter().filter(|band| band.share >= MIN_SHARE);
     let fastest = bands().next().map_or(0.0, |band| band.ns_per_unit);
     let kernel = manifest.kernel(&series.kernel);
-    let shares_core = kernel.is_some_and(|kernel| kernel.throughput) && slow.units < RANGE;
+    let registers_only = kernel.is_some_and(|kernel| kernel.registers_only);
     Finding {
         kind: PHENOMENON.kind,
         series: vec![case.index],
-        certainty: match shares_core {
-            true => Certainty::Possible,
-            false => Certainty::Likely,
+        certainty: match slow.is_from_outside(registers_only) {
+            true => Certainty::Likely,
+            false => Certainty::Possible,
         },
         summary: format!(
-            "The clock of {} is held back at times: units take {:.1} times as long, and bandscope's own work {:.1} times.",
+            "At times all that {} does is slow, by its clock or its host: units take {:.1} times as long, bandscope's own work {:.1} times.",
             name(series),
             slow.units,
             slow.handling,
@@ -235,7 +235,8 @@ fn list(steps: &[u32], top: u32) -> String {
 /// levels in two are more than a hint. One with no such levels, which ran all the while, rules a clock out.
 fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     let first = finding.series[0];
-    if is_whole_core_slow(&analysed.seen[first]) {
+    let evidence = evidence::FrequencySteps::of(&finding.evidence);
+    if evidence.is_some_and(|evidence| evidence.handling_ratio.is_some()) {
         return true;
     }
     let mine = &analysed.series[first];

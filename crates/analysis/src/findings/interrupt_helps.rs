@@ -52,7 +52,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         || odds < MIN_ODDS_RATIO
         || with < MIN_RISES_WITH_GAP
         || explained < EXPLAINED
-        || is_whole_core_slow(case.seen)
+        || is_whole_core_slow(case)
     {
         return Vec::new();
     }

@@ -35,6 +35,7 @@ use crate::pace::interrupted::Line;
 use crate::pace::quantisation::Quantisation;
 use crate::pace::recurrence::Recurrence;
 use crate::pace::rise_at_gap::Changes;
+use crate::pace::store_bypass::ByStoreBypass;
 use crate::pace::warm_up::Observed;
 use crate::pace::whole_core::WholeCore;
 use crate::periods::origins::{self, Alias};
@@ -76,6 +77,8 @@ pub struct Seen {
     pub start: Vec<Observed>,
     /// Changes of pace with and without gaps, where both are known.
     pub changes: Option<Changes>,
+    /// The pace with store bypass and without, where the recording switched it.
+    pub by_store_bypass: Option<ByStoreBypass>,
     /// How much longer units and bandscope's own work take at the slow paces.
     pub whole_core: Option<WholeCore>,
     /// What quanta with a gap lose beyond it.
@@ -284,9 +287,16 @@ fn is_alone(finding: &Finding, analysed: Analysed<'_>) -> bool {
     finding.series.len() == 1 && relatives.count() > 1
 }
 
-/// Whether all that the core does takes longer at the slow paces, so that they are no state of the work kernel's own.
-fn is_whole_core_slow(seen: &Seen) -> bool {
-    seen.whole_core.is_some_and(|ratios| ratios.is_slow())
+/// Whether all that the core of a series does takes longer at the slow paces, so that they are no state that its work kernel meets. Another rate
+/// may have seen it.
+fn is_whole_core_slow(case: Case<'_>) -> bool {
+    let Analysed { series, seen, .. } = case.analysed;
+    let mine = case.series;
+    let related = series.iter().zip(seen).filter(|(other, _)| {
+        (other.cpu, &other.kernel, &other.origin) == (mine.cpu, &mine.kernel, &mine.origin)
+    });
+    let mut ratios = related.filter_map(|(_, seen)| seen.whole_core);
+    ratios.any(|ratios| ratios.is_slow())
 }
 
 /// A `consequence` for what costs nothing by itself.

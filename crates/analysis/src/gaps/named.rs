@@ -126,7 +126,8 @@ fn the_task(name: &str, gap: &Gap, namer: &Namer<'_>) -> Option<u32> {
     let mut ids = namer
         .events()
         .filter(|event| event.kind == EventKind::Task && namer.booked_name(event) == name)
-        .filter(|event| event.start < end && event.end() > gap.start)
+        // One whose end is not known has no length.
+        .filter(|event| event.start < end && (event.end() > gap.start || event.duration == 0))
         .map(|event| event.number);
     let first = ids.next()?;
     ids.all(|id| id == first).then_some(first)

@@ -14,5 +14,7 @@ pub mod quantisation;
 pub mod recurrence;
 pub mod rise_at_gap;
 pub mod split;
+pub mod store_bypass;
+pub mod thinned;
 pub mod warm_up;
 pub mod whole_core;

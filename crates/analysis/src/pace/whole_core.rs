@@ -1,24 +1,25 @@
 //! Second pass: whether a slow pace is the work's alone, or the whole core's.
 //!
 //! After each gap bandscope reads its counters. That is work too: another code, other memory, and it runs at every pace that the work kernel
-//! has. Where the core's clock falls, or its power limit bites, it takes longer as the units do. A hidden state of the core that the work
+//! has. Where the core's clock falls, or the host slows it, that takes longer as the units do. A hidden state of the core that the work
 //! kernel meets leaves it as it was. So one work kernel tells a slow core from a slow loop (docs/method.md, section 8.8).
 //!
 //! Counters read from cold caches take longer, whatever the pace, and a gap of another task leaves them cold. Most gaps leave them warm: the
 //! lower quartile is compared.
 
+use crate::pace::thinned::Thinned;
 use crate::series::derive::Derived;
 use crate::series::detector::Detector;
 use crate::series::levels::{Levels, NO_BAND};
 use bandscope_statistics::order::quartiles;
 
-/// Readings kept of each pace; of more, every second one goes.
-const MOST: usize = 1 << 14;
 /// Fewer readings of either pace say nothing.
 const FEWEST: usize = 20;
 /// Units within this ratio of the fastest band are fast, and beyond that one slow. Turbo steps move less.
 const FAST: f64 = 1.15;
 const SLOW: f64 = 1.5;
+/// Two threads of a core have half of it each.
+const COMPANY: f64 = 2.0;
 /// Two quanta on end are at one pace if they differ by less.
 const SAME_PACE: f64 = 1.05;
 /// How far handling follows the pace: as a power of its ratio, 1 where it slows down as much. Raptor Cove, its clock held back: 0.62 to 1.08 in
@@ -50,40 +51,22 @@ impl WholeCore {
     pub fn is_slow(&self) -> bool {
         self.handling.ln() >= FOLLOWS * self.units.ln()
     }
+
+    /// Whether nothing within the core does that. Company on it slows a chain of registers hardly, and others below twice.
+    pub fn is_from_outside(&self, registers_only: bool) -> bool {
+        self.is_slow() && (registers_only || self.units >= COMPANY)
+    }
 }
 
-/// Evenly thinned readings: ticks per unit, and ticks of handling.
-#[derive(Clone, Debug, Default)]
-struct Readings {
-    kept: Vec<(f32, f32)>,
-    /// Every which one is kept is 2 to the power of this.
-    halved: u32,
-    seen: u64,
-}
+/// Ticks per unit, and ticks of handling.
+type Readings = Thinned<(f32, f32)>;
 
-impl Readings {
-    fn push(&mut self, pace: f64, handling: u64) {
-        if self.seen.is_multiple_of(1 << self.halved) {
-            self.kept.push((pace as f32, handling as f32));
-            if self.kept.len() == MOST {
-                let mut even = false;
-                self.kept.retain(|_| {
-                    even = !even;
-                    even
-                });
-                self.halved += 1;
-            }
-        }
-        self.seen += 1;
-    }
-
-    /// The median pace, and the lower quartile of handling.
-    fn typical(&self) -> Option<(f64, f64)> {
-        let [_, pace, _] = quartiles(self.kept.iter().map(|&(pace, _)| f64::from(pace)))?;
-        let [handling, _, _] =
-            quartiles(self.kept.iter().map(|&(_, handling)| f64::from(handling)))?;
-        (self.kept.len() >= FEWEST).then_some((pace, handling))
-    }
+/// The median pace, and the lower quartile of handling.
+fn typical(readings: &Readings) -> Option<(f64, f64)> {
+    let kept = readings.kept();
+    let [_, pace, _] = quartiles(kept.iter().map(|&(pace, _)| f64::from(pace)))?;
+    let [handling, _, _] = quartiles(kept.iter().map(|&(_, handling)| f64::from(handling)))?;
+    (kept.len() >= FEWEST).then_some((pace, handling))
 }
 
 impl Handling {
@@ -102,7 +85,7 @@ impl Handling {
 
     /// `None` of too few readings.
     pub fn finish(&self) -> Option<WholeCore> {
-        let (fast, slow) = (self.fast.typical()?, self.slow.typical()?);
+        let (fast, slow) = (typical(&self.fast)?, typical(&self.slow)?);
         Some(WholeCore {
             units: slow.0 / fast.0,
             handling: slow.1 / fast.1,
@@ -125,9 +108,9 @@ impl Detector for Handling {
                 continue;
             }
             if pace < self.limits[0] {
-                self.fast.push(pace, handling);
+                self.fast.push((pace as f32, handling as f32));
             } else if pace > self.limits[1] {
-                self.slow.push(pace, handling);
+                self.slow.push((pace as f32, handling as f32));
             }
         }
         self.before = chunk.pace.last().copied().unwrap_or(0.0);

@@ -7,6 +7,7 @@ use crate::pace::edges::Edge;
 use crate::pace::interrupted::Interrupted;
 use crate::pace::quantisation::Quantisation;
 use crate::pace::rise_at_gap::RisesAtGaps;
+use crate::pace::store_bypass::Switched;
 use crate::pace::whole_core::Handling;
 use crate::pace::{fraction, mixture, recurrence};
 use crate::passes::Second;
@@ -98,6 +99,7 @@ pub(crate) fn seen(
         fractions: mixture::fractions(&series.kernel, context),
         start: survey.start.clone(),
         changes: pass.rises.as_ref().map(RisesAtGaps::changes),
+        by_store_bypass: pass.switched.as_ref().and_then(Switched::finish),
         whole_core: pass.handling.as_ref().and_then(Handling::finish),
         interrupted: pass.interrupted.take().and_then(Interrupted::finish),
     }

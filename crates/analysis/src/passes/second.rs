@@ -11,6 +11,7 @@ use crate::pace::edges::Edges;
 use crate::pace::interrupted::Interrupted;
 use crate::pace::quantisation::Counts;
 use crate::pace::rise_at_gap::RisesAtGaps;
+use crate::pace::store_bypass::Switched;
 use crate::pace::whole_core::Handling;
 use crate::passes::survey::Survey;
 use crate::periods::kept::Kept;
@@ -46,6 +47,8 @@ pass! {
         kept: Kept,
         /// Changes of pace with and without gaps.
         rises: Option<RisesAtGaps>,
+        /// Pace by the setting of store bypass, where that changed.
+        switched: Option<Switched>,
         /// What handling gaps takes at each pace.
         handling: Option<Handling>,
         /// Quanta with a gap.
@@ -78,6 +81,7 @@ impl Second {
             spectra: Spectra::new(survey.totals.longest_segment, context),
             kept: Kept::new(context),
             rises: RisesAtGaps::new(levels).filter(|_| context.gaps_known),
+            switched: Switched::new(context),
             handling: Handling::new(levels).filter(|_| context.gaps_known),
             interrupted: main.and_then(|main| Interrupted::new(gaps, main.centre, main.half_width)),
             tripwire: Tripwire::new(context),

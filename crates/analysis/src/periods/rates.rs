@@ -36,7 +36,8 @@ pub fn name(series: &mut [Series], manifest: &Manifest) {
             let preemptions = (series.gaps.as_ref())
                 .filter(|gaps| gaps.lost_ns as f64 <= MAX_AWAY * series.ledger.wall_ns as f64)
                 .and_then(|gaps| preemptions(gaps, series));
-            name_signals(&mut series.signals, &Rates::of(counts), preemptions);
+            let rates = Rates::of(counts, manifest.machine.tick_hz);
+            name_signals(&mut series.signals, &rates, preemptions);
             let signals = series.signals.iter_mut();
             signals.for_each(|signal| doubt_the_tick(signal, manifest.machine.tick_hz));
         }
@@ -103,10 +104,11 @@ pub fn preemptions(gaps: &Gaps, series: &Series) -> Option<f64> {
 struct Rates {
     interrupts: Vec<(Cause, f64)>,
     softirqs: Vec<(Cause, f64)>,
+    tick_hz: Option<f64>,
 }
 
 impl Rates {
-    fn of(counts: &KernelCounts) -> Rates {
+    fn of(counts: &KernelCounts, tick_hz: Option<f64>) -> Rates {
         let known = (counts.counts.iter())
             .filter(|count| count.number >= MIN_COUNTS && counts.seconds > 0.0);
         let (softirqs, interrupts): (Vec<_>, Vec<_>) = known.partition(|count| is_softirq(count));
@@ -117,18 +119,32 @@ impl Rates {
         Rates {
             interrupts: interrupts.into_iter().map(rate).collect(),
             softirqs: softirqs.into_iter().map(rate).collect(),
+            tick_hz,
         }
     }
 
-    /// The only interrupt that came at `hz`, or else the only softirq; what it explains is taken off. Softirqs run at the end of
-    /// interrupts, so those that come as often as one that is taken are its own.
+    /// The place of the tick, if `hz` is its frequency. The timer interrupts for others, too, so it may have come much more often.
+    fn tick(&self, hz: f64) -> Option<usize> {
+        let tick_hz = self.tick_hz.filter(|tick_hz| *tick_hz > 0.0)?;
+        let is_it =
+            |(cause, rate): &(Cause, f64)| *cause == Cause::Tick && *rate >= MATCHES.start() * hz;
+        let place = self.interrupts.iter().position(is_it)?;
+        ((hz / tick_hz - 1.0).abs() <= TICK_TOLERANCE).then_some(place)
+    }
+
+    /// The tick at its frequency, or else the only interrupt that came at `hz`, or else the only softirq; what it explains is taken off. Softirqs
+    /// run at the end of interrupts, so those that come as often as one that is taken are its own.
     fn take(&mut self, hz: f64) -> Option<Cause> {
         let matching = |rates: &[(Cause, f64)]| -> Vec<usize> {
             let rates = rates.iter().enumerate();
             let matching = rates.filter(|(_, (_, rate))| MATCHES.contains(&(rate / hz)));
             matching.map(|(place, _)| place).collect()
         };
-        match matching(&self.interrupts)[..] {
+        let interrupts = match self.tick(hz) {
+            Some(place) => vec![place],
+            None => matching(&self.interrupts),
+        };
+        match interrupts[..] {
             [only] => {
                 for place in matching(&self.softirqs) {
                     self.softirqs[place].1 -= hz;
@@ -192,8 +208,17 @@ mod tests {
         }
     }
 
-    /// Causes of signals at these frequencies.
+    /// Causes of signals at these frequencies, of a kernel whose tick is not known.
     fn named(rates: &[(&str, u64)], preemptions: Option<f64>, hz: &[f64]) -> Vec<String> {
+        named_of(None, rates, preemptions, hz)
+    }
+
+    fn named_of(
+        tick_hz: Option<f64>,
+        rates: &[(&str, u64)],
+        preemptions: Option<f64>,
+        hz: &[f64],
+    ) -> Vec<String> {
         let mut signals: Vec<Signal> = hz
             .iter()
             .map(|&frequency_hz| Signal {
@@ -203,7 +228,7 @@ mod tests {
             })
             .collect();
         let counts = counts(rates);
-        name_signals(&mut signals, &Rates::of(&counts), preemptions);
+        name_signals(&mut signals, &Rates::of(&counts, tick_hz), preemptions);
         let causes = signals.into_iter();
         causes
             .map(|one| one.cause.map_or(String::new(), |cause| cause.to_string()))
@@ -228,6 +253,18 @@ mod tests {
     fn two_that_came_as_often_leave_it_open() {
         let rates = [("tick", 250), ("irq:eth0", 251), ("softirq:NET_RX", 250)];
         assert_eq!(named(&rates, Some(0.0), &[250.0]), [""]);
+    }
+
+    /// `machines/real inject`: the timer served a program, too, and a disk interrupted by chance as often as the tick.
+    #[test]
+    fn at_the_ticks_frequency_it_is_the_tick() {
+        let rates = [("tick", 451), ("irq:disk", 258)];
+        let named = |tick_hz| named_of(tick_hz, &rates, Some(0.0), &[250.0, 200.0]);
+        assert_eq!(named(Some(250.0)), ["tick", "tick"]);
+        assert_eq!(named(Some(1000.0)), ["irq:disk", ""]);
+        // A CPU without a tick.
+        let rates = [("tick", 3), ("irq:disk", 258)];
+        assert_eq!(named_of(Some(250.0), &rates, None, &[250.0]), ["irq:disk"]);
     }
 
     #[test]
@@ -273,13 +310,17 @@ mod tests {
     fn few_counts_and_the_residual_have_no_name() {
         let mut few = counts(&[("tick", 250)]);
         few.counts[0].number = MIN_COUNTS - 1;
-        assert!(Rates::of(&few).interrupts.is_empty());
+        assert!(Rates::of(&few, None).interrupts.is_empty());
         let mut signals = [Signal {
             frequency_hz: 250.0,
             seen_in: SeenIn::Residual,
             ..Signal::default()
         }];
-        name_signals(&mut signals, &Rates::of(&counts(&[("tick", 250)])), None);
+        name_signals(
+            &mut signals,
+            &Rates::of(&counts(&[("tick", 250)]), None),
+            None,
+        );
         assert_eq!(signals[0].cause, None);
     }
 }

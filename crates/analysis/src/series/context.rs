@@ -26,6 +26,8 @@ pub struct Context {
     pub tick_hz: Option<f64>,
     /// Bound of the relative error of the clock in parts per million.
     pub clock_error_ppm: Option<f64>,
+    /// From which tick on speculative store bypass was allowed to the measuring thread, or was not; in order.
+    pub store_bypass: Vec<(u64, bool)>,
 }
 
 impl Context {
@@ -56,6 +58,10 @@ impl Context {
                 .clock
                 .error_ppm
                 .filter(|error| error.is_finite() && *error >= 0.0),
+            store_bypass: (manifest.store_bypass.iter())
+                .filter(|set| series.cpu == Some(set.cpu))
+                .map(|set| (set.ticks, set.allowed))
+                .collect(),
         }
     }
 

@@ -4,8 +4,8 @@ use crate::edges::report;
 use crate::evidence::{number, of_kind};
 use crate::support::{Loop, analysis, none, series};
 use bandscope_recording::Series;
-use bandscope_recording::manifest::{Kernel, Machine};
-use bandscope_report::{Certainty, Kind, Report};
+use bandscope_recording::manifest::{Kernel, Machine, StoreBypassSet};
+use bandscope_report::{Certainty, Finding, Kind, Report};
 
 /// Frequency, microarchitecture and unsplit of a work kernel, as shares of its pace.
 fn shares(report: &Report, kernel: &str) -> [f64; 3] {
@@ -127,5 +127,43 @@ fn what_slows_both_is_no_company() {
             of_kind(&report, Kind::SmtNeighbour).is_empty(),
             "{chain} {additions}"
         );
+    }
+}
+
+/// Four segments, of which the recording forbade store bypass in the second and the last; units take `without` times as long there.
+fn with_store_bypass_switched(without: f64) -> Report {
+    let mut source = Loop {
+        segments: 4,
+        ..Loop::new(10_000.0, 2000)
+    }
+    .run(
+        |_, number| match (number / 2000) % 2 {
+            0 => 100.0,
+            _ => 100.0 * without,
+        },
+        none,
+    );
+    let begin = |segment: u64| segment * 2000 * 230_000;
+    source.manifest.store_bypass = (0..4)
+        .map(|segment| StoreBypassSet {
+            cpu: 1,
+            ticks: begin(segment).saturating_sub(10),
+            allowed: segment % 2 == 0,
+        })
+        .collect();
+    analysis(&source).report
+}
+
+#[test]
+fn store_bypass_that_decides_the_pace_is_named_and_none_that_does_not() {
+    let report = with_store_bypass_switched(4.9);
+    let findings: Vec<_> = of_kind(&report, Kind::BistablePace);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0].certainty, Certainty::Certain);
+    assert!(findings[0].summary.starts_with("Store bypass decides"));
+    for without in [1.0, 1.02] {
+        let report = with_store_bypass_switched(without);
+        let says = |finding: &&Finding| finding.summary.contains("Store bypass");
+        assert_eq!(report.findings.iter().find(says), None, "{without}");
     }
 }

@@ -131,4 +131,9 @@ fn a_state_of_the_core_is_no_clock_held_back() {
     let report = cut("store-bypass");
     let kinds: Vec<Kind> = report.findings.iter().map(|finding| finding.kind).collect();
     assert!(!kinds.contains(&Kind::FrequencySteps), "{kinds:?}");
+    // One segment of each is no proof.
+    let by_switch = |finding: &&bandscope_report::Finding| finding.kind == Kind::BistablePace;
+    let finding = report.findings.iter().find(by_switch).unwrap();
+    assert!(finding.summary.starts_with("Store bypass decides"));
+    assert_eq!(finding.certainty, Certainty::Likely);
 }

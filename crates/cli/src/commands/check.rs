@@ -279,7 +279,11 @@ impl Arguments {
             Format::Json => Ok(json::document(check, out)?),
             Format::Markdown => Ok(markdown::check(check, out)?),
             Format::Prometheus => Ok(prometheus::write(reports, Some(check), out)?),
-            Format::Junit => Ok(junit::render("bandscope check", &check.checked(), out)?),
+            Format::Junit => Ok(junit::render(
+                "bandscope check",
+                &check.checked_with_causes(),
+                out,
+            )?),
         };
         match output {
             Some(keep) => keep.write(render),

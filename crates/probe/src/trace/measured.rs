@@ -11,7 +11,7 @@ use super::ring::{Ring, Said};
 use super::senders::Senders;
 use super::times::Times;
 use bandscope_recording::manifest::{LostEvents, MeasuringThread};
-use bandscope_recording::{KernelEvent, Sender};
+use bandscope_recording::{EventKind, KernelEvent, Sender};
 use std::sync::Arc;
 
 /// A CPU whose events are handed out: a measured one, or, where all are watched, another one.
@@ -118,7 +118,11 @@ impl Measured {
                 // Over before the recording began.
                 continue;
             }
-            let (start, end) = self.placed.place(start.max(0) as u64, end as u64);
+            let (start, mut end) = self.placed.place(start.max(0) as u64, end as u64);
+            if interval.kind == EventKind::Task && interval.start < interval.end {
+                // A duration of 0 says that the end is not known.
+                end = end.max(start + 1);
+            }
             self.out.push(KernelEvent {
                 start,
                 duration: end - start,

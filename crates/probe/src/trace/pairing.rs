@@ -198,8 +198,12 @@ impl Pairing {
                     self.close(held, time);
                 }
                 // So are those of a task that the kernel keeps from perf, and this thread has run for who knows how long. When the task came is
-                // known: this thread said it when it left.
-                Running::Other(task) if task.kind == EventKind::Task && self.left_at > 0 => {
+                // known: this thread said it when it left, and not so long ago that the task was cut.
+                Running::Other(task)
+                    if task.kind == EventKind::Task
+                        && self.left_at > 0
+                        && time.saturating_sub(self.left_at) <= self.piece_ns =>
+                {
                     let start = task.start;
                     self.close(task, start);
                 }

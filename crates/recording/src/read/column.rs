@@ -137,8 +137,9 @@ impl Column {
             if let Some(text) = known.get(text) {
                 values.push(text.clone());
             } else {
-                known.insert(text.into());
-                values.push(text.into());
+                let text: Arc<str> = text.into();
+                known.insert(text.clone());
+                values.push(text);
             }
         }
         Ok(())

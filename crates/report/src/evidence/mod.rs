@@ -31,7 +31,7 @@ mod whole;
 
 pub use alias::Alias;
 pub use alternating_bands::AlternatingBands;
-pub use bistable_pace::BistablePace;
+pub use bistable_pace::{BistablePace, Switch};
 pub use clock_drift::{ClockDrift, DriftCause};
 pub use core_coupling::{CoreCoupling, FollowedEvent};
 pub use edge_pairs::EdgePairs;

@@ -330,7 +330,8 @@ fn sentence(check: &CpuCheck) -> String {
     }
 }
 
-fn cause_in_words(line: &Line) -> String {
+/// The end of a sentence: what a failure came from.
+pub(super) fn cause_in_words(line: &Line) -> String {
     let now = format::percent(line.share);
     match line.baseline {
         Some(past) => format!(

@@ -238,6 +238,16 @@ impl CpuCheck {
         });
         of_limit.chain(of_change).collect()
     }
+
+    fn checked_with_cause(&self) -> Vec<Checked> {
+        let mut checked = self.checked();
+        let failures = checked.iter_mut().filter(|one| one.met);
+        let causes = self.cause.as_ref().map(cpu::cause_in_words);
+        for (failure, cause) in failures.zip(causes.iter().cycle()) {
+            failure.found.push_str(cause);
+        }
+        checked
+    }
 }
 
 impl Change {
@@ -315,5 +325,13 @@ impl Check {
     /// Everything that was checked, CPU by CPU.
     pub fn checked(&self) -> Vec<Checked> {
         self.cpus.iter().flat_map(CpuCheck::checked).collect()
+    }
+
+    /// The same, where a failure tells what it came from: for readers who see nothing else.
+    pub fn checked_with_causes(&self) -> Vec<Checked> {
+        self.cpus
+            .iter()
+            .flat_map(CpuCheck::checked_with_cause)
+            .collect()
     }
 }

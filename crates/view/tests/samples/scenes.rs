@@ -376,6 +376,7 @@ fn paces(ns_per_unit: &[f64]) -> Evidence {
         median_dwells_s: vec![1.0; ns_per_unit.len()],
         ns_per_unit: ns_per_unit.to_vec(),
         shares: vec![0.5; ns_per_unit.len()],
+        switched_by: None,
     }
     .into()
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Causes that are told apart. A machine has some hundreds; a day of compilers has any number of tasks, each of another name, and none of
 /// them matters. Tasks beyond it are [`Cause::OtherTasks`], whichever come later.
-pub const MOST_CAUSES: usize = 16_384;
+pub const MOST_CAUSES: usize = 4096;
 
 /// The causes that came up.
 #[derive(Debug, Default)]

@@ -45,11 +45,11 @@ impl Span {
     }
 }
 
-/// Gives tasks of which only the beginning is known their end, of the spans of a gap up to `to`, in order: the next task began by then, and the
-/// measuring thread ran again when the gap was over.
+/// Gives tasks of which only the beginning is known their end, of the spans of a gap up to `to`, in order. No record tells what happens while such a
+/// task runs, so it was over by the next one; and the measuring thread ran again when the gap was over.
 pub(super) fn end_untold(spans: &mut [Span], to: u64) {
     let mut until = to;
-    for span in spans.iter_mut().rev().filter(|span| span.away) {
+    for span in spans.iter_mut().rev() {
         if span.is_untold {
             span.to = until;
         }

@@ -390,9 +390,9 @@ fn an_event_of_no_length_has_a_name_and_no_time() {
         20.0,
         &[
             (EventKind::Vector, "local_timer", 0.5, 10.0),
-            (EventKind::Task, "brief", 12.0, 0.0),
+            (EventKind::Vector, "brief", 12.0, 0.0),
         ],
     );
     let (_, booked) = booked(&recorded(&[empty]));
-    assert_eq!(booked.get("task:brief").copied().unwrap_or(0.0), 0.0);
+    assert_eq!(booked.get("irq:brief").copied().unwrap_or(0.0), 0.0);
 }
