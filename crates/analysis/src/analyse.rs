@@ -316,9 +316,10 @@ fn assemble(
     }
     split::settle(&mut series, manifest);
     stops::book(&mut series, manifest);
-    for (one, pyramid) in series.iter().zip(&mut pyramids) {
+    for (index, pyramid) in pyramids.iter_mut().enumerate() {
         let gaps = pyramid.gaps.iter_mut();
-        stops::name(one, gaps.map(|gap| (gap.at_s, &mut gap.cause)));
+        let gaps = gaps.map(|gap| (gap.at_s, gap.ns, &mut gap.cause));
+        stops::name((&series, index), manifest, gaps);
     }
     rates::name(&mut series, manifest);
     let across = Across::new(&series, tracks);

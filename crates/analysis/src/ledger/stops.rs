@@ -36,13 +36,16 @@ fn booked(series: &Series, cause: &Cause) -> u64 {
     series.ledger.gaps_ns.get(cause).copied().unwrap_or(0)
 }
 
-/// Books what is still booked to other tasks. A quota's own counts tell of its stops.
+/// What [`off_the_run_queue`] tells and nothing else does: a quota's own counts tell of its stops.
+fn inferred(series: &[Series], cpu: Option<u32>, manifest: &Manifest) -> Option<f64> {
+    let stopped = off_the_run_queue(series, cpu, manifest);
+    stopped.filter(|_| stopped_by(manifest).is_none())
+}
+
+/// Books what is still booked to other tasks.
 pub fn book(series: &mut [Series], manifest: &Manifest) {
-    if stopped_by(manifest).is_some() {
-        return;
-    }
     for cpu in manifest.schedstat.iter().map(|one| Some(one.cpu)) {
-        let Some(stopped) = off_the_run_queue(series, cpu, manifest) else {
+        let Some(stopped) = inferred(series, cpu, manifest) else {
             continue;
         };
         let mut mine: Vec<&mut Series> = series.iter_mut().filter(|one| one.cpu == cpu).collect();
@@ -55,23 +58,36 @@ pub fn book(series: &mut [Series], manifest: &Manifest) {
     }
 }
 
-/// Names the gaps of a picture as they are booked, a stop among them, where all that is known of one is that the thread was preempted.
-pub fn name<'a>(series: &Series, gaps: impl Iterator<Item = (f64, &'a mut Cause)>) {
-    let listed = series.gaps.iter().flat_map(|gaps| &gaps.longest);
+/// Names the gaps of a picture of `series[index]` as [`book`] books them, a stop among them, where all that is known of one is that the thread was
+/// preempted. Each gap has its instant in seconds and its length in nanoseconds.
+pub fn name<'a>(
+    (series, index): (&[Series], usize),
+    manifest: &Manifest,
+    gaps: impl Iterator<Item = (f64, f64, &'a mut Cause)>,
+) {
+    let one = series.get(index);
+    let Some(one) = one.filter(|one| inferred(series, one.cpu, manifest).is_some()) else {
+        return;
+    };
+    let mut gaps: Vec<(f64, f64, &mut Cause)> = gaps.collect();
+    let listed = one.gaps.iter().flat_map(|gaps| &gaps.longest);
     let listed: Vec<&LongGap> = listed.collect();
+    let in_report = |at_s: f64| listed.iter().find(|gap| gap.at_s == at_s);
     let rest = |cause: Cause| {
         let mine = listed.iter().filter(|gap| gap.cause == cause);
-        booked(series, &cause) as f64 - mine.map(|gap| gap.ns).sum::<f64>()
+        booked(one, &cause) as f64 - mine.map(|gap| gap.ns).sum::<f64>()
     };
-    // Nobody knows which of the others it was: they are what most of their time is booked to.
-    let stopped = rest(Cause::Stopped);
+    // Stops longer than all waits have their name. Nobody knows which of the others it was: they are what most of their time is booked to.
+    let named = gaps
+        .iter()
+        .filter(|(at_s, _, cause)| **cause == Cause::Stopped && in_report(*at_s).is_none());
+    let stopped = rest(Cause::Stopped) - named.map(|gap| gap.1).sum::<f64>();
     let others = match stopped > 0.0 && stopped > rest(Cause::Preempted) {
         true => Cause::Stopped,
         false => Cause::Preempted,
     };
-    for (at_s, cause) in gaps.filter(|(_, cause)| **cause == Cause::Preempted) {
-        let known = listed.iter().find(|gap| gap.at_s == at_s);
-        *cause = known.map_or(&others, |gap| &gap.cause).clone();
+    for (at_s, _, cause) in gaps.iter_mut().filter(|gap| *gap.2 == Cause::Preempted) {
+        **cause = in_report(*at_s).map_or(&others, |gap| &gap.cause).clone();
     }
 }
 

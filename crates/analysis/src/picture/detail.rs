@@ -9,7 +9,7 @@ use crate::gaps::naming::Namer;
 use crate::ledger::stops;
 use crate::series::context::Context;
 use bandscope_recording::Error;
-use bandscope_recording::{Chunk, Gap, GapKind, Source};
+use bandscope_recording::{Chunk, Gap, GapKind, Manifest, Source};
 use bandscope_report::{Cause, Series};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -87,9 +87,8 @@ pub fn collect(
         let mut detail = kept.detail;
         if series.gaps_known {
             marks(source, index, analysis.origin, &mut detail)?;
-            if let Some(booked) = analysis.report.series.get(index) {
-                name_stops(booked, &mut detail, &context);
-            }
+            let series = (analysis.report.series.as_slice(), index);
+            name_stops(series, source.manifest(), &mut detail, &context);
         }
         details.push(detail);
     }
@@ -231,18 +230,23 @@ fn marks(source: &dyn Source, index: usize, origin: u64, detail: &mut Detail) ->
 }
 
 /// Preemptions are what the ledger books them to.
-fn name_stops(booked: &Series, detail: &mut Detail, context: &Context) {
+fn name_stops(
+    series: (&[Series], usize),
+    manifest: &Manifest,
+    detail: &mut Detail,
+    context: &Context,
+) {
     let Detail { marks, causes, .. } = detail;
-    let is_preempted =
-        |mark: &&mut Mark| causes.get(mark.cause as usize) == Some(&Cause::Preempted);
-    let preempted = marks.iter_mut().filter(is_preempted);
-    let mut named: Vec<(&mut Mark, Cause)> =
-        preempted.map(|mark| (mark, Cause::Preempted)).collect();
-    let gaps = named.iter_mut();
-    stops::name(
-        booked,
-        gaps.map(|(mark, cause)| (context.seconds(mark.start as f64), cause)),
-    );
+    let may_be_stops = marks.iter_mut().filter_map(|mark| {
+        let cause = causes.get(mark.cause as usize)?;
+        matches!(cause, Cause::Preempted | Cause::Stopped).then(|| (mark, cause.clone()))
+    });
+    let mut named: Vec<(&mut Mark, Cause)> = may_be_stops.collect();
+    let gaps = named.iter_mut().map(|(mark, cause)| {
+        let at_s = context.seconds(mark.start as f64);
+        (at_s, context.ns(mark.duration as f64), cause)
+    });
+    stops::name(series, manifest, gaps);
     named.retain(|(_, cause)| *cause == Cause::Stopped);
     let known = causes.iter().position(|cause| *cause == Cause::Stopped);
     let stopped = known.unwrap_or(causes.len());

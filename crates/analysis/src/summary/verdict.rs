@@ -101,11 +101,12 @@ pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
     said
 }
 
-/// The largest losses. A limit on CPU time that took more than every named task is among them, so that no program is blamed for it.
+/// The largest losses. Where tasks are named, a limit on CPU time that took more than each of them is the last at least, so that no program is
+/// blamed for it.
 fn named(losses: &[LossPart]) -> Vec<&LossPart> {
     let mut named: Vec<&LossPart> = losses.iter().take(MAX_CAUSES).collect();
-    let tasks = losses.iter().find(|part| part.loss == Loss::OtherTasks);
-    let task = tasks.and_then(|part| part.causes.first());
+    let tasks = named.iter().find(|part| part.loss == Loss::OtherTasks);
+    let task = tasks.and_then(|part| names(part).next());
     let limit = losses.iter().skip(MAX_CAUSES);
     let mut limit = limit.filter(|part| part.loss == Loss::Throttled);
     if let Some(limit) = limit.find(|part| task.is_some_and(|task| part.ns > task.1)) {
@@ -113,6 +114,15 @@ fn named(losses: &[LossPart]) -> Vec<&LossPart> {
         named.push(limit);
     }
     named
+}
+
+/// The names that are worth saying, with their time in nanoseconds.
+fn names(part: &LossPart) -> impl Iterator<Item = &(String, u128)> {
+    let least = MIN_SHARE_OF_CAUSE * part.ns as f64;
+    let causes = part.causes.iter();
+    causes
+        .filter(move |cause| cause.1 as f64 >= least)
+        .take(MAX_NAMES)
 }
 
 fn cpus<'a>(series: &'a [Series], manifest: &Manifest) -> Vec<Cpu<'a>> {
@@ -140,9 +150,7 @@ fn clause(
     manifest: &Manifest,
     reasons: &mut Vec<&'static str>,
 ) -> String {
-    let large = |cause: &&(String, u128)| cause.1 as f64 >= MIN_SHARE_OF_CAUSE * part.ns as f64;
-    let names = part.causes.iter().filter(large).take(MAX_NAMES);
-    let names: Vec<String> = names
+    let names: Vec<String> = names(part)
         .map(|(name, _)| name.escape_debug().to_string())
         .collect();
     let mut reason = || {
@@ -253,6 +261,24 @@ mod tests {
             pace.ends_with("slower pace 8.0 % (cause not known)."),
             "{pace}"
         );
+    }
+
+    #[test]
+    fn a_small_quota_takes_no_place_where_no_task_is_named() {
+        for (tasks, quota) in [(1_500, 2_000), (0, 90_000)] {
+            let mut gaps = vec![
+                (Cause::Host, 200_000),
+                (Cause::Tick, 100_000),
+                (Cause::QuotaThrottled, quota),
+            ];
+            gaps.extend((tasks > 0).then(|| (task("rustc"), tasks)));
+            let manifest = traced(EventsState::On, "");
+            let said = sentence(&[series(Some(1), &gaps, 150_000)], &manifest);
+            assert!(
+                said.contains("timer tick 10.0 %") && !said.contains("throttled"),
+                "{said}"
+            );
+        }
     }
 
     #[test]

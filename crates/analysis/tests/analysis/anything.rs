@@ -1,9 +1,9 @@
 //! Input of the worst kind: nothing may panic, no figure may be infinite or no number, and the ledger closes.
 
 use crate::support::{
-    Loop, Random, analysis, assert_near, counts_only, manifest, none, series, tick,
+    Loop, Random, analysis, assert_near, counts_only, manifest, none, series, stops_drawn, tick,
 };
-use bandscope_analysis::{Analysis, detail};
+use bandscope_analysis::Analysis;
 use bandscope_recording::manifest::Schedstat;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{Gap, Quanta, Quantum};
@@ -212,15 +212,12 @@ fn a_picture_names_stops_as_the_ledger_books_them() {
         let analysis = analysis(&source);
         let ledger = &analysis.report.series[0].ledger.gaps_ns;
         assert_eq!(ledger.contains_key(&Cause::Stopped), stops > 0);
-        let details = detail::collect(&source, &analysis, usize::MAX).unwrap();
-        let picture = analysis.pyramids[0].gaps.iter().map(|gap| &gap.cause);
-        let page = (details[0].marks.iter()).map(|mark| &details[0].causes[mark.cause as usize]);
-        for causes in [picture.collect::<Vec<_>>(), page.collect()] {
-            let count = |wanted: Cause| causes.iter().filter(|cause| ***cause == wanted).count();
-            let found = [Cause::Stopped, Cause::Preempted].map(count);
-            let all = source.gaps[0].len();
-            assert_eq!(found, [stops, all - stops], "{waited_ms}");
-        }
+        let all = source.gaps[0].len();
+        assert_eq!(
+            stops_drawn(&source, &analysis),
+            [[stops, all - stops]; 2],
+            "{waited_ms}"
+        );
     }
 }
 

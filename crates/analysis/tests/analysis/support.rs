@@ -1,10 +1,11 @@
 //! Recordings made by small generators, and a reader of `.dat` files of ten lines.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use bandscope_analysis::{Analysis, analyse};
+use bandscope_analysis::{Analysis, analyse, detail};
 use bandscope_recording::manifest::{Clock, Kernel, State};
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{Gap, Manifest, Quanta, Quantum, Series};
+use bandscope_report::Cause;
 pub use bandscope_statistics::random::Random;
 
 /// A clock of 2.3 ticks per nanosecond, calibrated.
@@ -129,6 +130,17 @@ pub fn tick(hz: f64, ns: f64) -> impl FnMut(f64, f64) -> f64 {
             0.0
         }
     }
+}
+
+/// Gaps that the picture and the page draw as stopped, and as preempted.
+pub fn stops_drawn(source: &InMemory, analysis: &Analysis) -> [[usize; 2]; 2] {
+    let details = detail::collect(source, analysis, usize::MAX).unwrap();
+    let picture = analysis.pyramids[0].gaps.iter().map(|gap| &gap.cause);
+    let page = (details[0].marks.iter()).map(|mark| &details[0].causes[mark.cause as usize]);
+    [picture.collect::<Vec<_>>(), page.collect()].map(|causes| {
+        let count = |wanted: Cause| causes.iter().filter(|cause| ***cause == wanted).count();
+        [Cause::Stopped, Cause::Preempted].map(count)
+    })
 }
 
 /// The recording as a file of counts and starts.

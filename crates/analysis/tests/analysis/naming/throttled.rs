@@ -2,10 +2,11 @@
 
 use super::{Disturbance, TICKS_PER_US, assert_booked, booked, quiet, recorded, with};
 use crate::evidence::{number, text};
+use crate::support::{Loop, analysis, stops_drawn};
 use bandscope_analysis::analyse;
 use bandscope_recording::EventKind;
 use bandscope_recording::manifest::{EventsState, LostEvents, Quota, Schedstat};
-use bandscope_report::{Certainty, Kind};
+use bandscope_report::{Cause, Certainty, Kind};
 
 #[test]
 fn a_stop_that_events_tell_is_certain() {
@@ -188,4 +189,55 @@ fn without_events_a_thread_that_did_not_wait_for_the_cpu_was_stopped() {
     assert!((booked * 1e3 / ns - 1.0).abs() < 1e-6, "{booked}, {ns}");
     assert_eq!(stopped(240_000_000), (None, 0.0));
     assert_eq!(stopped(400_000_000), (None, 0.0));
+}
+
+/// More stops than the report lists, and preemptions that took less time.
+#[test]
+fn a_preemption_is_drawn_as_one_beside_stops_that_have_their_name() {
+    let stop = || with(300.0, &[(EventKind::Held, "stopped", 0.0, 300.0)]);
+    let preempted = Disturbance {
+        preempted: true,
+        ..quiet(400.0)
+    };
+    let mut source = recorded(&[stop(), stop(), preempted]);
+    let lost = source.gaps[0].iter();
+    let lost = lost
+        .filter(|gap| gap.preempted == Some(true))
+        .map(|gap| LostEvents {
+            cpu: 1,
+            from: gap.start,
+            to: gap.start + gap.duration,
+            events: 10,
+        });
+    source.manifest.events.lost = lost.collect();
+    let [picture, page] = stops_drawn(&source, &analysis(&source));
+    assert_eq!((picture, page), ([0, 64], [667, 333]));
+}
+
+#[test]
+fn without_events_a_short_wait_is_drawn_as_one_beside_long_stops() {
+    let (period, ms) = (300_000.0 * TICKS_PER_US, 1000.0 * TICKS_PER_US);
+    let away = |from: f64, to: f64| {
+        let number = (to / period).floor();
+        match number > (from / period).floor() {
+            true if number % 2.0 == 1.0 => 200.0 * ms,
+            true => ms,
+            false => 0.0,
+        }
+    };
+    let mut source = Loop::new(1000.0, 18_200).run(|_, _| 324.3, away);
+    for gap in &mut source.gaps[0] {
+        gap.preempted = Some(true);
+    }
+    source.manifest.settings.duration_s = 18.2;
+    source.manifest.schedstat = vec![Schedstat {
+        cpu: 1,
+        run_ns: 12_170_000_000,
+        wait_ns: 30_000_000,
+        ..Schedstat::default()
+    }];
+    let analysis = analysis(&source);
+    let ledger = &analysis.report.series[0].ledger.gaps_ns;
+    assert_eq!(ledger[&Cause::Preempted].div_ceil(1_000_000), 30);
+    assert_eq!(stops_drawn(&source, &analysis), [[30, 30]; 2]);
 }
