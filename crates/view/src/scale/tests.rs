@@ -94,6 +94,27 @@ fn the_text_has_causes_of_what_is_extrapolated() {
 }
 
 #[test]
+fn phases_that_one_of_another_kind_parts_are_not_told_together() {
+    for is_known in [true, false] {
+        let mut scale = sample(12, "x");
+        for cell in &mut scale.phases[6].cells {
+            cell.cost = is_known.then(Cost::default);
+            cell.decided_by_s = None;
+        }
+        let ends = [[0, 5], [7, 11]].map(|ends| {
+            let [first, last] = ends.map(|place: usize| text::scale::head(&scale.phases[place]));
+            format!("Phases of {first} to {last} on 1M nodes: ")
+        });
+        let told = text::scale::decides(&scale);
+        let starts = told
+            .iter()
+            .zip(&ends)
+            .all(|(told, start)| told.starts_with(start));
+        assert!(told.len() == ends.len() && starts, "{told:?}");
+    }
+}
+
+#[test]
 fn the_page_loads_nothing_and_runs_nothing() {
     let page = written(|out| html(&sample(4, "program-1"), out));
     let page = page.replace("http://www.w3.org/", "");

@@ -185,30 +185,32 @@ pub(crate) fn recording(seconds: f64, scale: &Scale) -> String {
 
 /// What would decide the refused ones: a sentence for each phase that has some, or one for many in a row.
 pub(crate) fn decides(scale: &Scale) -> Vec<String> {
-    let refused = scale.phases.iter().filter_map(|phase| {
+    let refused = scale.phases.iter().map(|phase| {
         let cells = phase.cells.iter().filter(|cell| cell.cost.is_none());
         let times = cells.filter_map(|cell| Some((cell.nodes, cell.decided_by_s?)));
-        let (nodes, seconds) = times.max_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some((head(phase), nodes, seconds))
+        (phase, times.max_by(|a, b| a.1.total_cmp(&b.1)))
     });
-    let refused: Vec<(String, u64, f64)> = refused.collect();
+    let refused: Vec<(&Phase, Option<(u64, f64)>)> = refused.collect();
     let mut sentences = Vec::new();
-    for alike in refused.chunk_by(|a, b| a.1 == b.1) {
+    for alike in refused.chunk_by(|a, b| a.1.map(|one| one.0) == b.1.map(|one| one.0)) {
         let size = if alike.len() > MAX_SENTENCES {
             alike.len()
         } else {
             1
         };
         for phases in alike.chunks(size) {
-            let seconds = phases.iter().map(|phase| phase.2).fold(0.0, f64::max);
-            let (first, last) = (&phases[0].0, &phases[phases.len() - 1].0);
+            let longest = phases.iter().filter_map(|phase| phase.1);
+            let Some((nodes, seconds)) = longest.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+                continue;
+            };
+            let [first, last] = [&phases[0], &phases[phases.len() - 1]].map(|one| head(one.0));
             let (phases, them) = match first == last {
-                true => (first.clone(), "it"),
+                true => (first, "it"),
                 false => (format!("{first} to {last}"), "all of them"),
             };
             sentences.push(format!(
                 "Phases of {phases} on {} nodes: {} would decide {them}.",
-                scale::nodes(alike[0].1),
+                scale::nodes(nodes),
                 recording(seconds, scale)
             ));
         }
