@@ -2,10 +2,13 @@
 
 mod common;
 use common::{
-    assert_ledger_closes, bandscope, finished_parts, kinds_of_warnings, report, run, signal, start,
-    that_end, wait_for_parts, wait_until, wait_until_caught,
+    assert_ledger_closes, bandscope, finished_parts, kinds_of_warnings, lines, report, run, signal,
+    start, that_end, wait_for_parts, wait_until, wait_until_caught,
 };
-use std::io::Write;
+use rustix::fs::OFlags;
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -191,22 +194,23 @@ fn end_blocked(directory: &Path, arguments: &str, until: impl Fn() -> bool) {
     let mut child = bandscope(directory)
         .args(arguments.split(' '))
         .env("TMPDIR", directory.join("tmp"))
+        .env("BANDSCOPE_JOURNALS", directory.join("journals"))
         .stdout(writer)
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     wait_until_caught(&mut child, 15);
     wait_until(&mut child, until);
-    let status = loop {
+    let status = (0..300).find_map(|_| {
         signal(&child, "INT");
         std::thread::sleep(Duration::from_millis(200));
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-    };
-    assert_eq!(status.code(), Some(130));
+        child.try_wait().unwrap()
+    });
+    // Also where it has not ended.
+    let _ = child.kill();
     drop(reader);
     filled.join().unwrap();
+    assert_eq!(status.and_then(|status| status.code()), Some(130));
 }
 
 #[test]
@@ -225,6 +229,85 @@ fn recordings_that_nobody_asked_for_go_with_it_however_it_ends() {
     let arguments = "check --machine simulated:quiet --duration 1s";
     end_blocked(directory.path(), arguments, || made() > 0);
     assert_eq!(made(), 0);
+}
+
+#[test]
+fn a_later_signal_ends_a_cure_that_put_everything_back() {
+    let setting = Path::new("/proc/sys/vm/stat_interval");
+    if OpenOptions::new().write(true).open(setting).is_err() {
+        println!("SKIPPED: trials of a cure: {setting:?} cannot be written here");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("tmp")).unwrap();
+    let before = std::fs::read(setting).unwrap();
+    // After a head and a pair of trials.
+    let is_at_it = || lines(&directory.path().join("t.json")) > 1;
+    let arguments = "cure sham --yes --trial 50ms --output t.json";
+    end_blocked(directory.path(), arguments, is_at_it);
+    assert_eq!(std::fs::read(setting).unwrap(), before);
+}
+
+/// A task that is told to end when its recording is whole, and has yet to write what lies `beside` it; that, and its exit status. A pipe in the
+/// place makes it wait. `None` if it was there before the pipe.
+fn told_when_whole(
+    (arguments, recording, beside): (&str, &str, &str),
+    seconds: u32,
+) -> Option<(Option<i32>, Vec<u8>)> {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join(recording);
+    let pipe = recording.join(beside);
+    let mut command = bandscope(directory.path());
+    command.args(arguments.split(' '));
+    command.args(["--duration", &format!("{seconds}s")]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.envs([("SLURM_JOB_ID", "17"), ("SLURM_STEP_ID", "0")]);
+    command.envs([("SLURMD_NODENAME", "n1"), ("SLURM_NTASKS", "1")]);
+    let mut child = command.env("SLURM_PROCID", "0").spawn().unwrap();
+    wait_until(&mut child, || recording.join("recording.json").exists());
+    let made = Command::new("mkfifo").arg(&pipe).output().unwrap();
+    if !made.status.success() {
+        child.wait().unwrap();
+        return None;
+    }
+    wait_until(&mut child, || state_of(&recording) == "complete");
+    signal(&child, "TERM");
+    // Whoever ends at once has ended then.
+    std::thread::sleep(Duration::from_millis(300));
+    // That does not wait for a writer.
+    let nonblock = OFlags::NONBLOCK.bits() as i32;
+    let reader = OpenOptions::new()
+        .read(true)
+        .custom_flags(nonblock)
+        .open(&pipe);
+    let (mut reader, mut written) = (reader.unwrap(), Vec::new());
+    let status = (0..6000).find_map(|_| {
+        let ended = child.try_wait().unwrap();
+        // An error where there is nothing yet.
+        let _ = reader.read_to_end(&mut written);
+        std::thread::sleep(Duration::from_millis(10));
+        ended
+    });
+    // Also where it has not ended.
+    let _ = child.kill();
+    Some((status.and_then(|status| status.code()), written))
+}
+
+#[test]
+fn a_signal_loses_nothing_that_lies_beside_a_recording() {
+    let synth = "synth tick --output it.bandscope";
+    let record = "record --machine simulated:tick --rate 1000 --output job";
+    for case in [
+        (synth, "it.bandscope", "truth.json"),
+        (record, "job/node=n1/task=0", "summary.json"),
+    ] {
+        let mut seconds = [100, 1000, 10_000].into_iter();
+        let told = seconds.find_map(|seconds| told_when_whole(case, seconds));
+        let (status, written) = told.expect("a long run takes long");
+        assert_eq!(status, Some(143), "{case:?}");
+        let written = serde_json::from_slice::<serde_json::Value>(&written);
+        assert!(written.is_ok(), "{case:?}: {written:?}");
+    }
 }
 
 #[test]
@@ -282,21 +365,34 @@ fn a_run_killed_at_any_moment_is_readable_or_says_why_not() {
     }
 }
 
-/// A recording whose standard error is a pipe that nobody reads, told once to end when its manifest says `state`.
-fn told_once_unheard(directory: &Path, duration: &str, state: &str) -> Option<ExitStatus> {
+/// What the manifest of a recording says of the run; empty where there is none yet.
+fn state_of(recording: &Path) -> String {
+    let manifest = std::fs::read_to_string(recording.join("recording.json"));
+    let manifest = serde_json::from_str::<serde_json::Value>(&manifest.unwrap_or_default());
+    let state = manifest.unwrap_or_default()["state"]
+        .as_str()
+        .map(str::to_owned);
+    state.unwrap_or_default()
+}
+
+/// A recording by `how` that prints to a pipe that nobody reads, told once to end when its manifest says `state`.
+fn told_once_unheard(
+    directory: &Path,
+    how: &str,
+    duration: &str,
+    state: &str,
+) -> Option<ExitStatus> {
     let (reader, writer) = std::io::pipe().unwrap();
     let mut filler = writer.try_clone().unwrap();
     let filled = std::thread::spawn(move || while filler.write_all(&[0; 4096]).is_ok() {});
     let mut command = bandscope(directory);
-    command.args(["record", "--output", "it.bandscope", "--duration", duration]);
+    command.args([how, "--output", "it.bandscope", "--duration", duration]);
     command.args(["--machine", "simulated:quiet"]);
-    command.stdout(Stdio::null()).stderr(writer);
+    command.stdout(writer.try_clone().unwrap()).stderr(writer);
     let mut child = command.spawn().unwrap();
     drop(command);
     wait_until(&mut child, || {
-        let manifest = std::fs::read_to_string(directory.join("it.bandscope/recording.json"));
-        let manifest = serde_json::from_str::<serde_json::Value>(&manifest.unwrap_or_default());
-        manifest.is_ok_and(|manifest| manifest["state"] == state)
+        state_of(&directory.join("it.bandscope")) == state
     });
     if state == "recording" {
         wait_for_parts(directory, &mut child, 1);
@@ -319,13 +415,18 @@ fn told_once_unheard(directory: &Path, duration: &str, state: &str) -> Option<Ex
 
 #[test]
 fn one_signal_ends_it_where_nobody_reads_the_summary() {
-    for (duration, state) in [("1s", "complete"), ("77777s", "recording")] {
+    for (how, duration, state) in [
+        ("record", "1s", "complete"),
+        ("record", "77777s", "recording"),
+        ("live", "1s", "complete"),
+        ("live", "77777s", "recording"),
+    ] {
         let directory = tempfile::tempdir().unwrap();
-        let status = told_once_unheard(directory.path(), duration, state);
+        let status = told_once_unheard(directory.path(), how, duration, state);
         assert_eq!(
             status.and_then(|status| status.code()),
             Some(143),
-            "{state}"
+            "{how}, {state}"
         );
         let report = report(directory.path(), &["it.bandscope"]);
         assert!(report["series"][0]["quanta"].as_u64() > Some(0));
@@ -347,6 +448,8 @@ fn no_signal_leaves_a_recording_in_which_nothing_was_measured() {
             // What was prepared waits for so long.
             if command == "record" {
                 measured.args(["--start-delay", "60"]);
+                // Kernel events of that time are kept.
+                measured.args(["--trace", "off"]);
             }
             measured.stdout(Stdio::null()).stderr(Stdio::piped());
             let mut child = measured.spawn().unwrap();

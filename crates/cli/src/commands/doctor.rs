@@ -86,5 +86,6 @@ fn measure(arguments: &Arguments) -> Result<(PathBuf, ExitCode)> {
     request.cpus.clone_from(&arguments.cpus);
     request.duration = arguments.duration;
     let recorded = record::record(&request)?;
-    Ok((recorded.path, recorded.exit_code))
+    let exit_code = recorded.exit_code();
+    Ok((recorded.path, exit_code))
 }

@@ -12,7 +12,7 @@ pub fn run(arguments: &record::Arguments, format: &str) -> Result<ExitCode> {
     let recorded = record::record(arguments)?;
     report::print(&recorded.path, format)?;
     output::note(format_args!("recording: {}", shown(&recorded.path)));
-    Ok(recorded.exit_code)
+    Ok(recorded.exit_code())
 }
 
 /// The arguments of `bandscope record` with nothing on its command line.

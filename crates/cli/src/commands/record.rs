@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 use bandscope_probe::kernels::{kernel_for_rate, ordered_for_rate};
 use bandscope_probe::{ThisMachine, pin, rank};
 use bandscope_recording::cpu_list;
-use bandscope_recording::manifest::{Manifest, SCHEMA};
+use bandscope_recording::manifest::{Manifest, SCHEMA, State};
 use bandscope_sampler::Request;
 use bandscope_sampler::machine::{Length, Watch};
 use bandscope_simulation::{Scenario, SimulatedMachine};
@@ -141,8 +141,15 @@ pub struct Recorded {
     pub caught: Caught,
     /// Whether it is a task's that the report of a fleet will ask for; an interrupted one has no time for that.
     pub leaves_summary: bool,
-    /// 0, or 128 and the number of the signal that ended it.
-    pub exit_code: ExitCode,
+    /// The signals, also those that come later.
+    interrupt: Interrupt,
+}
+
+impl Recorded {
+    /// 0, or 128 and the number of the signal that came.
+    pub fn exit_code(&self) -> ExitCode {
+        self.interrupt.exit_code().unwrap_or(ExitCode::SUCCESS)
+    }
 }
 
 /// Records, prints where, and sums up on standard error.
@@ -154,11 +161,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if output::takes(&io::stdout()) {
         output::write(None, |out| output::path(out, &recorded.path))?;
     }
-    // Last, when there is nothing to lose any more.
+    // Last: the recording is whole.
     if recorded.leaves_summary {
         super::fleet::leave_summary(&recorded.path);
     }
-    Ok(recorded.exit_code)
+    Ok(recorded.exit_code())
 }
 
 /// Prepares the machine, measures, and writes the recording.
@@ -191,17 +198,20 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
         &path,
         (&interrupt, on_catch),
     )?;
+    let leaves_summary =
+        manifest.rank.is_some() && !manifest.keeps_moments() && manifest.state == State::Complete;
+    if !leaves_summary {
+        interrupt.nothing_to_lose();
+    }
     let measured_s = tally.seconds(manifest.clock.ticks_per_ns);
     Ok(Recorded {
         path,
         caught: Caught::of(&manifest),
-        leaves_summary: manifest.rank.is_some()
-            && !manifest.keeps_moments()
-            && interrupt.exit_code().is_none(),
+        leaves_summary,
         duration_s: measured_s / manifest.settings.cpus.len().max(1) as f64,
         cpus: manifest.settings.cpus,
         tally,
-        exit_code: interrupt.exit_code().unwrap_or(ExitCode::SUCCESS),
+        interrupt,
     })
 }
 

@@ -119,7 +119,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let path = arguments.path();
     // A later signal ends nothing before everything is put back.
-    let interrupt = Interrupt::while_changing()?;
+    let interrupt = match arguments.dry_run {
+        true => Interrupt::new()?,
+        false => Interrupt::while_changing()?,
+    };
     let keep = match arguments.dry_run {
         true => output::free(&path, "--output").map(|()| None)?,
         false => Some(Keep::claim(&path, "--output")?),
@@ -132,6 +135,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return arguments.show(&session.cures).map(|()| ExitCode::SUCCESS);
     }
     if !session.can_try() {
+        interrupt.release();
         arguments.print(&session.cures)?;
         bail!("none of these cures can be tried here");
     }
@@ -141,6 +145,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let tried = session.run();
     let (cures, kept) = session.finish(arguments.keep, &tried);
+    interrupt.release();
     // What was measured is kept and shown before anything is said of what went wrong.
     let ended = [arguments.print(&cures), kept, tried];
     let mut wrong = ended.into_iter().filter_map(Result::err);

@@ -8,7 +8,7 @@
 mod viewer;
 
 use super::measure;
-use super::record::{self, Placement, When};
+use super::record::{self, Placement, Tally, When};
 use crate::interrupt::{Interrupt, end_unmeasured};
 use crate::output;
 use crate::resources;
@@ -25,6 +25,7 @@ use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use bandscope_simulation::{RealTime, Scenario, SimulatedMachine};
 use bandscope_view::live::{Facts, Look, lines};
 use clap::Args;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -116,6 +117,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         shared: &shared,
     };
     let shown = run.watched(&mut *machine, &mut manifest, writer, path, viewer)?;
+    if !output::takes(&io::stdout()) {
+        return Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS));
+    }
     output::write(None, |out| {
         out.write_all(shown.as_bytes())?;
         match path {
@@ -151,11 +155,13 @@ impl Run<'_> {
     ) -> Result<String> {
         let look = viewer.look;
         let mut monitor = Monitor::new(manifest, &self.request.series());
+        let mut tally = Tally::default();
         self.shared.publish(&mut monitor);
         thread::scope(|scope| {
             let drawing = thread::Builder::new().spawn_scoped(scope, move || viewer.view());
             let drawing = drawing.context("cannot make a thread that draws")?;
-            let measured = self.measure(machine, manifest, &mut writer, &mut monitor);
+            let known = (&mut monitor, &mut tally);
+            let measured = self.measure(machine, manifest, &mut writer, known);
             monitor.finish();
             self.shared.publish(&mut monitor);
             self.shared.end();
@@ -170,11 +176,11 @@ impl Run<'_> {
                 .unwrap_or_else(|_| bail!("drawing panicked: this is a bug, please report it"));
             recorded?;
             let told = self.interrupt.signal();
-            let is_empty = (monitor.snapshot().cpus.iter()).all(|cpu| cpu.measured_s <= 0.0);
-            if let (Some(path), Some(signal), true) = (path, told, is_empty) {
+            if let (Some(path), Some(signal), true) = (path, told, tally.is_empty()) {
                 let _ = std::fs::remove_dir_all(path);
                 end_unmeasured(signal);
             }
+            self.interrupt.nothing_to_lose();
             // Not before the screen is gone, which would take it along.
             if let Some(path) = path {
                 record::say_if_interrupted(manifest, path);
@@ -194,7 +200,7 @@ impl Run<'_> {
         machine: &mut dyn Machine,
         manifest: &mut Manifest,
         writer: &mut Option<Writer>,
-        monitor: &mut Monitor,
+        (monitor, tally): (&mut Monitor, &mut Tally),
     ) -> Result<(), MachineError> {
         let series = self.request.series();
         let mut last = Instant::now();
@@ -204,6 +210,7 @@ impl Run<'_> {
                 Some(writer) => record::keep(writer, &series, &batch),
                 None => Ok(()),
             };
+            tally.add(&batch);
             monitor.push(
                 batch.cpu,
                 batch.series,

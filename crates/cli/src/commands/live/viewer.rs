@@ -1,5 +1,6 @@
 //! The thread that draws: takes what is known, and the keys; on a terminal a screen, elsewhere lines.
 
+use crate::output;
 use crate::screen::Screen;
 use anyhow::{Context, Result};
 use bandscope_analysis::live::{Monitor, Second, Snapshot};
@@ -119,6 +120,9 @@ impl Viewer<'_> {
             let over = self.shared.over.load(Ordering::SeqCst);
             let mut out = io::stdout().lock();
             for second in self.shared.take().1 {
+                if !output::takes(&out) {
+                    return Ok(());
+                }
                 writeln!(out, "{}", lines::second(&second, self.look))?;
             }
             out.flush()?;

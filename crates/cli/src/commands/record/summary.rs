@@ -2,18 +2,20 @@
 
 use super::Recorded;
 use crate::output;
+use bandscope_recording::GapKind;
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{Clock, Manifest, Watched};
 use bandscope_recording::text::{shell_word, shown};
-use bandscope_recording::{Gap, GapKind, Quanta};
+use bandscope_sampler::Batch;
 use bandscope_view::numbers;
 
 /// What was measured so far, for the summary.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Quanta that came.
-    pub quanta: u64,
+    quanta: u64,
     gaps: u64,
+    /// Quanta, gaps, checkpoints and kernel events that came.
+    rows: u64,
     /// In gaps.
     away_ticks: u64,
     measured_ticks: u64,
@@ -21,12 +23,19 @@ pub struct Tally {
 
 impl Tally {
     /// Counts a batch.
-    pub fn add(&mut self, quanta: &Quanta, gaps: &[Gap]) {
+    pub fn add(&mut self, batch: &Batch<'_>) {
+        let (quanta, gaps) = (batch.quanta, batch.gaps);
+        self.rows += (quanta.len() + gaps.len() + batch.events.len()) as u64;
         self.quanta += quanta.len() as u64;
         self.gaps += gaps.iter().filter(|gap| gap.kind == GapKind::Gap).count() as u64;
         self.away_ticks += quanta.gap_ticks.iter().sum::<u64>();
         let spans = quanta.start.iter().zip(&quanta.end);
         self.measured_ticks += spans.map(|(start, end)| end - start).sum::<u64>();
+    }
+
+    /// Whether nothing came, so that nothing is lost with the recording.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
     }
 
     /// Measured time of all CPUs together.

@@ -30,7 +30,7 @@ pub fn write(
     let how = (interrupt, on_catch, &mut tally);
     let written = fill((writer, path), machine, request, manifest, how);
     written.map_err(|error| {
-        if tally.quanta == 0 {
+        if tally.is_empty() {
             // Nothing came: the name is free again.
             let _ = std::fs::remove_dir_all(path);
             return error;
@@ -39,11 +39,10 @@ pub fn write(
         let error = output::spelled(&error);
         anyhow!("{error}; what was written before is kept: bandscope report {path}")
     })?;
-    if let (0, Some(signal)) = (tally.quanta, interrupt.signal()) {
+    if let (true, Some(signal)) = (tally.is_empty(), interrupt.signal()) {
         let _ = std::fs::remove_dir_all(path);
         end_unmeasured(signal);
     }
-    interrupt.nothing_to_lose();
     say_if_interrupted(manifest, path);
     Ok(tally)
 }
@@ -143,7 +142,7 @@ fn measure(
         '_,
     >| {
         way.take(&batch)?;
-        tally.add(batch.quanta, batch.gaps);
+        tally.add(&batch);
         if let Some(&end) = batch.quanta.end.last() {
             progress.set(end as f64 / ticks_per_s);
         }
@@ -162,4 +161,63 @@ pub fn keep(writer: &mut Writer, series: &[(f64, String)], batch: &Batch<'_>) ->
     let gaps = writer.append_gaps(batch.cpu, batch.gaps);
     let events = writer.append_events(batch.cpu, batch.events);
     Ok(quanta.and(gaps).and(events)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandscope_recording::{Gap, Quanta};
+    use bandscope_simulation::{Scenario, SimulatedMachine, request};
+    use std::sync::atomic::AtomicBool;
+
+    /// Hands on these gaps, and fails before a quantum has ended.
+    struct Fails(Vec<Gap>);
+
+    impl Machine for Fails {
+        fn prepare(&mut self, request: &Request) -> Result<Manifest, MachineError> {
+            let scenario = Scenario::parse("quiet").expect("a scenario");
+            SimulatedMachine::new(scenario).prepare(request)
+        }
+
+        fn run(
+            &mut self,
+            _: &Request,
+            _: &mut Manifest,
+            _: &AtomicBool,
+            consume: &mut dyn FnMut(Batch<'_>) -> Consumed,
+        ) -> Result<(), MachineError> {
+            let (cpu, series, quanta) = (0, 0, &Quanta::default());
+            let (gaps, events) = (&self.0[..], &[][..]);
+            let batch = Batch {
+                cpu,
+                series,
+                quanta,
+                gaps,
+                events,
+            };
+            consume(batch).map_err(MachineError::Consumer)?;
+            Err(MachineError::Refused("no more".into()))
+        }
+    }
+
+    #[test]
+    fn a_gap_without_a_quantum_is_kept_and_a_recording_of_nothing_is_not() {
+        let interrupt = Interrupt::new().unwrap();
+        let request = request(&[1.0], &["mulss80"], 10.0);
+        let gap = Gap {
+            duration: 100,
+            ..Gap::default()
+        };
+        for gaps in [vec![], vec![gap]] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("it.bandscope");
+            let mut machine = Fails(gaps);
+            let mut manifest = machine.prepare(&request).unwrap();
+            let how = (&interrupt, None);
+            let written = write(&mut machine, &request, &mut manifest, &path, how);
+            let error = written.unwrap_err().to_string();
+            assert_eq!(error.contains("is kept"), !machine.0.is_empty(), "{error}");
+            assert_eq!(path.exists(), !machine.0.is_empty());
+        }
+    }
 }

@@ -102,6 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     } else {
         write_recording(&scenario, &request, &path, &interrupt)?;
     }
+    interrupt.nothing_to_lose();
     output::write(None, |out| output::path(out, &path))?;
     Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS))
 }
