@@ -1,10 +1,11 @@
-//! Pass or fail, on simulated machines: limits, a baseline, and what is refused before anything is measured.
+//! Pass or fail, mostly on simulated machines: limits, a baseline, what is refused before anything is measured, and how a check ends early.
 
 mod common;
 use common::{bandscope, refuse, run, signal, succeed, that_end, wait_until};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
+use std::time::Duration;
 
 const QUIET: &str = "simulated:tick:hz=250,cost=10us+reads:sigma=5ns";
 /// The same with a program that takes 1 % of the CPU.
@@ -423,28 +424,81 @@ fn no_signal_leaves_a_recording_and_what_a_kill_left_goes_with_the_next_check() 
     assert_eq!(entries(), 1);
 }
 
-/// Whoever goes on after the signal meets something in the place of its recording, and fails.
+/// A check that keeps its recordings and is told to end while it looks at the machine; whoever goes on then meets what is `in_the_way` of its
+/// recording, and fails. `None` if it measured already.
+fn told_while_it_looks(directory: &Path, name: &str, in_the_way: bool) -> Option<Output> {
+    let kept = directory.join("kept");
+    let recording = kept.join("run-1.bandscope");
+    let mut command = bandscope(directory);
+    command.args(["check", "--duration", "1h", "--keep", "kept"]);
+    command.args(["--save", "base.json"]).stdout(Stdio::null());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    wait_until(&mut child, || kept.exists());
+    signal(&child, name);
+    let is_late = recording.exists();
+    let is_placed = !in_the_way || std::fs::write(&recording, "in the way").is_ok();
+    // Where it has ended there is no place.
+    let is_decided = !is_late && (is_placed || !kept.exists());
+    let output = child.wait_with_output().unwrap();
+    is_decided.then_some(output)
+}
+
 #[test]
 fn a_signal_ends_a_check_before_it_measures() {
-    let directory = tempfile::tempdir().unwrap();
-    let kept = directory.path().join("kept");
     for (name, status) in that_end([("INT", 130), ("TERM", 143), ("HUP", 129)]) {
-        let mut child = bandscope(directory.path())
-            .args(["check", "--duration", "1h", "--keep", "kept"])
-            .args(["--save", "base.json"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        wait_until(&mut child, || kept.exists());
-        signal(&child, name);
-        let _ = std::fs::write(kept.join("run-1.bandscope"), "in the way");
-        let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(status), "{said}");
-        assert!(said.contains("nothing is judged"), "{said}");
-        let _ = std::fs::remove_file(kept.join("run-1.bandscope"));
-        let _ = std::fs::remove_dir(&kept);
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+        for in_the_way in [true, false] {
+            let told = (0..10).find_map(|_| {
+                let directory = tempfile::tempdir().unwrap();
+                let output = told_while_it_looks(directory.path(), name, in_the_way)?;
+                Some((directory, output))
+            });
+            let (directory, output) = told.expect("it looks at the machine for a second");
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(status), "{said}");
+            assert!(said.contains("nothing is judged"), "{said}");
+            if in_the_way {
+                let _ = std::fs::remove_file(directory.path().join("kept/run-1.bandscope"));
+                let _ = std::fs::remove_dir(directory.path().join("kept"));
+            }
+            assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+        }
     }
+}
+
+/// A check that hardly gets the CPU once its recording is there; `None` if a quantum ended all the same.
+fn starved(directory: &Path) -> Option<String> {
+    let mut command = bandscope(directory);
+    command.args(["check", "--duration", "1ms", "--keep", "kept"]);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let manifest = directory.join("kept/run-1.bandscope/recording.json");
+    wait_until(&mut child, || manifest.exists());
+    for _ in 0..100 {
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        // Less than it warms up for, and more than it may begin late.
+        for (name, milliseconds) in [("STOP", 1500), ("CONT", 20)] {
+            signal(&child, name);
+            std::thread::sleep(Duration::from_millis(milliseconds));
+        }
+    }
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let is_judged = output.status.code() != Some(2);
+    (!is_judged).then_some(said)
+}
+
+#[test]
+fn a_check_without_a_quantum_fails_and_keeps_its_recording() {
+    let told = (0..10).find_map(|_| {
+        let directory = tempfile::tempdir().unwrap();
+        let said = starved(directory.path())?;
+        Some((directory, said))
+    });
+    let (directory, said) = told.expect("it is away when it is to begin");
+    assert!(said.contains("no quantum ended"), "{said}");
+    assert!(!said.contains("interrupted"), "{said}");
+    let recording = directory.path().join("kept/run-1.bandscope/recording.json");
+    assert!(recording.exists());
 }

@@ -123,7 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if reports.is_empty() {
         place.remove_if_empty();
         output::note(format_args!(
-            "bandscope: interrupted before anything was measured, so nothing is judged"
+            "bandscope: interrupted before a quantum ended, so nothing is judged"
         ));
         return interrupt.exit_code().context("nothing was measured");
     }

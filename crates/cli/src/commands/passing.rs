@@ -2,12 +2,12 @@
 
 use super::{record, report};
 use crate::interrupt::Interrupt;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use bandscope_report::Report;
 use bandscope_sampler::Request;
 use std::path::Path;
 
-/// Makes it at `path`, of CPUs that are `accepted`; its report, `None` if a signal came before anything was measured. The CPUs that it chose and the work kernels that passed their
+/// Makes it at `path`, of CPUs that are `accepted`; its report, `None` if a signal came before a quantum ended. The CPUs that it chose and the work kernels that passed their
 /// test stay those of `request`.
 pub(super) fn report(
     arguments: &record::Arguments,
@@ -29,8 +29,14 @@ pub(super) fn report(
     request.cpus.clone_from(&manifest.settings.cpus);
     request.self_test = false;
     if measured.seconds(manifest.clock.ticks_per_ns) <= 0.0 {
+        ensure!(
+            interrupt.signal().is_some(),
+            "nothing was measured: no quantum ended; expected a longer run, or more time of the CPU"
+        );
         // Nobody wants an empty one, even if it was to be kept.
-        let _ = std::fs::remove_dir_all(path);
+        if measured.is_empty() {
+            let _ = std::fs::remove_dir_all(path);
+        }
         return Ok(None);
     }
     let analysis = report::analyse(&[path.to_owned()], &[], None)?;

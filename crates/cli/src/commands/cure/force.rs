@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use crate::output;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use bandscope_experiments::cure::{self, Action};
 use bandscope_probe::facts::Busy;
 use bandscope_recording::cures::{Cure, Figures};
@@ -52,11 +52,7 @@ impl Session<'_> {
         let report = self.measured(&path);
         let after = Busy::read(&self.cures.others);
         let _ = std::fs::remove_dir_all(&path);
-        let report = report?;
-        if report.is_none() && !self.is_ended() {
-            bail!("a trial measured nothing: no quantum ended in it");
-        }
-        let figures = report.map(|report| Figures {
+        let figures = report?.map(|report| Figures {
             others: before
                 .as_ref()
                 .zip(after.as_ref())

@@ -155,7 +155,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Measures into a recording at `path`; `None` if a signal came before anything was.
+    /// Measures into a recording at `path`; `None` if a signal came before a quantum ended.
     pub(super) fn measured(&mut self, path: &Path) -> Result<Option<Report>> {
         let any = |_: &[u32]| Ok(());
         passing::report(
