@@ -289,16 +289,17 @@ fn what_cannot_be_caught_is_refused_in_words() {
     let scene = ["record", "--machine", SCENE, "--trace", "off"];
     let unnamed = [&scene[..], &["--catch", "gap:task:* > 5 us"]].concat();
     let error = refuse(directory.path(), &unnamed);
-    assert!(error.contains("no kernel events are recorded"), "{error}");
+    let said = "--catch \"gap:task:* > 5 us\": no kernel events are recorded";
+    assert!(error.contains(said), "{error}");
     let scene = ["record", "--machine", SCENE, "--cpus", "1"];
     for (more, said) in [
         (
             ["--catch", "gap > 5 us on cpu 55"],
-            "\"gap > 5 us on cpu 55\": found CPU 55, expected one that is measured: 1",
+            "--catch \"gap > 5 us on cpu 55\": found CPU 55, expected one that is measured: 1",
         ),
         (
             ["--stop-if", "worst 1 ms < 50 % on cpu 0"],
-            "found CPU 0, expected one that is measured: 1",
+            "--stop-if \"worst 1 ms < 50 % on cpu 0\": found CPU 0, expected one that is measured: 1",
         ),
         (
             ["--catch", "gap > 1e300 s"],
@@ -306,7 +307,7 @@ fn what_cannot_be_caught_is_refused_in_words() {
         ),
         (
             ["--stop-if", "gap:preempted > 10 s"],
-            "found a gap as long as the recording or longer",
+            "--stop-if \"gap:preempted > 10 s\": found a gap as long as the recording or longer",
         ),
         (
             ["--event", "sched:sched_switch"],
@@ -334,7 +335,8 @@ fn what_cannot_be_caught_is_refused_in_words() {
         "--catch",
         "gap > 5 us",
     ];
-    assert!(refuse(directory.path(), &several).contains("expected one CPU"));
+    let error = refuse(directory.path(), &several);
+    assert!(error.contains("--catch: found several CPUs"), "{error}");
     let nothing = run(
         directory.path(),
         &["record", "--around", "-1s", "--catch", "gap > 5 us"],

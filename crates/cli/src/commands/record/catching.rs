@@ -78,7 +78,7 @@ impl Catching {
         values::not_too_many("--event", &self.event)?;
         if !at_once && !self.catch.is_empty() {
             bail!(
-                "--catch: a simulated machine measures its CPUs one after another, expected one CPU"
+                "--catch: found several CPUs of a simulated machine, expected one: it measures them one after another"
             );
         }
         if self.on_catch.is_some() && self.settings().is_none() {
@@ -109,24 +109,26 @@ impl Catching {
     /// recorded.
     pub fn check_run(&self, manifest: &Manifest) -> Result<()> {
         let settings = &manifest.settings;
-        for trigger in self.catch.iter().chain(&self.stop_if) {
+        let catch = self.catch.iter().map(|trigger| ("--catch", trigger));
+        let stop_if = self.stop_if.iter().map(|trigger| ("--stop-if", trigger));
+        for (option, trigger) in catch.chain(stop_if) {
             let text = &trigger.text;
             // Of a job each task has this command line, and CPUs of its own.
             let alone = manifest.rank.is_none();
             let is_wrong = |cpu: &u32| alone && !settings.cpus.contains(cpu);
             if let Some(cpu) = trigger.cpu.filter(is_wrong) {
                 bail!(
-                    "{text:?}: found CPU {cpu}, expected one that is measured: {}",
+                    "{option} {text:?}: found CPU {cpu}, expected one that is measured: {}",
                     cpu_list::written(&settings.cpus)
                 );
             }
             if (trigger.longer_than_s).is_some_and(|longer| longer >= settings.duration_s) {
                 bail!(
-                    "{text:?}: found a gap as long as the recording or longer, expected less than its {}",
+                    "{option} {text:?}: found a gap as long as the recording or longer, expected less than its {}",
                     numbers::duration_round(settings.duration_s * 1e9)
                 );
             }
-            check_cause(trigger, &manifest.events)?;
+            check_cause((option, trigger), &manifest.events)?;
         }
         Ok(())
     }
@@ -143,13 +145,13 @@ impl Catching {
 }
 
 /// Refuses to wait for a cause that nobody will name.
-fn check_cause(trigger: &Trigger, events: &Events) -> Result<()> {
+fn check_cause((option, trigger): (&str, &Trigger), events: &Events) -> Result<()> {
     let told_without = ["", "preempted", "unnamed"].contains(&&*trigger.cause);
     if told_without || events.state == EventsState::On {
         return Ok(());
     }
     bail!(
-        "{:?}: no kernel events are recorded{}{}, so nobody knows the cause of a gap; \"gap > T\" needs none",
+        "{option} {:?}: no kernel events are recorded{}{}, so nobody knows the cause of a gap; \"gap > T\" needs none",
         trigger.text,
         if events.why.is_empty() { "" } else { ": " },
         events.why
