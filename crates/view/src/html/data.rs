@@ -12,6 +12,8 @@ use serde::Serialize;
 /// Steps of the logarithm of power and pace that are kept apart: 0.23 % and 0.0023 %.
 const PER_DECADE: f64 = 1000.0;
 const PACE_PER_DECADE: f64 = 100_000.0;
+/// Ticks that a quantum may differ from the nominal one in a signed column, which halves what a reader's doubles hold.
+const MAX_DIFFERENCE: u64 = 1 << 52;
 /// Power that is none.
 const SILENT: i64 = -400_000;
 
@@ -107,7 +109,14 @@ fn quanta(detail: &Detail, quantum_ticks: i64, columns: &mut Columns) -> (usize,
         last = stretch.start;
     }
     for &length in &detail.length {
-        columns.push_signed(length.min(1 << 52) as i64 - quantum_ticks);
+        match length {
+            1..MAX_DIFFERENCE => columns.push_signed(length as i64 - quantum_ticks),
+            // As if it were 0 ticks long; then its length itself.
+            _ => {
+                columns.push_signed(-quantum_ticks);
+                columns.push(length);
+            }
+        }
     }
     let away = detail.gap_ticks.iter().zip(&detail.gaps);
     let told = told_by_marks(detail);

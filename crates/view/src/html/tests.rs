@@ -6,6 +6,7 @@ use bandscope_analysis::detail::{Detail, Mark, Stretch};
 use bandscope_report::{Cause, Finding};
 use bandscope_statistics::random::Random;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 fn rendered(analysis: &Analysis) -> String {
     let mut out = Vec::new();
@@ -120,6 +121,20 @@ fn half_a_million_quanta_fit_into_two_and_a_half_megabytes() {
     let page = rendered(&analysis);
     println!("{} bytes", page.len());
     assert!(page.len() <= 2_500_000, "{}", page.len());
+}
+
+#[test]
+fn a_quantum_of_months_keeps_its_length() {
+    let page = |last: u64| {
+        let mut analysis = samples::two_paces();
+        let mut detail = synthetic(3);
+        detail.length[2] = last;
+        analysis.details = vec![detail];
+        rendered(&analysis)
+    };
+    let lengths = [0, 1, (1 << 52) - 1, 1 << 52, (1 << 52) + 7, (1 << 53) - 1];
+    let pages: BTreeSet<String> = lengths.map(page).into();
+    assert_eq!(pages.len(), lengths.len());
 }
 
 /// Two sides of unequal numbers of series, the second with names that attack.

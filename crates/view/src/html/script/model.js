@@ -89,7 +89,8 @@ function readQuanta(about, report, numbers, perS, told) {
   const starts = [];
   for (let s = 0, at = 0; s < about.stretches; s++) starts.push([(at += numbers.next()), numbers.next()]);
   const ticks = new Float64Array(n);
-  for (let q = 0; q < n; q++) ticks[q] = about.quantum_ticks + numbers.signed();
+  // One that would be 0 ticks long does not fit a difference: its length follows.
+  for (let q = 0; q < n; q++) ticks[q] = about.quantum_ticks + numbers.signed() || numbers.next();
   const start = new Float64Array(n);
   const gapTicks = new Float64Array(n), gaps = new Uint32Array(n), own = new Float64Array(n);
   /** @type {Pair[]} */
