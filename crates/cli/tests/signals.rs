@@ -448,8 +448,6 @@ fn no_signal_leaves_a_recording_in_which_nothing_was_measured() {
             // What was prepared waits for so long.
             if command == "record" {
                 measured.args(["--start-delay", "60"]);
-                // Kernel events of that time are kept.
-                measured.args(["--trace", "off"]);
             }
             measured.stdout(Stdio::null()).stderr(Stdio::piped());
             let mut child = measured.spawn().unwrap();

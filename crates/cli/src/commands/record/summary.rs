@@ -14,8 +14,6 @@ use bandscope_view::numbers;
 pub struct Tally {
     quanta: u64,
     gaps: u64,
-    /// Quanta, gaps, checkpoints and kernel events that came.
-    rows: u64,
     /// In gaps.
     away_ticks: u64,
     measured_ticks: u64,
@@ -25,7 +23,6 @@ impl Tally {
     /// Counts a batch.
     pub fn add(&mut self, batch: &Batch<'_>) {
         let (quanta, gaps) = (batch.quanta, batch.gaps);
-        self.rows += (quanta.len() + gaps.len() + batch.events.len()) as u64;
         self.quanta += quanta.len() as u64;
         self.gaps += gaps.iter().filter(|gap| gap.kind == GapKind::Gap).count() as u64;
         self.away_ticks += quanta.gap_ticks.iter().sum::<u64>();
@@ -33,9 +30,9 @@ impl Tally {
         self.measured_ticks += spans.map(|(start, end)| end - start).sum::<u64>();
     }
 
-    /// Whether nothing came, so that nothing is lost with the recording.
+    /// Whether nothing was measured. Kernel events come before the first quantum, and say nothing without one.
     pub fn is_empty(&self) -> bool {
-        self.rows == 0
+        self.quanta == 0 && self.gaps == 0
     }
 
     /// Measured time of all CPUs together.
