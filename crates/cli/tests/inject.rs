@@ -8,7 +8,9 @@ use bandscope_recording::Source;
 use bandscope_recording::disturbances::{Intervals, Log, read};
 use bandscope_recording::manifest::State;
 use bandscope_recording::read::open;
-use common::{assert_ledger_closes, bandscope, refuse, report, run, signal, succeed};
+use common::{
+    assert_ledger_closes, bandscope, refuse, report, run, signal, succeed, wait_for_parts,
+};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -306,13 +308,6 @@ fn a_signal_ends_the_command_and_the_disturbance_in_order() {
     assert_eq!(log.end.unwrap().state, State::Interrupted);
 }
 
-/// Whether a directory, or one in it, holds a file.
-fn has_a_file(directory: &Path) -> bool {
-    let entries = std::fs::read_dir(directory).into_iter().flatten();
-    let mut paths = entries.map(|entry| entry.unwrap().path());
-    paths.any(|path| path.is_file() || has_a_file(&path))
-}
-
 /// `record` would go on to its end, and `live` for ever.
 #[test]
 fn the_command_ends_with_a_disturber_that_is_killed() {
@@ -343,14 +338,7 @@ fn the_command_ends_with_a_disturber_that_is_killed() {
         let state =
             || open(&directory.path().join("it.bandscope")).map(|read| read.manifest().state);
         // A recording of nothing would not be kept.
-        let quanta = directory.path().join("it.bandscope/quanta");
-        for _ in 0..600 {
-            if has_a_file(&quanta) {
-                break;
-            }
-            assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        wait_for_parts(directory.path(), &mut child, 1);
         signal(&child, "KILL");
         child.wait().unwrap();
         for _ in 0..300 {

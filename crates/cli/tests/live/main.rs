@@ -382,8 +382,9 @@ fn a_recording_ends_in_order_with_its_terminal() {
     let Some(terminal) = Terminal::new(directory.path(), (80, 24), &command) else {
         return;
     };
-    let begun = directory.path().join("it.bandscope/recording.json");
-    wait_until("it is recorded", || begun.exists());
+    wait_until("something is recorded", || {
+        finished_parts(directory.path()) > 0
+    });
     terminal.ask(&["kill-server"]);
     let ended = directory.path().join("ended");
     wait_until("it ends", || ended.exists());
