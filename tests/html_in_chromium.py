@@ -262,11 +262,11 @@ def scale_page(browser, directory):
     run(directory, "record", "--machine", "simulated:tick+tasks+noise", "--trace", "on", "--duration", "20s", "--output", "scale.bandscope")
     scale = json.loads(run(directory, "scale", "scale.bandscope", "--format", "json"))
     run(directory, "scale", "scale.bandscope", "--format", "html", "--output", "scale.html")
-    for width in [1280, 800, 400]:
+    for width, picture in [(1280, "wide"), (800, "medium"), (400, "narrow")]:
         for scheme in ["light", "dark"]:
             with Page(browser, directory / "scale.html", width, scheme, ready="main", bypass_csp=True) as view:
                 pictures_seen = view.evaluate("() => [...document.querySelectorAll('figure')].filter(e => e.checkVisibility()).map(e => e.className)")
-                assert pictures_seen == [("wide " if width > 1056 else "narrow ") + scheme], pictures_seen
+                assert pictures_seen == [f"{picture} {scheme}"], pictures_seen
                 assert view.page.locator("h1").inner_text() == scale["verdict"]
                 assert view.page.locator("script").count() == 0
                 known = view.page.locator("tr > td:nth-child(3)").all_inner_texts()
