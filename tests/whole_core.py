@@ -6,9 +6,12 @@
 Needs pyarrow and numpy. Reads the Parquet files, and nothing of the analysis: the method of crates/analysis/src/pace/whole_core.rs by another
 hand. Of the quanta with one gap and the pace of the one before, those within 1.15 of the twentieth fastest are held against those beyond 1.5:
 median time per unit, and lower quartile of the time that handling the gap took.
+
+Where kernel events were recorded it also prints how long the timer's interrupt took: its median, by the pace of the quantum around it.
 """
 
 import glob
+import json
 import sys
 
 import numpy
@@ -39,6 +42,28 @@ def ratios(quanta):
     return numpy.median(pace[slow]) / numpy.median(pace[fast]), handling[1] / handling[0], fast.sum(), slow.sum()
 
 
+def interrupts(recording, series):
+    """Median microseconds and number of timer interrupts, by how many times slower than the best the quantum was."""
+    cpu = next(part for part in series.split("/") if part.startswith("cpu="))
+    if not glob.glob(f"{recording}/events/{cpu}/*.parquet"):
+        return
+    ticks_per_us = json.load(open(f"{recording}/recording.json"))["clock"]["ticks_per_ns"] * 1000
+    events, quanta = read(f"{recording}/events/{cpu}"), read(series)
+    units = quanta["count"] - quanta["gaps"]
+    there = quanta["end_ticks"] - quanta["start_ticks"] - quanta["gap_ticks"] - quanta["measurement_ticks"]
+    enough = units >= FEWEST
+    pace = (there / numpy.maximum(units, 1))[enough]
+    timer = events["name"] == "local_timer"
+    starts, lengths = events["start_ticks"][timer], events["duration_ticks"][timer] / ticks_per_us
+    place = numpy.searchsorted(quanta["start_ticks"][enough], starts, side="right") - 1
+    within = (place >= 0) & (starts < quanta["end_ticks"][enough][place])
+    times = pace[place] / numpy.percentile(pace, 5)
+    for least, most in ((0, FAST), (SLOW, 3), (3, 99)):
+        of_these = lengths[within & (times >= least) & (times < most)]
+        if len(of_these):
+            print(f"        timer interrupts at {least} to {most} times: median {numpy.median(of_these):.1f} us of {len(of_these)}")
+
+
 for recording in sys.argv[1:]:
     for series in sorted(glob.glob(f"{recording}/quanta/*/*/*")):
         found = ratios(read(series))
@@ -46,3 +71,4 @@ for recording in sys.argv[1:]:
             units, handling, fast, slow = found
             exponent = numpy.log(handling) / numpy.log(units)
             print(f"{exponent:6.2f}  units {units:.2f}, handling {handling:.2f}, {fast} and {slow} quanta  {series}")
+            interrupts(recording, series)

@@ -116,3 +116,22 @@ impl Detector for Handling {
         self.before = chunk.pace.last().copied().unwrap_or(0.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ratios of real recordings (docs/method.md, section 8.8).
+    #[test]
+    fn a_slow_core_slows_handling_and_a_slow_loop_does_not() {
+        let is_slow = |units, handling| WholeCore { units, handling }.is_slow();
+        assert!(is_slow(2.99, 1.96) && is_slow(2.11, 2.25));
+        assert!(!is_slow(4.83, 1.35) && !is_slow(4.78, 0.98) && !is_slow(3.15, 0.61));
+        let (little, much) = (1.6, 2.1);
+        let company = |units, registers_only| {
+            let handling = units;
+            WholeCore { units, handling }.is_from_outside(registers_only)
+        };
+        assert!(!company(little, false) && company(little, true) && company(much, false));
+    }
+}
