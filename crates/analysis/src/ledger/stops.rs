@@ -18,7 +18,12 @@ const BESIDE_NS: f64 = 50_000.0;
 pub fn off_the_run_queue(series: &[Series], cpu: Option<u32>, manifest: &Manifest) -> Option<f64> {
     let known = manifest.events.state != EventsState::On && rates::is_one_recording(series);
     let mut schedstat = manifest.schedstat.iter().filter(|_| known);
-    let waited = schedstat.find(|one| Some(one.cpu) == cpu)?.wait_ns;
+    let mine = schedstat.find(|one| Some(one.cpu) == cpu)?;
+    // A host that takes an absence's CPU before the switch makes it longer than its wait, too; a stop is a switch by itself.
+    if mine.voluntary_switches == Some(0) {
+        return None;
+    }
+    let waited = mine.wait_ns;
     let mine = series.iter().filter(|one| one.cpu == cpu);
     let away: f64 = mine
         .map(|one| {

@@ -15,13 +15,17 @@ pub struct Schedstat {
     pub wait_ns: u64,
     /// Times that the thread got the CPU.
     pub slices: u64,
+    /// Times that the thread left the CPU and could not have run on, as at each stop by a signal or a freezer; `None` in recordings that do not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voluntary_switches: Option<u64>,
 }
 
 impl Ranges for Schedstat {
     fn check(&self) -> Result<(), OutOfRange> {
         number("run_ns", self.run_ns, &COUNT)?;
         number("wait_ns", self.wait_ns, &COUNT)?;
-        number("slices", self.slices, &COUNT)
+        number("slices", self.slices, &COUNT)?;
+        number("voluntary_switches", self.voluntary_switches, &COUNT)
     }
 }
 

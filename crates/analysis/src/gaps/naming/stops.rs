@@ -36,6 +36,9 @@ impl Stops {
             && manifest.stopped_by.is_empty();
         let mut schedstat = manifest.schedstat.iter().filter(|_| known);
         let mine = schedstat.find(|one| Some(one.cpu) == series[index].cpu)?;
+        if mine.voluntary_switches == Some(0) {
+            return None;
+        }
         let (ran, waited) = (mine.run_ns as f64, mine.wait_ns as f64);
         let away = manifest.settings.duration_s * 1e9 - ran;
         let ticks = |ns: f64| (ns * manifest.clock.ticks_per_ns) as u64;

@@ -6,7 +6,7 @@ use crate::support::{Loop, analysis, stops_drawn};
 use bandscope_analysis::analyse;
 use bandscope_recording::EventKind;
 use bandscope_recording::manifest::{EventsState, LostEvents, Quota, Schedstat};
-use bandscope_report::{Cause, Certainty, Kind};
+use bandscope_report::{Cause, Certainty, Finding, Kind};
 
 #[test]
 fn a_stop_that_events_tell_is_certain() {
@@ -240,4 +240,23 @@ fn without_events_a_short_wait_is_drawn_as_one_beside_long_stops() {
     let ledger = &analysis.report.series[0].ledger.gaps_ns;
     assert_eq!(ledger[&Cause::Preempted].div_ceil(1_000_000), 30);
     assert_eq!(stops_drawn(&source, &analysis), [[30, 30]; 2]);
+    // A host that takes the CPU in each of them makes them as long, and the thread never leaves the CPU by itself.
+    source.manifest.schedstat[0].voluntary_switches = Some(0);
+    let report = self::analysis(&source).report;
+    assert!(
+        !report.series[0]
+            .ledger
+            .gaps_ns
+            .contains_key(&Cause::Stopped)
+    );
+    let is_throttled = |finding: &Finding| finding.kind == Kind::Throttled;
+    assert!(!report.findings.iter().any(is_throttled));
+    source.manifest.schedstat[0].voluntary_switches = Some(1);
+    let report = self::analysis(&source).report;
+    assert!(
+        report.series[0]
+            .ledger
+            .gaps_ns
+            .contains_key(&Cause::Stopped)
+    );
 }

@@ -64,7 +64,7 @@ fn full() -> Value {
         "kernel_counts": [{
             "cpu": 1, "seconds": 0.5, "counts": [{"name": "n", "number": 1}], "system_management_interrupts": 1,
         }],
-        "schedstat": [{"cpu": 1, "run_ns": 1, "wait_ns": 1, "slices": 1}],
+        "schedstat": [{"cpu": 1, "run_ns": 1, "wait_ns": 1, "slices": 1, "voluntary_switches": 1}],
         "quotas": [{"group": "g", "version": 1, "quota_us": 1, "period_us": 1, "periods": 1, "throttled": 1, "throttled_ns": 1}],
         "rank": {"job": "j", "node": "n", "task": 1, "tasks": 1},
         "machine": machine,
