@@ -225,6 +225,36 @@ fn speak_for_all(finding: &mut Finding, analysed: Analysed<'_>) {
     evidence.ns_per_event = signal.ns_per_event;
 }
 
+/// What a finding is about.
+fn cause(finding: &Finding) -> Option<&Cause> {
+    evidence::PeriodicInterference::of(&finding.evidence)?
+        .cause
+        .as_ref()
+}
+
+/// The task that a timer wakes, or the timer that wakes a task: which of the two stands out in a series is chance.
+fn other_half(finding: &Finding) -> Option<Cause> {
+    match cause(finding)? {
+        Cause::Timer(name) => Some(Cause::Task(name.clone())),
+        Cause::Task(name) => Some(Cause::Timer(name.clone())),
+        _ => None,
+    }
+}
+
+/// Whether a series of the same CPU has a period of this cause, of the same frequency.
+fn is_seen(finding: &Finding, cause: &Cause, analysed: Analysed<'_>) -> bool {
+    let hz = figure(finding, |one: &evidence::PeriodicInterference| {
+        one.frequency_hz
+    });
+    let mine = first_series(finding, analysed);
+    (analysed.series.iter())
+        .filter(|other| (other.cpu, &other.origin) == (mine.cpu, &mine.origin))
+        .flat_map(|other| &other.signals)
+        .any(|signal| {
+            signal.cause.as_ref() == Some(cause) && is_close(signal.frequency_hz, hz, SAME_HZ)
+        })
+}
+
 /// Whether an interrupt came as often; of the host's periods there is no count.
 fn is_counted(finding: &Finding) -> bool {
     evidence::PeriodicInterference::of(&finding.evidence).is_some_and(|periodic| {
@@ -235,7 +265,14 @@ fn is_counted(finding: &Finding) -> bool {
 /// Something periodic in the machine shows at every rate; what does not is no more than possible.
 fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     speak_for_all(finding, analysed);
+    let other_half = other_half(finding);
+    let has_other_half = other_half.is_some_and(|half| is_seen(finding, &half, analysed));
     if is_alone(finding, analysed) {
+        if has_other_half {
+            // The task is said, at both rates.
+            let is_timer = cause(finding).is_some_and(|cause| matches!(cause, Cause::Timer(_)));
+            return !is_timer;
+        }
         // The other rates were asked for it in particular.
         if finding.certainty == Certainty::Possible {
             return false;

@@ -59,6 +59,8 @@ pub struct Event {
     pub after: u64,
     /// Whether the gap's own unit of work is in it.
     pub holds_unit: bool,
+    /// Whether it is a task that nothing woke, where the recording tells such of others: it runs on after another one.
+    pub runs_on: bool,
 }
 
 /// Statistics of the gaps of one series.
@@ -73,6 +75,7 @@ pub struct Statistics {
     processes: BTreeMap<Cause, Vec<(u32, u64)>>,
     preemption_known: bool,
     preempted: u64,
+    wakers_known: bool,
     durations: Distribution,
     /// By factor of two of the duration in ns.
     by_size: [Sum; 64],
@@ -96,6 +99,7 @@ impl Statistics {
             processes: BTreeMap::new(),
             preemption_known: false,
             preempted: 0,
+            wakers_known: false,
             durations: Distribution::new(3),
             by_size: [Sum::default(); 64],
             longest: BinaryHeap::with_capacity(MARKS + 1),
@@ -141,6 +145,7 @@ impl Statistics {
                     cause,
                     after: 0,
                     holds_unit: true,
+                    runs_on: false,
                 });
             }
         }
@@ -150,6 +155,11 @@ impl Statistics {
     /// To be called after the last gap. A recording's reader refuses gaps that are out of order; a source in memory can hold such, and
     /// whoever searches among [`Self::events`] by time subtracts what it finds.
     pub fn finish(&mut self, namer: &Namer<'_>) {
+        if !self.wakers_known {
+            self.pieces
+                .iter_mut()
+                .for_each(|piece| piece.runs_on = false);
+        }
         self.events.sort_by_key(|event| event.start);
         self.pieces.sort_by_key(|piece| piece.start);
         for ((key, thread), &ticks) in namer.threads() {
@@ -176,6 +186,7 @@ impl Statistics {
         let main = main.map_or(0, |share| share.key);
         CauseSum::book(&mut self.causes, shares);
         self.chains.push(namer);
+        self.wakers_known |= namer.pieces().iter().any(|piece| piece.woken == Some(true));
         if self.events.len() < EVENTS {
             let room = PIECES - self.pieces.len();
             let pieces = namer.pieces().iter().enumerate().take(room);
@@ -185,6 +196,7 @@ impl Statistics {
                 cause: piece.share.key,
                 after: piece.after,
                 holds_unit: place == 0,
+                runs_on: piece.woken == Some(false),
             }));
         }
         // Names are few, and come up one by one. A piece of no length has one, and no share.

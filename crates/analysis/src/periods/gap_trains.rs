@@ -60,7 +60,7 @@ pub fn in_gaps(
         }
         found.retain(|one| {
             // Turns that come now and then take a small part of each tick, and are long all the same.
-            let lasts_ns = match (name, one.occupied) {
+            let lasts_ns = match (name, one.begins) {
                 (Cause::Task(_), None) => one.ns_per_event.max(typical_ns(&mine.losses)),
                 _ => one.ns_per_event,
             };
@@ -127,21 +127,28 @@ impl<'a> Times<'a> {
     /// The train of these events, none of which begins while the CPU is `away`.
     fn train(&self, events: Vec<&Event>, away: Vec<(f64, f64)>) -> Train {
         let own = |event: &Event| if event.holds_unit { self.unit } else { 0.0 };
-        let loss = |event: &Event| event.duration as f64 - own(event);
-        Train {
-            times: (events.iter())
-                .map(|event| self.seconds(event.start))
-                .collect(),
-            losses: (events.iter())
-                .map(|event| self.context.ns(loss(event).max(0.0)))
-                .collect(),
-            early: (events.iter())
-                .map(|event| self.context.seconds(event.after as f64))
-                .collect(),
+        let loss = |event: &Event| {
+            self.context
+                .ns((event.duration as f64 - own(event)).max(0.0))
+        };
+        let mut train = Train {
             segments: self.segments.clone(),
             away,
             ..Train::default()
+        };
+        for event in events {
+            match train.losses.last_mut() {
+                // The scheduler took the CPU from it and gave it back: no new turn.
+                Some(begun) if event.runs_on => *begun += loss(event),
+                None if event.runs_on => {}
+                _ => {
+                    train.times.push(self.seconds(event.start));
+                    train.losses.push(loss(event));
+                    train.early.push(self.context.seconds(event.after as f64));
+                }
+            }
         }
+        train
     }
 }
 
@@ -220,23 +227,26 @@ pub fn within_books(found: &mut [Periodic], train: &Train) {
     }
 }
 
-/// The causes with the most gaps, where kernel events name any, and how many of them are the largest part of enough gaps, or the tick, which
+/// The costliest causes, where kernel events name any, and how many of them are the largest part of enough gaps, or the tick, which
 /// often comes with what it lets run. The others come with something longer, most of the time. Softirqs are the work of an interrupt.
 fn frequent_causes(gaps: &Statistics) -> (Vec<Key>, usize) {
     let mut mains = vec![0usize; gaps.names().len()];
     let mut pieces = mains.clone();
+    let mut ticks = vec![0u128; gaps.names().len()];
     for event in &gaps.events {
         mains[event.cause as usize] += 1;
     }
     for piece in &gaps.pieces {
         pieces[piece.cause as usize] += 1;
+        ticks[piece.cause as usize] += u128::from(piece.duration);
     }
     let name = |key: usize| &gaps.names()[key];
     let is_named = |key: &usize| name(*key).is_named();
+    // What takes more comes first, so that it is said and not what comes with it.
     let enough = |numbers: &[usize]| {
         let mut keys: Vec<usize> = (0..numbers.len()).filter(is_named).collect();
         keys.retain(|&key| numbers[key] >= MIN_GAPS_OF_A_CAUSE);
-        keys.sort_by_key(|&key| std::cmp::Reverse(numbers[key]));
+        keys.sort_by_key(|&key| std::cmp::Reverse(ticks[key]));
         keys
     };
     let mut keys = enough(&mains);

@@ -69,6 +69,8 @@ pub struct Piece {
     pub share: Share,
     /// Ticks by which it may have been due earlier: since the gap began, but 0 for what came while a task ran, for which it had not to wait.
     pub after: u64,
+    /// Of a task, whether it is known what made it run. Where such is recorded, what nothing woke runs on after another task.
+    pub woken: Option<bool>,
 }
 
 /// Names gaps, in order of time.
@@ -276,6 +278,7 @@ impl<'a> Namer<'a> {
                     from,
                 },
                 after: 0,
+                woken: None,
             });
         } else {
             self.split_over_events(gap, from, to);

@@ -15,6 +15,8 @@ pub(super) struct Span {
     pub away: bool,
     /// A task of which only the beginning is known.
     is_untold: bool,
+    /// A task, and whether it is known what made it run.
+    pub woken: Option<bool>,
     /// An interrupt of the timer in which no function of a timer ran.
     pub is_bare_timer: bool,
     /// A timer that expired, by the name of the task that it woke.
@@ -36,6 +38,7 @@ impl Span {
             key,
             away: is_task || event.kind == EventKind::Held,
             is_untold: is_task && event.duration == 0,
+            woken: is_task.then(|| (event.sender.iter()).any(|sender| !sender.name.is_empty())),
             is_bare_timer: is_timer && event.name.is_empty(),
             is_expiry: is_timer && !event.name.is_empty(),
             thread: (is_task && keys.process(event).is_some()).then(|| event.name.clone()),

@@ -91,6 +91,7 @@ impl Namer<'_> {
                     from: begins,
                 },
                 after: begins - from,
+                woken: None,
             });
         }
         self.inside = spans;
@@ -118,6 +119,7 @@ impl Namer<'_> {
                 from: span.from,
             },
             after: 0,
+            woken: span.woken,
         }));
         // The first reaches back to where the gap began.
         self.pieces[0].share.from = from;

@@ -243,3 +243,39 @@ fn what_is_seen_half_of_the_time_keeps_its_frequency() {
         );
     }
 }
+
+/// `machines/real timer-1khz` beside a build: a sleeper whose timer runs early with the tick, waits for the CPU now and then, and leaves out a turn
+/// when it waited too long. It scatters, and is a train all the same.
+#[test]
+fn a_train_that_scatters_comes_each_time() {
+    let train = |drift: f64| {
+        let mut random = Random::new(3);
+        let mut wander = 0.0;
+        let mut times = Vec::new();
+        for k in 0..4000 {
+            wander += drift * (random.unit() - 0.5);
+            let off = match random.unit() {
+                part if part < 0.2 => -50e-6 * random.unit(),
+                part if part < 0.28 => 300e-6 * random.unit(),
+                _ => 10e-6 * random.unit(),
+            };
+            if random.unit() < 0.95 {
+                times.push(f64::from(k) * 1e-3 + 0.4e-3 + wander + off);
+            }
+        }
+        Train {
+            losses: vec![20_000.0; times.len()],
+            times,
+            segments: vec![(0.0, 4.0)],
+            ..Train::default()
+        }
+    };
+    let found = trains(&train(0.0));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!((found[0].frequency - 1000.0).abs() < 0.01, "{found:?}");
+    assert!(found[0].occupied >= Some(0.9), "{found:?}");
+    // Which sleeps for a time and not until one has no phase that lasts.
+    for one in trains(&train(200e-6)) {
+        assert!(one.occupied < Some(0.9), "{one:?}");
+    }
+}

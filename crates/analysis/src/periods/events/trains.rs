@@ -6,7 +6,7 @@
 use super::cost::{BEYOND_QUARTILES, quartiles};
 use super::pulse::{loss_per_period, periods, pulse_events};
 use super::regular::{EACH_TIME, NEARLY_WHOLE, Regular};
-use super::strength::maximum;
+use super::strength::{maximum, turn};
 use super::{FIRST_SPAN_S, MIN_EVENTS, Periodic, Train, candidates, periodic};
 use bandscope_statistics::comb::SIGNIFICANT;
 use bandscope_statistics::transform::Planner;
@@ -56,12 +56,20 @@ pub fn trains_and_rest(train: &Train) -> (Vec<Periodic>, Train) {
             .filter(|regular| !regular.is_part_of(&broad, &rest))
             .filter(|regular| rest.is_mixture || !regular.is_of_a_faster_one(&rest));
         match regular {
-            Some(regular) => found.push(regular.take_out(&mut rest)),
+            Some(regular) => {
+                let all = each_time(&rest, regular.pulse.frequency);
+                let one = regular.take_out(&mut rest);
+                found.push(Periodic {
+                    occupied: one.occupied.map(|share| share.max(all.unwrap_or(0.0))),
+                    ..one
+                });
+            }
             None => {
                 hidden.push(broad.frequency);
                 let events = rest.times.len();
                 if is_broad_train(&rest, &broad) {
                     broad.ns_per_event = usual_loss(&rest, broad.frequency);
+                    broad.occupied = each_time(&rest, broad.frequency);
                     rest.remove_pulse(broad.frequency);
                     found.push(broad);
                 }
@@ -88,6 +96,30 @@ fn is_broad_train(train: &Train, period: &Periodic) -> bool {
         && period.log_p < SIGNIFICANT.ln()
         && period.ns_per_event > 0.0
         && events >= MIN_EVENTS_A_PERIOD * periods(train, period.frequency)
+}
+
+/// Of events of one cause, the share of the periods that have one in the half of a turn about the usual phase, less those that have one in the
+/// other half. A timer may be early by its slack, and what it wakes has to wait, so that the events of a train scatter; without a frequency
+/// of their own they come at any phase.
+fn each_time(train: &Train, frequency: f64) -> Option<f64> {
+    if train.is_mixture {
+        return None;
+    }
+    let sum = (train.times.iter()).fold((0.0, 0.0), |sum, &time| {
+        let (cos, sin) = turn(time * frequency);
+        (sum.0 + cos, sum.1 + sin)
+    });
+    let centre = sum.1.atan2(sum.0) / std::f64::consts::TAU;
+    let number = |phase: f64| {
+        let turns = train.times.iter().map(|time| time * frequency - phase);
+        let near = turns.filter(|turns| (turns - turns.round()).abs() < 0.25);
+        let numbers: Vec<i64> = near.map(|turns| turns.round() as i64).collect();
+        numbers.chunk_by(|a, b| a == b).count() as f64
+    };
+    let all = periods(train, frequency);
+    let by_chance = number(centre + 0.5);
+    let share = (number(centre) - by_chance) / (all - by_chance).max(1.0);
+    Some(share.clamp(0.0, 1.0))
 }
 
 /// Nanoseconds lost per period, where what a mixture lost at once with something else is cut to what is usual.

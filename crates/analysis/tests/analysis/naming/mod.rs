@@ -40,8 +40,13 @@ fn with(us: f64, events: &[(EventKind, &'static str, f64, f64)]) -> Disturbance 
 
 /// A second with the disturbances in turn, one a millisecond, with events recorded.
 fn recorded(disturbances: &[Disturbance]) -> InMemory {
+    recorded_at(10_000.0, disturbances)
+}
+
+/// The same at another rate.
+fn recorded_at(rate_hz: f64, disturbances: &[Disturbance]) -> InMemory {
     let period = 1000.0 * TICKS_PER_US;
-    let mut source = Loop::new(10_000.0, 10_000).run(
+    let mut source = Loop::new(rate_hz, rate_hz as usize).run(
         |_, _| 324.3,
         |from, to| {
             let number = (to / period).floor();

@@ -1,11 +1,12 @@
 //! Gaps of many tasks, and of threads that belong to one process.
 
-use super::{booked, quiet, recorded, with};
+use super::{booked, quiet, recorded, recorded_at, with};
+use crate::evidence::text;
 use bandscope_recording::manifest::TaskThread;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, KernelEvent, Sender};
 use bandscope_report::remedies::RemedyKind;
-use bandscope_report::{Cause, WarningKind};
+use bandscope_report::{Cause, Certainty, Finding, Kind, Report, WarningKind};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -119,6 +120,61 @@ fn what_workers_did_and_who_asked_for_it_has_lines_of_its_own() {
     // A tick of these recordings is less than a nanosecond long.
     let waited = gaps.chains[0].waited_ns * source.manifest.clock.ticks_per_ns;
     assert!((waited - 4_000.0).abs() < 1.0, "{waited}");
+}
+
+/// What is said of periods: how sure, and whose.
+fn periods(report: &Report) -> Vec<(Certainty, String)> {
+    let is_period = |finding: &&Finding| finding.kind == Kind::PeriodicInterference;
+    let of_cause = |finding: &Finding| text(finding, "cause").to_owned();
+    let periods = report.findings.iter().filter(is_period);
+    periods
+        .map(|finding| (finding.certainty, of_cause(finding)))
+        .collect()
+}
+
+/// `machines/real loopback` beside a build: whenever the program's turn was over, the scheduler chose anew between the compiler and this thread. The
+/// compiler took 1.1 ms "at 333.331 Hz", `certain`.
+#[test]
+fn what_goes_on_after_another_task_has_no_period() {
+    let ran = |wakers: bool| {
+        let mut source = recorded(&[with(
+            400.0,
+            &[
+                (EventKind::Task, "spinner", 1.0, 59.0),
+                (EventKind::Task, "compiler", 60.0, 339.0),
+            ],
+        )]);
+        for event in &mut source.events[0] {
+            let is_spinner = &*event.name == "spinner";
+            event.number = 7 + u32::from(is_spinner);
+            event.sender = (wakers && is_spinner).then(|| {
+                Arc::new(Sender {
+                    name: "timer:hrtimer_wakeup".into(),
+                    ..Sender::default()
+                })
+            });
+        }
+        periods(&booked(&source).0)
+    };
+    let spinner = (Certainty::Certain, "task:spinner".to_owned());
+    let compiler = (Certainty::Certain, "task:compiler".to_owned());
+    assert_eq!(ran(true), [spinner]);
+    // Where no wake-up was recorded nothing is known of any.
+    assert_eq!(ran(false), [compiler]);
+}
+
+/// Which of the two takes more, as a series sees it, is chance: at one rate the timer stood for both, at the other the task.
+#[test]
+fn a_timer_at_one_rate_and_its_task_at_the_other_are_one_period() {
+    let seen = |kind| with(60.0, &[(kind, "sleeper", 1.0, 58.0)]);
+    let mut source = recorded_at(10_000.0, &[seen(EventKind::Timer)]);
+    let other = recorded_at(7_777.0, &[seen(EventKind::Task)]);
+    source.series.extend(other.series);
+    source.quanta.extend(other.quanta);
+    source.gaps.extend(other.gaps);
+    source.events.extend(other.events);
+    let sleeper = (Certainty::Certain, "task:sleeper".to_owned());
+    assert_eq!(periods(&booked(&source).0), [sleeper]);
 }
 
 proptest! {
