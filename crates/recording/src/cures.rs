@@ -58,6 +58,8 @@ pub struct Cures {
     pub cpus: Vec<u32>,
     /// The CPUs that inherit what is moved; empty where there are none.
     pub others: Vec<u32>,
+    /// The name of the tasks or interrupts that alone were moved (`--only`). Untrusted.
+    pub only: Option<String>,
     /// Length of a trial in seconds.
     pub trial_s: f64,
     /// Quanta per second.

@@ -32,6 +32,8 @@ pub enum Action {
         taken: Vec<u32>,
         /// The CPUs of a thread that may use no other.
         others: Vec<u32>,
+        /// The name of those that are meant; `None` for all.
+        only: Option<String>,
     },
     /// Writes to a device and holds it open: the kernel takes it back when the process ends.
     Hold {
@@ -73,10 +75,17 @@ impl Action {
                 before: escaped(before.as_bytes()),
                 during: value.clone(),
             },
-            Action::TakeTasks { taken, others } => {
-                let number = affinity::movable(taken, others).len();
+            Action::TakeTasks {
+                taken,
+                others,
+                only,
+            } => {
+                let number = affinity::movable(taken, others, only.as_deref()).len();
+                let threads = if number == 1 { "thread" } else { "threads" };
+                let named = only.as_ref().map(|name| format!(" named {name}"));
+                let named = named.unwrap_or_default();
                 Change {
-                    setting: format!("affinity of {number} threads"),
+                    setting: format!("affinity of {number} {threads}{named}"),
                     before: format!("also {}", cpu_list::named(taken)),
                     during: format!("without {}", cpu_list::named(taken)),
                 }
@@ -125,14 +134,18 @@ impl Action {
                 }
                 Ok(false)
             }
-            Action::TakeTasks { taken, others } => {
+            Action::TakeTasks {
+                taken,
+                others,
+                only,
+            } => {
                 let since = affinity::now();
                 journal.note(&[Undo::Births { since }])?;
                 let mut note = |moves: &[Move]| {
                     let undos: Vec<Undo> = moves.iter().cloned().map(Undo::Affinity).collect();
                     journal.note(&undos)
                 };
-                let all = affinity::take(taken, others, &mut note)?;
+                let all = affinity::take(taken, others, only.as_deref(), &mut note)?;
                 let refused = [
                     (all.confined, "the cpuset has no other CPU"),
                     (all.foreign, "not of this user"),

@@ -6,10 +6,11 @@
 
 use bandscope_probe::facts::Stat;
 use bandscope_recording::cpu_list;
+use bandscope_recording::events::escaped;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 
@@ -33,6 +34,8 @@ struct Found {
     process: u32,
     /// The process that made that one.
     parent: u32,
+    /// As the ledger writes it.
+    name: String,
     is_fixed: bool,
 }
 
@@ -73,6 +76,7 @@ fn threads() -> Vec<Found> {
                     process,
                     parent: stat.parent,
                     is_fixed: stat.is_fixed(),
+                    name: escaped(&stat.name),
                 });
             }
         }
@@ -135,9 +139,19 @@ fn ask(thread: Thread, cpus: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(pid(thread), &set)?)
 }
 
-/// Threads that may use `taken` and that can be moved. A thread that may use none of `others` gets them.
-pub fn movable(taken: &[u32], others: &[u32]) -> Vec<Move> {
-    let moves = threads().into_iter().filter(|found| !found.is_fixed);
+/// Names of the threads of this machine, each once; with whether any thread of that name can be moved.
+pub fn names() -> BTreeMap<String, bool> {
+    let mut names = BTreeMap::new();
+    for found in threads() {
+        *names.entry(found.name).or_default() |= !found.is_fixed;
+    }
+    names
+}
+
+/// Threads that may use `taken` and that can be moved, of one name if `only`. A thread that may use none of `others` gets them.
+pub fn movable(taken: &[u32], others: &[u32], only: Option<&str>) -> Vec<Move> {
+    let is_meant = |found: &Found| !found.is_fixed && only.is_none_or(|name| found.name == name);
+    let moves = threads().into_iter().filter(is_meant);
     let moves = moves.filter_map(|found| {
         let before = of(found.thread)?;
         let during = narrowed(&before, taken, others)?;
@@ -177,15 +191,20 @@ pub struct Taken {
 /// Whom a move is told to before it is made.
 type Note<'a> = &'a mut dyn FnMut(&[Move]) -> io::Result<()>;
 
-/// Moves threads away from `taken` until none is left that can be moved. `note` is told of each before it is moved.
+/// Moves threads, of one name if `only`, away from `taken` until none is left that can be moved. `note` is told of each before it is moved.
 ///
 /// # Errors
 /// If `note` fails.
-pub fn take(taken: &[u32], others: &[u32], note: Note<'_>) -> io::Result<Taken> {
+pub fn take(
+    taken: &[u32],
+    others: &[u32],
+    only: Option<&str>,
+    note: Note<'_>,
+) -> io::Result<Taken> {
     let mut all = Taken::default();
     let mut refused = BTreeSet::new();
     for _ in 0..MAX_LOOKS {
-        let mut moves = movable(taken, others);
+        let mut moves = movable(taken, others, only);
         moves.retain(|one| !refused.contains(&one.thread));
         if moves.is_empty() {
             break;
@@ -256,7 +275,11 @@ fn widen_born(moves: &[Move], since: u64) {
             let Some(now) = of(born.thread).map(|now| cpu_list::written(&now)) else {
                 continue;
             };
-            if let Some(before) = inherited(born, &now, &all, moves) {
+            let kept = |one: &Found| {
+                one.thread.started < since
+                    && of(one.thread).is_some_and(|cpus| cpu_list::written(&cpus) == now)
+            };
+            if let Some(before) = inherited(born, &now, &all, moves, &kept) {
                 // One that ends meanwhile needs nothing.
                 is_done &= restore(born.thread, before).is_err();
             }
@@ -268,7 +291,14 @@ fn widen_born(moves: &[Move], since: u64) {
 }
 
 /// What the nearest ancestor had before it was left with `now`; of a thread whose ancestors are gone, what all had that were left with it.
-fn inherited<'a>(born: &Found, now: &str, all: &[Found], moves: &'a [Move]) -> Option<&'a str> {
+/// None if it has that set from an ancestor that was not moved and `has_kept` it.
+fn inherited<'a>(
+    born: &Found,
+    now: &str,
+    all: &[Found],
+    moves: &'a [Move],
+    has_kept: &dyn Fn(&Found) -> bool,
+) -> Option<&'a str> {
     let mut process = born.process;
     // A chain of parents has no loop, but numbers are used again while it is read.
     for _ in 0..64 {
@@ -276,6 +306,12 @@ fn inherited<'a>(born: &Found, now: &str, all: &[Found], moves: &'a [Move]) -> O
         let parent = members.clone().next().map(|one| one.parent);
         if let Some(before) = members.find_map(|one| former(one.thread, now, moves)) {
             return (before != now).then_some(before);
+        }
+        if all
+            .iter()
+            .any(|one| one.process == process && has_kept(one))
+        {
+            return None;
         }
         match parent {
             Some(parent) if parent != 0 => process = parent,

@@ -14,7 +14,7 @@ mod undo;
 
 pub use action::{Action, InForce};
 pub use cures::interrupts::Arrivals;
-pub use cures::{CURES, Cure, Subject, Why, named};
+pub use cures::{CURES, Cure, Moves, Subject, Why, named};
 pub use error::{Foreign, JournalError};
 pub use journal::Journal;
 pub use left::{Left, Undone, left};

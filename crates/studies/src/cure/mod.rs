@@ -41,6 +41,8 @@ pub struct Judged {
     pub cpus: Vec<u32>,
     /// The CPUs that inherit what is moved; empty where there are none.
     pub others: Vec<u32>,
+    /// The name of the tasks or interrupts that alone were moved; `null` for all. Untrusted.
+    pub only: Option<String>,
     /// Length of a trial in seconds.
     pub trial_s: f64,
     /// Quanta per second.
@@ -305,6 +307,7 @@ pub fn judge(cures: &Cures) -> Judged {
         interrupted: cures.interrupted,
         cpus: cures.cpus.clone(),
         others: cures.others.clone(),
+        only: cures.only.clone(),
         trial_s: cures.trial_s,
         rate_hz: cures.rate_hz,
         kernel: cures.kernel.clone(),

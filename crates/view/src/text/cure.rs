@@ -63,6 +63,7 @@ pub(crate) fn subject(judged: &Judged) -> String {
     let parts = [
         Some(cpu_list::named(&judged.cpus)),
         others,
+        judged.only.as_ref().map(|name| format!("only {name}")),
         Some(format!("pairs of trials of {trials}")),
         Some(format!(
             "{}, {}",

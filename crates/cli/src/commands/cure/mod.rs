@@ -4,6 +4,7 @@
 //! beforehand and judges; `view` prints. A file keeps every trial.
 
 mod force;
+mod only;
 mod session;
 mod undo;
 
@@ -36,6 +37,9 @@ pub struct Arguments {
     /// Cures to try [default: all that this machine allows]
     #[arg(value_name = "NAME", value_parser = known)]
     names: Vec<&'static Cure>,
+    /// Move the tasks of this name alone, or the interrupts, as the report names them: `python3` for task:python3
+    #[arg(long, value_name = "NAME", requires = "names")]
+    only: Option<String>,
     /// CPUs to make quiet, such as 1 or 2-5 [default: the quietest one]
     #[arg(long, value_name = "LIST", value_parser = values::cpus)]
     cpus: Option<Cpus>,
@@ -84,6 +88,7 @@ Examples:
   bandscope cure --dry-run
   sudo bandscope cure --cpus 1
   sudo bandscope cure tasks interrupts --cpus 1 --budget 2min --yes
+  sudo bandscope cure tasks --only python3 --cpus 1
   sudo bandscope cure --cpus 1 --keep
   sudo bandscope cure --undo
   bandscope report evening.cures.json
@@ -116,6 +121,9 @@ fn known(name: &str) -> Result<&'static Cure> {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.undo {
         return undo::run();
+    }
+    if let Some(name) = &arguments.only {
+        only::check(name, &arguments.names)?;
     }
     let path = arguments.path();
     // A later signal ends nothing before everything is put back.

@@ -81,6 +81,7 @@ impl Session<'_> {
         let seed = arguments.seed.unwrap_or_else(values::seed_of_the_time);
         let mut session = Session {
             cures: Cures {
+                only: arguments.only.clone(),
                 schema: SCHEMA.to_owned(),
                 tool: record::tool(),
                 started: record::now(),
@@ -97,6 +98,7 @@ impl Session<'_> {
                 root: "/".into(),
                 cpus: Vec::new(),
                 others: Vec::new(),
+                only: arguments.only.clone(),
                 interrupts: BTreeMap::new(),
             },
             place,
@@ -175,6 +177,7 @@ impl Session<'_> {
                 true => !cure.on_demand,
                 false => arguments.names.iter().any(|named| named.name == cure.name),
             });
+        let only = arguments.only.as_deref();
         let planned = of_all.map(|cure| {
             let plan = (cure.plan)(&self.subject);
             let actions = plan.as_deref().unwrap_or_default();
@@ -183,8 +186,8 @@ impl Session<'_> {
                 .then(|| "all is as it wants it already".to_owned());
             Cure {
                 name: cure.name.to_owned(),
-                what: cure.what.to_owned(),
-                acts_on: cure.acts_on.iter().map(|line| (*line).to_owned()).collect(),
+                what: cure.what(only),
+                acts_on: cure.acts_on(only),
                 changes: actions.iter().map(Action::change).collect(),
                 missing: plan.as_ref().err().map(ToString::to_string).or(nothing),
                 ..Cure::default()

@@ -31,6 +31,7 @@ fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
         thread: thread(id),
         process,
         parent,
+        name: String::new(),
         is_fixed: false,
     };
     let moved = |id: u32, before: &str, during: &str| Move {
@@ -54,7 +55,7 @@ fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
         found(22, 22, 12),
         found(23, 23, 1),
     ];
-    let before = |place: usize, now: &str| inherited(&all[place], now, &all, &moves);
+    let before = |place: usize, now: &str| inherited(&all[place], now, &all, &moves, &|_| false);
     assert_eq!(before(3, "0,2"), Some("0-3"));
     assert_eq!(before(3, "0,2-3"), Some("0-3"));
     assert_eq!(before(3, "2"), Some("1-2"));
@@ -63,6 +64,14 @@ fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
     // Its parent is gone: what is left with "2" had one set alone, what is left with "0,2-3" had two.
     assert_eq!((before(6, "2"), before(6, "0,2-3")), (Some("1-2"), None));
     assert_eq!(before(3, "1"), None);
+    // Its parent was there, was not moved and has that set: it is its own.
+    let all = [found(30, 30, 1), found(31, 31, 30)];
+    let has_kept = |one: &Found| one.process == 30;
+    assert_eq!(inherited(&all[1], "2", &all, &moves, &has_kept), None);
+    assert_eq!(
+        inherited(&all[1], "2", &all, &moves, &|_| false),
+        Some("1-2")
+    );
 }
 
 #[test]
@@ -83,7 +92,8 @@ fn a_thread_gets_back_what_it_had_and_a_child_what_its_parent_had() {
     let (moved, since) = (thread(parent.id()), now());
     let (wide, narrow) = (cpu_list::written(&[first, second]), first.to_string());
     set(moved, &wide).unwrap();
-    let movable: Vec<Move> = movable(&[second], &[first]);
+    let movable: Vec<Move> = movable(&[second], &[first], Some("sh"));
+    assert!(self::movable(&[second], &[first], Some("no such name")).is_empty());
     let own: Vec<&Move> = movable.iter().filter(|one| one.thread == moved).collect();
     assert_eq!((&own[0].before, &own[0].during), (&wide, &narrow));
     set(moved, &narrow).unwrap();

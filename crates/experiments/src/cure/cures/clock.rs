@@ -16,6 +16,7 @@ pub(super) const CURE: Cure = Cure {
     acts_on: &["pace:frequency", "pace:unsplit"],
     plan,
     on_demand: false,
+    moves: None,
 };
 
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {

@@ -13,6 +13,7 @@ pub(super) const CURE: Cure = Cure {
     acts_on: &[],
     plan,
     on_demand: false,
+    moves: None,
 };
 
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {

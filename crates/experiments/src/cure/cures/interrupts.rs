@@ -1,11 +1,12 @@
 //! Interrupts of devices elsewhere (Linux, Documentation/core-api/irq/irq-affinity.rst).
 
-use super::{Cure, Subject, Why};
+use super::{Cure, Moves, Subject, Why};
 use crate::cure::action::Action;
 use crate::cure::undo;
 use bandscope_probe::facts::rows;
 use bandscope_recording::cpu_list;
-use std::collections::BTreeMap;
+use bandscope_recording::events::escaped;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -23,6 +24,7 @@ pub(super) const CURE: Cure = Cure {
     ],
     plan,
     on_demand: false,
+    moves: Some(Moves::Interrupts),
 };
 
 /// Numbers of the interrupts that come to some CPUs, and how often they came since the boot.
@@ -62,6 +64,14 @@ fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     let mut actions = Vec::new();
     let mut refused = None;
     for (&number, place) in &subject.interrupts {
+        let names = || handlers(&subject.path(&format!("/proc/irq/{number}")));
+        if subject
+            .only
+            .as_ref()
+            .is_some_and(|name| !names().contains(name))
+        {
+            continue;
+        }
         match moved(subject, number, place) {
             Ok(action) => actions.extend(action),
             Err(why) => refused = Some(why),
@@ -69,9 +79,28 @@ fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     }
     match (actions.is_empty(), refused) {
         (true, Some(why)) => Err(why),
-        (true, None) => Err("no interrupt of a device came".into()),
+        (true, None) => Err(match &subject.only {
+            Some(name) => format!("no interrupt of {name} came to a CPU that it can leave").into(),
+            None => "no interrupt of a device came".into(),
+        }),
         _ => Ok(actions),
     }
+}
+
+/// Names of the handlers of an interrupt, as the ledger writes them: the kernel has a directory for each.
+fn handlers(interrupt: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(interrupt).into_iter().flatten().flatten();
+    let handlers = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let name = |entry: fs::DirEntry| escaped(entry.file_name().as_encoded_bytes());
+    handlers.map(name).collect()
+}
+
+/// Names of the interrupts of this machine's devices.
+pub(super) fn names() -> BTreeSet<String> {
+    let interrupts = fs::read_dir("/proc/irq").into_iter().flatten().flatten();
+    interrupts
+        .flat_map(|interrupt| handlers(&interrupt.path()))
+        .collect()
 }
 
 /// Sends one interrupt elsewhere; `None` if it goes there.
@@ -141,5 +170,29 @@ mod tests {
             _ => None,
         });
         assert_eq!(through.collect::<Vec<_>>(), [None, Some("1")]);
+    }
+
+    #[test]
+    fn only_those_of_a_handler_are_sent_elsewhere() {
+        let (root, mut subject) = machine(&[
+            ("/proc/irq/24/smp_affinity_list", "0-1\n"),
+            ("/proc/irq/24/virtio0-input/spurious", ""),
+            ("/proc/irq/25/smp_affinity_list", "0-1\n"),
+            ("/proc/irq/25/ahci/spurious", ""),
+            ("/proc/irq/25/xhci hcd/spurious", ""),
+        ]);
+        subject.interrupts = [24, 25].map(|number| (number, "1".to_owned())).into();
+        for (name, number) in [("virtio0-input", 24), ("ahci", 25), ("xhci hcd", 25)] {
+            subject.only = Some(name.to_owned());
+            let written = writes(&plan(&subject).unwrap(), root.path());
+            let path = format!("proc/irq/{number}/smp_affinity_list");
+            assert_eq!(written, [(path, "0".to_owned())], "{name}");
+        }
+        subject.only = Some("smp_affinity_list".to_owned());
+        let why = plan(&subject).unwrap_err().to_string();
+        assert!(
+            why.contains("no interrupt of smp_affinity_list came"),
+            "{why}"
+        );
     }
 }

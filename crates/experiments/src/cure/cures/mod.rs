@@ -11,9 +11,9 @@ mod tasks;
 mod workers;
 
 use super::action::Action;
-use super::undo;
+use super::{affinity, undo};
 use bandscope_recording::cpu_list;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io;
 use std::path::PathBuf;
@@ -27,6 +27,8 @@ pub struct Subject {
     pub cpus: Vec<u32>,
     /// The CPUs that inherit what is moved.
     pub others: Vec<u32>,
+    /// The name of the tasks or interrupts that are to be moved; `None` for all.
+    pub only: Option<String>,
     /// Interrupts that came to `cpus` while the machine was watched, by number, each with the CPUs that it may come to at a time.
     pub interrupts: BTreeMap<u32, String>,
 }
@@ -55,6 +57,27 @@ pub struct Cure {
     pub plan: fn(&Subject) -> Result<Vec<Action>, Why>,
     /// Whether it is tried only if it is named.
     pub on_demand: bool,
+    /// What it moves that has a name, and so can be restricted to one.
+    pub moves: Option<Moves>,
+}
+
+/// What a cure moves that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moves {
+    /// Tasks: threads by their names.
+    Tasks,
+    /// Interrupts of devices, by the names of their handlers.
+    Interrupts,
+}
+
+impl Moves {
+    /// The names that there are now, as the ledger writes them.
+    pub fn names(self) -> BTreeSet<String> {
+        match self {
+            Moves::Tasks => affinity::names().into_keys().collect(),
+            Moves::Interrupts => interrupts::names(),
+        }
+    }
 }
 
 /// All of them (docs/cure.md). Each file names what it rests on.
@@ -69,6 +92,25 @@ pub const CURES: [Cure; 9] = [
     priority::CURE,
     sham::CURE,
 ];
+
+impl Cure {
+    /// What it does, to one name if `only`.
+    pub fn what(&self, only: Option<&str>) -> String {
+        match only {
+            Some(name) => format!("{}, only those named {name}", self.what),
+            None => self.what.to_owned(),
+        }
+    }
+
+    /// Lines of the ledger that it acts on. Those of all names are that of one if `only`; tasks and interrupts bring others along, which have no name.
+    pub fn acts_on(&self, only: Option<&str>) -> Vec<String> {
+        let of_one = |line: &str| match (line.strip_suffix(":*"), only) {
+            (Some(kind), Some(name)) => format!("{kind}:{name}"),
+            _ => line.to_owned(),
+        };
+        self.acts_on.iter().map(|line| of_one(line)).collect()
+    }
+}
 
 /// The cure of a name.
 pub fn named(name: &str) -> Option<&'static Cure> {
@@ -147,6 +189,7 @@ mod tests {
             root: root.path().into(),
             cpus: vec![1],
             others: vec![0],
+            only: None,
             interrupts: BTreeMap::new(),
         };
         (root, subject)
@@ -170,6 +213,17 @@ mod tests {
             assert_eq!(named(cure.name).unwrap().what, cure.what);
         }
         assert!(named("together").is_none());
+    }
+
+    #[test]
+    fn lines_of_all_names_become_those_of_one() {
+        let lines = |cure: &str, only| named(cure).unwrap().acts_on(only);
+        let tasks = lines("tasks", Some("cc1"));
+        assert_eq!(tasks[..2], ["task:cc1", "preempted"]);
+        assert!(tasks.contains(&"timer:cc1".to_owned()) && !tasks.contains(&"task:*".to_owned()));
+        let interrupts = lines("interrupts", Some("eth0"));
+        assert_eq!(interrupts[..2], ["irq:eth0", "softirq:NET_*"]);
+        assert!(lines("tasks", None).contains(&"task:*".to_owned()));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub(super) const CURE: Cure = Cure {
     acts_on: &["task:*", "preempted", "other-tasks", "throttled:realtime"],
     plan,
     on_demand: false,
+    moves: None,
 };
 
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {

@@ -15,6 +15,7 @@ pub(super) const CURE: Cure = Cure {
     acts_on: &["task:*"],
     plan,
     on_demand: true,
+    moves: None,
 };
 
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {

@@ -1,7 +1,7 @@
 //! Nothing on the other hardware threads of the core. Their tasks go elsewhere; no CPU is taken offline, as cpusets of version 1 and affinities of interrupts
 //! do not come back from it (Linux, Documentation/admin-guide/cgroup-v1/cpusets.rst).
 
-use super::{Cure, Subject, Why, tasks};
+use super::{Cure, Moves, Subject, Why, tasks};
 use crate::cure::action::Action;
 use bandscope_recording::cpu_list;
 
@@ -11,13 +11,14 @@ pub(super) const CURE: Cure = Cure {
     acts_on: &["pace:microarchitecture", "pace:unsplit"],
     plan,
     on_demand: false,
+    moves: Some(Moves::Tasks),
 };
 
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     let (siblings, left) = siblings(subject)?;
     match left.is_empty() {
         true => Err("no CPU is left beside those of the core".into()),
-        false => tasks::taken(&siblings, &left),
+        false => tasks::taken(&siblings, &left, subject.only.as_deref()),
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) const CURE: Cure = Cure {
     ],
     plan,
     on_demand: false,
+    moves: None,
 };
 
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
