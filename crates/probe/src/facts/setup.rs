@@ -25,6 +25,12 @@ const MAX_IDLE_STATES: usize = 10;
 /// The setup of this machine, with that of `cpus`.
 pub fn gather(cpus: &[u32]) -> Setup {
     let mut setup = gather_below(Path::new("/"), cpus);
+    // Each group has this file, whatever the version.
+    let is_there = |group: &PathBuf| group.join("cgroup.procs").exists();
+    if !control_groups::own("cpu").iter().any(is_there) {
+        let why = "no control group of this program is to be seen".to_owned();
+        setup.unread.insert(paths::CONTROL_GROUPS.to_owned(), why);
+    }
     let groups = control_groups::own("cpuset").into_iter();
     setup.cpu_sets = groups
         .filter_map(|group| {

@@ -33,7 +33,9 @@ pub mod paths {
     pub const KHUGEPAGED: &str = "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag";
     pub const KSM: &str = "/sys/kernel/mm/ksm/run";
     pub const TUNED: &str = "/etc/tuned/active_profile";
-    /// All of them.
+    /// Where control groups are; in [`unread`](super::Setup::unread) where none that can have a CPU quota is to be seen.
+    pub const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+    /// All that are files.
     pub const ALL: [&str; 22] = [
         COMMAND_LINE,
         ONLINE,

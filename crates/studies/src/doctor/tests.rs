@@ -534,3 +534,30 @@ fn other_cpus_and_files_of_counts_are_refused() {
         Err(Unjudged::NoFacts)
     ));
 }
+
+#[test]
+fn what_hides_is_not_said_to_be_absent() {
+    let mut manifest = untuned();
+    manifest.quotas.clear();
+    let entry = |manifest: &Manifest, item: Item| {
+        let doctor = examine(&report(manifest.clone(), &[]), &[1]).unwrap();
+        let mut entries = doctor.entries.into_iter();
+        entries.find(|entry| entry.item == item).unwrap()
+    };
+    assert_eq!(entry(&manifest, Item::Quota).state, State::Quiet);
+    // A container without /sys.
+    manifest.machine.governor.clear();
+    let setup = &mut manifest.machine.setup;
+    setup.settings.remove(paths::ONLINE);
+    setup.unread.insert(
+        paths::CONTROL_GROUPS.to_owned(),
+        "not to be seen".to_owned(),
+    );
+    let why = |item| {
+        let entry = entry(&manifest, item);
+        assert_eq!((entry.state, entry.found), (State::Unknown, None));
+        entry.why.unwrap()
+    };
+    assert_eq!(why(Item::Quota), "/sys/fs/cgroup: not to be seen");
+    assert!(why(Item::Governor).contains("cpufreq cannot be read"));
+}

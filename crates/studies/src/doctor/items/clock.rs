@@ -76,7 +76,8 @@ fn is_frequency(line: &Line, _: &Subject<'_>) -> bool {
 /// Why nothing is known of frequencies.
 fn no_driver(subject: &Subject<'_>) -> Judged {
     match subject.machine.known_hypervisor() {
-        Some(_) if !subject.setup.is_empty() => {
+        // Where /sys hides everything, a driver may be there.
+        Some(_) if subject.setup.setting(paths::ONLINE).is_some() => {
             Judged::Unknown("no frequency driver here; the hypervisor's host decides".to_owned())
         }
         _ => subject.hidden("/sys/devices/system/cpu/cpuN/cpufreq"),

@@ -4,6 +4,7 @@ use super::{ActsOn, Change, Check, Item, Judged, Place, lasting};
 use crate::costs::Line;
 use crate::doctor::subject::Subject;
 use bandscope_recording::cpu_list;
+use bandscope_recording::manifest::setup::paths;
 use bandscope_report::{Cause, remedies};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -46,7 +47,11 @@ fn quota(subject: &Subject<'_>) -> Judged {
     // The group that stopped the program for longest.
     let limited = limited.filter(|quota| quota.quota_us.is_some());
     let Some(quota) = limited.max_by_key(|quota| quota.throttled_ns) else {
-        return Judged::Quiet("none".to_owned());
+        // A container can hide the groups that limit it.
+        return match subject.setup.unread.contains_key(paths::CONTROL_GROUPS) {
+            true => subject.unread(paths::CONTROL_GROUPS),
+            false => Judged::Quiet("none".to_owned()),
+        };
     };
     let ms = |us: Option<u64>| us.unwrap_or(0) as f64 / 1e3;
     let (limit, period) = (ms(quota.quota_us), ms(quota.period_us));
