@@ -4,7 +4,8 @@
     cluster/steps.py [--ranks 16] [--phases-ms 1,5] [--trials 5]
 
 Each rank is away as under the disturbers of cluster/barrier.py, each at times of its own. Prints how much longer than its work a phase takes, the median of the trials: `flat`,
-all wait for the last; `pairs`, log2(n) steps in which each rank waits for another (dissemination); `tree`, up a binary tree and down again. A step of a rank that is away waits.
+all wait for the last; `pairs`, log2(n) steps in which each rank waits for another (dissemination); `tree`, up a binary tree and down again; `rounds`, as many steps as `pairs` in
+each of which all wait for the last. A step of a rank that is away waits.
 """
 
 import argparse
@@ -55,6 +56,12 @@ def pairs(ranks: list[Rank], arrived: list[float]) -> list[float]:
     return arrived
 
 
+def rounds(ranks: list[Rank], arrived: list[float]) -> list[float]:
+    for _ in range((len(ranks) - 1).bit_length()):
+        arrived = flat(ranks, arrived)
+    return arrived
+
+
 def tree(ranks: list[Rank], arrived: list[float]) -> list[float]:
     up = arrived[:]
     for place in reversed(range(len(ranks))):
@@ -82,7 +89,7 @@ def main() -> None:
     arguments = parser.parse_args()
     middle = (arguments.ranks - 1) / 2
     for phase_ms in arguments.phases_ms:
-        for wait in (flat, pairs, tree):
+        for wait in (flat, pairs, tree, rounds):
             found = []
             for trial in range(arguments.trials):
                 ranks = [Rank(1000 * trial + place, 1 + barrier.SPREAD * (place - middle)) for place in range(arguments.ranks)]
