@@ -47,6 +47,11 @@ impl Progress {
         Progress::drawn("experimenting {bar:40} {percent}%", 1.0)
     }
 
+    /// Phases of a job, of which [`Progress::set`] tells the part that is done, 0 to 1.
+    pub fn phases() -> Progress {
+        Progress::drawn("following phases {bar:40} {percent}%", 1.0)
+    }
+
     fn bar(what: &str, seconds: f64) -> Progress {
         let progress = Progress::drawn(
             &format!("{what} {{bar:40}} {{percent}}% of {{msg}}"),

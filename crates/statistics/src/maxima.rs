@@ -35,19 +35,49 @@ pub fn centre(bin: i32) -> f64 {
     size.copysign(f64::from(bin))
 }
 
-/// Logarithm of the chance that the largest of `draws` of a sample of `number` values is among the lowest `below`, drawn without putting back.
-pub fn ln_all_among(below: f64, number: f64, draws: f64) -> f64 {
-    if below >= number {
-        0.0
-    } else if below <= 0.0 || below < draws {
-        f64::NEG_INFINITY
-    } else if draws * draws < 1e-2 * below {
-        // Two terms of the series in draws / below; the third is below 1e-4 / 3.
-        draws * (below / number).ln() - draws * (draws - 1.0) / 2.0 * (1.0 / below - 1.0 / number)
-    } else {
-        let part = |of: f64| ln_gamma(of + 1.0) - ln_gamma(of - draws + 1.0);
-        part(below) - part(number)
+/// All choices of some of the values of a sample, drawn without putting back.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices {
+    number: f64,
+    draws: f64,
+    /// Logarithm of how many ordered choices there are of all values; nothing where there are none.
+    ln_all: f64,
+}
+
+impl Choices {
+    /// Of `draws` out of `number` values; neither needs to be whole.
+    pub fn new(number: f64, draws: f64) -> Choices {
+        Choices {
+            number,
+            draws,
+            ln_all: if draws <= number {
+                ln_ordered(number, draws)
+            } else {
+                0.0
+            },
+        }
     }
+
+    /// Logarithm of the chance that the largest is among the lowest `below`.
+    pub fn ln_all_among(&self, below: f64) -> f64 {
+        let Choices { number, draws, .. } = *self;
+        if below >= number {
+            0.0
+        } else if below <= 0.0 || below < draws {
+            f64::NEG_INFINITY
+        } else if draws * draws < 1e-2 * below {
+            // Two terms of the series in draws / below; the third is below 1e-4 / 3.
+            draws * (below / number).ln()
+                - draws * (draws - 1.0) / 2.0 * (1.0 / below - 1.0 / number)
+        } else {
+            ln_ordered(below, draws) - self.ln_all
+        }
+    }
+}
+
+/// Logarithm of the number of ordered choices.
+fn ln_ordered(of: f64, draws: f64) -> f64 {
+    ln_gamma(of + 1.0) - ln_gamma(of - draws + 1.0)
 }
 
 #[cfg(test)]
@@ -76,16 +106,16 @@ mod tests {
     fn chances_are_those_of_choices() {
         let choices = |n: u32| f64::from(n * (n - 1) * (n - 2)) / 6.0;
         for below in 3..=7_u32 {
-            let chance = ln_all_among(f64::from(below), 7.0, 3.0).exp();
+            let chance = Choices::new(7.0, 3.0).ln_all_among(f64::from(below)).exp();
             assert!(
                 (chance - choices(below) / choices(7)).abs() < 1e-9,
                 "{below} {chance}"
             );
         }
-        assert_eq!(ln_all_among(2.0, 7.0, 3.0), f64::NEG_INFINITY);
+        assert_eq!(Choices::new(7.0, 3.0).ln_all_among(2.0), f64::NEG_INFINITY);
         let (long, short) = (
-            ln_all_among(40_300.0, 50_000.0, 20.0),
-            ln_all_among(39_900.0, 50_000.0, 20.0),
+            Choices::new(50_000.0, 20.0).ln_all_among(40_300.0),
+            Choices::new(50_000.0, 20.0).ln_all_among(39_900.0),
         );
         assert!(
             (long - short - 20.0 * (40_300.0_f64 / 39_900.0).ln()).abs() < 1e-4,
@@ -102,7 +132,9 @@ mod tests {
             values.sort_by(f64::total_cmp);
             let mut before = 0.0;
             for (place, value) in (1..).zip(&values) {
-                let chance = ln_all_among(f64::from(place), 30.0, draws).exp();
+                let chance = Choices::new(30.0, draws)
+                    .ln_all_among(f64::from(place))
+                    .exp();
                 sum += value * (chance - before);
                 before = chance;
             }

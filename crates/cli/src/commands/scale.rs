@@ -3,6 +3,7 @@
 use super::layout::Layout;
 use super::picture::Looks;
 use super::report;
+use crate::progress::Progress;
 use crate::values;
 use crate::{output, resources};
 use anyhow::{Result, bail};
@@ -86,7 +87,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let source = report::open_with_tasks(&arguments.inputs)?;
     let names: Vec<String> = arguments.inputs.iter().map(|path| shown(path)).collect();
-    let analysis = bandscope_analysis::analyse(&source, &names)?;
+    let analysis = {
+        let _progress = Progress::spinner("analysing");
+        bandscope_analysis::analyse(&source, &names)?
+    };
     let mut phases_s = arguments.phase.clone();
     phases_s.sort_by(f64::total_cmp);
     phases_s.dedup();
@@ -94,7 +98,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         nodes: arguments.nodes.0.clone(),
         phases_s,
     };
-    let mut scale = scale::scale(&source, &analysis.report, &settings)?;
+    let mut scale = {
+        let progress = Progress::phases();
+        scale::scale(&source, &analysis.report, &settings, &|part| {
+            progress.set(part)
+        })?
+    };
     scale.notes.extend(report::left_out(&analysis.report));
     let mut options = arguments.layout.options(arguments.output.is_none());
     arguments.looks.apply(&mut options);

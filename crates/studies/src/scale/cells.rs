@@ -1,7 +1,7 @@
 //! One number of nodes and one length of phase: what it costs, how that is known, and what it comes from.
 
 use super::law::{Law, Settled};
-use super::sample::{Absences, Followed, Sample, Without};
+use super::sample::{Absences, Followed, Lengths, Sample, Without};
 use super::windows::STARTS;
 use super::{Basis, Cell, Cost, Saving};
 use bandscope_statistics::maxima::RESOLUTION;
@@ -33,7 +33,6 @@ pub(super) struct Of<'a> {
     phase_ns: f64,
     total_s: f64,
     whole: Losses<'a>,
-    resampled: Vec<Law>,
     /// The same without each of several things.
     without: Vec<(Without, Losses<'a>)>,
     name: &'a (dyn Fn(Without) -> String + Sync),
@@ -43,7 +42,7 @@ pub(super) struct Of<'a> {
 struct Losses<'a> {
     samples: Vec<&'a Sample>,
     law: Law,
-    absences: Absences,
+    absences: Lengths,
     /// Fitted where it is asked for: it takes longer than all else.
     tail: OnceLock<Option<Tail>>,
 }
@@ -55,8 +54,9 @@ impl<'a> Losses<'a> {
         let mut absences = Absences::new();
         followed.clone().for_each(|one| absences.add(&one.absences));
         let samples: Vec<&Sample> = followed.map(|one| &one.samples[phase]).collect();
+        let absences = absences.lengths();
         Losses {
-            law: Law::whole(&samples),
+            law: Law::whole(&samples, &absences),
             absences,
             samples,
             tail: OnceLock::new(),
@@ -70,7 +70,7 @@ impl<'a> Losses<'a> {
 
     /// What the slowest of so many loses, and the phases that are draws of it: one that begins within an absence is not one more.
     fn settle(&self, nodes: f64) -> (Settled, f64) {
-        let slowest = self.law.settle(nodes, &self.absences);
+        let slowest = self.law.settle(nodes);
         let together = (self.law).together(slowest.typical_ns / OF_TYPICAL, slowest.carried);
         (slowest, self.law.number() / together)
     }
@@ -80,7 +80,7 @@ impl<'a> Losses<'a> {
         let reach = MAX_BEYOND * independent / PHASES_A_NODE;
         let tail = self.tail().filter(|_| nodes <= reach)?;
         let (low, high) = tail.interval(nodes);
-        let is_known = low > 0.0 && high / low <= MAX_RATIO;
+        let is_known = low > 0.0 && low < high && high / low <= MAX_RATIO;
         is_known.then(|| (tail.expected_maximum(nodes), (low, high)))
     }
 
@@ -109,17 +109,12 @@ impl<'a> Of<'a> {
         name: &'a (dyn Fn(Without) -> String + Sync),
     ) -> Of<'a> {
         let whole = Losses::new(cpus, phase, 0);
-        let seeds = 0..RESAMPLES;
-        let resampled = seeds
-            .into_par_iter()
-            .map(|seed| Law::resampled(&whole.samples, &mut Random::new(seed)));
         let without = cpus.first().map_or(&[][..], |cpu| &cpu[1..]);
         let without = (1..).zip(without);
         let without = without.map(|(place, one)| (one.without, Losses::new(cpus, phase, place)));
         Of {
             phase_ns,
             total_s,
-            resampled: resampled.collect(),
             without: without.collect(),
             whole,
             name,
@@ -136,14 +131,34 @@ impl<'a> Of<'a> {
         (self.number() / PHASES_A_NODE) as u64
     }
 
-    /// What so many nodes cost.
-    pub(super) fn cell(&self, nodes: u64) -> Cell {
+    /// How much longer a phase takes on so many nodes, as a share of its work; `None` where that is refused.
+    pub(super) fn longer(&self, nodes: u64) -> Option<f64> {
+        let loss_ns = self.whole.loss_ns(nodes as f64, self.phase_ns)?;
+        Some(loss_ns / self.phase_ns)
+    }
+
+    /// What these numbers of nodes cost.
+    pub(super) fn cells(&self, nodes: &[u64]) -> Vec<Cell> {
+        let seen: Vec<f64> = (nodes.iter().map(|&nodes| nodes as f64))
+            .filter(|&nodes| is_seen(nodes, self.whole.settle(nodes).1))
+            .collect();
+        let resampled = self.resampled(&seen);
+        let cells = nodes.par_iter().map(|&nodes| {
+            let place = seen.iter().position(|&seen| seen == nodes as f64);
+            let resampled = resampled.iter().filter_map(|losses| losses.get(place?));
+            self.cell(nodes, resampled.copied().collect())
+        });
+        cells.collect()
+    }
+
+    /// What so many nodes cost; `resampled` has what their slowest loses in each resample, where it was seen.
+    fn cell(&self, nodes: u64, resampled: Vec<f64>) -> Cell {
         let draws = nodes as f64;
         let unseen_ns =
             UNSEEN_NS * (1.0 - (-UNSEEN * draws * self.phase_ns / 1e9 / self.total_s).exp());
         let (slowest, independent) = self.whole.settle(draws);
         let known = match is_seen(draws, independent) {
-            true => self.observed(draws, slowest),
+            true => self.observed(draws, slowest, resampled),
             false => self.extrapolated(draws, independent),
         };
         Cell {
@@ -153,7 +168,25 @@ impl<'a> Of<'a> {
         }
     }
 
-    fn observed(&self, nodes: f64, slowest: Settled) -> Cell {
+    /// By resample: what the slowest of each of these numbers loses, in nanoseconds.
+    fn resampled(&self, nodes: &[f64]) -> Vec<Vec<f64>> {
+        let Losses {
+            samples,
+            law,
+            absences,
+            ..
+        } = &self.whole;
+        let resamples = (0..RESAMPLES).into_par_iter().map(|seed| {
+            let law = law.resampled(samples, absences, &mut Random::new(seed));
+            nodes
+                .iter()
+                .map(|&nodes| law.settle(nodes).loss_ns)
+                .collect()
+        });
+        resamples.collect()
+    }
+
+    fn observed(&self, nodes: f64, slowest: Settled, mut ends: Vec<f64>) -> Cell {
         let events = self.whole.law.events(slowest.typical_ns / OF_TYPICAL);
         let longer = slowest.loss_ns / self.phase_ns;
         if events < MIN_EVENTS && longer > NOTHING {
@@ -165,11 +198,6 @@ impl<'a> Of<'a> {
                 ..Cell::default()
             };
         }
-        let ends = self
-            .resampled
-            .par_iter()
-            .map(|law| law.settle(nodes, &self.whole.absences).loss_ns);
-        let mut ends: Vec<f64> = ends.collect();
         ends.sort_by(f64::total_cmp);
         let end =
             |share: f64| ends[((ends.len() - 1) as f64 * share).round() as usize] / self.phase_ns;
@@ -203,9 +231,7 @@ impl<'a> Of<'a> {
                 interval: (low * (1.0 - RESOLUTION), high * (1.0 + RESOLUTION)),
                 at_most: self.whole.law.slowest_exclusive(nodes, slowest.carried) / self.phase_ns,
             }),
-            from: self.from(|losses| {
-                Some(slowest.loss_ns - losses.law.settle(nodes, &losses.absences).loss_ns)
-            }),
+            from: self.from(|losses| Some(slowest.loss_ns - losses.law.settle(nodes).loss_ns)),
             ..Cell::default()
         }
     }

@@ -1,15 +1,67 @@
 //! The law of a phase: the distribution of what it loses on one node, and what the slowest of many nodes loses by it.
 
-use super::sample::{Absences, Block, Losses, Sample};
+use super::sample::{Block, Lengths, Losses, Sample};
 use super::windows::STARTS;
-use bandscope_statistics::maxima::{centre, ln_all_among};
+use bandscope_statistics::maxima::{Choices, centre};
 use bandscope_statistics::random::Random;
+use std::sync::Arc;
 
 /// The distribution on each measured CPU, over one table of bins.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
-    bins: Vec<i32>,
+    bins: Arc<Bins>,
     cpus: Vec<OfCpu>,
+    /// By bin: the level to which a phase leads whose slowest loses so much; levels between two are mixtures of them.
+    leads_to: Vec<f64>,
+}
+
+/// Bins into which any phase fell.
+#[derive(Debug)]
+struct Bins {
+    first: i32,
+    /// Losses of the bins, ascending.
+    losses_ns: Vec<f64>,
+    /// Place of each bin among them, from the first to the last; others have that of the next.
+    places: Vec<usize>,
+}
+
+impl Bins {
+    fn of(samples: &[&Sample]) -> Bins {
+        let all = samples.iter().flat_map(|sample| &sample.blocks);
+        let mut bins: Vec<i32> = all
+            .flat_map(|block| block.work.iter().chain(&block.time))
+            .map(|one| one.0)
+            .collect();
+        bins.sort_unstable();
+        bins.dedup();
+        let first = bins.first().copied().unwrap_or_default();
+        let mut places = Vec::new();
+        for (place, bin) in bins.iter().enumerate() {
+            places.resize((bin - first) as usize + 1, place);
+        }
+        Bins {
+            first,
+            losses_ns: bins.into_iter().map(centre).collect(),
+            places,
+        }
+    }
+
+    /// Cumulative shares of blocks, each so many times, and how many losses there are.
+    fn cumulative<'a>(&self, blocks: impl Iterator<Item = (&'a Losses, f64)>) -> (Vec<f64>, f64) {
+        let mut counts = vec![0.0; self.losses_ns.len()];
+        for (losses, times) in blocks.filter(|block| block.1 > 0.0) {
+            for (bin, count) in losses {
+                counts[self.places[(bin - self.first) as usize]] += times * f64::from(*count);
+            }
+        }
+        let all: f64 = counts.iter().sum();
+        let mut sum = 0.0;
+        for count in &mut counts {
+            sum += *count;
+            *count = if all > 0.0 { sum / all } else { 1.0 };
+        }
+        (counts, all)
+    }
 }
 
 /// Cumulative shares by bin.
@@ -32,22 +84,17 @@ pub(super) struct Settled {
 }
 
 impl Law {
-    /// Of these samples, one a CPU; `drawn` chooses the blocks of each.
-    pub(super) fn new(samples: &[&Sample], mut drawn: impl FnMut(usize) -> Vec<usize>) -> Law {
-        let all = samples.iter().flat_map(|sample| &sample.blocks);
-        let mut bins: Vec<i32> = all
-            .flat_map(|block| block.work.iter().chain(&block.time))
-            .map(|one| one.0)
-            .collect();
-        bins.sort_unstable();
-        bins.dedup();
+    /// Of these samples, one a CPU; `drawn` says how many times each of so many blocks counts.
+    fn new(
+        bins: &Arc<Bins>,
+        samples: &[&Sample],
+        absences: &Lengths,
+        mut drawn: impl FnMut(usize) -> Vec<f64>,
+    ) -> Law {
         let cpus = samples.iter().map(|sample| {
-            let chosen = drawn(sample.blocks.len());
+            let times = drawn(sample.blocks.len());
             let of = |losses: fn(&Block) -> &Losses| {
-                cumulative(
-                    &bins,
-                    chosen.iter().map(|&block| losses(&sample.blocks[block])),
-                )
+                bins.cumulative(sample.blocks.iter().map(losses).zip(times.iter().copied()))
             };
             let (work, time) = (of(|block| &block.work), of(|block| &block.time));
             OfCpu {
@@ -56,23 +103,34 @@ impl Law {
                 number: time.1 / STARTS as f64,
             }
         });
-        Law {
+        let mut law = Law {
             cpus: cpus.collect(),
-            bins,
-        }
+            bins: Arc::clone(bins),
+            leads_to: Vec::new(),
+        };
+        let mean = law.mean();
+        let carried = (bins.losses_ns.iter()).map(|loss| absences.carried((loss - mean).max(0.0)));
+        law.leads_to = carried.map(level_of).collect();
+        law
     }
 
-    /// Of all that was measured.
-    pub(super) fn whole(samples: &[&Sample]) -> Law {
-        Law::new(samples, |blocks| (0..blocks).collect())
+    /// Of all that was measured, with such absences.
+    pub(super) fn whole(samples: &[&Sample], absences: &Lengths) -> Law {
+        let bins = Arc::new(Bins::of(samples));
+        Law::new(&bins, samples, absences, |blocks| vec![1.0; blocks])
     }
 
-    /// Of blocks drawn with putting back.
-    pub(super) fn resampled(samples: &[&Sample], random: &mut Random) -> Law {
-        Law::new(samples, |blocks| {
-            (0..blocks)
-                .map(|_| random.below(blocks as u64) as usize)
-                .collect()
+    /// Of blocks drawn with putting back, of the samples and absences that this law is of.
+    pub(super) fn resampled(
+        &self,
+        samples: &[&Sample],
+        absences: &Lengths,
+        random: &mut Random,
+    ) -> Law {
+        Law::new(&self.bins, samples, absences, |blocks| {
+            let mut times = vec![0.0; blocks];
+            (0..blocks).for_each(|_| times[random.below(blocks as u64) as usize] += 1.0);
+            times
         })
     }
 
@@ -85,22 +143,37 @@ impl Law {
     pub(super) fn mean(&self) -> f64 {
         let cpus = self.cpus.iter().map(|cpu| {
             let mut before = 0.0;
-            let bins = self.bins.iter().zip(&cpu.work);
-            bins.map(|(bin, share)| centre(*bin) * (share - std::mem::replace(&mut before, *share)))
+            let losses = self.bins.losses_ns.iter().zip(&cpu.work);
+            losses
+                .map(|(loss, share)| loss * (share - std::mem::replace(&mut before, *share)))
                 .sum::<f64>()
         });
         cpus.sum::<f64>() / self.cpus.len() as f64
     }
 
-    /// Chance that the slowest of `nodes`, whose ranks carry such a share of their absences into a phase, loses no more than a bin's loss. The
-    /// nodes are like the measured CPUs in equal parts, and lose independently of each other.
-    fn chance(&self, place: usize, nodes: f64, carried: f64) -> f64 {
+    /// Draws of each CPU for so many nodes, which are like the CPUs in equal parts.
+    fn draws(&self, nodes: f64) -> Vec<Choices> {
         let each = nodes / self.cpus.len() as f64;
-        let of = |cpu: &OfCpu| {
-            let share = (1.0 - carried) * cpu.work[place] + carried * cpu.time[place];
-            ln_all_among(share * cpu.number, cpu.number, each)
-        };
-        self.cpus.iter().map(of).sum::<f64>().exp()
+        let cpus = self.cpus.iter();
+        cpus.map(|cpu| Choices::new(cpu.number, each)).collect()
+    }
+
+    /// By bin, asked downwards: the chance that the slowest of ranks that carry such a share of their absences into a phase loses no more than
+    /// that. They lose independently of each other.
+    fn chances(&self, draws: &[Choices], carried: f64) -> impl FnMut(usize) -> f64 {
+        // Far up only one CPU of many has a loss in a bin; the others' chances are those of the bin before.
+        let mut last = vec![(f64::NAN, 0.0); draws.len()];
+        move |place| {
+            let cpus = self.cpus.iter().zip(draws).zip(&mut last);
+            let each = cpus.map(|((cpu, draws), last)| {
+                let share = (1.0 - carried) * cpu.work[place] + carried * cpu.time[place];
+                if share != last.0 {
+                    *last = (share, draws.ln_all_among(share * cpu.number));
+                }
+                last.1
+            });
+            each.sum::<f64>().exp()
+        }
     }
 
     /// What is lost where no two nodes lose in one phase: the most that any dependence can cost.
@@ -114,7 +187,7 @@ impl Law {
         };
         let mut sum = 0.0;
         self.steps(chance, |place, share| {
-            sum += centre(self.bins[place]) * share
+            sum += self.bins.losses_ns[place] * share
         });
         sum
     }
@@ -123,17 +196,16 @@ impl Law {
     #[cfg(test)]
     pub(super) fn slowest_carrying(&self, nodes: f64, carried: f64) -> f64 {
         let mut sum = 0.0;
-        self.steps(
-            |place| self.chance(place, nodes, carried),
-            |place, share| sum += centre(self.bins[place]) * share,
-        );
+        self.steps(self.chances(&self.draws(nodes), carried), |place, share| {
+            sum += self.bins.losses_ns[place] * share
+        });
         sum
     }
 
     /// Goes down the steps of a cumulative chance.
-    fn steps(&self, chance: impl Fn(usize) -> f64, mut take: impl FnMut(usize, f64)) {
+    fn steps(&self, mut chance: impl FnMut(usize) -> f64, mut take: impl FnMut(usize, f64)) {
         let mut above = 1.0;
-        for place in (0..self.bins.len()).rev() {
+        for place in (0..self.bins.losses_ns.len()).rev() {
             let below = if place == 0 { 0.0 } else { chance(place - 1) };
             take(place, above - below);
             above = below;
@@ -145,7 +217,7 @@ impl Law {
 
     /// How many separate losses of so much there were: a phase that begins with work meets each once.
     pub(super) fn events(&self, least_ns: f64) -> f64 {
-        let place = self.bins.partition_point(|&bin| centre(bin) < least_ns);
+        let place = self.bins.losses_ns.partition_point(|loss| *loss < least_ns);
         let of = |cpu: &OfCpu| {
             (1.0 - place.checked_sub(1).map_or(0.0, |place| cpu.work[place])) * cpu.number
         };
@@ -155,10 +227,9 @@ impl Law {
     /// How many phases in a row meet the same loss of so much, on average, where ranks carry such a share of their absences: as many more phases
     /// that begin at any time meet it than those that begin with work.
     pub(super) fn together(&self, least_ns: f64, carried: f64) -> f64 {
-        let place = self
-            .bins
-            .partition_point(|&bin| centre(bin) < least_ns)
-            .checked_sub(1);
+        let losses = &self.bins.losses_ns;
+        let place = losses.partition_point(|loss| *loss < least_ns);
+        let place = place.checked_sub(1);
         let beyond = |of: fn(&OfCpu) -> &Vec<f64>| -> f64 {
             let cpus = self.cpus.iter();
             cpus.map(|cpu| (1.0 - place.map_or(0.0, |place| of(cpu)[place])) * cpu.number)
@@ -170,17 +241,12 @@ impl Law {
 
     /// The slowest of `nodes` over many phases. A rank waits for as long as the slowest takes more than itself, and what it carries over from a
     /// long wait makes the next phase long: so phases are a chain, whose state is the carried share.
-    pub(super) fn settle(&self, nodes: f64, absences: &Absences) -> Settled {
-        let (mean, lengths) = (self.mean(), absences.lengths());
+    pub(super) fn settle(&self, nodes: f64) -> Settled {
+        let draws = self.draws(nodes);
         // One node waits for nobody, and begins each phase where its work ended.
         let waits = f64::from(u8::from(nodes > 1.0));
-        let carried: Vec<f64> = self
-            .bins
-            .iter()
-            .map(|bin| waits * lengths.carried((centre(*bin) - mean).max(0.0)))
-            .collect();
         let levels: Vec<Level> = (0..LEVELS)
-            .map(|level| self.level(nodes, level, &carried))
+            .map(|level| self.level(&draws, level, waits))
             .collect();
         let mut held = [0.0; LEVELS];
         held[0] = 1.0;
@@ -219,20 +285,17 @@ impl Law {
     }
 
     /// What the slowest loses of ranks that carry as much as this level has, and to which levels its phases lead.
-    fn level(&self, nodes: f64, level: usize, carried: &[f64]) -> Level {
+    fn level(&self, draws: &[Choices], level: usize, waits: f64) -> Level {
         let mut found = Level::default();
-        self.steps(
-            |place| self.chance(place, nodes, carried_at(level)),
-            |place, share| {
-                let loss = centre(self.bins[place]);
-                found.loss_ns += loss * share;
-                found.squares += loss * loss * share;
-                let at = carried[place].clamp(0.0, 1.0).sqrt() * (LEVELS - 1) as f64;
-                let below = (at as usize).min(LEVELS - 2);
-                found.to[below] += share * (1.0 - (at - below as f64));
-                found.to[below + 1] += share * (at - below as f64);
-            },
-        );
+        self.steps(self.chances(draws, carried_at(level)), |place, share| {
+            let loss = self.bins.losses_ns[place];
+            found.loss_ns += loss * share;
+            found.squares += loss * loss * share;
+            let at = waits * self.leads_to[place];
+            let below = (at as usize).min(LEVELS - 2);
+            found.to[below] += share * (1.0 - (at - below as f64));
+            found.to[below + 1] += share * (at - below as f64);
+        });
         found
     }
 }
@@ -248,28 +311,14 @@ fn carried_at(level: usize) -> f64 {
     (level as f64 / (LEVELS - 1) as f64).powi(2)
 }
 
+/// The level of a share, as [`carried_at`] has them.
+fn level_of(carried: f64) -> f64 {
+    carried.clamp(0.0, 1.0).sqrt() * (LEVELS - 1) as f64
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
     loss_ns: f64,
     squares: f64,
     to: [f64; LEVELS],
-}
-
-/// Cumulative shares over `bins`, and how many there are.
-fn cumulative<'a>(bins: &[i32], losses: impl Iterator<Item = &'a Losses>) -> (Vec<f64>, f64) {
-    let mut counts = vec![0.0; bins.len()];
-    for block in losses {
-        let mut place = 0;
-        for (bin, count) in block {
-            place += bins[place..].partition_point(|one| one < bin);
-            counts[place] += f64::from(*count);
-        }
-    }
-    let all: f64 = counts.iter().sum();
-    let mut sum = 0.0;
-    for count in &mut counts {
-        sum += *count;
-        *count = if all > 0.0 { sum / all } else { 1.0 };
-    }
-    (counts, all)
 }

@@ -23,6 +23,7 @@ use sample::{Followed, Follower, Without};
 pub use sentence::nodes;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use together::Curve;
 
 /// The schema that this version writes.
@@ -174,18 +175,31 @@ struct Node {
     about: OfCpu,
 }
 
-/// Says what the noise in `source` costs; `report` is of the same recordings.
+/// Says what the noise in `source` costs; `report` is of the same recordings. `progress` hears which part is done, 0 to 1.
 ///
 /// # Errors
 /// If the recordings cannot be read, or no series has a reference pace.
-pub fn scale(source: &dyn Source, report: &Report, settings: &Settings) -> Result<Scale, Error> {
+pub fn scale(
+    source: &dyn Source,
+    report: &Report,
+    settings: &Settings,
+    progress: &(dyn Fn(f64) + Sync),
+) -> Result<Scale, Error> {
     let nodes = measured(source, report)?;
     let kernel = source.series()[nodes[0].series[0].0].kernel.clone();
     let causes = causes(report, &nodes);
     let phases_ns: Vec<f64> = settings.phases_s.iter().map(|phase| phase * 1e9).collect();
-    let followed = nodes
-        .par_iter()
-        .map(|node| follow(source, node, &causes, (&phases_ns, nodes.len())));
+    // A CPU is followed once, and asked for each length of phase.
+    let (steps, done) = (nodes.len() * (1 + phases_ns.len()), AtomicUsize::new(0));
+    let step = |more: usize| {
+        let before = done.fetch_add(more, Ordering::Relaxed);
+        progress((before + more) as f64 / steps as f64);
+    };
+    let followed = nodes.par_iter().map(|node| {
+        let followed = follow(source, node, &causes, (&phases_ns, nodes.len()));
+        step(1);
+        followed
+    });
     let (followed, curves): (Vec<Vec<Followed>>, Vec<Curve>) =
         followed.collect::<Result<_, Error>>()?;
     let at_once = at_once(&nodes, &curves);
@@ -202,7 +216,9 @@ pub fn scale(source: &dyn Source, report: &Report, settings: &Settings) -> Resul
         kernel,
         measured_s,
         alone,
-        phases: phases(&followed, &at_once, settings, measured_s, &name),
+        phases: phases(&followed, &at_once, settings, measured_s, &name, &|| {
+            step(nodes.len())
+        }),
         cpus: nodes.into_iter().map(|node| node.about).collect(),
         ..Scale::default()
     };
@@ -211,13 +227,14 @@ pub fn scale(source: &dyn Source, report: &Report, settings: &Settings) -> Resul
     Ok(scale)
 }
 
-/// All lengths of phases.
+/// All lengths of phases; `one_is_done` is called after each.
 fn phases(
     followed: &[Vec<Followed>],
     at_once: &[&Curve],
     settings: &Settings,
     measured_s: f64,
     name: &(dyn Fn(Without) -> String + Sync),
+    one_is_done: &dyn Fn(),
 ) -> Vec<Phase> {
     let phases = settings
         .phases_s
@@ -225,17 +242,19 @@ fn phases(
         .enumerate()
         .map(|(place, &phase_s)| {
             let of = Of::new(followed, (place, phase_s * 1e9), measured_s, name);
-            Phase {
+            let phase = Phase {
                 phase_s,
                 number: of.number(),
                 seen_nodes: of.seen_nodes(),
-                cells: settings.nodes.iter().map(|&nodes| of.cell(nodes)).collect(),
+                cells: of.cells(&settings.nodes),
                 together: together::longer(at_once, phase_s * 1e9).map(|longer| Together {
                     cpus: at_once.len() as u64,
                     longer,
-                    independent: of.cell(at_once.len() as u64).cost.map(|cost| cost.longer),
+                    independent: of.longer(at_once.len() as u64),
                 }),
-            }
+            };
+            one_is_done();
+            phase
         });
     phases.collect()
 }

@@ -112,6 +112,7 @@ impl Collector {
     fn finish(mut self) -> Sample {
         self.sample.blocks.push(taken(&mut self.counts));
         shorten(&mut self.sample.largest);
+        self.sample.largest.shrink_to_fit();
         self.sample
     }
 }
@@ -174,27 +175,47 @@ impl Absences {
         }
     }
 
-    /// Lengths that came, and the time that those of each took together: few of the bins, and asked for each loss of each resample.
+    /// What waits are asked of.
     pub(super) fn lengths(&self) -> Lengths {
         let came = (0..).zip(&self.bins).filter(|(_, ns)| **ns > 0.0);
-        Lengths(came.map(|(bin, ns)| (centre(bin).max(1.0), *ns)).collect())
+        let came: Vec<(f64, f64)> = came.map(|(bin, ns)| (centre(bin).max(1.0), *ns)).collect();
+        let mut shorter_ns = vec![0.0; came.len() + 1];
+        let mut longer = vec![0.0; came.len() + 1];
+        for (place, (length, ns)) in came.iter().enumerate().rev() {
+            longer[place] = longer[place + 1] + ns / length;
+        }
+        for (place, (_, ns)) in came.iter().enumerate() {
+            shorter_ns[place + 1] = shorter_ns[place] + ns;
+        }
+        Lengths {
+            lengths: came.iter().map(|one| one.0).collect(),
+            shorter_ns,
+            longer,
+        }
     }
 }
 
-/// Lengths of absences in nanoseconds, ascending, and the time that those of each took together.
+/// Lengths of absences, ascending, with sums: asked for each bin of each resample.
 #[derive(Debug)]
-pub(super) struct Lengths(Vec<(f64, f64)>);
+pub(super) struct Lengths {
+    /// Nanoseconds.
+    lengths: Vec<f64>,
+    /// Time that the absences before this one took, in nanoseconds; the last is of all.
+    shorter_ns: Vec<f64>,
+    /// Number of absences from this one on.
+    longer: Vec<f64>,
+}
 
 impl Lengths {
     /// Share of the absent time that a rank which waits so long after its work carries into its next phase: an absence of length d that
     /// begins while it waits is still there at the end with chance min(d, wait) / d of that of a start at any time.
     pub(super) fn carried(&self, wait_ns: f64) -> f64 {
-        let (mut sum, mut all) = (0.0, 0.0);
-        for (length, ns) in &self.0 {
-            sum += ns * (wait_ns / length).clamp(0.0, 1.0);
-            all += ns;
+        let all = self.shorter_ns[self.lengths.len()];
+        let place = self.lengths.partition_point(|length| *length <= wait_ns);
+        match all > 0.0 {
+            true => (self.shorter_ns[place] + wait_ns * self.longer[place]) / all,
+            false => 0.0,
         }
-        if all > 0.0 { sum / all } else { 0.0 }
     }
 }
 

@@ -234,7 +234,14 @@ fn hold(
     }
     for _ in 0..rounds {
         let followed = recorded(&[noise], seconds, &settings.phases_s, &mut random);
-        let said = phases(&[followed], &[], settings, seconds, &|_| String::new());
+        let said = phases(
+            &[followed],
+            &[],
+            settings,
+            seconds,
+            &|_| String::new(),
+            &|| (),
+        );
         for (held, said) in held.iter_mut().zip(&said) {
             for (held, cell) in held.iter_mut().zip(&said.cells) {
                 let Some(cost) = cell.cost else { continue };
@@ -288,12 +295,13 @@ fn a_job_begins_phases_in_both_ways() {
         scattered: false,
     };
     let followed = recorded(&[noise], 400.0, &[1e-4], &mut random);
-    let law = law::Law::whole(&[&followed[0].samples[0]]);
+    let absences = followed[0].absences.lengths();
+    let law = law::Law::whole(&[&followed[0].samples[0]], &absences);
     for (nodes, work) in [(16, 2_000_000), (256, 4_000_000)] {
         let truth = brute_force(&[noise], 1e5, nodes, work / nodes, &mut random);
         let [none, all] =
             [0.0, 1.0].map(|carried| law.slowest_carrying(nodes as f64, carried) / 1e5);
-        let chain = law.settle(nodes as f64, &followed[0].absences).loss_ns / 1e5;
+        let chain = law.settle(nodes as f64).loss_ns / 1e5;
         println!(
             "{nodes} ranks: {truth:.3}; work alone {none:.3}, time alone {all:.3}, chain {chain:.3}"
         );
@@ -341,7 +349,7 @@ fn name_causes(noises: [Noise; 2], seconds: f64, phase_s: f64, nodes: u64, round
     };
     for _ in 0..rounds {
         let followed = recorded(&noises, seconds, &settings.phases_s, &mut random);
-        let cell = phases(&[followed], &[], &settings, seconds, &name)[0].cells[0].clone();
+        let cell = phases(&[followed], &[], &settings, seconds, &name, &|| ())[0].cells[0].clone();
         named.extrapolated += usize::from(cell.basis == Basis::Extrapolated);
         let first = cell.from.first().filter(|first| first.less.is_some());
         match first {
