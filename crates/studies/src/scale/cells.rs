@@ -142,7 +142,10 @@ impl<'a> Of<'a> {
         let seen: Vec<f64> = (nodes.iter().map(|&nodes| nodes as f64))
             .filter(|&nodes| is_seen(nodes, self.whole.settle(nodes).1))
             .collect();
-        let resampled = self.resampled(&seen);
+        let resampled = match seen.is_empty() {
+            true => Vec::new(),
+            false => self.resampled(&seen),
+        };
         let cells = nodes.par_iter().map(|&nodes| {
             let place = seen.iter().position(|&seen| seen == nodes as f64);
             let resampled = resampled.iter().filter_map(|losses| losses.get(place?));
