@@ -241,17 +241,26 @@ fn other_half(finding: &Finding) -> Option<Cause> {
     }
 }
 
-/// Whether a series of the same CPU has a period of this cause, of the same frequency.
-fn is_seen(finding: &Finding, cause: &Cause, analysed: Analysed<'_>) -> bool {
+/// Whether another series of the same CPU and work kernel has a period of this cause, of a frequency within so much of it, as a share.
+fn is_seen_elsewhere(
+    finding: &Finding,
+    cause: &Cause,
+    within: f64,
+    analysed: Analysed<'_>,
+) -> bool {
     let hz = figure(finding, |one: &evidence::PeriodicInterference| {
         one.frequency_hz
     });
     let mine = first_series(finding, analysed);
-    (analysed.series.iter())
-        .filter(|other| (other.cpu, &other.origin) == (mine.cpu, &mine.origin))
-        .flat_map(|other| &other.signals)
+    let is_other = |(index, other): &(usize, &Series)| {
+        !finding.series.contains(index)
+            && (other.cpu, &other.kernel, &other.origin) == (mine.cpu, &mine.kernel, &mine.origin)
+    };
+    (analysed.series.iter().enumerate())
+        .filter(is_other)
+        .flat_map(|(_, other)| &other.signals)
         .any(|signal| {
-            signal.cause.as_ref() == Some(cause) && is_close(signal.frequency_hz, hz, SAME_HZ)
+            signal.cause.as_ref() == Some(cause) && is_close(signal.frequency_hz, hz, within)
         })
 }
 
@@ -266,8 +275,15 @@ fn is_counted(finding: &Finding) -> bool {
 fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     speak_for_all(finding, analysed);
     let other_half = other_half(finding);
-    let has_other_half = other_half.is_some_and(|half| is_seen(finding, &half, analysed));
+    let has_other_half =
+        other_half.is_some_and(|half| is_seen_elsewhere(finding, &half, SAME_HZ, analysed));
     if is_alone(finding, analysed) {
+        // A CPU has one: the skirt of a tick that the other rate shows, or what comes nearly as often by chance.
+        if cause(finding) == Some(&Cause::Tick)
+            && is_seen_elsewhere(finding, &Cause::Tick, AS_NAMED, analysed)
+        {
+            return false;
+        }
         if has_other_half {
             // The task is said, at both rates.
             let is_timer = cause(finding).is_some_and(|cause| matches!(cause, Cause::Timer(_)));

@@ -13,7 +13,7 @@ use bandscope_recording::{Error, Gap, GapKind};
 use bandscope_report::{self as report, Cause};
 use bandscope_statistics::quantiles::Distribution;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashSet};
 use std::sync::Arc;
 
 /// Gaps that a picture marks.
@@ -59,8 +59,8 @@ pub struct Event {
     pub after: u64,
     /// Whether the gap's own unit of work is in it.
     pub holds_unit: bool,
-    /// Whether it is a task that nothing woke, where the recording tells such of others: it runs on after another one.
-    pub runs_on: bool,
+    /// Whether it is a task that goes on: it was here before, and the CPU came to it from another task without anything that woke it.
+    pub goes_on: bool,
 }
 
 /// Statistics of the gaps of one series.
@@ -76,6 +76,8 @@ pub struct Statistics {
     preemption_known: bool,
     preempted: u64,
     wakers_known: bool,
+    /// Ids of the tasks of the pieces.
+    tasks_seen: HashSet<u32>,
     durations: Distribution,
     /// By factor of two of the duration in ns.
     by_size: [Sum; 64],
@@ -100,6 +102,7 @@ impl Statistics {
             preemption_known: false,
             preempted: 0,
             wakers_known: false,
+            tasks_seen: HashSet::new(),
             durations: Distribution::new(3),
             by_size: [Sum::default(); 64],
             longest: BinaryHeap::with_capacity(MARKS + 1),
@@ -145,7 +148,7 @@ impl Statistics {
                     cause,
                     after: 0,
                     holds_unit: true,
-                    runs_on: false,
+                    goes_on: false,
                 });
             }
         }
@@ -158,7 +161,7 @@ impl Statistics {
         if !self.wakers_known {
             self.pieces
                 .iter_mut()
-                .for_each(|piece| piece.runs_on = false);
+                .for_each(|piece| piece.goes_on = false);
         }
         self.events.sort_by_key(|event| event.start);
         self.pieces.sort_by_key(|piece| piece.start);
@@ -186,17 +189,23 @@ impl Statistics {
         let main = main.map_or(0, |share| share.key);
         CauseSum::book(&mut self.causes, shares);
         self.chains.push(namer);
-        self.wakers_known |= namer.pieces().iter().any(|piece| piece.woken == Some(true));
+        let mut turns = namer.pieces().iter().filter_map(|piece| piece.turn);
+        self.wakers_known |= turns.any(|turn| turn.woken);
         if self.events.len() < EVENTS {
             let room = PIECES - self.pieces.len();
             let pieces = namer.pieces().iter().enumerate().take(room);
-            self.pieces.extend(pieces.map(|(place, piece)| Event {
-                start: piece.share.from,
-                duration: piece.share.ticks,
-                cause: piece.share.key,
-                after: piece.after,
-                holds_unit: place == 0,
-                runs_on: piece.woken == Some(false),
+            let known = &mut self.tasks_seen;
+            self.pieces.extend(pieces.map(|(place, piece)| {
+                Event {
+                    start: piece.share.from,
+                    duration: piece.share.ticks,
+                    cause: piece.share.key,
+                    after: piece.after,
+                    holds_unit: place == 0,
+                    goes_on: piece.turn.is_some_and(|turn| {
+                        !known.insert(turn.task) && turn.follows && !turn.woken
+                    }),
+                }
             }));
         }
         // Names are few, and come up one by one. A piece of no length has one, and no share.

@@ -207,7 +207,7 @@ mod tests {
     const GAP: Event = Event {
         after: 0,
         holds_unit: true,
-        runs_on: false,
+        goes_on: false,
         cause: 0,
         start: 0,
         duration: 8224,

@@ -136,17 +136,11 @@ impl<'a> Times<'a> {
             away,
             ..Train::default()
         };
-        for event in events {
-            match train.losses.last_mut() {
-                // The scheduler took the CPU from it and gave it back: no new turn.
-                Some(begun) if event.runs_on => *begun += loss(event),
-                None if event.runs_on => {}
-                _ => {
-                    train.times.push(self.seconds(event.start));
-                    train.losses.push(loss(event));
-                    train.early.push(self.context.seconds(event.after as f64));
-                }
-            }
+        // The scheduler took the CPU from a task and gave it back: no new turn.
+        for event in events.into_iter().filter(|event| !event.goes_on) {
+            train.times.push(self.seconds(event.start));
+            train.losses.push(loss(event));
+            train.early.push(self.context.seconds(event.after as f64));
         }
         train
     }
@@ -227,7 +221,7 @@ pub fn within_books(found: &mut [Periodic], train: &Train) {
     }
 }
 
-/// The costliest causes, where kernel events name any, and how many of them are the largest part of enough gaps, or the tick, which
+/// The causes with the most gaps, where kernel events name any, and how many of them are the largest part of enough gaps, or the tick, which
 /// often comes with what it lets run. The others come with something longer, most of the time. Softirqs are the work of an interrupt.
 fn frequent_causes(gaps: &Statistics) -> (Vec<Key>, usize) {
     let mut mains = vec![0usize; gaps.names().len()];
@@ -242,11 +236,10 @@ fn frequent_causes(gaps: &Statistics) -> (Vec<Key>, usize) {
     }
     let name = |key: usize| &gaps.names()[key];
     let is_named = |key: &usize| name(*key).is_named();
-    // What takes more comes first, so that it is said and not what comes with it.
     let enough = |numbers: &[usize]| {
         let mut keys: Vec<usize> = (0..numbers.len()).filter(is_named).collect();
         keys.retain(|&key| numbers[key] >= MIN_GAPS_OF_A_CAUSE);
-        keys.sort_by_key(|&key| std::cmp::Reverse(ticks[key]));
+        keys.sort_by_key(|&key| std::cmp::Reverse(numbers[key]));
         keys
     };
     let mut keys = enough(&mains);
@@ -261,7 +254,9 @@ fn frequent_causes(gaps: &Statistics) -> (Vec<Key>, usize) {
     keys.splice(0..0, tick);
     let main = keys.len();
     let is_new = |key: &usize| !keys.contains(key) && !matches!(name(*key), Cause::Softirq(_));
-    let new: Vec<usize> = others.into_iter().filter(is_new).take(MAX_CAUSES).collect();
+    let mut new: Vec<usize> = others.into_iter().filter(is_new).take(MAX_CAUSES).collect();
+    // What takes more comes first, so that it is said and not what comes with it.
+    new.sort_by_key(|&key| std::cmp::Reverse(ticks[key]));
     keys.extend(new);
     (keys.into_iter().map(|key| key as Key).collect(), main)
 }

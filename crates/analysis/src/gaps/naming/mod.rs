@@ -22,6 +22,7 @@ use bandscope_report::Cause;
 use causes::Keys;
 pub use causes::{Thread, bare_timer, cause};
 use span::Span;
+pub use span::Turn;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -69,8 +70,8 @@ pub struct Piece {
     pub share: Share,
     /// Ticks by which it may have been due earlier: since the gap began, but 0 for what came while a task ran, for which it had not to wait.
     pub after: u64,
-    /// Of a task, whether it is known what made it run. Where such is recorded, what nothing woke runs on after another task.
-    pub woken: Option<bool>,
+    /// Of a task, how it got the CPU.
+    pub turn: Option<Turn>,
 }
 
 /// Names gaps, in order of time.
@@ -278,7 +279,7 @@ impl<'a> Namer<'a> {
                     from,
                 },
                 after: 0,
-                woken: None,
+                turn: None,
             });
         } else {
             self.split_over_events(gap, from, to);
@@ -359,6 +360,7 @@ impl<'a> Namer<'a> {
         self.inside
             .sort_by_key(|span| (span.from, std::cmp::Reverse(span.to)));
         span::end_untold(&mut self.inside, to);
+        span::follow(&mut self.inside, self.error);
         self.hide_in_stops();
         // A real-time kernel's interrupt hands the timers of ordinary tasks to a softirq: it came for the one that expires next.
         let mut next: Option<(Key, u64)> = None;

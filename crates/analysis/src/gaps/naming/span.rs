@@ -15,8 +15,8 @@ pub(super) struct Span {
     pub away: bool,
     /// A task of which only the beginning is known.
     is_untold: bool,
-    /// A task, and whether it is known what made it run.
-    pub woken: Option<bool>,
+    /// A task: its id, and whether it is known what made it run.
+    pub turn: Option<Turn>,
     /// An interrupt of the timer in which no function of a timer ran.
     pub is_bare_timer: bool,
     /// A timer that expired, by the name of the task that it woke.
@@ -38,12 +38,38 @@ impl Span {
             key,
             away: is_task || event.kind == EventKind::Held,
             is_untold: is_task && event.duration == 0,
-            woken: is_task.then(|| (event.sender.iter()).any(|sender| !sender.name.is_empty())),
+            turn: is_task.then(|| Turn {
+                task: event.number,
+                woken: (event.sender.iter()).any(|sender| !sender.name.is_empty()),
+                follows: false,
+            }),
             is_bare_timer: is_timer && event.name.is_empty(),
             is_expiry: is_timer && !event.name.is_empty(),
             thread: (is_task && keys.process(event).is_some()).then(|| event.name.clone()),
             process: keys.process_id(event),
             sender: event.sender.clone(),
+        }
+    }
+}
+
+/// How a task got the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Its id.
+    pub task: u32,
+    /// Whether it is known what woke it.
+    pub woken: bool,
+    /// Whether it got the CPU from another task, or had it already, and not from the measuring thread.
+    pub follows: bool,
+}
+
+/// Says of which tasks of a gap the turn follows another one's, of spans in order. Ends and begins are one switch within `error` ticks.
+pub(super) fn follow(spans: &mut [Span], error: u64) {
+    let mut until: Option<u64> = None;
+    for span in spans.iter_mut() {
+        if let Some(turn) = &mut span.turn {
+            turn.follows = until.is_some_and(|until| until.abs_diff(span.from) <= error);
+            until = Some(span.to);
         }
     }
 }

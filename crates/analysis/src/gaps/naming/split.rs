@@ -91,7 +91,7 @@ impl Namer<'_> {
                     from: begins,
                 },
                 after: begins - from,
-                woken: None,
+                turn: None,
             });
         }
         self.inside = spans;
@@ -119,7 +119,7 @@ impl Namer<'_> {
                 from: span.from,
             },
             after: 0,
-            woken: span.woken,
+            turn: span.turn,
         }));
         // The first reaches back to where the gap began.
         self.pieces[0].share.from = from;

@@ -92,9 +92,9 @@ pub struct Periodic {
     pub log_p: f64,
     /// Harmonics that stand out.
     pub harmonics: u32,
-    /// A time at which a period begins, and the share of the periods with an event, of a train of one event each.
+    /// A time at which a period begins, of a train of one event each.
     pub begins: Option<f64>,
-    /// See `begins`.
+    /// The share of the periods with an event, of such a train, and of events of one cause that scatter.
     pub occupied: Option<f64>,
 }
 

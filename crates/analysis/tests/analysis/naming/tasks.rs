@@ -1,7 +1,7 @@
 //! Gaps of many tasks, and of threads that belong to one process.
 
 use super::{booked, quiet, recorded, recorded_at, with};
-use crate::evidence::text;
+use crate::evidence::{number, text};
 use bandscope_recording::manifest::TaskThread;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, KernelEvent, Sender};
@@ -136,31 +136,33 @@ fn periods(report: &Report) -> Vec<(Certainty, String)> {
 /// compiler took 1.1 ms "at 333.331 Hz", `certain`.
 #[test]
 fn what_goes_on_after_another_task_has_no_period() {
-    let ran = |wakers: bool| {
-        let mut source = recorded(&[with(
-            400.0,
-            &[
-                (EventKind::Task, "spinner", 1.0, 59.0),
-                (EventKind::Task, "compiler", 60.0, 339.0),
-            ],
-        )]);
-        for event in &mut source.events[0] {
-            let is_spinner = &*event.name == "spinner";
-            event.number = 7 + u32::from(is_spinner);
-            event.sender = (wakers && is_spinner).then(|| {
+    let ran = |names: [&str; 2], wakers: bool| {
+        let task = |from, us| (EventKind::Task, "", from, us);
+        let mut source = recorded(&[with(400.0, &[task(1.0, 59.0), task(60.0, 339.0)])]);
+        for (place, event) in source.events[0].iter_mut().enumerate() {
+            event.number = 7 + place as u32 % 2;
+            event.name = names[place % 2].into();
+            event.sender = (wakers && place % 2 == 0).then(|| {
                 Arc::new(Sender {
                     name: "timer:hrtimer_wakeup".into(),
                     ..Sender::default()
                 })
             });
         }
-        periods(&booked(&source).0)
+        booked(&source).0
     };
     let spinner = (Certainty::Certain, "task:spinner".to_owned());
     let compiler = (Certainty::Certain, "task:compiler".to_owned());
-    assert_eq!(ran(true), [spinner]);
+    let names = ["spinner", "compiler"];
+    assert_eq!(periods(&ran(names, true)), [spinner]);
     // Where no wake-up was recorded nothing is known of any.
-    assert_eq!(ran(false), [compiler]);
+    assert_eq!(periods(&ran(names, false)), [compiler]);
+    // Of two threads with one name, what goes on does not make the turns of the other longer.
+    let report = ran(["python3"; 2], true);
+    let kind = Kind::PeriodicInterference;
+    let found = report.findings.iter().find(|one| one.kind == kind);
+    let ns = number(found.unwrap(), "ns_per_event");
+    assert!((ns - 59e3).abs() < 6e3, "{ns}");
 }
 
 /// Which of the two takes more, as a series sees it, is chance: at one rate the timer stood for both, at the other the task.
