@@ -1,6 +1,6 @@
 //! What a cure does to the machine: a few kinds of changes, each noted in the journal before it is made.
 
-use super::affinity::{self, Move};
+use super::affinity::{self, Move, Taken};
 use super::journal::Journal;
 use super::undo::{self, Undo};
 use bandscope_recording::cpu_list;
@@ -32,7 +32,7 @@ pub enum Action {
         taken: Vec<u32>,
         /// The CPUs of a thread that may use no other.
         others: Vec<u32>,
-        /// The name of those that are meant; `None` for all.
+        /// The name of those that are meant, or of their processes; `None` for all.
         only: Option<String>,
     },
     /// Writes to a device and holds it open: the kernel takes it back when the process ends.
@@ -103,7 +103,7 @@ impl Action {
         }
     }
 
-    /// Makes the change; whether anything changed.
+    /// Makes the change; whether it is in force.
     ///
     /// # Errors
     /// If the journal cannot be kept, or the machine refuses. What was done so far stands in the journal.
@@ -146,16 +146,9 @@ impl Action {
                     journal.note(&undos)
                 };
                 let all = affinity::take(taken, others, only.as_deref(), &mut note)?;
-                let refused = [
-                    (all.confined, "the cpuset has no other CPU"),
-                    (all.foreign, "not of this user"),
-                ];
-                for (number, why) in refused.iter().filter(|one| one.0 > 0) {
-                    let threads = if *number == 1 { "thread" } else { "threads" };
-                    let said = format!("{number} {threads} cannot be moved: {why}");
-                    in_force.problems.push(said);
-                }
-                Ok(all.moved > 0)
+                in_force.problems.extend(refused(all));
+                // Tasks of one name come and go: there may be none just now.
+                Ok(all.moved > 0 || (only.is_some() && all == Taken::default()))
             }
             Action::Hold { path, latency_us } => {
                 let mut device = OpenOptions::new().write(true).open(path)?;
@@ -169,4 +162,17 @@ impl Action {
             }
         }
     }
+}
+
+/// The threads that stay where they are, in sentences.
+fn refused(all: Taken) -> impl Iterator<Item = String> {
+    let refused = [
+        (all.confined, "the cpuset has no other CPU"),
+        (all.foreign, "not of this user"),
+    ];
+    let refused = refused.into_iter().filter(|one| one.0 > 0);
+    refused.map(|(number, why)| {
+        let threads = if number == 1 { "thread" } else { "threads" };
+        format!("{number} {threads} cannot be moved: {why}")
+    })
 }

@@ -24,15 +24,15 @@ use std::io;
 /// Makes the changes. What is returned must live as long as they are to be in force.
 ///
 /// # Errors
-/// If one cannot be made, or none changed anything: then all are put back.
+/// If one cannot be made, or none is in force: then all are put back.
 pub fn apply(actions: &[Action], journal: &mut Journal) -> io::Result<InForce> {
     let mut in_force = InForce::default();
     let mut make = || {
-        let mut has_changed = false;
+        let mut is_any = false;
         for action in actions {
-            has_changed |= action.apply(journal, &mut in_force)?;
+            is_any |= action.apply(journal, &mut in_force)?;
         }
-        Ok(has_changed)
+        Ok(is_any)
     };
     let why = match make() {
         Ok(true) => return Ok(in_force),

@@ -66,7 +66,7 @@ impl Session<'_> {
     pub(super) fn keep(&mut self, helps: &[String]) -> Result<()> {
         let mut names = Vec::new();
         for name in helps {
-            let plan = cure::named(name).map(|cure| (cure.plan)(&self.subject));
+            let plan = cure::named(name).map(|cure| cure.first_plan(&self.subject));
             match plan {
                 Some(Ok(plan)) if plan.is_empty() => {}
                 Some(Ok(plan)) if plan.iter().all(Action::outlives) => names.push(name.clone()),

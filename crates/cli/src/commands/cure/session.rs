@@ -179,7 +179,7 @@ impl Session<'_> {
             });
         let only = arguments.only.as_deref();
         let planned = of_all.map(|cure| {
-            let plan = (cure.plan)(&self.subject);
+            let plan = cure.first_plan(&self.subject);
             let actions = plan.as_deref().unwrap_or_default();
             let nothing = actions
                 .is_empty()

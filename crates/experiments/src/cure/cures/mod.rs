@@ -27,7 +27,7 @@ pub struct Subject {
     pub cpus: Vec<u32>,
     /// The CPUs that inherit what is moved.
     pub others: Vec<u32>,
-    /// The name of the tasks or interrupts that are to be moved; `None` for all.
+    /// The name of the tasks or of their processes, or of the interrupts, that are to be moved; `None` for all.
     pub only: Option<String>,
     /// Interrupts that came to `cpus` while the machine was watched, by number, each with the CPUs that it may come to at a time.
     pub interrupts: BTreeMap<u32, String>,
@@ -94,6 +94,18 @@ pub const CURES: [Cure; 9] = [
 ];
 
 impl Cure {
+    /// The plan before any trial: an error, too, where no task of the one name can be moved. Tasks of a name come and go: trials go on without.
+    ///
+    /// # Errors
+    /// Why the cure cannot be tried.
+    pub fn first_plan(&self, subject: &Subject) -> Result<Vec<Action>, Why> {
+        let actions = (self.plan)(subject)?;
+        match actions.iter().find_map(tasks::none_moves) {
+            Some(why) => Err(why),
+            None => Ok(actions),
+        }
+    }
+
     /// What it does, to one name if `only`.
     pub fn what(&self, only: Option<&str>) -> String {
         match only {

@@ -18,7 +18,7 @@ fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     let (siblings, left) = siblings(subject)?;
     match left.is_empty() {
         true => Err("no CPU is left beside those of the core".into()),
-        false => tasks::taken(&siblings, &left, subject.only.as_deref()),
+        false => Ok(tasks::taken(&siblings, &left, subject.only.as_deref())),
     }
 }
 

@@ -24,27 +24,60 @@ pub(super) const CURE: Cure = Cure {
 
 fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     subject.others()?;
-    taken(&subject.cpus, &subject.others, subject.only.as_deref())
+    let only = subject.only.as_deref();
+    Ok(taken(&subject.cpus, &subject.others, only))
 }
 
-/// Keeps threads off `cpus`, those of one name if `only`.
-pub(super) fn taken(cpus: &[u32], others: &[u32], only: Option<&str>) -> Result<Vec<Action>, Why> {
-    if affinity::movable(cpus, others, only).is_empty() {
-        return only.map_or(Ok(Vec::new()), |name| Err(none_moves(name, cpus)));
+/// Keeps threads off `cpus`, those of one name if `only`: these come and go, and are looked for when they are moved.
+pub(super) fn taken(cpus: &[u32], others: &[u32], only: Option<&str>) -> Vec<Action> {
+    if only.is_none() && affinity::movable(cpus, others, None).is_empty() {
+        return Vec::new();
     }
-    Ok(vec![Action::TakeTasks {
+    vec![Action::TakeTasks {
         taken: cpus.to_vec(),
         others: others.to_vec(),
         only: only.map(str::to_owned),
-    }])
+    }]
 }
 
-/// Why no thread of a name can be moved.
-fn none_moves(name: &str, cpus: &[u32]) -> Why {
-    match affinity::names().get(name) {
+/// Why no thread of the name that an action is for can be moved just now.
+pub(super) fn none_moves(action: &Action) -> Option<Why> {
+    let Action::TakeTasks {
+        taken,
+        others,
+        only: Some(name),
+    } = action
+    else {
+        return None;
+    };
+    if !affinity::movable(taken, others, Some(name)).is_empty() {
+        return None;
+    }
+    let why = match affinity::names().get(name) {
         None => format!("no task is named {name} any more"),
         Some(false) => format!("the kernel lets nobody move {name}"),
-        Some(true) => format!("{name} may not use {}", cpu_list::named(cpus)),
+        Some(true) => format!("{name} may not use {}", cpu_list::named(taken)),
+    };
+    Some(why.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::machine;
+    use super::*;
+    use crate::cure::{Journal, apply};
+
+    #[test]
+    fn trials_go_on_while_no_task_has_the_name() {
+        let (place, mut subject) = machine(&[]);
+        // The kernel cuts the names of tasks to 15 bytes.
+        subject.only = Some("a name that no task has".to_owned());
+        let why = CURE.first_plan(&subject).unwrap_err().to_string();
+        assert!(why.contains("no task is named a name that"), "{why}");
+        let actions = plan(&subject).unwrap();
+        let mut journal = Journal::begin(&place.path().join("journals")).unwrap();
+        let in_force = apply(&actions, &mut journal).unwrap();
+        assert!(in_force.problems.is_empty());
+        assert!(journal.put_back().is_empty());
     }
-    .into()
 }
