@@ -4,9 +4,8 @@
 //! measuring thread need not be in a group of its own. A cpuset of version 1 forgets affinities that were narrower; an isolated partition of version 2
 //! takes only threads that are moved into it.
 
-use bandscope_probe::facts::Stat;
+use bandscope_probe::facts::{Stat, task_name};
 use bandscope_recording::cpu_list;
-use bandscope_recording::events::escaped;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
@@ -36,7 +35,15 @@ struct Found {
     parent: u32,
     /// As the ledger writes it.
     name: String,
+    /// The name of its process, by which the ledger names it.
+    process_name: String,
     is_fixed: bool,
+}
+
+impl Found {
+    fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.process_name == name
+    }
 }
 
 /// A thread that is moved.
@@ -62,6 +69,11 @@ fn threads() -> Vec<Found> {
         if process == own {
             continue;
         }
+        let stat = fs::read(entry.path().join("stat")).ok();
+        let Some(leader) = stat.and_then(|stat| Stat::parse(&stat)) else {
+            continue;
+        };
+        let process_name = task_name(&leader.name);
         let tasks = fs::read_dir(entry.path().join("task"));
         for task in tasks.into_iter().flatten().flatten() {
             let id = task.file_name().to_str().and_then(|id| id.parse().ok());
@@ -76,7 +88,8 @@ fn threads() -> Vec<Found> {
                     process,
                     parent: stat.parent,
                     is_fixed: stat.is_fixed(),
-                    name: escaped(&stat.name),
+                    name: task_name(&stat.name),
+                    process_name: process_name.clone(),
                 });
             }
         }
@@ -139,18 +152,24 @@ fn ask(thread: Thread, cpus: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(pid(thread), &set)?)
 }
 
-/// Names of the threads of this machine, each once; with whether any thread of that name can be moved.
+/// Names of the threads of this machine and of their processes, each once; with whether any thread of that name can be moved.
 pub fn names() -> BTreeMap<String, bool> {
+    names_of(threads())
+}
+
+fn names_of(threads: Vec<Found>) -> BTreeMap<String, bool> {
     let mut names = BTreeMap::new();
-    for found in threads() {
-        *names.entry(found.name).or_default() |= !found.is_fixed;
+    for found in threads {
+        for name in [found.name, found.process_name] {
+            *names.entry(name).or_default() |= !found.is_fixed;
+        }
     }
     names
 }
 
-/// Threads that may use `taken` and that can be moved, of one name if `only`. A thread that may use none of `others` gets them.
+/// Threads that may use `taken` and that can be moved, of one name or of a process of that name if `only`. A thread that may use none of `others` gets them.
 pub fn movable(taken: &[u32], others: &[u32], only: Option<&str>) -> Vec<Move> {
-    let is_meant = |found: &Found| !found.is_fixed && only.is_none_or(|name| found.name == name);
+    let is_meant = |found: &Found| !found.is_fixed && only.is_none_or(|name| found.is_named(name));
     let moves = threads().into_iter().filter(is_meant);
     let moves = moves.filter_map(|found| {
         let before = of(found.thread)?;

@@ -25,7 +25,7 @@ pub use files::{cpu_list, text};
 pub use isolation::{isolated, nohz_full, online};
 pub use quotas::Quotas;
 pub use schedstat::Statistics;
-pub use stat::Stat;
+pub use stat::{Stat, task_name};
 pub use system_management::{SystemManagement, book as book_system_management};
 pub use tasks::Scan;
 

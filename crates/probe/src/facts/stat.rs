@@ -1,9 +1,20 @@
 //! What `/proc/PID/stat` and `/proc/PID/task/TID/stat` say of a process or a thread (proc_pid_stat(5)).
 
+use bandscope_recording::events::escaped;
+
 /// Flag of a thread of the kernel (`PF_KTHREAD` of Linux).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 /// Flag of a thread that the kernel refuses to move (`PF_NO_SETAFFINITY` of Linux).
 const FIXED_THREAD: u64 = 0x0400_0000;
+
+/// A task's name as the ledger writes it: /proc adds to a kernel worker's name what it does just then.
+pub fn task_name(name: &[u8]) -> String {
+    let mut name = escaped(name);
+    if name.starts_with("kworker/") {
+        name.truncate(name.find(['-', '+']).unwrap_or(name.len()));
+    }
+    name
+}
 
 /// Some of the fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +73,19 @@ mod tests {
         assert!(stat.is_kernel() && stat.is_fixed());
         assert_eq!(Stat::parse(b"42 (x"), None);
         assert_eq!(Stat::parse(b"42 (x) R 1"), None);
+    }
+
+    #[test]
+    fn a_worker_has_its_name_alone() {
+        for (name, written) in [
+            ("kworker/u8:1-events_unbound", "kworker/u8:1"),
+            ("kworker/0:2+mm_percpu_wq", "kworker/0:2"),
+            ("kworker/1:0H", "kworker/1:0H"),
+            ("only-this", "only-this"),
+            ("a\\", r"a\\"),
+        ] {
+            assert_eq!(task_name(name.as_bytes()), written);
+        }
     }
 
     #[test]

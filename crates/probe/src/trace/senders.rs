@@ -6,8 +6,8 @@
 
 use super::pairing::Interval;
 use super::point::{Level, Point};
+use crate::facts::task_name;
 use bandscope_recording::EventKind;
-use bandscope_recording::events::escaped;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -210,15 +210,7 @@ impl Senders {
         }
         let name: Arc<str> = match (thread, std::fs::read(format!("/proc/{thread}/comm"))) {
             (0, _) => "idle".into(),
-            (_, Ok(name)) => {
-                let name = escaped(name.trim_ascii_end());
-                // What a kernel worker does just then stands behind its name.
-                let end = match name.starts_with("kworker/") {
-                    true => name.find(['-', '+']).unwrap_or(name.len()),
-                    false => name.len(),
-                };
-                format!("task:{}", &name[..end]).into()
-            }
+            (_, Ok(name)) => format!("task:{}", task_name(name.trim_ascii_end())).into(),
             (_, Err(_)) => "task".into(),
         };
         self.names.insert(thread, name.clone());

@@ -37,7 +37,8 @@ pub struct Arguments {
     /// Cures to try [default: all that this machine allows]
     #[arg(value_name = "NAME", value_parser = known)]
     names: Vec<&'static Cure>,
-    /// Move the tasks of this name alone, or the interrupts, as the report names them: `python3` for task:python3
+    /// Move the tasks of this name alone, or the interrupts, as the report names them: `python3` for task:python3.
+    /// That is the name of their process; a thread's own name is taken as well.
     #[arg(long, value_name = "NAME", requires = "names")]
     only: Option<String>,
     /// CPUs to make quiet, such as 1 or 2-5 [default: the quietest one]

@@ -32,6 +32,7 @@ fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
         process,
         parent,
         name: String::new(),
+        process_name: String::new(),
         is_fixed: false,
     };
     let moved = |id: u32, before: &str, during: &str| Move {
@@ -72,6 +73,29 @@ fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
         inherited(&all[1], "2", &all, &moves, &|_| false),
         Some("1-2")
     );
+}
+
+#[test]
+fn a_thread_has_its_own_name_and_that_of_its_process() {
+    let found = |name: &str, process_name: &str, is_fixed: bool| Found {
+        thread: Thread { id: 7, started: 0 },
+        process: 6,
+        parent: 1,
+        name: name.into(),
+        process_name: process_name.into(),
+        is_fixed,
+    };
+    let worker = found("C2 CompilerThre", "java", false);
+    assert!(worker.is_named("java") && worker.is_named("C2 CompilerThre"));
+    assert!(!worker.is_named("python3"));
+    let names = names_of(vec![worker, found("kworker/u8:1", "kworker/u8:1", true)]);
+    let names: Vec<(&str, bool)> = names.iter().map(|(name, &can)| (&**name, can)).collect();
+    let expected = [
+        ("C2 CompilerThre", true),
+        ("java", true),
+        ("kworker/u8:1", false),
+    ];
+    assert_eq!(names, expected);
 }
 
 #[test]
