@@ -51,6 +51,9 @@ impl Found {
 pub struct Move {
     /// Which.
     pub thread: Thread,
+    /// The process that it belongs to; 0 in journals of earlier versions.
+    #[serde(default)]
+    pub process: u32,
     /// CPUs that it may use, as a list.
     pub before: String,
     /// Those that it is left with.
@@ -176,6 +179,7 @@ pub fn movable(taken: &[u32], others: &[u32], only: Option<&str>) -> Vec<Move> {
         let during = narrowed(&before, taken, others)?;
         Some(Move {
             thread: found.thread,
+            process: found.process,
             before: cpu_list::written(&before),
             during: cpu_list::written(&during),
         })
@@ -309,7 +313,7 @@ fn widen_born(moves: &[Move], since: u64) {
     }
 }
 
-/// What the nearest ancestor had before it was left with `now`; of a thread whose ancestors are gone, what all had that were left with it.
+/// What the nearest ancestor had before it was left with `now`, be it alive or gone; of a thread whose ancestors are gone, what all had that were left with it.
 /// None if it has that set from an ancestor that was not moved and `has_kept` it.
 fn inherited<'a>(
     born: &Found,
@@ -321,15 +325,13 @@ fn inherited<'a>(
     let mut process = born.process;
     // A chain of parents has no loop, but numbers are used again while it is read.
     for _ in 0..64 {
-        let mut members = all.iter().filter(|one| one.process == process);
-        let parent = members.clone().next().map(|one| one.parent);
-        if let Some(before) = members.find_map(|one| former(one.thread, now, moves)) {
+        let mut moved = moves.iter().filter(|one| one.process == process);
+        if let Some(before) = moved.find_map(|one| former(one.thread, now, moves)) {
             return (before != now).then_some(before);
         }
-        if all
-            .iter()
-            .any(|one| one.process == process && has_kept(one))
-        {
+        let mut members = all.iter().filter(|one| one.process == process);
+        let parent = members.clone().next().map(|one| one.parent);
+        if members.any(has_kept) {
             return None;
         }
         match parent {

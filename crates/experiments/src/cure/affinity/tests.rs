@@ -35,17 +35,18 @@ fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
         process_name: String::new(),
         is_fixed: false,
     };
-    let moved = |id: u32, before: &str, during: &str| Move {
+    let moved = |id: u32, process: u32, before: &str, during: &str| Move {
         thread: thread(id),
+        process,
         before: before.into(),
         during: during.into(),
     };
     // 10 is moved twice; its process has a worker 11 of another set; 12 is pinned.
     let moves = [
-        moved(10, "0-3", "0,2-3"),
-        moved(11, "1-2", "2"),
-        moved(12, "1", "0,2-3"),
-        moved(10, "0,2-3", "0,2"),
+        moved(10, 10, "0-3", "0,2-3"),
+        moved(11, 10, "1-2", "2"),
+        moved(12, 12, "1", "0,2-3"),
+        moved(10, 10, "0,2-3", "0,2"),
     ];
     let all = [
         found(10, 10, 1),
@@ -73,6 +74,12 @@ fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
         inherited(&all[1], "2", &all, &moves, &|_| false),
         Some("1-2")
     );
+    // A thread of its process was moved, made it and ended; another one had that set all the time.
+    let all = [found(41, 40, 1), found(42, 42, 40)];
+    let has_kept = |one: &Found| one.thread.id == 41;
+    let moves = [moved(40, 40, "1-2", "2"), moved(50, 50, "0-2", "2")];
+    let before = |now: &str| inherited(&all[1], now, &all, &moves, &has_kept);
+    assert_eq!((before("2"), before("3")), (Some("1-2"), None));
 }
 
 #[test]
