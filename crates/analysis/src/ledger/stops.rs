@@ -19,8 +19,8 @@ pub fn off_the_run_queue(series: &[Series], cpu: Option<u32>, manifest: &Manifes
     let known = manifest.events.state != EventsState::On && rates::is_one_recording(series);
     let mut schedstat = manifest.schedstat.iter().filter(|_| known);
     let mine = schedstat.find(|one| Some(one.cpu) == cpu)?;
-    // A host that takes an absence's CPU before the switch makes it longer than its wait, too; a stop is a switch by itself.
-    if mine.voluntary_switches == Some(0) {
+    // A host that takes the CPU before the switch makes an absence longer than its wait, too.
+    if mine.was_never_stopped() {
         return None;
     }
     let waited = mine.wait_ns;

@@ -20,6 +20,13 @@ pub struct Schedstat {
     pub voluntary_switches: Option<u64>,
 }
 
+impl Schedstat {
+    /// Whether it is known that nothing stopped the thread: each stop is a switch that it makes while it cannot run.
+    pub fn was_never_stopped(&self) -> bool {
+        self.voluntary_switches == Some(0)
+    }
+}
+
 impl Ranges for Schedstat {
     fn check(&self) -> Result<(), OutOfRange> {
         number("run_ns", self.run_ns, &COUNT)?;

@@ -36,7 +36,7 @@ impl Stops {
             && manifest.stopped_by.is_empty();
         let mut schedstat = manifest.schedstat.iter().filter(|_| known);
         let mine = schedstat.find(|one| Some(one.cpu) == series[index].cpu)?;
-        if mine.voluntary_switches == Some(0) {
+        if mine.was_never_stopped() {
             return None;
         }
         let (ran, waited) = (mine.run_ns as f64, mine.wait_ns as f64);
