@@ -2,7 +2,7 @@
 
 mod common;
 use bandscope_view::numbers;
-use common::{assert_ledger_closes, bandscope, report, run, succeed};
+use common::{assert_ledger_closes, bandscope, finished_parts, report, run, succeed};
 use serde_json::Value;
 use std::process::Command;
 
@@ -272,7 +272,8 @@ fn threads_of_its_own_stay_on_the_housekeeping_cpus() {
     let begun = std::time::Instant::now();
     let threads = loop {
         let threads = cpus_of_threads(run.id());
-        if threads.contains(&measured) && directory.path().join("it.bandscope").exists() {
+        // A recording in which nothing was measured yet is removed when it is told to end.
+        if threads.contains(&measured) && finished_parts(directory.path()) > 0 {
             break threads;
         }
         assert!(begun.elapsed().as_secs() < 60, "{threads:?}");
@@ -383,9 +384,7 @@ fn a_control_group_is_joined_for_the_run_and_left() {
     let members = || std::fs::read_to_string(group.0.join("cgroup.procs")).unwrap();
     let mut run = common::start(directory.path(), &["--cgroup", &name]);
     let begun = std::time::Instant::now();
-    while members().trim() != run.id().to_string()
-        || !directory.path().join("it.bandscope").exists()
-    {
+    while members().trim() != run.id().to_string() || finished_parts(directory.path()) == 0 {
         if let Some(ended) = run.try_wait().unwrap() {
             let why = common::refuse(directory.path(), &["record", "--cgroup", &name]);
             assert!(
