@@ -14,9 +14,8 @@ use crate::pace::best_pace::{Candidate, choose};
 use crate::pace::{bands, split};
 use crate::passes::survey::Survey;
 use crate::passes::{First, Second, results, searches};
-use crate::periods::counted::Rest;
 use crate::periods::origins::Residual;
-use crate::periods::{counted, events, origins, rates};
+use crate::periods::{counted, events, origins, rates, signals};
 use crate::picture::Analysis;
 use crate::picture::pyramid::Pyramid;
 use crate::series::blocks::Blocks;
@@ -62,7 +61,9 @@ fn analyse_in_pool(source: &dyn Source, inputs: &[String]) -> Result<Analysis, E
         let survey = &surveys[index];
         let passed = second_pass(source, index, survey, extent, &gaps, context)?;
         let series = &source.series()[index];
-        let mut concluded = conclude(series, survey, passed, &gaps, extent.0, context);
+        let is_alone = origins::is_alone(series, source.series());
+        let how = (is_alone, extent.0);
+        let mut concluded = conclude(series, survey, passed, &gaps, how, context);
         concluded.series.place = source.rank(index).map(report::Place::from);
         Ok((concluded, moments))
     })?;
@@ -222,7 +223,7 @@ fn conclude(
     survey: &Survey,
     mut pass: Second,
     gaps: &Statistics,
-    origin: u64,
+    (is_alone, origin): (bool, u64),
     context: &Context,
 ) -> Concluded {
     let totals = &survey.totals;
@@ -231,16 +232,19 @@ fn conclude(
     let (total, spectrum) = pass.spectra.report(context);
     let mut kept = std::mem::take(&mut pass.kept);
     // Where a series is alone, other CPUs are idle.
-    let (seen, (counted, rest)) = rayon::join(
+    let (seen, (mut trains, rest)) = rayon::join(
         || results::seen(series, survey, &mut pass, gaps, origin, context),
-        || match context.gaps_known {
-            true => (Vec::new(), Rest::default()),
-            false => counted::take_trains(&mut kept, context),
-        },
+        || counted::trains(&mut kept, is_alone, context),
     );
+    // Of what is left where trains were taken out.
+    let is_whole = context.gaps_known && (!is_alone || trains.is_empty());
+    let spectrum = is_whole.then_some(spectrum);
     let (residual, folded, lines) = searches::look_into(&kept, spectrum, context);
     let mut signals = searches::all_signals(survey, folded, gaps, &residual, &account, context);
-    signals.extend(counted);
+    trains.retain(|one| !signals.iter().any(|gaps| signals::comes_with(one, gaps)));
+    if is_alone || !context.gaps_known {
+        signals.append(&mut trains);
+    }
     let resolution = results::resolution_ns(survey, &seen, context);
     searches::follow(&mut signals, resolution, &kept, &lines, survey, context);
     let is_mostly_there = (account.lost_to_gaps() as f64) < events::MAX_UNSEEN * totals.wall as f64;
@@ -281,6 +285,7 @@ fn conclude(
         series: report,
         seen,
         residual: Residual {
+            trains,
             kept,
             lines,
             context: context.clone(),

@@ -7,11 +7,12 @@ use bandscope_studies::cure::{Judged, Judgement, Verdict};
 use std::io::Write;
 
 /// Sections, in order.
-pub(crate) const SECTIONS: [(Verdict, &str); 7] = [
+pub(crate) const SECTIONS: [(Verdict, &str); 8] = [
     (Verdict::Helps, "Helps"),
     (Verdict::MakesWorse, "Makes it worse"),
     (Verdict::Undecided, "Cannot tell"),
     (Verdict::TooSmall, "Too small to tell"),
+    (Verdict::OthersTook, "Others took what it saved"),
     (Verdict::DoesNothing, "Does nothing here"),
     (Verdict::CannotBeTried, "Cannot be tried"),
     (Verdict::NotTried, "Not tried"),

@@ -50,6 +50,9 @@ const MIN_RATIO_APART: f64 = 1.05;
 /// Quanta that a stay must last; one that is cut off by the file's end may last longer than it shows.
 const DWELL: f64 = 3.0;
 const CUT_DWELL: f64 = 2.0;
+/// Share of a pace's time that is in quanta of its own, of a stay of three at least two thirds. The rest is in parts of quanta: short disturbances, of
+/// which a single longer one makes no pace.
+const WHOLE: f64 = 0.5;
 /// Share of changes with at most one edge quantum.
 const SHARP: f64 = 0.8;
 /// Turbo and idle states of one core seldom differ by more in frequency.
@@ -194,8 +197,10 @@ fn paces(case: Case<'_>) -> Vec<Pace> {
         // A dwell of three quanta holds two whole ones, and the parts of two more.
         let held = stays.median_quanta >= least
             || dwell_s.is_some_and(|dwell| dwell * case.series.rate_hz >= DWELL - PLACED);
+        let share = edges.shares.get(number).copied().unwrap_or(band.share);
+        let held = held && band.share >= WHOLE * share;
         let band = Band {
-            share: edges.shares.get(number).copied().unwrap_or(band.share),
+            share,
             median_dwell_s: dwell_s.unwrap_or(band.median_dwell_s),
             ..band.clone()
         };

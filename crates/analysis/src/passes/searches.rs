@@ -13,16 +13,13 @@ use crate::periods::{gap_trains, limits, signals, spectrum};
 use crate::series::context::Context;
 use bandscope_report as report;
 
-/// The spectrum of the residual, what folding it shows, and its lines over time, side by side.
+/// The spectrum of the residual, which is that of what was kept if no other is given, what folding it shows, and its lines over time, side by side.
 pub fn look_into(
     kept: &Kept,
-    spectrum: Spectrum,
+    spectrum: Option<Spectrum>,
     context: &Context,
 ) -> (Spectrum, Option<Folded>, Lines) {
-    let residual = || match context.gaps_known {
-        true => spectrum,
-        false => spectrum::of_segments(kept.segments(), context),
-    };
+    let residual = || spectrum.unwrap_or_else(|| spectrum::of_segments(kept.segments(), context));
     let ((residual, folded), lines) = rayon::join(
         || rayon::join(residual, || kept.folded()),
         || Lines::new(kept, context),

@@ -1,11 +1,11 @@
-//! Events in files of counts: quanta that lost far more than noise makes any lose.
+//! Events that are no gaps: quanta that lost far more than noise makes any lose.
 //!
-//! Such a file knows no gaps, but a quantum ends with a whole unit, so all that a disturbance takes is missing from the one
-//! quantum in which it begins. That is an event, known to a quantum in time and to the noise in size, and trains of events are told apart by the search that
-//! gaps have ([`crate::periods::events`]). Lines are looked for in what is left when they are taken out: a train of events has lines at all its
-//! multiples, and they mix with those of others wherever losses are cut.
+//! A file of counts knows no gaps, and a recording none that are shorter than its threshold. But a quantum ends with a whole unit, so all that a
+//! disturbance takes is missing from the one quantum in which it begins. That is an event, known to a quantum in time and to the noise in size, and trains
+//! of events are told apart by the search that gaps have ([`crate::periods::events`]). Lines are looked for in what is left when they are taken out: a train
+//! of events has lines at all its multiples, and they mix with those of others wherever losses are cut, or where a gap hides some of them.
 
-use crate::periods::events::{Train, is_train, trains_and_rest};
+use crate::periods::events::{Periodic, Train, is_train, trains_and_rest};
 use crate::periods::gap_trains;
 use crate::periods::kept::Kept;
 use crate::series::context::Context;
@@ -32,45 +32,69 @@ const MIN_LOSS_NS: f64 = 10.0;
 const JITTER_QUANTA: f64 = 0.55;
 /// Quanta that an absence lasts at least in which trains miss events: what is due in a shorter one is a part of its loss.
 const MIN_AWAY_QUANTA: f64 = 4.0;
+/// Share by which a period may miss a whole power of two of quanta and be one.
+const OF_PAGES: f64 = 1e-4;
 /// Events of a series that are looked at, as of gaps.
 const MAX_EVENTS: usize = 65_536;
 
-/// Takes the trains of events out of what was kept of a series: leaves what is too small to be an event, and of events that belong to none
-/// as much as that. Also says what is left.
-pub fn take_trains(kept: &mut Kept, context: &Context) -> (Vec<Signal>, Rest) {
+/// The trains of events in what was kept of a series, and what is left of a file of counts. Where they stay no lines, they are taken out: that leaves
+/// what is too small to be an event, and of events that belong to none, in a file of counts, as much as that.
+///
+/// Beside gaps a train of one rate may be a frequency above it. Where `is_alone`, nothing can tell; elsewhere another rate must show it
+/// ([`crate::periods::origins`]), and lines are looked for first. What recurs each 2^n quanta is more likely a page that is full.
+pub fn trains(kept: &mut Kept, is_alone: bool, context: &Context) -> (Vec<Signal>, Rest) {
     let extents: Vec<(usize, usize)> = kept.extents().collect();
     let (samples, starts) = kept.timed();
     let Some(&origin) = starts.first() else {
         return (Vec::new(), Rest::default());
     };
+    let starts = &starts[..];
     // What is left keeps its baseline: without it, noise would have a spectrum with a step.
     let mut losses = samples.to_vec();
     for &(from, to) in &extents {
         let blocks = losses[from..to].par_chunks_mut(BASELINE_QUANTA);
-        blocks.with_min_len(MIN_BLOCKS).for_each(centre);
+        let blocks = blocks.with_min_len(MIN_BLOCKS);
+        blocks.for_each(|block| centre(block, context.gaps_known));
     }
     let looked_at = samples.len().min(LOOKED_AT);
     let first = samples[..looked_at].to_vec();
     let threshold = threshold(&losses, context);
     let seconds = |tick: u64| context.seconds(tick.saturating_sub(origin) as f64);
-    let (train, quanta) = events_beyond(threshold, &losses, starts, &extents, context);
+    let is_hidden = |k: usize| context.gaps_known && samples[k] == 0.0;
+    let (train, quanta) = events_beyond(threshold, (&losses, starts), &extents, is_hidden, context);
     let (mut found, rest) = trains_and_rest(&train);
+    let all = found.len();
+    if context.gaps_known {
+        found.retain(|one| !is_of_pages(one.frequency, context.rate_hz));
+        // A page and a train together are left to lines.
+        if !is_alone || found.len() < all {
+            let signals = found.iter().map(|one| signal(one, context));
+            return (signals.collect(), Rest::default());
+        }
+    }
+    // A long loss that is no gap may be another's line.
+    let most = if context.gaps_known {
+        f64::INFINITY
+    } else {
+        threshold
+    };
     let mut left = rest.times.iter().zip(&rest.losses).peekable();
     for (&k, time) in quanta.iter().zip(&train.times) {
         let loss = left.next_if(|one| one.0 == time).map_or(0.0, |one| *one.1);
-        samples[k] += context.ticks(loss * 1e-9).clamp(0.0, threshold) as f32 - losses[k];
+        samples[k] += context.ticks(loss * 1e-9).clamp(0.0, most) as f32 - losses[k];
     }
     let starts: Vec<f64> = starts[..looked_at].iter().map(|&k| seconds(k)).collect();
     if let Some(&last) = quanta.get(MAX_EVENTS - 1) {
         kept.truncate(last + 1);
     }
-    gap_trains::within_books(&mut found, &train);
-    let signals = found.iter().map(|one| Signal {
-        // Also of a train that scatters: what tells these from lines.
-        occupied: one.occupied.or(Some(0.0)),
-        seen_in: SeenIn::Residual,
-        ..gap_trains::in_gap_times(one, context)
-    });
+    // Of events that gaps hide the books know nothing.
+    if !context.gaps_known {
+        gap_trains::within_books(&mut found, &train);
+    }
+    let signals = found.iter().map(|one| signal(one, context));
+    if context.gaps_known {
+        return (signals.collect(), Rest::default());
+    }
     let until = starts.last().copied().unwrap_or(0.0);
     let mut events = rest;
     let within = events.times.partition_point(|&time| time < until);
@@ -86,12 +110,28 @@ pub fn take_trains(kept: &mut Kept, context: &Context) -> (Vec<Signal>, Rest) {
     (signals.collect(), rest)
 }
 
+/// A train as a signal.
+fn signal(train: &Periodic, context: &Context) -> Signal {
+    Signal {
+        // Also of one that scatters: what tells these from lines.
+        occupied: train.occupied.or(Some(0.0)),
+        seen_in: SeenIn::Residual,
+        ..gap_trains::in_gap_times(train, context)
+    }
+}
+
+/// Whether it comes each 2^n quanta, as nearly as a clock's error allows.
+fn is_of_pages(hz: f64, rate_hz: f64) -> bool {
+    let doublings = (rate_hz / hz).log2();
+    (doublings - doublings.round()).abs() < OF_PAGES
+}
+
 /// The quanta that lost more than a threshold, as events: a train of them, in seconds since the first start, and their numbers.
 fn events_beyond(
     threshold: f64,
-    losses: &[f32],
-    starts: &[u64],
+    (losses, starts): (&[f32], &[u64]),
     extents: &[(usize, usize)],
+    is_hidden: impl Fn(usize) -> bool,
     context: &Context,
 ) -> (Train, Vec<usize>) {
     let origin = starts.first().copied().unwrap_or(0);
@@ -112,7 +152,9 @@ fn events_beyond(
             train.segments.push((seconds(starts[from]), end(to - 1)));
         }
         for k in from..to {
-            if f64::from(losses[k]) > threshold && quanta.len() < MAX_EVENTS {
+            if is_hidden(k) {
+                hide(&mut train.away, (seconds(starts[k]), end(k)));
+            } else if f64::from(losses[k]) > threshold && quanta.len() < MAX_EVENTS {
                 let (start, end) = (seconds(starts[k]), end(k));
                 let loss_ns = context.ns(f64::from(losses[k]));
                 // It begins early enough to end with the quantum.
@@ -127,6 +169,14 @@ fn events_beyond(
         }
     }
     (train, quanta)
+}
+
+/// Adds a quantum in which no event can be seen.
+fn hide(away: &mut Vec<(f64, f64)>, quantum: (f64, f64)) {
+    match away.last_mut().filter(|last| last.1 >= quantum.0) {
+        Some(last) => last.1 = quantum.1,
+        None => away.push(quantum),
+    }
 }
 
 /// What is left of the first quanta of a file of counts when trains are taken out, to say what other trains would have been found.
@@ -168,7 +218,8 @@ impl Rest {
                 hit.push(k);
             }
         }
-        losses.chunks_mut(BASELINE_QUANTA).for_each(centre);
+        let blocks = losses.chunks_mut(BASELINE_QUANTA);
+        blocks.for_each(|block| centre(block, false));
         let threshold = threshold(&losses, context);
         hit.retain(|&k| f64::from(losses[k]) > threshold);
         let quantum_s = context.rate_hz.recip();
@@ -191,10 +242,13 @@ impl Rest {
     }
 }
 
-/// Takes the median off.
-fn centre(samples: &mut [f32]) {
-    let middle = median(samples.iter().map(|&loss| f64::from(loss))).unwrap_or(0.0) as f32;
-    samples.iter_mut().for_each(|loss| *loss -= middle);
+/// Takes the median off; off those that are known, where 0 says that gaps hide the loss.
+fn centre(samples: &mut [f32], gaps_known: bool) {
+    let is_known = |loss: f32| !gaps_known || loss != 0.0;
+    let known = samples.iter().copied().filter(|&loss| is_known(loss));
+    let middle = median(known.map(f64::from)).unwrap_or(0.0) as f32;
+    let known = samples.iter_mut().filter(|loss| is_known(**loss));
+    known.for_each(|loss| *loss -= middle);
 }
 
 /// Ticks from which on a loss is an event. Events make quanta lose and never gain: the noise is what those have that lost least.

@@ -27,9 +27,8 @@ const APART: f64 = 0.25;
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
     samples: Vec<f32>,
-    /// Ticks at which they start, in a file of counts; empty where gaps are known.
+    /// Ticks at which they start, until trains were looked for.
     starts: Vec<u64>,
-    gaps_known: bool,
     /// First sample of each segment.
     segments: Vec<usize>,
     /// Samples at which the band changes.
@@ -47,7 +46,6 @@ impl Kept {
             .as_ref()
             .map_or(0, |kernel| kernel.gap_threshold_ticks);
         Kept {
-            gaps_known: context.gaps_known,
             whole: if context.gaps_known {
                 threshold as f32
             } else {
@@ -62,15 +60,14 @@ impl Kept {
         self.extents().map(|(from, to)| &self.samples[from..to])
     }
 
-    /// The samples and, in a file of counts, the ticks at which each starts.
-    pub fn timed(&mut self) -> (&mut [f32], &[u64]) {
-        (&mut self.samples, &self.starts)
+    /// The samples, and the ticks at which each starts, which are kept no longer.
+    pub fn timed(&mut self) -> (&mut [f32], Vec<u64>) {
+        (&mut self.samples, std::mem::take(&mut self.starts))
     }
 
     /// Keeps the first samples only.
     pub fn truncate(&mut self, samples: usize) {
         self.samples.truncate(samples);
-        self.starts.truncate(samples);
         self.segments.retain(|&from| from < samples);
         self.edges.retain(|&edge| (edge as usize) < samples);
     }
@@ -192,9 +189,7 @@ impl Detector for Kept {
                 self.band = Some(band);
             }
         }
-        if !self.gaps_known {
-            self.starts.extend(chunk.chunk.start.iter().take(room));
-        }
+        self.starts.extend(chunk.chunk.start.iter().take(room));
         let samples = chunk.undisturbed_residual().take(room);
         self.samples.extend(samples.map(|loss| loss as f32));
     }

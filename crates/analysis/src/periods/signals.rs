@@ -103,6 +103,13 @@ fn is_harmonic(frequency: f64, known: &Signal, step_hz: f64) -> bool {
     (ratio - ratio.round()).abs() * known.frequency_hz < 2.0 * step_hz && ratio.round() >= 1.0
 }
 
+/// Whether it is seen beside gaps because it comes as often as they do: what a gap costs the quantum after it is the gap's.
+pub fn comes_with(seen: &Signal, gaps: &Signal) -> bool {
+    let apart = (seen.frequency_hz - gaps.frequency_hz).abs();
+    gaps.seen_in == SeenIn::Gaps
+        && apart <= SAME_DEVIATIONS * seen.uncertainty_hz.hypot(gaps.uncertainty_hz)
+}
+
 /// What the clock's error makes of a frequency's, hertz.
 pub fn clock_error(frequency: f64, context: &Context) -> f64 {
     frequency * context.clock_error_ppm.unwrap_or(0.0) * 1e-6

@@ -2,10 +2,12 @@
 
 use crate::edges::report;
 use crate::evidence::{number, of_kind};
-use crate::support::{Loop, analysis, none, series};
+use crate::support::{Loop, Random, analysis, none, series};
 use bandscope_recording::Series;
 use bandscope_recording::manifest::{Kernel, Machine, StoreBypassSet};
 use bandscope_report::{Certainty, Finding, Kind, Report};
+
+const TICKS_PER_US: f64 = 2300.0;
 
 /// Frequency, microarchitecture and unsplit of a work kernel, as shares of its pace.
 fn shares(report: &Report, kernel: &str) -> [f64; 3] {
@@ -166,4 +168,43 @@ fn store_bypass_that_decides_the_pace_is_named_and_none_that_does_not() {
         let says = |finding: &&Finding| finding.summary.contains("Store bypass");
         assert_eq!(report.findings.iter().find(says), None, "{without}");
     }
+}
+
+/// `record --kernel mulss80,bands-shift` beside a build: one stay of seven quanta at 1.25 times the pace, and hundreds of disturbances of 14 us.
+#[test]
+fn one_longer_stay_among_short_disturbances_is_no_second_pace() {
+    const PULSES: f64 = 900.0;
+    let slow_for = |stay_us: f64| {
+        let mut random = Random::new(7);
+        let mut pulses: Vec<f64> = (0..PULSES as usize)
+            .map(|_| 4.6e9 * random.unit())
+            .collect();
+        pulses.sort_by(f64::total_cmp);
+        let mut chain = Loop::new(10_000.0, 20_000).run(
+            |start, _| {
+                let pulse = pulses.partition_point(|&pulse| pulse <= start);
+                let in_pulse = pulse > 0 && start - pulses[pulse - 1] < 14.0 * TICKS_PER_US;
+                let in_stay = (0.0..stay_us * TICKS_PER_US).contains(&(start - 1.15e9));
+                if in_pulse || in_stay { 212.0 } else { 170.0 }
+            },
+            none,
+        );
+        let other = Loop::new(10_000.0, 20_000).run(|_, _| 170.0, none);
+        chain.manifest.kernels.push(Kernel {
+            name: "other".into(),
+            ..chain.manifest.kernels[0].clone()
+        });
+        chain.series.push(Series {
+            kernel: "other".into(),
+            ..series(10_000.0)
+        });
+        chain.quanta.extend(other.quanta);
+        chain.gaps.extend(other.gaps);
+        let report = analysis(&chain).report;
+        let found = of_kind(&report, Kind::BistablePace);
+        found.iter().map(|one| one.certainty).collect::<Vec<_>>()
+    };
+    assert_eq!(slow_for(655.0), []);
+    // A tenth of the time is a pace.
+    assert_eq!(slow_for(200e3), [Certainty::Certain]);
 }

@@ -7,7 +7,7 @@ use bandscope_recording::manifest::EventsState;
 use bandscope_recording::source::InMemory;
 use bandscope_recording::{EventKind, KernelEvent};
 use bandscope_report::evidence::{OfKind, PeriodicInterference};
-use bandscope_report::{Finding, Kind, Report};
+use bandscope_report::{Certainty, Finding, Kind, Report};
 use bandscope_sampler::machine::Choice;
 use bandscope_simulation::{Scenario, request, synthesise};
 
@@ -190,6 +190,40 @@ fn time_slices_are_no_period() {
                     finding.summary
                 );
             }
+        }
+    }
+}
+
+/// Losses below the threshold of a gap, a fifth of which fall into quanta with a gap: at 10 kHz both periods are whole numbers of quanta.
+#[test]
+fn losses_too_short_for_a_gap_cost_what_they_take_beside_gaps() {
+    for (tick, device, phase) in [
+        ((500.0, 501.0), (400.0, 1549.6), "755us"),
+        ((1000.0, 706.0), (333.333_333, 10_521.0), "310us"),
+        ((142.857_143, 748.0), (400.0, 26_261.0), "196us"),
+    ] {
+        let scene = format!(
+            "tick:hz={},cost={}ns,phase={phase}+timed-device:hz={},cost={}ns,phase=2248us+noise:sigma=0.02%+reads:sigma=5ns",
+            tick.0, tick.1, device.0, device.1
+        );
+        let report = simulated(&scene, &["mulss80"], Choice::Off);
+        let found = periods(&report);
+        let told: Vec<&String> = found.iter().map(|finding| &finding.summary).collect();
+        assert_eq!(found.len(), 2, "{scene}: {told:#?}");
+        for (hz, ns) in [tick, device] {
+            let is_it = |one: &&&Finding| (number(one, "frequency_hz") / hz - 1.0).abs() < 1e-5;
+            let finding = found.iter().find(is_it);
+            let finding = finding.unwrap_or_else(|| panic!("{hz} Hz: {told:#?}"));
+            let (known, sigma) = (
+                number(finding, "frequency_hz"),
+                number(finding, "uncertainty_hz"),
+            );
+            assert!((known - hz).abs() < 4.0 * sigma + 1e-6 * hz, "{finding:?}");
+            assert!(
+                (number(finding, "ns_per_event") / ns - 1.0).abs() < 0.02,
+                "{told:#?}"
+            );
+            assert_eq!(finding.certainty, Certainty::Likely, "{told:#?}");
         }
     }
 }

@@ -51,7 +51,8 @@ impl Outcome {
             Outcome::Saved | Outcome::OwnFell => Verdict::Helps,
             Outcome::Cost { .. } | Outcome::LessWork(_) => Verdict::MakesWorse,
             Outcome::OwnFellRestOpen => Verdict::Undecided,
-            Outcome::RestRose(_) | Outcome::Unchanged => Verdict::DoesNothing,
+            Outcome::RestRose(_) => Verdict::OthersTook,
+            Outcome::Unchanged => Verdict::DoesNothing,
             Outcome::TooSmall => Verdict::TooSmall,
             Outcome::TooFewPairs(_) => Verdict::NotTried,
         }

@@ -124,7 +124,9 @@ pub enum Verdict {
     Undecided,
     /// No change was found, and it could not have saved as much as would have been found.
     TooSmall,
-    /// Neither was found.
+    /// Its own lines fell, and others rose by as much as undoes it.
+    OthersTook,
+    /// No change was found.
     DoesNothing,
     /// This machine refuses it, or lacks what it changes.
     CannotBeTried,
@@ -141,6 +143,7 @@ impl Verdict {
             Verdict::MakesWorse => "makes it worse",
             Verdict::Undecided => "cannot tell",
             Verdict::TooSmall => "too small to tell",
+            Verdict::OthersTook => "others took what it saved",
             Verdict::DoesNothing => "does nothing here",
             Verdict::CannotBeTried => "cannot be tried",
             Verdict::NotTried => "not tried",
@@ -351,9 +354,9 @@ pub fn keepable(judged: &Judged) -> Keepable {
             Some("all that help were not measured together to the end")
         }
         Some(Verdict::MakesWorse) => Some("together they make it worse"),
-        Some(Verdict::Undecided | Verdict::TooSmall | Verdict::DoesNothing) => {
-            Some("together they were not found to help")
-        }
+        Some(
+            Verdict::Undecided | Verdict::TooSmall | Verdict::OthersTook | Verdict::DoesNothing,
+        ) => Some("together they were not found to help"),
     };
     if why_not_all.is_some() {
         names.truncate(1);

@@ -29,7 +29,8 @@ pub(super) fn verdict(cures: &Cures, judgements: &[Judgement]) -> String {
     let (help, worse) = (of(Verdict::Helps), of(Verdict::MakesWorse));
     let open = of(Verdict::Undecided);
     let small = of(Verdict::TooSmall);
-    let without_effect = small.len() + of(Verdict::DoesNothing).len();
+    let taken = of(Verdict::OthersTook);
+    let without_effect = small.len() + taken.len() + of(Verdict::DoesNothing).len();
     let tried = help.len() + worse.len() + open.len() + without_effect;
     let is_unsure = !(open.is_empty() && small.is_empty());
     let cpus = cpu_list::named(&cures.cpus);
@@ -61,6 +62,9 @@ pub(super) fn verdict(cures: &Cures, judgements: &[Judgement]) -> String {
     if !worse.is_empty() {
         let verb = if worse.len() == 1 { "makes" } else { "make" };
         text += &format!(" {} {verb} it worse.", capitalised(&names(&worse)));
+    }
+    if !taken.is_empty() {
+        text += &format!(" Others took what {} saved.", names(&taken));
     }
     if !open.is_empty() {
         let verb = if open.len() == 1 { "helps" } else { "help" };
@@ -94,6 +98,7 @@ fn together(judgements: &[Judgement]) -> String {
             " Together they leave less work in each second.".to_owned()
         }
         Verdict::MakesWorse => format!(" Together they cost {}.", saving(one)),
+        Verdict::OthersTook => " Others took what they saved together.".to_owned(),
         Verdict::TooSmall | Verdict::DoesNothing => {
             " Together they save nothing that could be seen.".to_owned()
         }

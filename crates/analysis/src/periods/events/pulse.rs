@@ -64,6 +64,7 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
     // leave most of it out.
     let whole = crowd.share_of_turns(0..crowd.events.len(), MAX_REACH_TURNS);
     let mut reach = MAX_REACH_TURNS;
+    let mut held = crowd.events.clone();
     while reach > MIN_REACH_TURNS {
         reach /= 2.0;
         let near = crowd.closer_look(&line, reach, whole);
@@ -72,10 +73,12 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
             break;
         }
         line = Line::through(&near);
+        held = near;
         // The rest of the way it stays where the look before left it.
         uncertainty = line.uncertainty + (1.0 - crowd.moves(&line, reach)) * uncertainty;
     }
     let slope = line.slope;
+    let uncertainty = uncertainty.hypot(line.of_locked(&held, train, crowd.jitter));
     // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
     let frequency_of_pulse = frequency - slope;
     let turns = part_of_turn(line.time * frequency) - part_of_turn(crowd.centre + line.phase);
@@ -248,6 +251,25 @@ impl Line {
         let square: f64 = means.iter().map(|mean| mean.0.powi(2)).sum();
         let rest: f64 = means.iter().map(|mean| mean.1.powi(2)).sum();
         (rest / (BLOCKS - 2) as f64 / square).sqrt()
+    }
+
+    /// Standard deviation of the slope by what times may be off by, where all of a segment are off alike: a period that is a whole number of
+    /// quanta has its events at one place of their quanta, and nothing says at which. Elsewhere the times scatter as evenly as they may be off.
+    fn of_locked(&self, points: &[(f64, f64)], train: &Train, jitter: f64) -> f64 {
+        let (mut within, mut times, mut segments) = (0.0, 0.0, 0.0);
+        for segment in &train.segments {
+            let from = points.partition_point(|point| point.0 < segment.0);
+            let to = points.partition_point(|point| point.0 < segment.1);
+            let mine = &points[from.min(to)..to];
+            let distances = mine.iter().map(|&point| self.distance(point));
+            let mean = distances.clone().sum::<f64>() / mine.len().max(1) as f64;
+            within += distances.map(|one| (one - mean).powi(2)).sum::<f64>();
+            times += (mine.iter().map(|point| (point.0 - self.time).powi(2))).sum::<f64>();
+            segments += f64::from(u8::from(!mine.is_empty()));
+        }
+        let number = points.len() as f64;
+        let hidden = (jitter.powi(2) / 3.0 - within / number).max(0.0);
+        (hidden / (segments * times / number).max(f64::MIN_POSITIVE)).sqrt()
     }
 
     fn distance(&self, point: (f64, f64)) -> f64 {

@@ -10,8 +10,9 @@
 mod explain;
 mod known;
 mod own_periods;
+mod trains;
 
-use crate::periods::follow::{Lines, TRUNCATED, Track};
+use crate::periods::follow::{Lines, Track};
 use crate::periods::kept::Kept;
 use crate::periods::signals::is_line;
 use crate::periods::spectrum::apparent;
@@ -21,11 +22,14 @@ use explain::{Hypothesis, LineOrigin, explain};
 pub use known::Known;
 use known::is_harmonic;
 use rayon::prelude::*;
+use trains::is_train;
 
 /// Highest true frequency that is looked for, hertz (docs/method.md, section 11).
 const HIGHEST_HZ: f64 = 200_000.0;
 /// Standard deviations within which two frequencies are the same.
 const SAME_DEVIATIONS: f64 = 4.0;
+/// Share by which another rate differs at least.
+const OTHER_RATE: f64 = 1e-3;
 /// By how much, as a factor, a line may be stronger or weaker than the other one makes expect.
 const MAX_STRENGTH_RATIO: f64 = 1.6;
 /// Expected accidental agreements above which no alias is claimed. Lines are many, and products of lines with the units' own frequency
@@ -39,6 +43,8 @@ const SMALLEST_P: f64 = 1e-300;
 /// What is kept of a series until all have been analysed.
 #[derive(Debug)]
 pub struct Residual {
+    /// Trains in quanta beside gaps, which another rate must show.
+    pub trains: Vec<Signal>,
     /// The samples in which lines are looked for.
     pub kept: Kept,
     /// The same as lines are followed in them.
@@ -112,7 +118,10 @@ fn settle_group(series: &mut [Series], residuals: &[&Residual]) -> Vec<Vec<Alias
         .filter(|&(a, b)| a != b && comparable(&series[a], &series[b]))
         .collect();
     for &(a, b) in &pairs {
-        same_trains(series, a, b);
+        trains::add(series, a, &residuals[a].trains, &residuals[b].trains);
+    }
+    for &(a, b) in &pairs {
+        trains::same(series, a, b);
     }
     for &(a, b) in pairs.iter().filter(|(a, b)| a < b) {
         own_periods::find(series, (a, b), residuals);
@@ -192,57 +201,28 @@ fn leave_out_overtones(series: &mut Series) {
     });
 }
 
+/// Whether no other series of a recording has the same CPU and work kernel at another rate.
+pub fn is_alone(series: &bandscope_recording::Series, all: &[bandscope_recording::Series]) -> bool {
+    let mut others = all.iter();
+    !others.any(|other| {
+        (other.cpu, &other.kernel, &other.origin) == (series.cpu, &series.kernel, &series.origin)
+            && (other.rate_hz / series.rate_hz - 1.0).abs() > OTHER_RATE
+    })
+}
+
 fn comparable(a: &Series, b: &Series) -> bool {
     let one_run = (a.cpu, &a.kernel, &a.origin) == (b.cpu, &b.kernel, &b.origin);
     (one_run && is_other_rate(a, b)) || are_files_of_two_rates(a, b)
 }
 
 fn is_other_rate(a: &Series, b: &Series) -> bool {
-    (b.rate_hz / a.rate_hz - 1.0).abs() > 1e-3
+    (b.rate_hz / a.rate_hz - 1.0).abs() > OTHER_RATE
 }
 
 /// Whether they are two files of counts, which say neither CPU nor time, at two rates: whoever names them together means one machine.
 pub fn are_files_of_two_rates(a: &Series, b: &Series) -> bool {
     let counts = |series: &Series| series.cpu.is_none() && !series.gaps_known;
     counts(a) && counts(b) && a.kernel == b.kernel && a.origin != b.origin && is_other_rate(a, b)
-}
-
-/// Whether single events have the frequency: gaps, or quanta of a file of counts.
-fn is_train(signal: &Signal) -> bool {
-    signal.seen_in == SeenIn::Gaps || signal.occupied.is_some()
-}
-
-/// Times of gaps are not sampled, and no frequency above half the rate makes single quanta of two rates lose alike: the same frequency in both is
-/// external, the same number of quanta the measurement's own.
-fn same_trains(series: &mut [Series], a: usize, b: usize) {
-    let others: Vec<(f64, f64)> = series[b]
-        .signals
-        .iter()
-        .filter(|signal| is_train(signal))
-        .map(|signal| (signal.frequency_hz, signal.uncertainty_hz))
-        .collect();
-    let rates = [a, b].map(|index| series[index].rate_hz);
-    for signal in &mut series[a].signals {
-        let (mine, sigma) = (signal.frequency_hz, signal.uncertainty_hz);
-        let is_same = |(hz, its_sigma): (f64, f64), ratio: f64| {
-            let tolerance =
-                (SAME_DEVIATIONS * sigma.hypot(ratio * its_sigma)).max(TRUNCATED * mine);
-            (mine - ratio * hz).abs() <= tolerance
-        };
-        if !is_train(signal) {
-            continue;
-        }
-        if others.iter().any(|&other| is_same(other, 1.0)) {
-            signal.origin = Origin::External;
-        } else if signal.seen_in == SeenIn::Residual
-            && others
-                .iter()
-                .any(|&other| is_same(other, rates[0] / rates[1]))
-        {
-            // As many quanta in both.
-            signal.origin = Origin::Sampling;
-        }
-    }
 }
 
 /// The line with the greatest loss of which a second rate was not asked yet: series, the other one, number of its signal.
