@@ -241,10 +241,7 @@ fn conclude(
     let spectrum = is_whole.then_some(spectrum);
     let (residual, folded, lines) = searches::look_into(&kept, spectrum, context);
     let mut signals = searches::all_signals(survey, folded, gaps, &residual, &account, context);
-    trains.retain(|one| !signals.iter().any(|gaps| signals::comes_with(one, gaps)));
-    if is_alone || !context.gaps_known {
-        signals.append(&mut trains);
-    }
+    signals::add_trains(&mut signals, &mut trains, is_alone || !context.gaps_known);
     let resolution = results::resolution_ns(survey, &seen, context);
     searches::follow(&mut signals, resolution, &kept, &lines, survey, context);
     let is_mostly_there = (account.lost_to_gaps() as f64) < events::MAX_UNSEEN * totals.wall as f64;

@@ -43,80 +43,104 @@ const MAX_EVENTS: usize = 65_536;
 /// Beside gaps a train of one rate may be a frequency above it. Where `is_alone`, nothing can tell; elsewhere another rate must show it
 /// ([`crate::periods::origins`]), and lines are looked for first. What recurs each 2^n quanta is more likely a page that is full.
 pub fn trains(kept: &mut Kept, is_alone: bool, context: &Context) -> (Vec<Signal>, Rest) {
-    let extents: Vec<(usize, usize)> = kept.extents().collect();
-    let (samples, starts) = kept.timed();
-    let Some(&origin) = starts.first() else {
-        return (Vec::new(), Rest::default());
-    };
-    let starts = &starts[..];
-    // What is left keeps its baseline: without it, noise would have a spectrum with a step.
-    let mut losses = samples.to_vec();
-    for &(from, to) in &extents {
-        let blocks = losses[from..to].par_chunks_mut(BASELINE_QUANTA);
-        let blocks = blocks.with_min_len(MIN_BLOCKS);
-        blocks.for_each(|block| centre(block, context.gaps_known));
-    }
-    let looked_at = samples.len().min(LOOKED_AT);
-    let first = samples[..looked_at].to_vec();
-    let threshold = threshold(&losses, context);
-    let seconds = |tick: u64| context.seconds(tick.saturating_sub(origin) as f64);
-    let is_hidden = |k: usize| context.gaps_known && samples[k] == 0.0;
-    let (train, quanta) = events_beyond(threshold, (&losses, starts), &extents, is_hidden, context);
-    let (mut found, rest) = trains_and_rest(&train);
-    let all = found.len();
-    if context.gaps_known {
-        found.retain(|one| !is_of_pages(one.frequency, context.rate_hz));
-        // A page and a train together are left to lines.
-        if !is_alone || found.len() < all {
-            let signals = found.iter().map(|one| signal(one, context));
-            return (signals.collect(), Rest::default());
-        }
-    }
-    // A long loss that is no gap may be another's line.
-    let most = if context.gaps_known {
-        f64::INFINITY
-    } else {
-        threshold
-    };
-    let mut left = rest.times.iter().zip(&rest.losses).peekable();
-    for (&k, time) in quanta.iter().zip(&train.times) {
-        let loss = left.next_if(|one| one.0 == time).map_or(0.0, |one| *one.1);
-        samples[k] += context.ticks(loss * 1e-9).clamp(0.0, most) as f32 - losses[k];
-    }
-    let starts: Vec<f64> = starts[..looked_at].iter().map(|&k| seconds(k)).collect();
-    if let Some(&last) = quanta.get(MAX_EVENTS - 1) {
-        kept.truncate(last + 1);
-    }
-    // Of events that gaps hide the books know nothing.
+    let events = Events::of(kept, context);
+    let (mut found, rest) = trains_and_rest(&events.train);
     if !context.gaps_known {
-        gap_trains::within_books(&mut found, &train);
+        let left = events.rest(kept, &rest, context);
+        events.take_out(kept, &rest, events.threshold, context);
+        gap_trains::within_books(&mut found, &events.train);
+        return (signals(&found, context), left);
     }
-    let signals = found.iter().map(|one| signal(one, context));
-    if context.gaps_known {
-        return (signals.collect(), Rest::default());
+    let all = found.len();
+    found.retain(|one| !is_of_pages(one.frequency, context.rate_hz));
+    // A page and a train together are left to lines. A long loss that is no gap may be another's line.
+    if is_alone && found.len() == all {
+        events.take_out(kept, &rest, f64::INFINITY, context);
     }
-    let until = starts.last().copied().unwrap_or(0.0);
-    let mut events = rest;
-    let within = events.times.partition_point(|&time| time < until);
-    events.times.truncate(within);
-    events.losses.truncate(within);
-    events.segments.retain(|segment| segment.0 < until);
-    let rest = Rest {
-        losses: first,
-        starts,
-        events,
-        threshold_ns: context.ns(threshold),
-    };
-    (signals.collect(), rest)
+    (signals(&found, context), Rest::default())
 }
 
-/// A train as a signal.
-fn signal(train: &Periodic, context: &Context) -> Signal {
-    Signal {
+/// Trains as signals.
+fn signals(trains: &[Periodic], context: &Context) -> Vec<Signal> {
+    let signals = trains.iter().map(|train| Signal {
         // Also of one that scatters: what tells these from lines.
         occupied: train.occupied.or(Some(0.0)),
         seen_in: SeenIn::Residual,
         ..gap_trains::in_gap_times(train, context)
+    });
+    signals.collect()
+}
+
+/// The quanta that lost more than a threshold.
+struct Events {
+    threshold: f64,
+    /// In seconds since the first start.
+    train: Train,
+    /// Their numbers.
+    quanta: Vec<usize>,
+    /// Ticks that all quanta lost, beyond the median of those around, and the ticks at which they start.
+    losses: Vec<f32>,
+    starts: Vec<u64>,
+}
+
+impl Events {
+    fn of(kept: &mut Kept, context: &Context) -> Events {
+        let extents: Vec<(usize, usize)> = kept.extents().collect();
+        let (samples, starts) = kept.timed();
+        // What is left keeps its baseline: without it, noise would have a spectrum with a step.
+        let mut losses = samples.to_vec();
+        for &(from, to) in &extents {
+            let blocks = losses[from..to].par_chunks_mut(BASELINE_QUANTA);
+            let blocks = blocks.with_min_len(MIN_BLOCKS);
+            blocks.for_each(|block| centre(block, context.gaps_known));
+        }
+        let threshold = threshold(&losses, context);
+        let is_hidden = |k: usize| context.gaps_known && samples[k] == 0.0;
+        let (train, quanta) =
+            events_beyond(threshold, (&losses, &starts), &extents, is_hidden, context);
+        Events {
+            threshold,
+            train,
+            quanta,
+            losses,
+            starts,
+        }
+    }
+
+    /// Takes out of the quanta what trains took; of what is left of each event up to `most` stays.
+    fn take_out(&self, kept: &mut Kept, rest: &Train, most: f64, context: &Context) {
+        let samples = kept.samples_mut();
+        let mut left = rest.times.iter().zip(&rest.losses).peekable();
+        for (&k, time) in self.quanta.iter().zip(&self.train.times) {
+            let loss = left.next_if(|one| one.0 == time).map_or(0.0, |one| *one.1);
+            samples[k] += context.ticks(loss * 1e-9).clamp(0.0, most) as f32 - self.losses[k];
+        }
+        if let Some(&last) = self.quanta.get(MAX_EVENTS - 1) {
+            kept.truncate(last + 1);
+        }
+    }
+
+    /// The first quanta, and what trains left of their events.
+    fn rest(&self, kept: &Kept, rest: &Train, context: &Context) -> Rest {
+        let samples = kept.samples();
+        let looked_at = samples.len().min(LOOKED_AT);
+        let origin = self.starts.first().copied().unwrap_or(0);
+        let seconds = |tick: u64| context.seconds(tick.saturating_sub(origin) as f64);
+        let starts: Vec<f64> = (self.starts[..looked_at].iter())
+            .map(|&k| seconds(k))
+            .collect();
+        let until = starts.last().copied().unwrap_or(0.0);
+        let mut events = rest.clone();
+        let within = events.times.partition_point(|&time| time < until);
+        events.times.truncate(within);
+        events.losses.truncate(within);
+        events.segments.retain(|segment| segment.0 < until);
+        Rest {
+            losses: samples[..looked_at].to_vec(),
+            starts,
+            events,
+            threshold_ns: context.ns(self.threshold),
+        }
     }
 }
 

@@ -61,8 +61,18 @@ impl Kept {
     }
 
     /// The samples, and the ticks at which each starts, which are kept no longer.
-    pub fn timed(&mut self) -> (&mut [f32], Vec<u64>) {
-        (&mut self.samples, std::mem::take(&mut self.starts))
+    pub fn timed(&mut self) -> (&[f32], Vec<u64>) {
+        (&self.samples, std::mem::take(&mut self.starts))
+    }
+
+    /// The samples.
+    pub fn samples(&self) -> &[f32] {
+        &self.samples
+    }
+
+    /// The samples, to take something out of them.
+    pub fn samples_mut(&mut self) -> &mut [f32] {
+        &mut self.samples
     }
 
     /// Keeps the first samples only.

@@ -103,11 +103,20 @@ fn is_harmonic(frequency: f64, known: &Signal, step_hz: f64) -> bool {
     (ratio - ratio.round()).abs() * known.frequency_hz < 2.0 * step_hz && ratio.round() >= 1.0
 }
 
-/// Whether it is seen beside gaps because it comes as often as they do: what a gap costs the quantum after it is the gap's.
-pub fn comes_with(seen: &Signal, gaps: &Signal) -> bool {
-    let apart = (seen.frequency_hz - gaps.frequency_hz).abs();
-    gaps.seen_in == SeenIn::Gaps
-        && apart <= SAME_DEVIATIONS * seen.uncertainty_hz.hypot(gaps.uncertainty_hz)
+/// Adds trains of quanta that lost, if they are `settled`. Those that come as often as gaps do are left out in any case: what a gap costs the quantum
+/// after it is the gap's.
+pub fn add_trains(signals: &mut Vec<Signal>, trains: &mut Vec<Signal>, settled: bool) {
+    trains.retain(|train| {
+        let comes_with = |gaps: &Signal| {
+            let apart = (train.frequency_hz - gaps.frequency_hz).abs();
+            apart <= SAME_DEVIATIONS * train.uncertainty_hz.hypot(gaps.uncertainty_hz)
+        };
+        let mut gaps = signals.iter().filter(|one| one.seen_in == SeenIn::Gaps);
+        !gaps.any(comes_with)
+    });
+    if settled {
+        signals.append(trains);
+    }
 }
 
 /// What the clock's error makes of a frequency's, hertz.
