@@ -171,9 +171,10 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             Certainty::Possible
         },
         summary: format!(
-            "The same work runs at {} paces on {}: {list}.",
+            "The same work runs at {} paces on {}{}: {list}.",
             paces.len(),
             name(case.series),
+            of_kernel(case),
         ),
         evidence: evidence::BistablePace {
             median_dwells_s: numbers(|pace| pace.median_dwell_s),
@@ -184,6 +185,18 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         .into(),
         next_step: None,
     }]
+}
+
+/// Which work kernel it is, where another one ran on the same CPU.
+fn of_kernel(case: Case<'_>) -> String {
+    let mine = case.series;
+    let mut others = case.analysed.series.iter();
+    let is_one_of_several =
+        others.any(|other| other.cpu == mine.cpu && other.kernel != mine.kernel);
+    match is_one_of_several {
+        true => format!(" with {}", mine.kernel),
+        false => String::new(),
+    }
 }
 
 fn paces(case: Case<'_>) -> Vec<Pace> {
