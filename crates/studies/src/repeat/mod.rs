@@ -16,7 +16,7 @@ pub mod session;
 mod slow;
 
 use bandscope_recording::manifest::Machine;
-use bandscope_recording::runs::{Metric, Phase, Run, Runs};
+use bandscope_recording::runs::{Measured, Metric, Phase, Run, Runs};
 use bandscope_report::Finding;
 pub use meaning::{probability as p_in_words, value as value_in_words};
 use modes::Modes;
@@ -174,7 +174,19 @@ fn modes_of(runs: &Runs, wanted: impl Fn(&Run) -> bool) -> Modes {
         .iter()
         .filter(|run| run.phase != Phase::WarmUp && wanted(run));
     let values: Vec<f64> = of.filter_map(|run| run.value).collect();
-    Modes::of(&values, runs.metric.resolution)
+    Modes::of(&values, resolution(runs, &runs.metric))
+}
+
+/// What values of a metric may be off by. A kernel knows the CPU time of a command exactly; what of it was its own the tick decides by where it meets
+/// the command, unless CPUs go without a tick. So a command of a few ticks has some runs without any time of its own.
+fn resolution(runs: &Runs, metric: &Metric) -> f64 {
+    let is_shared_out = matches!(metric.own(), Some(Measured::User | Measured::System));
+    let tick_hz = runs.machine.tick_hz.filter(|hz| is_shared_out && *hz > 0.0);
+    let tick_s = match runs.machine.nohz_full_cpus {
+        None => tick_hz.map_or(0.0, f64::recip),
+        Some(_) => 0.0,
+    };
+    metric.resolution.max(tick_s)
 }
 
 fn numbers(runs: &Runs) -> Numbers {
@@ -200,5 +212,45 @@ fn missed(number: usize) -> Missed {
         share: SHARE,
         never_ran: none,
         too_few: none * (1.0 + n * odds + n * (n - 1.0) / 2.0 * odds * odds),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `repeat --metric user` of a command of 4 or 22 ms, where the kernel ticks each 4 ms: eight runs had no time of their own.
+    #[test]
+    fn a_tick_without_user_time_is_no_mode() {
+        let mut runs = Runs {
+            metric: Metric::own_of(Measured::User),
+            machine: Machine {
+                tick_hz: Some(250.0),
+                ..Machine::default()
+            },
+            ..Runs::default()
+        };
+        for k in 0..51_u32 {
+            let scatter = f64::from(k * 7 % 10);
+            let user_s = match k % 51 {
+                0..8 => 0.0,
+                8..38 => 0.0029 + 0.000_15 * scatter,
+                _ => 0.0189 + 0.000_6 * scatter,
+            };
+            runs.runs.push(Run {
+                value: Some(user_s),
+                user_s,
+                wall_s: 0.001 + user_s.max(0.003),
+                ..Run::default()
+            });
+        }
+        let numbers = |runs: &Runs| {
+            let modes = explain(runs).modes.modes;
+            modes.iter().map(|mode| mode.runs).collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(&runs), [38, 13]);
+        // Where CPUs go without a tick, the kernel asks the clock.
+        runs.machine.nohz_full_cpus = Some("2-3".to_owned());
+        assert_eq!(numbers(&runs), [8, 30, 13]);
     }
 }
