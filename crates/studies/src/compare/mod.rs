@@ -135,6 +135,16 @@ impl Comparison {
                 let (name, values) = (delta.name.to_string(), [delta.a, delta.b]);
                 let mut figure = named(name, delta.unit, values, delta.changed);
                 figure.cpu = pair.cpu[1];
+                // A share of the time, as every other gate has it.
+                if let Figure::Gap(cause) = &delta.name {
+                    let shares = values.map(|ns_per_second| ns_per_second * 1e-9);
+                    let unit = conditions::Unit::Share;
+                    let share = named(cause.to_string(), unit, shares, delta.changed);
+                    figures.push(Named {
+                        cpu: figure.cpu,
+                        ..share
+                    });
+                }
                 figures.push(figure);
             }
         }

@@ -32,7 +32,7 @@ impl Condition {
             .filter(|figure| is_named(figure, &self.figure))
             .collect();
         if named.is_empty() {
-            return Err(self.unknown(&names(figures)));
+            return Err(self.unknown(&names(figures, &self.figure)));
         }
         let measured: BTreeSet<u32> = named.iter().filter_map(|figure| figure.cpu).collect();
         // A pace in a ledger is a time per second, and a pace of units is meant by nanoseconds, or by a bare number.
@@ -202,14 +202,17 @@ impl Condition {
 /// Names of figures in a message, at most.
 const MAX_NAMES: usize = 24;
 
-/// Names of figures, each once; lines of a ledger, of which there are many, last.
-fn names(figures: &[Figure]) -> Vec<&str> {
+/// Names of figures, each once: those of the family that was asked for first, and lines of a ledger, of which there are many, last.
+fn names<'a>(figures: &'a [Figure], asked: &str) -> Vec<&'a str> {
+    let family = |name: &str| name.split_once(':').map(|(family, _)| family.to_owned());
+    let asked = family(asked);
+    let is_other = |name: &str| asked.is_none() || family(name) != asked;
     let mut names: Vec<&str> = figures
         .iter()
         .map(|figure| &*figure.name)
         .filter(|name| !name.contains('/'))
         .collect();
-    names.sort_unstable_by_key(|name| (name.contains(':'), *name));
+    names.sort_unstable_by_key(|name| (is_other(name), name.contains(':'), *name));
     names.dedup();
     names.truncate(MAX_NAMES);
     names
