@@ -7,6 +7,11 @@ use bandscope_report::Report;
 use bandscope_sampler::Request;
 use std::path::Path;
 
+/// The CPU was taken for all of the time.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing was measured: no quantum ended; expected a longer run, or more time of the CPU")]
+pub(super) struct NothingMeasured;
+
 /// Makes it at `path`, of CPUs that are `accepted`; its report, `None` if a signal came before a quantum ended. The CPUs that it chose and the work kernels that passed their
 /// test stay those of `request`.
 pub(super) fn report(
@@ -29,10 +34,7 @@ pub(super) fn report(
     request.cpus.clone_from(&manifest.settings.cpus);
     request.self_test = false;
     if measured.seconds(manifest.clock.ticks_per_ns) <= 0.0 {
-        ensure!(
-            interrupt.signal().is_some(),
-            "nothing was measured: no quantum ended; expected a longer run, or more time of the CPU"
-        );
+        ensure!(interrupt.signal().is_some(), NothingMeasured);
         // Nobody wants an empty one, even if it was to be kept.
         if measured.is_empty() {
             let _ = std::fs::remove_dir_all(path);

@@ -1,6 +1,7 @@
 //! Cures in force: for one trial, or for good.
 
 use super::session::Session;
+use crate::commands::passing::NothingMeasured;
 use crate::output;
 use anyhow::{Context, Result};
 use bandscope_experiments::cure::{self, Action};
@@ -44,7 +45,7 @@ impl Session<'_> {
         Ok(cure::apply(&actions, journal)?)
     }
 
-    /// Measures once, as the machine stands; `None` if a signal came.
+    /// Measures once, as the machine stands; `None` if a signal came, or others had the CPU for all of the trial.
     pub(super) fn trial(&mut self, real_time: bool) -> Result<Option<Figures>> {
         self.request.priority = real_time.then_some(Priority::LOWEST);
         let path = self.place.path().join("trial.bandscope");
@@ -52,7 +53,11 @@ impl Session<'_> {
         let report = self.measured(&path);
         let after = Busy::read(&self.cures.others);
         let _ = std::fs::remove_dir_all(&path);
-        let figures = report?.map(|report| Figures {
+        let report = match report {
+            Err(why) if why.is::<NothingMeasured>() => None,
+            other => other?,
+        };
+        let figures = report.map(|report| Figures {
             others: before
                 .as_ref()
                 .zip(after.as_ref())
