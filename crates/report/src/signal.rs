@@ -20,7 +20,7 @@ pub struct Signal {
     pub p_value: f64,
     /// Harmonics that stand out, the fundamental included.
     pub harmonics: u32,
-    /// Share of the periods that have an event at the same phase, of a train of gaps. Where events of one cause scatter, the same phase is half of a
+    /// Share of the periods that have an event at the same phase, of a train of gaps or of quanta that lost. Where events of one cause scatter, the same phase is half of a
     /// period, less what comes in the other half.
     pub occupied: Option<f64>,
     /// In what it was found.

@@ -12,7 +12,7 @@ pub(crate) const SECTIONS: [(Verdict, &str); 8] = [
     (Verdict::MakesWorse, "Makes it worse"),
     (Verdict::Undecided, "Cannot tell"),
     (Verdict::TooSmall, "Too small to tell"),
-    (Verdict::OthersTook, "Others took what it saved"),
+    (Verdict::WentElsewhere, "What it saved went elsewhere"),
     (Verdict::DoesNothing, "Does nothing here"),
     (Verdict::CannotBeTried, "Cannot be tried"),
     (Verdict::NotTried, "Not tried"),

@@ -50,8 +50,8 @@ const MIN_RATIO_APART: f64 = 1.05;
 /// Quanta that a stay must last; one that is cut off by the file's end may last longer than it shows.
 const DWELL: f64 = 3.0;
 const CUT_DWELL: f64 = 2.0;
-/// Share of a pace's time that is in quanta of its own, of a stay of three at least two thirds. The rest is in parts of quanta: short disturbances, of
-/// which a single longer one makes no pace.
+/// Share of a pace's time that is in quanta of its own. The rest is in parts of quanta: short
+/// disturbances, of which a single longer one makes no pace.
 const WHOLE: f64 = 0.5;
 /// Share of changes with at most one edge quantum.
 const SHARP: f64 = 0.8;
@@ -191,8 +191,9 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
 fn of_kernel(case: Case<'_>) -> String {
     let mine = case.series;
     let mut others = case.analysed.series.iter();
-    let is_one_of_several =
-        others.any(|other| other.cpu == mine.cpu && other.kernel != mine.kernel);
+    let is_one_of_several = others.any(|other| {
+        (other.cpu, &other.origin) == (mine.cpu, &mine.origin) && other.kernel != mine.kernel
+    });
     match is_one_of_several {
         true => format!(" with {}", mine.kernel),
         false => String::new(),
@@ -211,7 +212,10 @@ fn paces(case: Case<'_>) -> Vec<Pace> {
         let held = stays.median_quanta >= least
             || dwell_s.is_some_and(|dwell| dwell * case.series.rate_hz >= DWELL - PLACED);
         let share = edges.shares.get(number).copied().unwrap_or(band.share);
-        let held = held && band.share >= WHOLE * share;
+        // A gap belongs to the pace that it returns to, so a long stay may have few quanta where gaps are known.
+        let is_short = dwell_s.is_some_and(|dwell| dwell * case.series.rate_hz < 1.0);
+        let holds_gaps = case.series.gaps_known && !is_short;
+        let held = held && (holds_gaps || band.share >= WHOLE * share);
         let band = Band {
             share,
             median_dwell_s: dwell_s.unwrap_or(band.median_dwell_s),

@@ -41,7 +41,7 @@ const MAX_EVENTS: usize = 65_536;
 /// what is too small to be an event, and of events that belong to none, in a file of counts, as much as that.
 ///
 /// Beside gaps a train of one rate may be a frequency above it. Where `is_alone`, nothing can tell; elsewhere another rate must show it
-/// ([`crate::periods::origins`]), and lines are looked for first. What recurs each 2^n quanta is more likely a page that is full.
+/// ([`crate::periods::origins`]), and lines are looked for first. What recurs each 2^n quanta of one rate is more likely a page that is full, and all is left to lines.
 pub fn trains(kept: &mut Kept, is_alone: bool, context: &Context) -> (Vec<Signal>, Rest) {
     let events = Events::of(kept, context);
     let (mut found, rest) = trains_and_rest(&events.train);
@@ -51,10 +51,14 @@ pub fn trains(kept: &mut Kept, is_alone: bool, context: &Context) -> (Vec<Signal
         gap_trains::within_books(&mut found, &events.train);
         return (signals(&found, context), left);
     }
-    let all = found.len();
-    found.retain(|one| !is_of_pages(one.frequency, context.rate_hz));
-    // A page and a train together are left to lines. A long loss that is no gap may be another's line.
-    if is_alone && found.len() == all {
+    let has_pages = found
+        .iter()
+        .any(|one| is_of_pages(one.frequency, context.rate_hz));
+    if is_alone && has_pages {
+        found.clear();
+    }
+    if is_alone && !found.is_empty() {
+        // A long loss that is no gap may be another's line.
         events.take_out(kept, &rest, f64::INFINITY, context);
     }
     (signals(&found, context), Rest::default())
@@ -176,9 +180,11 @@ fn events_beyond(
             train.segments.push((seconds(starts[from]), end(to - 1)));
         }
         for k in from..to {
-            if is_hidden(k) {
+            if quanta.len() == MAX_EVENTS {
+                break;
+            } else if is_hidden(k) {
                 hide(&mut train.away, (seconds(starts[k]), end(k)));
-            } else if f64::from(losses[k]) > threshold && quanta.len() < MAX_EVENTS {
+            } else if f64::from(losses[k]) > threshold {
                 let (start, end) = (seconds(starts[k]), end(k));
                 let loss_ns = context.ns(f64::from(losses[k]));
                 // It begins early enough to end with the quantum.

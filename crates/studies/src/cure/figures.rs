@@ -2,7 +2,7 @@
 
 use crate::costs::Costs;
 use bandscope_recording::cures::Figures;
-use bandscope_report::{Report, Series};
+use bandscope_report::{Cause, Report, Series};
 use std::collections::BTreeSet;
 
 /// Length of the window of which the worst is told, in seconds.
@@ -46,6 +46,17 @@ pub fn figures(report: &Report, cpus: &[u32]) -> Figures {
     }
 }
 
+/// Figures of a trial of so many seconds in which no quantum ended: others had the CPUs for all of it, and nobody knows who.
+pub fn starved(trial_s: f64) -> Figures {
+    Figures {
+        lost: 1.0,
+        lines: [(Cause::Unnamed.to_string(), 1.0)].into(),
+        worst_1ms: Some(0.0),
+        longest_gap_s: trial_s,
+        ..Figures::default()
+    }
+}
+
 /// Whether a line is one of those that a pattern names; `*` stands for any characters, none included.
 pub fn matches(pattern: &str, line: &str) -> bool {
     let Some((first, rest)) = pattern.split_once(ANY) else {
@@ -71,7 +82,7 @@ pub fn matches(pattern: &str, line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bandscope_report::{Availability, Cause, Gaps, Ledger, LongGap, PaceLoss};
+    use bandscope_report::{Availability, Gaps, Ledger, LongGap, PaceLoss};
 
     #[test]
     fn a_star_stands_for_any_characters() {

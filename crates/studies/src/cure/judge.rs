@@ -51,7 +51,7 @@ impl Outcome {
             Outcome::Saved | Outcome::OwnFell => Verdict::Helps,
             Outcome::Cost { .. } | Outcome::LessWork(_) => Verdict::MakesWorse,
             Outcome::OwnFellRestOpen => Verdict::Undecided,
-            Outcome::RestRose(_) => Verdict::OthersTook,
+            Outcome::RestRose(_) => Verdict::WentElsewhere,
             Outcome::Unchanged => Verdict::DoesNothing,
             Outcome::TooSmall => Verdict::TooSmall,
             Outcome::TooFewPairs(_) => Verdict::NotTried,

@@ -12,7 +12,7 @@ mod trials;
 mod verdict;
 
 use bandscope_recording::cures::{Change, Cures, SHAM, TOGETHER};
-pub use figures::{figures, matches};
+pub use figures::{figures, matches, starved};
 pub use plan::{affordable, least, own_lines, pairs};
 use serde::Serialize;
 
@@ -124,8 +124,8 @@ pub enum Verdict {
     Undecided,
     /// No change was found, and it could not have saved as much as would have been found.
     TooSmall,
-    /// Its own lines fell, and others rose by as much as undoes it.
-    OthersTook,
+    /// Its own lines fell, and the rest rose by as much as undoes it.
+    WentElsewhere,
     /// No change was found.
     DoesNothing,
     /// This machine refuses it, or lacks what it changes.
@@ -143,7 +143,7 @@ impl Verdict {
             Verdict::MakesWorse => "makes it worse",
             Verdict::Undecided => "cannot tell",
             Verdict::TooSmall => "too small to tell",
-            Verdict::OthersTook => "others took what it saved",
+            Verdict::WentElsewhere => "what it saved went elsewhere",
             Verdict::DoesNothing => "does nothing here",
             Verdict::CannotBeTried => "cannot be tried",
             Verdict::NotTried => "not tried",
@@ -355,7 +355,7 @@ pub fn keepable(judged: &Judged) -> Keepable {
         }
         Some(Verdict::MakesWorse) => Some("together they make it worse"),
         Some(
-            Verdict::Undecided | Verdict::TooSmall | Verdict::OthersTook | Verdict::DoesNothing,
+            Verdict::Undecided | Verdict::TooSmall | Verdict::WentElsewhere | Verdict::DoesNothing,
         ) => Some("together they were not found to help"),
     };
     if why_not_all.is_some() {

@@ -145,10 +145,10 @@ fn time_that_only_changed_its_name_is_not_saved() {
         ))
     };
     let found = moved(0.06);
-    assert_eq!(found.verdict, Verdict::OthersTook);
+    assert_eq!(found.verdict, Verdict::WentElsewhere);
     assert_eq!(
         found.sentence,
-        "tasks: others took what it saved: its lines fell by 4.99 points, but host rose by 5.02 points"
+        "tasks: what it saved went elsewhere: its lines fell by 4.99 points, but host rose by 5.02 points"
     );
     // A rise by less than half leaves a saving.
     assert_eq!(moved(0.02).verdict, Verdict::Helps);

@@ -29,7 +29,7 @@ pub(super) fn verdict(cures: &Cures, judgements: &[Judgement]) -> String {
     let (help, worse) = (of(Verdict::Helps), of(Verdict::MakesWorse));
     let open = of(Verdict::Undecided);
     let small = of(Verdict::TooSmall);
-    let taken = of(Verdict::OthersTook);
+    let taken = of(Verdict::WentElsewhere);
     let without_effect = small.len() + taken.len() + of(Verdict::DoesNothing).len();
     let tried = help.len() + worse.len() + open.len() + without_effect;
     let is_unsure = !(open.is_empty() && small.is_empty());
@@ -64,7 +64,7 @@ pub(super) fn verdict(cures: &Cures, judgements: &[Judgement]) -> String {
         text += &format!(" {} {verb} it worse.", capitalised(&names(&worse)));
     }
     if !taken.is_empty() {
-        text += &format!(" Others took what {} saved.", names(&taken));
+        text += &format!(" What {} saved went elsewhere.", names(&taken));
     }
     if !open.is_empty() {
         let verb = if open.len() == 1 { "helps" } else { "help" };
@@ -98,7 +98,7 @@ fn together(judgements: &[Judgement]) -> String {
             " Together they leave less work in each second.".to_owned()
         }
         Verdict::MakesWorse => format!(" Together they cost {}.", saving(one)),
-        Verdict::OthersTook => " Others took what they saved together.".to_owned(),
+        Verdict::WentElsewhere => " What they saved together went elsewhere.".to_owned(),
         Verdict::TooSmall | Verdict::DoesNothing => {
             " Together they save nothing that could be seen.".to_owned()
         }

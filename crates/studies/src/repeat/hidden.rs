@@ -4,7 +4,7 @@
 //! 150 faults or 32,850.
 
 use super::modes::{Mode, Modes};
-use super::{CERTAIN, plain, resolution};
+use super::{CERTAIN, modes_of_values, plain};
 use bandscope_recording::runs::{Measured, Metric, Run, Runs};
 use serde::Serialize;
 
@@ -74,7 +74,7 @@ fn hidden(runs: &Runs, metric: Metric, least: f64) -> Option<Hidden> {
     };
     let with_value = plain(runs).filter(|run| run.value.is_some());
     let values: Vec<f64> = with_value.filter_map(of).collect();
-    let found = Modes::of(&values, resolution(runs, &metric));
+    let found = modes_of_values(runs, &metric, &values);
     let apart = |pair: &[Mode]| {
         let [low, high] = [pair[0].value, pair[1].value];
         high - low >= least && high >= MIN_RATIO * low

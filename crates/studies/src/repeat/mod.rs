@@ -174,19 +174,19 @@ fn modes_of(runs: &Runs, wanted: impl Fn(&Run) -> bool) -> Modes {
         .iter()
         .filter(|run| run.phase != Phase::WarmUp && wanted(run));
     let values: Vec<f64> = of.filter_map(|run| run.value).collect();
-    Modes::of(&values, resolution(runs, &runs.metric))
+    modes_of_values(runs, &runs.metric, &values)
 }
 
-/// What values of a metric may be off by. A kernel knows the CPU time of a command exactly; what of it was its own the tick decides by where it meets
+/// Modes of values of a metric. A kernel knows the CPU time of a command exactly; what of it was its own the tick decides by where it meets
 /// the command, unless CPUs go without a tick. So a command of a few ticks has some runs without any time of its own.
-fn resolution(runs: &Runs, metric: &Metric) -> f64 {
+fn modes_of_values(runs: &Runs, metric: &Metric, values: &[f64]) -> Modes {
     let is_shared_out = matches!(metric.own(), Some(Measured::User | Measured::System));
     let tick_hz = runs.machine.tick_hz.filter(|hz| is_shared_out && *hz > 0.0);
     let tick_s = match runs.machine.nohz_full_cpus {
         None => tick_hz.map_or(0.0, f64::recip),
         Some(_) => 0.0,
     };
-    metric.resolution.max(tick_s)
+    Modes::of_inexact(values, metric.resolution, tick_s)
 }
 
 fn numbers(runs: &Runs) -> Numbers {
@@ -249,6 +249,15 @@ mod tests {
             modes.iter().map(|mode| mode.runs).collect::<Vec<_>>()
         };
         assert_eq!(numbers(&runs), [38, 13]);
+        // Four ticks apart are two.
+        for (k, run) in runs.runs.iter_mut().enumerate() {
+            let scatter = 1e-6 * (k * 7 % 10) as f64;
+            run.value = Some(scatter + if k % 2 == 0 { 0.4 } else { 0.416 });
+        }
+        assert_eq!(numbers(&runs), [26, 25]);
+        for run in &mut runs.runs {
+            run.value = Some(run.user_s);
+        }
         // Where CPUs go without a tick, the kernel asks the clock.
         runs.machine.nohz_full_cpus = Some("2-3".to_owned());
         assert_eq!(numbers(&runs), [8, 30, 13]);

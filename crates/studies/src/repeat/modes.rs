@@ -51,9 +51,14 @@ pub struct Mode {
 impl Modes {
     /// Of these values, of which digits below `resolution` mean nothing.
     pub fn of(values: &[f64], resolution: f64) -> Modes {
+        Modes::of_inexact(values, resolution, 0.0)
+    }
+
+    /// The same of values each of which may be off by half of `error` to either side.
+    pub fn of_inexact(values: &[f64], resolution: f64, error: f64) -> Modes {
         let mut sorted: Vec<f64> = values.to_vec();
         sorted.sort_by(f64::total_cmp);
-        let places = places(&sorted, resolution);
+        let places = places(&sorted, step(&sorted, resolution).max(error));
         let p_value = valley::deepest(&places).map_or(1.0, |valley| valley.p_value);
         let cut = |chance: f64| -> Vec<Mode> {
             let mut cuts = Vec::new();
@@ -98,9 +103,8 @@ impl Modes {
     }
 }
 
-/// Sorted values where they may be compared: logarithms if all are positive, and equal ones as far apart as they may be.
-fn places(sorted: &[f64], resolution: f64) -> Vec<f64> {
-    let step = step(sorted, resolution);
+/// Sorted values where they may be compared: logarithms if all are positive, and those closer than half a step as far apart as they may be.
+fn places(sorted: &[f64], step: f64) -> Vec<f64> {
     let mut spread = Vec::with_capacity(sorted.len());
     for same in sorted.chunk_by(|a, b| b - a < step / 2.0) {
         let number = same.len() as f64;

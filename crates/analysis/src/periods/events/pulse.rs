@@ -78,7 +78,8 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
         uncertainty = line.uncertainty + (1.0 - crowd.moves(&line, reach)) * uncertainty;
     }
     let slope = line.slope;
-    let uncertainty = uncertainty.hypot(line.of_locked(&held, train, crowd.jitter));
+    let even = crowd.even_scatter(train, frequency);
+    let uncertainty = uncertainty.hypot(line.of_locked(&held, train, even));
     // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
     let frequency_of_pulse = frequency - slope;
     let turns = part_of_turn(line.time * frequency) - part_of_turn(crowd.centre + line.phase);
@@ -103,6 +104,10 @@ pub(super) const MOST_SLOPE: f64 = 0.1;
 /// widest look may move with the pulse.
 const EDGE: f64 = 0.25;
 const LEAST_MOVES: f64 = 0.25;
+/// Share of the even scatter from which on a segment's times are not locked: they may scatter a little less by chance, or for what an event takes.
+const EVEN: f64 = 0.75;
+/// Half a quantum, as a part of what the time of an event in a quantum may be off by.
+const HALF_A_QUANTUM: f64 = 0.5 / 0.55;
 /// Blocks of a run that are held against its line.
 const BLOCKS: usize = 8;
 
@@ -153,6 +158,12 @@ impl Crowd {
             all_events,
             all_turns: periods(train, frequency).max(1.0),
         })
+    }
+
+    /// Turns to either side within which the times of events in quanta lie evenly: half a quantum, less half of what an event takes of it.
+    fn even_scatter(&self, train: &Train, frequency: f64) -> f64 {
+        let taken_ns = train.losses.iter().sum::<f64>() / self.all_events.max(1.0);
+        (HALF_A_QUANTUM * self.jitter - 0.5e-9 * taken_ns * frequency).max(0.0)
     }
 
     /// How far the middle of the events within the reach of a line moves with the pulse. Were the pulse a little later, events would leave the
@@ -255,7 +266,7 @@ impl Line {
 
     /// Standard deviation of the slope by what times may be off by, where all of a segment are off alike: a period that is a whole number of
     /// quanta has its events at one place of their quanta, and nothing says at which. Elsewhere the times scatter as evenly as they may be off.
-    fn of_locked(&self, points: &[(f64, f64)], train: &Train, jitter: f64) -> f64 {
+    fn of_locked(&self, points: &[(f64, f64)], train: &Train, even: f64) -> f64 {
         let (mut within, mut times, mut segments) = (0.0, 0.0, 0.0);
         for segment in &train.segments {
             let from = points.partition_point(|point| point.0 < segment.0);
@@ -268,7 +279,8 @@ impl Line {
             segments += f64::from(u8::from(!mine.is_empty()));
         }
         let number = points.len() as f64;
-        let hidden = (jitter.powi(2) / 3.0 - within / number).max(0.0);
+        let (even, seen) = (even.powi(2) / 3.0, within / number);
+        let hidden = if seen < EVEN * even { even - seen } else { 0.0 };
         (hidden / (segments * times / number).max(f64::MIN_POSITIVE)).sqrt()
     }
 

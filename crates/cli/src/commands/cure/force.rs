@@ -45,7 +45,8 @@ impl Session<'_> {
         Ok(cure::apply(&actions, journal)?)
     }
 
-    /// Measures once, as the machine stands; `None` if a signal came, or others had the CPU for all of the trial.
+    /// Measures once, as the machine stands; `None` if a signal came. A trial in which no quantum ended is lost as a whole: were it left out, a
+    /// cure that starves the CPU would seem to help.
     pub(super) fn trial(&mut self, real_time: bool) -> Result<Option<Figures>> {
         self.request.priority = real_time.then_some(Priority::LOWEST);
         let path = self.place.path().join("trial.bandscope");
@@ -53,16 +54,16 @@ impl Session<'_> {
         let report = self.measured(&path);
         let after = Busy::read(&self.cures.others);
         let _ = std::fs::remove_dir_all(&path);
-        let report = match report {
-            Err(why) if why.is::<NothingMeasured>() => None,
-            other => other?,
+        let figures = match report {
+            Err(why) if why.is::<NothingMeasured>() => Some(study::starved(self.cures.trial_s)),
+            report => report?.map(|report| study::figures(&report, &self.cures.cpus)),
         };
-        let figures = report.map(|report| Figures {
+        let figures = figures.map(|figures| Figures {
             others: before
                 .as_ref()
                 .zip(after.as_ref())
                 .map(|(before, after)| before.until(after)),
-            ..study::figures(&report, &self.cures.cpus)
+            ..figures
         });
         Ok(figures)
     }

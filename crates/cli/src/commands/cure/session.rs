@@ -1,7 +1,6 @@
 //! The trials of `bandscope cure`: which cures there are, their pairs, and what was measured of each.
 
 use super::Arguments;
-use crate::commands::passing::NothingMeasured;
 use crate::commands::{measure, passing, record};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Keep, Lines};
@@ -26,8 +25,6 @@ use std::time::Instant;
 const PILOTS: usize = 4;
 /// How long the machine is watched before anything is planned, in trials.
 const LOOK: f64 = 3.0;
-/// Pairs of a cure in which others had the CPU for all of a trial, from which on it is of no use to go on.
-const MAX_STARVED: usize = 3;
 /// How much longer than its budget a session may take, as a part of it.
 const OVERTIME: f64 = 0.25;
 /// How long the work kernel runs before a trial: it ran a second before.
@@ -301,17 +298,12 @@ impl Session<'_> {
         }
         let begun = Instant::now();
         let mut wanted = PILOTS;
-        let mut starved = 0;
         // Trials that became slower end at a time that does not look at what they found.
         let is_over = |session: &Self| session.left_s() < -OVERTIME * session.budget_s;
         while cure.pairs.len() < wanted && !self.is_ended() && !is_over(self) {
             let pilot = cure.pairs.len() < PILOTS;
             let written = cure.pairs.len();
             let pair = self.pair(cure, names, pilot)?;
-            if pair.is_none() && !self.is_ended() && cure.missing.is_none() {
-                starved += 1;
-                ensure!(starved <= MAX_STARVED, NothingMeasured);
-            }
             cure.pairs.extend(pair);
             self.kept.append(&appended::line(place, cure, written));
             if cure.missing.is_some() {
@@ -338,15 +330,10 @@ impl Session<'_> {
                 }
             }
         }
-        if starved > 0 {
-            cure.problems.push(format!(
-                "Pairs left out, because others had the CPU for all of a trial: {starved}. Longer trials may help (--trial)."
-            ));
-        }
         Ok(())
     }
 
-    /// One pair; `None` if the cure could not be put into force, a signal came, or others had the CPU for all of a trial.
+    /// One pair; `None` if the cure could not be put into force, or a signal came.
     fn pair(&mut self, cure: &mut Cure, names: &[String], pilot: bool) -> Result<Option<Pair>> {
         let with_first = self.random.below(2) == 1;
         let at_s = self.begun.elapsed().as_secs_f64();
