@@ -93,10 +93,10 @@ pub const FACTORS: &[Known] = &[
     },
     Known {
         name: "environment",
-        description: "bytes that the environment is larger",
+        description: "bytes of a variable that is added to the environment",
         moves_stack: true,
         levels: || Ok(owned(SIZES)),
-        set: |level, settings, _| number(level).map(|bytes| settings.environment = bytes),
+        set: |level, settings, _| number(level).map(|bytes| settings.environment = Some(bytes)),
     },
     Known {
         name: "arguments",

@@ -27,8 +27,9 @@ const PR_GET_THP_DISABLE: libc::c_int = 42;
 pub struct Settings {
     /// Whether addresses are drawn anew for each process.
     pub random_layout: Option<bool>,
-    /// Bytes that the environment is larger.
-    pub environment: usize,
+    /// Bytes of a variable that is added to the environment; `None` adds none. Between two sizes the stack moves by their difference alone, as both have
+    /// the variable's name and pointer.
+    pub environment: Option<usize>,
     /// Bytes that the name under which the command is called is longer.
     pub argument: usize,
     /// The working directory by another, longer name.
@@ -53,12 +54,8 @@ impl Settings {
         if self.argument > 0 {
             command.arg0(longer(&words[0], self.argument));
         }
-        if self.environment > 0 {
-            // The name, a sign and the end of a string are part of what is added, and its pointer.
-            let rest = self
-                .environment
-                .saturating_sub(PADDING.len() + 2 + size_of::<usize>());
-            command.env(PADDING, "x".repeat(rest));
+        if let Some(bytes) = self.environment {
+            command.env(PADDING, "x".repeat(bytes));
         }
         if let Some(directory) = &self.directory {
             command.current_dir(directory).env("PWD", directory);
@@ -255,7 +252,32 @@ mod tests {
             };
             output(&settings, &["env"]).len()
         };
-        assert_eq!(size(1024) - size(64), 960);
+        assert_eq!(size(Some(1024)) - size(Some(64)), 960);
+        assert!(size(None) < size(Some(0)));
+    }
+
+    /// A bit of the stack's address each, from 16 bytes on: proc_pid_stat(5), `startstack`, where addresses are the same each time.
+    #[test]
+    fn the_stack_moves_by_as_much_as_the_environment_grows() {
+        let stack = |environment| {
+            let settings = Settings {
+                environment,
+                random_layout: Some(false),
+                ..Settings::default()
+            };
+            let stat = output(&settings, &["cat", "/proc/self/stat"]);
+            // The name, which may hold blanks, is the second field.
+            let mut from_third = stat.rsplit(')').next().unwrap().split_whitespace();
+            from_third.nth(28 - 3).unwrap().parse::<u64>().unwrap()
+        };
+        let start = stack(Some(0));
+        if start == 0 {
+            println!("SKIPPED: the kernel does not tell where the stack starts");
+            return;
+        }
+        for bytes in [16, 32, 64, 512] {
+            assert_eq!(start - stack(Some(bytes)), bytes as u64);
+        }
     }
 
     #[test]
