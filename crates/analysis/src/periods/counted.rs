@@ -5,7 +5,7 @@
 //! of events are told apart by the search that gaps have ([`crate::periods::events`]). Lines are looked for in what is left when they are taken out: a train
 //! of events has lines at all its multiples, and they mix with those of others wherever losses are cut, or where a gap hides some of them.
 
-use crate::periods::events::{Periodic, Train, is_train, trains_and_rest};
+use crate::periods::events::{JITTER_QUANTA, Periodic, Train, is_train, trains_and_rest};
 use crate::periods::gap_trains;
 use crate::periods::kept::Kept;
 use crate::series::context::Context;
@@ -28,8 +28,6 @@ const RAISE: f64 = 1.4;
 const RAISES: usize = 12;
 /// Smallest loss of an event, nanoseconds: what `periodic-interference` says at all.
 const MIN_LOSS_NS: f64 = 10.0;
-/// By how much the middle of its quantum may miss an event, in quanta: half of one, and a tenth of that for what a train's phase may be off by.
-const JITTER_QUANTA: f64 = 0.55;
 /// Quanta that an absence lasts at least in which trains miss events: what is due in a shorter one is a part of its loss.
 const MIN_AWAY_QUANTA: f64 = 4.0;
 /// Share by which a period may miss a whole power of two of quanta and be one.
@@ -51,13 +49,10 @@ pub fn trains(kept: &mut Kept, is_alone: bool, context: &Context) -> (Vec<Signal
         gap_trains::within_books(&mut found, &events.train);
         return (signals(&found, context), left);
     }
-    let has_pages = found
-        .iter()
-        .any(|one| is_of_pages(one.frequency, context.rate_hz));
-    if is_alone && has_pages {
+    let is_page = |one: &Periodic| is_of_pages(one.frequency, context.rate_hz);
+    if is_alone && found.iter().any(is_page) {
         found.clear();
-    }
-    if is_alone && !found.is_empty() {
+    } else if is_alone && !found.is_empty() {
         // A long loss that is no gap may be another's line.
         events.take_out(kept, &rest, f64::INFINITY, context);
     }

@@ -55,6 +55,9 @@ const TRIALS_A_BIN: f64 = 5.0;
 /// weaker than this.
 const FLOOR: f64 = 0.25;
 
+/// By how much the middle of its quantum may miss an event, in quanta: half of one, and a tenth of that for what a train's phase may be off by.
+pub const JITTER_QUANTA: f64 = 0.55;
+
 /// Events of a series, in seconds since the first segment starts.
 #[derive(Clone, Debug, Default)]
 pub struct Train {

@@ -1,8 +1,9 @@
 //! The pulse that events form when their times are folded over a period: where it is, what is in it, and the train without it.
 
-use super::Train;
 use super::strength::part_of_turn;
+use super::{JITTER_QUANTA, Train};
 use bandscope_statistics::lines;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Phases of a folded profile.
@@ -64,7 +65,7 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
     // leave most of it out.
     let whole = crowd.share_of_turns(0..crowd.events.len(), MAX_REACH_TURNS);
     let mut reach = MAX_REACH_TURNS;
-    let mut held = crowd.events.clone();
+    let mut held = Cow::Borrowed(&crowd.events);
     while reach > MIN_REACH_TURNS {
         reach /= 2.0;
         let near = crowd.closer_look(&line, reach, whole);
@@ -73,13 +74,15 @@ pub(super) fn by_pulse(train: &Train, frequency: f64) -> Option<Pulse> {
             break;
         }
         line = Line::through(&near);
-        held = near;
+        held = Cow::Owned(near);
         // The rest of the way it stays where the look before left it.
         uncertainty = line.uncertainty + (1.0 - crowd.moves(&line, reach)) * uncertainty;
     }
     let slope = line.slope;
-    let even = crowd.even_scatter(train, frequency);
-    let uncertainty = uncertainty.hypot(line.of_locked(&held, train, even));
+    if crowd.jitter > 0.0 {
+        let even = crowd.even_scatter(train, frequency);
+        uncertainty = uncertainty.hypot(line.of_locked(&held, train, even));
+    }
     // Events of a true frequency f fall behind the folding one by f - `frequency` turns a second.
     let frequency_of_pulse = frequency - slope;
     let turns = part_of_turn(line.time * frequency) - part_of_turn(crowd.centre + line.phase);
@@ -106,8 +109,6 @@ const EDGE: f64 = 0.25;
 const LEAST_MOVES: f64 = 0.25;
 /// Share of the even scatter from which on a segment's times are not locked: they may scatter a little less by chance, or for what an event takes.
 const EVEN: f64 = 0.75;
-/// Half a quantum, as a part of what the time of an event in a quantum may be off by.
-const HALF_A_QUANTUM: f64 = 0.5 / 0.55;
 /// Blocks of a run that are held against its line.
 const BLOCKS: usize = 8;
 
@@ -163,7 +164,8 @@ impl Crowd {
     /// Turns to either side within which the times of events in quanta lie evenly: half a quantum, less half of what an event takes of it.
     fn even_scatter(&self, train: &Train, frequency: f64) -> f64 {
         let taken_ns = train.losses.iter().sum::<f64>() / self.all_events.max(1.0);
-        (HALF_A_QUANTUM * self.jitter - 0.5e-9 * taken_ns * frequency).max(0.0)
+        let half_a_quantum = 0.5 * self.jitter / JITTER_QUANTA;
+        (half_a_quantum - 0.5e-9 * taken_ns * frequency).max(0.0)
     }
 
     /// How far the middle of the events within the reach of a line moves with the pulse. Were the pulse a little later, events would leave the
