@@ -103,16 +103,18 @@ fn is_harmonic(frequency: f64, known: &Signal, step_hz: f64) -> bool {
     (ratio - ratio.round()).abs() * known.frequency_hz < 2.0 * step_hz && ratio.round() >= 1.0
 }
 
+/// Whether two signals have one frequency, within so many standard deviations of both.
+pub(super) fn are_as_often(a: &Signal, b: &Signal, deviations: f64) -> bool {
+    let tolerance = deviations * a.uncertainty_hz.hypot(b.uncertainty_hz);
+    (a.frequency_hz - b.frequency_hz).abs() <= tolerance
+}
+
 /// Adds trains of quanta that lost, if they are `settled`. Those that come as often as gaps do are left out in any case: what a gap costs the quantum
 /// after it is the gap's.
 pub fn add_trains(signals: &mut Vec<Signal>, trains: &mut Vec<Signal>, settled: bool) {
     trains.retain(|train| {
-        let comes_with = |gaps: &Signal| {
-            let apart = (train.frequency_hz - gaps.frequency_hz).abs();
-            apart <= SAME_DEVIATIONS * train.uncertainty_hz.hypot(gaps.uncertainty_hz)
-        };
         let mut gaps = signals.iter().filter(|one| one.seen_in == SeenIn::Gaps);
-        !gaps.any(comes_with)
+        !gaps.any(|gaps| are_as_often(train, gaps, SAME_DEVIATIONS))
     });
     if settled {
         signals.append(trains);

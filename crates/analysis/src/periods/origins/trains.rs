@@ -2,6 +2,7 @@
 
 use super::SAME_DEVIATIONS;
 use crate::periods::follow::TRUNCATED;
+use crate::periods::signals::are_as_often;
 use bandscope_report::{Origin, SeenIn, Series, Signal};
 
 /// Whether single events have the frequency: gaps, or quanta of a file of counts.
@@ -14,10 +15,7 @@ pub(super) fn is_train(signal: &Signal) -> bool {
 pub(super) fn add(series: &mut [Series], a: usize, trains: &[Signal], others: &[Signal]) {
     let signals = &mut series[a].signals;
     for train in trains {
-        let is_same = |other: &Signal| {
-            let tolerance = SAME_DEVIATIONS * train.uncertainty_hz.hypot(other.uncertainty_hz);
-            (train.frequency_hz - other.frequency_hz).abs() <= tolerance
-        };
+        let is_same = |other: &Signal| are_as_often(train, other, SAME_DEVIATIONS);
         let is_known = signals.iter().any(|one| is_train(one) && is_same(one));
         if !is_known && others.iter().any(is_same) {
             signals.retain(|one| is_train(one) || !is_same(one));
