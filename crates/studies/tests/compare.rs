@@ -111,6 +111,18 @@ fn a_tick_appears_with_its_signal_and_vanishes_the_other_way_round() {
         .unwrap();
     assert_eq!(signal.what, SignalChange::Appeared);
     assert!(figure(&pair.figures, "lost").changed && figure(&pair.figures, "fraction").changed);
+    // A line of the ledger is a share of the time, as in every gate: 250 times 20 us are 0.5 %.
+    for (text, expected) in [
+        ("unnamed > 0.4 %", true),
+        ("unnamed > 0.6 %", false),
+        ("unnamed > +0.4 pp", true),
+        ("gap: unnamed > 4ms", true),
+    ] {
+        let mut comparison = comparison.clone();
+        let condition = Condition::parse(text).unwrap();
+        comparison.check(&[condition]).unwrap();
+        assert_eq!(comparison.failed(), expected, "{text}");
+    }
     assert!(
         comparison.verdict.contains("appeared"),
         "{}",

@@ -252,6 +252,24 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_name_lists_its_own_family_first() {
+        let named = |name: &str| figure(name, Unit::Share, 0.0);
+        let figures = ["lost", "gap: tick", "task:b", "irq:x", "task:a"].map(named);
+        let listed = |text: &str| match met(text, &figures) {
+            Err(ConditionError::UnknownFigure { known, .. }) => known,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            listed("task:c > 1 %"),
+            "one of task:a, task:b, lost, gap: tick, irq:x"
+        );
+        assert_eq!(
+            listed("pace > 1 %"),
+            "one of lost, gap: tick, irq:x, task:a, task:b"
+        );
+    }
+
+    #[test]
     fn values_have_the_unit_of_their_figure() {
         let figures = [
             figure("lost", Unit::Share, 0.02),

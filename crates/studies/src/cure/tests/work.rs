@@ -77,3 +77,15 @@ fn work_that_is_not_known_decides_nothing() {
     assert_eq!((unknown.verdict, unknown.work), (Verdict::Helps, None));
     assert_eq!(one(tasks(1e7, 0.0)).work, None);
 }
+
+/// Were these pairs left out, the other nine would say that it helps.
+#[test]
+fn a_cure_under_which_others_take_the_cpu_does_not_help() {
+    let mut tasks = tasks(1e7, 1e7);
+    assert_eq!(one(tasks.clone()).verdict, Verdict::Helps);
+    for pair in tasks.pairs.iter_mut().skip(4).step_by(4) {
+        pair.with = starved(1.0);
+    }
+    let found = one(tasks);
+    assert_eq!(found.verdict, Verdict::Undecided, "{found:#?}");
+}
