@@ -33,7 +33,8 @@ use rayon::prelude::*;
 
 /// Analyses every series of `source`; `inputs` is what the user named, for the report.
 ///
-/// Memory does not depend on the number of quanta: some 5 MB at work in each thread, 16 MB more of series of a million quanta, and 3 MB for the picture of each series.
+/// Memory does not depend on the number of quanta: some 5 MB at work in each thread, 12 bytes for each of up to 2^20 quanta while trains are looked for, and
+/// 3 MB for the picture of each series.
 ///
 /// # Errors
 /// If the recording cannot be read or is damaged.
