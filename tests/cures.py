@@ -221,7 +221,9 @@ def main():
             own = {"share": -line.get("difference", 0), "interval": [-end for end in reversed(interval)]}
         share = own.get("share") or 0
         if kind == "sham":
-            good = cure["verdict"] in ("does-nothing", "too-small", "not-tried")
+            if not cure["pairs"]:
+                raise SystemExit(f"sham: {cure['verdict']} in {seconds} s: nothing was judged")
+            good = cure["verdict"] in ("does-nothing", "too-small")
             print(f"{trial_number + 1}: {cure['verdict']}, {cure['pairs']} pairs, p {saved.get('p_value')}", flush=True)
         else:
             ratio = share / truth if truth else float("nan")
