@@ -14,8 +14,9 @@ const MAX_CAUSES: usize = 8;
 const MIN_GAPS_OF_A_CAUSE: usize = 64;
 /// How far a kernel's tick may be from its name: its clock is disciplined to some hundred ppm.
 const MAX_TICK_ERROR: f64 = 1e-3;
-/// Ticks from one event of such a train to the next, where all of its events are ticks: with many more any slow train would be one.
-const MAX_TICKS_A_TURN: f64 = 8.0;
+/// Ticks from one event of such a train to the next, where all of its events are ticks: with many more any slow train would be one. At this many one of
+/// sixteen trains of another period would.
+const MAX_TICKS_A_TURN: f64 = 32.0;
 /// Share of a tick's period from which on a task that runs may have a time slice, and parts of it after the tick, or before it, at which a slice
 /// begins.
 const MIN_SLICE_TICKS: f64 = 0.4;
@@ -55,8 +56,10 @@ pub fn in_gaps(
         let mut found = events::trains(&mine);
         tick = tick.or(the_tick(&found, context));
         if *name == Cause::Tick {
-            // Ticks that are longer or later, by a host or by more to do, are ticks all the same.
-            found.retain(|one| !is_each_so_many_th_tick(one, tick, context));
+            // Ticks that are longer or later, by a host or by more to do, are ticks all the same. Where tasks share the CPU many ticks are not seen, and
+            // others come as often as turns do.
+            let ticks_per_s = mine.times.len() as f64 / mine.seconds();
+            found.retain(|one| !is_each_so_many_th_tick(one, tick, ticks_per_s, context));
         }
         found.retain(|one| {
             // Turns that come now and then take a small part of each tick, and are long all the same.
@@ -174,8 +177,14 @@ fn is_time_slice(
     ticks_a_turn(found, tick, context).is_some_and(|(hz, _)| lasts_ns * hz / 1e9 >= MIN_SLICE_TICKS)
 }
 
-fn is_each_so_many_th_tick(found: &Periodic, tick: Option<Periodic>, context: &Context) -> bool {
-    tick.is_some()
+/// Whether it is a part of the ticks, of which so many come a second. A CPU without tasks to share it may have no more than a tick a second, which is no part.
+fn is_each_so_many_th_tick(
+    found: &Periodic,
+    tick: Option<Periodic>,
+    ticks_per_s: f64,
+    context: &Context,
+) -> bool {
+    (tick.is_some() || ticks_per_s > 1.5 * found.frequency)
         && ticks_a_turn(found, tick, context)
             .is_some_and(|(_, ticks)| (2.0..=MAX_TICKS_A_TURN).contains(&ticks))
 }
@@ -204,12 +213,7 @@ fn typical_ns(losses: &[f64]) -> f64 {
 
 /// What trains of one cause take is no more than all of its events took.
 pub fn within_books(found: &mut [Periodic], train: &Train) {
-    let last = train.times.last().copied().unwrap_or(0.0);
-    let segments = train.segments.iter();
-    let seconds: f64 = segments
-        .map(|segment| (segment.1.min(last) - segment.0).max(0.0))
-        .sum();
-    let booked: f64 = train.losses.iter().sum::<f64>() / seconds;
+    let booked: f64 = train.losses.iter().sum::<f64>() / train.seconds();
     let said: f64 = found
         .iter()
         .map(|one| one.ns_per_event * one.frequency)
@@ -323,15 +327,19 @@ mod tests {
         };
         let context = Context::new(&manifest, &series);
         let tick = Some(train(250.0, Some(0.0010)));
-        let is_tick = |one: Periodic| is_each_so_many_th_tick(&one, tick, &context);
+        let is_tick = |one: Periodic| is_each_so_many_th_tick(&one, tick, 250.0, &context);
         // A part of all events at 50.0012 Hz, and ticks that came 0.1 ms late.
         assert!(is_tick(train(50.001_2, None)));
         assert!(is_tick(train(50.0, Some(0.0051))));
+        assert!(is_tick(train(27.777_8, None)));
         // Between ticks; the tick itself; no part of its frequency; where no tick was found.
         assert!(!is_tick(train(50.0, Some(0.0030))));
         assert!(!is_tick(train(250.0, Some(0.0010))));
         assert!(!is_tick(train(142.857, None)));
         assert!(!is_tick(train(0.4, None)));
-        assert!(!is_each_so_many_th_tick(&train(50.0, None), None, &context));
+        let is_part = |ticks_per_s| {
+            is_each_so_many_th_tick(&train(27.777_8, None), None, ticks_per_s, &context)
+        };
+        assert!(is_part(125.0) && !is_part(30.0));
     }
 }

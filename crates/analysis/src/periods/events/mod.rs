@@ -82,6 +82,17 @@ pub struct Train {
     pub tick_hz: Option<f64>,
 }
 
+impl Train {
+    /// Seconds in which events could be seen, until the last of them.
+    pub fn seconds(&self) -> f64 {
+        let last = self.times.last().copied().unwrap_or(0.0);
+        let segments = self.segments.iter();
+        segments
+            .map(|segment| (segment.1.min(last) - segment.0).max(0.0))
+            .sum()
+    }
+}
+
 /// A period that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Periodic {

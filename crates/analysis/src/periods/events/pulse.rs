@@ -389,11 +389,5 @@ pub(super) fn pulse_turns(train: &Train, frequency: f64) -> f64 {
 
 /// Periods in which events could be seen.
 pub(super) fn periods(train: &Train, frequency: f64) -> f64 {
-    let last = train.times.last().copied().unwrap_or(0.0);
-    let seconds: f64 = train
-        .segments
-        .iter()
-        .map(|segment| (segment.1.min(last) - segment.0).max(0.0))
-        .sum();
-    seconds * frequency
+    train.seconds() * frequency
 }
