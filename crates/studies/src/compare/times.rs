@@ -1,7 +1,7 @@
 //! What runs are compared by, run for run: how many modes each side has, and whether B is more often in the worse one.
 //!
 //! A benchmark of two speeds has a mean that no run ever had, and its mean moves when nothing did but luck. So modes are found as `repeat` finds them
-//! ([`crate::repeat::modes`]), of each side and of both together; if both together have several, the shares of runs outside of the best one are compared
+//! ([`crate::repeat::modes`]), of each side and of both together; if both together have several, the shares of slow runs ([`Modes::slow`]) are compared
 //! (Fisher's exact test, either way).
 
 use super::named;
@@ -28,18 +28,18 @@ pub struct Times {
     metric: Metric,
     /// Modes of A and of B.
     pub sides: [Modes; 2],
-    /// Runs of both sides together in their modes; `null` where these have one, or one side has nothing but the best and the other nothing of it, which
-    /// is no matter of chance.
+    /// Runs of both sides together in their modes; `null` where these have one, or one side has nothing but slow runs and the other none, which is no
+    /// matter of chance.
     pub shares: Option<Shares>,
 }
 
-/// How often a side is outside of the best mode of both.
+/// How often a side is slow, by the modes of both.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shares {
     /// Values that divide the modes, lowest first.
     pub modes: Vec<f64>,
-    /// Of A and of B: runs outside of the best mode, and all.
+    /// Of A and of B: slow runs, beyond the widest step between modes, and all.
     pub runs: [[u64; 2]; 2],
     /// Share of A and of B, 95 %.
     pub intervals: [[f64; 2]; 2],
@@ -104,7 +104,7 @@ impl Times {
                 false => "no difference beyond chance",
             };
             text += &format!(
-                " Runs outside the best mode: {slow_a} of {all_a} of A, {slow_b} of {all_b} of B; {differ} (p = {}).",
+                " Slow runs: {slow_a} of {all_a} of A, {slow_b} of {all_b} of B; {differ} (p = {}).",
                 p_in_words(shares.p_value)
             );
         }
@@ -133,17 +133,13 @@ fn values<'a>(set: &'a CounterSet, name: &str) -> Option<(&'a [f64], &'a str)> {
 }
 
 fn shares(of: [&[f64]; 2], together: &Modes, higher_is_better: bool) -> Option<Shares> {
-    let last = together
-        .modes
-        .len()
-        .checked_sub(1)
-        .filter(|last| *last > 0)?;
-    let best = if higher_is_better { last } else { 0 };
+    let modes = together.slow(higher_is_better);
+    if modes.is_empty() {
+        return None;
+    }
     let runs = of.map(|values| {
-        let outside = values
-            .iter()
-            .filter(|value| together.index(**value) != best);
-        [outside.count() as u64, values.len() as u64]
+        let slow = (values.iter()).filter(|value| modes.contains(&together.index(**value)));
+        [slow.count() as u64, values.len() as u64]
     });
     let [[slow_a, all_a], [slow_b, all_b]] = runs;
     if (slow_a == 0 && slow_b == all_b) || (slow_b == 0 && slow_a == all_a) {

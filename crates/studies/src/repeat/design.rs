@@ -93,14 +93,15 @@ fn screening(runs: &Runs) -> Vec<Arm> {
     arms
 }
 
-/// As many runs as would have shown the rarer mode of the plain ones.
+/// As many runs as would have shown the rarer of slow and other runs among the plain ones.
 fn enough(runs: &Runs) -> usize {
     let most = (runs.asked as usize).max(RUNS_A_LEVEL);
-    let modes = super::plain_modes(runs).modes;
-    let rarer = modes.iter().map(|mode| mode.share).fold(1.0, f64::min);
-    if modes.len() < 2 {
+    let modes = super::plain_modes(runs);
+    if modes.modes.len() < 2 {
         return RUNS_A_LEVEL;
     }
+    let slow = modes.slow_share(runs.metric.higher_is_better);
+    let rarer = slow.min(1.0 - slow);
     ((MAX_CHANCE_TO_MISS.ln() / (1.0 - rarer).ln()).ceil() as usize)
         .clamp(RUNS_A_LEVEL.min(most), most)
 }

@@ -28,7 +28,8 @@ pub fn check(condition: &Condition, repeat: &Repeat) -> Result<Checked, Conditio
     let drift = repeat.session.change.filter(|_| repeat.session.drifts);
     let values = [
         Some(repeat.modes.modes.len() as f64),
-        slow_share(repeat),
+        (!repeat.modes.modes.is_empty())
+            .then(|| repeat.modes.slow_share(repeat.metric.higher_is_better)),
         Some(repeat.modes.ratio().unwrap_or(1.0)),
         median_between(repeat.values.clone()),
         Some(drift.unwrap_or(0.0).abs()),
@@ -64,15 +65,6 @@ fn figures(values: [Option<f64>; 6], median: Unit) -> Vec<Figure> {
         ..Figure::default()
     };
     units.into_iter().zip(values).map(figure).collect()
-}
-
-/// Share of runs that are not in the best mode.
-fn slow_share(repeat: &Repeat) -> Option<f64> {
-    let best = match repeat.metric.higher_is_better {
-        true => repeat.modes.modes.last(),
-        false => repeat.modes.modes.first(),
-    };
-    Some(1.0 - best?.share)
 }
 
 #[cfg(test)]

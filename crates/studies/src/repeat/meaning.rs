@@ -89,11 +89,24 @@ fn modes(repeat: &Repeat) -> String {
             ),
         },
         modes => format!(
-            "{} modes in {number} runs: {}.",
+            "{} modes in {number} runs: {}.{}",
             modes.len(),
-            list(repeat, modes)
+            list(repeat, modes),
+            slow(repeat)
         ),
     }
+}
+
+/// Which of more than two modes are called slow; empty of two, and where others tell slow runs.
+fn slow(repeat: &Repeat) -> String {
+    let modes = &repeat.modes.modes;
+    if modes.len() < 3 || !repeat.modes_at_levels.is_empty() {
+        return String::new();
+    }
+    let slow = &modes[repeat.modes.slow(repeat.metric.higher_is_better)];
+    let values = slow.iter().map(|mode| value(&repeat.metric, mode.value));
+    let values: Vec<String> = values.collect();
+    format!(" Slow means {}.", values.join(" or "))
 }
 
 fn list(repeat: &Repeat, modes: &[Mode]) -> String {

@@ -8,6 +8,8 @@ use bandscope_statistics::distributions::ln_binomial_at_most;
 use bandscope_statistics::order::median_between;
 use bandscope_statistics::valley;
 use serde::Serialize;
+use std::cmp::Ordering;
+use std::ops::Range;
 
 /// A valley this deep is no accident: one in a hundred sets of runs with one mode has such a one, at most.
 pub const SURE: f64 = 0.01;
@@ -92,6 +94,33 @@ impl Modes {
             value > middle
         });
         after.count()
+    }
+
+    /// Numbers of the slow modes: those beyond the widest step between neighbours. What lies a few percent above the best is no slow run beside one ten times
+    /// away. Empty where there is one mode.
+    pub fn slow(&self, higher_is_better: bool) -> Range<usize> {
+        let step = |pair: &[Mode]| match self.modes[0].value > 0.0 {
+            true => pair[1].value / pair[0].value,
+            false => pair[1].value - pair[0].value,
+        };
+        // Of equal steps the one next to the best mode.
+        let steps = self.modes.windows(2).map(step).enumerate();
+        let widest = steps.reduce(|best, one| match one.1.total_cmp(&best.1) {
+            Ordering::Greater => one,
+            Ordering::Equal if higher_is_better => one,
+            _ => best,
+        });
+        match widest {
+            None => 0..0,
+            Some((low, _)) if higher_is_better => 0..low + 1,
+            Some((low, _)) => low + 1..self.modes.len(),
+        }
+    }
+
+    /// Share of the runs that are in a slow mode.
+    pub fn slow_share(&self, higher_is_better: bool) -> f64 {
+        let slow = &self.modes[self.slow(higher_is_better)];
+        slow.iter().map(|mode| mode.share).sum()
     }
 
     /// How much the highest value is above the lowest, as a ratio; `None` where there is one, or they are not positive.
@@ -241,6 +270,29 @@ mod tests {
             [0, 0, 1, 2]
         );
         assert!((modes.ratio().unwrap() - 3.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn slow_modes_lie_beyond_the_widest_step() {
+        let at = |values: &[f64]| Modes {
+            modes: (values.iter())
+                .map(|&value| Mode {
+                    value,
+                    share: 0.25,
+                    ..Mode::default()
+                })
+                .collect(),
+            ..Modes::default()
+        };
+        let slow = |values: &[f64]| [false, true].map(|is| at(values).slow(is));
+        assert_eq!(slow(&[]), [0..0, 0..0]);
+        assert_eq!(slow(&[1.0]), [0..0, 0..0]);
+        assert_eq!(slow(&[1.0, 1.7]), [1..2, 0..1]);
+        assert_eq!(slow(&[1.0, 1.04, 10.0]), [2..3, 0..2]);
+        assert_eq!(slow(&[1.0, 10.0, 10.4]), [1..3, 0..1]);
+        assert_eq!(slow(&[1.0, 2.0, 4.0]), [1..3, 0..2]);
+        assert_eq!(slow(&[-1.0, 0.0, 5.0]), [2..3, 0..2]);
+        assert_eq!(at(&[1.0, 10.0, 10.4]).slow_share(false), 0.5);
     }
 
     #[test]

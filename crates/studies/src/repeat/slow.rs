@@ -1,4 +1,4 @@
-//! Which runs count as slow: those that are not in the best mode.
+//! Which runs count as slow: those beyond the widest step between modes ([`Modes::slow`]).
 
 use super::modes::{Mode, Modes};
 use bandscope_recording::runs::{Phase, Run, Runs};
@@ -85,17 +85,8 @@ impl Slow {
 
     /// Whether a run is; `None` of one without a value, and if there is but one mode.
     pub fn is_slow(&self, run: &Run) -> Option<bool> {
-        let last = self
-            .modes
-            .modes
-            .len()
-            .checked_sub(1)
-            .filter(|last| *last > 0)?;
-        let index = self.modes.index(run.value?);
-        Some(match self.higher_is_better {
-            true => index < last,
-            false => index > 0,
-        })
+        let slow = self.modes.slow(self.higher_is_better);
+        (!slow.is_empty()).then_some(slow.contains(&self.modes.index(run.value?)))
     }
 }
 
