@@ -19,9 +19,18 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// Not a test: what the tests below observe.
 #[test]
 fn observed() {
-    let Ok(name) = std::env::var(LOOP) else {
+    let Ok(mut name) = std::env::var(LOOP) else {
         return;
     };
+    if name == "padded" {
+        let padding = std::env::var("BANDSCOPE_PADDING");
+        name = padding
+            .map_or(
+                "registers",
+                |is| if is.len() == 64 { "byte" } else { "split" },
+            )
+            .into();
+    }
     let begun = Instant::now();
     // A line and a half, so that some eight bytes lie across the end of one.
     let mut memory = vec![0_u64; 64];
@@ -115,7 +124,11 @@ fn lab(name: &str) -> Command {
 
 /// What it says; nothing where this machine lets nobody observe a process.
 fn said(name: &str) -> Option<Value> {
-    let output = common::checked(lab(name).output().unwrap());
+    said_by(lab(name))
+}
+
+fn said_by(mut lab: Command) -> Option<Value> {
+    let output = common::checked(lab.output().unwrap());
     let errors = String::from_utf8_lossy(&output.stderr);
     if errors.contains("Operation not permitted") {
         println!("SKIPPED: no process may be traced here: {errors}");
@@ -176,6 +189,40 @@ fn a_load_across_the_end_of_a_line_is_met() {
     let Some(said) = said("split") else { return };
     assert_eq!(states(&said), ["split-access"], "{said}");
     assert!(said["states"][0]["ratio"].is_number(), "{said}");
+}
+
+#[test]
+fn a_command_starts_at_the_levels_that_are_set() {
+    let set = |levels: &str| {
+        let mut command = bandscope(Path::new("."));
+        command.args(["lab", "--set", levels]);
+        let words = lab("padded");
+        let words = words.get_args().skip_while(|word| *word != "--format");
+        command.args(words).env(LOOP, "padded");
+        command
+    };
+    let Some(said) = said_by(set("environment=64")) else {
+        return;
+    };
+    assert_eq!(states(&said), ["operand-size"], "{said}");
+    for (levels, wanted) in [
+        (
+            "astrology=1",
+            "found factor \"astrology\", expected all or some of layout",
+        ),
+        (
+            "environment=65",
+            "factor environment: found level \"65\", expected 0, 16",
+        ),
+        ("environment", "expected FACTOR=LEVEL"),
+    ] {
+        let refused = set(levels).output().unwrap();
+        let error = String::from_utf8_lossy(&refused.stderr);
+        assert!(
+            refused.status.code() == Some(2) && error.contains(wanted),
+            "{error}"
+        );
+    }
 }
 
 #[test]

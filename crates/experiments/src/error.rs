@@ -16,6 +16,9 @@ pub enum Error {
         /// Those that may be used, as a list.
         reachable: String,
     },
+    /// A command cannot be started at a level of a factor.
+    #[error(transparent)]
+    Level(#[from] crate::repeat::NotSet),
     /// This process may use no CPU.
     #[error("no CPU to measure")]
     NoCpu,

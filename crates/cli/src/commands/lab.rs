@@ -24,7 +24,8 @@ use std::process::ExitCode;
 ///
 /// With a command after `--` it runs that, finds its hot loop, and says which of these states the loop meets, what each costs
 /// there, and what avoids it. That takes some 3 seconds, after which the command is ended. It gets no input, and is observed by
-/// ptrace(2). Exit status 1: no hot loop was found.
+/// ptrace(2). That is one run: where runs differ, `repeat --vary all` names the levels of a slow one, and --set makes it.
+/// Exit status 1: no hot loop was found.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +34,8 @@ Examples:
   bandscope lab lab.json --levels
   bandscope lab --only base-register,shift-count --format json
   bandscope lab --list
-  bandscope lab -- ./benchmark --size 1000")]
+  bandscope lab -- ./benchmark --size 1000
+  bandscope lab --set layout=fixed,environment=1024 -- ./benchmark")]
 pub struct Arguments {
     /// Explain the experiments of this file, which --output wrote, on this machine or another.
     #[arg(value_name = "FILE", conflicts_with_all = ["cpu", "only", "output", "list"])]
@@ -56,6 +58,10 @@ pub struct Arguments {
     /// How to print the result.
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Start COMMAND as `repeat --vary` does at these levels of its factors, such as layout=fixed,environment=1024.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
+    #[arg(long, value_name = "FACTOR=LEVEL,...", value_delimiter = ',', value_parser = level, requires = "command")]
+    set: Vec<(String, String)>,
     /// Look into this command instead: its hot loop, and the hidden states that it meets. What it prints goes to standard error.
     #[arg(value_name = "COMMAND", last = true, conflicts_with_all = ["file", "cpu", "only", "output", "list"])]
     command: Vec<OsString>,
@@ -65,6 +71,12 @@ pub struct Arguments {
 enum Format {
     Text,
     Json,
+}
+
+/// A factor and a level of it.
+fn level(text: &str) -> Result<(String, String), &'static str> {
+    let (factor, level) = text.split_once('=').ok_or("expected FACTOR=LEVEL")?;
+    Ok((factor.to_owned(), level.to_owned()))
 }
 
 /// Measures or reads, and prints what it means.
@@ -122,7 +134,8 @@ fn look_into(arguments: &Arguments) -> Result<ExitCode> {
     let started = record::now();
     let mut program = {
         let progress = Progress::experiments();
-        program::measure(&arguments.command, interrupt.stop(), &mut |part| {
+        let levels = arguments.set.iter().cloned().collect();
+        program::measure(&arguments.command, &levels, interrupt.stop(), &mut |part| {
             progress.set(part)
         })?
     };

@@ -124,6 +124,15 @@ fn sizes_are_found_although_nothing_shows_without_them() {
         assert_eq!(named(&result), Some(name), "{}", result["verdict"]);
         assert_eq!(result["modes"].as_array().unwrap().len(), 1);
         assert_eq!(result["modes_at_levels"].as_array().unwrap().len(), 2);
+        let next = result["findings"][0]["next_step"].as_str().unwrap();
+        let set = next
+            .strip_prefix("bandscope lab --set ")
+            .unwrap_or_default();
+        assert!(
+            set.split(' ').next().unwrap().contains(&format!("{name}="))
+                && next.contains("of a fast one: --set "),
+            "{next}"
+        );
     }
 }
 

@@ -4,7 +4,6 @@ use super::tracee::{Registers, Stop, Tracee, wait_for_tracer};
 use crate::processes::{has_ended, is_running, last_cpu, status_field};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -61,17 +60,11 @@ pub struct Followed {
 }
 
 impl Followed {
-    /// Starts a command; what it prints goes to the standard error of this program.
-    pub fn start(command: &[OsString]) -> io::Result<Followed> {
-        let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    /// Starts a command that has a process group of its own, as Ctrl-C is for this program, which ends the command. What it prints goes to the standard
+    /// error of this program.
+    pub fn start(mut command: Command) -> io::Result<Followed> {
         let out = rustix::io::dup(rustix::stdio::stderr())?;
-        let mut command = Command::new(program);
-        // Ctrl-C is for this program, which ends the command.
-        command
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::from(out))
-            .process_group(0);
+        command.stdout(Stdio::from(out)).stderr(Stdio::inherit());
         // SAFETY: the function makes two system calls, and allocates nothing.
         unsafe { command.pre_exec(wait_for_tracer) };
         let mut child = command.spawn()?;

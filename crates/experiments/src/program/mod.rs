@@ -29,8 +29,10 @@ mod trials;
 pub use object::names_in_file;
 
 use crate::Error;
+use crate::repeat::{Levels, Neighbour};
 use bandscope_probe::facts;
 use bandscope_recording::program::Program;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -39,25 +41,26 @@ const LINE: u64 = 64;
 /// Bytes of a page. The address within one decides how code is fetched, and which stores a load is first compared with.
 const PAGE: u64 = 4096;
 
-/// Runs a command, and measures its hot loop. `progress` hears the part that is done. When `stop` becomes true the command is ended.
+/// Runs a command, not empty, at levels of factors of `repeat`, and measures its hot loop. `progress` hears the part that is done. When `stop` becomes true
+/// the command is ended.
 ///
 /// # Errors
-/// If the command cannot be started, or may not be observed.
+/// If a level cannot be set, or the command cannot be started, or may not be observed.
 pub fn measure(
     command: &[OsString],
+    levels: &BTreeMap<String, String>,
     stop: &AtomicBool,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Program, Error> {
-    let name = || {
-        command
-            .first()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default()
-    };
-    let mut followed = follow::Followed::start(command).map_err(|error| Error::Command {
-        name: name(),
+    let levels = Levels::of(levels)?;
+    let refused = |error| Error::Command {
+        name: command[0].to_string_lossy().into_owned(),
         error,
-    })?;
+    };
+    let neighbour = levels.settings.busy.map(Neighbour::start);
+    let _neighbour = neighbour.transpose().map_err(refused)?;
+    let command = levels.settings.prepare(command);
+    let mut followed = follow::Followed::start(command).map_err(refused)?;
     let found = find::find(&mut followed, stop, &mut |part| progress(part * 0.8));
     let mut program = Program {
         samples: found.samples,

@@ -170,7 +170,7 @@ pub fn verdict(explained: &Explained, program: &Program) -> String {
             }
         }
         (None, false) => format!(
-            "{place}. No hidden state of the core costs it time. Caches, branches and other threads were not looked into."
+            "{place}. No hidden state of the core costs it time. Caches, branches, other threads and other runs were not looked into."
         ),
         (None, true) => {
             format!("{place}. It meets hidden states whose cost could not be measured.")

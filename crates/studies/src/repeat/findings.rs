@@ -1,10 +1,13 @@
 //! The finding of `bandscope repeat`: `multimodal-runs`.
 
-use super::factors;
+use super::factors::{self, Level, Varied};
 use super::modes::Mode;
 use super::{CERTAIN, Repeat};
+use bandscope_recording::runs::INHERITED;
+use bandscope_recording::text::{shell_word, shown};
 use bandscope_report::evidence::{MultimodalRuns, RunMode};
 use bandscope_report::{Certainty, Finding, Kind};
+use std::path::Path;
 
 /// What was found.
 pub(super) fn all(repeat: &Repeat) -> Vec<Finding> {
@@ -53,7 +56,7 @@ fn finding(repeat: &Repeat, modes: &[Mode], certainty: Certainty) -> Finding {
 
 fn next_step(repeat: &Repeat, certainty: Certainty, named: bool) -> Option<String> {
     if named {
-        return None;
+        return reproduce(repeat);
     }
     let more = 2 * repeat.values.len();
     Some(match (certainty, repeat.factors.is_empty()) {
@@ -61,4 +64,35 @@ fn next_step(repeat: &Repeat, certainty: Certainty, named: bool) -> Option<Strin
         (_, true) => "the same with --vary all: what decides it".to_owned(),
         (_, false) => "look at the associations with the slow mode; random choices inside the process cannot be varied from outside".to_owned(),
     })
+}
+
+/// How to look into a slow run: the levels at which every run was slow, best of a factor that also has levels at which none was. `None` where chance
+/// takes part.
+fn reproduce(repeat: &Repeat) -> Option<String> {
+    let words = repeat.command.iter();
+    let words = words.map(|word| shell_word(&shown(Path::new(word))));
+    let words = words.collect::<Vec<_>>().join(" ");
+    let ways = (repeat.factors.iter().filter(|factor| factor.decides)).filter_map(|factor| {
+        let [more, less] = &factor.confirmation.as_ref()?.levels;
+        let slow = set(factor, more).filter(|_| more.slow == more.runs)?;
+        let fast = set(factor, less).filter(|_| less.slow == 0);
+        Some((slow, fast))
+    });
+    let (slow, fast) = ways.reduce(|best, one| match best.1.is_none() && one.1.is_some() {
+        true => one,
+        false => best,
+    })?;
+    let fast = fast.map_or(String::new(), |set| format!("; of a fast one: --set {set}"));
+    Some(format!(
+        "bandscope lab --set {slow} -- {words}: the hot loop of a slow run{fast}"
+    ))
+}
+
+/// A level and those that it needs, as `lab --set` takes them; `None` if all are as they are.
+fn set(factor: &Varied, level: &Level) -> Option<String> {
+    let all = factor.with.iter().chain([(&factor.name, &level.name)]);
+    let set: Vec<String> = (all.filter(|(_, level)| *level != INHERITED))
+        .map(|(factor, level)| format!("{factor}={level}"))
+        .collect();
+    (!set.is_empty()).then(|| set.join(","))
 }
