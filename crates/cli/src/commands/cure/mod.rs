@@ -39,7 +39,7 @@ pub struct Arguments {
     names: Vec<&'static Cure>,
     /// Move the tasks of this name alone, or the interrupts, as the report names them: `python3` for task:python3.
     /// That is the name of their process; a thread's own name is taken as well.
-    #[arg(long, value_name = "NAME", requires = "names")]
+    #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// CPUs to make quiet, such as 1 or 2-5 [default: the quietest one]
     #[arg(long, value_name = "LIST", value_parser = values::cpus)]
@@ -94,7 +94,7 @@ Examples:
   sudo bandscope cure --undo
   bandscope report evening.cures.json
 
-Exit status: 0 done; 2 bad usage, or the machine refused;
+Exit status: 0 done; 2 bad usage, the machine refused, or the budget was too short to judge any cure;
 129, 130, 131 or 143 a signal ended the trials: everything is put back, and what was measured until then is judged.";
 
 /// The cures, then examples.
@@ -153,6 +153,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS));
     }
     let tried = session.run();
+    let too_short = session.too_short().filter(|_| interrupt.signal().is_none());
     let (cures, kept) = session.finish(arguments.keep, &tried);
     interrupt.release();
     // What was measured is kept and shown before anything is said of what went wrong.
@@ -165,6 +166,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return Err(first);
     }
     output::note(format_args!("trials: {}", shown(&path)));
+    if let Some(why) = too_short {
+        bail!(why);
+    }
     Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS))
 }
 

@@ -2,8 +2,9 @@
 
 use anyhow::{Result, bail};
 use bandscope_experiments::cure::{CURES, Cure, Moves};
-use bandscope_recording::text::quoted;
+use bandscope_recording::text::{quoted, shell_word, shown};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Names that are told to whoever asked for one that is not there.
 const MAX_NAMES: usize = 5;
@@ -11,8 +12,14 @@ const MAX_NAMES: usize = 5;
 /// Whether each of these cures moves something of that name on this machine.
 ///
 /// # Errors
-/// If one does not: what it moves, and the names that are nearest.
+/// If none is named, or one does not: what it moves, and the names that are nearest.
 pub(super) fn check(name: &str, cures: &[&Cure]) -> Result<()> {
+    if cures.is_empty() {
+        let name = shell_word(&shown(Path::new(name)));
+        bail!(
+            "--only: expected the cure that moves it, such as: bandscope cure tasks --only {name}"
+        );
+    }
     for cure in cures {
         let Some(moves) = cure.moves else {
             let restricted = CURES.iter().filter(|cure| cure.moves.is_some());

@@ -49,6 +49,11 @@ pub(super) struct Session<'a> {
     pair_s: Option<f64>,
 }
 
+/// Pairs without which one cure alone cannot be judged.
+fn fewest_pairs() -> f64 {
+    (PILOTS + study::least(1)) as f64
+}
+
 impl Session<'_> {
     /// Looks at the machine, and plans. Changes nothing.
     ///
@@ -59,8 +64,7 @@ impl Session<'_> {
         keep: Option<Keep>,
         interrupt: &'a Interrupt,
     ) -> Result<Session<'a>> {
-        // A look, and a pair.
-        let least = (LOOK + 2.0) * arguments.trial;
+        let least = LOOK * arguments.trial + fewest_pairs() * 2.0 * (arguments.trial + WARM_UP_S);
         let [budget, needed, trial] =
             [arguments.budget, least, arguments.trial].map(|s| format::duration(s * 1e9));
         ensure!(
@@ -200,6 +204,20 @@ impl Session<'_> {
             cost(b).total_cmp(&cost(a))
         });
         self.cures.cures = planned;
+    }
+
+    /// Why none of the trials says anything, if so: what a pair takes is known only from pilots.
+    pub(super) fn too_short(&self) -> Option<String> {
+        let mut tried = (self.cures.cures.iter()).filter(|cure| cure.missing.is_none());
+        let pair_s = self.pair_s.filter(|_| tried.all(|cure| cure.out_of_time))?;
+        let duration = |s: f64| format::duration(s * 1e9);
+        Some(format!(
+            "--budget {}: no cure was judged; a pair of trials takes {} now, and a cure needs {}: {} or more",
+            duration(self.budget_s),
+            duration(pair_s),
+            fewest_pairs(),
+            duration((fewest_pairs() * pair_s).ceil())
+        ))
     }
 
     /// Whether there is anything to try.
