@@ -52,10 +52,8 @@ pub(super) fn judged(
         }
         let is_worse = check.changes.iter().any(|one| one.fails);
         check.passes = !is_worse && !outcomes.iter().any(|one| one.checked.met);
-        let is_event = |one: &Told| one.checked.met && one.is_event;
-        let is_sum = |one: &Told| one.checked.met && !one.is_event;
-        // A gap that has a name says itself what it was.
-        if is_worse || !outcomes.iter().any(is_event) || outcomes.iter().any(is_sum) {
+        // A gap that has a name says itself what it was, and so does a line of the ledger.
+        if is_worse || (outcomes.iter()).any(|one| one.checked.met && !one.says_itself) {
             check.cause = cause(cpu, criteria.baseline);
         }
         check.conditions = outcomes.into_iter().map(|one| one.checked).collect();
@@ -68,8 +66,8 @@ pub(super) fn judged(
 /// What came of a condition, in words.
 struct Told {
     checked: Checked,
-    /// Whether its figure is one event that has a name.
-    is_event: bool,
+    /// Whether its figure is one event that has a name, or one line of the ledger.
+    says_itself: bool,
 }
 
 /// Why a condition on a change finds none: one of both does not know its figure.
@@ -100,7 +98,7 @@ fn outcome(condition: &Condition, figures: &[Figure]) -> Result<Told, ConditionE
     match known {
         Some(one) => Ok(Told {
             checked: condition.checked(one.met, found(condition, one)),
-            is_event: one.figure.by.is_some(),
+            says_itself: one.figure.by.is_some() || is_line(&one.figure.name),
         }),
         None => Err(ConditionError::NotMeasured {
             condition: condition.text().into(),

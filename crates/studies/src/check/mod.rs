@@ -1,15 +1,16 @@
 //! Pass or fail: reports of one or several runs against limits and against a baseline, `bandscope.check/1`.
 //!
-//! `merge.rs` makes one set of figures of the runs, `cpu.rs` judges each CPU and words its line, `judge.rs` tests against the baseline, `save.rs` makes one.
+//! `merge.rs` makes one set of figures of the runs, `cpu.rs` judges each CPU and words its line, `judge.rs` tests against the baseline, `save.rs` makes one,
+//! `notes.rs` says what limits the result.
 
 mod cpu;
 mod judge;
 mod merge;
+mod notes;
 mod save;
 
 use crate::conditions::{Checked, Condition, ConditionError, Unit, known_to_reports, same};
 use bandscope_recording::baseline::Baseline;
-use bandscope_recording::cpu_list;
 use bandscope_report::Report;
 pub use save::{baseline, cannot_fail, differences, disturbed, far_off};
 use serde::Serialize;
@@ -168,38 +169,10 @@ pub fn check(runs: &[Report], criteria: &Criteria<'_>) -> Result<Check, Conditio
         runs: runs.len(),
         run_s: settings.map_or(0.0, |manifest| manifest.settings.duration_s),
         baseline: criteria.baseline.map(|baseline| baseline.started.clone()),
-        notes: match (criteria.baseline, settings) {
-            (Some(baseline), Some(manifest)) => {
-                let mut notes = differences(baseline, manifest);
-                notes.extend(cpus.iter().filter_map(|cpu| not_judged(cpu, baseline)));
-                let changes = cpus
-                    .iter()
-                    .flat_map(|of| of.changes.iter().map(|one| (of.cpu, one)));
-                notes.extend(far_limits(changes, baseline));
-                notes
-            }
-            _ => Vec::new(),
-        },
+        notes: notes::of(&cpus, criteria, settings),
         cpus,
         next_step: None,
     })
-}
-
-/// What a baseline says nothing about on a CPU, in a sentence.
-fn not_judged(cpu: &CpuCheck, baseline: &Baseline) -> Option<String> {
-    let known = |figure: &str| {
-        cpu.cpu
-            .is_some_and(|cpu| baseline.values(cpu, figure).is_some())
-    };
-    let here = |figure: &str| {
-        cpu.figures
-            .iter()
-            .any(|one| one.name == figure && one.value.is_some())
-    };
-    let mut lacking = JUDGED.to_vec();
-    lacking.retain(|figure| !(known(figure) && here(figure)));
-    let (name, lacking) = (cpu.name(), lacking.join(", "));
-    (!lacking.is_empty()).then(|| format!("{name}: not compared with the baseline: {lacking}."))
 }
 
 fn verdict(cpus: &[CpuCheck]) -> String {
@@ -262,40 +235,6 @@ impl Change {
             written(self.limit)
         )
     }
-}
-
-/// Limits that are far off, why, and what to do: a sentence for each figure, whatever the number of CPUs.
-fn far_limits<'a>(
-    changes: impl Iterator<Item = (Option<u32>, &'a Change)>,
-    baseline: &Baseline,
-) -> Vec<String> {
-    let far: Vec<(u32, &Change)> = changes
-        .filter(|(_, change)| change.is_far_off)
-        .filter_map(|(cpu, change)| Some((cpu?, change)))
-        .collect();
-    let of_figure = |name: &&str| -> Option<String> {
-        let such = far.iter().filter(|(_, change)| change.name == **name);
-        let (cpus, such): (Vec<u32>, Vec<&Change>) = such.copied().unzip();
-        let farthest = such.iter().max_by(|a, b| a.limit.total_cmp(&b.limit))?;
-        let enough: Option<Vec<u32>> = such.iter().map(|change| change.enough_runs).collect();
-        let what_to_do = match enough.and_then(|runs| runs.into_iter().max()) {
-            // Shorter runs would scatter more.
-            Some(enough) => format!(
-                "too much; save {enough} runs as long as these (--runs {enough} --duration {:.0}s)",
-                (f64::from(enough) * baseline.settings.duration_s).ceil()
-            ),
-            None => "so much that no number of runs would do; make longer ones, or bound it by --fail-if".into(),
-        };
-        Some(format!(
-            "{}: the limit of {name} is far off: {}{}, of {} in the baseline. Its {} runs scatter {what_to_do}.",
-            cpu_list::named(&cpus),
-            if cpus.len() > 1 { "up to " } else { "" },
-            farthest.unit.written(farthest.limit),
-            farthest.unit.written(farthest.baseline),
-            baseline.runs
-        ))
-    };
-    JUDGED.iter().filter_map(of_figure).collect()
 }
 
 impl Check {

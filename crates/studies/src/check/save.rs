@@ -2,8 +2,8 @@
 
 use super::Change;
 use super::cpu::changes;
-use super::far_limits;
 use super::merge::merged;
+use super::notes::far_limits;
 use crate::conditions::{Unit, same};
 use bandscope_recording::Manifest;
 use bandscope_recording::baseline::{Baseline, BaselineCpu, BaselineFigure, SCHEMA};

@@ -89,6 +89,11 @@ fn closed(name: &str) -> Option<&'static (&'static str, &'static [&'static str])
     MEMBERS.iter().find(|(family, _)| name.starts_with(family))
 }
 
+/// Whether it is a line of a family that takes any name, so that nobody notices one that is misspelt.
+pub fn is_any_name(name: &str) -> bool {
+    is_line(name) && closed(name).is_none() && name.contains(':')
+}
+
 /// Whether a figure is one line of the ledger, and no sum of several.
 pub fn is_line(name: &str) -> bool {
     let is_member = |family: &str| {

@@ -82,7 +82,7 @@ impl Condition {
         };
         let expected = match (self.comparison, unit) {
             (Comparison::Below, _) if value <= 0.0 => "more than 0",
-            (Comparison::Above, Unit::Share) if value == most => "less than 100 %",
+            (Comparison::Above, Unit::Share) if value >= most => "less than 100 %",
             (_, Unit::Share) if value > most => "100 % at most",
             _ if value > most => "366 days at most",
             _ => return Ok(()),

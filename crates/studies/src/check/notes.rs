@@ -1,0 +1,111 @@
+//! What the reader of a check has to know beside its result, in sentences.
+
+use super::{Change, CpuCheck, Criteria, JUDGED, differences};
+use crate::conditions::{Condition, is_any_name};
+use bandscope_recording::baseline::Baseline;
+use bandscope_recording::{Manifest, cpu_list};
+
+/// Names that a note lists, at most.
+const MAX_NAMES: usize = 5;
+
+/// What the reader has to know beside the result, a sentence each.
+pub(super) fn of(
+    cpus: &[CpuCheck],
+    criteria: &Criteria<'_>,
+    settings: Option<&Manifest>,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let (Some(baseline), Some(manifest)) = (criteria.baseline, settings) {
+        notes.extend(differences(baseline, manifest));
+        notes.extend(cpus.iter().filter_map(|cpu| not_judged(cpu, baseline)));
+        let changes = cpus
+            .iter()
+            .flat_map(|of| of.changes.iter().map(|one| (of.cpu, one)));
+        notes.extend(far_limits(changes, baseline));
+    }
+    let mut asked: Vec<&str> = criteria.conditions.iter().map(Condition::figure).collect();
+    asked.dedup();
+    notes.extend((asked.iter()).filter_map(|name| never_seen(name, cpus, criteria.baseline)));
+    notes
+}
+
+/// That a line of the ledger was never seen, of which any name may be asked for: one that is misspelt never fails.
+fn never_seen(name: &str, cpus: &[CpuCheck], baseline: Option<&Baseline>) -> Option<String> {
+    let (family, _) = name.split_once(':').filter(|_| is_any_name(name))?;
+    let is_known = |cpu: &CpuCheck| {
+        let past = baseline.and_then(|baseline| baseline.values(cpu.cpu?, name));
+        let now = cpu.figures.iter().find(|one| one.name == name);
+        past.is_some() || now.is_some_and(|one| one.value != Some(0.0))
+    };
+    if cpus.iter().any(is_known) {
+        return None;
+    }
+    let mut seen: Vec<(&str, f64)> = (cpus.iter().flat_map(|cpu| &cpu.figures))
+        .filter_map(|one| Some((one.name.as_str(), one.value.filter(|share| *share > 0.0)?)))
+        .filter(|(other, _)| {
+            is_any_name(other) && other.split_once(':').is_some_and(|of| of.0 == family)
+        })
+        .collect();
+    seen.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut names: Vec<&str> = seen.into_iter().map(|(name, _)| name).collect();
+    names.dedup();
+    names.truncate(MAX_NAMES);
+    let seen = match names.is_empty() {
+        true => format!("nothing of {family}: was seen"),
+        false => format!("seen were {}", names.join(", ")),
+    };
+    Some(format!(
+        "{name} was never seen, and a name that is misspelt passes for ever; {seen}."
+    ))
+}
+
+/// What a baseline says nothing about on a CPU, in a sentence.
+fn not_judged(cpu: &CpuCheck, baseline: &Baseline) -> Option<String> {
+    let known = |figure: &str| {
+        cpu.cpu
+            .is_some_and(|cpu| baseline.values(cpu, figure).is_some())
+    };
+    let here = |figure: &str| {
+        cpu.figures
+            .iter()
+            .any(|one| one.name == figure && one.value.is_some())
+    };
+    let mut lacking = JUDGED.to_vec();
+    lacking.retain(|figure| !(known(figure) && here(figure)));
+    let (name, lacking) = (cpu.name(), lacking.join(", "));
+    (!lacking.is_empty()).then(|| format!("{name}: not compared with the baseline: {lacking}."))
+}
+
+/// Limits that are far off, why, and what to do: a sentence for each figure, whatever the number of CPUs.
+pub(super) fn far_limits<'a>(
+    changes: impl Iterator<Item = (Option<u32>, &'a Change)>,
+    baseline: &Baseline,
+) -> Vec<String> {
+    let far: Vec<(u32, &Change)> = changes
+        .filter(|(_, change)| change.is_far_off)
+        .filter_map(|(cpu, change)| Some((cpu?, change)))
+        .collect();
+    let of_figure = |name: &&str| -> Option<String> {
+        let such = far.iter().filter(|(_, change)| change.name == **name);
+        let (cpus, such): (Vec<u32>, Vec<&Change>) = such.copied().unzip();
+        let farthest = such.iter().max_by(|a, b| a.limit.total_cmp(&b.limit))?;
+        let enough: Option<Vec<u32>> = such.iter().map(|change| change.enough_runs).collect();
+        let what_to_do = match enough.and_then(|runs| runs.into_iter().max()) {
+            // Shorter runs would scatter more.
+            Some(enough) => format!(
+                "too much; save {enough} runs as long as these (--runs {enough} --duration {:.0}s)",
+                (f64::from(enough) * baseline.settings.duration_s).ceil()
+            ),
+            None => "so much that no number of runs would do; make longer ones, or bound it by --fail-if".into(),
+        };
+        Some(format!(
+            "{}: the limit of {name} is far off: {}{}, of {} in the baseline. Its {} runs scatter {what_to_do}.",
+            cpu_list::named(&cpus),
+            if cpus.len() > 1 { "up to " } else { "" },
+            farthest.unit.written(farthest.limit),
+            farthest.unit.written(farthest.baseline),
+            baseline.runs
+        ))
+    };
+    JUDGED.iter().filter_map(of_figure).collect()
+}
