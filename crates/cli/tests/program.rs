@@ -50,6 +50,11 @@ fn observed() {
                     "2:", "movzx {x:e}, byte ptr [{at}]", "add {x:e}, 1", "mov byte ptr [{at}], {x:l}", "sub {n}, 1", "jnz 2b",
                     at = in(reg) line, n = inout(reg) 1_000_000_u64 => _, x = out(reg) _,
                 ),
+                "nested" => core::arch::asm!(
+                    "3:", "mov {m:e}, 16", "2:", "movzx {x:e}, byte ptr [{at}]", "add {x:e}, 1", "mov byte ptr [{at}], {x:l}", "sub {m:e}, 1", "jnz 2b",
+                    "sub {n}, 1", "jnz 3b",
+                    at = in(reg) line, n = inout(reg) 1_000_000_u64 => _, x = out(reg) _, m = out(reg) _,
+                ),
                 "split" => core::arch::asm!(
                     "2:", "add {x}, qword ptr [{at} + 60]", "sub {n}, 1", "jnz 2b",
                     at = in(reg) line, n = inout(reg) 1_000_000_u64 => _, x = inout(reg) 0_u64 => _,
@@ -182,6 +187,15 @@ fn a_byte_that_goes_through_memory_is_met() {
         None if cfg!(debug_assertions) => panic!("the dev profile has lines: {said}"),
         None => println!("SKIPPED: lines of the source: this test was built without them"),
     }
+}
+
+#[test]
+fn of_a_loop_that_is_left_soon_the_one_around_it_is_timed() {
+    let Some(said) = said("nested") else { return };
+    assert_eq!(states(&said), ["operand-size"], "{said}");
+    assert_eq!(said["loop"]["instructions"], 83.0, "{said}");
+    assert_eq!(said["states"][0]["per_turn"], 16.0, "{said}");
+    assert!(said["states"][0]["ratio"].is_number(), "{said}");
 }
 
 #[test]

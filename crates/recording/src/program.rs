@@ -51,6 +51,8 @@ pub struct HotLoop {
     pub states: Vec<State>,
     /// Whether it changes more memory than is set again when it begins anew.
     pub drifts: bool,
+    /// Whether it is left so soon that entering it again takes a good part of what is timed.
+    pub is_brief: bool,
     /// The loop as it is, in a copy of the program.
     pub as_it_is: Trials,
     /// The same code at other addresses: those of its head in a cache line. Empty for long loops.

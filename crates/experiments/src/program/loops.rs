@@ -3,6 +3,7 @@
 use super::code::Code;
 use super::follow::Step;
 use iced_x86::FlowControl;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -26,6 +27,11 @@ const TURNS: usize = 8;
 /// A jump back that ends fewer turns than one of so many belongs to a loop around this one, which begins at the same instruction.
 const SELDOM: usize = 20;
 
+/// Instructions from the entry of a loop until it is left, below which entering it again is a good part of what is timed, and most of it: a fork sets
+/// registers and memory then, and vectors by XRSTOR, in some 300 cycles. Chosen: a loop around another one meets states that are not in the inner one.
+const BRIEF: f64 = 1_000.0;
+const TOO_BRIEF: f64 = 256.0;
+
 impl Loop {
     /// Share of the samples that lie in it.
     pub fn share(&self, samples: &[u64]) -> f64 {
@@ -38,11 +44,30 @@ impl Loop {
         self.turns.iter().map(Range::len).sum::<usize>() as f64 / self.turns.len().max(1) as f64
     }
 
-    /// Whether the loop was seen to be left and entered again: its turns do not follow each other without end.
+    /// How often the loop was seen to be left and entered again: its turns do not follow each other without end.
+    fn exits(&self) -> usize {
+        let pairs = self.turns.windows(2);
+        pairs.filter(|pair| pair[0].end != pair[1].start).count()
+    }
+
+    /// Whether it was at all.
     pub fn is_left(&self) -> bool {
-        self.turns
-            .windows(2)
-            .any(|pair| pair[0].end != pair[1].start)
+        self.exits() > 0
+    }
+
+    /// Instructions from when it is entered until it is left, on average; no less than that of one that was not seen to be left.
+    fn stay(&self) -> f64 {
+        self.instructions() * self.turns.len() as f64 / (self.exits() + 1) as f64
+    }
+
+    /// Whether it is left after so few instructions.
+    fn is_left_within(&self, instructions: f64) -> bool {
+        self.is_left() && self.stay() < instructions
+    }
+
+    /// Whether entering it again takes a good part of what is timed.
+    pub fn is_brief(&self) -> bool {
+        self.is_left_within(BRIEF)
     }
 }
 
@@ -179,12 +204,13 @@ fn distance(part: &Range<u64>, at: u64) -> u64 {
         .max(at.saturating_sub(part.end))
 }
 
-/// Of several loops the one to look at, with its place among them.
+/// Of several loops the one to look at, with its place among them: the innermost, but for one that is left soon where another one is around it.
 pub fn hottest(loops: &[Loop], samples: &[u64]) -> Option<usize> {
     let shares: Vec<f64> = loops.iter().map(|found| found.share(samples)).collect();
     let largest = shares.iter().copied().fold(0.0, f64::max);
     let candidates = (0..loops.len()).filter(|&n| shares[n] > 0.0 && shares[n] >= MOST * largest);
-    candidates.min_by(|&a, &b| loops[a].instructions().total_cmp(&loops[b].instructions()))
+    let by = |n: usize| (loops[n].is_left_within(TOO_BRIEF), loops[n].instructions());
+    candidates.min_by(|&a, &b| by(a).partial_cmp(&by(b)).unwrap_or(Ordering::Equal))
 }
 
 fn jumps(flow: FlowControl) -> bool {

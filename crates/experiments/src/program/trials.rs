@@ -127,6 +127,7 @@ impl Experiment<'_> {
         match plan {
             Ok(plan) => {
                 result.drifts = plan.drifts;
+                result.is_brief = found.is_brief();
                 self.time(&plan, &changes, &mut result, followed, stop, progress);
             }
             Err(why) => result.as_it_is = Trials::Missing(why.to_owned()),

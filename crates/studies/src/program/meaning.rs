@@ -190,6 +190,9 @@ pub fn warnings(explained: &Explained, program: &Program) -> Vec<String> {
     if program.hot_loop.as_ref().is_some_and(|hot| hot.drifts) {
         warnings.push("The loop changes more memory than was set again each time that it began anew, so its later turns may be others than the program's.".to_owned());
     }
+    if program.hot_loop.as_ref().is_some_and(|hot| hot.is_brief) {
+        warnings.push("The loop is left after a few turns. Entering it again takes a good part of the time of a turn as timed, so states cost more than is said.".to_owned());
+    }
     let samples = explained.samples;
     let share = |part: usize| part as f64 / samples.taken.max(1) as f64;
     if explained.hot_loop.is_some() && share(samples.in_loop) < MOST {

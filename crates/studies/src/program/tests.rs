@@ -192,4 +192,6 @@ fn memory_that_was_not_set_again_is_said() {
     assert_eq!(explain(&program).warnings, [""; 0]);
     program.hot_loop.as_mut().expect("a loop").drifts = true;
     assert!(explain(&program).warnings[0].contains("more memory than was set again"));
+    program.hot_loop.as_mut().expect("a loop").is_brief = true;
+    assert!(explain(&program).warnings[1].contains("left after a few turns"));
 }
