@@ -36,7 +36,7 @@ pub enum Wrong {
     #[error("found {0:?}, expected a share of the period such as 10%, or a duration such as 20us")]
     Jitter(String),
     /// No rate.
-    #[error("found {0:?}, expected a rate above 0 such as 10000, 7777Hz or 10kHz")]
+    #[error("found {0:?}, expected a rate above 0 such as 10000, 7777Hz, 10kHz or 1MHz")]
     Rate(String),
     /// A rate beyond [`RATE_HZ`].
     #[error("found {:?}, expected a rate between {}Hz and {}Hz, such as 10kHz", .0, RATE_HZ.start(), RATE_HZ.end())]

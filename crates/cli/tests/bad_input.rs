@@ -145,7 +145,7 @@ fn an_output_that_exists_is_left_alone() {
 #[test]
 fn files_that_are_no_measurements() {
     let directory = tempfile::tempdir().unwrap();
-    let bad: [(&str, &[u8], &[&str]); 12] = [
+    let bad: [(&str, &[u8], &[&str]); 14] = [
         ("cut.dat", b"0 10\n100 11\n200", &[":3:"]),
         ("columns.dat", b"0 10 5\n100 11 5\n", &[":1:"]),
         ("word.dat", b"0 10\n100 many\n", &[":2:", "many"]),
@@ -162,6 +162,17 @@ fn files_that_are_no_measurements() {
         ("nul.dat", b"0 10\n100 1\x001\n", &[":2:"]),
         ("long.dat", &[b'7'; 1 << 20], &[":1:"]),
         ("escape.dat", b"0 10\n\x1b[31m 10\n", &[":2:"]),
+        // What other commands keep, and read.
+        (
+            "runs.json",
+            b"{\"schema\":\"bandscope.runs/1\"}",
+            &["bandscope repeat --from runs.json"],
+        ),
+        (
+            "quiet.json",
+            b"{\n  \"schema\": \"bandscope.baseline/1\"\n}",
+            &["bandscope check --against quiet.json"],
+        ),
     ];
     for (name, content, expected) in bad {
         std::fs::write(directory.path().join(name), content).unwrap();

@@ -150,9 +150,8 @@ fn clause(
     manifest: &Manifest,
     reasons: &mut Vec<&'static str>,
 ) -> String {
-    let names: Vec<String> = names(part)
-        .map(|(name, _)| name.escape_debug().to_string())
-        .collect();
+    // As they were read: views escape what a terminal or a browser would obey.
+    let names: Vec<String> = names(part).map(|(name, _)| name.clone()).collect();
     let mut reason = || {
         let why = account::why_not_named(Some(manifest));
         let is_said = reasons.contains(&why);

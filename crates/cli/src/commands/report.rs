@@ -8,8 +8,8 @@ use bandscope_analysis::{Analysis, detail};
 use bandscope_recording::cures::{self, Cures};
 use bandscope_recording::disturbances::{self, Log};
 use bandscope_recording::inputs::Inputs;
-use bandscope_recording::text::shown;
-use bandscope_recording::{Manifest, Source, Window};
+use bandscope_recording::text::{shell_word, shown};
+use bandscope_recording::{Manifest, Source, Window, baseline, experiments, runs};
 use bandscope_report::{Report, Warning, WarningKind};
 use bandscope_studies::check::{self, Criteria};
 use bandscope_studies::conditions::Condition;
@@ -97,6 +97,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     {
         return trials(arguments, file, &options);
     }
+    arguments
+        .inputs
+        .iter()
+        .try_for_each(|file| of_another(file))?;
     arguments
         .picture
         .check(format, !arguments.truth.is_empty())?;
@@ -199,6 +203,37 @@ pub fn refuse_several_tasks(report: &Report, input: &Path) -> Result<()> {
             shown(input),
             first.origin
         );
+    }
+    Ok(())
+}
+
+/// Refuses what another command keeps and reads.
+fn of_another(file: &Path) -> Result<()> {
+    let word = shell_word(&shown(file));
+    let others = [
+        (
+            runs::SCHEMA,
+            "the runs of a command",
+            format!("repeat --from {word}"),
+        ),
+        (
+            baseline::SCHEMA,
+            "a baseline",
+            format!("check --against {word}"),
+        ),
+        (
+            experiments::SCHEMA,
+            "experiments on a core",
+            format!("lab {word}"),
+        ),
+    ];
+    for (schema, what, command) in others {
+        if output::is_of_schema(file, schema) {
+            bail!(
+                "{}: holds {what}; expected a recording, or: bandscope {command}",
+                shown(file)
+            );
+        }
     }
     Ok(())
 }

@@ -16,8 +16,9 @@ use bandscope_studies::repeat::{Repeat, association::Association, p_in_words, va
 const MOST_ASSOCIATIONS: usize = 8;
 /// Levels of a factor that a line has room for.
 const MOST_LEVELS: usize = 3;
-/// Columns of a distribution.
+/// Columns of a distribution, and on the narrowest terminal.
 const COLUMNS: usize = 48;
+const MIN_COLUMNS: usize = 10;
 /// Heights of a column, from one run to as many as the fullest has.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII_HEIGHTS: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
@@ -116,6 +117,9 @@ fn opening(repeat: &Repeat, page: &mut Page<'_>) {
 }
 
 fn modes(repeat: &Repeat, page: &mut Page<'_>) {
+    if repeat.values.is_empty() {
+        return;
+    }
     page.blank();
     page.line(&[("Distribution", Paint::Bold)]);
     strip(&repeat.values, &repeat.metric, page);
@@ -175,11 +179,18 @@ fn strip(values: &[f64], metric: &Metric, page: &mut Page<'_>) {
         true => (value / low).ln() / (high / low).ln(),
         false => (value - low) / (high - low),
     };
-    let mut columns = [0usize; COLUMNS];
+    let ends = [low, high].map(|value| value_in_words(metric, value));
+    let label = page.safe(&format!("  {} ", ends[0]));
+    let sign = page.sign("│", "|");
+    let ending = page.safe(&format!(" {}", ends[1]));
+    let around = [&label, &ending].map(|text| text.chars().count());
+    let room = page.width().saturating_sub(around[0] + around[1] + 2);
+    let mut columns = vec![0usize; room.clamp(MIN_COLUMNS, COLUMNS)];
+    let number = columns.len();
     for value in values {
         // Of values that are all the same, the place is no number, and 0 as an index.
-        let column = (place(*value) * COLUMNS as f64) as usize;
-        columns[column.min(COLUMNS - 1)] += 1;
+        let column = (place(*value) * number as f64) as usize;
+        columns[column.min(number - 1)] += 1;
     }
     let most = columns.iter().max().copied().unwrap_or(1).max(1);
     let heights = if page.options.ascii {
@@ -193,10 +204,6 @@ fn strip(values: &[f64], metric: &Metric, page: &mut Page<'_>) {
             number => heights[(number * HEIGHTS.len()).div_ceil(most) - 1],
         })
         .collect();
-    let ends = [low, high].map(|value| value_in_words(metric, value));
-    let label = page.safe(&format!("  {} ", ends[0]));
-    let sign = page.sign("│", "|");
-    let ending = page.safe(&format!(" {}", ends[1]));
     page.shaded(
         &format!("{label}{sign}"),
         &format!("{shades}{sign}{ending}"),
