@@ -1,9 +1,11 @@
 //! Bands: the paces that recur.
 
 use super::View;
-use super::table::{Page, Side, Table};
+use super::table::{Page, Paint, Side, Table};
 use crate::numbers;
 
+/// Share of the quanta of a series from which on it is said why they are in no band.
+const WORTH_SAYING: f64 = 0.01;
 /// Bands of one series that get a line; the analysis hands them out fastest first.
 const MOST: usize = 6;
 
@@ -45,5 +47,16 @@ pub(super) fn bands(view: &View<'_>, page: &mut Page<'_>) {
     if !table.is_empty() {
         page.blank();
         page.table(&table);
+        let in_none = view.series.iter().filter(|series| !series.bands.is_empty());
+        let in_none =
+            in_none.map(|series| 1.0 - (series.bands.iter()).map(|band| band.share).sum::<f64>());
+        let most = in_none.fold(0.0, f64::max);
+        if most >= WORTH_SAYING {
+            let text = format!(
+                "Share: of the quanta. Up to {} are in no band: they held a gap or a change of pace, or their pace did not recur.",
+                numbers::percent(most)
+            );
+            page.wrapped(("  ", Paint::Plain), &text, Paint::Dim);
+        }
     }
 }

@@ -110,7 +110,10 @@ fn clock(clock: &Clock) -> String {
 fn self_test(kernel: &Kernel, clock: &Clock) -> String {
     let mut text = kernel.name.clone();
     if let Some(ticks) = kernel.best_ticks_per_unit {
-        text += &format!(", best {} ns/unit", numbers::pace(clock.ns(ticks)));
+        text += &format!(
+            ", self-test: {} ns/unit",
+            numbers::pace(clock.ns(ticks))
+        );
     }
     match (kernel.placement_spread, kernel.invariant) {
         (Some(spread), Some(false)) => {
