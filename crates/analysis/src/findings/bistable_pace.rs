@@ -4,8 +4,8 @@
 //! kernel without counters cannot tell a hidden state of the core from a lower frequency, so alone it is `likely` at best, and
 //! `possible` where a step of frequency would do. A second work kernel whose segments alternate with the first saw the same frequencies: if it does
 //! not change, or changes by another ratio, the state is the core's, and certain. Where both change by one ratio within reach of frequency,
-//! it is a frequency and no finding of this kind. Shares are of the time, from the edges ([`crate::pace::edges`]): quanta with an edge inside count
-//! for both sides.
+//! it is a frequency and no finding of this kind. Shares are of the time that gaps leave, from the edges ([`crate::pace::edges`]): quanta with an edge
+//! inside count for both sides.
 //!
 //! Where the recording itself forbade speculative store bypass in every other segment, and each of these is slower than each of the others, what
 //! decides the pace was put to the test: that is certain ([`crate::pace::store_bypass`]).
@@ -50,7 +50,7 @@ const MIN_RATIO_APART: f64 = 1.05;
 /// Quanta that a stay must last; one that is cut off by the file's end may last longer than it shows.
 const DWELL: f64 = 3.0;
 const CUT_DWELL: f64 = 2.0;
-/// Share of a pace's time that is in quanta of its own. The rest is in parts of quanta: short
+/// Share of a pace's time without gaps that is in quanta of its own, as a part of that share of all paces. The rest is in parts of quanta: short
 /// disturbances, of which a single longer one makes no pace.
 const WHOLE: f64 = 0.5;
 /// Share of changes with at most one edge quantum.
@@ -204,6 +204,8 @@ fn paces(case: Case<'_>) -> Vec<Pace> {
     let mut paces: Vec<Pace> = Vec::new();
     let mut last = 0.0;
     let edges = &case.seen.edges;
+    // Quanta with a gap or an edge are in no band.
+    let in_bands: f64 = case.series.bands.iter().map(|band| band.share).sum();
     for (number, (band, stays)) in case.series.bands.iter().zip(&case.seen.stays).enumerate() {
         let least = if stays.cut { CUT_DWELL } else { DWELL };
         let placed = edges.dwells.get(number).copied().flatten();
@@ -212,10 +214,7 @@ fn paces(case: Case<'_>) -> Vec<Pace> {
         let held = stays.median_quanta >= least
             || dwell_s.is_some_and(|dwell| dwell * case.series.rate_hz >= DWELL - PLACED);
         let share = edges.shares.get(number).copied().unwrap_or(band.share);
-        // A gap belongs to the pace that it returns to, so a long stay may have few quanta where gaps are known.
-        let is_short = dwell_s.is_some_and(|dwell| dwell * case.series.rate_hz < 1.0);
-        let holds_gaps = case.series.gaps_known && !is_short;
-        let held = held && (holds_gaps || band.share >= WHOLE * share);
+        let held = held && band.share >= WHOLE * in_bands * share;
         let band = Band {
             share,
             median_dwell_s: dwell_s.unwrap_or(band.median_dwell_s),

@@ -10,7 +10,7 @@ pub struct BistablePace {
     pub median_dwells_s: Vec<f64>,
     /// Nanoseconds per unit.
     pub ns_per_unit: Vec<f64>,
-    /// Share of the time, 0 to 1.
+    /// Share of the time that gaps leave, 0 to 1.
     pub shares: Vec<f64>,
     /// What was switched on purpose, and the pace with it.
     #[serde(skip_serializing_if = "Option::is_none")]

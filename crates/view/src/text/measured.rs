@@ -110,10 +110,7 @@ fn clock(clock: &Clock) -> String {
 fn self_test(kernel: &Kernel, clock: &Clock) -> String {
     let mut text = kernel.name.clone();
     if let Some(ticks) = kernel.best_ticks_per_unit {
-        text += &format!(
-            ", self-test: {} ns/unit",
-            numbers::pace(clock.ns(ticks))
-        );
+        text += &format!(", self-test: {} ns/unit", numbers::pace(clock.ns(ticks)));
     }
     match (kernel.placement_spread, kernel.invariant) {
         (Some(spread), Some(false)) => {

@@ -55,8 +55,9 @@ pub struct Edges {
     between: Between,
     kept: Vec<Edge>,
     number: u64,
-    /// Ticks in each band.
+    /// Ticks in each band, and those of them in gaps.
     time: Vec<f64>,
+    away: Vec<f64>,
     pairs: Pairs,
 }
 
@@ -75,6 +76,7 @@ impl Edges {
             kept: Vec::new(),
             number: 0,
             time: vec![0.0; modes.len()],
+            away: vec![0.0; modes.len()],
             pairs: Pairs::default(),
         }
     }

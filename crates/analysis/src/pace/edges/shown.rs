@@ -22,7 +22,7 @@ pub struct Pairs {
 pub struct Shown {
     /// Their number.
     pub number: u64,
-    /// Share of the time in each band.
+    /// Share of the time in each band, of that which gaps leave.
     pub shares: Vec<f64>,
     /// Typical length of a whole stay in each band, ticks.
     pub dwells: Vec<Option<f64>>,
@@ -67,6 +67,24 @@ impl Edges {
                 edge.offset = present + passed;
             }
         }
+        self.note_away(gaps);
+    }
+
+    /// Books gaps to the bands that they lie in. Beyond the edges that are kept it is not known in which.
+    fn note_away(&mut self, gaps: &[Event]) {
+        self.away = vec![0.0; self.rates.len()];
+        let Some(first) = self.kept.first() else {
+            return;
+        };
+        let (origin, mut band, mut next) = (first.quantum, first.from, self.kept.iter().peekable());
+        for gap in gaps {
+            let start = gap.start as f64 - origin as f64;
+            // One that begins at an edge comes after it.
+            while let Some(edge) = next.next_if(|edge| edge.ticks(origin) <= start) {
+                band = edge.to;
+            }
+            self.away[usize::from(band)] += gap.duration as f64;
+        }
     }
 
     /// What they show, once finished.
@@ -84,10 +102,12 @@ impl Edges {
         &self.kept
     }
 
-    /// Share of the time spent in each band; an interruption belongs to the band that it returns to.
+    /// Share of the time spent in each band, once finished of that which gaps leave.
     pub fn shares(&self) -> Vec<f64> {
-        let all: f64 = self.time.iter().sum();
-        self.time.iter().map(|time| time / all.max(1.0)).collect()
+        let present = self.time.iter().zip(&self.away);
+        let present: Vec<f64> = present.map(|(time, away)| (time - away).max(0.0)).collect();
+        let all: f64 = present.iter().sum();
+        present.iter().map(|time| time / all.max(1.0)).collect()
     }
 
     /// Typical length of a whole stay in each band, ticks, among the edges that are kept: the mean of those around the median where most are there, so
@@ -125,4 +145,57 @@ fn typical(stays: Vec<f64>, resolution: f64) -> Option<f64> {
     } else {
         median
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pace::bands::Mode;
+    use crate::pace::edges::Place;
+    use crate::series::context::Context;
+    use bandscope_recording::Manifest;
+
+    #[test]
+    fn a_gap_is_no_time_at_the_pace_that_it_lies_in() {
+        let series = bandscope_recording::Series {
+            cpu: Some(1),
+            rate_hz: 1e4,
+            kernel: String::new(),
+            gaps_known: true,
+            ends_known: true,
+            origin: String::new(),
+        };
+        let mode = |centre| Mode {
+            bins: (0, 0),
+            centre,
+            half_width: 1e-3,
+            quanta: 10,
+        };
+        let context = Context::new(&Manifest::default(), &series);
+        let mut edges = Edges::new(&[mode(1.0), mode(1.3)], &context);
+        let edge = |at: u64, from, to| Edge {
+            quantum: 5_000 + at,
+            offset: 0.0,
+            resolution: 0.0,
+            away: 0.0,
+            from,
+            to,
+            place: Place::Boundary,
+            chained: true,
+        };
+        edges.kept = vec![edge(300, 0, 1), edge(800, 1, 0)];
+        edges.time = vec![1_000.0, 500.0];
+        assert_eq!(edges.shares(), [2.0 / 3.0, 1.0 / 3.0]);
+        // Before both edges, at the first, and after both.
+        let gap = |(at, duration): (u64, u64)| Event {
+            start: 5_000 + at,
+            duration,
+            cause: 0,
+            after: 0,
+            holds_unit: false,
+            goes_on: false,
+        };
+        edges.note_away(&[(100, 50), (300, 400), (900, 50)].map(gap));
+        assert_eq!(edges.shares(), [0.9, 0.1]);
+    }
 }
