@@ -613,7 +613,7 @@ fn a_name_that_nothing_has_is_refused() {
         ),
         (
             &["--only", "only-here"],
-            "required arguments were not provided",
+            "expected the cure that moves it, such as: bandscope cure tasks --only only-here",
         ),
     ] {
         let error = refuse(directory.path(), &[&["cure", "--yes"], arguments].concat());

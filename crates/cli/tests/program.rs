@@ -194,7 +194,9 @@ fn of_a_loop_that_is_left_soon_the_one_around_it_is_timed() {
     let Some(said) = said("nested") else { return };
     assert_eq!(states(&said), ["operand-size"], "{said}");
     assert_eq!(said["loop"]["instructions"], 83.0, "{said}");
-    assert_eq!(said["states"][0]["per_turn"], 16.0, "{said}");
+    // Of the first turn that is watched nobody saw what was stored before.
+    let per_turn = said["states"][0]["per_turn"].as_f64().unwrap();
+    assert!((15.5..=16.0).contains(&per_turn), "{said}");
     assert!(said["states"][0]["ratio"].is_number(), "{said}");
 }
 
@@ -229,6 +231,14 @@ fn a_command_starts_at_the_levels_that_are_set() {
             "factor environment: found level \"65\", expected 0, 16",
         ),
         ("environment", "expected FACTOR=LEVEL"),
+        (
+            "all=0",
+            "found factor \"all\", expected all or some of layout",
+        ),
+        (
+            "environment=0,environment=64",
+            "found factor environment twice",
+        ),
     ] {
         let refused = set(levels).output().unwrap();
         let error = String::from_utf8_lossy(&refused.stderr);

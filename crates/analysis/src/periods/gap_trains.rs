@@ -332,7 +332,7 @@ mod tests {
         assert!(is_tick(train(50.001_2, None)));
         assert!(is_tick(train(50.0, Some(0.0051))));
         assert!(is_tick(train(27.777_8, None)));
-        // Between ticks; the tick itself; no part of its frequency; where no tick was found.
+        // Between ticks; the tick itself; no part of its frequency; too seldom to tell.
         assert!(!is_tick(train(50.0, Some(0.0030))));
         assert!(!is_tick(train(250.0, Some(0.0010))));
         assert!(!is_tick(train(142.857, None)));

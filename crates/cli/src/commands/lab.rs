@@ -12,6 +12,8 @@ use bandscope_recording::experiments::Experiments;
 use bandscope_studies::lab::explain;
 use bandscope_view::{json, text};
 use clap::{Args, ValueEnum};
+#[cfg(target_arch = "x86_64")]
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -59,7 +61,6 @@ pub struct Arguments {
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Start COMMAND as `repeat --vary` does at these levels of its factors, such as layout=fixed,environment=1024.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
     #[arg(long, value_name = "FACTOR=LEVEL,...", value_delimiter = ',', value_parser = level, requires = "command")]
     set: Vec<(String, String)>,
     /// Look into this command instead: its hot loop, and the hidden states that it meets. What it prints goes to standard error.
@@ -77,6 +78,22 @@ enum Format {
 fn level(text: &str) -> Result<(String, String), &'static str> {
     let (factor, level) = text.split_once('=').ok_or("expected FACTOR=LEVEL")?;
     Ok((factor.to_owned(), level.to_owned()))
+}
+
+/// The level of each factor that is set.
+#[cfg(target_arch = "x86_64")]
+type Levels = BTreeMap<String, String>;
+
+/// All of them, each factor once.
+#[cfg(target_arch = "x86_64")]
+fn levels(set: &[(String, String)]) -> Result<Levels> {
+    let mut levels = Levels::new();
+    for (factor, level) in set {
+        if levels.insert(factor.clone(), level.clone()).is_some() {
+            anyhow::bail!("--set: found factor {factor} twice, expected it once");
+        }
+    }
+    Ok(levels)
 }
 
 /// Measures or reads, and prints what it means.
@@ -134,7 +151,7 @@ fn look_into(arguments: &Arguments) -> Result<ExitCode> {
     let started = record::now();
     let mut program = {
         let progress = Progress::experiments();
-        let levels = arguments.set.iter().cloned().collect();
+        let levels = levels(&arguments.set)?;
         program::measure(&arguments.command, &levels, interrupt.stop(), &mut |part| {
             progress.set(part)
         })?
@@ -164,9 +181,14 @@ fn look_into(arguments: &Arguments) -> Result<ExitCode> {
 
 /// Instructions of another architecture are not decoded yet.
 #[cfg(not(target_arch = "x86_64"))]
-fn look_into(_: &Arguments) -> Result<ExitCode> {
+fn look_into(arguments: &Arguments) -> Result<ExitCode> {
+    let set = if arguments.set.is_empty() {
+        ""
+    } else {
+        " --set ..."
+    };
     anyhow::bail!(
-        "lab -- COMMAND reads instructions of x86-64 only; this machine is {}",
+        "lab{set} -- COMMAND reads instructions of x86-64 only; this machine is {}",
         std::env::consts::ARCH
     )
 }

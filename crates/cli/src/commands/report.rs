@@ -97,10 +97,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     {
         return trials(arguments, file, &options);
     }
-    arguments
-        .inputs
-        .iter()
-        .try_for_each(|file| of_another(file))?;
+    of_another(&arguments.inputs)?;
     arguments
         .picture
         .check(format, !arguments.truth.is_empty())?;
@@ -208,31 +205,18 @@ pub fn refuse_several_tasks(report: &Report, input: &Path) -> Result<()> {
 }
 
 /// Refuses what another command keeps and reads.
-fn of_another(file: &Path) -> Result<()> {
-    let word = shell_word(&shown(file));
+fn of_another(files: &[PathBuf]) -> Result<()> {
     let others = [
-        (
-            runs::SCHEMA,
-            "the runs of a command",
-            format!("repeat --from {word}"),
-        ),
-        (
-            baseline::SCHEMA,
-            "a baseline",
-            format!("check --against {word}"),
-        ),
-        (
-            experiments::SCHEMA,
-            "experiments on a core",
-            format!("lab {word}"),
-        ),
+        (runs::SCHEMA, "the runs of a command", "repeat --from"),
+        (baseline::SCHEMA, "a baseline", "check --against"),
+        (experiments::SCHEMA, "experiments on a core", "lab"),
     ];
-    for (schema, what, command) in others {
-        if output::is_of_schema(file, schema) {
-            bail!(
-                "{}: holds {what}; expected a recording, or: bandscope {command}",
-                shown(file)
-            );
+    for file in files {
+        let is_of = |(schema, ..): &&(&str, _, _)| output::is_of_schema(file, schema);
+        if let Some((_, what, command)) = others.iter().find(is_of) {
+            let file = shown(file);
+            let word = shell_word(&file);
+            bail!("{file}: holds {what}; expected a recording, or: bandscope {command} {word}");
         }
     }
     Ok(())

@@ -209,8 +209,17 @@ pub fn hottest(loops: &[Loop], samples: &[u64]) -> Option<usize> {
     let shares: Vec<f64> = loops.iter().map(|found| found.share(samples)).collect();
     let largest = shares.iter().copied().fold(0.0, f64::max);
     let candidates = (0..loops.len()).filter(|&n| shares[n] > 0.0 && shares[n] >= MOST * largest);
-    let by = |n: usize| (loops[n].is_left_within(TOO_BRIEF), loops[n].instructions());
-    candidates.min_by(|&a, &b| by(a).partial_cmp(&by(b)).unwrap_or(Ordering::Equal))
+    let is_inside = |n: usize, m: usize| {
+        let (inner, outer) = (&loops[n].body, &loops[m].body);
+        inner.len() < outer.len() && inner.is_subset(outer)
+    };
+    let gives_way = |n: usize| {
+        loops[n].is_left_within(TOO_BRIEF) && candidates.clone().any(|m| is_inside(n, m))
+    };
+    let by = |n: usize| (gives_way(n), loops[n].instructions());
+    candidates
+        .clone()
+        .min_by(|&a, &b| by(a).partial_cmp(&by(b)).unwrap_or(Ordering::Equal))
 }
 
 fn jumps(flow: FlowControl) -> bool {

@@ -7,7 +7,6 @@
 use super::settings::{self, LongNames, Settings};
 use bandscope_probe::{facts, pin, store_bypass};
 use bandscope_recording::runs::{Factor, INHERITED};
-use std::collections::BTreeMap;
 use std::io;
 
 /// Bytes that are added.
@@ -61,86 +60,7 @@ enum NotVaried {
 /// A name that is no factor's.
 #[derive(Debug, thiserror::Error)]
 #[error("found factor {:?}, expected all or some of {}", .0, FACTORS.iter().map(|factor| factor.name).collect::<Vec<_>>().join(", "))]
-pub struct UnknownFactor(String);
-
-/// Why a command cannot be started at a level.
-#[derive(Debug, thiserror::Error)]
-pub enum NotSet {
-    /// Something else than a factor should be set.
-    #[error(transparent)]
-    UnknownFactor(#[from] UnknownFactor),
-    /// `why` says it.
-    #[error("factor {factor} cannot be set here: {why}")]
-    Missing {
-        /// The factor.
-        factor: String,
-        /// Why not.
-        why: String,
-    },
-    /// The factor has others.
-    #[error("factor {factor}: found level {level:?}, expected {}", expected.join(", "))]
-    UnknownLevel {
-        /// The factor.
-        factor: String,
-        /// What was asked for.
-        level: String,
-        /// What there is.
-        expected: Vec<String>,
-    },
-}
-
-/// Levels that a command is started at.
-#[derive(Debug)]
-pub struct Levels {
-    /// What they set.
-    pub settings: Settings,
-    // The long name of a directory is there as long as this is.
-    _names: Option<LongNames>,
-}
-
-impl Levels {
-    /// Looks whether they can be set here.
-    ///
-    /// # Errors
-    /// If one cannot.
-    pub fn of(levels: &BTreeMap<String, String>) -> Result<Levels, NotSet> {
-        let names: Vec<String> = levels.keys().cloned().collect();
-        for factor in chosen(&names)? {
-            let level = &levels[&factor.name];
-            if let Some(why) = factor.missing {
-                let factor = factor.name;
-                return Err(NotSet::Missing { factor, why });
-            }
-            if !factor.levels.contains(level) {
-                return Err(NotSet::UnknownLevel {
-                    factor: factor.name,
-                    level: level.clone(),
-                    expected: factor.levels,
-                });
-            }
-        }
-        let refused = |factor: &str| {
-            let factor = factor.to_owned();
-            |error: io::Error| NotSet::Missing {
-                factor,
-                why: error.to_string(),
-            }
-        };
-        let names = match levels.contains_key(DIRECTORY) {
-            true => Some(LongNames::new().map_err(refused(DIRECTORY))?),
-            false => None,
-        };
-        let settings = settings(levels, &names).map_err(refused(&names_of(levels)))?;
-        Ok(Levels {
-            settings,
-            _names: names,
-        })
-    }
-}
-
-fn names_of(levels: &BTreeMap<String, String>) -> String {
-    levels.keys().cloned().collect::<Vec<_>>().join(", ")
-}
+pub struct UnknownFactor(pub(super) String);
 
 /// Something that can be varied.
 pub struct Known {

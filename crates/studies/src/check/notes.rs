@@ -4,6 +4,7 @@ use super::{Change, CpuCheck, Criteria, JUDGED, differences};
 use crate::conditions::{Condition, is_any_name};
 use bandscope_recording::baseline::Baseline;
 use bandscope_recording::{Manifest, cpu_list};
+use std::collections::BTreeSet;
 
 /// Names that a note lists, at most.
 const MAX_NAMES: usize = 5;
@@ -23,8 +24,9 @@ pub(super) fn of(
             .flat_map(|of| of.changes.iter().map(|one| (of.cpu, one)));
         notes.extend(far_limits(changes, baseline));
     }
-    let mut asked: Vec<&str> = criteria.conditions.iter().map(Condition::figure).collect();
-    asked.dedup();
+    // What never happens fails where less is worse.
+    let bounded = (criteria.conditions.iter()).filter(|condition| condition.is_upper_bound());
+    let asked: BTreeSet<&str> = bounded.map(Condition::figure).collect();
     notes.extend((asked.iter()).filter_map(|name| never_seen(name, cpus, criteria.baseline)));
     notes
 }
@@ -47,9 +49,12 @@ fn never_seen(name: &str, cpus: &[CpuCheck], baseline: Option<&Baseline>) -> Opt
         })
         .collect();
     seen.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let mut names: Vec<&str> = seen.into_iter().map(|(name, _)| name).collect();
-    names.dedup();
-    names.truncate(MAX_NAMES);
+    let mut once = BTreeSet::new();
+    let names = seen.into_iter().map(|(name, _)| name);
+    let names: Vec<&str> = names
+        .filter(|name| once.insert(*name))
+        .take(MAX_NAMES)
+        .collect();
     let seen = match names.is_empty() {
         true => format!("nothing of {family}: was seen"),
         false => format!("seen were {}", names.join(", ")),

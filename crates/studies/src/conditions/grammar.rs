@@ -236,6 +236,11 @@ impl Condition {
         &self.figure
     }
 
+    /// Whether it is met by more, and not by less.
+    pub fn is_upper_bound(&self) -> bool {
+        self.comparison == Comparison::Above
+    }
+
     /// The CPU that it is about; `None` of all.
     pub fn cpu(&self) -> Option<u32> {
         self.cpu

@@ -13,7 +13,7 @@ mod verdict;
 
 use bandscope_recording::cures::{Change, Cures, SHAM, TOGETHER};
 pub use figures::{figures, matches, starved};
-pub use plan::{affordable, least, own_lines, pairs};
+pub use plan::{affordable, fewest, least, own_lines, pairs};
 use serde::Serialize;
 
 /// The schema that this version writes.

@@ -62,6 +62,11 @@ pub fn least(cures: usize) -> usize {
     least_pairs(TESTS_OF_A_CURE * cures.max(1), LEVEL)
 }
 
+/// Pairs without which one cure alone cannot be judged, with so many pilots.
+pub fn fewest(pilots: usize) -> f64 {
+    (pilots + least(1)) as f64
+}
+
 /// How many of `cures` cures, the first ones, there are enough pairs for: `pairs` in all, of which each cure has so many pilots. One at least, whose
 /// pilots may tell that a pair takes less time than was thought.
 pub fn affordable(cures: usize, pilots: usize, pairs: f64) -> usize {

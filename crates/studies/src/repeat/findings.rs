@@ -4,10 +4,9 @@ use super::factors::{self, Level, Varied};
 use super::modes::Mode;
 use super::{CERTAIN, Repeat};
 use bandscope_recording::runs::INHERITED;
-use bandscope_recording::text::{shell_word, shown};
+use bandscope_recording::text::shell_word;
 use bandscope_report::evidence::{MultimodalRuns, RunMode};
 use bandscope_report::{Certainty, Finding, Kind};
-use std::path::Path;
 
 /// What was found.
 pub(super) fn all(repeat: &Repeat) -> Vec<Finding> {
@@ -69,8 +68,12 @@ fn next_step(repeat: &Repeat, certainty: Certainty, named: bool) -> Option<Strin
 /// How to look into a slow run: the levels at which every run was slow, best of a factor that also has levels at which none was. `None` where chance
 /// takes part.
 fn reproduce(repeat: &Repeat) -> Option<String> {
-    let words = repeat.command.iter();
-    let words = words.map(|word| shell_word(&shown(Path::new(word))));
+    let mut words = repeat.command.iter();
+    // No shell would take what a terminal must not be shown.
+    if words.any(|word| word.chars().any(char::is_control)) {
+        return None;
+    }
+    let words = repeat.command.iter().map(|word| shell_word(word));
     let words = words.collect::<Vec<_>>().join(" ");
     let ways = (repeat.factors.iter().filter(|factor| factor.decides)).filter_map(|factor| {
         let [more, less] = &factor.confirmation.as_ref()?.levels;

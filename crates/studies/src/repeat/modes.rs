@@ -120,7 +120,8 @@ impl Modes {
     /// Share of the runs that are in a slow mode.
     pub fn slow_share(&self, higher_is_better: bool) -> f64 {
         let slow = &self.modes[self.slow(higher_is_better)];
-        slow.iter().map(|mode| mode.share).sum()
+        // A sum of nothing is -0 otherwise.
+        0.0 + slow.iter().map(|mode| mode.share).sum::<f64>()
     }
 
     /// How much the highest value is above the lowest, as a ratio; `None` where there is one, or they are not positive.
@@ -287,6 +288,7 @@ mod tests {
         let slow = |values: &[f64]| [false, true].map(|is| at(values).slow(is));
         assert_eq!(slow(&[]), [0..0, 0..0]);
         assert_eq!(slow(&[1.0]), [0..0, 0..0]);
+        assert!(at(&[1.0]).slow_share(false).is_sign_positive());
         assert_eq!(slow(&[1.0, 1.7]), [1..2, 0..1]);
         assert_eq!(slow(&[1.0, 1.04, 10.0]), [2..3, 0..2]);
         assert_eq!(slow(&[1.0, 10.0, 10.4]), [1..3, 0..1]);

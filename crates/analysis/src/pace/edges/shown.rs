@@ -1,7 +1,7 @@
 //! What the edges of a series show once the last has been placed: times with gaps put back, shares of the time, dwells.
 
 use super::{Edge, Edges};
-use crate::gaps::statistics::Event;
+use crate::gaps::statistics::{EVENTS, Event};
 use bandscope_statistics::order::{median, sorted};
 
 /// Quanta in which the pace changed: isolated and strictly between the levels on either side.
@@ -70,20 +70,40 @@ impl Edges {
         self.note_away(gaps);
     }
 
-    /// Books gaps to the bands that they lie in. Beyond the edges that are kept it is not known in which.
+    /// Books gaps to the bands that they lie in. Where edges or gaps are more than are kept, a band lost the same share later.
     fn note_away(&mut self, gaps: &[Event]) {
         self.away = vec![0.0; self.rates.len()];
-        let Some(first) = self.kept.first() else {
+        let (Some(first), Some(last)) = (self.kept.first(), self.kept.last()) else {
             return;
         };
-        let (origin, mut band, mut next) = (first.quantum, first.from, self.kept.iter().peekable());
+        let origin = first.quantum;
+        let mut until = f64::INFINITY;
+        if self.number > self.kept.len() as u64 {
+            until = last.ticks(origin);
+        }
+        if let Some(gap) = gaps.last().filter(|_| gaps.len() >= EVENTS) {
+            until = until.min(gap.start as f64 - origin as f64);
+        }
+        let (mut band, mut next) = (first.from, self.kept.iter().peekable());
         for gap in gaps {
             let start = gap.start as f64 - origin as f64;
             // One that begins at an edge comes after it.
             while let Some(edge) = next.next_if(|edge| edge.ticks(origin) <= start) {
                 band = edge.to;
             }
-            self.away[usize::from(band)] += gap.duration as f64;
+            if start < until {
+                self.away[usize::from(band)] += gap.duration as f64;
+            }
+        }
+        if until.is_finite() {
+            let mut known = vec![0.0; self.rates.len()];
+            let stays = self.kept.windows(2).filter(|pair| pair[1].chained);
+            for pair in stays.filter(|pair| pair[1].ticks(origin) <= until) {
+                known[usize::from(pair[1].from)] += pair[1].ticks(origin) - pair[0].ticks(origin);
+            }
+            for ((away, time), known) in self.away.iter_mut().zip(&self.time).zip(known) {
+                *away *= if known > 0.0 { time / known } else { 0.0 };
+            }
         }
     }
 
@@ -197,5 +217,9 @@ mod tests {
         };
         edges.note_away(&[(100, 50), (300, 400), (900, 50)].map(gap));
         assert_eq!(edges.shares(), [0.9, 0.1]);
+        // Ten times as many edges, of which the first are kept: in the band between them 4 of 5 ticks were a gap.
+        (edges.number, edges.time) = (20, vec![10_000.0, 5_000.0]);
+        edges.note_away(&[(100, 50), (300, 400), (900, 50)].map(gap));
+        assert_eq!(edges.shares(), [10.0 / 11.0, 1.0 / 11.0]);
     }
 }

@@ -49,11 +49,6 @@ pub(super) struct Session<'a> {
     pair_s: Option<f64>,
 }
 
-/// Pairs without which one cure alone cannot be judged.
-fn fewest_pairs() -> f64 {
-    (PILOTS + study::least(1)) as f64
-}
-
 impl Session<'_> {
     /// Looks at the machine, and plans. Changes nothing.
     ///
@@ -64,7 +59,7 @@ impl Session<'_> {
         keep: Option<Keep>,
         interrupt: &'a Interrupt,
     ) -> Result<Session<'a>> {
-        let least = LOOK * arguments.trial + fewest_pairs() * 2.0 * (arguments.trial + WARM_UP_S);
+        let least = study::fewest(PILOTS) * 2.0 * (arguments.trial + WARM_UP_S);
         let [budget, needed, trial] =
             [arguments.budget, least, arguments.trial].map(|s| format::duration(s * 1e9));
         ensure!(
@@ -131,10 +126,8 @@ impl Session<'_> {
         let Some(report) = self.measured(&path)? else {
             return Ok(());
         };
-        let manifest = report
-            .recording
-            .as_ref()
-            .context("a recording has a manifest")?;
+        let manifest = report.recording.as_ref();
+        let manifest = manifest.context("a recording has a manifest")?;
         // Counters of the kernel alone tell what gaps tell, and make each switch of tasks 3 us longer: what is cured would seem larger.
         if !manifest.has_cycles() {
             self.request.counters = Choice::Off;
@@ -208,15 +201,18 @@ impl Session<'_> {
 
     /// Why none of the trials says anything, if so: what a pair takes is known only from pilots.
     pub(super) fn too_short(&self) -> Option<String> {
-        let mut tried = (self.cures.cures.iter()).filter(|cure| cure.missing.is_none());
-        let pair_s = self.pair_s.filter(|_| tried.all(|cure| cure.out_of_time))?;
+        let tried = (self.cures.cures.iter()).filter(|cure| cure.missing.is_none());
+        let is_judged = !tried
+            .map(|cure| cure.out_of_time)
+            .reduce(|all, one| all && one)?;
+        let pair_s = self.pair_s.filter(|_| !is_judged)?;
         let duration = |s: f64| format::duration(s * 1e9);
         Some(format!(
             "--budget {}: no cure was judged; a pair of trials takes {} now, and a cure needs {}: {} or more",
             duration(self.budget_s),
             duration(pair_s),
-            fewest_pairs(),
-            duration((fewest_pairs() * pair_s).ceil())
+            study::fewest(PILOTS),
+            duration((study::fewest(PILOTS) * pair_s).ceil())
         ))
     }
 
@@ -275,11 +271,7 @@ impl Session<'_> {
         if names.len() < 2 || self.is_ended() {
             return Ok(());
         }
-        let parts = self
-            .cures
-            .cures
-            .iter()
-            .filter(|cure| names.contains(&cure.name));
+        let parts = (self.cures.cures.iter()).filter(|cure| names.contains(&cure.name));
         let mut all = Cure {
             name: TOGETHER.to_owned(),
             what: format!("all that help: {}", names.join(", ")),
@@ -310,8 +302,7 @@ impl Session<'_> {
         let least = |session: &Self| PILOTS + study::least(session.affordable(number));
         let is_late = |pair_s| self.left_s() < least(self) as f64 * pair_s;
         if self.pair_s.is_some_and(is_late) || self.is_ended() {
-            cure.out_of_time = true;
-            self.kept.append(&appended::line(place, cure, 0));
+            self.out_of_time(place, cure);
             return Ok(());
         }
         let begun = Instant::now();
@@ -340,15 +331,23 @@ impl Session<'_> {
                 let fit = self.affordable(number);
                 match study::pairs(&cure.pairs, &cure.acts_on, fit, most) {
                     Some(pairs) => wanted += pairs,
-                    None => {
-                        cure.out_of_time = true;
-                        let written = cure.pairs.len();
-                        self.kept.append(&appended::line(place, cure, written));
-                    }
+                    None => self.out_of_time(place, cure),
                 }
             }
         }
+        let lacks = is_over(self) && !self.is_ended() && cure.pairs.len() < least(self);
+        if lacks && cure.missing.is_none() && !cure.out_of_time {
+            let each_s = begun.elapsed().as_secs_f64() / cure.pairs.len().max(1) as f64;
+            self.pair_s.get_or_insert(each_s);
+            self.out_of_time(place, cure);
+        }
         Ok(())
+    }
+
+    /// Notes that there is no time for the pairs that count.
+    fn out_of_time(&mut self, place: usize, cure: &mut Cure) {
+        cure.out_of_time = true;
+        (self.kept).append(&appended::line(place, cure, cure.pairs.len()));
     }
 
     /// One pair; `None` if the cure could not be put into force, or a signal came.
