@@ -28,7 +28,8 @@ const TURNS: usize = 8;
 const SELDOM: usize = 20;
 
 /// Instructions from the entry of a loop until it is left, below which entering it again is a good part of what is timed, and most of it: a fork sets
-/// registers and memory then, and vectors by XRSTOR, in some 300 cycles. Chosen: a loop around another one meets states that are not in the inner one.
+/// registers and memory then, and vectors by XRSTOR. On Zen 3 a loop of 32 turns took 12 cycles a turn so, and 2.9 by the program's own time. Chosen: a
+/// loop around another one meets states that are not in the inner one.
 const BRIEF: f64 = 1_000.0;
 const TOO_BRIEF: f64 = 256.0;
 
