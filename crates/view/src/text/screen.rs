@@ -31,8 +31,6 @@ const BAR: usize = 8;
 const CONSTANT_PACE: f64 = 5e-4;
 /// Bands further apart than this are worth naming.
 const APART: f64 = 1.05;
-/// A faster band than the first of this share is no best pace, but a bonus (docs/method.md, section 3).
-const MIN_SHARE_OF_BEST: f64 = 0.05;
 
 pub(super) fn screen(analysis: &Analysis, page: &mut Page<'_>) {
     let report = &analysis.report;
@@ -290,11 +288,10 @@ fn names(part: &LossPart, most: usize, account: &Account) -> String {
 /// How far the paces lie apart that recur in the series that has most of them, from the best that others are slower than.
 fn paces(view: &View<'_>) -> Option<String> {
     let most = (view.series.iter()).max_by_key(|series| series.bands.len())?;
-    let mut bands = most.bands.iter();
-    let first = bands.find(|band| band.share >= MIN_SHARE_OF_BEST)?;
-    let last = bands.last()?;
-    (last.ns_per_unit > APART * first.ns_per_unit).then(|| {
-        let [from, to] = [first, last].map(|band| numbers::pace(band.ns_per_unit));
+    let best = most.best_pace.as_ref()?.ns_per_unit;
+    let slowest = most.bands.last()?.ns_per_unit;
+    (slowest > APART * best).then(|| {
+        let [from, to] = [best, slowest].map(numbers::pace);
         let of = match strip::kernels(&view.series).len() {
             1 => String::new(),
             _ => format!("{} ", most.kernel),
