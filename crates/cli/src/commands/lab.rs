@@ -12,8 +12,6 @@ use bandscope_recording::experiments::Experiments;
 use bandscope_studies::lab::explain;
 use bandscope_view::{json, text};
 use clap::{Args, ValueEnum};
-#[cfg(target_arch = "x86_64")]
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -80,22 +78,6 @@ fn level(text: &str) -> Result<(String, String), &'static str> {
     Ok((factor.to_owned(), level.to_owned()))
 }
 
-/// The level of each factor that is set.
-#[cfg(target_arch = "x86_64")]
-type Levels = BTreeMap<String, String>;
-
-/// All of them, each factor once.
-#[cfg(target_arch = "x86_64")]
-fn levels(set: &[(String, String)]) -> Result<Levels> {
-    let mut levels = Levels::new();
-    for (factor, level) in set {
-        if levels.insert(factor.clone(), level.clone()).is_some() {
-            anyhow::bail!("--set: found factor {factor} twice, expected it once");
-        }
-    }
-    Ok(levels)
-}
-
 /// Measures or reads, and prints what it means.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.list {
@@ -151,8 +133,8 @@ fn look_into(arguments: &Arguments) -> Result<ExitCode> {
     let started = record::now();
     let mut program = {
         let progress = Progress::experiments();
-        let levels = levels(&arguments.set)?;
-        program::measure(&arguments.command, &levels, interrupt.stop(), &mut |part| {
+        let (command, set) = (&arguments.command, &arguments.set);
+        program::measure(command, set, interrupt.stop(), &mut |part| {
             progress.set(part)
         })?
     };
@@ -181,14 +163,9 @@ fn look_into(arguments: &Arguments) -> Result<ExitCode> {
 
 /// Instructions of another architecture are not decoded yet.
 #[cfg(not(target_arch = "x86_64"))]
-fn look_into(arguments: &Arguments) -> Result<ExitCode> {
-    let set = if arguments.set.is_empty() {
-        ""
-    } else {
-        " --set ..."
-    };
+fn look_into(_: &Arguments) -> Result<ExitCode> {
     anyhow::bail!(
-        "lab{set} -- COMMAND reads instructions of x86-64 only; this machine is {}",
+        "lab -- COMMAND reads instructions of x86-64 only; this machine is {}",
         std::env::consts::ARCH
     )
 }

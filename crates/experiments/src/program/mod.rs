@@ -32,7 +32,6 @@ use crate::Error;
 use crate::repeat::{Levels, Neighbour};
 use bandscope_probe::facts;
 use bandscope_recording::program::Program;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -48,7 +47,7 @@ const PAGE: u64 = 4096;
 /// If a level cannot be set, or the command cannot be started, or may not be observed.
 pub fn measure(
     command: &[OsString],
-    levels: &BTreeMap<String, String>,
+    levels: &[(String, String)],
     stop: &AtomicBool,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Program, Error> {

@@ -12,6 +12,9 @@ pub enum NotSet {
     /// Something else than a factor should be set.
     #[error(transparent)]
     UnknownFactor(#[from] UnknownFactor),
+    /// A factor has one level.
+    #[error("found factor {0} twice, expected it once")]
+    Twice(String),
     /// `why` says it.
     #[error("factor {factor} cannot be set here: {why}")]
     Missing {
@@ -42,12 +45,16 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// Looks whether they can be set here.
+    /// Factors and their levels: looks whether they can be set here.
     ///
     /// # Errors
     /// If one cannot.
-    pub fn of(levels: &BTreeMap<String, String>) -> Result<Levels, NotSet> {
-        for (name, level) in levels {
+    pub fn of(set: &[(String, String)]) -> Result<Levels, NotSet> {
+        let mut levels = BTreeMap::new();
+        for (name, level) in set {
+            if levels.insert(name, level).is_some() {
+                return Err(NotSet::Twice(name.clone()));
+            }
             // `all` is a word of --vary.
             let factors = chosen(std::slice::from_ref(name))?;
             let Ok([factor]) = <[Factor; 1]>::try_from(factors) else {
@@ -66,13 +73,16 @@ impl Levels {
             }
         }
         let refused = |error: io::Error| NotSet::Missing {
-            factor: levels.keys().cloned().collect::<Vec<_>>().join(", "),
+            factor: levels
+                .keys()
+                .map(|name| name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
             why: error.to_string(),
         };
-        let names = match levels.contains_key(DIRECTORY) {
-            true => Some(LongNames::new().map_err(refused)?),
-            false => None,
-        };
+        let is_long = levels.keys().any(|name| *name == DIRECTORY);
+        let names = is_long.then(LongNames::new).transpose().map_err(refused)?;
+        let levels = levels.iter().map(|(name, level)| (*name, *level));
         let settings = settings(levels, &names).map_err(refused)?;
         Ok(Levels {
             settings,
