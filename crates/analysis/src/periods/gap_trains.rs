@@ -317,15 +317,7 @@ mod tests {
             machine,
             ..Manifest::default()
         };
-        let series = bandscope_recording::Series {
-            cpu: Some(1),
-            rate_hz: 1e4,
-            kernel: String::new(),
-            gaps_known: true,
-            ends_known: true,
-            origin: String::new(),
-        };
-        let context = Context::new(&manifest, &series);
+        let context = Context::of_10_khz(&manifest);
         let tick = Some(train(250.0, Some(0.0010)));
         let is_tick = |one: Periodic| is_each_so_many_th_tick(&one, tick, 250.0, &context);
         // A part of all events at 50.0012 Hz, and ticks that came 0.1 ms late.

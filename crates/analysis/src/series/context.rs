@@ -108,4 +108,18 @@ impl Context {
             .filter(|ticks| ticks.is_finite() && *ticks > 0.0)
             .unwrap_or(0.0)
     }
+
+    /// Of CPU 1 at 10 kHz, for tests.
+    #[cfg(test)]
+    pub fn of_10_khz(manifest: &Manifest) -> Context {
+        let series = Series {
+            cpu: Some(1),
+            rate_hz: 1e4,
+            kernel: String::new(),
+            gaps_known: true,
+            ends_known: true,
+            origin: String::new(),
+        };
+        Context::new(manifest, &series)
+    }
 }

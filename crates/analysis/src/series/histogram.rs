@@ -290,15 +290,7 @@ mod tests {
 
     #[test]
     fn what_was_cleared_counts_as_what_is_new() {
-        let series = bandscope_recording::Series {
-            cpu: None,
-            rate_hz: 1e4,
-            kernel: String::new(),
-            gaps_known: true,
-            ends_known: true,
-            origin: String::new(),
-        };
-        let context = Context::new(&bandscope_recording::Manifest::default(), &series);
+        let context = Context::of_10_khz(&bandscope_recording::Manifest::default());
         let mut used = PaceHistogram::in_memory(&context);
         used.settle(
             Waiting {

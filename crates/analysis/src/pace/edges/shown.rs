@@ -177,21 +177,13 @@ mod tests {
 
     #[test]
     fn a_gap_is_no_time_at_the_pace_that_it_lies_in() {
-        let series = bandscope_recording::Series {
-            cpu: Some(1),
-            rate_hz: 1e4,
-            kernel: String::new(),
-            gaps_known: true,
-            ends_known: true,
-            origin: String::new(),
-        };
         let mode = |centre| Mode {
             bins: (0, 0),
             centre,
             half_width: 1e-3,
             quanta: 10,
         };
-        let context = Context::new(&Manifest::default(), &series);
+        let context = Context::of_10_khz(&Manifest::default());
         let mut edges = Edges::new(&[mode(1.0), mode(1.3)], &context);
         let edge = |at: u64, from, to| Edge {
             quantum: 5_000 + at,
