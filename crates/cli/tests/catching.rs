@@ -97,6 +97,105 @@ fn what_is_caught_is_what_a_whole_recording_has() {
 }
 
 #[test]
+fn a_check_judges_all_and_keeps_what_was_caught() {
+    let directory = tempfile::tempdir().unwrap();
+    let of_scene = ["--machine", SCENE, "--duration", "12s"];
+    let check = |more: &[&str]| {
+        let limit = ["--fail-if", "longest gap > 150 us", "--format", "json"];
+        let output = run(
+            directory.path(),
+            &[&["check"], &of_scene[..], &limit, more].concat(),
+        );
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let without = check(&[]);
+    let whole = check(&["--keep", "whole"]);
+    let caught = check(&["--catch", "gap > 100 us", "--keep", "caught"]);
+    assert_eq!(whole["cpus"], caught["cpus"]);
+    assert_eq!(whole["cpus"], without["cpus"]);
+    let gaps = long_gaps(directory.path(), "whole/run-1.bandscope");
+    assert!(gaps.len() > 10, "{gaps:?}");
+    assert_eq!(gaps, long_gaps(directory.path(), "caught/run-1.bandscope"));
+    let report = report(directory.path(), &["caught/run-1.bandscope"]);
+    assert_eq!(report["moments"].as_array().unwrap().len(), gaps.len());
+    let number = gaps.len();
+    let said = format!("{number} gaps met a condition, and what lies around {number} was kept.");
+    assert_eq!(
+        caught["notes"],
+        serde_json::json!([
+            said,
+            "What was caught: bandscope report caught/run-1.bandscope"
+        ])
+    );
+    // One that a condition ends is judged by what came until then, and its moment is the first.
+    let stopped = check(&[
+        "--stop-if",
+        "gap > 100 us",
+        "--catch",
+        "gap > 100 us",
+        "--on-catch",
+        "cat > told",
+    ]);
+    assert_eq!(stopped["cpus"][0]["passes"], false);
+    let notes = stopped["notes"].to_string();
+    assert!(
+        notes.contains("It ended because of") && !notes.contains("was kept"),
+        "{notes}"
+    );
+    let told = std::fs::read(directory.path().join("told")).unwrap();
+    let told: Value = serde_json::from_slice(&told).unwrap();
+    assert_eq!(
+        told["at_s"],
+        report["moments"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .min_by(|a, b| a["at_s"]
+                .as_f64()
+                .unwrap()
+                .total_cmp(&b["at_s"].as_f64().unwrap()))
+            .unwrap()["at_s"]
+    );
+    let nowhere = refuse(directory.path(), &["check", "--catch", "gap > 100 us"]);
+    assert!(nowhere.contains("expected --keep"), "{nowhere}");
+    let other = ["--catch", "gap > 1 us on cpu 7", "--keep", "other"];
+    let error = refuse(
+        directory.path(),
+        &[&["check"], &of_scene[..], &other].concat(),
+    );
+    assert!(error.contains("found CPU 7"), "{error}");
+    assert!(!directory.path().join("other").exists());
+}
+
+#[test]
+fn a_live_view_records_what_was_caught() {
+    let directory = tempfile::tempdir().unwrap();
+    let of_scene = ["--machine", SCENE, "--duration", "3s", "-o"];
+    succeed(
+        directory.path(),
+        &[&["record"], &of_scene[..], &["whole"]].concat(),
+    );
+    let caught = ["caught", "--catch", "gap > 100 us"];
+    let output = run(
+        directory.path(),
+        &[&["live"], &of_scene[..], &caught].concat(),
+    );
+    assert!(output.status.success(), "{output:?}");
+    let gaps = long_gaps(directory.path(), "whole");
+    assert!(!gaps.is_empty());
+    assert_eq!(gaps, long_gaps(directory.path(), "caught"));
+    let said = String::from_utf8(output.stderr).unwrap();
+    let number = gaps.len();
+    assert!(
+        said.contains(&format!("{number} gaps met a condition")),
+        "{said}"
+    );
+    let nowhere = refuse(directory.path(), &["live", "--catch", "gap > 100 us"]);
+    assert!(nowhere.contains("expected --output"), "{nowhere}");
+}
+
+#[test]
 fn a_condition_ends_the_run_and_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let report = record(

@@ -37,6 +37,8 @@ pub struct Monitor {
 pub struct Snapshot {
     /// By CPU, in the order in which they were asked for.
     pub cpus: Vec<Cpu>,
+    /// Gaps that met a condition, where a flight recorder looks on as well.
+    pub caught: u64,
 }
 
 /// One CPU at some moment.
@@ -147,6 +149,7 @@ impl Monitor {
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             cpus: self.lanes.iter().map(Lane::show).collect(),
+            caught: 0,
         }
     }
 

@@ -2,12 +2,12 @@
 
 mod catching;
 mod choices;
-mod conclude;
 pub(super) mod job;
 mod on_catch;
 mod placement;
 mod preparing;
 mod summary;
+mod way;
 mod writing;
 
 use crate::interrupt::Interrupt;
@@ -21,19 +21,19 @@ use bandscope_recording::manifest::{Manifest, SCHEMA, State};
 use bandscope_sampler::Request;
 use bandscope_sampler::machine::{Length, Watch};
 use bandscope_simulation::{Scenario, SimulatedMachine};
-use catching::Catching;
+pub(super) use catching::Catching;
 pub(super) use choices::When;
 use choices::{ClockRead, StoreBypassSetting};
 use clap::Args;
-pub(super) use conclude::{conclude, say_if_interrupted};
 pub(super) use placement::Placement;
 pub(super) use preparing::{AnyMachine, prepare, prepare_unless_told};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-pub(super) use summary::Tally;
-use summary::{Caught, say_if_lengthened, summarise};
-pub(super) use writing::{keep, write, write_quietly};
+pub(super) use summary::{Caught, Tally, say_if_interrupted};
+use summary::{say_if_lengthened, summarise};
+pub(super) use way::{Places, Way};
+pub(super) use writing::{write, write_quietly};
 
 /// Measure CPUs and write a recording.
 ///
@@ -87,12 +87,12 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = StoreBypassSetting::Leave)]
     store_bypass: StoreBypassSetting,
     /// Keep everything in locked memory until the end, and write nothing while measuring.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["catch", "stop_if"])]
     buffered: bool,
     #[command(flatten)]
     pub(super) placement: Placement,
     #[command(flatten)]
-    catching: Catching,
+    pub(super) catching: Catching,
     /// `this` machine, or `simulated:SCENARIO`, see `bandscope synth --list`.
     #[arg(long, value_name = "MACHINE", default_value = "this")]
     pub(super) machine: String,

@@ -2,6 +2,7 @@
 
 use super::canvas::{Canvas, Tone};
 use super::{Picture, strip};
+use crate::numbers;
 use bandscope_analysis::live::Level;
 
 /// Below this width there is room for what matters only.
@@ -58,8 +59,13 @@ fn right(picture: &Picture<'_>) -> String {
     if picture.silent_s >= SILENT_S {
         parts.push(format!("no data for {:.0} s", picture.silent_s));
     }
-    if picture.facts.recording.is_some() {
-        parts.push("recording".into());
+    match (picture.facts.catches, &picture.facts.recording) {
+        (true, _) => parts.push(format!(
+            "{} caught",
+            numbers::count(picture.snapshot.caught)
+        )),
+        (false, Some(_)) => parts.push("recording".into()),
+        (false, None) => {}
     }
     parts.push(elapsed(picture));
     parts.join("  ")

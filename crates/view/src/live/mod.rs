@@ -42,6 +42,8 @@ pub struct Facts {
     pub length_s: Option<f64>,
     /// Where it is recorded.
     pub recording: Option<String>,
+    /// Whether a flight recorder looks on.
+    pub catches: bool,
     /// Whether gaps are named by kernel events.
     pub events: bool,
 }
@@ -61,6 +63,7 @@ impl Facts {
             measured: format!("{} at {}", settings.kernels.join(", "), rates.join(", ")),
             length_s,
             recording,
+            catches: manifest.keeps_moments(),
             events: manifest.events.state == bandscope_recording::manifest::EventsState::On,
         }
     }

@@ -86,6 +86,7 @@ fn cpu(number: u32, hostile: bool) -> Cpu {
 fn snapshot(cpus: u32, hostile: bool) -> Snapshot {
     Snapshot {
         cpus: (0..cpus).map(|number| cpu(number + 1, hostile)).collect(),
+        caught: 0,
     }
 }
 
@@ -95,6 +96,7 @@ fn facts() -> Facts {
         measured: "mulss80 at 10 kHz, 7777 Hz".into(),
         length_s: None,
         recording: None,
+        catches: false,
         events: true,
     }
 }
@@ -200,6 +202,7 @@ fn every_size_from_nothing_on_can_be_drawn() {
     // Before the first second, and of a machine that did nothing.
     let nothing = Snapshot {
         cpus: vec![Cpu::default(); 2],
+        caught: 0,
     };
     assert!(drawn(&nothing, (80, 24)).contains("first second"));
     assert_eq!(lines::summary(&Snapshot::default(), Look::default()), "");

@@ -156,14 +156,13 @@ impl Session<'_> {
 
     /// Measures into a recording at `path`; `None` if a signal came before a quantum ended.
     pub(super) fn measured(&mut self, path: &Path) -> Result<Option<Report>> {
-        let any = |_: &[u32]| Ok(());
-        passing::report(
-            &self.arguments,
-            &mut self.request,
-            path,
-            self.interrupt,
-            any,
-        )
+        let places = record::Places {
+            all: Some(path),
+            caught: None,
+        };
+        let (arguments, request) = (&self.arguments, &mut self.request);
+        let passed = passing::report(arguments, request, places, self.interrupt, |_| Ok(()))?;
+        Ok(passed.map(|passed| passed.report))
     }
 
     /// The cures that are to be tried, those first whose lines cost most.

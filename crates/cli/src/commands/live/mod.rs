@@ -1,6 +1,6 @@
 //! `bandscope live`: measures as `record` does, and shows it meanwhile.
 //!
-//! The way through: the same machine hands its batches to the same writer, where one is wanted, and to
+//! The way through: the same machine hands its batches the same way to a recording, where one is wanted, and to
 //! [`bandscope_analysis::live::Monitor`]; several times a second what that knows is put where the thread of
 //! [`viewer`] finds it, which draws it by `bandscope_view::live`. That thread runs on CPUs that are not measured, and a terminal that is
 //! slow, or stands still, keeps nobody waiting but it.
@@ -8,7 +8,7 @@
 mod viewer;
 
 use super::measure;
-use super::record::{self, Placement, Tally, When};
+use super::record::{self, Catching, Caught, Placement, Places, Tally, Way, When};
 use crate::interrupt::{Interrupt, end_unmeasured};
 use crate::output;
 use crate::resources;
@@ -20,7 +20,6 @@ use bandscope_recording::Manifest;
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::State;
 use bandscope_recording::text::shown;
-use bandscope_recording::write::Writer;
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use bandscope_simulation::{RealTime, Scenario, SimulatedMachine};
 use bandscope_view::live::{Facts, Look, lines};
@@ -50,6 +49,7 @@ Examples:
   bandscope live
   bandscope live --cpus 2-5 --duration 1min --output evening.bandscope
   bandscope live --cpus 3 | head -20
+  bandscope live --catch 'gap > 100 us' --output night.bandscope
   bandscope live --machine simulated:tick:hz=250,cost=3us+flips")]
 pub struct Arguments {
     /// CPUs to measure at the same time, such as 1 or 0,2-5. `all` leaves out the first, which draws [default: the quietest one]
@@ -72,6 +72,8 @@ pub struct Arguments {
     trace: When,
     #[command(flatten)]
     placement: Placement,
+    #[command(flatten)]
+    catching: Catching,
     /// `this` machine, or `simulated:SCENARIO`, see `bandscope synth --list`, in real time.
     #[arg(long, value_name = "MACHINE", default_value = "this")]
     machine: String,
@@ -90,15 +92,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let _joined = record.placement.join()?;
     let request = record.request()?;
     let path = record.output();
+    if arguments.catching.needs_a_place(path) {
+        bail!("--catch: expected --output, where what is caught goes, or --on-catch");
+    }
     path.map_or(Ok(()), |path| output::free(path, "--output"))?;
     let interrupt = Interrupt::on_screen()?;
     let mut machine = arguments.machine()?;
     let mut manifest = record::prepare(&mut *machine, &request, &interrupt)?;
     record::fill_in(&mut manifest, &record, &request);
     let drawing = drawing_cpus(record.is_real(), &manifest)?;
-    let writer = path
-        .map(|path| Writer::create(path, &manifest))
-        .transpose()?;
+    arguments.catching.check_run(&manifest)?;
+    let series = request.series();
+    let on_catch = arguments.catching.on_catch.as_deref();
+    let places = Places::of_one(&manifest, path);
+    let way = Way::open(places, &manifest, &series, (&interrupt, on_catch))?;
     let look = Look {
         colour: output::colour(),
         ascii: arguments.ascii,
@@ -116,7 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         interrupt: &interrupt,
         shared: &shared,
     };
-    let shown = run.watched(&mut *machine, &mut manifest, writer, path, viewer)?;
+    let shown = run.watched(&mut *machine, &mut manifest, way, path, viewer)?;
     if !output::takes(&io::stdout()) {
         return Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS));
     }
@@ -149,23 +156,23 @@ impl Run<'_> {
         &self,
         machine: &mut dyn Machine,
         manifest: &mut Manifest,
-        mut writer: Option<Writer>,
+        mut way: Way<'_>,
         path: Option<&Path>,
         viewer: Viewer<'_>,
     ) -> Result<String> {
         let look = viewer.look;
         let mut monitor = Monitor::new(manifest, &self.request.series());
         let mut tally = Tally::default();
-        self.shared.publish(&mut monitor);
+        self.shared.publish(&mut monitor, 0);
         thread::scope(|scope| {
             let drawing = thread::Builder::new().spawn_scoped(scope, move || viewer.view());
             let drawing = drawing.context("cannot make a thread that draws")?;
             let known = (&mut monitor, &mut tally);
-            let measured = self.measure(machine, manifest, &mut writer, known);
+            let measured = self.measure(machine, manifest, &mut way, known);
             monitor.finish();
-            self.shared.publish(&mut monitor);
+            self.shared.publish(&mut monitor, way.met());
             self.shared.end();
-            let recorded = record::conclude(measured, writer, manifest, self.interrupt);
+            let recorded = way.finish(measured, manifest);
             let since = Instant::now();
             while !drawing.is_finished() && since.elapsed() < TERMINAL_MAY_TAKE {
                 thread::sleep(Duration::from_millis(5));
@@ -174,7 +181,7 @@ impl Run<'_> {
             let drawn = drawing
                 .join()
                 .unwrap_or_else(|_| bail!("drawing panicked: this is a bug, please report it"));
-            recorded?;
+            let recorded = recorded?;
             let told = self.interrupt.signal();
             if let (Some(path), Some(signal), true) = (path, told, tally.is_empty()) {
                 let _ = std::fs::remove_dir_all(path);
@@ -184,6 +191,10 @@ impl Run<'_> {
             // Not before the screen is gone, which would take it along.
             if let Some(path) = path {
                 record::say_if_interrupted(manifest, path);
+            }
+            recorded.wait(manifest)?;
+            for sentence in Caught::of(manifest).sentences(path.is_some()) {
+                output::note(format_args!("{sentence}"));
             }
             match self.interrupt.signal() {
                 // What drew may have failed because the terminal is gone.
@@ -199,17 +210,13 @@ impl Run<'_> {
         &self,
         machine: &mut dyn Machine,
         manifest: &mut Manifest,
-        writer: &mut Option<Writer>,
+        way: &mut Way<'_>,
         (monitor, tally): (&mut Monitor, &mut Tally),
     ) -> Result<(), MachineError> {
-        let series = self.request.series();
         let mut last = Instant::now();
         let stop = self.interrupt.stop();
         let measured = machine.run(self.request, manifest, stop, &mut |batch: Batch<'_>| {
-            let kept = match writer {
-                Some(writer) => record::keep(writer, &series, &batch),
-                None => Ok(()),
-            };
+            let kept = way.take(&batch);
             tally.add(&batch);
             monitor.push(
                 batch.cpu,
@@ -219,7 +226,7 @@ impl Run<'_> {
                 batch.events,
             );
             if last.elapsed() >= BETWEEN_SNAPSHOTS {
-                self.shared.publish(monitor);
+                self.shared.publish(monitor, way.met());
                 last = Instant::now();
             }
             kept
@@ -249,6 +256,7 @@ impl Arguments {
         record.counters = self.counters;
         record.trace = self.trace;
         record.placement = self.placement.clone();
+        record.catching = self.catching.clone();
         record.machine = self.machine.clone();
         record.output = self.output.clone();
         Ok(record)

@@ -50,9 +50,12 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Makes what is known now ready to be drawn.
-    pub fn publish(&self, monitor: &mut Monitor) {
-        let snapshot = Arc::new(monitor.snapshot());
+    /// Makes what is known now ready to be drawn; so many gaps met a condition.
+    pub fn publish(&self, monitor: &mut Monitor, caught: u64) {
+        let snapshot = Arc::new(Snapshot {
+            caught,
+            ..monitor.snapshot()
+        });
         let seconds = monitor.take_seconds();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.snapshot = snapshot;

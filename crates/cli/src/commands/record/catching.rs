@@ -14,18 +14,19 @@ use bandscope_sampler::machine::{Consumed, Tracepoint};
 use bandscope_studies::conditions;
 use bandscope_view::numbers;
 use clap::Args;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// What to catch, and what to do then.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[group(skip)]
 pub struct Catching {
     /// Keep only what lies around gaps that meet a condition: "gap > 100 us", "gap:task:* > 50 us on cpu 1", "worst 1 ms < 50 %".
     /// May be repeated. Kernel events are those of all CPUs
-    #[arg(long, value_name = "CONDITION", value_parser = trigger, conflicts_with = "buffered")]
+    #[arg(long, value_name = "CONDITION", value_parser = trigger)]
     pub catch: Vec<Trigger>,
     /// End the run when a condition of the same kind is met. May be repeated
-    #[arg(long, value_name = "CONDITION", value_parser = trigger, conflicts_with = "buffered")]
+    #[arg(long, value_name = "CONDITION", value_parser = trigger)]
     pub stop_if: Vec<Trigger>,
     /// How much to keep before and after what was caught.
     #[arg(long, value_name = "T", default_value = "10ms", value_parser = values::around, allow_negative_numbers = true)]
@@ -133,6 +134,11 @@ impl Catching {
         Ok(())
     }
 
+    /// Whether something is to be caught, and nobody gets it.
+    pub fn needs_a_place(&self, output: Option<&Path>) -> bool {
+        !self.catch.is_empty() && output.is_none() && self.on_catch.is_none()
+    }
+
     /// What the manifest says of it; `None` where nothing is asked for.
     pub fn settings(&self) -> Option<Catch> {
         let asked = !self.catch.is_empty() || !self.stop_if.is_empty();
@@ -161,7 +167,6 @@ fn check_cause((option, trigger): (&str, &Trigger), events: &Events) -> Result<(
 /// A flight recorder at work.
 pub struct Recorder<'a> {
     flight: Flight,
-    keeps_moments: bool,
     series: &'a [(f64, String)],
     interrupt: &'a Interrupt,
     command: Option<OnCatch>,
@@ -177,15 +182,14 @@ impl<'a> Recorder<'a> {
     ) -> Recorder<'a> {
         Recorder {
             flight: Flight::new(manifest),
-            keeps_moments: manifest.keeps_moments(),
             series,
             interrupt,
             command: command.map(OnCatch::new),
         }
     }
 
-    /// Takes what came; what was caught, or where nothing is to be caught all of it, goes to the writer.
-    pub fn take(&mut self, batch: &Batch<'_>, writer: &mut Writer) -> Consumed {
+    /// Takes what came; what was caught goes to the writer.
+    pub fn take(&mut self, batch: &Batch<'_>, mut writer: Option<&mut Writer>) -> Consumed {
         self.flight.push(
             batch.cpu,
             batch.series,
@@ -193,11 +197,8 @@ impl<'a> Recorder<'a> {
             batch.gaps,
             batch.events,
         );
-        if !self.keeps_moments {
-            super::keep(writer, self.series, batch)?;
-        }
         let series = self.series;
-        self.flight.take(&mut |out| keep(out, series, writer))?;
+        (self.flight).take(&mut |out| keep(out, series, writer.as_deref_mut()))?;
         for moment in self.flight.caught() {
             if let Some(command) = &mut self.command {
                 command.run(&moment);
@@ -209,14 +210,19 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
+    /// How often a condition was met so far.
+    pub fn met(&self) -> u64 {
+        self.flight.watched().iter().map(|cpu| cpu.met).sum()
+    }
+
     /// Writes the rest at the end of the run, and into the manifest what was seen. Also the command, which may still run.
     pub fn finish(
         mut self,
-        writer: &mut Writer,
+        mut writer: Option<&mut Writer>,
         manifest: &mut Manifest,
     ) -> (Consumed, Option<OnCatch>) {
         let series = self.series;
-        let kept = self.flight.finish(&mut |out| keep(out, series, writer));
+        let kept = (self.flight).finish(&mut |out| keep(out, series, writer.as_deref_mut()));
         if let Some(command) = &mut self.command {
             let mut caught = self.flight.caught();
             // Whoever ends the run waits for no more commands.
@@ -235,8 +241,11 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Writes what was caught.
-fn keep(out: Out<'_>, series: &[(f64, String)], writer: &mut Writer) -> Consumed {
+/// Writes what was caught, where anybody wants it.
+fn keep(out: Out<'_>, series: &[(f64, String)], writer: Option<&mut Writer>) -> Consumed {
+    let Some(writer) = writer else {
+        return Ok(());
+    };
     match out {
         Out::Events { cpu, events } => Ok(writer.append_events(cpu, events)?),
         Out::Quanta {
@@ -244,7 +253,7 @@ fn keep(out: Out<'_>, series: &[(f64, String)], writer: &mut Writer) -> Consumed
             series: of,
             quanta,
             gaps,
-        } => super::keep(
+        } => super::way::keep(
             writer,
             series,
             &Batch {

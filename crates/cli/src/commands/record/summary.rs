@@ -4,10 +4,11 @@ use super::Recorded;
 use crate::output;
 use bandscope_recording::GapKind;
 use bandscope_recording::cpu_list;
-use bandscope_recording::manifest::{Clock, Manifest, Watched};
+use bandscope_recording::manifest::{Clock, Manifest, State, Watched};
 use bandscope_recording::text::{shell_word, shown};
 use bandscope_sampler::Batch;
 use bandscope_view::numbers;
+use std::path::Path;
 
 /// What was measured so far, for the summary.
 #[derive(Debug, Default)]
@@ -59,6 +60,31 @@ impl Caught {
             stopped_by: manifest.stopped_by.clone(),
         }
     }
+
+    /// Whether a condition ended the run.
+    pub fn stopped(&self) -> bool {
+        !self.stopped_by.is_empty()
+    }
+
+    /// How many gaps there are of which what lies around them was kept.
+    pub fn kept(&self) -> u64 {
+        self.met_and_kept.map_or(0, |(_, kept)| kept)
+    }
+
+    /// A sentence on what was caught, and one on why the run ended, where there is one; `is_kept` if what was caught went to a recording.
+    pub fn sentences(&self, is_kept: bool) -> impl Iterator<Item = String> {
+        let caught = self.met_and_kept.map(|(met, kept)| {
+            let met = numbers::plural(met, "gap", "gaps");
+            let kept = numbers::count(kept);
+            match is_kept {
+                true => format!("{met} met a condition, and what lies around {kept} was kept."),
+                false => format!("{met} met a condition."),
+            }
+        });
+        let stopped =
+            (self.stopped()).then(|| format!("It ended because of \"{}\".", self.stopped_by));
+        caught.into_iter().chain(stopped)
+    }
 }
 
 /// Three lines: how much was measured, what gaps took of it, and how to read it.
@@ -81,18 +107,8 @@ pub fn summarise(recorded: &Recorded) {
         numbers::plural(tally.gaps, "gap", "gaps"),
         numbers::percent(share),
     ));
-    if let Some((met, kept)) = recorded.caught.met_and_kept {
-        output::note(format_args!(
-            "{} met a condition, and what lies around {} was kept.",
-            numbers::plural(met, "gap", "gaps"),
-            numbers::count(kept),
-        ));
-    }
-    if !recorded.caught.stopped_by.is_empty() {
-        output::note(format_args!(
-            "It ended because of \"{}\".",
-            recorded.caught.stopped_by
-        ));
+    for sentence in recorded.caught.sentences(true) {
+        output::note(format_args!("{sentence}"));
     }
     output::note(format_args!(
         "To read it: bandscope report {}",
@@ -109,6 +125,16 @@ pub fn say_if_lengthened(clock: &Clock) {
     if !(0.5..=2.0).contains(&ratio) {
         output::note(format_args!(
             "bandscope: --ticks-per-ns makes each second last {ratio:.3} s: this clock has {measured:.4} ticks per nanosecond"
+        ));
+    }
+}
+
+/// Says of a recording that it is a part.
+pub fn say_if_interrupted(manifest: &Manifest, path: &Path) {
+    if manifest.state == State::Interrupted {
+        output::note(format_args!(
+            "bandscope: interrupted; what was measured until then is kept in {}",
+            shown(path)
         ));
     }
 }

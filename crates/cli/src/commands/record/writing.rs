@@ -1,19 +1,14 @@
-//! From a machine to a recording: everything that is measured goes to the writer, past a flight recorder where one is asked for.
+//! From a machine to a recording.
 
-use super::catching::Recorder;
-use super::on_catch::OnCatch;
-use super::{Tally, conclude, say_if_interrupted};
+use super::way::{Places, Way};
+use super::{Tally, say_if_interrupted};
 use crate::interrupt::{Interrupt, end_unmeasured};
 use crate::output;
 use crate::progress::Progress;
 use anyhow::{Result, anyhow};
-use bandscope_recording::manifest::{Incident, IncidentKind};
+use bandscope_recording::Manifest;
 use bandscope_recording::text::shown;
-use bandscope_recording::write::Writer;
-use bandscope_recording::{Manifest, json};
-use bandscope_sampler::machine::Consumed;
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
-use bandscope_view::escape;
 use std::path::Path;
 
 /// Runs a machine that was prepared, and writes what it measures to a recording at `path`.
@@ -25,10 +20,11 @@ pub fn write(
     (interrupt, on_catch): (&Interrupt, Option<&str>),
 ) -> Result<Tally> {
     let mut tally = Tally::default();
+    let series = request.series();
+    let places = Places::of_one(manifest, Some(path));
     // From here on whatever is there is this recording.
-    let writer = Writer::create(path, manifest)?;
-    let how = (interrupt, on_catch, &mut tally);
-    let written = fill((writer, path), machine, request, manifest, how);
+    let way = Way::open(places, manifest, &series, (interrupt, on_catch))?;
+    let written = fill(way, machine, request, manifest, (interrupt, &mut tally));
     written.map_err(|error| {
         if tally.is_empty() {
             // Nothing came: the name is free again.
@@ -47,84 +43,30 @@ pub fn write(
     Ok(tally)
 }
 
-/// The same for a recording that nobody asked for by name.
+/// The same for recordings that nobody asked for by name.
 pub fn write_quietly(
     machine: &mut dyn Machine,
     request: &Request,
     manifest: &mut Manifest,
-    path: &Path,
-    how: (&Interrupt, Option<&str>, &mut Tally),
+    places: Places<'_>,
+    (interrupt, on_catch, tally): (&Interrupt, Option<&str>, &mut Tally),
 ) -> Result<()> {
-    fill(
-        (Writer::create(path, manifest)?, path),
-        machine,
-        request,
-        manifest,
-        how,
-    )
+    let series = request.series();
+    let way = Way::open(places, manifest, &series, (interrupt, on_catch))?;
+    fill(way, machine, request, manifest, (interrupt, tally))
 }
 
 /// Runs the machine, and writes all of it.
 fn fill(
-    (mut writer, path): (Writer, &Path),
+    mut way: Way<'_>,
     machine: &mut dyn Machine,
     request: &Request,
     manifest: &mut Manifest,
-    (interrupt, on_catch, tally): (&Interrupt, Option<&str>, &mut Tally),
+    (interrupt, tally): (&Interrupt, &mut Tally),
 ) -> Result<()> {
-    let series = request.series();
-    let asked = manifest.settings.catch.is_some();
-    let recorder = asked.then(|| Recorder::new(manifest, &series, on_catch, interrupt));
-    let mut way = Way {
-        series: &series,
-        recorder,
-        writer: &mut writer,
-    };
     let measured = measure(machine, request, manifest, interrupt, &mut way, tally);
-    let (finished, command) = way.finish(manifest);
-    let ticks = writer.now();
-    let concluded = conclude(measured.and(finished), Some(writer), manifest, interrupt);
-    if let Err(error) = concluded {
-        command.into_iter().for_each(OnCatch::end);
-        return Err(error);
-    }
-    // Whoever kills the program while it waits loses nothing: the recording is whole.
-    let failed = command.and_then(|command| command.finish(interrupt));
-    failed.map_or(Ok(()), |detail| {
-        output::note(format_args!("bandscope: {}", escape::visible(&detail)));
-        let kind = IncidentKind::CommandFailed;
-        let incident = Incident {
-            kind,
-            ticks,
-            detail,
-        };
-        manifest.incidents.push(incident.clone());
-        Ok(json::add_incident(path, incident)?)
-    })
-}
-
-/// From what is measured to what is written.
-struct Way<'a> {
-    series: &'a [(f64, String)],
-    recorder: Option<Recorder<'a>>,
-    writer: &'a mut Writer,
-}
-
-impl Way<'_> {
-    fn take(&mut self, batch: &Batch<'_>) -> Consumed {
-        match &mut self.recorder {
-            Some(recorder) => recorder.take(batch, self.writer),
-            None => keep(self.writer, self.series, batch),
-        }
-    }
-
-    fn finish(self, manifest: &mut Manifest) -> (Result<(), MachineError>, Option<OnCatch>) {
-        let (kept, command) = match self.recorder {
-            Some(recorder) => recorder.finish(self.writer, manifest),
-            None => (Ok(()), None),
-        };
-        (kept.map_err(MachineError::Consumer), command)
-    }
+    // Whoever kills the program while it waits for a command loses nothing: the recording is whole.
+    way.finish(measured, manifest)?.wait(manifest)
 }
 
 /// Runs the machine; everything that it measures goes its way.
@@ -150,23 +92,11 @@ fn measure(
     })
 }
 
-/// Keeps what came of a run; `series` are its rates and work kernels.
-pub fn keep(writer: &mut Writer, series: &[(f64, String)], batch: &Batch<'_>) -> Consumed {
-    let (rate, kernel) = &series[batch.series];
-    // Both, whatever becomes of the first: the writer counts what it could not keep.
-    let quanta = match batch.quanta.is_empty() {
-        true => Ok(()),
-        false => writer.append_quanta(batch.cpu, *rate, kernel, batch.quanta),
-    };
-    let gaps = writer.append_gaps(batch.cpu, batch.gaps);
-    let events = writer.append_events(batch.cpu, batch.events);
-    Ok(quanta.and(gaps).and(events)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use bandscope_recording::{Gap, Quanta};
+    use bandscope_sampler::machine::Consumed;
     use bandscope_simulation::{Scenario, SimulatedMachine, request};
     use std::sync::atomic::AtomicBool;
 

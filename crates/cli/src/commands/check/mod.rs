@@ -1,24 +1,26 @@
 //! `bandscope check`: measures, and says whether each CPU passes.
 //!
-//! The way: [`passing`] measures and reports one run, or as many as a baseline has; `studies::check` judges; `view` prints.
+//! `place.rs` knows where its recordings are. The way: [`passing`] measures and reports one run, or as many as a baseline has; `studies::check` judges; `view` prints.
 
-use super::record::{self, MachineName, Placement};
+mod place;
+
+use super::record::{self, Catching, Caught, MachineName, Placement, Places};
 use super::{measure, passing};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Keep, terminal_options};
-use crate::scratch::Scratch;
 use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_probe::pin;
 use bandscope_recording::baseline::{Baseline, MIN_RUNS};
-use bandscope_recording::cpu_list;
-use bandscope_recording::text::{shell_word, shown};
+use bandscope_recording::text::shown;
+use bandscope_recording::{Manifest, cpu_list};
 use bandscope_report::Report;
 use bandscope_simulation::Scenario;
 use bandscope_studies::check::{self, Check, Criteria, DEFAULT_CONDITION};
 use bandscope_studies::conditions::Condition;
 use bandscope_view::{json, junit, markdown, numbers, prometheus, text};
 use clap::{Args, ValueEnum};
+use place::Place;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -37,6 +39,8 @@ Examples:
   bandscope check --cpus 1 --duration 10s --save quiet.json
   bandscope check --against quiet.json --fail-if 'task:* > +1 pp'
   bandscope check --against quiet.json -f junit -o check.xml --fail-if 'lost>5%'
+  # ends at the first gap of a millisecond, and keeps what lies around it
+  bandscope check --duration 1h --stop-if 'gap > 1 ms' --catch 'gap > 1 ms' --keep caught --fail-if 'longest gap > 1 ms'
   # metrics for node_exporter's textfile collector
   bandscope check --cpus 1 --fail-if 'lost>2%' -f prometheus -o bandscope.prom
 
@@ -56,17 +60,19 @@ pub struct Arguments {
     #[arg(long, value_name = "BASELINE.json")]
     against: Option<PathBuf>,
     /// Keep a baseline in this file, which does not exist yet; not of a run that fails.
-    #[arg(long, value_name = "BASELINE.json", conflicts_with = "against")]
+    #[arg(long, value_name = "BASELINE.json", conflicts_with_all = ["against", "catch", "stop_if"])]
     save: Option<PathBuf>,
     /// Runs of a baseline, within the duration.
     #[arg(long, value_name = "N", default_value_t = 5, requires = "save", value_parser = clap::value_parser!(u32).range(i64::from(MIN_RUNS)..=1000))]
     runs: u32,
     #[command(flatten)]
     placement: Placement,
+    #[command(flatten)]
+    catching: Catching,
     /// `this` machine, or `simulated:SCENARIO`; each run has the next seed.
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
-    /// Keep the recordings in this directory, which does not exist yet.
+    /// Keep the recordings in this directory, which does not exist yet; with --catch what was caught.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
     /// Output format.
@@ -117,9 +123,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .transpose()?;
     // Before a directory is made that a signal would leave.
     let interrupt = Interrupt::new()?;
-    let place = Place::new(arguments.keep.as_deref())?;
+    let catches = !arguments.catching.catch.is_empty();
+    let place = Place::new(arguments.keep.as_deref(), catches)?;
     let first_seed = baseline.as_ref().map_or(0, |baseline| baseline.runs);
-    let reports = plan.measure(first_seed, &place, &interrupt, &criteria)?;
+    let measured = plan.measure(first_seed, &place, &interrupt, &criteria);
+    let (reports, caught) = measured.inspect_err(|_| place.remove_if_empty())?;
     if reports.is_empty() {
         place.remove_if_empty();
         output::note(format_args!(
@@ -128,6 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return interrupt.exit_code().context("nothing was measured");
     }
     let mut check = check::check(&reports, &criteria)?;
+    check.notes.extend(place.told(&caught));
     check.next_step = (!check.passes).then(|| place.next_step(&check, &plan.machine));
     let ended = interrupt.exit_code();
     if let (Some(save), Some(path)) = (save, &arguments.save) {
@@ -194,9 +203,13 @@ impl Arguments {
     }
 
     fn plan(&self, baseline: Option<&Baseline>) -> Result<Plan> {
+        if self.catching.needs_a_place(self.keep.as_deref()) {
+            bail!("--catch: expected --keep, where what is caught goes, or --on-catch");
+        }
         let mut record = measure::defaults()?;
         record.cpus.clone_from(&self.cpus);
         record.placement = self.placement.clone();
+        record.catching = self.catching.clone();
         if let Some(machine) = &self.machine {
             record.machine.clone_from(machine);
         }
@@ -306,86 +319,40 @@ fn of_run(machine: &str, run: u32) -> Result<String> {
 }
 
 impl Plan {
-    /// The report of each run, each with threads and a calibration of its own; fewer if a signal comes.
+    /// The report of each run, each with threads and a calibration of its own, and what was caught in it; fewer if a signal comes, or what ends it.
     fn measure(
         &mut self,
         first_seed: u32,
         place: &Place,
         interrupt: &Interrupt,
         criteria: &Criteria<'_>,
-    ) -> Result<Vec<Report>> {
+    ) -> Result<(Vec<Report>, Vec<Caught>)> {
         let mut request = self.record.request()?;
-        let mut reports = Vec::new();
+        let (mut reports, mut caught) = (Vec::new(), Vec::new());
         for run in 0..self.runs {
-            if interrupt.signal().is_some() {
+            if interrupt.signal().is_some() || caught.last().is_some_and(Caught::stopped) {
                 break;
             }
             self.record.machine = of_run(&self.machine, first_seed + run)?;
-            let path = place.run(run);
-            reports.extend(passing::report(
-                &self.record,
-                &mut request,
-                &path,
-                interrupt,
-                |cpus| Ok(criteria.check_cpus(cpus)?),
-            )?);
+            let (path, moments) = (place.run(run), place.moments(run));
+            let places = Places {
+                all: Some(&path),
+                caught: moments.as_deref(),
+            };
+            let catching = &self.record.catching;
+            let accepted = |manifest: &Manifest| {
+                criteria.check_cpus(&manifest.settings.cpus)?;
+                catching.check_run(manifest)
+            };
+            let record = &self.record;
+            if let Some(passed) =
+                passing::report(record, &mut request, places, interrupt, accepted)?
+            {
+                reports.push(passed.report);
+                caught.push(passed.caught);
+            }
             place.done_with(&path);
         }
-        Ok(reports)
-    }
-}
-
-/// The directory of the recordings: one that the user named, or one that goes with them.
-enum Place {
-    Kept(PathBuf),
-    Passing(Scratch),
-}
-
-impl Place {
-    fn new(keep: Option<&Path>) -> Result<Place> {
-        let Some(keep) = keep else {
-            return Scratch::new().map(Place::Passing);
-        };
-        output::free(keep, "--keep")?;
-        std::fs::create_dir(keep).with_context(|| format!("{}: cannot create", shown(keep)))?;
-        Ok(Place::Kept(keep.to_owned()))
-    }
-
-    /// Removes a recording that nobody keeps: those of an hour need not be there together.
-    fn done_with(&self, recording: &Path) {
-        if let Place::Passing(_) = self {
-            let _ = std::fs::remove_dir_all(recording);
-        }
-    }
-
-    /// Of runs that measured nothing nothing stays.
-    fn remove_if_empty(&self) {
-        if let Place::Kept(directory) = self {
-            let _ = std::fs::remove_dir(directory);
-        }
-    }
-
-    fn run(&self, run: u32) -> PathBuf {
-        let directory = match self {
-            Place::Kept(directory) => directory,
-            Place::Passing(directory) => directory.path(),
-        };
-        directory.join(format!("run-{}.bandscope", run + 1))
-    }
-
-    /// What explains a failure: a kept recording, or one to make.
-    fn next_step(&self, check: &Check, machine: &str) -> String {
-        let worst = check.worst_run().unwrap_or(0) as u32;
-        if let Place::Kept(_) = self {
-            return format!("bandscope report {}", shell_word(&shown(&self.run(worst))));
-        }
-        let failed = check.cpus.iter().filter(|cpu| !cpu.passes);
-        let failed: Vec<u32> = failed.filter_map(|cpu| cpu.cpu).collect();
-        let cpus = cpu_list::written(&failed);
-        let machine = match MachineName::parse(machine) {
-            Ok(MachineName::Simulated(_)) => format!(" --machine {}", shell_word(machine)),
-            _ => String::new(),
-        };
-        format!("bandscope --cpus {cpus}{machine} --duration 10s")
+        Ok((reports, caught))
     }
 }

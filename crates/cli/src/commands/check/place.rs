@@ -1,0 +1,103 @@
+//! Where the recordings of a check are: in a directory that the user named, or in one that goes with them.
+
+use crate::commands::record::{Caught, MachineName};
+use crate::output;
+use crate::scratch::Scratch;
+use anyhow::{Context, Result};
+use bandscope_recording::cpu_list;
+use bandscope_recording::text::{shell_word, shown};
+use bandscope_studies::check::Check;
+use std::path::{Path, PathBuf};
+
+/// Where the recordings are.
+pub(super) struct Place {
+    /// The directory of those of all that was measured.
+    all: PathBuf,
+    /// Takes that directory along when the check ends; `None` if the user named it.
+    passing: Option<Scratch>,
+    /// The directory of those of what was caught, where they are kept.
+    moments: Option<PathBuf>,
+}
+
+impl Place {
+    /// `keep` is for all that is measured, or where something is caught for that.
+    pub(super) fn new(keep: Option<&Path>, catches: bool) -> Result<Place> {
+        if let Some(keep) = keep {
+            output::free(keep, "--keep")?;
+            std::fs::create_dir(keep).with_context(|| format!("{}: cannot create", shown(keep)))?;
+        }
+        if let (Some(keep), false) = (keep, catches) {
+            return Ok(Place {
+                all: keep.to_owned(),
+                passing: None,
+                moments: None,
+            });
+        }
+        let passing = Scratch::new()?;
+        Ok(Place {
+            all: passing.path().to_owned(),
+            passing: Some(passing),
+            moments: keep.map(Path::to_owned),
+        })
+    }
+
+    /// Removes a recording that nobody keeps: those of an hour need not be there together.
+    pub(super) fn done_with(&self, recording: &Path) {
+        if self.passing.is_some() {
+            let _ = std::fs::remove_dir_all(recording);
+        }
+    }
+
+    /// Of runs that measured nothing nothing stays.
+    pub(super) fn remove_if_empty(&self) {
+        let _ = std::fs::remove_dir(self.moments.as_ref().unwrap_or(&self.all));
+    }
+
+    /// The recording of all of a run.
+    pub(super) fn run(&self, run: u32) -> PathBuf {
+        self.all.join(name(run))
+    }
+
+    /// The recording of what was caught in it.
+    pub(super) fn moments(&self, run: u32) -> Option<PathBuf> {
+        Some(self.moments.as_ref()?.join(name(run)))
+    }
+
+    /// What was caught in each run, and where it is.
+    pub(super) fn told(&self, caught: &[Caught]) -> Vec<String> {
+        let mut told = Vec::new();
+        for (run, caught) in (0..).zip(caught) {
+            let moments = self.moments(run);
+            told.extend(caught.sentences(moments.is_some()));
+            let moments = moments.filter(|_| caught.kept() > 0);
+            told.extend(moments.map(|path| format!("What was caught: {}", report(&path))));
+        }
+        told
+    }
+
+    /// What explains a failure: a kept recording, or one to make.
+    pub(super) fn next_step(&self, check: &Check, machine: &str) -> String {
+        let worst = check.worst_run().unwrap_or(0) as u32;
+        if self.passing.is_none() {
+            return report(&self.run(worst));
+        }
+        let failed = check.cpus.iter().filter(|cpu| !cpu.passes);
+        let failed: Vec<u32> = failed.filter_map(|cpu| cpu.cpu).collect();
+        let cpus = cpu_list::written(&failed);
+        let machine = match MachineName::parse(machine) {
+            Ok(MachineName::Simulated(_)) => format!(" --machine {}", shell_word(machine)),
+            _ => String::new(),
+        };
+        format!("bandscope --cpus {cpus}{machine} --duration 10s")
+    }
+}
+
+/// The name of a run's recording.
+fn name(run: u32) -> String {
+    format!("run-{}.bandscope", run + 1)
+}
+
+/// The command that reads one.
+fn report(recording: &Path) -> String {
+    format!("bandscope report {}", shell_word(&shown(recording)))
+}
