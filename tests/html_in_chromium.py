@@ -235,6 +235,22 @@ def findings_jump(view, report):
             assert view.window() != whole or finding["kind"] in ("warm-up", "clock-drift", "quantisation"), finding["kind"]
 
 
+def moments_agree(view, report):
+    """Each moment that was caught, with all that ran around it."""
+    shown = view.page.locator("article.moment")
+    assert shown.count() == len(report["moments"]) > 10, shown.count()
+    for place, moment in enumerate(report["moments"]):
+        spans = [span for track in moment["timeline"] for span in track["spans"]]
+        titles = shown.nth(place).locator(".timeline rect title").all_text_contents()
+        assert len(titles) == len(spans) > 0, (titles, spans)
+        assert all(any(title.startswith(span["cause"]) or title.startswith(f"gap: {span['cause']}") for title in titles) for span in spans), titles
+        assert moment["causes"][0]["cause"] in shown.nth(place).inner_text()
+    shown.first.get_by_role("button", name="show me").click()
+    view.settle()
+    width = view.window()[1] - view.window()[0]
+    assert width < 0.1, width
+
+
 def moves_at_once(browser, path):
     """Where the reader asked for less motion, a jump is over when it begins."""
     with Page(browser, path, reduced_motion="reduce") as view:
@@ -343,6 +359,13 @@ def main():
             truth_agrees(view, report)
             is_accessible(view)
             view.page.screenshot(path=pictures / "disturbed.png", full_page=True)
+
+        # What a flight recorder caught, with the timeline of each.
+        run(directory, "record", "--machine", "simulated:tick+tasks:hz=30,mean=15us+timed-task:hz=1.3,cost=200us", "--duration", "12s", "--catch", "gap > 100 us", "--output", "caught.bandscope")
+        path, report = page_of("caught.bandscope", output="caught.html")
+        with Page(browser, path) as view:
+            moments_agree(view, report)
+        looks_right(browser, path, None)
 
         # Many series: the one that lost most is at length, the others have a line each.
         run(directory, "record", "--machine", "simulated:tick+host-steal+noise", "--cpus", "0-5", "--duration", "2s", "--output", "many.bandscope")

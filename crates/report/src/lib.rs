@@ -35,7 +35,7 @@ pub use gaps::{Chain, GapBin, GapCause, Gaps, LongGap, Percentile, TaskTime};
 pub use kind::Kind;
 pub use ledger::{Basis, Ledger, PaceLoss};
 pub use limits::{BandLimit, Limits, LossLimit};
-pub use moment::{Elsewhere, Moment, Noted, Part, Usual};
+pub use moment::{Elsewhere, Moment, Noted, Part, Span, Track, Unusual, Usual};
 pub use pace::{Band, BestPace, Nature, PaceOrigin};
 pub use report::{Report, SCHEMA};
 pub use series::{Availability, Clock, Fraction, Period, Series, Tripwire};

@@ -27,6 +27,13 @@ pub struct Moment {
     pub others: Vec<Elsewhere>,
     /// Tracepoints that the user asked for, from a millisecond before it to its end, on any CPU and in order of time, at most 32.
     pub events: Vec<Noted>,
+    /// What ran in it, on any CPU, for a tenth of it or more, and in at most a tenth of the others in this list that have the same main cause, at most 8; empty where
+    /// fewer than ten others have.
+    pub unusual: Vec<Unusual>,
+    /// What ran around it on each CPU where anything did, its own included, at most 16. Empty where no kernel events were recorded.
+    pub timeline: Vec<Track>,
+    /// How long before its begin and after its end the timeline reaches.
+    pub around_ns: u64,
     /// How many gaps of the same main cause were kept, and how long half of them were at most; `null` of a stretch.
     pub usual: Option<Usual>,
 }
@@ -71,4 +78,44 @@ pub struct Usual {
     pub number: u64,
     /// Median of their lengths.
     pub median_ns: f64,
+}
+
+/// What ran in a moment, and hardly in others like it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unusual {
+    /// Its cause, a kernel worker without its number. Untrusted.
+    pub cause: String,
+    /// Where it ran.
+    pub cpu: u32,
+    /// Its time in the moment.
+    pub ns: f64,
+    /// Others in which it ran, on the CPU that was away or, if this is another one, on any other.
+    pub seen_in: u64,
+    /// How many others there are.
+    pub others: u64,
+}
+
+/// What ran on one CPU around a moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Track {
+    /// The CPU.
+    pub cpu: u32,
+    /// The longest that ran there, in order of time, at most 32. Between them it was idle, or measuring.
+    pub spans: Vec<Span>,
+}
+
+/// What ran from one time to another.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Span {
+    /// What it was.
+    pub cause: Cause,
+    /// When it began, since the moment began; negative before. What began before the timeline begins with it.
+    pub at_ns: i64,
+    /// Its length within the timeline, with what interrupted it.
+    pub ns: u64,
+    /// How many others it interrupted.
+    pub depth: u32,
 }

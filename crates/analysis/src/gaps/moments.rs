@@ -1,6 +1,7 @@
 //! What a flight recorder caught, found again in what it kept: the gap, who is behind it, and what the other CPUs did meanwhile.
 
 mod elsewhere;
+mod unusual;
 
 use crate::gaps::chains::without_number;
 use crate::gaps::naming::{Key, Namer, Piece, Share};
@@ -10,7 +11,7 @@ use bandscope_recording::manifest::Trigger;
 use bandscope_recording::{Error, Gap, Manifest, Sender, Source};
 use bandscope_report::{Cause, Chain, Moment, Part, Usual};
 use bandscope_statistics::quantiles::Distribution;
-use elsewhere::{elsewhere, nearest};
+use elsewhere::{busiest, elsewhere, nearest};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -287,8 +288,11 @@ pub fn all(
     for cpu in source.cpus_with_events() {
         elsewhere(source, cpu, &mut found, context)?;
     }
-    found
-        .iter_mut()
-        .for_each(|(_, moment)| nearest(&mut moment.events));
-    Ok(found.into_iter().map(|(_, moment)| moment).collect())
+    let mut moments: Vec<Moment> = found.into_iter().map(|(_, moment)| moment).collect();
+    for moment in &mut moments {
+        nearest(&mut moment.events);
+        busiest(&mut moment.timeline, moment.cpu);
+    }
+    unusual::mark(&mut moments);
+    Ok(moments)
 }

@@ -59,7 +59,8 @@ fn names_of_others_are_inert() {
 
 #[test]
 fn nothing_is_loaded_from_anywhere() {
-    let page = rendered(&samples::noisy());
+    // The name of a kind of element, which no browser asks for.
+    let page = rendered(&samples::noisy()).replace("http://www.w3.org/2000/svg", "");
     for wanted in ["http://", "https://", " src=", "@import", "url("] {
         assert!(!page.contains(wanted), "{wanted}");
     }

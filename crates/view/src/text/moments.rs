@@ -3,7 +3,7 @@
 use super::table::{Page, Paint};
 use crate::escape::visible;
 use crate::{numbers, panels};
-use bandscope_report::{Moment, Part, Report, format};
+use bandscope_report::{Moment, Part, Report, Unusual, format};
 
 /// Makers, and moments, on one screen.
 const MAKERS: usize = 5;
@@ -138,6 +138,11 @@ fn one(moment: &Moment, page: &mut Page<'_>) {
         );
         page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Dim);
     }
+    if !moment.unusual.is_empty() {
+        let told = moment.unusual.iter().take(PARTS).map(unlike_others);
+        let text = format!("unusual: {}", told.collect::<Vec<_>>().join("; "));
+        page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Plain);
+    }
     if let Some(usual) = moment.usual.filter(|usual| usual.number > 1) {
         let text = format!(
             "of {} such gaps that were kept half took {} or less",
@@ -146,6 +151,21 @@ fn one(moment: &Moment, page: &mut Page<'_>) {
         );
         page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Dim);
     }
+}
+
+/// What hardly any other moment has.
+fn unlike_others(unusual: &Unusual) -> String {
+    format!(
+        "{} on CPU {} {}, in {} of {} others",
+        visible(&unusual.cause),
+        unusual.cpu,
+        format::duration(unusual.ns),
+        match unusual.seen_in {
+            0 => "none".to_owned(),
+            some => numbers::count(some),
+        },
+        numbers::count(unusual.others)
+    )
 }
 
 /// The largest parts, each with its time where there are several.

@@ -1,9 +1,11 @@
 // What a flight recorder caught, longest first: when, what it was, who is behind it, what the other CPUs did.
 
 import { duration, plural, whole } from "./numbers.js";
-import { element, table } from "./words.js";
+import { element } from "./words.js";
 import { model } from "./model.js";
 import { show } from "./ledger.js";
+import { timeline } from "./timeline.js";
+import { subscribe } from "./view.js";
 
 /** Moments that are shown at once. */
 const SOME = 20;
@@ -29,27 +31,27 @@ function behind(chain) {
 }
 
 /** @param {Moment} moment */
-function row(moment) {
-  const { at_s, unix_s, length_ns } = moment;
+function oneMoment(moment) {
+  const { at_s, unix_s, length_ns, cpu, usual } = moment;
   const around = Math.max((AROUND * length_ns) / 1e9, LEAST_S);
-  const time = unix_s === null ? "" : ` (${new Date(unix_s * 1000).toISOString().slice(11, 23)} UTC)`;
-  const others = moment.others.filter(({ ran }) => ran.length).map(({ cpu, ran }) => `CPU ${cpu}: ${named(ran)}`);
-  const lines = [
-    element("div", {}, named(moment.causes)),
-    ...moment.behind.slice(0, PARTS).map((chain) => element("div", {}, behind(chain))),
-    others.length ? element("div", { class: "note" }, `meanwhile ${others.join("; ")}`) : null,
-  ];
-  for (const { cpu, at_ns, text } of moment.events.slice(0, PARTS)) {
-    lines.push(element("div", { class: "note" }, `${at_ns < 0 ? "-" : "+"}${duration(Math.abs(at_ns))} CPU ${cpu}: ${text}`));
-  }
   const jump = () => show(at_s - around, at_s + length_ns / 1e9 + around);
-  return [
-    duration(moment.ns),
-    `${at_s.toFixed(6)} s${time}`,
-    moment.cpu === null ? "" : whole(moment.cpu),
-    element("div", {}, ...lines.filter((line) => line !== null)),
-    element("button", { type: "button", class: "show", onclick: jump }, "show me"),
-  ];
+  const time = unix_s === null ? "" : ` (${new Date(unix_s * 1000).toISOString().slice(11, 23)} UTC)`;
+  const where = cpu === null ? "" : `CPU ${cpu}, `;
+  const others = moment.others.filter(({ ran }) => ran.length).map((other) => `CPU ${other.cpu}: ${named(other.ran)}`);
+  const lines = [named(moment.causes), ...moment.behind.slice(0, PARTS).map(behind)];
+  for (const { cause, cpu: on, ns, seen_in, others: all } of moment.unusual.slice(0, PARTS)) {
+    lines.push(`unusual: ${cause} on CPU ${on} ${duration(ns)}, in ${seen_in ? whole(seen_in) : "none"} of ${whole(all)} others`);
+  }
+  const notes = others.length ? [`meanwhile ${others.join("; ")}`] : [];
+  for (const event of moment.events.slice(0, PARTS)) {
+    notes.push(`${event.at_ns < 0 ? "-" : "+"}${duration(Math.abs(event.at_ns))} CPU ${event.cpu}: ${event.text}`);
+  }
+  if (usual && usual.number > 1) notes.push(`of ${plural(usual.number, "such gap", "such gaps")} that were kept half took ${duration(usual.median_ns)} or less`);
+  return element("article", { class: "moment" },
+    element("h3", {}, `${duration(moment.ns)}: ${where}${at_s.toFixed(6)} s${time} `, element("button", { type: "button", class: "show", onclick: jump }, "show me")),
+    ...lines.map((line) => element("div", {}, line)),
+    ...notes.map((line) => element("div", { class: "note" }, line)),
+    timeline(moment));
 }
 
 export function momentsSection() {
@@ -57,11 +59,16 @@ export function momentsSection() {
   if (!moments.length) return element("div", { hidden: true });
   const holder = element("div", {});
   const more = element("button", { type: "button", onclick: () => fill(moments.length) }, `show all ${whole(moments.length)}`);
+  let shown = SOME;
   /** @param {number} most */
   const fill = (most) => {
-    holder.replaceChildren(table(null, ["gaps took", "when", "CPU", "what it was, and who is behind it", ""], moments.slice(0, most).map(row), 5));
+    shown = most;
+    holder.replaceChildren(...moments.slice(0, most).map(oneMoment));
     more.hidden = moments.length <= most;
   };
   fill(SOME);
-  return element("section", { id: "moments" }, element("h2", {}, "Caught"), element("p", { class: "note" }, `${plural(moments.length, "moment", "moments")}, the longest first. The time between was not kept.`), holder, more);
+  subscribe((keys) => {
+    if (keys.has("theme")) fill(shown);
+  });
+  return element("section", { id: "moments" }, element("h2", {}, "Caught"), element("p", { class: "note" }, `${plural(moments.length, "moment", "moments")}, the longest first. The time between was not kept. A dashed box is the moment, and a line goes from who woke something to where it came.`), holder, more);
 }
