@@ -123,7 +123,7 @@ fn without_perf_events_or_tracefs_there_are_no_kernel_events_and_that_is_said() 
     ] {
         let about_tracefs = calls == tracefs;
         let there = std::path::Path::new("/sys/kernel/tracing/events").exists();
-        let permitted = trace::catalogue(&[]);
+        let permitted = trace::catalogue(&[], Watch::Senders);
         if about_tracefs && there || !about_tracefs && permitted.is_err() {
             println!(
                 "SKIPPED: kernel events: {calls:?} is not what decides here: {:?}",

@@ -6,6 +6,7 @@ use bandscope_recording::manifest::MeasuringThread;
 use bandscope_recording::{EventKind, KernelEvent};
 use bandscope_sampler::machine::Watch;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 /// Records the events of the CPU that this thread is on while `work` runs, with rings of `ring_bytes`; `None`, having
@@ -16,7 +17,17 @@ fn record(
     drained: bool,
     work: impl FnOnce(),
 ) -> Option<(Vec<KernelEvent>, Ended, u64)> {
-    let catalogue = trace::catalogue(&[]);
+    watched(Watch::Senders, test, ring_bytes, drained, work)
+}
+
+fn watched(
+    watch: Watch,
+    test: &str,
+    ring_bytes: usize,
+    drained: bool,
+    work: impl FnOnce(),
+) -> Option<(Vec<KernelEvent>, Ended, u64)> {
+    let catalogue = trace::catalogue(&[], watch);
     let cpu = *pin::allowed().unwrap().last().unwrap();
     pin::pin(&[cpu]).unwrap();
     let thread = MeasuringThread {
@@ -29,7 +40,7 @@ fn record(
         let trace = Trace::open(
             &catalogue,
             &[thread],
-            Watch::Senders,
+            watch,
             ring_bytes,
             (origin, &readings),
         )?;
@@ -56,6 +67,36 @@ fn record(
 /// Sleeps many times, so that the CPU goes to other tasks and comes back.
 fn sleep_often() {
     (0..300).for_each(|_| std::thread::sleep(Duration::from_micros(50)));
+}
+
+/// Wakes a thread that reads a pipe, on the same CPU, and lets it read.
+fn write_often() {
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    let reads = std::thread::spawn(move || while matches!(reader.read(&mut [0; 1]), Ok(1)) {});
+    for _ in 0..300 {
+        writer.write_all(b"x").unwrap();
+        std::thread::sleep(Duration::from_micros(50));
+    }
+    drop(writer);
+    reads.join().unwrap();
+}
+
+#[test]
+fn a_wake_up_says_from_where_in_the_kernel() {
+    let Some((events, ..)) = watched(Watch::All, "places", 1 << 24, true, write_often) else {
+        return;
+    };
+    let senders = events.iter().filter_map(|event| event.sender.as_deref());
+    let places: Vec<&str> = (senders.map(|sender| &*sender.place))
+        .filter(|place| !place.is_empty())
+        .collect();
+    if places.is_empty() {
+        println!("SKIPPED: places: this kernel hides its functions, or has no stacks");
+        return;
+    }
+    // `pipe_write`, since Linux 6.14 `anon_pipe_write`.
+    let from_pipe = places.iter().filter(|place| place.ends_with("pipe_write"));
+    assert!(from_pipe.count() >= 100, "{places:?}");
 }
 
 fn assert_nested(events: &[KernelEvent]) {

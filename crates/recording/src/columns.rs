@@ -80,6 +80,9 @@ pub const SENDERS: [(&str, Storage); 4] = [
     ("waited_ticks", Storage::Ticks),
 ];
 
+/// A further one, which recordings of before it was written lack.
+pub const PLACES: [(&str, Storage); 1] = [("sender_function", Storage::Text)];
+
 /// Names and storage of the columns of quanta.
 pub fn quanta_columns() -> Vec<(String, Storage)> {
     owned(&QUANTA)
@@ -93,6 +96,11 @@ pub fn event_columns() -> Vec<(String, Storage)> {
 /// Those that tell the senders.
 pub fn sender_columns() -> Vec<(String, Storage)> {
     owned(&SENDERS)
+}
+
+/// The one that tells where in the kernel a sender was.
+pub fn place_columns() -> Vec<(String, Storage)> {
+    owned(&PLACES)
 }
 
 fn owned(columns: &[(&str, Storage)]) -> Vec<(String, Storage)> {

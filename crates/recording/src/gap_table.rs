@@ -58,10 +58,12 @@ pub struct GapPart {
     pub function: Option<Arc<str>>,
     /// From then until it ran.
     pub waited_ns: Option<u64>,
+    /// Function of the kernel in which the sender did so.
+    pub sender_function: Option<Arc<str>>,
 }
 
 /// Name, type and whether it may be null, in the order in which they are stored.
-const COLUMNS: [(&str, Physical, bool); 21] = [
+const COLUMNS: [(&str, Physical, bool); 22] = [
     ("series", Physical::INT32, false),
     ("cpu", Physical::INT32, true),
     ("rate_hz", Physical::DOUBLE, false),
@@ -83,6 +85,7 @@ const COLUMNS: [(&str, Physical, bool); 21] = [
     ("sender_cpu", Physical::INT32, true),
     ("function", Physical::BYTE_ARRAY, true),
     ("waited_ns", Physical::INT64, true),
+    ("sender_function", Physical::BYTE_ARRAY, true),
 ];
 
 /// Columns that grow, for which a dictionary is of no use.
@@ -239,7 +242,8 @@ fn encode(
     columns.text(|row| Some(&*row.sender.as_ref()?.0))?;
     columns.narrow(|row| Some(row.sender.as_ref()?.1))?;
     columns.text(|row| row.function.as_deref())?;
-    columns.wide(|row| row.waited_ns)
+    columns.wide(|row| row.waited_ns)?;
+    columns.text(|row| row.sender_function.as_deref())
 }
 
 #[cfg(test)]

@@ -125,10 +125,8 @@ pub fn behind(chain: &Chain) -> String {
     if !chain.sender.is_empty() {
         let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
         let waited = duration(chain.waited_ns);
-        sentence += &format!(
-            ", {sent} by {} on {cpus}, {waited} before {then}",
-            chain.sender
-        );
+        let sender = sender(chain);
+        sentence += &format!(", {sent} by {sender} on {cpus}, {waited} before {then}");
     }
     sentence
 }
@@ -144,9 +142,17 @@ pub fn made_by(chain: &Chain) -> String {
             true => "woken",
             false => "sent",
         };
-        name += &format!(", {sent} by {}", chain.sender);
+        name += &format!(", {sent} by {}", sender(chain));
     }
     name
+}
+
+/// Who is behind it, and where in the kernel that was done: `task:make in pipe_write`.
+fn sender(chain: &Chain) -> String {
+    match &*chain.sender_function {
+        "" => chain.sender.clone(),
+        function => format!("{} in {function}", chain.sender),
+    }
 }
 
 /// A whole number with its thousands apart: `1,234,567`.

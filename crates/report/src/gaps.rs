@@ -64,6 +64,8 @@ pub struct Chain {
     /// What woke or sent it: `task:NAME`, `idle`, `irq:NAME`, `softirq:NAME`, `tick`, `timer:FUNCTION` of the kernel, or, where that is all that is
     /// known, `task`, `interrupt`, `softirq`. Empty where nobody is known.
     pub sender: String,
+    /// Function of the kernel in which that happened, where stacks were recorded; empty elsewhere. In `chains` of a series always empty.
+    pub sender_function: String,
     /// CPUs on which that happened.
     pub cpus: String,
     /// Gaps, or stays within gaps.

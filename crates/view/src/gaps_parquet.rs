@@ -96,6 +96,7 @@ fn parts(
             waited_ns: (sender.filter(|_| by.is_some())).map(|one| nanoseconds(clock, one.waited)),
             sender: by,
             function: sender.and_then(|one| known(&one.function)),
+            sender_function: sender.and_then(|one| known(&one.place)),
             ..about.clone()
         }
     })
@@ -243,6 +244,7 @@ mod tests {
             cpu: 1,
             function: "flush".into(),
             waited: 60,
+            place: "nvme_irq".into(),
         };
         let event = |start, duration, kind, name: &str, sender| KernelEvent {
             start,
@@ -289,6 +291,7 @@ mod tests {
         assert_eq!((&*writer.cause, writer.pid), ("task:writer", Some(7)));
         assert_eq!(writer.sender, Some(("irq:nvme0q1".into(), 1)));
         assert_eq!(writer.function.as_deref(), Some("flush"));
+        assert_eq!(writer.sender_function.as_deref(), Some("nvme_irq"));
         assert_eq!((writer.start_ns, writer.waited_ns), (1_000, Some(30)));
         assert_eq!((tick.duration_ns, tick.cause_ns), (501, 100));
         assert_eq!(tick.cause_ns + writer.cause_ns, writer.duration_ns);

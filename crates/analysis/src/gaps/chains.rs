@@ -83,6 +83,7 @@ impl Chains {
                     false => cpu_list::written(&sum.cpus.into_iter().collect::<Vec<_>>()),
                 },
                 sender,
+                sender_function: String::new(),
                 number: sum.number,
                 per_second: match seconds > 0.0 {
                     true => sum.number as f64 / seconds,

@@ -180,7 +180,7 @@ impl Recent {
         let ns = |ticks: u64| ticks as f64 / self.ticks_per_ns;
         let condition = self.triggers.get(hit.condition);
         let mut parts: BTreeMap<Cause, f64> = BTreeMap::new();
-        let mut chains: BTreeMap<(String, String, String), Chain> = BTreeMap::new();
+        let mut chains: BTreeMap<[String; 4], Chain> = BTreeMap::new();
         for gap in self
             .gaps
             .iter()
@@ -190,11 +190,13 @@ impl Recent {
                 *parts.entry(part.cause.clone()).or_default() += part.ns;
             }
             for chain in &gap.behind {
-                let key = (
-                    chain.cause.clone(),
-                    chain.function.clone(),
-                    chain.sender.clone(),
-                );
+                let parts = [
+                    &chain.cause,
+                    &chain.function,
+                    &chain.sender,
+                    &chain.sender_function,
+                ];
+                let key = parts.map(String::clone);
                 let known = chains.entry(key).or_insert_with(|| Chain {
                     number: 0,
                     ns: 0,
@@ -228,6 +230,7 @@ fn behind(namer: &Namer<'_>, ticks_per_ns: f64) -> Vec<Chain> {
             cause: without_number(&namer.name(piece.share.key).to_string()),
             function: sender.function.to_string(),
             sender: without_number(&sender.name),
+            sender_function: sender.place.to_string(),
             cpus: match sender.name.is_empty() {
                 true => String::new(),
                 false => sender.cpu.to_string(),

@@ -29,17 +29,18 @@ pub fn begin(request: &Request, cpus: &[u32], findings: &Findings) -> Result<Beg
     let threshold =
         (findings.kernels.first()).map_or(u64::MAX, |kernel| kernel.gap_threshold_ticks);
     let ticks_per_ns = findings.fit.ticks_per_ns;
-    let priced = super::catalogue(&request.tracepoints).and_then(|catalogue| {
-        // The first CPU stands for all, as it does in the self-test.
-        let cpu = cpus.first().copied().unwrap_or(0);
-        let (cost, open) = cost::measure(
-            &catalogue,
-            request.watch,
-            (cpu, request.self_test),
-            threshold,
-            ticks_per_ns,
-        )?;
+    // The first CPU stands for all, as it does in the self-test.
+    let cpu = cpus.first().copied().unwrap_or(0);
+    let on = (cpu, request.self_test);
+    let price = |catalogue: Catalogue| {
+        let (cost, open) = cost::measure(&catalogue, request.watch, on, threshold, ticks_per_ns)?;
         Ok((catalogue, open, cost))
+    };
+    let catalogue = super::catalogue(&request.tracepoints, request.watch);
+    let priced = catalogue.and_then(|catalogue| match catalogue.with_stacks {
+        // Some kernels have no stacks of tracepoints.
+        true => price(catalogue.clone()).or_else(|_: TraceError| price(catalogue.without_stacks())),
+        false => price(catalogue),
     });
     match priced {
         Ok((catalogue, open, cost)) => {

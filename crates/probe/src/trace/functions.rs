@@ -39,6 +39,28 @@ const TIMERS: [&str; 12] = [
 /// Name of a function that has none of them.
 const NAMELESS: &str = "unknown";
 
+/// Frames from here on are marks (include/uapi/linux/perf_event.h, PERF_CONTEXT_MAX).
+const MARKS: u64 = -4095i64 as u64;
+/// What functions have in their names that wake tasks, queue work or interrupt CPUs on behalf of others, of those of Linux 6.18.
+const PLUMBING: [&str; 16] = [
+    "wake",
+    "waking",
+    "ttwu",
+    "complete",
+    "kick_pool",
+    "queue_work",
+    "delayed_work",
+    "ep_poll_callback",
+    "smp_call",
+    "exec_single",
+    "on_each_cpu",
+    "resched",
+    "_ipi",
+    "perf_trace",
+    "trace_event",
+    "traceiter",
+];
+
 /// A timer's function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
@@ -125,6 +147,33 @@ impl Functions {
         (*begin == address).then(|| &self.names[name.start as usize..name.end as usize])
     }
 
+    /// The name of the function that an address lies in, without what the compiler added to it.
+    fn name_around(&self, address: u64) -> Option<&str> {
+        let place = self.all.partition_point(|function| function.0 <= address);
+        let (_, name) = self.all.get(place.checked_sub(1)?)?;
+        let name = &self.names[name.start as usize..name.end as usize];
+        name.split('.').next()
+    }
+
+    /// Whether any are known.
+    pub fn are_known(&self) -> bool {
+        !self.all.is_empty()
+    }
+
+    /// Where somebody is woken, or a CPU is interrupted, on this stack: the innermost function that does not belong to waking and interrupting
+    /// as such. Each frame is an address of eight bytes.
+    pub fn sender(&self, stack: &[u8]) -> Option<&str> {
+        let (frames, _) = stack.as_chunks::<8>();
+        let frames = frames.iter().map(|frame| u64::from_ne_bytes(*frame));
+        // What is no address tells whose the frames are that follow.
+        let frames = frames.filter(|&frame| frame < MARKS);
+        // Where it goes on is behind the call.
+        let mut names = frames.map(|frame| self.name_around(frame.saturating_sub(1)));
+        let name = names
+            .find(|name| name.is_none_or(|name| !PLUMBING.iter().any(|part| name.contains(part))));
+        name.flatten()
+    }
+
     /// The function of a timer at an address.
     pub fn at(&self, address: u64) -> Function {
         let known = self.timers.get(&address).cloned();
@@ -165,6 +214,32 @@ mod tests {
         assert_eq!(functions.name_at(0xffff_ffff_c000_0011), None);
         assert_eq!(functions.name_at(0xffff_ffff_8f00_0000), None, "data");
         assert!(!at(1).is_tick);
+    }
+
+    #[test]
+    fn a_sender_is_who_calls_what_wakes() {
+        let functions = Functions::read(
+            "1000 t try_to_wake_up\n2000 T __wake_up_common\n3000 t anon_pipe_write.isra.0\n4000 t vfs_write\n".as_bytes(),
+            Duration::MAX,
+        );
+        let sender = |frames: &[u64]| {
+            let stack: Vec<u8> = frames
+                .iter()
+                .flat_map(|frame| frame.to_ne_bytes())
+                .collect();
+            functions.sender(&stack).map(str::to_owned)
+        };
+        let kernel = -128i64 as u64;
+        let woken = sender(&[kernel, 0x1010, 0x2020, 0x3001, 0x4100]);
+        assert_eq!(woken.as_deref(), Some("anon_pipe_write"));
+        // A call at the very end of a function goes on in the next one.
+        assert_eq!(
+            sender(&[0x1010, 0x4000]).as_deref(),
+            Some("anon_pipe_write")
+        );
+        assert_eq!(sender(&[kernel, 0x1010, 0x2020]), None);
+        assert_eq!(sender(&[0x10]), None, "before all");
+        assert_eq!(sender(&[]), None);
     }
 
     #[test]

@@ -79,14 +79,15 @@ pub fn buffered_ring_bytes(duration_s: f64) -> usize {
     (bytes as usize).next_power_of_two()
 }
 
-/// What the kernel can record here, and what the user asks for.
+/// What the kernel can record here, and what the user asks for; where all is watched, with stacks of who wakes and interrupts.
 ///
 /// # Errors
 /// One line: why it cannot be had.
-pub fn catalogue(asked: &[machine::Tracepoint]) -> Result<Catalogue, TraceError> {
+pub fn catalogue(asked: &[machine::Tracepoint], watch: Watch) -> Result<Catalogue, TraceError> {
     let tracefs = Tracefs::find()?;
     let mut catalogue = Catalogue::read(&tracefs, Functions::of_this_kernel())?;
     catalogue.add(&tracefs, asked)?;
+    catalogue.with_stacks = watch == Watch::All && catalogue.functions.are_known();
     Ok(catalogue)
 }
 

@@ -15,11 +15,25 @@ pub enum Who {
     Thread(u32),
 }
 
+/// Stacks in the samples of a ring, which all have them or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stacks {
+    /// None have.
+    Absent,
+    /// Those of this tracepoint are empty.
+    Empty,
+    /// Those of this tracepoint are the kernel's.
+    Kernel,
+}
+
+/// Frames of a stack that are recorded: wakers lie within ten.
+const FRAMES: u16 = 16;
+
 /// Opens tracepoint `id` on `cpu`, switched off.
 ///
 /// # Errors
 /// What perf_event_open(2) says.
-pub fn open(id: u16, cpu: u32, who: Who) -> io::Result<File> {
+pub fn open(id: u16, cpu: u32, who: Who, stacks: Stacks) -> io::Result<File> {
     let mut attributes = bindings::perf_event_attr {
         size: size_of::<bindings::perf_event_attr>() as u32,
         type_: bindings::PERF_TYPE_TRACEPOINT,
@@ -32,6 +46,12 @@ pub fn open(id: u16, cpu: u32, who: Who) -> io::Result<File> {
         ..Default::default()
     };
     attributes.__bindgen_anon_1.sample_period = 1;
+    if stacks != Stacks::Absent {
+        attributes.sample_type |= u64::from(bindings::PERF_SAMPLE_CALLCHAIN);
+        attributes.sample_max_stack = FRAMES;
+        attributes.set_exclude_callchain_user(1);
+        attributes.set_exclude_callchain_kernel(u64::from(stacks == Stacks::Empty));
+    }
     // Nobody waits for records, and a wake-up would be an interrupt on the measured CPU.
     attributes.set_watermark(1);
     attributes.__bindgen_anon_2.wakeup_watermark = u32::MAX;

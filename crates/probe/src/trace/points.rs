@@ -5,23 +5,21 @@
 //! interrupts. Which timer an interrupt was for, the function of the timer and the task that it wakes tell (`functions`). Linux, Documentation/trace/events.rst, include/trace/events/ and arch/x86/include/asm/trace/.
 
 mod list;
+mod shapes;
 
 use super::error::TraceError;
 use super::format::{Field, Format};
 use super::functions::Functions;
-use super::open::Who;
+use super::open::{Stacks, Who};
 use super::point::{Left, Level, Point};
 use super::tracefs::Tracefs;
 use bandscope_recording::events::{EventKind, escaped};
 use bandscope_sampler::machine::{self, Watch};
-use list::{ENDLESS, needed, wanted};
+use list::{needed, wanted};
+use shapes::{Shape, shape};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Softirqs by number, as /proc/softirqs names them (include/linux/interrupt.h).
-const SOFTIRQS: [&str; 10] = [
-    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
-];
 /// Vectors of the page fault and of the non-maskable interrupt on x86.
 pub(super) const PAGE_FAULT: u32 = 14;
 const NMI: u32 = 2;
@@ -29,81 +27,6 @@ const NMI: u32 = 2;
 const UNKNOWN: &str = "unknown";
 /// Names that are kept at a time; a machine has some hundreds.
 const MOST_NAMES: usize = 4096;
-
-/// How a tracepoint's records are read.
-#[derive(Clone, Debug)]
-enum Shape {
-    Enter(EventKind, Field, Name),
-    Exit(EventKind, Field),
-    Switch(Switch),
-    Expires(Field),
-    Runs(Field),
-    Works(Field),
-    Calls(Field),
-    /// To which CPU, or to which of a mask, and where the kernel was.
-    Sends(Field, Field),
-    SendsToMany(Field, Field),
-    /// Whom, its name, and where the kernel was.
-    Wakes(Field, Field, Field),
-    Ends(Field),
-    Begins(EventKind, Field, Arc<str>),
-    Fault(Arc<str>),
-    Nmi(Arc<str>, Field),
-    /// What the user asked for.
-    Asked(Arc<str>, Vec<Field>),
-}
-
-#[derive(Clone, Debug)]
-enum Name {
-    Fixed(Arc<str>),
-    Softirq,
-    Text(Field),
-}
-
-impl Name {
-    /// The name of number `number`, whose record is `raw`; `None` if that is cut short.
-    fn read(
-        &self,
-        number: u32,
-        raw: &[u8],
-        names: &mut HashMap<Vec<u8>, Arc<str>>,
-    ) -> Option<Arc<str>> {
-        Some(match self {
-            Name::Fixed(name) => name.clone(),
-            Name::Softirq => match SOFTIRQS.get(number as usize) {
-                Some(name) => known(names, name.as_bytes()),
-                None => known(names, number.to_string().as_bytes()),
-            },
-            Name::Text(field) => known(names, field.text(raw)?),
-        })
-    }
-}
-
-/// Fields of a switch of tasks.
-#[derive(Clone, Debug)]
-struct Switch {
-    previous: Field,
-    next: Field,
-    name: Field,
-    /// State and priority of the previous one.
-    left: Option<(Field, Field)>,
-}
-
-impl Switch {
-    /// What a record says; `None` if it is cut short.
-    fn read(&self, raw: &[u8], names: &mut HashMap<Vec<u8>, Arc<str>>) -> Option<Point> {
-        let number = |field: &Field| u32::try_from(field.number(raw)?).ok();
-        Some(Point::Switch {
-            previous: number(&self.previous)?,
-            next: number(&self.next)?,
-            name: known(names, self.name.text(raw)?),
-            left: match &self.left {
-                Some((state, priority)) => Left::of(state.number(raw)?, priority.number(raw)?),
-                None => Left::Unknown,
-            },
-        })
-    }
-}
 
 /// A tracepoint of this kernel.
 #[derive(Clone, Debug)]
@@ -125,6 +48,15 @@ impl Tracepoint {
             Shape::Fault(_) => Who::Thread(thread),
             _ => Who::Everybody,
         }
+    }
+
+    /// Whether it tells who wakes a task, or interrupts a CPU.
+    fn is_of_senders(&self) -> bool {
+        let shape = &self.shape;
+        matches!(
+            shape,
+            Shape::Wakes(..) | Shape::Sends(..) | Shape::SendsToMany(..)
+        )
     }
 
     /// Whether it is recorded on a CPU that is not measured.
@@ -164,6 +96,8 @@ pub struct Catalogue {
     tracepoints: Vec<Tracepoint>,
     names: HashMap<Vec<u8>, Arc<str>>,
     pub(super) functions: Arc<Functions>,
+    /// Whether it is recorded from where in the kernel tasks are woken and CPUs interrupted.
+    pub(super) with_stacks: bool,
 }
 
 impl Catalogue {
@@ -199,6 +133,7 @@ impl Catalogue {
             tracepoints,
             names: HashMap::new(),
             functions: Arc::new(functions),
+            with_stacks: false,
         })
     }
 
@@ -230,6 +165,29 @@ impl Catalogue {
             });
         }
         Ok(())
+    }
+
+    /// The same without stacks.
+    pub fn without_stacks(self) -> Catalogue {
+        Catalogue {
+            with_stacks: false,
+            ..self
+        }
+    }
+
+    /// What samples of a tracepoint have of stacks.
+    pub fn stacks(&self, of: &Tracepoint) -> Stacks {
+        match (self.with_stacks, of.is_of_senders()) {
+            (false, _) => Stacks::Absent,
+            (true, false) => Stacks::Empty,
+            (true, true) => Stacks::Kernel,
+        }
+    }
+
+    /// Where somebody is woken, or interrupted, on this stack; empty where that is not known.
+    pub fn place(&mut self, stack: &[u8]) -> Arc<str> {
+        let name = self.functions.sender(stack).unwrap_or_default();
+        known(&mut self.names, name.as_bytes())
     }
 
     /// What is recorded.
@@ -345,51 +303,6 @@ fn known(names: &mut HashMap<Vec<u8>, Arc<str>>, bytes: &[u8]) -> Arc<str> {
     let name: Arc<str> = escaped(shown).into();
     names.insert(bytes.to_vec(), name.clone());
     name
-}
-
-/// How the records of a tracepoint are read; `None` if a field is missing.
-fn shape(subsystem: &str, tracepoint: &str, format: &Format) -> Option<Shape> {
-    let field = |name: &str| format.field(name).cloned();
-    Some(match (subsystem, tracepoint) {
-        ("irq", "irq_handler_entry") => Shape::Enter(
-            EventKind::Interrupt,
-            field("irq")?,
-            Name::Text(field("name")?),
-        ),
-        ("irq", "irq_handler_exit") => Shape::Exit(EventKind::Interrupt, field("irq")?),
-        ("irq", "softirq_entry") => Shape::Enter(EventKind::Softirq, field("vec")?, Name::Softirq),
-        ("irq", "softirq_exit") => Shape::Exit(EventKind::Softirq, field("vec")?),
-        ("sched", "sched_switch") => Shape::Switch(Switch {
-            previous: field("prev_pid")?,
-            next: field("next_pid")?,
-            name: field("next_comm")?,
-            left: field("prev_state").zip(field("prev_prio")),
-        }),
-        ("sched", "sched_process_exit") => Shape::Ends(field("pid")?),
-        ("sched", "sched_waking") => {
-            Shape::Wakes(field("pid")?, field("comm")?, field("common_flags")?)
-        }
-        ("timer", "timer_expire_entry") => Shape::Runs(field("function")?),
-        ("workqueue", "workqueue_execute_start") => Shape::Works(field("function")?),
-        ("csd", "csd_function_entry") => Shape::Calls(field("func")?),
-        ("ipi", "ipi_send_cpu") => Shape::Sends(field("cpu")?, field("common_flags")?),
-        ("ipi", "ipi_send_cpumask") => {
-            Shape::SendsToMany(field("cpumask")?, field("common_flags")?)
-        }
-        ("timer", "hrtimer_expire_entry") => Shape::Expires(field("function")?),
-        ("exceptions", name) => Shape::Fault(name.into()),
-        ("nmi", "nmi_handler") => Shape::Nmi("nmi".into(), field("delta_ns")?),
-        ("irq_vectors", name) => match name.strip_suffix("_entry") {
-            Some(ENDLESS) => Shape::Begins(EventKind::Vector, field("vector")?, ENDLESS.into()),
-            Some(stem) => Shape::Enter(
-                EventKind::Vector,
-                field("vector")?,
-                Name::Fixed(escaped(stem.as_bytes()).into()),
-            ),
-            None => Shape::Exit(EventKind::Vector, field("vector")?),
-        },
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

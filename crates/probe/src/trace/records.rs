@@ -19,6 +19,8 @@ pub enum Record<'a> {
         thread: u32,
         /// Nanoseconds of the clock that was asked for.
         time: u64,
+        /// Addresses of the stack, the innermost first, eight bytes each.
+        stack: &'a [u8],
         /// The tracepoint's own record.
         raw: &'a [u8],
     },
@@ -32,8 +34,8 @@ pub enum Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Reads one whole record with its header; `None` if it is not what was asked for.
-    pub fn parse(record: &'a [u8]) -> Option<Record<'a>> {
+    /// Reads one whole record with its header, of a ring whose samples have stacks or not; `None` if it is not what was asked for.
+    pub fn parse(record: &'a [u8], has_stacks: bool) -> Option<Record<'a>> {
         let kind = u32::from_ne_bytes(record.get(..4)?.try_into().ok()?);
         let body = record.get(HEADER..)?;
         if kind == perf::PERF_RECORD_LOST {
@@ -49,12 +51,20 @@ impl<'a> Record<'a> {
         if kind != perf::PERF_RECORD_SAMPLE {
             return Some(Record::Other);
         }
-        let length = u32::from_ne_bytes(body.get(16..20)?.try_into().ok()?) as usize;
+        let (stack, rest) = match has_stacks {
+            true => {
+                let bytes = usize::try_from(word(body, 16)?).ok()?.checked_mul(8)?;
+                body.get(24..)?.split_at_checked(bytes)?
+            }
+            false => (&[][..], body.get(16..)?),
+        };
+        let length = u32::from_ne_bytes(rest.get(..4)?.try_into().ok()?) as usize;
         Some(Record::Sample {
             process: u32::from_ne_bytes(body.get(..4)?.try_into().ok()?),
             thread: u32::from_ne_bytes(body.get(4..8)?.try_into().ok()?),
             time: word(body, 8)?,
-            raw: body.get(20..20usize.checked_add(length)?)?,
+            stack,
+            raw: rest.get(4..4usize.checked_add(length)?)?,
         })
     }
 }
@@ -88,29 +98,58 @@ pub mod tests {
     fn records_are_read() {
         let bytes = sample(b"abcd");
         assert_eq!(
-            Record::parse(&bytes),
+            Record::parse(&bytes, false),
             Some(Record::Sample {
                 process: 7,
                 thread: 8,
                 time: 123,
+                stack: &[],
                 raw: b"abcd"
             })
         );
         let lost = [3u64.to_ne_bytes(), 17u64.to_ne_bytes()].concat();
         let lost = record(perf::PERF_RECORD_LOST, &lost);
-        assert_eq!(Record::parse(&lost), Some(Record::Lost { records: 17 }));
+        assert_eq!(
+            Record::parse(&lost, false),
+            Some(Record::Lost { records: 17 })
+        );
         let other = record(perf::PERF_RECORD_COMM, b"whatever");
-        assert_eq!(Record::parse(&other), Some(Record::Other));
+        assert_eq!(Record::parse(&other, true), Some(Record::Other));
     }
 
     #[test]
     fn no_length_leads_out_of_the_record() {
         let bytes = sample(b"abcd");
         for length in 0..bytes.len() {
-            assert_eq!(Record::parse(&bytes[..length]), None);
+            assert_eq!(Record::parse(&bytes[..length], false), None);
         }
         let mut wild = bytes.clone();
         wild[24..28].copy_from_slice(&u32::MAX.to_ne_bytes());
-        assert_eq!(Record::parse(&wild), None);
+        assert_eq!(Record::parse(&wild, false), None);
+    }
+
+    #[test]
+    fn a_stack_comes_before_what_the_tracepoint_says() {
+        let frames = [0xffff_ffff_8100_0010u64, 0xffff_ffff_8200_0020];
+        let mut body = sample(b"abcd")[HEADER..].to_vec();
+        let stack: Vec<u8> = frames
+            .iter()
+            .flat_map(|frame| frame.to_ne_bytes())
+            .collect();
+        body.splice(16..16, [&2u64.to_ne_bytes()[..], &stack].concat());
+        let bytes = record(perf::PERF_RECORD_SAMPLE, &body);
+        let read = |bytes: &[u8]| match Record::parse(bytes, true) {
+            Some(Record::Sample { stack, raw, .. }) => Some((stack.to_vec(), raw.to_vec())),
+            _ => None,
+        };
+        assert_eq!(read(&bytes), Some((stack, b"abcd".to_vec())));
+        for length in 0..bytes.len() {
+            assert_eq!(read(&bytes[..length]), None, "{length}");
+        }
+        for number in [3, u64::MAX / 8, u64::MAX] {
+            let mut wild = bytes.clone();
+            wild[HEADER + 16..HEADER + 24].copy_from_slice(&u64::to_ne_bytes(number));
+            assert_eq!(read(&wild), None, "{number}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use super::records::Record;
 use super::senders::{Doing, Senders};
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 /// What a ring says.
 #[derive(Debug)]
@@ -70,7 +71,8 @@ impl Ring {
                 cpu,
                 error,
             };
-            let event = open::open(tracepoint.id, cpu, tracepoint.who(thread)).map_err(refused)?;
+            let (who, stacks) = (tracepoint.who(thread), catalogue.stacks(tracepoint));
+            let event = open::open(tracepoint.id, cpu, who, stacks).map_err(refused)?;
             match events.first() {
                 None => {
                     let ring = Buffer::new(&event, bytes)
@@ -114,18 +116,24 @@ impl Ring {
     pub fn drain(&mut self, most: usize, senders: &mut Senders, mut visit: impl FnMut(Said)) {
         let (cpu, catalogue, latest) = (self.cpu, &mut self.catalogue, &mut self.latest);
         let (doing, told_lost) = (&mut self.doing, &mut self.told_lost);
+        let has_stacks = catalogue.with_stacks;
         self.is_empty = self
             .buffer
-            .drain(most, |record| match Record::parse(record) {
+            .drain(most, |record| match Record::parse(record, has_stacks) {
                 Some(Record::Sample {
                     process,
                     thread,
                     time,
+                    stack,
                     raw,
                 }) => match catalogue.decode(raw) {
                     Some(point) => {
                         *latest = time.max(*latest);
-                        senders.see((time, cpu, thread), doing, &point);
+                        let place = match stack {
+                            [] => Arc::default(),
+                            stack => catalogue.place(stack),
+                        };
+                        senders.see((time, cpu, thread), doing, &point, place);
                         doing.see(time, &point);
                         visit(Said::Point {
                             time,

@@ -88,6 +88,7 @@ struct Wake {
     at: u64,
     cpu: u32,
     name: Arc<str>,
+    place: Arc<str>,
     /// Beginning of the stay that it caused.
     ran: Option<u64>,
 }
@@ -121,11 +122,19 @@ pub struct Woken {
     pub cpu: u32,
     /// By whom.
     pub name: Arc<str>,
+    /// In which function of the kernel; empty where that is not known.
+    pub place: Arc<str>,
 }
 
 impl Senders {
-    /// Takes a record of `cpu`, passed while `thread` ran there, which was `doing` this.
-    pub fn see(&mut self, (time, cpu, thread): (u64, u32, u32), doing: &Doing, point: &Point) {
+    /// Takes a record of `cpu`, passed while `thread` ran there, which was `doing` this, at a `place` in the kernel.
+    pub fn see(
+        &mut self,
+        (time, cpu, thread): (u64, u32, u32),
+        doing: &Doing,
+        point: &Point,
+        place: Arc<str>,
+    ) {
         let (targets, by): (Vec<Target>, Level) = match point {
             Point::Wakes { number, by, .. } => (vec![Target::Task(*number)], *by),
             Point::Sends { cpus, by } => (cpus.iter().map(|&cpu| Target::Cpu(cpu)).collect(), *by),
@@ -135,12 +144,17 @@ impl Senders {
             Some(name) => name,
             None => self.task(thread),
         };
+        // A timer's function says more than who calls it.
+        let place = match is_timer(&name) {
+            true => Arc::default(),
+            false => place,
+        };
         for target in targets {
-            let name = name.clone();
             let wake = Wake {
                 at: time,
                 cpu,
-                name,
+                name: name.clone(),
+                place: place.clone(),
                 ran: None,
             };
             self.add(target, wake);
@@ -179,6 +193,7 @@ impl Senders {
             at: wake.at,
             cpu: wake.cpu,
             name: wake.name.clone(),
+            place: wake.place.clone(),
         })
     }
 
@@ -216,6 +231,11 @@ impl Senders {
         self.names.insert(thread, name.clone());
         name
     }
+}
+
+/// Whether a sender is named by what a timer ran.
+fn is_timer(name: &str) -> bool {
+    name.starts_with("timer:") || name == "tick"
 }
 
 /// Gives memory back that one burst needed, for the next thing that needs some.
@@ -265,7 +285,7 @@ mod tests {
         let own = std::process::id();
         // Of two CPUs, the rings of which are emptied one by one.
         for (time, cpu) in [(100, 0), (300, 0), (200, 1)] {
-            senders.see((time, cpu, own), &doing, &wakes(7, Level::Task));
+            senders.see((time, cpu, own), &doing, &wakes(7, Level::Task), "a".into());
         }
         let mut woken = |start| {
             senders
@@ -289,7 +309,7 @@ mod tests {
             cpus: vec![0, 2],
             by: Level::Softirq,
         };
-        senders.see((100, 1, 0), &Doing::default(), &sends);
+        senders.see((100, 1, 0), &Doing::default(), &sends, Arc::default());
         let mut of = |number, start, cpu| {
             let vector = Interval {
                 kind: EventKind::Vector,
@@ -354,7 +374,7 @@ mod tests {
         let mut senders = Senders::default();
         let doing = Doing::default();
         for time in 0..1000 {
-            senders.see((time, 0, 0), &doing, &wakes(7, Level::Task));
+            senders.see((time, 0, 0), &doing, &wakes(7, Level::Task), Arc::default());
         }
         senders.forget(900);
         assert_eq!(
@@ -366,7 +386,8 @@ mod tests {
         senders.forget(900 + 2 * LONGEST_WAIT_NS);
         assert!(senders.wakes.is_empty() && senders.number == 0);
         for time in 0..=MOST_WAKES as u64 {
-            senders.see((time, 0, 0), &doing, &wakes(time as u32 % 7, Level::Task));
+            let wakes = wakes(time as u32 % 7, Level::Task);
+            senders.see((time, 0, 0), &doing, &wakes, Arc::default());
         }
         assert_eq!((senders.number, senders.lost()), (MOST_WAKES, 1));
         senders.forget(MOST_WAKES as u64);

@@ -75,6 +75,7 @@ impl EventOrder {
         }
         self.bad_name("sender", &sender.name)
             .or_else(|| self.bad_name("function", &sender.function))
+            .or_else(|| self.bad_name("sender_function", &sender.place))
     }
 
     fn bad_name(&mut self, column: &str, name: &Arc<str>) -> Option<(String, String)> {

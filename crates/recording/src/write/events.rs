@@ -3,7 +3,7 @@
 //! Unlike quanta and gaps, events that are lost change what those that are left mean: a gap without an event would be
 //! taken for the hypervisor's. So what could not be written is kept as a span.
 
-use crate::columns::{EVENT_ROWS, Storage, event_columns, sender_columns};
+use crate::columns::{EVENT_ROWS, Storage, event_columns, place_columns, sender_columns};
 use crate::layout::Directory;
 use crate::manifest::{LostEvents, Parts};
 use crate::order::EventOrder;
@@ -22,6 +22,7 @@ impl Rows for Vec<KernelEvent> {
     fn columns(&self) -> Vec<(String, Storage)> {
         let mut columns = event_columns();
         columns.extend(sender_columns());
+        columns.extend(place_columns());
         columns
     }
 
@@ -46,7 +47,8 @@ impl Rows for Vec<KernelEvent> {
         put_texts(group, senders().map(|sender| &*sender.name))?;
         scratch.put_narrow(group, senders().map(|sender| sender.cpu))?;
         put_texts(group, senders().map(|sender| &*sender.function))?;
-        scratch.put_wide(group, senders().map(|sender| sender.waited))
+        scratch.put_wide(group, senders().map(|sender| sender.waited))?;
+        put_texts(group, senders().map(|sender| &*sender.place))
     }
 
     fn clear(&mut self) {

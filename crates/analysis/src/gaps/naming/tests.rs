@@ -48,6 +48,7 @@ fn a_wake_up_on_this_cpu_is_a_sign_of_the_kernel_on_its_way() {
             cpu,
             function: "does".into(),
             waited: 3_000,
+            ..Sender::default()
         };
         namer.feed(&[
             KernelEvent {

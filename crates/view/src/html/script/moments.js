@@ -25,7 +25,8 @@ const named = (parts) => parts.slice(0, PARTS).map(({ cause, ns }) => `${cause} 
 function behind(chain) {
   const ran = chain.function ? ` ran ${chain.function}` : "";
   const [sent, began] = chain.cause.startsWith("task:") ? ["woken", "it ran"] : ["sent", "it came"];
-  const by = chain.sender ? `, ${sent} by ${chain.sender} on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
+  const inside = chain.sender_function ? ` in ${chain.sender_function}` : "";
+  const by = chain.sender ? `, ${sent} by ${chain.sender}${inside} on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
   const times = chain.number > 1 ? `, ${whole(chain.number)} times` : "";
   return `${chain.cause}${ran}${by}${times}`;
 }
