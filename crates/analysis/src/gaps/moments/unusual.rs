@@ -40,7 +40,7 @@ pub fn mark(moments: &mut [Moment]) {
             let seldom = ran(moment).filter_map(|((is_own, cause), cpu, part)| {
                 let seen_in = seen[&(is_own, cause.clone())] - 1;
                 let is_unusual = seen_in as f64 <= SELDOM * others as f64 && worth(part);
-                is_unusual.then(|| Unusual {
+                is_unusual.then_some(Unusual {
                     cause,
                     cpu,
                     ns: part.ns,
