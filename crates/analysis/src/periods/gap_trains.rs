@@ -17,6 +17,8 @@ const MAX_TICK_ERROR: f64 = 1e-3;
 /// Ticks from one event of such a train to the next, where all of its events are ticks: with many more any slow train would be one. At this many one of
 /// sixteen trains of another period would.
 const MAX_TICKS_A_TURN: f64 = 32.0;
+/// So much more often than the tick at most come interrupts of the timer that are all the tick's.
+const MAX_TICKS: f64 = 1.0 + MAX_TICK_ERROR;
 /// Share of a tick's period from which on a task that runs may have a time slice, and parts of it after the tick, or before it, at which a slice
 /// begins.
 const MIN_SLICE_TICKS: f64 = 0.4;
@@ -60,6 +62,9 @@ pub fn in_gaps(
             // others come as often as turns do.
             let ticks_per_s = mine.times.len() as f64 / mine.seconds();
             found.retain(|one| !is_each_so_many_th_tick(one, tick, ticks_per_s, context));
+        } else {
+            let all = found.clone();
+            found.retain(|one| !is_with_the_tick(one, &all, tick));
         }
         found.retain(|one| {
             // Turns that come now and then take a small part of each tick, and are long all the same.
@@ -178,15 +183,33 @@ fn is_time_slice(
 }
 
 /// Whether it is a part of the ticks, of which so many come a second. A CPU without tasks to share it may have no more than a tick a second, which is no part.
+///
+/// Where no more come than the tick's frequency says, all of them are ticks, and so is a train of some of them, at whatever frequency between: now each eighth and now
+/// each seventh one is longer.
 fn is_each_so_many_th_tick(
     found: &Periodic,
     tick: Option<Periodic>,
     ticks_per_s: f64,
     context: &Context,
 ) -> bool {
-    (tick.is_some() || ticks_per_s > 1.5 * found.frequency)
-        && ticks_a_turn(found, tick, context)
-            .is_some_and(|(_, ticks)| (2.0..=MAX_TICKS_A_TURN).contains(&ticks))
+    let hz = tick.map(|tick| tick.frequency).or(context.tick_hz);
+    let is_among = hz.is_some_and(|hz| {
+        ticks_per_s <= MAX_TICKS * hz && (1.5..=MAX_TICKS_A_TURN).contains(&(hz / found.frequency))
+    });
+    let is_part = ticks_a_turn(found, tick, context)
+        .is_some_and(|(_, ticks)| (2.0..=MAX_TICKS_A_TURN).contains(&ticks));
+    let has_others = ticks_per_s > 1.5 * found.frequency;
+    has_others && is_among || (tick.is_some() || has_others) && is_part
+}
+
+/// Whether it is what the tick adds to each so many-th event of a faster train of the same task or timer.
+fn is_with_the_tick(found: &Periodic, of_cause: &[Periodic], tick: Option<Periodic>) -> bool {
+    let is_same = |hz: f64| (found.frequency / hz - 1.0).abs() < MAX_TICK_ERROR;
+    let faster = of_cause.iter().map(|one| one.frequency / found.frequency);
+    tick.is_some_and(|tick| is_same(tick.frequency))
+        && faster
+            .filter(|turns| *turns > 1.5)
+            .any(|turns| (turns / turns.round() - 1.0).abs() < MAX_TICK_ERROR)
 }
 
 /// The tick's frequency, and the whole number of ticks from one turn of a train to the next, if it begins with ticks.
@@ -319,7 +342,8 @@ mod tests {
         };
         let context = Context::of_10_khz(&manifest);
         let tick = Some(train(250.0, Some(0.0010)));
-        let is_tick = |one: Periodic| is_each_so_many_th_tick(&one, tick, 250.0, &context);
+        // Another timer's interrupts are among them.
+        let is_tick = |one: Periodic| is_each_so_many_th_tick(&one, tick, 392.8, &context);
         // A part of all events at 50.0012 Hz, and ticks that came 0.1 ms late.
         assert!(is_tick(train(50.001_2, None)));
         assert!(is_tick(train(50.0, Some(0.0051))));
@@ -333,5 +357,18 @@ mod tests {
             is_each_so_many_th_tick(&train(27.777_8, None), None, ticks_per_s, &context)
         };
         assert!(is_part(125.0) && !is_part(30.0));
+        // All are ticks: now each eighth, now each seventh one is longer. Not what is most of them, or seldom.
+        let is_among = |hz| is_each_so_many_th_tick(&train(hz, None), tick, 249.9, &context);
+        assert!(is_among(31.728) && is_among(142.857));
+        assert!(!is_among(249.9) && !is_among(0.4));
+        // A task that runs 1000 times a second, and longer when the tick comes with it.
+        let all = [
+            train(1000.0, None),
+            train(250.0, None),
+            train(333.333, None),
+        ];
+        let with_tick = |one: &Periodic| is_with_the_tick(one, &all, tick);
+        assert!(with_tick(&all[1]) && !with_tick(&all[0]) && !with_tick(&all[2]));
+        assert!(!is_with_the_tick(&all[1], &all[1..], tick));
     }
 }

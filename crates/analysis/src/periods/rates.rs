@@ -137,8 +137,9 @@ impl Rates {
     }
 
     /// The tick at its frequency, or else the only interrupt that came at `hz`, or else the only softirq; what it explains is taken off. Softirqs
-    /// run at the end of interrupts, so those that come as often as one that is taken are its own.
-    fn take(&mut self, hz: f64) -> Option<Cause> {
+    /// run at the end of interrupts, so those that come as often as one that is taken are its own. Where as many `preemptions` came as interrupts by another
+    /// CPU, it may be the task that these let run.
+    fn take(&mut self, hz: f64, preemptions: Option<f64>) -> Option<Cause> {
         let matching = |rates: &[(Cause, f64)]| -> Vec<usize> {
             let rates = rates.iter().enumerate();
             let matching = rates.filter(|(_, (_, rate))| MATCHES.contains(&(rate / hz)));
@@ -153,7 +154,9 @@ impl Rates {
             None if self.is_away => return None,
             None => matching(&self.interrupts),
         };
+        let has_preempted = preemptions.is_some_and(|rate| MATCHES.contains(&(rate / hz)));
         match interrupts[..] {
+            [only] if has_preempted && is_by_another_cpu(&self.interrupts[only].0) => None,
             [only] => {
                 for place in matching(&self.softirqs) {
                     self.softirqs[place].1 -= hz;
@@ -179,6 +182,14 @@ impl Rates {
     }
 }
 
+/// Whether it is one of the interrupts by which CPUs let each other's tasks run.
+fn is_by_another_cpu(cause: &Cause) -> bool {
+    let Cause::Interrupt(name) = cause else {
+        return false;
+    };
+    name.starts_with("call_function") || &**name == "reschedule"
+}
+
 fn name_signals(signals: &mut [Signal], rates: &Rates, preemptions: Option<f64>) {
     if rates.interrupts.is_empty() {
         return;
@@ -186,7 +197,7 @@ fn name_signals(signals: &mut [Signal], rates: &Rates, preemptions: Option<f64>)
     let mut left = rates.clone();
     let nameless = |signal: &&mut Signal| signal.seen_in == SeenIn::Gaps && signal.cause.is_none();
     for signal in signals.iter_mut().filter(nameless) {
-        signal.cause = left.take(signal.frequency_hz);
+        signal.cause = left.take(signal.frequency_hz, preemptions);
         signal.cause_by = signal.cause.is_some().then_some(CauseSource::Rate);
     }
     for signal in signals.iter_mut().filter(nameless) {
@@ -253,6 +264,17 @@ mod tests {
             ("irq:eth0", 31),
         ];
         assert_eq!(named(&rates, None, &[249.9999, 30.5]), ["tick", "irq:eth0"]);
+        // A task that an interrupt of its CPU wakes, and a tick beside as many preemptions.
+        let rates_of_task = [("tick", 250), ("irq:call_function", 200)];
+        assert_eq!(named(&rates_of_task, Some(210.0), &[200.0]), [""]);
+        assert_eq!(
+            named(&rates_of_task, Some(3.0), &[200.0]),
+            ["irq:call_function"]
+        );
+        assert_eq!(
+            named_of(Some(250.0), &rates, Some(251.0), &[250.0]),
+            ["tick"]
+        );
         // A softirq alone, as of a device whose interrupts come in bursts.
         let rates = [("tick", 1000), ("softirq:NET_RX", 100)];
         assert_eq!(named(&rates, None, &[100.0]), ["softirq:NET_RX"]);
@@ -282,9 +304,9 @@ mod tests {
     fn what_was_counted_while_others_ran_names_the_tick_alone() {
         let mut rates = Rates::of(&counts(&[("tick", 583), ("softirq:RCU", 510)]), Some(250.0));
         rates.is_away = true;
-        assert_eq!(rates.take(250.0001), Some(Cause::Tick));
+        assert_eq!(rates.take(250.0001, None), Some(Cause::Tick));
         for hz in [249.962, 333.333, 510.0, 583.0] {
-            assert_eq!(rates.take(hz), None, "{hz}");
+            assert_eq!(rates.take(hz, None), None, "{hz}");
         }
     }
 
