@@ -49,6 +49,8 @@ impl Edge {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Quantum {
     pub(super) start: u64,
+    /// Present ticks of the series before it.
+    pub(super) passed: f64,
     pub(super) present: f64,
     pub(super) units: f64,
     pub(super) away: f64,
@@ -56,18 +58,15 @@ pub(super) struct Quantum {
 }
 
 impl Quantum {
-    pub(super) fn of(chunk: &Derived<'_>, k: usize) -> Quantum {
+    pub(super) fn of(chunk: &Derived<'_>, k: usize, passed: f64) -> Quantum {
         Quantum {
             start: chunk.chunk.start[k],
+            passed,
             present: chunk.present[k],
             units: chunk.units[k],
             away: chunk.length[k] - chunk.present[k],
             count: chunk.chunk.count[k],
         }
-    }
-
-    pub(super) fn end(&self) -> f64 {
-        self.start as f64 + self.present + self.away
     }
 }
 
@@ -111,7 +110,7 @@ pub(super) struct Stay {
     /// Quanta in the band.
     pub(super) quanta: u64,
     pub(super) last: Quantum,
-    /// Tick at which it began.
+    /// Present ticks of the series before it.
     pub(super) from: f64,
     /// Whether it began with an edge that was kept.
     pub(super) chained: bool,

@@ -6,8 +6,8 @@
 //! times of the gaps are known ([`Edges::finish`]). With no quantum between the two stays the last of one and the first
 //! of the other are pooled: then the edge lies at their boundary, as closely as their paces are known.
 //!
-//! Bands come from [`crate::series::levels`]; what edges say of periods is [`crate::pace::recurrence`]'s. Work is done where the band changes only. The first 2^16
-//! edges of a series are kept (65 s of a 1 kHz flip, 3 MB); of the others the number, and the time spent in each band, which is summed without them.
+//! Bands come from [`crate::series::levels`]; what edges say of periods is [`crate::pace::recurrence`]'s. Work is done where the band changes only; present time is summed over all quanta. The first 2^16
+//! edges of a series are kept (65 s of a 1 kHz flip, 3 MB), of the others the number; time in each band is of all edges.
 
 mod edge;
 mod shown;
@@ -55,9 +55,9 @@ pub struct Edges {
     between: Between,
     kept: Vec<Edge>,
     number: u64,
-    /// Ticks in each band, and those of them in gaps.
+    /// Present ticks so far, and those of them in each band.
+    passed: f64,
     time: Vec<f64>,
-    away: Vec<f64>,
     pairs: Pairs,
 }
 
@@ -75,8 +75,8 @@ impl Edges {
             between: Between::default(),
             kept: Vec::new(),
             number: 0,
+            passed: 0.0,
             time: vec![0.0; modes.len()],
-            away: vec![0.0; modes.len()],
             pairs: Pairs::default(),
         }
     }
@@ -86,8 +86,7 @@ impl Edges {
             self.end_run(run, NO_BAND);
         }
         if let Some(stay) = self.stay.take() {
-            let last = self.between.quanta().last().unwrap_or(&stay.last);
-            self.time[usize::from(stay.band)] += (last.end() - stay.from).max(0.0);
+            self.time[usize::from(stay.band)] += self.passed - stay.from;
         }
         self.between = Between::default();
     }
@@ -116,7 +115,7 @@ impl Edges {
                     band: run.band,
                     quanta: run.quanta,
                     last: run.last,
-                    from: first.start as f64,
+                    from: first.passed,
                     chained: false,
                 });
             }
@@ -139,7 +138,7 @@ impl Edges {
             1 => (between.quanta(), Place::Inside),
             _ => (between.quanta(), Place::Blurred),
         };
-        let mut edge = self.place(window, stay.band, run.band);
+        let (mut edge, passed) = self.place(window, stay.band, run.band);
         edge.place = place;
         edge.chained = stay.chained;
         let length: f64 = window.iter().map(|quantum| quantum.present).sum();
@@ -151,8 +150,8 @@ impl Edges {
         {
             self.note_pair(&edge, &between.first[0]);
         }
-        let at = edge.ticks(0);
-        self.time[usize::from(stay.band)] += (at - stay.from).max(0.0);
+        let at = (passed + edge.offset).max(stay.from);
+        self.time[usize::from(stay.band)] += at - stay.from;
         let kept = self.keep(edge);
         self.stay = Some(Stay {
             band: run.band,
@@ -182,8 +181,8 @@ impl Edges {
         example.get_or_insert(quantum.count);
     }
 
-    /// The edge from one band to another inside of these quanta.
-    fn place(&self, window: &[Quantum], from: u8, to: u8) -> Edge {
+    /// The edge from one band to another inside of these quanta, and the present ticks before its quantum.
+    fn place(&self, window: &[Quantum], from: u8, to: u8) -> (Edge, f64) {
         let ((a, noise_a), (b, noise_b)) =
             (self.rates[usize::from(from)], self.rates[usize::from(to)]);
         let present: f64 = window.iter().map(|quantum| quantum.present).sum();
@@ -204,7 +203,7 @@ impl Edges {
             before -= quantum.present;
             quantum = *next;
         }
-        Edge {
+        let edge = Edge {
             quantum: quantum.start,
             offset: before,
             resolution: resolution.hypot(CLOCK_ERROR_TICKS) as f32,
@@ -213,7 +212,8 @@ impl Edges {
             to,
             place: Place::Inside,
             chained: false,
-        }
+        };
+        (edge, quantum.passed)
     }
 
     fn keep(&mut self, edge: Edge) -> bool {
@@ -266,7 +266,7 @@ impl Edges {
             _ => return,
         };
         for ((quantum, offset), from, to) in [(entry, stay.band, other), (exit, other, stay.band)] {
-            let mut edge = self.place(&[*quantum], from, to);
+            let (mut edge, passed) = self.place(&[*quantum], from, to);
             if place == Place::Blurred {
                 let free = 2.0 * offset.min(quantum.present - offset);
                 edge.resolution = edge.resolution.max((free / 12f64.sqrt()) as f32);
@@ -277,8 +277,8 @@ impl Edges {
                 chained: stay.chained,
                 ..edge
             };
-            let at = edge.ticks(0);
-            self.time[usize::from(from)] += (at - stay.from).max(0.0);
+            let at = (passed + offset).max(stay.from);
+            self.time[usize::from(from)] += at - stay.from;
             stay.from = at;
             stay.chained = self.keep(edge);
         }
@@ -302,7 +302,9 @@ impl Detector for Edges {
                 .iter()
                 .take_while(|&&other| other == band);
             let to = from + run.count();
-            let (first, last) = (Quantum::of(chunk, from), Quantum::of(chunk, to - 1));
+            let first = Quantum::of(chunk, from, self.passed);
+            self.passed += chunk.present[from..to].iter().sum::<f64>();
+            let last = Quantum::of(chunk, to - 1, self.passed - chunk.present[to - 1]);
             let quanta = (to - from) as u64;
             match &mut self.run {
                 Some(run) if run.band == band => {

@@ -1,7 +1,7 @@
 //! What the edges of a series show once the last has been placed: times with gaps put back, shares of the time, dwells.
 
 use super::{Edge, Edges};
-use crate::gaps::statistics::{EVENTS, Event};
+use crate::gaps::statistics::Event;
 use bandscope_statistics::order::{median, sorted};
 
 /// Quanta in which the pace changed: isolated and strictly between the levels on either side.
@@ -67,44 +67,6 @@ impl Edges {
                 edge.offset = present + passed;
             }
         }
-        self.note_away(gaps);
-    }
-
-    /// Books gaps to the bands that they lie in. Where edges or gaps are more than are kept, a band lost the same share later.
-    fn note_away(&mut self, gaps: &[Event]) {
-        self.away = vec![0.0; self.rates.len()];
-        let (Some(first), Some(last)) = (self.kept.first(), self.kept.last()) else {
-            return;
-        };
-        let origin = first.quantum;
-        let mut until = f64::INFINITY;
-        if self.number > self.kept.len() as u64 {
-            until = last.ticks(origin);
-        }
-        if let Some(gap) = gaps.last().filter(|_| gaps.len() >= EVENTS) {
-            until = until.min(gap.start as f64 - origin as f64);
-        }
-        let (mut band, mut next) = (first.from, self.kept.iter().peekable());
-        for gap in gaps {
-            let start = gap.start as f64 - origin as f64;
-            // One that begins at an edge comes after it.
-            while let Some(edge) = next.next_if(|edge| edge.ticks(origin) <= start) {
-                band = edge.to;
-            }
-            if start < until {
-                self.away[usize::from(band)] += gap.duration as f64;
-            }
-        }
-        if until.is_finite() {
-            let mut known = vec![0.0; self.rates.len()];
-            let stays = self.kept.windows(2).filter(|pair| pair[1].chained);
-            for pair in stays.filter(|pair| pair[1].ticks(origin) <= until) {
-                known[usize::from(pair[1].from)] += pair[1].ticks(origin) - pair[0].ticks(origin);
-            }
-            for ((away, time), known) in self.away.iter_mut().zip(&self.time).zip(known) {
-                *away *= if known > 0.0 { time / known } else { 0.0 };
-            }
-        }
     }
 
     /// What they show, once finished.
@@ -122,12 +84,10 @@ impl Edges {
         &self.kept
     }
 
-    /// Share of the time spent in each band, once finished of that which gaps leave.
+    /// Share of the time spent in each band, of that which gaps leave.
     pub fn shares(&self) -> Vec<f64> {
-        let present = self.time.iter().zip(&self.away);
-        let present: Vec<f64> = present.map(|(time, away)| (time - away).max(0.0)).collect();
-        let all: f64 = present.iter().sum();
-        present.iter().map(|time| time / all.max(1.0)).collect()
+        let all: f64 = self.time.iter().sum();
+        self.time.iter().map(|time| time / all.max(1.0)).collect()
     }
 
     /// Typical length of a whole stay in each band, ticks, among the edges that are kept: the mean of those around the median where most are there, so
@@ -170,48 +130,79 @@ fn typical(stays: Vec<f64>, resolution: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pace::bands::Mode;
-    use crate::pace::edges::Place;
+    use crate::pace::bands::{Mode, levels};
+    use crate::series::bins::bin_of;
     use crate::series::context::Context;
-    use bandscope_recording::Manifest;
+    use crate::series::derive::Deriver;
+    use crate::series::detector::Detector;
+    use bandscope_recording::{Manifest, Quanta, Quantum};
 
-    #[test]
-    fn a_gap_is_no_time_at_the_pace_that_it_lies_in() {
-        let mode = |centre| Mode {
-            bins: (0, 0),
-            centre,
+    const QUANTUM: u64 = 100_000;
+    const PACES: [u64; 2] = [100, 200];
+
+    /// What is shown of quanta in which so many ticks are at each pace, and a gap the rest.
+    fn shown(quanta: &[[u64; 2]]) -> Shown {
+        let mode = |pace| Mode {
+            bins: (bin_of(pace), bin_of(pace)),
+            centre: pace,
             half_width: 1e-3,
             quanta: 10,
         };
+        let modes = PACES.map(|pace| mode(pace as f64));
         let context = Context::of_10_khz(&Manifest::default());
-        let mut edges = Edges::new(&[mode(1.0), mode(1.3)], &context);
-        let edge = |at: u64, from, to| Edge {
-            quantum: 5_000 + at,
-            offset: 0.0,
-            resolution: 0.0,
-            away: 0.0,
-            from,
-            to,
-            place: Place::Boundary,
-            chained: true,
-        };
-        edges.kept = vec![edge(300, 0, 1), edge(800, 1, 0)];
-        edges.time = vec![1_000.0, 500.0];
-        assert_eq!(edges.shares(), [2.0 / 3.0, 1.0 / 3.0]);
-        // Before both edges, at the first, and after both.
-        let gap = |(at, duration): (u64, u64)| Event {
-            start: 5_000 + at,
-            duration,
-            cause: 0,
-            after: 0,
-            holds_unit: false,
-            goes_on: false,
-        };
-        edges.note_away(&[(100, 50), (300, 400), (900, 50)].map(gap));
-        assert_eq!(edges.shares(), [0.9, 0.1]);
-        // Ten times as many edges, of which the first are kept: in the band between them 4 of 5 ticks were a gap.
-        (edges.number, edges.time) = (20, vec![10_000.0, 5_000.0]);
-        edges.note_away(&[(100, 50), (300, 400), (900, 50)].map(gap));
-        assert_eq!(edges.shares(), [10.0 / 11.0, 1.0 / 11.0]);
+        let mut columns = Quanta::default();
+        for (start, ticks) in (0u64..).step_by(QUANTUM as usize).zip(quanta) {
+            let gap_ticks = QUANTUM - ticks[0] - ticks[1];
+            let gaps = u32::from(gap_ticks > 0);
+            columns.push(Quantum {
+                start,
+                end: start + QUANTUM,
+                count: (ticks[0] / PACES[0] + ticks[1] / PACES[1]) as u32 + gaps,
+                gaps,
+                gap_ticks,
+                ..Quantum::default()
+            });
+        }
+        let (mut edges, mut deriver) = (Edges::new(&modes, &context), Deriver::new(&context));
+        let levels = levels(&modes);
+        columns.for_each_chunk(&mut |chunk| {
+            deriver.feed(chunk, Some(&levels), |derived| edges.push(derived));
+        });
+        edges.finish(&[]);
+        edges.show()
+    }
+
+    #[test]
+    fn a_gap_is_no_time_at_the_pace_that_it_lies_in() {
+        let whole = [QUANTUM, 0];
+        let half = [QUANTUM / 2; 2];
+        // Gaps in stays, over a whole quantum, and in the quantum of an edge.
+        let with_gaps = [
+            whole,
+            [30_000, 0],
+            whole,
+            [20_000, 60_000],
+            [0, QUANTUM],
+            [0, 0],
+            [0, QUANTUM],
+            half,
+        ];
+        let without = [whole, whole, half, [0, QUANTUM], [0, QUANTUM], half];
+        // Of the second, edges are kept at the beginning only, where gaps are.
+        for turns in [[100, 0], [100, 40_000]] {
+            let mut quanta = with_gaps.repeat(turns[0]);
+            quanta.extend(without.repeat(turns[1]));
+            quanta.push(whole);
+            let shown = shown(&quanta);
+            assert_eq!(shown.number, 2 * (turns[0] + turns[1]) as u64);
+            let ticks = |pace: usize| quanta.iter().map(|ticks| ticks[pace]).sum::<u64>() as f64;
+            let share = ticks(0) / (ticks(0) + ticks(1));
+            assert!(
+                (shown.shares[0] - share).abs() < 1e-9
+                    && (shown.shares[1] + share - 1.0).abs() < 1e-9,
+                "{:?}, {share}",
+                shown.shares
+            );
+        }
     }
 }
