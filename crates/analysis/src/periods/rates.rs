@@ -16,6 +16,8 @@ const MATCHES: std::ops::RangeInclusive<f64> = 0.98..=1.1;
 const TOO_RARE: f64 = 0.5;
 /// Share of the time beyond which counts a second say nothing of how often something came while the thread was there.
 const MAX_AWAY: f64 = 0.25;
+/// How the names of interrupts begin by which CPUs let each other's tasks run.
+const BY_OTHER_CPUS: [&str; 2] = ["call_function", "reschedule"];
 /// Fewer counts say nothing about a rate.
 const MIN_COUNTS: u64 = 20;
 
@@ -182,12 +184,12 @@ impl Rates {
     }
 }
 
-/// Whether it is one of the interrupts by which CPUs let each other's tasks run.
+/// Whether another CPU sends it.
 fn is_by_another_cpu(cause: &Cause) -> bool {
     let Cause::Interrupt(name) = cause else {
         return false;
     };
-    name.starts_with("call_function") || &**name == "reschedule"
+    BY_OTHER_CPUS.iter().any(|begin| name.starts_with(begin))
 }
 
 fn name_signals(signals: &mut [Signal], rates: &Rates, preemptions: Option<f64>) {

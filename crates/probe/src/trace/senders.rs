@@ -61,23 +61,24 @@ impl Doing {
         }
     }
 
-    /// What wakes somebody at `time`, named as causes are; `None` for a task.
-    fn waker(&self, time: u64, by: Level) -> Option<Arc<str>> {
+    /// What wakes somebody at `time`, named as causes are, and whether it is a timer; `None` for a task.
+    fn waker(&self, time: u64, by: Level) -> Option<(Arc<str>, bool)> {
         let timer = |(since, name): &(u64, Arc<str>)| {
             (time.saturating_sub(*since) <= LONGEST_TIMER_NS).then(|| name.clone())
         };
         let named = |kind: &str, name: &Arc<str>| format!("{kind}:{name}").into();
+        let expired = self.timer.as_ref().and_then(timer);
         match by {
             Level::Task => None,
-            Level::Interrupt => Some(match (&self.interrupt, &self.timer) {
-                (Some(name), _) => named("irq", name),
-                (None, Some(expired)) => timer(expired).unwrap_or_else(|| "interrupt".into()),
-                (None, None) => "interrupt".into(),
+            Level::Interrupt => Some(match (&self.interrupt, expired) {
+                (Some(name), _) => (named("irq", name), false),
+                (None, Some(expired)) => (expired, true),
+                (None, None) => ("interrupt".into(), false),
             }),
             Level::Softirq => Some(match (&self.wheel, &self.softirq) {
-                (Some(function), _) => named("timer", function),
-                (None, Some(name)) => named("softirq", name),
-                (None, None) => "softirq".into(),
+                (Some(function), _) => (named("timer", function), true),
+                (None, Some(name)) => (named("softirq", name), false),
+                (None, None) => ("softirq".into(), false),
             }),
         }
     }
@@ -140,14 +141,11 @@ impl Senders {
             Point::Sends { cpus, by } => (cpus.iter().map(|&cpu| Target::Cpu(cpu)).collect(), *by),
             _ => return,
         };
-        let name = match doing.waker(time, by) {
-            Some(name) => name,
-            None => self.task(thread),
-        };
-        // A timer's function says more than who calls it.
-        let place = match is_timer(&name) {
-            true => Arc::default(),
-            false => place,
+        let (name, place) = match doing.waker(time, by) {
+            // Its function says more than who calls it.
+            Some((timer, true)) => (timer, Arc::default()),
+            Some((name, false)) => (name, place),
+            None => (self.task(thread), place),
         };
         for target in targets {
             let wake = Wake {
@@ -231,11 +229,6 @@ impl Senders {
         self.names.insert(thread, name.clone());
         name
     }
-}
-
-/// Whether a sender is named by what a timer ran.
-fn is_timer(name: &str) -> bool {
-    name.starts_with("timer:") || name == "tick"
 }
 
 /// Gives memory back that one burst needed, for the next thing that needs some.
@@ -336,7 +329,8 @@ mod tests {
             })
         };
         let is = |doing: &Doing, time, by, wanted: Option<&str>| {
-            assert_eq!(doing.waker(time, by).as_deref(), wanted);
+            let waker = doing.waker(time, by).map(|(name, _)| name);
+            assert_eq!(waker.as_deref(), wanted);
         };
         is(&doing, 1, Level::Task, None);
         is(&doing, 1, Level::Interrupt, Some("interrupt"));
