@@ -117,6 +117,7 @@ arguments! {
     Gaps "gaps",
     Sender "sender",
     SenderCpu "sender_cpu",
+    SenderFunction "sender_function",
     Function "function",
     Waited "waited_ns",
 }
