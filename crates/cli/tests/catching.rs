@@ -121,28 +121,24 @@ fn a_check_judges_all_and_keeps_what_was_caught() {
     assert_eq!(report["moments"].as_array().unwrap().len(), gaps.len());
     let number = gaps.len();
     let said = format!("{number} gaps met a condition, and what lies around {number} was kept.");
+    assert_eq!(caught["notes"], serde_json::json!([said]));
     assert_eq!(
-        caught["notes"],
-        serde_json::json!([
-            said,
-            "What was caught: bandscope report caught/run-1.bandscope"
-        ])
+        caught["next_step"],
+        "bandscope report caught/run-1.bandscope"
     );
-    // One that a condition ends is judged by what came until then, and its moment is the first.
-    let stopped = check(&[
-        "--stop-if",
-        "gap > 100 us",
-        "--catch",
-        "gap > 100 us",
-        "--on-catch",
-        "cat > told",
-    ]);
-    assert_eq!(stopped["cpus"][0]["passes"], false);
-    let notes = stopped["notes"].to_string();
-    assert!(
-        notes.contains("It ended because of") && !notes.contains("was kept"),
-        "{notes}"
-    );
+    // One that a condition ends fails, whatever came until then; its moment is the first.
+    let ends = ["--stop-if", "gap > 100 us", "--fail-if", "gaps > 1000 kHz"];
+    let catches = ["--catch", "gap > 100 us", "--on-catch", "cat > told"];
+    let stopped = check(&[&ends[..], &catches].concat());
+    let sentence = stopped["cpus"][0]["sentence"].as_str().unwrap();
+    assert!(sentence.contains("ended by \"gap > 100 us\""), "{sentence}");
+    let note = stopped["notes"][0].as_str().unwrap();
+    assert!(note.ends_with(" met a condition."), "{note}");
+    // Without anything to catch all until then is kept.
+    check(&["--stop-if", "gap > 100 us", "--keep", "until"]);
+    let until = long_gaps(directory.path(), "until/run-1.bandscope");
+    assert_eq!(until[0], gaps[0]);
+    assert!(until.len() < gaps.len(), "{until:?}");
     let told = std::fs::read(directory.path().join("told")).unwrap();
     let told: Value = serde_json::from_slice(&told).unwrap();
     assert_eq!(
@@ -193,6 +189,38 @@ fn a_live_view_records_what_was_caught() {
     );
     let nowhere = refuse(directory.path(), &["live", "--catch", "gap > 100 us"]);
     assert!(nowhere.contains("expected --output"), "{nowhere}");
+}
+
+/// Whether a process is there, and no zombie.
+fn runs(number: &str) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+    !state.is_empty() && !state.contains(") Z")
+}
+
+#[test]
+fn a_signal_ends_the_command_that_a_live_view_waits_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = bandscope(directory.path());
+    command.args(["live", "--machine", SCENE, "--duration", "2s", "-o", "it"]);
+    command.args(["--catch", "gap > 100 us", "--on-catch"]);
+    command.arg("echo $$ > number; exec sleep 60 2>/dev/null");
+    let mut child = (command.stderr(Stdio::null()).stdout(Stdio::null()))
+        .spawn()
+        .unwrap();
+    let manifest = directory.path().join("it/recording.json");
+    let is_whole =
+        || std::fs::read_to_string(&manifest).is_ok_and(|it| it.contains("\"complete\""));
+    wait_until(&mut child, is_whole);
+    signal(&child, "TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let number = std::fs::read_to_string(directory.path().join("number")).unwrap();
+    for _ in 0..6000 {
+        if !runs(number.trim()) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("the command outlives the view");
 }
 
 #[test]

@@ -81,7 +81,7 @@ pub const SENDERS: [(&str, Storage); 4] = [
 ];
 
 /// A further one, which recordings of before it was written lack.
-pub const PLACES: [(&str, Storage); 1] = [("sender_function", Storage::Text)];
+pub const CALLERS: [(&str, Storage); 1] = [("sender_function", Storage::Text)];
 
 /// Names and storage of the columns of quanta.
 pub fn quanta_columns() -> Vec<(String, Storage)> {
@@ -98,9 +98,9 @@ pub fn sender_columns() -> Vec<(String, Storage)> {
     owned(&SENDERS)
 }
 
-/// The one that tells where in the kernel a sender was.
-pub fn place_columns() -> Vec<(String, Storage)> {
-    owned(&PLACES)
+/// The one that tells by which function of the kernel a sender did so.
+pub fn caller_columns() -> Vec<(String, Storage)> {
+    owned(&CALLERS)
 }
 
 fn owned(columns: &[(&str, Storage)]) -> Vec<(String, Storage)> {

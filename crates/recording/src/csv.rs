@@ -108,7 +108,7 @@ pub fn write_events_csv(
                         quoted(&sender.function),
                         nanoseconds(clock, event.start)
                             - nanoseconds(clock, event.start.saturating_sub(sender.waited)),
-                        quoted(&sender.place),
+                        quoted(&sender.caller),
                     )),
                     None => output.print(format_args!(",,,,\n")),
                 }
@@ -200,7 +200,7 @@ mod tests {
                 name: "irq:eth0".into(),
                 cpu: 3,
                 waited: 20,
-                place: "net_rx_action".into(),
+                caller: "net_rx_action".into(),
                 ..Sender::default()
             })),
         };

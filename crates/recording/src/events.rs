@@ -103,8 +103,8 @@ pub struct Sender {
     pub function: Arc<str>,
     /// Ticks from then until it ran.
     pub waited: u64,
-    /// Function of the kernel in which the sender did so; empty where its stack was not recorded.
-    pub place: Arc<str>,
+    /// Function of the kernel by which the sender did so; empty where its stack was not recorded.
+    pub caller: Arc<str>,
 }
 
 impl KernelEvent {

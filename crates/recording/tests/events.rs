@@ -383,7 +383,7 @@ fn any_events() -> impl Strategy<Value = Vec<KernelEvent>> {
                         cpu: number,
                         function: ["vmstat_update", "", "a, b"][kind % 2].into(),
                         waited: duration,
-                        place: ["", "pipe_write"][number as usize % 2].into(),
+                        caller: ["", "pipe_write"][number as usize % 2].into(),
                     })
                 }),
             }

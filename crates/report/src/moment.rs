@@ -27,12 +27,12 @@ pub struct Moment {
     pub others: Vec<Elsewhere>,
     /// Tracepoints that the user asked for, from a millisecond before it to its end, on any CPU and in order of time, at most 32.
     pub events: Vec<Noted>,
-    /// What ran in it, on any CPU, for a tenth of it or more, and in at most a tenth of the others in this list that have the same main cause, at most 8; empty where
-    /// fewer than ten others have.
+    /// What ran in it for a tenth of it or more, and in at most a tenth of the others in this list that have the same main cause: of `causes` and of what
+    /// ran on `others`. At most 8; empty where fewer than ten others have.
     pub unusual: Vec<Unusual>,
     /// What ran around it on each CPU where anything did, its own included, at most 16. Empty where no kernel events were recorded.
     pub timeline: Vec<Track>,
-    /// How long before its begin and after its end the timeline reaches.
+    /// How long before its begin and after its end the timeline reaches; 0 where there is none.
     pub around_ns: u64,
     /// How many gaps of the same main cause were kept, and how long half of them were at most; `null` of a stretch.
     pub usual: Option<Usual>,
@@ -90,7 +90,7 @@ pub struct Unusual {
     pub cpu: u32,
     /// Its time in the moment.
     pub ns: f64,
-    /// Others in which it ran, on the CPU that was away or, if this is another one, on any other.
+    /// Others in which it was among the 8 longest, on the CPU that was away or, if this is another one, on any other.
     pub seen_in: u64,
     /// How many others there are.
     pub others: u64,
@@ -102,8 +102,10 @@ pub struct Unusual {
 pub struct Track {
     /// The CPU.
     pub cpu: u32,
-    /// The longest that ran there, in order of time, at most 32. Between them it was idle, or measuring.
+    /// The longest that ran there, in order of time, at most 32. Between them it was idle, or measuring, or one ran that was left out.
     pub spans: Vec<Span>,
+    /// How many shorter ones were left out.
+    pub left_out: u64,
 }
 
 /// What ran from one time to another.

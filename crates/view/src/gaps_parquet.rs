@@ -96,7 +96,7 @@ fn parts(
             waited_ns: (sender.filter(|_| by.is_some())).map(|one| nanoseconds(clock, one.waited)),
             sender: by,
             function: sender.and_then(|one| known(&one.function)),
-            sender_function: sender.and_then(|one| known(&one.place)),
+            sender_function: sender.and_then(|one| known(&one.caller)),
             ..about.clone()
         }
     })
@@ -244,7 +244,7 @@ mod tests {
             cpu: 1,
             function: "flush".into(),
             waited: 60,
-            place: "nvme_irq".into(),
+            caller: "nvme_irq".into(),
         };
         let event = |start, duration, kind, name: &str, sender| KernelEvent {
             start,

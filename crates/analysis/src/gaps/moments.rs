@@ -186,8 +186,11 @@ impl Recent {
             .iter()
             .filter(|gap| gap.to > hit.from && gap.from < hit.to)
         {
+            // Of a gap that reaches beyond the stretch a part.
+            let within = gap.to.min(hit.to) - gap.from.max(hit.from);
+            let within = within as f64 / (gap.to - gap.from).max(1) as f64;
             for part in &gap.parts {
-                *parts.entry(part.cause.clone()).or_default() += part.ns;
+                *parts.entry(part.cause.clone()).or_default() += within * part.ns;
             }
             for chain in &gap.behind {
                 let parts = [
@@ -230,7 +233,7 @@ fn behind(namer: &Namer<'_>, ticks_per_ns: f64) -> Vec<Chain> {
             cause: without_number(&namer.name(piece.share.key).to_string()),
             function: sender.function.to_string(),
             sender: without_number(&sender.name),
-            sender_function: sender.place.to_string(),
+            sender_function: sender.caller.to_string(),
             cpus: match sender.name.is_empty() {
                 true => String::new(),
                 false => sender.cpu.to_string(),

@@ -103,6 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .check(format, !arguments.truth.is_empty())?;
     arguments.picture.apply(&mut options);
     let criteria = Criteria {
+        whole_runs: false,
         conditions: &arguments.fail_if,
         baseline: None,
     };

@@ -39,7 +39,10 @@ pub fn begin(request: &Request, cpus: &[u32], findings: &Findings) -> Result<Beg
     let catalogue = super::catalogue(&request.tracepoints, request.watch);
     let priced = catalogue.and_then(|catalogue| match catalogue.with_stacks {
         // Some kernels have no stacks of tracepoints.
-        true => price(catalogue.clone()).or_else(|_: TraceError| price(catalogue.without_stacks())),
+        true => price(catalogue.clone()).or_else(|error| match error {
+            TraceError::NotOpened { .. } => price(catalogue.without_stacks()),
+            other => Err(other),
+        }),
         false => price(catalogue),
     });
     match priced {

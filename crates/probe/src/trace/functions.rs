@@ -160,9 +160,9 @@ impl Functions {
         !self.all.is_empty()
     }
 
-    /// Where somebody is woken, or a CPU is interrupted, on this stack: the innermost function that does not belong to waking and interrupting
+    /// Who has somebody woken, or a CPU interrupted, on this stack: the innermost function that does not belong to waking and interrupting
     /// as such. Each frame is an address of eight bytes.
-    pub fn sender(&self, stack: &[u8]) -> Option<&str> {
+    pub fn caller(&self, stack: &[u8]) -> Option<&str> {
         let (frames, _) = stack.as_chunks::<8>();
         let frames = frames.iter().map(|frame| u64::from_ne_bytes(*frame));
         // What is no address tells whose the frames are that follow.
@@ -217,29 +217,29 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_is_who_calls_what_wakes() {
+    fn a_caller_is_who_calls_what_wakes() {
         let functions = Functions::read(
             "1000 t try_to_wake_up\n2000 T __wake_up_common\n3000 t anon_pipe_write.isra.0\n4000 t vfs_write\n".as_bytes(),
             Duration::MAX,
         );
-        let sender = |frames: &[u64]| {
+        let caller = |frames: &[u64]| {
             let stack: Vec<u8> = frames
                 .iter()
                 .flat_map(|frame| frame.to_ne_bytes())
                 .collect();
-            functions.sender(&stack).map(str::to_owned)
+            functions.caller(&stack).map(str::to_owned)
         };
         let kernel = -128i64 as u64;
-        let woken = sender(&[kernel, 0x1010, 0x2020, 0x3001, 0x4100]);
+        let woken = caller(&[kernel, 0x1010, 0x2020, 0x3001, 0x4100]);
         assert_eq!(woken.as_deref(), Some("anon_pipe_write"));
         // A call at the very end of a function goes on in the next one.
         assert_eq!(
-            sender(&[0x1010, 0x4000]).as_deref(),
+            caller(&[0x1010, 0x4000]).as_deref(),
             Some("anon_pipe_write")
         );
-        assert_eq!(sender(&[kernel, 0x1010, 0x2020]), None);
-        assert_eq!(sender(&[0x10]), None, "before all");
-        assert_eq!(sender(&[]), None);
+        assert_eq!(caller(&[kernel, 0x1010, 0x2020]), None);
+        assert_eq!(caller(&[0x10]), None, "before all");
+        assert_eq!(caller(&[]), None);
     }
 
     #[test]

@@ -169,7 +169,7 @@ fn sender(stay: &Interval, cpu: u32, times: &Times, senders: &mut Senders) -> Op
     if let Some(woken) = woken {
         let ran = times.tick(stay.start)?;
         sender.waited = u64::try_from(ran - times.tick(woken.at)?).unwrap_or(0);
-        (sender.name, sender.cpu, sender.place) = (woken.name, woken.cpu, woken.place);
+        (sender.name, sender.cpu, sender.caller) = (woken.name, woken.cpu, woken.caller);
     }
     Some(Arc::new(sender))
 }

@@ -27,7 +27,7 @@ pub enum Stacks {
 }
 
 /// Frames of a stack that are recorded: wakers lie within ten.
-const FRAMES: u16 = 16;
+const MAX_FRAMES: u16 = 16;
 
 /// Opens tracepoint `id` on `cpu`, switched off.
 ///
@@ -48,7 +48,7 @@ pub fn open(id: u16, cpu: u32, who: Who, stacks: Stacks) -> io::Result<File> {
     attributes.__bindgen_anon_1.sample_period = 1;
     if stacks != Stacks::Absent {
         attributes.sample_type |= u64::from(bindings::PERF_SAMPLE_CALLCHAIN);
-        attributes.sample_max_stack = FRAMES;
+        attributes.sample_max_stack = MAX_FRAMES;
         attributes.set_exclude_callchain_user(1);
         attributes.set_exclude_callchain_kernel(u64::from(stacks == Stacks::Empty));
     }

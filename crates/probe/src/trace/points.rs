@@ -184,9 +184,9 @@ impl Catalogue {
         }
     }
 
-    /// Where somebody is woken, or interrupted, on this stack; empty where that is not known.
-    pub fn place(&mut self, stack: &[u8]) -> Arc<str> {
-        let name = self.functions.sender(stack).unwrap_or_default();
+    /// The function that has somebody woken, or interrupted, on this stack; empty where that is not known.
+    pub fn caller(&mut self, stack: &[u8]) -> Arc<str> {
+        let name = self.functions.caller(stack).unwrap_or_default();
         known(&mut self.names, name.as_bytes())
     }
 

@@ -129,11 +129,11 @@ impl Ring {
                 }) => match catalogue.decode(raw) {
                     Some(point) => {
                         *latest = time.max(*latest);
-                        let place = match stack {
+                        let caller = match stack {
                             [] => Arc::default(),
-                            stack => catalogue.place(stack),
+                            stack => catalogue.caller(stack),
                         };
-                        senders.see((time, cpu, thread), doing, &point, place);
+                        senders.see((time, cpu, thread), doing, &point, caller);
                         doing.see(time, &point);
                         visit(Said::Point {
                             time,

@@ -89,7 +89,7 @@ struct Wake {
     at: u64,
     cpu: u32,
     name: Arc<str>,
-    place: Arc<str>,
+    caller: Arc<str>,
     /// Beginning of the stay that it caused.
     ran: Option<u64>,
 }
@@ -123,36 +123,36 @@ pub struct Woken {
     pub cpu: u32,
     /// By whom.
     pub name: Arc<str>,
-    /// In which function of the kernel; empty where that is not known.
-    pub place: Arc<str>,
+    /// Which function of the kernel called for it; empty where that is not known.
+    pub caller: Arc<str>,
 }
 
 impl Senders {
-    /// Takes a record of `cpu`, passed while `thread` ran there, which was `doing` this, at a `place` in the kernel.
+    /// Takes a record of `cpu`, passed while `thread` ran there, which was `doing` this, as a `caller` in the kernel asked for.
     pub fn see(
         &mut self,
         (time, cpu, thread): (u64, u32, u32),
         doing: &Doing,
         point: &Point,
-        place: Arc<str>,
+        caller: Arc<str>,
     ) {
         let (targets, by): (Vec<Target>, Level) = match point {
             Point::Wakes { number, by, .. } => (vec![Target::Task(*number)], *by),
             Point::Sends { cpus, by } => (cpus.iter().map(|&cpu| Target::Cpu(cpu)).collect(), *by),
             _ => return,
         };
-        let (name, place) = match doing.waker(time, by) {
+        let (name, caller) = match doing.waker(time, by) {
             // Its function says more than who calls it.
             Some((timer, true)) => (timer, Arc::default()),
-            Some((name, false)) => (name, place),
-            None => (self.task(thread), place),
+            Some((name, false)) => (name, caller),
+            None => (self.task(thread), caller),
         };
         for target in targets {
             let wake = Wake {
                 at: time,
                 cpu,
                 name: name.clone(),
-                place: place.clone(),
+                caller: caller.clone(),
                 ran: None,
             };
             self.add(target, wake);
@@ -191,7 +191,7 @@ impl Senders {
             at: wake.at,
             cpu: wake.cpu,
             name: wake.name.clone(),
-            place: wake.place.clone(),
+            caller: wake.caller.clone(),
         })
     }
 

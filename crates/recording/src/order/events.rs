@@ -75,7 +75,7 @@ impl EventOrder {
         }
         self.bad_name("sender", &sender.name)
             .or_else(|| self.bad_name("function", &sender.function))
-            .or_else(|| self.bad_name("sender_function", &sender.place))
+            .or_else(|| self.bad_name("sender_function", &sender.caller))
     }
 
     fn bad_name(&mut self, column: &str, name: &Arc<str>) -> Option<(String, String)> {

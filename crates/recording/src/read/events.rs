@@ -1,6 +1,6 @@
 //! Kernel events of one CPU from its parts, and where a run that was cut short says nothing about them.
 
-use crate::columns::{EVENT_ROWS, event_columns, place_columns, sender_columns};
+use crate::columns::{EVENT_ROWS, caller_columns, event_columns, sender_columns};
 use crate::events::{EventKind, EventStream, KernelEvent, Sender};
 use crate::manifest::{EventsState, LostEvents, State};
 use crate::order::{EventOrder, MAX_TICKS};
@@ -39,7 +39,7 @@ struct EventScratch {
     texts: Vec<Arc<str>>,
     names: BTreeSet<Arc<str>>,
     functions: Vec<Arc<str>>,
-    places: Vec<Arc<str>>,
+    callers: Vec<Arc<str>>,
 }
 
 impl<'a> Events<'a> {
@@ -66,8 +66,8 @@ impl<'a> Events<'a> {
                 let mut columns = event_columns();
                 if part.has(&sender_columns()) {
                     columns.extend(sender_columns());
-                    if part.has(&place_columns()) {
-                        columns.extend(place_columns());
+                    if part.has(&caller_columns()) {
+                        columns.extend(caller_columns());
                     }
                 }
                 self.group = Some(part.row_group(&columns, self.next_group)?);
@@ -105,7 +105,7 @@ impl EventStream for Events<'_> {
     }
 }
 
-/// Reads the next rows of columns in the order of [`crate::columns::EVENTS`], and [`crate::columns::SENDERS`] and [`crate::columns::PLACES`] where they are.
+/// Reads the next rows of columns in the order of [`crate::columns::EVENTS`], and [`crate::columns::SENDERS`] and [`crate::columns::CALLERS`] where they are.
 fn decode(
     path: &Path,
     columns: &mut [Column],
@@ -123,7 +123,7 @@ fn decode(
         texts,
         names,
         functions,
-        places,
+        callers,
     } = scratch;
     if names.len() > MOST_NAMES {
         names.clear();
@@ -148,14 +148,14 @@ fn decode(
             expected: "0 (vector) to 8 (tracepoint); a newer version may know more".into(),
         })?;
     }
-    if let [sender, cpu, function, waited, place @ ..] = senders {
+    if let [sender, cpu, function, waited, caller @ ..] = senders {
         sender.texts(rows, names, texts)?;
         function.texts(rows, names, functions)?;
         cpu.narrow(rows, types, narrow)?;
         waited.wide(rows, types, wide)?;
-        places.clear();
-        if let [place] = place {
-            place.texts(rows, names, places)?;
+        callers.clear();
+        if let [caller] = caller {
+            caller.texts(rows, names, callers)?;
         }
         for (row, event) in events.iter_mut().enumerate() {
             if !texts[row].is_empty() || !functions[row].is_empty() {
@@ -164,7 +164,7 @@ fn decode(
                     cpu: narrow[row],
                     function: functions[row].clone(),
                     waited: wide[row],
-                    place: places.get(row).cloned().unwrap_or_default(),
+                    caller: callers.get(row).cloned().unwrap_or_default(),
                 }));
             }
         }

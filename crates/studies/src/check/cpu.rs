@@ -10,10 +10,11 @@ use bandscope_recording::baseline::Baseline;
 use bandscope_report::format;
 use bandscope_statistics::holm;
 
-/// Judges all CPUs together: they share one error rate.
+/// Judges all CPUs together: they share one error rate. None passes if a condition ended the run.
 pub(super) fn judged(
     cpus: &[Cpu],
     criteria: &Criteria<'_>,
+    stopped_by: Option<&str>,
 ) -> Result<Vec<CpuCheck>, ConditionError> {
     let asks_for_changes = criteria.conditions.iter().any(Condition::is_change);
     let baseline = criteria.baseline.filter(|_| !asks_for_changes);
@@ -50,6 +51,7 @@ pub(super) fn judged(
                 outcomes.push(outcome(condition, &own)?);
             }
         }
+        outcomes.extend(stopped_by.map(stopped));
         let is_worse = check.changes.iter().any(|one| one.fails);
         check.passes = !is_worse && !outcomes.iter().any(|one| one.checked.met);
         // A gap that has a name says itself what it was, and so does a line of the ledger.
@@ -68,6 +70,18 @@ struct Told {
     checked: Checked,
     /// Whether its figure is one event that has a name, or one line of the ledger.
     says_itself: bool,
+}
+
+/// That a condition ended the run before its end.
+fn stopped(by: &str) -> Told {
+    Told {
+        checked: Checked {
+            condition: format!("ended by \"{by}\""),
+            met: true,
+            found: format!("ended by \"{by}\""),
+        },
+        says_itself: true,
+    }
 }
 
 /// Why a condition on a change finds none: one of both does not know its figure.

@@ -131,6 +131,8 @@ pub struct Criteria<'a> {
     pub conditions: &'a [Condition],
     /// What the runs are held against.
     pub baseline: Option<&'a Baseline>,
+    /// Whether a CPU fails if a condition ended its run (`--stop-if`): nobody knows what would have come after it.
+    pub whole_runs: bool,
 }
 
 impl Criteria<'_> {
@@ -159,8 +161,13 @@ impl Criteria<'_> {
 /// If a condition asks for what was not measured.
 pub fn check(runs: &[Report], criteria: &Criteria<'_>) -> Result<Check, ConditionError> {
     criteria.check()?;
-    let cpus = cpu::judged(&merge::merged(runs, criteria.conditions), criteria)?;
     let settings = runs.iter().find_map(|run| run.recording.as_ref());
+    let stopped_by = settings.map(|manifest| &*manifest.stopped_by);
+    let cpus = cpu::judged(
+        &merge::merged(runs, criteria.conditions),
+        criteria,
+        stopped_by.filter(|condition| criteria.whole_runs && !condition.is_empty()),
+    )?;
     let passes = cpus.iter().all(|cpu| cpu.passes);
     Ok(Check {
         schema: SCHEMA,

@@ -54,7 +54,7 @@ fn slice(
         arguments.extend([
             (Name::Sender, Value::Text(&sender.name)),
             (Name::SenderCpu, Value::Uint(sender.cpu.into())),
-            (Name::SenderFunction, Value::Text(&sender.place)),
+            (Name::SenderFunction, Value::Text(&sender.caller)),
             (Name::Function, Value::Text(&sender.function)),
             (Name::Waited, Value::Uint(start.saturating_sub(woken))),
         ]);

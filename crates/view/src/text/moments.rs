@@ -32,6 +32,7 @@ struct Maker {
     name: String,
     number: u64,
     longest_ns: f64,
+    all_ns: f64,
 }
 
 /// The main cause of a moment, and who is behind that.
@@ -51,21 +52,34 @@ fn makers(report: &Report, most: usize, page: &mut Page<'_>) {
         return;
     }
     let mut makers: Vec<Maker> = Vec::new();
-    // The longest moment comes first, so makers are in order of their longest.
     for moment in &report.moments {
         let name = maker(moment);
         match makers.iter_mut().find(|maker| maker.name == name) {
-            Some(maker) => maker.number += 1,
+            Some(maker) => {
+                maker.number += 1;
+                maker.all_ns += moment.ns;
+            }
             None => makers.push(Maker {
                 name,
                 number: 1,
                 longest_ns: moment.ns,
+                all_ns: moment.ns,
             }),
         }
     }
+    // First who took most, however long the longest was.
+    makers.sort_by(|a, b| b.all_ns.total_cmp(&a.all_ns));
+    let met: u64 = report.recording.as_ref().map_or(0, |manifest| {
+        manifest.watched.iter().map(|watched| watched.met).sum()
+    });
+    let listed = report.moments.len() as u64;
+    let head = match met > listed {
+        true => format!("Who made the {} longest", numbers::count(listed)),
+        false => "Who made them".to_owned(),
+    };
     page.blank();
     page.line(&[
-        ("Who made them", Paint::Bold),
+        (&head, Paint::Bold),
         ("  how often, the longest", Paint::Dim),
     ]);
     for maker in makers.iter().take(most) {
@@ -145,8 +159,10 @@ fn one(moment: &Moment, page: &mut Page<'_>) {
     }
     if let Some(usual) = moment.usual.filter(|usual| usual.number > 1) {
         let text = format!(
-            "of {} such gaps that were kept half took {} or less",
+            "half of the {} gaps of {} that were kept took {} or less",
             numbers::count(usual.number),
+            (moment.causes.first())
+                .map_or_else(String::new, |main| visible(&main.cause.to_string())),
             format::duration(usual.median_ns)
         );
         page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Dim);

@@ -1,12 +1,12 @@
 //! What other CPUs did in a moment, what ran around it on all of them, and which of the user's tracepoints were passed near it.
 
 use super::{Hit, longest};
-use crate::gaps::named::cause;
+use crate::gaps::naming;
 use crate::series::context::Context;
 use bandscope_recording::{Error, EventKind, KernelEvent, Source};
 use bandscope_report::{Cause, Elsewhere, Moment, Noted, Part, Span, Track};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Tracepoints of the user's that are listed of a moment, and how long before it they count, in seconds.
 const EVENTS: usize = 32;
@@ -14,11 +14,13 @@ const BEFORE_S: f64 = 1e-3;
 /// Of one CPU and moment, so many are looked at.
 const MOST_EVENTS: usize = 4096;
 
-/// A timeline reaches as far beyond a moment as the moment is long, within these bounds, in seconds.
+/// A timeline reaches as far beyond a moment as the moment is long, and to the wake-ups behind it, within these bounds, in seconds.
 const AROUND_S: (f64, f64) = (100e-6, 10e-3);
-/// CPUs of a timeline, and what ran on one: the longest.
-const TRACKS: usize = 16;
-const SPANS: usize = 32;
+/// So that a wake-up is not its very edge.
+const SPARE: f64 = 1.2;
+/// CPUs of a timeline at most, and what ran on one: the longest.
+const MAX_TRACKS: usize = 16;
+const MAX_SPANS: usize = 32;
 
 /// Adds to moments what ran on `cpu`: around them, and meanwhile if it is another CPU's.
 pub fn elsewhere(
@@ -27,10 +29,20 @@ pub fn elsewhere(
     found: &mut [(Hit, Moment)],
     context: &Context,
 ) -> Result<(), Error> {
+    // Beyond what was kept nobody knows who ran.
+    let catch = source.manifest().settings.catch.as_ref();
+    let kept = catch.map_or(f64::INFINITY, |catch| context.ticks(catch.around_s));
     let bounds = (context.ticks(AROUND_S.0), context.ticks(AROUND_S.1));
-    let around = |hit: &Hit| ((hit.to - hit.from) as f64).clamp(bounds.0, bounds.1) as u64;
-    let hits = found.iter().map(|(hit, _)| Stays::new(hit, around(hit)));
+    let clamped = |length: f64| length.clamp(bounds.0, bounds.1).min(kept);
+    let around = |(hit, moment): &(Hit, Moment)| {
+        let waited = moment.behind.iter().map(|chain| chain.waited_ns);
+        let waited = SPARE * context.ticks(waited.fold(0.0, f64::max) / 1e9);
+        clamped(waited.max((hit.to - hit.from) as f64)) as u64
+    };
+    let hits = found.iter().map(|one| Stays::new(&one.0, around(one)));
     let mut stays: Vec<Stays> = hits.collect();
+    let tasks = source.manifest().events.tasks.iter();
+    let processes: HashMap<u32, &str> = tasks.map(|one| (one.task, &*one.name)).collect();
     let mut stream = source.events_of(cpu)?;
     let mut events = Vec::new();
     while stream.next(&mut events)? {
@@ -38,15 +50,24 @@ pub fn elsewhere(
             match event.kind {
                 EventKind::Exception => {}
                 EventKind::Tracepoint => note(event, cpu, found, context),
-                _ => stays.iter_mut().for_each(|stay| stay.see(event)),
+                kind => {
+                    // As in gaps, a thread has the name of its process.
+                    let of_task = matches!(kind, EventKind::Task | EventKind::Timer);
+                    let process = processes.get(&event.number).filter(|_| of_task);
+                    let name = process.map_or_else(|| event.name.clone(), |name| (*name).into());
+                    let cause = naming::cause(kind, &name);
+                    stays.iter_mut().for_each(|stay| stay.see(event, &cause));
+                }
             }
         }
     }
     for ((_, moment), mut stays) in found.iter_mut().zip(stays) {
         moment.around_ns = context.ns(stays.around as f64).round() as u64;
-        let spans = stays.spans(context);
-        if !spans.is_empty() {
-            moment.timeline.push(Track { cpu, spans });
+        if let Some(track) = stays.track(cpu, context) {
+            moment.timeline.push(track);
+        }
+        if moment.timeline.len() >= 2 * MAX_TRACKS {
+            busiest(&mut moment.timeline, moment.cpu);
         }
         if moment.cpu != Some(cpu) {
             let parts = stays.ran.into_iter().filter(|(_, ticks)| *ticks > 0);
@@ -88,6 +109,7 @@ struct Stays {
     open: Vec<(Cause, u64)>,
     /// Start, end, cause and depth of what ran around the stretch, too.
     seen: Vec<(u64, u64, Cause, u32)>,
+    left_out: u64,
 }
 
 impl Stays {
@@ -99,16 +121,16 @@ impl Stays {
             ran: BTreeMap::new(),
             open: Vec::new(),
             seen: Vec::new(),
+            left_out: 0,
         }
     }
 
-    fn see(&mut self, event: &KernelEvent) {
+    fn see(&mut self, event: &KernelEvent, cause: &Cause) {
         let (first, last) = (self.from.saturating_sub(self.around), self.to + self.around);
         let near = (event.start.max(first), event.end().min(last));
         if near.0 >= near.1 {
             return;
         }
-        let cause = cause(event);
         self.open.retain(|(_, end)| *end > event.start);
         let (from, to) = (event.start.max(self.from), event.end().min(self.to));
         if from < to {
@@ -122,26 +144,32 @@ impl Stays {
         if self.seen.len() >= MOST_EVENTS {
             self.keep_the_longest();
         }
-        self.open.push((cause, event.end()));
+        self.open.push((cause.clone(), event.end()));
     }
 
     fn keep_the_longest(&mut self) {
         (self.seen).sort_by_key(|(from, to, ..)| (Reverse(to - from), *from));
-        self.seen.truncate(SPANS);
+        self.left_out += self.seen.len().saturating_sub(MAX_SPANS) as u64;
+        self.seen.truncate(MAX_SPANS);
     }
 
-    /// The longest that ran around the stretch, in order of time.
-    fn spans(&mut self, context: &Context) -> Vec<Span> {
+    /// What ran around the stretch on `cpu`, in order of time; `None` where nothing did.
+    fn track(&mut self, cpu: u32, context: &Context) -> Option<Track> {
         self.keep_the_longest();
         self.seen.sort_by_key(|(from, _, _, depth)| (*from, *depth));
-        let seen = self.seen.drain(..);
-        seen.map(|(from, to, cause, depth)| Span {
+        let seen = self.seen.drain(..).map(|(from, to, cause, depth)| Span {
             cause,
             at_ns: context.ns(from as f64 - self.from as f64).round() as i64,
             ns: context.ns((to - from) as f64).round() as u64,
             depth,
+        });
+        let spans: Vec<Span> = seen.collect();
+        let left_out = self.left_out;
+        (!spans.is_empty()).then_some(Track {
+            cpu,
+            spans,
+            left_out,
         })
-        .collect()
     }
 }
 
@@ -152,7 +180,7 @@ pub fn busiest(timeline: &mut Vec<Track>, own: Option<u32>) {
         outermost.map(|span| span.ns).sum()
     };
     timeline.sort_by_key(|track| (Some(track.cpu) != own, Reverse(busy(track))));
-    timeline.truncate(TRACKS);
+    timeline.truncate(MAX_TRACKS);
     timeline.sort_by_key(|track| track.cpu);
 }
 
@@ -184,11 +212,14 @@ mod tests {
             name: name.into(),
             ..KernelEvent::default()
         };
-        stays.see(&event(0, 150, EventKind::Task, "make"));
-        stays.see(&event(90, 30, EventKind::Interrupt, "eth0"));
-        stays.see(&event(110, 5, EventKind::Softirq, "NET_RX"));
-        stays.see(&event(150, 100, EventKind::Task, "cc1"));
-        stays.see(&event(260, 100, EventKind::Task, "as"));
+        let mut see = |event: KernelEvent| {
+            stays.see(&event, &naming::cause(event.kind, &event.name));
+        };
+        see(event(0, 150, EventKind::Task, "make"));
+        see(event(90, 30, EventKind::Interrupt, "eth0"));
+        see(event(110, 5, EventKind::Softirq, "NET_RX"));
+        see(event(150, 100, EventKind::Task, "cc1"));
+        see(event(260, 100, EventKind::Task, "as"));
         // Around it, too, each whole but for the ends.
         let seen: Vec<_> = (stays.seen.iter())
             .map(|(from, to, cause, depth)| (*from, *to, cause.to_string(), *depth))

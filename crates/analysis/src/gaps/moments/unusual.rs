@@ -5,12 +5,12 @@ use crate::gaps::chains::without_number;
 use bandscope_report::{Cause, Moment, Part, Unusual};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Others that are needed to say what is usual: of fewer, chance alone leaves many causes out.
-const OTHERS: u64 = 10;
-/// In more than this share of the others it is usual.
-const SELDOM: f64 = 0.1;
-/// What ran for less than this share of the moment explains little of it.
-const LEAST_PART: f64 = 0.1;
+/// Moments of the same main cause besides, at least (chosen). Of fewer, chance alone leaves many causes out.
+const MIN_OTHERS: u64 = 10;
+/// Share of those in which it may have run as well (chosen).
+const MAX_SHARE_SEEN: f64 = 0.1;
+/// Share of the moment that it took at least: less explains little of it (chosen).
+const MIN_PART: f64 = 0.1;
 
 /// Whether it ran on the CPU that was away, and what it was.
 type Ran = (bool, String);
@@ -25,7 +25,7 @@ pub fn mark(moments: &mut [Moment]) {
     }
     for places in alike.into_values() {
         let others = places.len() as u64 - 1;
-        if others < OTHERS {
+        if others < MIN_OTHERS {
             continue;
         }
         let mut seen: HashMap<Ran, u64> = HashMap::new();
@@ -36,10 +36,10 @@ pub fn mark(moments: &mut [Moment]) {
         }
         for place in places {
             let moment = &moments[place];
-            let worth = |part: &Part| part.ns >= LEAST_PART * moment.length_ns;
+            let worth = |part: &Part| part.ns >= MIN_PART * moment.length_ns;
             let seldom = ran(moment).filter_map(|((is_own, cause), cpu, part)| {
                 let seen_in = seen[&(is_own, cause.clone())] - 1;
-                let is_unusual = seen_in as f64 <= SELDOM * others as f64 && worth(part);
+                let is_unusual = seen_in as f64 <= MAX_SHARE_SEEN * others as f64 && worth(part);
                 is_unusual.then_some(Unusual {
                     cause,
                     cpu,
@@ -56,7 +56,7 @@ pub fn mark(moments: &mut [Moment]) {
     }
 }
 
-/// All that ran in a moment, and where.
+/// The longest that ran in a moment, and where.
 fn ran(moment: &Moment) -> impl Iterator<Item = (Ran, u32, &Part)> {
     let name = |part: &Part| without_number(&part.cause.to_string());
     let own = moment.cpu.into_iter().flat_map(move |cpu| {

@@ -39,8 +39,8 @@ Examples:
   bandscope check --cpus 1 --duration 10s --save quiet.json
   bandscope check --against quiet.json --fail-if 'task:* > +1 pp'
   bandscope check --against quiet.json -f junit -o check.xml --fail-if 'lost>5%'
-  # keeps what lies around long gaps, not the whole recording
-  bandscope check --duration 1h --catch 'gap > 1 ms' --keep caught
+  # what lies around long gaps is kept, all is judged
+  bandscope check --fail-if 'lost > 5 %' --catch 'gap > 1 ms' --keep caught
   # metrics for node_exporter's textfile collector
   bandscope check --cpus 1 --fail-if 'lost>2%' -f prometheus -o bandscope.prom
 
@@ -57,7 +57,7 @@ pub struct Arguments {
     #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
     fail_if: Vec<Condition>,
     /// Fail a CPU that is worse than in this baseline by more than runs scatter.
-    #[arg(long, value_name = "BASELINE.json")]
+    #[arg(long, value_name = "BASELINE.json", conflicts_with_all = ["catch", "stop_if"])]
     against: Option<PathBuf>,
     /// Keep a baseline in this file, which does not exist yet; not of a run that fails.
     #[arg(long, value_name = "BASELINE.json", conflicts_with_all = ["against", "catch", "stop_if"])]
@@ -106,6 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let criteria = Criteria {
         conditions: &conditions,
         baseline: baseline.as_ref(),
+        whole_runs: true,
     };
     criteria.check()?;
     let _joined = arguments.placement.join()?;
@@ -137,7 +138,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let mut check = check::check(&reports, &criteria)?;
     check.notes.extend(place.told(&caught));
-    check.next_step = (!check.passes).then(|| place.next_step(&check, &plan.machine));
+    check.next_step = (!check.passes).then(|| place.next_step(&check, &plan.machine, &caught));
     let ended = interrupt.exit_code();
     if let (Some(save), Some(path)) = (save, &arguments.save) {
         match check.passes && ended.is_none() {
@@ -319,18 +320,18 @@ fn of_run(machine: &str, run: u32) -> Result<String> {
 }
 
 impl Plan {
-    /// The report of each run, each with threads and a calibration of its own, and what was caught in it; fewer if a signal comes, or what ends it.
+    /// The report of each run, each with threads and a calibration of its own, and what was caught in the last; fewer if a signal comes.
     fn measure(
         &mut self,
         first_seed: u32,
         place: &Place,
         interrupt: &Interrupt,
         criteria: &Criteria<'_>,
-    ) -> Result<(Vec<Report>, Vec<Caught>)> {
+    ) -> Result<(Vec<Report>, Caught)> {
         let mut request = self.record.request()?;
-        let (mut reports, mut caught) = (Vec::new(), Vec::new());
+        let (mut reports, mut caught) = (Vec::new(), Caught::default());
         for run in 0..self.runs {
-            if interrupt.signal().is_some() || caught.last().is_some_and(Caught::stopped) {
+            if interrupt.signal().is_some() {
                 break;
             }
             self.record.machine = of_run(&self.machine, first_seed + run)?;
@@ -349,7 +350,7 @@ impl Plan {
                 passing::report(record, &mut request, places, interrupt, accepted)?
             {
                 reports.push(passed.report);
-                caught.push(passed.caught);
+                caught = passed.caught;
             }
             place.done_with(&path);
         }

@@ -22,22 +22,17 @@ pub(super) struct Place {
 impl Place {
     /// `keep` is for all that is measured, or where something is caught for that.
     pub(super) fn new(keep: Option<&Path>, catches: bool) -> Result<Place> {
+        // First what may fail and leaves nothing.
+        let passing = (keep.is_none() || catches).then(Scratch::new).transpose()?;
         if let Some(keep) = keep {
             output::free(keep, "--keep")?;
             std::fs::create_dir(keep).with_context(|| format!("{}: cannot create", shown(keep)))?;
         }
-        if let (Some(keep), false) = (keep, catches) {
-            return Ok(Place {
-                all: keep.to_owned(),
-                passing: None,
-                moments: None,
-            });
-        }
-        let passing = Scratch::new()?;
+        let all = passing.as_ref().map(Scratch::path).or(keep);
         Ok(Place {
-            all: passing.path().to_owned(),
-            passing: Some(passing),
-            moments: keep.map(Path::to_owned),
+            all: all.context("recordings have a place")?.to_owned(),
+            moments: keep.filter(|_| catches).map(Path::to_owned),
+            passing,
         })
     }
 
@@ -63,20 +58,16 @@ impl Place {
         Some(self.moments.as_ref()?.join(name(run)))
     }
 
-    /// What was caught in each run, and where it is.
-    pub(super) fn told(&self, caught: &[Caught]) -> Vec<String> {
-        let mut told = Vec::new();
-        for (run, caught) in (0..).zip(caught) {
-            let moments = self.moments(run);
-            told.extend(caught.sentences(moments.is_some()));
-            let moments = moments.filter(|_| caught.kept() > 0);
-            told.extend(moments.map(|path| format!("What was caught: {}", report(&path))));
-        }
-        told
+    /// What was caught, in a sentence. Nothing is caught in several runs.
+    pub(super) fn told(&self, caught: &Caught) -> Option<String> {
+        caught.sentence(self.moments.is_some())
     }
 
-    /// What explains a failure: a kept recording, or one to make.
-    pub(super) fn next_step(&self, check: &Check, machine: &str) -> String {
+    /// What explains a failure: what was caught, a kept recording, or one to make.
+    pub(super) fn next_step(&self, check: &Check, machine: &str, caught: &Caught) -> String {
+        if let Some(moments) = self.moments(0).filter(|_| caught.kept() > 0) {
+            return report(&moments);
+        }
         let worst = check.worst_run().unwrap_or(0) as u32;
         if self.passing.is_none() {
             return report(&self.run(worst));

@@ -187,12 +187,12 @@ impl Run<'_> {
                 let _ = std::fs::remove_dir_all(path);
                 end_unmeasured(signal);
             }
-            self.interrupt.nothing_to_lose();
             // Not before the screen is gone, which would take it along.
             if let Some(path) = path {
                 record::say_if_interrupted(manifest, path);
             }
             recorded.wait(manifest)?;
+            self.interrupt.nothing_to_lose();
             for sentence in Caught::of(manifest).sentences(path.is_some()) {
                 output::note(format_args!("{sentence}"));
             }

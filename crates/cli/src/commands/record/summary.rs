@@ -61,29 +61,30 @@ impl Caught {
         }
     }
 
-    /// Whether a condition ended the run.
-    pub fn stopped(&self) -> bool {
-        !self.stopped_by.is_empty()
-    }
-
     /// How many gaps there are of which what lies around them was kept.
     pub fn kept(&self) -> u64 {
         self.met_and_kept.map_or(0, |(_, kept)| kept)
     }
 
-    /// A sentence on what was caught, and one on why the run ended, where there is one; `is_kept` if what was caught went to a recording.
+    /// What was caught, in a sentence; `is_kept` if it went to a recording.
+    pub fn sentence(&self, is_kept: bool) -> Option<String> {
+        let (met, kept) = self.met_and_kept?;
+        if met == 0 {
+            return Some("No gap met a condition.".to_owned());
+        }
+        let met = numbers::plural(met, "gap", "gaps");
+        let kept = numbers::count(kept);
+        Some(match is_kept {
+            true => format!("{met} met a condition, and what lies around {kept} was kept."),
+            false => format!("{met} met a condition."),
+        })
+    }
+
+    /// The same, and what ended the run, where a condition did.
     pub fn sentences(&self, is_kept: bool) -> impl Iterator<Item = String> {
-        let caught = self.met_and_kept.map(|(met, kept)| {
-            let met = numbers::plural(met, "gap", "gaps");
-            let kept = numbers::count(kept);
-            match is_kept {
-                true => format!("{met} met a condition, and what lies around {kept} was kept."),
-                false => format!("{met} met a condition."),
-            }
-        });
-        let stopped =
-            (self.stopped()).then(|| format!("It ended because of \"{}\".", self.stopped_by));
-        caught.into_iter().chain(stopped)
+        let by = &self.stopped_by;
+        let ended = (!by.is_empty()).then(|| format!("It ended because of \"{by}\"."));
+        self.sentence(is_kept).into_iter().chain(ended)
     }
 }
 

@@ -1,7 +1,7 @@
 // What a flight recorder caught, longest first: when, what it was, who is behind it, what the other CPUs did.
 
 import { duration, plural, whole } from "./numbers.js";
-import { element } from "./words.js";
+import { element, table } from "./words.js";
 import { model } from "./model.js";
 import { show } from "./ledger.js";
 import { timeline } from "./timeline.js";
@@ -47,12 +47,36 @@ function oneMoment(moment) {
   for (const event of moment.events.slice(0, PARTS)) {
     notes.push(`${event.at_ns < 0 ? "-" : "+"}${duration(Math.abs(event.at_ns))} CPU ${event.cpu}: ${event.text}`);
   }
-  if (usual && usual.number > 1) notes.push(`of ${plural(usual.number, "such gap", "such gaps")} that were kept half took ${duration(usual.median_ns)} or less`);
+  if (usual && usual.number > 1) notes.push(`half of the ${whole(usual.number)} gaps of ${moment.causes[0].cause} that were kept took ${duration(usual.median_ns)} or less`);
   return element("article", { class: "moment" },
     element("h3", {}, `${duration(moment.ns)}: ${where}${at_s.toFixed(6)} s${time} `, element("button", { type: "button", class: "show", onclick: jump }, "show me")),
     ...lines.map((line) => element("div", {}, line)),
     ...notes.map((line) => element("div", { class: "note" }, line)),
     timeline(moment));
+}
+
+/** @param {Moment} moment */
+function maker({ causes, behind: chains }) {
+  const [main] = causes;
+  const chain = chains.find(({ cause }) => main && (main.cause === cause || main.cause.startsWith(`${cause}:`)));
+  if (!chain) return main ? main.cause : "";
+  const ran = chain.function ? ` ran ${chain.function}` : "";
+  const inside = chain.sender_function ? ` in ${chain.sender_function}` : "";
+  const sent = chain.cause.startsWith("task:") ? "woken" : "sent";
+  return `${chain.cause}${ran}${chain.sender ? `, ${sent} by ${chain.sender}${inside}` : ""}`;
+}
+
+/** Who made the moments, as `text/moments.rs` says: first who took most. */
+function makersTable() {
+  /** @type {Map<string, { number: number, longest: number, all: number }>} */
+  const makers = new Map();
+  for (const moment of model.report.moments) {
+    const name = maker(moment);
+    const known = makers.get(name) ?? { number: 0, longest: 0, all: 0 };
+    makers.set(name, { number: known.number + 1, longest: Math.max(known.longest, moment.ns), all: known.all + moment.ns });
+  }
+  const rows = [...makers].sort(([, a], [, b]) => b.all - a.all).slice(0, SOME);
+  return table(null, ["who made them", "how often", "the longest"], rows.map(([name, { number, longest }]) => [name, whole(number), duration(longest)]));
 }
 
 export function momentsSection() {
@@ -71,5 +95,5 @@ export function momentsSection() {
   subscribe((keys) => {
     if (keys.has("theme")) fill(shown);
   });
-  return element("section", { id: "moments" }, element("h2", {}, "Caught"), element("p", { class: "note" }, `${plural(moments.length, "moment", "moments")}, the longest first. The time between was not kept. A dashed box is the moment, and a line goes from who woke something to where it came.`), holder, more);
+  return element("section", { id: "moments" }, element("h2", {}, "Caught"), element("p", { class: "note" }, `${plural(moments.length, "moment", "moments")}, the longest first. The time between was not kept. A dashed box is the moment. A line goes from who woke something to where it came. Where nothing is drawn, a CPU was idle or measuring.`), makersTable(), holder, more);
 }

@@ -1,14 +1,16 @@
 // What ran on each CPU around a moment, drawn: the CPU that was away first, what interrupted something inside it, and who woke what took the time.
 
 import { theme } from "./colours.js";
-import { duration } from "./numbers.js";
+import { duration, whole } from "./numbers.js";
 import { causeColour } from "./model.js";
 import { causeName, visible } from "./words.js";
 
 /** Heights in pixels: of a lane, of its name, of what ran there, and by how much that shrinks for each that it interrupted. */
 const HIGH = { lane: 34, name: 14, bar: 16, inset: 3, axis: 18 };
-/** Shares of the width: what a letter of a name needs, and what is drawn at least. */
-const WIDE = { letter: 0.011, least: 0.003 };
+/** Other CPUs of which each has a lane. */
+const FEW = 4;
+/** Shares of the width: what a letter of a name needs, a label of the axis, and what is drawn at least. */
+const WIDE = { letter: 0.011, label: 0.16, least: 0.003 };
 
 /**
  * @param {string} name
@@ -32,23 +34,29 @@ const ofWidth = (share) => `${(100 * share).toFixed(3)}%`;
 export function timeline(moment) {
   const { timeline: tracks, around_ns, length_ns, cpu } = moment;
   if (!tracks.length) return null;
-  const whole = length_ns + 2 * around_ns;
-  const at = (/** @type {number} */ ns) => (ns + around_ns) / whole;
+  const all = length_ns + 2 * around_ns;
+  const at = (/** @type {number} */ ns) => (ns + around_ns) / all;
   const own = tracks.filter((track) => track.cpu === cpu);
-  const lanes = [...(own.length || cpu === null ? own : [{ cpu, spans: [] }]), ...tracks.filter((track) => track.cpu !== cpu)];
+  // Of few CPUs those, too, on which nothing ran.
+  const idle = moment.others.length > FEW ? [] : moment.others.map((other) => other.cpu).filter((other) => !tracks.some((track) => track.cpu === other));
+  const empty = idle.map((other) => ({ cpu: other, spans: [], left_out: 0 }));
+  const lanes = [...(own.length || cpu === null ? own : [{ cpu, spans: [], left_out: 0 }]), ...tracks.filter((track) => track.cpu !== cpu), ...empty];
   const bottom = HIGH.lane * lanes.length;
-  const drawn = [svg("rect", { x: ofWidth(at(0)), width: ofWidth(length_ns / whole), y: 0, height: bottom, class: "away" })];
+  const drawn = [svg("rect", { x: ofWidth(at(0)), width: ofWidth(length_ns / all), y: 0, height: bottom, class: "away" })];
   for (const [lane, track] of lanes.entries()) {
-    const name = track.cpu === cpu ? `CPU ${track.cpu}, away` : `CPU ${track.cpu}`;
-    drawn.push(svg("text", { x: 2, y: HIGH.lane * lane + 11, class: "lane" }, name));
+    const away = track.cpu === cpu ? ", measured" : "";
+    const leftOut = track.left_out ? `; ${whole(track.left_out)} shorter left out` : "";
+    drawn.push(svg("text", { x: 2, y: HIGH.lane * lane + 11, class: "lane" }, `CPU ${track.cpu}${away}${leftOut}`));
     drawn.push(svg("line", { x1: 0, x2: "100%", y1: HIGH.lane * lane + HIGH.name + HIGH.bar, y2: HIGH.lane * lane + HIGH.name + HIGH.bar, stroke: theme.ink.rule }));
     // Names last, as what interrupts something lies on it.
     for (const draw of [ranBlock, ranName]) {
-      for (const span of track.spans) drawn.push(...draw(span, HIGH.lane * lane + HIGH.name, at(span.at_ns), span.ns / whole));
+      for (const span of track.spans) drawn.push(...draw(span, HIGH.lane * lane + HIGH.name, at(span.at_ns), span.ns / all));
     }
   }
   drawn.push(...wakings(moment, lanes, at));
-  for (const [ns, anchor] of /** @type {[number, string][]} */ ([[-around_ns, "start"], [0, "middle"], [length_ns, "middle"], [length_ns + around_ns, "end"]])) {
+  const isApart = (/** @type {number} */ ns) => [-around_ns, length_ns + around_ns].every((end) => Math.abs(ns - end) > WIDE.label * all);
+  const begin = isApart(0), end = isApart(length_ns) && (!begin || length_ns > WIDE.label * all);
+  for (const [ns, anchor] of /** @type {[number, string][]} */ ([[-around_ns, "start"], ...(begin ? [[0, "middle"]] : []), ...(end ? [[length_ns, "middle"]] : []), [length_ns + around_ns, "end"]])) {
     const text = ns === 0 ? "0" : `${ns < 0 ? "-" : "+"}${duration(Math.abs(ns))}`;
     drawn.push(svg("text", { x: ofWidth(at(ns)), y: bottom + 13, "text-anchor": anchor, class: "axis" }, text));
   }
@@ -83,17 +91,19 @@ function ranName({ cause, depth }, top, from, share) {
 }
 
 /**
- * A line from who woke or sent something to where it came: of what is behind the moment, where one CPU did it.
+ * A line from who woke or sent something to where it came: of what is behind the moment, where it came once and one CPU did it.
  * @param {Moment} moment
  * @param {{ cpu: number, spans: Moment["timeline"][number]["spans"] }[]} lanes
  * @param {(ns: number) => number} at
  */
 function wakings(moment, lanes, at) {
   const drawn = [];
-  for (const { cause, sender, cpus, waited_ns } of moment.behind) {
+  for (const { cause, sender, cpus, waited_ns, number } of moment.behind) {
     const from = lanes.findIndex(({ cpu }) => String(cpu) === cpus);
-    const came = lanes[0].spans.find((span) => span.at_ns + span.ns > 0 && (span.cause === cause || span.cause.startsWith(`${cause}:`)));
-    if (!sender || from < 0 || !came || at(came.at_ns - waited_ns) < 0) continue;
+    const stays = lanes[0].spans.filter((span) => span.at_ns + span.ns > 0 && span.at_ns < moment.length_ns && (span.cause === cause || span.cause.startsWith(`${cause}:`)));
+    // Of several it is not known which one was woken.
+    const [came] = stays;
+    if (!sender || from < 0 || number !== 1 || stays.length !== 1 || at(came.at_ns - waited_ns) < 0) continue;
     const y1 = HIGH.lane * from + HIGH.name + (from ? 0 : HIGH.bar), x1 = ofWidth(at(came.at_ns - waited_ns));
     drawn.push(svg("g", { class: "waking" },
       svg("title", {}, `${sender} on CPU ${cpus}, ${duration(waited_ns)} before`),
