@@ -4,7 +4,7 @@ use super::{Catalogue, Ended, Trace, TraceError, cost, functions};
 use crate::preparation::Findings;
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{Events, EventsState, IncidentKind, LostEvents, Missing};
-use bandscope_sampler::machine::Choice;
+use bandscope_sampler::machine::{Choice, Watch};
 use bandscope_sampler::{MachineError, Request};
 
 /// Kernel events before the run.
@@ -57,7 +57,11 @@ pub fn begin(request: &Request, cpus: &[u32], findings: &Findings) -> Result<Beg
                 cost: Some(cost),
                 ..Events::default()
             };
-            let missing = catalogue.functions.given_up.then(no_functions);
+            let lacks_stacks = request.watch == Watch::All && !catalogue.with_stacks;
+            let missing = match catalogue.functions.given_up {
+                true => Some(no_functions()),
+                false => lacks_stacks.then(no_stacks),
+            };
             Ok(Begun {
                 open: Some((catalogue, open)),
                 events,
@@ -92,6 +96,14 @@ fn no_functions() -> Missing {
         leaves_undecided:
             "which interrupts of the timer are the tick, what kernel workers ran, and who woke tasks"
                 .to_owned(),
+    }
+}
+
+fn no_stacks() -> Missing {
+    Missing {
+        what: "stacks of who wakes tasks and interrupts CPUs".to_owned(),
+        why: "this kernel hides its functions, or has no stacks of tracepoints".to_owned(),
+        leaves_undecided: "from where in the kernel that was done".to_owned(),
     }
 }
 
