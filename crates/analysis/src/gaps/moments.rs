@@ -4,7 +4,7 @@ mod elsewhere;
 mod unusual;
 
 use crate::gaps::chains::without_number;
-use crate::gaps::naming::{Key, Namer, Piece, Share};
+use crate::gaps::naming::{Key, Namer, Piece, Processes, Share};
 use crate::gaps::trigger::{Conditions, Hit};
 use crate::series::context::Context;
 use bandscope_recording::manifest::Trigger;
@@ -291,8 +291,9 @@ pub fn all(
     let Some(context) = contexts.first() else {
         return Ok(Vec::new());
     };
+    let processes = Processes::of(&source.manifest().events);
     for cpu in source.cpus_with_events() {
-        elsewhere(source, cpu, &mut found, context)?;
+        elsewhere(source, cpu, &processes, &mut found, context)?;
     }
     let mut moments: Vec<Moment> = found.into_iter().map(|(_, moment)| moment).collect();
     for moment in &mut moments {

@@ -1,12 +1,12 @@
 //! What other CPUs did in a moment, what ran around it on all of them, and which of the user's tracepoints were passed near it.
 
 use super::{Hit, longest};
-use crate::gaps::naming;
+use crate::gaps::naming::Processes;
 use crate::series::context::Context;
 use bandscope_recording::{Error, EventKind, KernelEvent, Source};
 use bandscope_report::{Cause, Elsewhere, Moment, Noted, Part, Span, Track};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Tracepoints of the user's that are listed of a moment, and how long before it they count, in seconds.
 const EVENTS: usize = 32;
@@ -26,6 +26,7 @@ const MAX_SPANS: usize = 32;
 pub fn elsewhere(
     source: &dyn Source,
     cpu: u32,
+    processes: &Processes,
     found: &mut [(Hit, Moment)],
     context: &Context,
 ) -> Result<(), Error> {
@@ -41,8 +42,6 @@ pub fn elsewhere(
     };
     let hits = found.iter().map(|one| Stays::new(&one.0, around(one)));
     let mut stays: Vec<Stays> = hits.collect();
-    let tasks = source.manifest().events.tasks.iter();
-    let processes: HashMap<u32, &str> = tasks.map(|one| (one.task, &*one.name)).collect();
     let mut stream = source.events_of(cpu)?;
     let mut events = Vec::new();
     while stream.next(&mut events)? {
@@ -50,12 +49,8 @@ pub fn elsewhere(
             match event.kind {
                 EventKind::Exception => {}
                 EventKind::Tracepoint => note(event, cpu, found, context),
-                kind => {
-                    // As in gaps, a thread has the name of its process.
-                    let of_task = matches!(kind, EventKind::Task | EventKind::Timer);
-                    let process = processes.get(&event.number).filter(|_| of_task);
-                    let name = process.map_or_else(|| event.name.clone(), |name| (*name).into());
-                    let cause = naming::cause(kind, &name);
+                _ => {
+                    let cause = processes.cause(event);
                     stays.iter_mut().for_each(|stay| stay.see(event, &cause));
                 }
             }
@@ -213,7 +208,7 @@ mod tests {
             ..KernelEvent::default()
         };
         let mut see = |event: KernelEvent| {
-            stays.see(&event, &naming::cause(event.kind, &event.name));
+            stays.see(&event, &Processes::default().cause(&event));
         };
         see(event(0, 150, EventKind::Task, "make"));
         see(event(90, 30, EventKind::Interrupt, "eth0"));

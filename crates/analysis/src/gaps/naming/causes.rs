@@ -10,11 +10,38 @@ use std::sync::Arc;
 /// them matters. Tasks beyond it are [`Cause::OtherTasks`], whichever come later.
 pub const MOST_CAUSES: usize = 4096;
 
+/// Names of the processes of tasks, and their ids, by the tasks' ids.
+#[derive(Debug, Default)]
+pub struct Processes(HashMap<u32, (Arc<str>, u32)>);
+
+impl Processes {
+    /// Those that are known of a recording.
+    pub fn of(known: &manifest::Events) -> Processes {
+        let tasks = known.tasks.iter();
+        let processes = tasks.map(|thread| {
+            let process = (thread.name.as_str().into(), thread.process);
+            (thread.task, process)
+        });
+        Processes(processes.collect())
+    }
+
+    /// The name of the process of the task that an event is of, where that has one of its own.
+    pub fn name(&self, event: &KernelEvent) -> Option<&Arc<str>> {
+        let of_task = matches!(event.kind, EventKind::Task | EventKind::Timer);
+        let process = self.0.get(&event.number).filter(|_| of_task);
+        process.map(|(name, _)| name)
+    }
+
+    /// What the time of an event is booked to: a thread has the name of its process.
+    pub fn cause(&self, event: &KernelEvent) -> Cause {
+        cause(event.kind, self.name(event).unwrap_or(&event.name))
+    }
+}
+
 /// The causes that came up.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// Names of the processes of tasks, and their ids, by the tasks' ids.
-    processes: HashMap<u32, (Arc<str>, u32)>,
+    processes: Processes,
     pub(super) names: Vec<Cause>,
     known: HashMap<(EventKind, Arc<str>), Key>,
     plain: HashMap<Cause, Key>,
@@ -32,25 +59,20 @@ pub struct Thread {
 
 impl Keys {
     pub(super) fn of(known: &manifest::Events) -> Keys {
-        let processes = known.tasks.iter();
         Keys {
-            processes: processes
-                .map(|thread| (thread.task, (thread.name.as_str().into(), thread.process)))
-                .collect(),
+            processes: Processes::of(known),
             ..Keys::default()
         }
     }
 
     /// The process of the task that an event is of, where that has a name of its own.
     pub(super) fn process(&self, event: &KernelEvent) -> Option<&Arc<str>> {
-        let of_task = matches!(event.kind, EventKind::Task | EventKind::Timer);
-        let process = self.processes.get(&event.number).filter(|_| of_task);
-        process.map(|(name, _)| name)
+        self.processes.name(event)
     }
 
     /// The id of the process that a task is of; a task that is no known thread is one by itself. Of other events, and of a task without an id, `None`.
     pub(super) fn process_id(&self, event: &KernelEvent) -> Option<u32> {
-        let process = self.processes.get(&event.number);
+        let process = self.processes.0.get(&event.number);
         let id = process.map_or(event.number, |(_, id)| *id);
         (event.kind == EventKind::Task && id > 0).then_some(id)
     }

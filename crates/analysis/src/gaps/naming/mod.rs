@@ -20,7 +20,7 @@ use bandscope_recording::{
 };
 use bandscope_report::Cause;
 use causes::Keys;
-pub use causes::{Thread, bare_timer, cause};
+pub use causes::{Processes, Thread, bare_timer, cause};
 use span::Span;
 pub use span::Turn;
 use std::borrow::Cow;
