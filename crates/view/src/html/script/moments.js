@@ -21,14 +21,23 @@ export const keepsMoments = () => Boolean(model.report.recording?.settings?.catc
 /** @param {{ cause: string, ns: number }[]} parts */
 const named = (parts) => parts.slice(0, PARTS).map(({ cause, ns }) => `${cause} ${duration(ns)}`).join(", ");
 
+/**
+ * Who did what, and who is behind it.
+ * @param {Moment["behind"][number]} chain
+ */
+function madeBy(chain) {
+  const ran = chain.function ? ` ran ${chain.function}` : "";
+  const sent = chain.cause.startsWith("task:") ? "woken" : "sent";
+  const inside = chain.sender_function ? ` in ${chain.sender_function}` : "";
+  return `${chain.cause}${ran}${chain.sender ? `, ${sent} by ${chain.sender}${inside}` : ""}`;
+}
+
 /** @param {Moment["behind"][number]} chain */
 function behind(chain) {
-  const ran = chain.function ? ` ran ${chain.function}` : "";
-  const [sent, began] = chain.cause.startsWith("task:") ? ["woken", "it ran"] : ["sent", "it came"];
-  const inside = chain.sender_function ? ` in ${chain.sender_function}` : "";
-  const by = chain.sender ? `, ${sent} by ${chain.sender}${inside} on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
+  const began = chain.cause.startsWith("task:") ? "it ran" : "it came";
+  const waited = chain.sender ? ` on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
   const times = chain.number > 1 ? `, ${whole(chain.number)} times` : "";
-  return `${chain.cause}${ran}${by}${times}`;
+  return `${madeBy(chain)}${waited}${times}`;
 }
 
 /** @param {Moment} moment */
@@ -59,11 +68,7 @@ function oneMoment(moment) {
 function maker({ causes, behind: chains }) {
   const [main] = causes;
   const chain = chains.find(({ cause }) => main && (main.cause === cause || main.cause.startsWith(`${cause}:`)));
-  if (!chain) return main ? main.cause : "";
-  const ran = chain.function ? ` ran ${chain.function}` : "";
-  const inside = chain.sender_function ? ` in ${chain.sender_function}` : "";
-  const sent = chain.cause.startsWith("task:") ? "woken" : "sent";
-  return `${chain.cause}${ran}${chain.sender ? `, ${sent} by ${chain.sender}${inside}` : ""}`;
+  return chain ? madeBy(chain) : main ? main.cause : "";
 }
 
 /** Who made the moments, as `text/moments.rs` says: first who took most. */
