@@ -4,10 +4,12 @@
     sudo tests/senders.py target/release/bandscope [CPU] [SECONDS]
 
 While text is sent through a terminal, which unbound workers carry, and a process sleeps and works on CPU, bandscope records there; an ftrace
-instance of its own records sched_waking, sched_switch and ipi_send_cpu of all CPUs, by the same clock. For each stay of another task on CPU the last wake-up
+instance of its own records sched_waking, sched_switch, ipi_send_cpu, softirq_raise and timers of all CPUs, by the same clock. For each stay of another task on CPU the last wake-up
 of that task in the kernel's text is the truth, for each interrupt by another CPU the last that was sent: a task by its name, an interrupt or a softirq by the
-flags that ftrace prints. Then the same with a flight recorder, which also says from which function of the kernel: ftrace's stack of that wake-up has to hold it.
-Prints how many agree; exit status 1 if fewer than 99 of 100 stays do, or interrupts, or functions.
+flags that ftrace prints. Then the same with a flight recorder, which also says from which function of the kernel: ftrace's stack of that wake-up has to hold it. It says who
+raised a softirq: ftrace's last softirq_raise of that CPU and softirq is the truth. And it says who set the timer that woke a task: the truth is the last
+hrtimer_start or timer_start, by whom it does not run in, of the timer that ftrace saw expire last on the CPU of the wake-up.
+Prints how many agree; exit status 1 if fewer than 99 of 100 stays do, or interrupts, softirqs, setters of timers or functions.
 """
 import bisect
 import collections
@@ -38,33 +40,71 @@ def put(path, text):
         file.write(text)
 
 
-def traced(instance, cpu):
-    """Wake-ups by task (time, flags, name and stack of the waker; those of no task are interrupts of `cpu`), and switches to tasks on `cpu` and elsewhere."""
-    wakes, here, anywhere = collections.defaultdict(list), [], collections.defaultdict(list)
-    stack = []
-    with open(f"{instance}/trace", errors="replace") as lines:
-        for line in lines:
-            if frame := STACK.match(line):
-                # Without what the compiler added to a name.
-                stack.append(frame[1].split(".")[0])
-            found = LINE.match(line)
-            # The stack follows as an event of its own.
-            if not found or found[7] == "<stack":
-                continue
-            stack = []
-            name, _, on, flags, seconds, fraction, event, rest = found.groups()
-            time = int(seconds) * 10**9 + int(fraction.ljust(9, "0"))
-            if event == "sched_waking":
-                wakes[int(re.search(r" pid=(\d+)", rest)[1])].append((time, flags, name, stack))
-            elif event == "ipi_send_cpu":
-                if int(re.search(r"cpu=(\d+)", rest)[1]) == cpu:
-                    wakes[None].append((time, flags, name, stack))
-            else:
-                task = int(re.search(r"next_pid=(\d+)", rest)[1])
-                anywhere[task].append(time)
-                if int(on) == cpu:
-                    here.append((time, task))
-    return wakes, here, anywhere
+#: What ftrace records; of a kernel that lacks one nothing is held against it.
+EVENTS = ["sched/sched_waking", "sched/sched_switch", "ipi/ipi_send_cpu"]
+OF_RECORDERS = ["irq/softirq_raise", "timer/hrtimer_start", "timer/timer_start", "timer/hrtimer_expire_entry", "timer/timer_expire_entry"]
+Act = collections.namedtuple("Act", "time flags name on stack")
+
+
+class Traced:
+    """What ftrace saw, in order of time."""
+
+    def __init__(self, instance, cpu):
+        #: Acts by the task that is woken; those of no task are interrupts of `cpu`.
+        self.wakes = collections.defaultdict(list)
+        #: Switches on `cpu`, and of all tasks.
+        self.here, self.anywhere = [], collections.defaultdict(list)
+        #: Acts by softirq of `cpu`, and by timer.
+        self.raises, self.sets = collections.defaultdict(list), collections.defaultdict(list)
+        #: Times and timers by CPU.
+        self.expired = collections.defaultdict(list)
+        stack = []
+        with open(f"{instance}/trace", errors="replace") as lines:
+            for line in lines:
+                if frame := STACK.match(line):
+                    # Without what the compiler added to a name.
+                    stack.append(frame[1].split(".")[0])
+                found = LINE.match(line)
+                # The stack follows as an event of its own.
+                if not found or found[7] == "<stack":
+                    continue
+                stack = []
+                name, _, on, flags, seconds, fraction, event, rest = found.groups()
+                act = Act(int(seconds) * 10**9 + int(fraction.ljust(9, "0")), flags, name, int(on), stack)
+                self.take(act, event, rest, cpu)
+
+    def take(self, act, event, rest, cpu):
+        number = lambda field: int(re.search(rf"\b{field}=(\d+)", rest)[1])
+        timer = re.match(r"(?:hr)?timer=(\S+)", rest)
+        if event == "sched_waking":
+            self.wakes[number("pid")].append(act)
+        elif event == "ipi_send_cpu":
+            if number("cpu") == cpu:
+                self.wakes[None].append(act)
+        elif event == "softirq_raise":
+            if act.on == cpu:
+                self.raises[number("vec")].append(act)
+        elif event.endswith("_expire_entry"):
+            self.expired[act.on].append((act.time, timer[1]))
+        elif event.endswith("timer_start"):
+            # One that goes on by itself is still that of who set it first.
+            last = self.expired[act.on][-1:]
+            if act.flags[2] == "." or not last or last[0][1] != timer[1]:
+                self.sets[timer[1]].append(act)
+        elif event == "sched_switch":
+            task = number("next_pid")
+            self.anywhere[task].append(act.time)
+            if act.on == cpu:
+                self.here.append((act.time, task))
+
+    def setter(self, wake):
+        """Who set the timer that a wake-up came from; None where that is not known."""
+        expired = self.expired[wake.on]
+        place = bisect.bisect(expired, (wake.time, chr(0x10FFFF)))
+        if not place:
+            return None
+        time, timer = expired[place - 1]
+        return max((act for act in self.sets[timer] if act.time <= time), default=None, key=lambda act: act.time)
 
 
 def offset(stays, here):
@@ -85,20 +125,32 @@ def offset(stays, here):
     return max((time - rare["start"] for time in times[rare["task"]]), key=agree)
 
 
-def wanted(stay, at, wakes, anywhere):
-    """What the kernel's trace says: kinds, a name and a stack, or None where the task ran on."""
-    before = [wake for wake in wakes.get(stay["task"], []) if wake[0] <= at + 1000]
-    if not before:
+def before(acts, at):
+    """The last of them up to a time of a stay."""
+    return max((act for act in acts if act.time <= at + 1000), default=None, key=lambda act: act.time)
+
+
+def who(act):
+    """Kinds and a name of what did it, and its stack; of nobody None."""
+    if act is None:
         return None
-    time, flags, name, stack = max(before)
-    if any(time < other < at - NEAR_NS for other in anywhere[stay["task"]]):
-        return None
-    context = flags[2]
+    context = act.flags[2]
     if context in "hHzZ":
-        return ("irq", "timer", "tick", "interrupt"), None, stack
+        return ("irq", "timer", "tick", "interrupt"), None, act.stack
     if context == "s":
-        return ("softirq", "timer"), None, stack
-    return ("idle",) if name == "<idle>" else ("task",), name, stack
+        return ("softirq", "timer"), None, act.stack
+    return ("idle",) if act.name == "<idle>" else ("task",), act.name, act.stack
+
+
+def wanted(stay, at, traced):
+    """What the kernel's trace says, and the act: nothing where the task ran on."""
+    if stay["kind"] == "softirq":
+        act = before(traced.raises[stay["task"]], at)
+        return who(act), act
+    act = before(traced.wakes.get(stay["task"], []), at)
+    if act and any(act.time < other < at - NEAR_NS for other in traced.anywhere[stay["task"]]):
+        act = None
+    return who(act), act
 
 
 def agrees(sender, truth):
@@ -109,6 +161,39 @@ def agrees(sender, truth):
     return kind in kinds and (name is None or kind == "idle" or rest == name)
 
 
+class Count:
+    """How many of something agree, and the first that do not."""
+
+    def __init__(self, what):
+        self.what, self.good, self.all = what, 0, 0
+
+    def take(self, good, told):
+        self.good, self.all = self.good + good, self.all + 1
+        if not good and self.all - self.good <= 10:
+            print(f"  {self.what}: {told}")
+
+    def failed(self):
+        print(f"{self.good} of {self.all} {self.what} agree with the kernel's trace")
+        return self.good < 0.99 * self.all
+
+
+def compare(rows, what, shift, traced, begun):
+    """Whether what is said of `rows` is what the kernel says, too; of timers that were set after the recording had `begun`."""
+    acts, places, setters = Count(what), Count(f"functions of {what}"), Count(f"setters of timers of {what}")
+    for row in rows:
+        truth, act = wanted(row, row["start"] + shift, traced)
+        at = f"{row['name']} at {row['start'] / 1e9:.6f} s"
+        acts.take(agrees(row["sender"], truth), f"{at}: {row['sender'] or 'nobody'}, the kernel says {truth and truth[:2]}")
+        if act and row["sender"].startswith("timer:"):
+            setter = traced.setter(act)
+            truth = who(setter)
+            if setter and setter.time > begun + shift:
+                setters.take(agrees(row["set_by"], truth), f"{at}: set by {row['set_by'] or 'nobody'}, the kernel says {truth[:2]}")
+        if place := row["sender_function"]:
+            places.take(truth is not None and place in truth[2], f"{at}: {place}, which is not in {truth and truth[2][:6]}")
+    return acts, places, setters
+
+
 def held(program, cpu, seconds, more):
     """One run against the kernel's trace of it; whether enough agree."""
     instance = f"{TRACING}/instances/bandscope-senders"
@@ -116,9 +201,9 @@ def held(program, cpu, seconds, more):
     worker, sleeper = cures.Workers(cpu), cures.Tasks(cpu)
     try:
         put(f"{instance}/trace_clock", "mono_raw")
-        put(f"{instance}/buffer_size_kb", "65536")
+        put(f"{instance}/buffer_size_kb", "131072")
         put(f"{instance}/options/stacktrace", "1" if more else "0")
-        for event in ["sched/sched_waking", "sched/sched_switch", "ipi/ipi_send_cpu"]:
+        for event in EVENTS + (OF_RECORDERS if more else []):
             if os.path.exists(f"{instance}/events/{event}"):
                 put(f"{instance}/events/{event}/enable", "1")
         with tempfile.TemporaryDirectory() as directory:
@@ -127,41 +212,25 @@ def held(program, cpu, seconds, more):
             put(f"{instance}/tracing_on", "0")
             words = [program, "export", "run", "--format", "csv", "--what", "events"]
             text = subprocess.run(words, cwd=directory, check=True, capture_output=True, text=True).stdout
-        wakes, here, anywhere = traced(instance, cpu)
+        traced = Traced(instance, cpu)
     finally:
         sleeper.end()
         worker.stop()
         os.rmdir(instance)
     rows = [row | {"start": int(row["start_ns"]), "task": int(row["number"])} for row in csv.DictReader(io.StringIO(text)) if row["cpu"] == str(cpu)]
     stays = [row for row in rows if row["kind"] == "task"]
-    shift = offset(stays, here)
-    sent = [row | {"task": None} for row in rows if row["kind"] == "vector" and row["task"] in SENT]
-    failed, what_to_hold = not stays, [("stays", stays)]
-    if wakes[None]:
-        what_to_hold.append(("interrupts", sent))
+    shift = offset(stays, traced.here)
+    what_to_hold = {"stays": stays}
+    if traced.wakes[None]:
+        what_to_hold["interrupts"] = [row | {"task": None} for row in rows if row["kind"] == "vector" and row["task"] in SENT]
     else:
         print("SKIPPED: interrupts by other CPUs: this kernel has no event ipi_send_cpu, or none was sent")
-    for what, events in what_to_hold:
-        counts, places, wrong = collections.Counter(), collections.Counter(), collections.Counter()
-        for event in events:
-            truth = wanted(event, event["start"] + shift, wakes, anywhere)
-            good = agrees(event["sender"], truth)
-            counts[good] += 1
-            if not good and counts[False] <= 20:
-                print(f"{event['name']} at {event['start'] / 1e9:.6f} s: {event['sender'] or 'nobody'}, the kernel says {truth and truth[:2]}")
-            if place := event["sender_function"]:
-                is_there = truth is not None and place in truth[2]
-                places[is_there] += 1
-                if not is_there:
-                    wrong[place, tuple(truth[2][:6]) if truth else None] += 1
-        known = sum(bool(event["sender"]) for event in events)
-        print(f"{counts[True]} of {len(events)} {what} agree with the kernel's trace; {known} have a sender")
-        failed |= counts[True] < 0.99 * len(events)
-        if more:
-            print(f"{places[True]} of {sum(places.values())} functions of {what} are in the kernel's stacks")
-            failed |= places[True] < 0.99 * sum(places.values())
-            for (place, stack), number in wrong.most_common(5):
-                print(f"  {number} times {place}, which is not in {stack}")
+    if more:
+        what_to_hold["softirqs"] = [row for row in rows if row["kind"] == "softirq"]
+    failed = not stays
+    for what, events in what_to_hold.items():
+        for count in compare(events, what, shift, traced, rows[0]["start"]):
+            failed |= count.all > 0 and count.failed()
     return not failed
 
 

@@ -81,23 +81,48 @@ fn write_often() {
     reads.join().unwrap();
 }
 
+/// Whether the kernel tells the address of a function whose name ends so: addresses that it hides are zeros.
+fn tells(function: &str) -> bool {
+    let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+    let is_told = |line: &str| line.ends_with(function) && !line.starts_with("0000000000000000");
+    symbols.lines().any(is_told)
+}
+
 #[test]
 fn a_wake_up_says_who_called_for_it() {
     let Some((events, ..)) = watched(Watch::All, "callers", 1 << 24, true, write_often) else {
         return;
     };
-    let senders = events.iter().filter_map(|event| event.sender.as_deref());
-    let callers: Vec<&str> = senders.map(|sender| &*sender.caller).collect();
-    // Addresses that the kernel hides are zeros. Linux 6.14 renamed `pipe_write` to `anon_pipe_write`.
-    let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
-    let is_told =
-        |line: &str| line.ends_with("pipe_write") && !line.starts_with("0000000000000000");
-    if !symbols.lines().any(is_told) {
+    // Linux 6.14 renamed `pipe_write` to `anon_pipe_write`.
+    if !tells("pipe_write") {
         println!("SKIPPED: callers: this kernel hides its functions");
         return;
     }
+    let senders = events.iter().filter_map(|event| event.sender.as_deref());
+    let callers: Vec<&str> = senders.map(|sender| &*sender.caller).collect();
     let from_pipe = callers.iter().filter(|name| name.ends_with("pipe_write"));
     assert!(from_pipe.count() >= 100, "{callers:?}");
+}
+
+#[test]
+fn a_timer_says_who_set_it() {
+    let own = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
+    let own = format!("task:{}", own.trim());
+    let Some((events, ..)) = watched(Watch::All, "setters", 1 << 24, true, sleep_often) else {
+        return;
+    };
+    if !tells(" do_nanosleep") {
+        println!("SKIPPED: setters: this kernel hides its functions");
+        return;
+    }
+    let timers = events.iter().filter(|event| event.kind == EventKind::Timer);
+    let setters = timers.filter_map(|event| event.sender.as_deref());
+    let setters: Vec<(&str, &str)> = setters.map(|one| (&*one.name, &*one.caller)).collect();
+    let is_own = |(by, within): &&(&str, &str)| *by == own && within.ends_with("nanosleep");
+    assert!(
+        setters.iter().filter(is_own).count() >= 100,
+        "{own}: {setters:?}"
+    );
 }
 
 fn assert_nested(events: &[KernelEvent]) {

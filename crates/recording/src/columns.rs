@@ -83,6 +83,9 @@ pub const SENDERS: [(&str, Storage); 4] = [
 /// A further one, which recordings of before it was written lack.
 pub const CALLERS: [(&str, Storage); 1] = [("sender_function", Storage::Text)];
 
+/// Another one.
+pub const SETTERS: [(&str, Storage); 1] = [("set_by", Storage::Text)];
+
 /// Names and storage of the columns of quanta.
 pub fn quanta_columns() -> Vec<(String, Storage)> {
     owned(&QUANTA)
@@ -101,6 +104,11 @@ pub fn sender_columns() -> Vec<(String, Storage)> {
 /// The one that tells by which function of the kernel a sender did so.
 pub fn caller_columns() -> Vec<(String, Storage)> {
     owned(&CALLERS)
+}
+
+/// The one that tells who set a timer that is a sender.
+pub fn setter_columns() -> Vec<(String, Storage)> {
+    owned(&SETTERS)
 }
 
 fn owned(columns: &[(&str, Storage)]) -> Vec<(String, Storage)> {

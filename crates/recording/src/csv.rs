@@ -60,8 +60,7 @@ fn write_series(
 }
 
 /// The first line of kernel events.
-const EVENTS_HEADER: &str =
-    "cpu,start_ns,end_ns,kind,number,name,sender,sender_cpu,function,waited_ns,sender_function";
+const EVENTS_HEADER: &str = "cpu,start_ns,end_ns,kind,number,name,sender,sender_cpu,function,waited_ns,sender_function,set_by";
 
 /// Writes the kernel events of the CPUs of some series, one CPU after the other, one event a line. Names are in
 /// quotation marks, as a task's may hold a comma; what is no visible character in them is escaped
@@ -102,15 +101,16 @@ pub fn write_events_csv(
                 ));
                 match event.sender.as_deref() {
                     Some(sender) => output.print(format_args!(
-                        "{},{},{},{},{}\n",
+                        "{},{},{},{},{},{}\n",
                         quoted(&sender.name),
                         sender.cpu,
                         quoted(&sender.function),
                         nanoseconds(clock, event.start)
                             - nanoseconds(clock, event.start.saturating_sub(sender.waited)),
                         quoted(&sender.caller),
+                        quoted(&sender.set_by),
                     )),
-                    None => output.print(format_args!(",,,,\n")),
+                    None => output.print(format_args!(",,,,,\n")),
                 }
             }
         }
@@ -208,7 +208,8 @@ mod tests {
         let mut written = Vec::new();
         write_events_csv(&source, &[0, 1], &mut written).unwrap();
         let text = String::from_utf8(written).unwrap();
-        let wanted = "2,100,125,task,7,\"a, \"\"b\"\"\",\"irq:eth0\",3,\"\",10,\"net_rx_action\"\n";
+        let wanted =
+            "2,100,125,task,7,\"a, \"\"b\"\"\",\"irq:eth0\",3,\"\",10,\"net_rx_action\",\"\"\n";
         assert_eq!(text, format!("{EVENTS_HEADER}\n{wanted}"));
     }
 

@@ -91,20 +91,22 @@ pub struct KernelEvent {
     pub sender: Option<Arc<Sender>>,
 }
 
-/// What made a task run, or sent an interrupt to this CPU.
+/// What made a task or a softirq run, sent an interrupt to this CPU, or set a timer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sender {
-    /// What woke or sent it: `task:NAME`, `irq:NAME`, `softirq:NAME`, `timer:FUNCTION`, `interrupt`, `idle`; empty where nothing did: it ran on after
+    /// What woke, sent, raised or set it: `task:NAME`, `irq:NAME`, `softirq:NAME`, `timer:FUNCTION`, `interrupt`, `idle`; empty where nothing did: it ran on after
     /// another task.
     pub name: Arc<str>,
     /// CPU on which that happened.
     pub cpu: u32,
-    /// Functions that a kernel worker ran meanwhile, or the interrupt was for, in order, with commas between; else empty.
+    /// Functions that a kernel worker or the softirq of timers ran meanwhile, or the interrupt was for, in order, with commas between; else empty.
     pub function: Arc<str>,
     /// Ticks from then until it ran.
     pub waited: u64,
-    /// Function of the kernel by which the sender did so; empty where its stack was not recorded.
+    /// Function of the kernel by which the sender did so, or by which the timer that it is was set; empty where its stack was not recorded.
     pub caller: Arc<str>,
+    /// Who set the timer that the sender is; empty where it is none, or that is not known.
+    pub set_by: Arc<str>,
 }
 
 impl KernelEvent {

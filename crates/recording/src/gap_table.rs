@@ -52,18 +52,20 @@ pub struct GapPart {
     pub pid: Option<u32>,
     /// Whether the kernel reported a preemption or a signal; `None` where it cannot be known.
     pub preempted: Option<bool>,
-    /// What made the task run, or sent the interrupt, with its CPU.
+    /// What made the task or softirq run, sent the interrupt or set the timer, with its CPU.
     pub sender: Option<(Arc<str>, u32)>,
-    /// Functions that a kernel worker ran, or another CPU asked for.
+    /// Functions that a kernel worker or a softirq ran, or another CPU asked for.
     pub function: Option<Arc<str>>,
     /// From then until it ran.
     pub waited_ns: Option<u64>,
-    /// Function of the kernel in which the sender did so.
+    /// Function of the kernel in which the sender did so, or in which the timer that it is was set.
     pub sender_function: Option<Arc<str>>,
+    /// Who set the timer that the sender is.
+    pub set_by: Option<Arc<str>>,
 }
 
 /// Name, type and whether it may be null, in the order in which they are stored.
-const COLUMNS: [(&str, Physical, bool); 22] = [
+const COLUMNS: [(&str, Physical, bool); 23] = [
     ("series", Physical::INT32, false),
     ("cpu", Physical::INT32, true),
     ("rate_hz", Physical::DOUBLE, false),
@@ -86,6 +88,7 @@ const COLUMNS: [(&str, Physical, bool); 22] = [
     ("function", Physical::BYTE_ARRAY, true),
     ("waited_ns", Physical::INT64, true),
     ("sender_function", Physical::BYTE_ARRAY, true),
+    ("set_by", Physical::BYTE_ARRAY, true),
 ];
 
 /// Columns that grow, for which a dictionary is of no use.
@@ -243,7 +246,8 @@ fn encode(
     columns.narrow(|row| Some(row.sender.as_ref()?.1))?;
     columns.text(|row| row.function.as_deref())?;
     columns.wide(|row| row.waited_ns)?;
-    columns.text(|row| row.sender_function.as_deref())
+    columns.text(|row| row.sender_function.as_deref())?;
+    columns.text(|row| row.set_by.as_deref())
 }
 
 #[cfg(test)]

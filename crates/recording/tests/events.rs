@@ -384,6 +384,7 @@ fn any_events() -> impl Strategy<Value = Vec<KernelEvent>> {
                         function: ["vmstat_update", "", "a, b"][kind % 2].into(),
                         waited: duration,
                         caller: ["", "pipe_write"][number as usize % 2].into(),
+                        set_by: ["", "task:make"][number as usize % 2].into(),
                     })
                 }),
             }

@@ -114,9 +114,9 @@ pub fn ids(processes: &[u32]) -> String {
 
 /// A chain, without a full stop: `kworker/u8 ran flush_to_ldisc, woken by task:make on CPU 0, 3.0 µs before it ran`.
 pub fn behind(chain: &Chain) -> String {
-    let (name, sent, then) = match chain.cause.strip_prefix("task:") {
-        Some(task) => (task, "woken", "it ran"),
-        None => (&*chain.cause, "sent", "it came"),
+    let (name, then) = match chain.cause.strip_prefix("task:") {
+        Some(task) => (task, "it ran"),
+        None => (&*chain.cause, "it came"),
     };
     let mut sentence = name.to_owned();
     if !chain.function.is_empty() {
@@ -125,8 +125,9 @@ pub fn behind(chain: &Chain) -> String {
     if !chain.sender.is_empty() {
         let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
         let waited = duration(chain.waited_ns);
-        let sender = sender(chain);
-        sentence += &format!(", {sent} by {sender} on {cpus}, {waited} before {then}");
+        // Where the sender did it, and not where its timer was set.
+        let comma = if chain.set_by.is_empty() { "" } else { "," };
+        sentence += &format!(", {}{comma} on {cpus}, {waited} before {then}", sent(chain));
     }
     sentence
 }
@@ -138,20 +139,29 @@ pub fn made_by(chain: &Chain) -> String {
         name += &format!(" ran {}", chain.function);
     }
     if !chain.sender.is_empty() {
-        let sent = match chain.cause.starts_with("task:") {
-            true => "woken",
-            false => "sent",
-        };
-        name += &format!(", {sent} by {}", sender(chain));
+        name += &format!(", {}", sent(chain));
     }
     name
 }
 
-/// Who is behind it, and where in the kernel that was done: `task:make in pipe_write`.
-fn sender(chain: &Chain) -> String {
-    match &*chain.sender_function {
-        "" => chain.sender.clone(),
-        function => format!("{} in {function}", chain.sender),
+/// What is done to a cause that somebody is behind, by how its name begins; the page says the same (`script/moments.js`).
+const DONE: [(&str, &str); 3] = [
+    ("task:", "woken"),
+    ("softirq:", "raised"),
+    ("timer:", "set"),
+];
+
+/// What was done to it, by whom and where in the kernel: `woken by task:make in pipe_write`, `woken by timer:hrtimer_wakeup, set by task:make in ep_poll`.
+fn sent(chain: &Chain) -> String {
+    let done = DONE.iter().find(|(kind, _)| chain.cause.starts_with(kind));
+    let done = done.map_or("sent", |(_, done)| done);
+    let within = match &*chain.sender_function {
+        "" => String::new(),
+        function => format!(" in {function}"),
+    };
+    match &*chain.set_by {
+        "" => format!("{done} by {}{within}", chain.sender),
+        setter => format!("{done} by {}, set by {setter}{within}", chain.sender),
     }
 }
 
@@ -215,6 +225,28 @@ mod tests {
         };
         let told = "irq:call_function ran flush_tlb_func, sent by task:make on CPUs 0,2, 3.0 µs before it came";
         assert_eq!(behind(&call), told);
+        let sleeper = Chain {
+            cause: "task:make".into(),
+            function: String::new(),
+            sender: "timer:hrtimer_wakeup".into(),
+            set_by: "task:make".into(),
+            sender_function: "do_nanosleep".into(),
+            ..call
+        };
+        let told = "woken by timer:hrtimer_wakeup, set by task:make in do_nanosleep";
+        assert_eq!(
+            behind(&sleeper),
+            format!("make, {told}, on CPUs 0,2, 3.0 µs before it ran")
+        );
+        assert_eq!(made_by(&sleeper), format!("task:make, {told}"));
+        for (cause, done) in [("timer:make", "set"), ("softirq:RCU", "raised")] {
+            let other = Chain {
+                cause: cause.into(),
+                sender: "idle".into(),
+                ..Chain::default()
+            };
+            assert_eq!(made_by(&other), format!("{cause}, {done} by idle"));
+        }
     }
 
     #[test]

@@ -53,19 +53,22 @@ pub struct GapCause {
     pub processes: Vec<u32>,
 }
 
-/// Time in gaps of a task that the same thing made run, to do the same; or of interrupts that the same thing sent.
+/// Time in gaps of a task or a softirq that the same thing made run, to do the same; of interrupts that the same thing sent, or timers that it set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Chain {
-    /// Its cause, `task:NAME` or `irq:NAME`; a kernel worker without its number, as in `task:kworker/u8`.
+    /// Its cause, `task:NAME`, `irq:NAME`, `softirq:NAME` or `timer:NAME`; a kernel worker without its number, as in `task:kworker/u8`.
     pub cause: String,
-    /// Functions that a kernel worker ran meanwhile, or another CPU asked for, at most 3, with commas between; empty for what is neither.
+    /// Functions that a kernel worker or a softirq ran meanwhile, or another CPU asked for, at most 3, with commas between; empty for what is neither.
     pub function: String,
-    /// What woke or sent it: `task:NAME`, `idle`, `irq:NAME`, `softirq:NAME`, `tick`, `timer:FUNCTION` of the kernel, or, where that is all that is
+    /// What woke, sent, raised or set it: `task:NAME`, `idle`, `irq:NAME`, `softirq:NAME`, `tick`, `timer:FUNCTION` of the kernel, or, where that is all that is
     /// known, `task`, `interrupt`, `softirq`. Empty where nobody is known.
     pub sender: String,
-    /// Function of the kernel in which that happened, where stacks were recorded; empty elsewhere. In `chains` of a series always empty.
+    /// Function of the kernel in which that happened, or, of a timer, in which it was set, where stacks were recorded; empty elsewhere. In `chains` of a
+    /// series always empty.
     pub sender_function: String,
+    /// Who set the timer that `sender` is; empty where it is none, or nobody knows. In `chains` of a series always empty.
+    pub set_by: String,
     /// CPUs on which that happened.
     pub cpus: String,
     /// Gaps, or stays within gaps.

@@ -97,6 +97,7 @@ fn parts(
             sender: by,
             function: sender.and_then(|one| known(&one.function)),
             sender_function: sender.and_then(|one| known(&one.caller)),
+            set_by: sender.and_then(|one| known(&one.set_by)),
             ..about.clone()
         }
     })
@@ -245,6 +246,7 @@ mod tests {
             function: "flush".into(),
             waited: 60,
             caller: "nvme_irq".into(),
+            set_by: "idle".into(),
         };
         let event = |start, duration, kind, name: &str, sender| KernelEvent {
             start,
@@ -292,6 +294,7 @@ mod tests {
         assert_eq!(writer.sender, Some(("irq:nvme0q1".into(), 1)));
         assert_eq!(writer.function.as_deref(), Some("flush"));
         assert_eq!(writer.sender_function.as_deref(), Some("nvme_irq"));
+        assert_eq!(writer.set_by.as_deref(), Some("idle"));
         assert_eq!((writer.start_ns, writer.waited_ns), (1_000, Some(30)));
         assert_eq!((tick.duration_ns, tick.cause_ns), (501, 100));
         assert_eq!(tick.cause_ns + writer.cause_ns, writer.duration_ns);

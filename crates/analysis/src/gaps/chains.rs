@@ -84,6 +84,7 @@ impl Chains {
                 },
                 sender,
                 sender_function: String::new(),
+                set_by: String::new(),
                 number: sum.number,
                 per_second: match seconds > 0.0 {
                     true => sum.number as f64 / seconds,

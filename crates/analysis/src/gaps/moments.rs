@@ -180,7 +180,7 @@ impl Recent {
         let ns = |ticks: u64| ticks as f64 / self.ticks_per_ns;
         let condition = self.triggers.get(hit.condition);
         let mut parts: BTreeMap<Cause, f64> = BTreeMap::new();
-        let mut chains: BTreeMap<[String; 4], Chain> = BTreeMap::new();
+        let mut chains: BTreeMap<[String; 5], Chain> = BTreeMap::new();
         for gap in self
             .gaps
             .iter()
@@ -198,6 +198,7 @@ impl Recent {
                     &chain.function,
                     &chain.sender,
                     &chain.sender_function,
+                    &chain.set_by,
                 ];
                 let key = parts.map(String::clone);
                 let known = chains.entry(key).or_insert_with(|| Chain {
@@ -234,6 +235,7 @@ fn behind(namer: &Namer<'_>, ticks_per_ns: f64) -> Vec<Chain> {
             function: sender.function.to_string(),
             sender: without_number(&sender.name),
             sender_function: sender.caller.to_string(),
+            set_by: without_number(&sender.set_by),
             cpus: match sender.name.is_empty() {
                 true => String::new(),
                 false => sender.cpu.to_string(),

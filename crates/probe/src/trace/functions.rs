@@ -41,8 +41,8 @@ const NAMELESS: &str = "unknown";
 
 /// Frames from here on are marks (include/uapi/linux/perf_event.h, PERF_CONTEXT_MAX).
 const MARKS: u64 = -4095i64 as u64;
-/// What functions have in their names that wake tasks, queue work or interrupt CPUs on behalf of others, of those of Linux 6.18.
-const PLUMBING: [&str; 16] = [
+/// What functions have in their names that wake tasks, queue work, interrupt CPUs, raise softirqs or set timers on behalf of others, of those of Linux 6.18.
+const PLUMBING: [&str; 28] = [
     "wake",
     "waking",
     "ttwu",
@@ -56,6 +56,18 @@ const PLUMBING: [&str; 16] = [
     "on_each_cpu",
     "resched",
     "_ipi",
+    "softirq",
+    "napi_schedule",
+    "netif_rx",
+    "enqueue_to_backlog",
+    "hrtimer_start",
+    "enqueue_hrtimer",
+    "hrtimer_sleeper",
+    "mod_timer",
+    "add_timer",
+    "timer_reduce",
+    "schedule_timeout",
+    "schedule_hrtimeout",
     "perf_trace",
     "trace_event",
     "traceiter",
@@ -140,6 +152,13 @@ impl Functions {
         self.timers.values().any(|function| function.is_tick)
     }
 
+    /// What lets through all timers but those of the tick, in the words of the kernel's filters (Documentation/trace/events.rst).
+    pub fn filter_of_the_tick(&self) -> String {
+        let of_tick = self.timers.iter().filter(|(_, function)| function.is_tick);
+        let others = of_tick.map(|(address, _)| format!("function != {address:#x}"));
+        others.collect::<Vec<_>>().join(" && ")
+    }
+
     /// The name of the function that begins at an address.
     pub fn name_at(&self, address: u64) -> Option<&str> {
         let place = self.all.partition_point(|function| function.0 < address);
@@ -160,7 +179,7 @@ impl Functions {
         !self.all.is_empty()
     }
 
-    /// Who has somebody woken, or a CPU interrupted, on this stack: the innermost function that does not belong to waking and interrupting
+    /// Who has somebody woken, a CPU interrupted, a softirq raised or a timer set, on this stack: the innermost function that does not belong to that
     /// as such. Each frame is an address of eight bytes.
     pub fn caller(&self, stack: &[u8]) -> Option<&str> {
         let (frames, _) = stack.as_chunks::<8>();

@@ -156,20 +156,21 @@ impl Measured {
     }
 }
 
-/// Who made the task of a stay run, or sent an interrupt, and what that did; `None` where neither is known.
+/// Who made the task or softirq of a stay run, sent an interrupt or set a timer, and what that did; `None` where neither is known.
 fn sender(stay: &Interval, cpu: u32, times: &Times, senders: &mut Senders) -> Option<Arc<Sender>> {
-    let woken = senders.of(stay, cpu);
-    if woken.is_none() && stay.functions.is_empty() {
+    let sent = senders.of(stay, cpu);
+    if sent.is_none() && stay.functions.is_empty() {
         return None;
     }
     let mut sender = Sender {
         function: stay.functions.join(", ").into(),
         ..Sender::default()
     };
-    if let Some(woken) = woken {
+    if let Some(sent) = sent {
         let ran = times.tick(stay.start)?;
-        sender.waited = u64::try_from(ran - times.tick(woken.at)?).unwrap_or(0);
-        (sender.name, sender.cpu, sender.caller) = (woken.name, woken.cpu, woken.caller);
+        sender.waited = u64::try_from(ran - times.tick(sent.at)?).unwrap_or(0);
+        (sender.name, sender.cpu) = (sent.name, sent.cpu);
+        (sender.caller, sender.set_by) = (sent.caller, sent.set_by);
     }
     Some(Arc::new(sender))
 }

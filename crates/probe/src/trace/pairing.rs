@@ -45,8 +45,10 @@ pub struct Interval {
     /// By its kind: the line, the vector, or the thread id.
     pub number: u32,
     pub name: Arc<str>,
-    /// What a kernel worker did, or an interrupt that another CPU sent.
+    /// What a kernel worker did, an interrupt that another CPU sent, or the softirq of timers.
     pub functions: Vec<Arc<str>>,
+    /// The timer that it is, by its address; 0 where it is none.
+    pub timer: u64,
 }
 
 /// A span in which something happened that is not known.
@@ -141,14 +143,17 @@ impl Pairing {
                 }
                 self.switch(time, next, name);
             }
-            Point::Expires(function) => self.expire(time, function),
+            Point::Expires { timer, function } => self.expire(time, timer, function),
             Point::Wakes {
                 by: Level::Task, ..
             } => {}
             Point::Wakes { number, name, .. } => self.wake(number, name),
             Point::Works(function) => self.work(function, true),
-            Point::Calls(function) => self.work(function, false),
-            Point::Runs(_) | Point::Sends { .. } | Point::Ends { .. } => {}
+            Point::Calls(function) | Point::Runs { function, .. } => self.work(function, false),
+            Point::Sends { .. }
+            | Point::Raises { .. }
+            | Point::Sets { .. }
+            | Point::Ends { .. } => {}
             Point::Over {
                 kind,
                 number,
@@ -171,6 +176,7 @@ impl Pairing {
                     },
                     name,
                     functions: Vec::new(),
+                    timer: 0,
                 });
             }
         }
@@ -232,11 +238,12 @@ impl Pairing {
         self.frames.push(Frame::new(time, kind, number, name));
     }
 
-    fn expire(&mut self, time: u64, function: Function) {
+    fn expire(&mut self, time: u64, timer: u64, function: Function) {
         // Outside of an interrupt, as where tracing began within one, there is nothing to name.
         if let Some(frame) = self.frames.last_mut() {
             frame.timers.push(Expiry {
                 start: time.max(frame.start),
+                timer,
                 is_tick: function.is_tick,
                 number: 0,
                 name: function.name,

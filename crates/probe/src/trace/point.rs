@@ -31,9 +31,31 @@ pub enum Point {
         left: Left,
     },
     /// A timer's function begins to run.
-    Expires(Function),
+    Expires {
+        /// Its address.
+        timer: u64,
+        function: Function,
+    },
     /// A timer of the timer wheel begins to run its function, in a softirq.
-    Runs(Arc<str>),
+    Runs {
+        /// Its address.
+        timer: u64,
+        function: Arc<str>,
+    },
+    /// A timer, or one of the timer wheel, is set.
+    Sets {
+        /// Its address.
+        timer: u64,
+        /// What does it.
+        by: Level,
+    },
+    /// A softirq is to run on this CPU.
+    Raises {
+        /// Which.
+        number: u32,
+        /// What does it.
+        by: Level,
+    },
     /// A kernel worker begins a piece of work.
     Works(Arc<str>),
     /// A function begins that a CPU asked for: in an interrupt another one, elsewhere this one

@@ -50,12 +50,16 @@ impl Tracepoint {
         }
     }
 
-    /// Whether it tells who wakes a task, or interrupts a CPU.
+    /// Whether it tells who wakes a task, interrupts a CPU, raises a softirq or sets a timer.
     fn is_of_senders(&self) -> bool {
         let shape = &self.shape;
         matches!(
             shape,
-            Shape::Wakes(..) | Shape::Sends(..) | Shape::SendsToMany(..)
+            Shape::Wakes(..)
+                | Shape::Sends(..)
+                | Shape::SendsToMany(..)
+                | Shape::Sets(..)
+                | Shape::Raises(..)
         )
     }
 
@@ -64,7 +68,7 @@ impl Tracepoint {
         match (watch, &self.shape) {
             (Watch::Measured, _) => false,
             // Who is behind a gap of another CPU.
-            (Watch::Senders, Shape::Wakes(..) | Shape::Expires(_) | Shape::Runs(_)) => true,
+            (Watch::Senders, Shape::Wakes(..) | Shape::Expires(..) | Shape::Runs(..)) => true,
             (Watch::Senders, Shape::Sends(..) | Shape::SendsToMany(..)) => true,
             (Watch::Senders, Shape::Enter(kind, ..) | Shape::Exit(kind, _)) => {
                 *kind != EventKind::Vector
@@ -78,7 +82,8 @@ impl Tracepoint {
     /// Whether it is recorded on a measured CPU, `alone` if that is the only one.
     pub fn is_for_measured(&self, watch: Watch, alone: bool) -> bool {
         match &self.shape {
-            Shape::Runs(_) | Shape::Works(_) | Shape::Calls(_) => watch != Watch::Measured,
+            Shape::Runs(..) | Shape::Works(_) | Shape::Calls(_) => watch != Watch::Measured,
+            Shape::Sets(..) | Shape::Raises(..) => watch == Watch::All,
             // Whom it interrupts matters where that is measured.
             Shape::Sends(..) | Shape::SendsToMany(..) => match watch {
                 Watch::Measured => false,
@@ -117,10 +122,15 @@ impl Catalogue {
             });
             let name = format!("{subsystem}:{tracepoint}");
             let (id, shape) = read.ok_or_else(|| TraceError::OtherFormat(name.clone()))?;
+            // The tick sets itself, time and again.
+            let filter = match tracepoint.as_str() {
+                "hrtimer_start" => functions.filter_of_the_tick(),
+                _ => String::new(),
+            };
             tracepoints.push(Tracepoint {
                 id,
                 name,
-                filter: String::new(),
+                filter,
                 shape,
             });
         }
@@ -197,7 +207,7 @@ impl Catalogue {
 
     /// Whether the functions of timers are recorded, so that an interrupt of the timer without the tick's is not the tick.
     pub fn tells_timers(&self) -> bool {
-        let is_it = |tracepoint: &Tracepoint| matches!(tracepoint.shape, Shape::Expires(_));
+        let is_it = |tracepoint: &Tracepoint| matches!(tracepoint.shape, Shape::Expires(..));
         self.tracepoints.iter().any(is_it)
     }
 
@@ -225,8 +235,22 @@ impl Catalogue {
                 number: number(field)?,
             },
             Shape::Switch(switch) => switch.read(raw, &mut self.names)?,
-            Shape::Expires(function) => Point::Expires(functions.at(function.number(raw)? as u64)),
-            Shape::Runs(field) => Point::Runs(function(field, &mut self.names)?),
+            Shape::Expires(timer, function) => Point::Expires {
+                timer: timer.number(raw)? as u64,
+                function: functions.at(function.number(raw)? as u64),
+            },
+            Shape::Runs(timer, field) => Point::Runs {
+                timer: timer.number(raw)? as u64,
+                function: function(field, &mut self.names)?,
+            },
+            Shape::Sets(timer, flags) => Point::Sets {
+                timer: timer.number(raw)? as u64,
+                by: Level::of(flags.number(raw)?),
+            },
+            Shape::Raises(vector, flags) => Point::Raises {
+                number: number(vector)?,
+                by: Level::of(flags.number(raw)?),
+            },
             Shape::Works(field) => Point::Works(function(field, &mut self.names)?),
             Shape::Calls(field) => Point::Calls(function(field, &mut self.names)?),
             Shape::Sends(cpu, flags) => Point::Sends {

@@ -76,6 +76,7 @@ impl EventOrder {
         self.bad_name("sender", &sender.name)
             .or_else(|| self.bad_name("function", &sender.function))
             .or_else(|| self.bad_name("sender_function", &sender.caller))
+            .or_else(|| self.bad_name("set_by", &sender.set_by))
     }
 
     fn bad_name(&mut self, column: &str, name: &Arc<str>) -> Option<(String, String)> {

@@ -1,6 +1,6 @@
 //! Kernel events of one CPU from its parts, and where a run that was cut short says nothing about them.
 
-use crate::columns::{EVENT_ROWS, caller_columns, event_columns, sender_columns};
+use crate::columns::{EVENT_ROWS, caller_columns, event_columns, sender_columns, setter_columns};
 use crate::events::{EventKind, EventStream, KernelEvent, Sender};
 use crate::manifest::{EventsState, LostEvents, State};
 use crate::order::{EventOrder, MAX_TICKS};
@@ -40,6 +40,7 @@ struct EventScratch {
     names: BTreeSet<Arc<str>>,
     functions: Vec<Arc<str>>,
     callers: Vec<Arc<str>>,
+    setters: Vec<Arc<str>>,
 }
 
 impl<'a> Events<'a> {
@@ -64,11 +65,12 @@ impl<'a> Events<'a> {
                 && self.next_group < part.groups()
             {
                 let mut columns = event_columns();
-                if part.has(&sender_columns()) {
-                    columns.extend(sender_columns());
-                    if part.has(&caller_columns()) {
-                        columns.extend(caller_columns());
+                // Each came later than the one before.
+                for further in [sender_columns(), caller_columns(), setter_columns()] {
+                    if !part.has(&further) {
+                        break;
                     }
+                    columns.extend(further);
                 }
                 self.group = Some(part.row_group(&columns, self.next_group)?);
                 self.next_group += 1;
@@ -105,7 +107,8 @@ impl EventStream for Events<'_> {
     }
 }
 
-/// Reads the next rows of columns in the order of [`crate::columns::EVENTS`], and [`crate::columns::SENDERS`] and [`crate::columns::CALLERS`] where they are.
+/// Reads the next rows of columns in the order of [`crate::columns::EVENTS`], and [`crate::columns::SENDERS`], [`crate::columns::CALLERS`] and
+/// [`crate::columns::SETTERS`] where they are.
 fn decode(
     path: &Path,
     columns: &mut [Column],
@@ -124,6 +127,7 @@ fn decode(
         names,
         functions,
         callers,
+        setters,
     } = scratch;
     if names.len() > MOST_NAMES {
         names.clear();
@@ -148,14 +152,16 @@ fn decode(
             expected: "0 (vector) to 8 (tracepoint); a newer version may know more".into(),
         })?;
     }
-    if let [sender, cpu, function, waited, caller @ ..] = senders {
+    if let [sender, cpu, function, waited, further @ ..] = senders {
         sender.texts(rows, names, texts)?;
         function.texts(rows, names, functions)?;
         cpu.narrow(rows, types, narrow)?;
         waited.wide(rows, types, wide)?;
-        callers.clear();
-        if let [caller] = caller {
-            caller.texts(rows, names, callers)?;
+        for (place, texts) in [&mut *callers, setters].into_iter().enumerate() {
+            texts.clear();
+            if let Some(column) = further.get_mut(place) {
+                column.texts(rows, names, texts)?;
+            }
         }
         for (row, event) in events.iter_mut().enumerate() {
             if !texts[row].is_empty() || !functions[row].is_empty() {
@@ -165,6 +171,7 @@ fn decode(
                     function: functions[row].clone(),
                     waited: wide[row],
                     caller: callers.get(row).cloned().unwrap_or_default(),
+                    set_by: setters.get(row).cloned().unwrap_or_default(),
                 }));
             }
         }

@@ -3,7 +3,9 @@
 //! Unlike quanta and gaps, events that are lost change what those that are left mean: a gap without an event would be
 //! taken for the hypervisor's. So what could not be written is kept as a span.
 
-use crate::columns::{EVENT_ROWS, Storage, caller_columns, event_columns, sender_columns};
+use crate::columns::{
+    EVENT_ROWS, Storage, caller_columns, event_columns, sender_columns, setter_columns,
+};
 use crate::layout::Directory;
 use crate::manifest::{LostEvents, Parts};
 use crate::order::EventOrder;
@@ -23,6 +25,7 @@ impl Rows for Vec<KernelEvent> {
         let mut columns = event_columns();
         columns.extend(sender_columns());
         columns.extend(caller_columns());
+        columns.extend(setter_columns());
         columns
     }
 
@@ -48,7 +51,8 @@ impl Rows for Vec<KernelEvent> {
         scratch.put_narrow(group, senders().map(|sender| sender.cpu))?;
         put_texts(group, senders().map(|sender| &*sender.function))?;
         scratch.put_wide(group, senders().map(|sender| sender.waited))?;
-        put_texts(group, senders().map(|sender| &*sender.caller))
+        put_texts(group, senders().map(|sender| &*sender.caller))?;
+        put_texts(group, senders().map(|sender| &*sender.set_by))
     }
 
     fn clear(&mut self) {

@@ -55,6 +55,7 @@ fn slice(
             (Name::Sender, Value::Text(&sender.name)),
             (Name::SenderCpu, Value::Uint(sender.cpu.into())),
             (Name::SenderFunction, Value::Text(&sender.caller)),
+            (Name::SetBy, Value::Text(&sender.set_by)),
             (Name::Function, Value::Text(&sender.function)),
             (Name::Waited, Value::Uint(start.saturating_sub(woken))),
         ]);

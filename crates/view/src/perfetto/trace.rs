@@ -118,6 +118,7 @@ arguments! {
     Sender "sender",
     SenderCpu "sender_cpu",
     SenderFunction "sender_function",
+    SetBy "set_by",
     Function "function",
     Waited "waited_ns",
 }

@@ -91,7 +91,7 @@ fn what_workers_did_and_who_asked_for_it_has_lines_of_its_own() {
             cpu,
             function: function.into(),
             waited: 4_000,
-            caller: Arc::default(),
+            ..Sender::default()
         }));
     }
     let (report, _) = booked(&source);

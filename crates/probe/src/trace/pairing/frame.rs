@@ -16,7 +16,7 @@ pub struct Frame {
     name: Arc<str>,
     /// Timers whose functions ran in it, in order.
     pub timers: Vec<Expiry>,
-    /// What a kernel worker did, or an interrupt that another CPU sent, each once.
+    /// What a kernel worker did, an interrupt that another CPU sent, or the softirq of timers, each once.
     pub functions: Vec<Arc<str>>,
 }
 
@@ -25,6 +25,8 @@ pub struct Frame {
 pub struct Expiry {
     /// When it did.
     pub start: u64,
+    /// Its address.
+    pub timer: u64,
     /// It is the tick.
     pub is_tick: bool,
     /// The task that it woke, or 0.
@@ -62,6 +64,7 @@ impl Frame {
             number: self.number,
             name: self.name.clone(),
             functions: self.functions.clone(),
+            timer: 0,
         }
     }
 
@@ -81,6 +84,7 @@ impl Frame {
                 number: timer.number,
                 name: timer.name.clone(),
                 functions: Vec::new(),
+                timer: timer.timer,
             },
         };
         if let Some(first) = self.timers.first() {

@@ -305,10 +305,11 @@ fn timer(enters: bool) -> Point {
 }
 
 fn expires(name: &str) -> Point {
-    Point::Expires(Function {
+    let function = Function {
         is_tick: name == "tick_nohz_handler",
         name: name.into(),
-    })
+    };
+    Point::Expires { timer: 7, function }
 }
 
 fn wakes(number: u32, name: &str) -> Point {

@@ -43,6 +43,9 @@ pub fn wanted(tracefs: &Tracefs, functions: &Functions) -> Vec<(String, String)>
             ("ipi", "ipi_send_cpu"),
             ("ipi", "ipi_send_cpumask"),
             ("sched", "sched_waking"),
+            ("timer", "hrtimer_start"),
+            ("timer", "timer_start"),
+            ("irq", "softirq_raise"),
         ];
         wanted.extend(timers.map(|(subsystem, name)| (subsystem.to_owned(), name.to_owned())));
     }

@@ -17,8 +17,13 @@ pub(super) enum Shape {
     Enter(EventKind, Field, Name),
     Exit(EventKind, Field),
     Switch(Switch),
-    Expires(Field),
-    Runs(Field),
+    /// Which timer, and its function.
+    Expires(Field, Field),
+    Runs(Field, Field),
+    /// Which timer, and where the kernel was.
+    Sets(Field, Field),
+    /// Which softirq, and where the kernel was.
+    Raises(Field, Field),
     Works(Field),
     Calls(Field),
     /// To which CPU, or to which of a mask, and where the kernel was.
@@ -108,14 +113,17 @@ pub(super) fn shape(subsystem: &str, tracepoint: &str, format: &Format) -> Optio
         ("sched", "sched_waking") => {
             Shape::Wakes(field("pid")?, field("comm")?, field("common_flags")?)
         }
-        ("timer", "timer_expire_entry") => Shape::Runs(field("function")?),
+        ("timer", "timer_expire_entry") => Shape::Runs(field("timer")?, field("function")?),
+        ("timer", "timer_start") => Shape::Sets(field("timer")?, field("common_flags")?),
+        ("timer", "hrtimer_start") => Shape::Sets(field("hrtimer")?, field("common_flags")?),
+        ("irq", "softirq_raise") => Shape::Raises(field("vec")?, field("common_flags")?),
         ("workqueue", "workqueue_execute_start") => Shape::Works(field("function")?),
         ("csd", "csd_function_entry") => Shape::Calls(field("func")?),
         ("ipi", "ipi_send_cpu") => Shape::Sends(field("cpu")?, field("common_flags")?),
         ("ipi", "ipi_send_cpumask") => {
             Shape::SendsToMany(field("cpumask")?, field("common_flags")?)
         }
-        ("timer", "hrtimer_expire_entry") => Shape::Expires(field("function")?),
+        ("timer", "hrtimer_expire_entry") => Shape::Expires(field("hrtimer")?, field("function")?),
         ("exceptions", name) => Shape::Fault(name.into()),
         ("nmi", "nmi_handler") => Shape::Nmi("nmi".into(), field("delta_ns")?),
         ("irq_vectors", name) => match name.strip_suffix("_entry") {

@@ -154,26 +154,32 @@ fn a_switch_says_how_the_task_left() {
 fn timers_are_recorded_where_the_ticks_function_is_known() {
     let root = tempfile::tempdir().unwrap();
     machine(root.path());
-    let function = "\tfield:void * function;\toffset:16;\tsize:8;\tsigned:0;\n";
+    let function = "\tfield:void * hrtimer;\toffset:8;\tsize:8;\tsigned:0;\n\
+        \tfield:void * function;\toffset:16;\tsize:8;\tsigned:0;\n";
+    let flags = "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n";
+    let vec = "\tfield:unsigned int vec;\toffset:8;\tsize:4;\tsigned:0;\n";
     let waking = "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
         \tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n\
         \tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n";
     describe(root.path(), "timer", "hrtimer_expire_entry", 20, function);
     describe(root.path(), "sched", "sched_waking", 21, waking);
+    let start = format!("{function}{flags}");
+    describe(root.path(), "timer", "hrtimer_start", 22, &start);
+    let raise = format!("{vec}{flags}");
+    describe(root.path(), "irq", "softirq_raise", 23, &raise);
     assert!(!catalogue(root.path()).unwrap().tells_timers());
     let symbols = "ffff000000001000 t tick_nohz_handler\nffff000000002000 t hrtimer_wakeup\n";
     let functions = Functions::read(symbols.as_bytes(), std::time::Duration::MAX);
     let mut catalogue = Catalogue::read(&Tracefs::at(root.path()).unwrap(), functions).unwrap();
     assert!(catalogue.tells_timers());
     let mut expires = |address: u64| {
-        let raw = raw(20, &[(16, &address.to_ne_bytes())]);
+        let raw = raw(20, &[(8, &[5]), (16, &address.to_ne_bytes())]);
         catalogue.decode(&raw)
     };
     let point = |is_tick, name: &str| {
-        Some(Point::Expires(Function {
-            is_tick,
-            name: name.into(),
-        }))
+        let name = name.into();
+        let function = Function { is_tick, name };
+        Some(Point::Expires { timer: 5, function })
     };
     assert_eq!(
         expires(0xffff_0000_0000_1000),
@@ -196,6 +202,28 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
             by: Level::Interrupt,
         })
     );
+    let by = Level::Task;
+    let set = raw(22, &[(8, &[0xff; 8])]);
+    let timer = u64::MAX;
+    assert_eq!(catalogue.decode(&set), Some(Point::Sets { timer, by }));
+    let raised = raw(23, &[(8, &[3])]);
+    let number = 3;
+    assert_eq!(
+        catalogue.decode(&raised),
+        Some(Point::Raises { number, by })
+    );
+    let filters = (catalogue.tracepoints().iter()).filter(|one| !one.filter.is_empty());
+    let filters: Vec<(&str, &str)> = filters.map(|one| (&*one.name, &*one.filter)).collect();
+    let filter = "function != 0xffff000000001000";
+    assert_eq!(filters, [("timer:hrtimer_start", filter)]);
+    for one in catalogue.tracepoints() {
+        let is_of_all = matches!(one.shape, Shape::Sets(..) | Shape::Raises(..));
+        let is_for = |watch| (one.is_for_measured(watch, false), one.is_for_others(watch));
+        if is_of_all {
+            assert_eq!(is_for(Watch::Senders), (false, false), "{}", one.name);
+            assert_eq!(is_for(Watch::All), (true, true), "{}", one.name);
+        }
+    }
     let elsewhere: Vec<&str> = (catalogue.tracepoints().iter())
         .filter(|tracepoint| tracepoint.is_for_others(Watch::Senders))
         .map(|tracepoint| tracepoint.name.as_str())

@@ -15,6 +15,12 @@ const PARTS = 3;
 const AROUND = 3;
 const LEAST_S = 2e-3;
 
+/**
+ * What is done to a cause that somebody is behind, by its kind, as the report says it (format.rs).
+ * @type {Record<string, string>}
+ */
+const DONE = { task: "woken", softirq: "raised", timer: "set" };
+
 /** Whether the recording holds moments, and nothing of the time between. */
 export const keepsMoments = () => Boolean(model.report.recording?.settings?.catch?.conditions.length);
 
@@ -27,15 +33,16 @@ const named = (parts) => parts.slice(0, PARTS).map(({ cause, ns }) => `${cause} 
  */
 function madeBy(chain) {
   const ran = chain.function ? ` ran ${chain.function}` : "";
-  const sent = chain.cause.startsWith("task:") ? "woken" : "sent";
+  const done = DONE[chain.cause.slice(0, chain.cause.indexOf(":"))] ?? "sent";
   const inside = chain.sender_function ? ` in ${chain.sender_function}` : "";
-  return `${chain.cause}${ran}${chain.sender ? `, ${sent} by ${chain.sender}${inside}` : ""}`;
+  const setter = chain.set_by ? `, set by ${chain.set_by}` : "";
+  return `${chain.cause}${ran}${chain.sender ? `, ${done} by ${chain.sender}${setter}${inside}` : ""}`;
 }
 
 /** @param {Moment["behind"][number]} chain */
 function behind(chain) {
   const began = chain.cause.startsWith("task:") ? "it ran" : "it came";
-  const waited = chain.sender ? ` on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
+  const waited = chain.sender ? `${chain.set_by ? "," : ""} on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
   const times = chain.number > 1 ? `, ${whole(chain.number)} times` : "";
   return `${madeBy(chain)}${waited}${times}`;
 }

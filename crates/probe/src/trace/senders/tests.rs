@@ -1,0 +1,225 @@
+//! Who is behind what, on records of a few CPUs.
+
+use super::doing::LONGEST_TIMER_NS;
+use super::table::MOST_ACTS;
+use super::*;
+use crate::trace::functions::Function;
+
+fn wakes(number: u32, by: Level) -> Point {
+    Point::Wakes {
+        number,
+        name: "t".into(),
+        by,
+    }
+}
+
+fn stay(number: u32, start: u64) -> Interval {
+    Interval {
+        start,
+        end: start + 10,
+        kind: EventKind::Task,
+        number,
+        name: "t".into(),
+        functions: Vec::new(),
+        timer: 0,
+    }
+}
+
+fn enter(kind: EventKind, name: &str) -> Point {
+    Point::Enter {
+        kind,
+        number: 1,
+        name: name.into(),
+    }
+}
+
+#[test]
+fn a_stay_is_caused_by_the_wake_up_before_it_and_by_that_alone() {
+    let mut senders = Senders::default();
+    let doing = Doing::default();
+    let own = std::process::id();
+    // Of two CPUs, the rings of which are emptied one by one.
+    for (time, cpu) in [(100, 0), (300, 0), (200, 1)] {
+        senders.see((time, cpu, own), &doing, &wakes(7, Level::Task), "a".into());
+    }
+    let mut woken = |start| {
+        senders
+            .of(&stay(7, start), 0)
+            .map(|woken| (woken.at, woken.cpu))
+    };
+    assert_eq!(woken(50), None, "before all");
+    assert_eq!(woken(210), Some((200, 1)));
+    assert_eq!(woken(230), None, "it was preempted, and runs on");
+    assert_eq!(woken(305), Some((300, 0)));
+    let name = senders.task(own);
+    assert!(name.starts_with("task:"), "{name}");
+    assert_eq!(&*senders.task(0), "idle");
+    assert_eq!(&*senders.task(u32::MAX), "task");
+}
+
+#[test]
+fn an_interrupt_by_another_cpu_has_a_sender() {
+    let mut senders = Senders::default();
+    let sends = Point::Sends {
+        cpus: vec![0, 2],
+        by: Level::Softirq,
+    };
+    senders.see((100, 1, 0), &Doing::default(), &sends, Arc::default());
+    let mut of = |number, start, cpu| {
+        let vector = Interval {
+            kind: EventKind::Vector,
+            ..stay(number, start)
+        };
+        let sent = senders.of(&vector, cpu);
+        sent.map(|sent| (sent.at, sent.cpu, sent.name.to_string()))
+    };
+    let sent = Some((100, 1, "softirq".to_owned()));
+    assert_eq!(of(0xfb, 105, 1), None, "another CPU");
+    assert_eq!(of(0xec, 105, 0), None, "its own timer");
+    assert_eq!(of(0xfb, 105, 0), sent);
+    assert_eq!(of(0xfb, 205, 0), None, "it came");
+    assert_eq!(of(0xfc, 110, 2), sent);
+}
+
+#[test]
+fn an_interrupt_and_a_softirq_are_named() {
+    let mut doing = Doing::default();
+    let expired = |is_tick, name: &str| {
+        let name = name.into();
+        let function = Function { is_tick, name };
+        Point::Expires { timer: 5, function }
+    };
+    let is = |doing: &Doing, time, by, wanted: Option<&str>| {
+        let waker = doing.agent(time, by).map(|agent| agent.name);
+        assert_eq!(waker.as_deref(), wanted);
+    };
+    is(&doing, 1, Level::Task, None);
+    is(&doing, 1, Level::Interrupt, Some("interrupt"));
+    doing.see(10, &expired(false, "hrtimer_wakeup"));
+    is(&doing, 12, Level::Interrupt, Some("timer:hrtimer_wakeup"));
+    is(
+        &doing,
+        10 + LONGEST_TIMER_NS + 1,
+        Level::Interrupt,
+        Some("interrupt"),
+    );
+    doing.see(20, &expired(true, "tick_nohz_handler"));
+    is(&doing, 22, Level::Interrupt, Some("tick"));
+    doing.see(30, &enter(EventKind::Interrupt, "nvme0q1"));
+    is(&doing, 31, Level::Interrupt, Some("irq:nvme0q1"));
+    doing.see(40, &enter(EventKind::Softirq, "TIMER"));
+    is(&doing, 41, Level::Softirq, Some("softirq:TIMER"));
+    let runs = Point::Runs {
+        timer: 6,
+        function: "delayed_work_timer_fn".into(),
+    };
+    doing.see(42, &runs);
+    is(
+        &doing,
+        43,
+        Level::Softirq,
+        Some("timer:delayed_work_timer_fn"),
+    );
+    let exit = Point::Exit {
+        kind: EventKind::Softirq,
+        number: 1,
+    };
+    doing.see(44, &exit);
+    is(&doing, 45, Level::Softirq, Some("softirq"));
+}
+
+#[test]
+fn what_is_settled_needs_no_memory() {
+    let mut senders = Senders::default();
+    let doing = Doing::default();
+    for time in 0..1000 {
+        senders.see((time, 0, 0), &doing, &wakes(7, Level::Task), Arc::default());
+    }
+    senders.forget(900);
+    assert_eq!(
+        senders.sent.acts[&Target::Task(7)].len(),
+        101,
+        "one of before may still wait"
+    );
+    assert_eq!(senders.sent.number, 101);
+    senders.forget(900 + 2 * LONGEST_WAIT_NS);
+    assert!(senders.sent.acts.is_empty() && senders.sent.number == 0);
+    for time in 0..=MOST_ACTS as u64 {
+        let wakes = wakes(time as u32 % 7, Level::Task);
+        senders.see((time, 0, 0), &doing, &wakes, Arc::default());
+    }
+    assert_eq!((senders.sent.number, senders.lost()), (MOST_ACTS, 1));
+    senders.forget(MOST_ACTS as u64);
+    let memory: usize = senders
+        .sent
+        .acts
+        .values()
+        .map(std::collections::VecDeque::capacity)
+        .sum();
+    assert!(memory < 1000, "{memory}");
+}
+
+#[test]
+fn who_sets_a_timer_is_behind_what_it_wakes() {
+    let mut senders = Senders::default();
+    let mut doing = Doing::default();
+    let sets = |timer, by| Point::Sets { timer, by };
+    let own = std::process::id();
+    let name = senders.task(own);
+    senders.see(
+        (100, 1, own),
+        &doing,
+        &sets(5, Level::Task),
+        "ep_poll".into(),
+    );
+    for time in [1000, 2000] {
+        let function = Function {
+            is_tick: false,
+            name: "hrtimer_wakeup".into(),
+        };
+        doing.see(time, &Point::Expires { timer: 5, function });
+        // It goes on by itself.
+        let again = sets(5, Level::Interrupt);
+        senders.see((time + 1, 0, 0), &doing, &again, Arc::default());
+        let wakes = wakes(7, Level::Interrupt);
+        senders.see((time + 2, 0, 0), &doing, &wakes, "hrtimer_wakeup".into());
+        let sent = senders.of(&stay(7, time + 5), 0).unwrap_or_default();
+        assert_eq!((&*sent.name, sent.cpu), ("timer:hrtimer_wakeup", 0));
+        assert_eq!((&*sent.caller, sent.set_by), ("ep_poll", name.clone()));
+        // What sets another one is the timer.
+        let other = sets(time, Level::Interrupt);
+        senders.see((time + 3, 0, 0), &doing, &other, "any".into());
+        let expired = |timer| Interval {
+            kind: EventKind::Timer,
+            timer,
+            ..stay(0, time + 9)
+        };
+        let set = senders.of(&expired(5), 0).unwrap_or_default();
+        assert_eq!((set.at, set.cpu, set.name), (100, 1, name.clone()));
+        let set = senders.of(&expired(time), 0).unwrap_or_default();
+        assert_eq!((&*set.name, &*set.caller), ("timer:hrtimer_wakeup", ""));
+        assert_eq!(senders.of(&expired(6), 0), None);
+    }
+    senders.forget(LONGEST_SET_NS);
+    assert_eq!(senders.set.number, 3);
+    senders.forget(LONGEST_SET_NS + 101);
+    assert_eq!(senders.set.number, 2);
+}
+
+#[test]
+fn a_softirq_is_raised_on_its_cpu() {
+    let mut senders = Senders::default();
+    let raises = Point::Raises {
+        number: 3,
+        by: Level::Task,
+    };
+    let caller = || "loopback_xmit".into();
+    senders.see((100, 1, 0), &Doing::default(), &raises, caller());
+    let softirq = Interval {
+        kind: EventKind::Softirq,
+        ..stay(3, 105)
+    };
+    assert_eq!(senders.of(&softirq, 0), None, "of another CPU");
+    let sent = senders.of(&softirq, 1).unwrap_or_default();
+    assert_eq!((&*sent.name, sent.caller), ("idle", caller()));
+}
