@@ -26,6 +26,7 @@ import cures  # noqa: E402
 
 TRACING = "/sys/kernel/tracing"
 LINE = re.compile(r"^\s*(.*)-(\d+)\s+\[(\d+)\] (\S+)\s+(\d+)\.(\d+): (\w+): (.*)$")
+OF_STACK = re.compile(r"^\s*.*-\d+\s+\[(\d+)\] \S+\s+\S+ <stack trace>")
 STACK = re.compile(r"^\s*=> (\S+)")
 #: What a flight recorder keeps that is to keep nearly everything.
 CATCH = ["--catch", "gap > 1 us", "--around", "200ms"]
@@ -58,20 +59,20 @@ class Traced:
         self.raises, self.sets = collections.defaultdict(list), collections.defaultdict(list)
         #: Times and timers by CPU.
         self.expired = collections.defaultdict(list)
-        stack = []
+        stack, last = [], collections.defaultdict(list)
         with open(f"{instance}/trace", errors="replace") as lines:
             for line in lines:
                 if frame := STACK.match(line):
                     # Without what the compiler added to a name.
                     stack.append(frame[1].split(".")[0])
-                found = LINE.match(line)
-                # The stack follows as an event of its own.
-                if not found or found[7] == "<stack":
-                    continue
-                stack = []
-                name, _, on, flags, seconds, fraction, event, rest = found.groups()
-                act = Act(int(seconds) * 10**9 + int(fraction.ljust(9, "0")), flags, name, int(on), stack)
-                self.take(act, event, rest, cpu)
+                elif begun := OF_STACK.match(line):
+                    # An event of its own, between which and the one that it belongs to those of other CPUs may come.
+                    stack = last[begun[1]]
+                elif found := LINE.match(line):
+                    name, _, on, flags, seconds, fraction, event, rest = found.groups()
+                    last[on] = []
+                    act = Act(int(seconds) * 10**9 + int(fraction.ljust(9, "0")), flags, name, int(on), last[on])
+                    self.take(act, event, rest, cpu)
 
     def take(self, act, event, rest, cpu):
         number = lambda field: int(re.search(rf"\b{field}=(\d+)", rest)[1])

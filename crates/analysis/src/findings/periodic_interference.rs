@@ -7,6 +7,7 @@ use super::{
     Analysed, Case, Phenomenon, SHORTEST_NS, agree, cpu, figure, first_series, is_alone, is_close,
     name_rate, subject,
 };
+use crate::gaps::naming::bare_timer;
 use crate::gaps::quota::stopped_by;
 use bandscope_recording::manifest::EventsState;
 use bandscope_report::evidence::{self, OfKind};
@@ -264,11 +265,21 @@ fn is_seen_elsewhere(
         })
 }
 
-/// Whether an interrupt came as often; of the host's periods there is no count.
-fn is_counted(finding: &Finding) -> bool {
-    evidence::PeriodicInterference::of(&finding.evidence).is_some_and(|periodic| {
-        periodic.cause_by == Some(CauseSource::Rate) && periodic.cause != Some(Cause::Host)
-    })
+/// The cause that a count gave it.
+fn counted(finding: &Finding) -> Option<&Cause> {
+    let periodic = evidence::PeriodicInterference::of(&finding.evidence)?;
+    let cause = periodic.cause.as_ref();
+    cause.filter(|_| periodic.cause_by == Some(CauseSource::Rate))
+}
+
+/// Interrupts of the timer beside the tick's are those of many timers, and as many as it takes are no witness of one. A single timer that the kernel sets
+/// again and again is as steady as the clock that times are read from: to 2e-8 in five seconds where it was one, 3e-6 and more where it was chance
+/// (`machines/real`, without root).
+fn is_of_many_timers(finding: &Finding) -> bool {
+    const STEADY: f64 = 1e-6;
+    counted(finding) == Some(&bare_timer())
+        && evidence::PeriodicInterference::of(&finding.evidence)
+            .is_some_and(|one| one.uncertainty_hz > STEADY * one.frequency_hz)
 }
 
 /// Something periodic in the machine shows at every rate; what does not is no more than possible.
@@ -290,11 +301,11 @@ fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
             return !is_timer;
         }
         // The other rates were asked for it in particular.
-        if finding.certainty == Certainty::Possible {
+        if finding.certainty == Certainty::Possible || is_of_many_timers(finding) {
             return false;
         }
-        // What the kernel counted as often has a second witness.
-        if !is_counted(finding) {
+        // What the kernel counted as often has a second witness; of the host's periods there is no count.
+        if counted(finding).is_none_or(|cause| *cause == Cause::Host) {
             finding.certainty = finding.certainty.min(Certainty::Possible);
         }
     }

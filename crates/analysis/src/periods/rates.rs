@@ -142,31 +142,26 @@ impl Rates {
     /// run at the end of interrupts, so those that come as often as one that is taken are its own. Where as many `preemptions` came as interrupts by another
     /// CPU, it may be the task that these let run.
     fn take(&mut self, hz: f64, preemptions: Option<f64>) -> Option<Cause> {
-        let matching = |rates: &[(Cause, f64)]| -> Vec<usize> {
-            let rates = rates.iter().enumerate();
-            let matching = rates.filter(|(_, (_, rate))| MATCHES.contains(&(rate / hz)));
-            matching.map(|(place, _)| place).collect()
-        };
         let interrupts = match self.tick(hz) {
             Some(place) => {
-                // There is one, whatever comes nearly as often.
+                // There is one, whatever comes nearly as often: the rest of the timer's interrupts is for others.
                 self.tick_hz = None;
-                vec![place]
+                self.interrupts[place] = (bare_timer(), self.interrupts[place].1 - hz);
+                self.take_softirqs(hz);
+                return Some(Cause::Tick);
             }
             None if self.is_away => return None,
-            None => matching(&self.interrupts),
+            None => matching(&self.interrupts, hz),
         };
         let has_preempted = preemptions.is_some_and(|rate| MATCHES.contains(&(rate / hz)));
         match interrupts[..] {
             [only] if has_preempted && is_by_another_cpu(&self.interrupts[only].0) => None,
             [only] => {
-                for place in matching(&self.softirqs) {
-                    self.softirqs[place].1 -= hz;
-                }
+                self.take_softirqs(hz);
                 self.interrupts[only].1 -= hz;
                 Some(self.interrupts[only].0.clone())
             }
-            [] => match matching(&self.softirqs)[..] {
+            [] => match matching(&self.softirqs, hz)[..] {
                 [only] => {
                     self.softirqs[only].1 -= hz;
                     Some(self.softirqs[only].0.clone())
@@ -177,11 +172,24 @@ impl Rates {
         }
     }
 
+    /// Takes off the softirqs of an interrupt that came at `hz`.
+    fn take_softirqs(&mut self, hz: f64) {
+        for place in matching(&self.softirqs, hz) {
+            self.softirqs[place].1 -= hz;
+        }
+    }
+
     /// Whether nothing that is left came often enough.
     fn all_too_rare(&self, hz: f64) -> bool {
         let mut interrupts = self.interrupts.iter();
         interrupts.all(|(_, rate)| *rate < TOO_RARE * hz)
     }
+}
+
+/// Places of what came at `hz`.
+fn matching(rates: &[(Cause, f64)], hz: f64) -> Vec<usize> {
+    let matching = (rates.iter().enumerate()).filter(|(_, one)| MATCHES.contains(&(one.1 / hz)));
+    matching.map(|(place, _)| place).collect()
 }
 
 /// Whether another CPU sends it.
@@ -293,7 +301,7 @@ mod tests {
     fn at_the_ticks_frequency_it_is_the_tick() {
         let rates = [("tick", 451), ("irq:disk", 258)];
         let named = |tick_hz| named_of(tick_hz, &rates, Some(0.0), &[250.0, 200.0]);
-        assert_eq!(named(Some(250.0)), ["tick", "tick"]);
+        assert_eq!(named(Some(250.0)), ["tick", "irq:local_timer"]);
         assert_eq!(named(Some(1000.0)), ["irq:disk", ""]);
         // A CPU without a tick.
         let rates = [("tick", 3), ("irq:disk", 258)];
