@@ -6,7 +6,7 @@
 Each kind happens TIMES (20) times at random moments, about twice a second, on CPU; its maker runs on another CPU and notes when it was:
 
 * task: a process on CPU is woken through a pipe and works for 200 us;
-* timer: a process on CPU sleeps and works for 200 us; the timer that ends its sleep woke it;
+* timer: a process on CPU sleeps and works for 200 us; the timer that ends its sleep, and that it set, woke it;
 * worker: text is written to eight terminals, which unbound kernel workers carry; they may use CPU alone;
 * softirq: packets through the loopback device, which the kernel is told to receive on CPU (RPS): the softirq of the maker's CPU interrupts it;
 * ipi: a perf event of CPU is switched on and off for 4 ms, an interrupt each time.
@@ -109,6 +109,7 @@ class Task:
 
 class Timer:
     condition, cause, sender, function = "gap > 150 us", "task:sleeper", "timer:hrtimer_wakeup", ""
+    set_by = "task:sleeper"
 
     def make(self, cpu, times):
         read, write = os.pipe()
@@ -194,7 +195,7 @@ KINDS = {"task": Task, "timer": Timer, "worker": Worker, "softirq": Softirq, "ip
 
 def is_behind(chain, kind):
     """Whether a chain names the maker."""
-    return chain["sender"] == kind.sender and kind.function in chain["function"]
+    return chain["sender"] == kind.sender and kind.function in chain["function"] and chain["set_by"] == getattr(kind, "set_by", chain["set_by"])
 
 
 def judge(begun, found, kind):

@@ -11,6 +11,8 @@ pub(super) const LONGEST_TIMER_NS: u64 = 100_000;
 #[derive(Clone, Debug, Default)]
 pub struct Doing {
     interrupt: Option<Arc<str>>,
+    /// The interrupt of the CPU itself at hand, where these are recorded.
+    vector: Option<Arc<str>>,
     softirq: Option<Arc<str>>,
     /// The high-resolution timer that expired last, and when.
     expired: Option<(u64, Timer)>,
@@ -43,12 +45,12 @@ impl Doing {
                 EventKind::Softirq => (self.softirq, self.wheel) = (Some(name.clone()), None),
                 EventKind::Interrupt => self.interrupt = Some(name.clone()),
                 // The timers of the one before are over.
-                _ => self.expired = None,
+                _ => (self.expired, self.vector) = (None, Some(name.clone())),
             },
             Point::Exit { kind, .. } => match kind {
                 EventKind::Softirq => (self.softirq, self.wheel) = (None, None),
                 EventKind::Interrupt => self.interrupt = None,
-                _ => self.expired = None,
+                _ => (self.expired, self.vector) = (None, None),
             },
             Point::Expires { timer, function } => {
                 let name = match function.is_tick {
@@ -84,10 +86,11 @@ impl Doing {
         let expired = self.expired.as_ref().filter(lately);
         match by {
             Level::Task => None,
-            Level::Interrupt => Some(match (&self.interrupt, expired) {
-                (Some(name), _) => named("irq", name),
-                (None, Some((_, expired))) => timer(expired),
-                (None, None) => nameless("interrupt"),
+            Level::Interrupt => Some(match (&self.interrupt, expired, &self.vector) {
+                (Some(name), ..) => named("irq", name),
+                (None, Some((_, expired)), _) => timer(expired),
+                (None, None, Some(name)) => named("irq", name),
+                (None, None, None) => nameless("interrupt"),
             }),
             Level::Softirq => Some(match (&self.wheel, &self.softirq) {
                 (Some(wheel), _) => timer(wheel),

@@ -107,6 +107,12 @@ fn an_interrupt_and_a_softirq_are_named() {
     is(&doing, 22, Level::Interrupt, Some("tick"));
     doing.see(30, &enter(EventKind::Interrupt, "nvme0q1"));
     is(&doing, 31, Level::Interrupt, Some("irq:nvme0q1"));
+    let exit = |kind| Point::Exit { kind, number: 1 };
+    doing.see(32, &exit(EventKind::Interrupt));
+    doing.see(33, &enter(EventKind::Vector, "reschedule"));
+    is(&doing, 34, Level::Interrupt, Some("irq:reschedule"));
+    doing.see(35, &exit(EventKind::Vector));
+    is(&doing, 36, Level::Interrupt, Some("interrupt"));
     doing.see(40, &enter(EventKind::Softirq, "TIMER"));
     is(&doing, 41, Level::Softirq, Some("softirq:TIMER"));
     let runs = Point::Runs {
@@ -120,11 +126,7 @@ fn an_interrupt_and_a_softirq_are_named() {
         Level::Softirq,
         Some("timer:delayed_work_timer_fn"),
     );
-    let exit = Point::Exit {
-        kind: EventKind::Softirq,
-        number: 1,
-    };
-    doing.see(44, &exit);
+    doing.see(44, &exit(EventKind::Softirq));
     is(&doing, 45, Level::Softirq, Some("softirq"));
 }
 
