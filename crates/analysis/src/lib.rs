@@ -9,7 +9,7 @@
 //! * [`pyramid`]: what pictures are drawn from; [`detail`]: quanta and gaps themselves, for outputs that ask for them;
 //! * [`named`]: gaps one by one, for exports;
 //! * [`work`]: a series as stretches of work and of lost time, for what a job of fixed work waits for;
-//! * [`live`]: what can be said while a CPU is being measured;
+//! * [`live`]: what can be said while a CPU is being measured; [`caught`]: the words for what a flight recorder caught;
 //! * [`detector`], [`mod@derive`] and [`passes`]: what a detector is, what it is fed with, and the list of them.
 //!
 //! Its rooms, each of which knows only those before it: `series`, `gaps`, `periods`, `pace`, `ledger`, `cpus`, `picture`, `findings`, `summary`, `passes`.
@@ -38,3 +38,4 @@ pub use gaps::{chains::without_number, named};
 pub use ledger::work;
 pub use picture::{Analysis, Pyramid, detail, pyramid};
 pub use series::{context, derive, detector, levels};
+pub use summary::caught;

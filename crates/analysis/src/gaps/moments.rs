@@ -4,7 +4,7 @@ mod elsewhere;
 mod unusual;
 
 use crate::gaps::chains::without_number;
-use crate::gaps::naming::{Key, Namer, Piece, Processes, Share};
+use crate::gaps::naming::{Key, Namer, Piece, Processes, Share, main_cause};
 use crate::gaps::trigger::{Conditions, Hit};
 use crate::series::context::Context;
 use bandscope_recording::manifest::Trigger;
@@ -58,10 +58,7 @@ impl Moments {
     pub fn push(&mut self, gap: &Gap, namer: &Namer<'_>) {
         self.recent.push(gap, namer);
         let shares = namer.shares();
-        let main = shares
-            .iter()
-            .max_by_key(|share| share.ticks)
-            .map(|share| share.key);
+        let main = main_cause(shares);
         if let Some(main) = main {
             let lengths = self
                 .lengths

@@ -25,17 +25,14 @@ pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
             moments_of(moments.len() as u64)
         ),
         (false, 0) => {
-            let longest = watched
-                .iter()
-                .map(|one| one.longest_ticks)
-                .max()
-                .unwrap_or(0);
-            let longest = duration(longest as f64 / manifest.clock.ticks_per_ns);
-            return format!(
-                "{cpus} {verb} watched for {}, and nothing met a condition. The longest of {} took {longest}.",
-                length(seconds),
-                number(sum(|one| one.gaps), "gap", "gaps")
-            );
+            let seconds = length(seconds);
+            let nothing =
+                format!("{cpus} {verb} watched for {seconds}, and nothing met a condition");
+            let Some(longest) = longest_gap(manifest) else {
+                return format!("{nothing}: there was no gap.");
+            };
+            let gaps = number(sum(|one| one.gaps), "gap", "gaps");
+            return format!("{nothing}. The longest of {gaps} took {longest}.");
         }
         (false, met) => format!(
             "{cpus} {verb} watched for {}: {} met a condition.",
@@ -57,6 +54,16 @@ pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
         said += &format!(" The run ended because of \"{}\".", manifest.stopped_by);
     }
     said
+}
+
+/// The longest gap that a flight recorder saw, and what took most of it: `1.2 ms: task:make`. The name is untrusted.
+pub fn longest_gap(manifest: &Manifest) -> Option<String> {
+    let longest = (manifest.watched.iter()).max_by_key(|one| one.longest_ticks)?;
+    let ns = longest.longest_ticks as f64 / manifest.clock.ticks_per_ns;
+    (longest.gaps > 0).then(|| match &*longest.longest_cause {
+        "" => duration(ns),
+        cause => format!("{}: {cause}", duration(ns)),
+    })
 }
 
 fn moments_of(number_of: u64) -> String {
@@ -103,6 +110,19 @@ mod tests {
             sentence(&[], &manifest),
             "CPU 1 was watched for 2 h 1 min, and nothing met a condition. The longest of 5000 gaps took 90.0 µs."
         );
+        let other = Watched {
+            longest_ticks: 80_000,
+            longest_cause: "host".into(),
+            ..manifest.watched[0].clone()
+        };
+        manifest.watched.push(other);
+        let said = |manifest: &Manifest| sentence(&[], manifest);
+        assert!(said(&manifest).ends_with(" The longest of 10000 gaps took 90.0 µs."));
+        manifest.watched[0].longest_cause = "task:burner".into();
+        assert!(said(&manifest).ends_with(" gaps took 90.0 µs: task:burner."));
+        manifest.watched.truncate(1);
+        (manifest.watched[0].gaps, manifest.watched[0].longest_ticks) = (0, 0);
+        assert!(said(&manifest).ends_with(", and nothing met a condition: there was no gap."));
         manifest.watched[0].met = 1;
         let moment = Moment {
             ns: 1.9e6,

@@ -62,7 +62,7 @@ impl Ranges for Catch {
 }
 
 /// What a flight recorder saw of one CPU, kept or not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Watched {
@@ -76,6 +76,9 @@ pub struct Watched {
     pub gap_ticks: u64,
     /// The longest.
     pub longest_ticks: u64,
+    /// What took most of it, as in a ledger; empty where nobody knows, and in older recordings. Untrusted.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub longest_cause: String,
     /// How often a condition was met.
     pub met: u64,
     /// How many of those were kept: the first hundred, and then those that were longer than the shortest of the hundred longest.

@@ -63,6 +63,12 @@ pub struct Share {
     pub from: u64,
 }
 
+/// The cause that most of a gap is booked to.
+pub fn main_cause(shares: &[Share]) -> Option<Key> {
+    let largest = shares.iter().max_by_key(|share| share.ticks);
+    largest.map(|share| share.key)
+}
+
 /// What one kernel event took of a gap, less the events within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {

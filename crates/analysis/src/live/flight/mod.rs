@@ -7,20 +7,20 @@
 
 mod events;
 mod kept;
+mod lane;
 #[cfg(test)]
 mod tests;
 
 use super::lane::EVENTS_COME_WITHIN_S;
-use crate::gaps::moments::Recent;
-use crate::gaps::naming::Namer;
-use crate::gaps::trigger::{Conditions, Hit};
+use crate::gaps::trigger::Hit;
 use bandscope_recording::manifest::{Catch, EventsState, LostEvents, Watched};
 use bandscope_recording::{Gap, GapKind, KernelEvent, Manifest, Quanta};
 use bandscope_report::Moment;
 use events::Events;
 use kept::Kept;
+use lane::{Lane, Waiting};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 /// Hits that are kept whatever their length.
 pub const MOST: usize = 100;
@@ -56,32 +56,6 @@ pub enum Out<'a> {
     },
 }
 
-/// Quanta of one series, and what lies in them, that wait.
-#[derive(Debug)]
-struct Waiting {
-    series: usize,
-    quanta: Quanta,
-    gaps: Vec<Gap>,
-}
-
-/// A measured CPU.
-struct Lane {
-    cpu: u32,
-    namer: Namer<'static>,
-    catch: Conditions,
-    stop: Conditions,
-    caught: Recent,
-    stopped: Recent,
-    /// Gaps that are yet to be judged.
-    gaps: VecDeque<Gap>,
-    waiting: VecDeque<Waiting>,
-    /// End of the last quantum that came.
-    latest: u64,
-    /// Whether the last hit was kept: a stretch that goes on is, too.
-    keeps_on: bool,
-    watched: Watched,
-}
-
 /// Looks on while CPUs are measured, and hands out what was caught.
 pub struct Flight {
     catch: Catch,
@@ -112,22 +86,7 @@ impl Flight {
         let stretches = catch.conditions.iter().chain(&catch.stop_if);
         let reach = stretches.filter_map(|one| one.window_s).fold(0.0, f64::max);
         let with_events = manifest.events.state == EventsState::On;
-        let lane = |&cpu: &u32| Lane {
-            cpu,
-            namer: Namer::online(cpu, &manifest.events, ticks_per_ns),
-            catch: Conditions::new(&catch.conditions, Some(cpu), ticks_per_ns),
-            stop: Conditions::new(&catch.stop_if, Some(cpu), ticks_per_ns),
-            caught: Recent::new(&catch.conditions, ticks_per_ns),
-            stopped: Recent::new(&catch.stop_if, ticks_per_ns),
-            gaps: VecDeque::new(),
-            waiting: VecDeque::new(),
-            latest: 0,
-            keeps_on: false,
-            watched: Watched {
-                cpu,
-                ..Watched::default()
-            },
-        };
+        let lane = |&cpu: &u32| Lane::new(cpu, manifest, &catch);
         Flight {
             ticks_per_ns,
             around: ticks(catch.around_s),
@@ -246,14 +205,10 @@ impl Flight {
         let lane = &mut self.lanes[place];
         let over = |gap: &mut Gap| gap.start.saturating_add(gap.duration) <= until;
         while let Some(gap) = lane.gaps.pop_front_if(over) {
-            if !lane.catch.concern(&gap) && !lane.stop.concern(&gap) {
+            let Some(shares) = lane.named(&gap) else {
                 continue;
-            }
-            // Its stream of events is this program's memory: it cannot fail.
-            let shares = lane.namer.split(&gap).unwrap_or_default().to_vec();
+            };
             let names = lane.namer.names();
-            lane.caught.push(&gap, &lane.namer);
-            lane.stopped.push(&gap, &lane.namer);
             let stop = lane.stop.hit(&gap, &shares, names);
             let caught = lane.catch.hit(&gap, &shares, names);
             let (cpu, around, ticks_per_ns) = (lane.cpu, self.around, self.ticks_per_ns);
@@ -352,7 +307,7 @@ impl Flight {
     pub fn watched(&self) -> Vec<Watched> {
         let keeps = self.catch.keeps_moments();
         let lanes = self.lanes.iter().filter(|_| keeps);
-        lanes.map(|lane| lane.watched).collect()
+        lanes.map(Lane::watched).collect()
     }
 }
 

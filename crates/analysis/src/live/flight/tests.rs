@@ -211,7 +211,7 @@ fn what_lies_around_a_long_gap_is_kept_and_nothing_else() {
     assert_eq!(told[0].causes[0].cause.to_string(), "task:cc1");
     assert_eq!(told[0].behind[0].sender, "irq:eth0");
     assert!((told[0].at_s - 0.500_000_03).abs() < 1e-12);
-    let watched = flight.watched()[0];
+    let watched = &flight.watched()[0];
     assert_eq!((watched.gaps, watched.met, watched.kept), (3, 2, 2));
     assert_eq!(
         (watched.wall_ticks, watched.longest_ticks),
@@ -235,13 +235,46 @@ fn a_cause_is_asked_for_by_name() {
 }
 
 #[test]
+fn where_nothing_is_met_the_longest_gap_has_its_name() {
+    let gaps = [
+        (500_000_000, 40_000),
+        (700_000_000, 90_000),
+        (750_000_000, 60_000),
+    ];
+    let misspelt = [
+        manifest(&[1], vec![longer("task:cc2", 50.0)], Vec::new()),
+        manifest(&[1], vec![longer("", 500.0)], Vec::new()),
+    ];
+    for manifest in misspelt {
+        let (_, told, flight) = run(&manifest, 8_000, &gaps);
+        let watched = &flight.watched()[0];
+        assert_eq!((told.len(), watched.longest_ticks), (0, 90_000));
+        assert_eq!(watched.longest_cause, "task:cc1");
+    }
+    // The longest that came is yet to be judged.
+    let nothing = manifest(&[1], vec![longer("task:cc2", 50.0)], Vec::new());
+    let mut flight = Flight::new(&nothing);
+    for (quanta, inside) in batches(8_000, &gaps) {
+        flight.push(1, 0, &quanta, &inside, &[task(0, 1, "cc1")]);
+        if quanta.end.last().is_some_and(|&end| end < 720_000_000) {
+            let Ok(()) = flight.take(&mut |_| Ok::<(), Infallible>(()));
+        }
+    }
+    let watched = &flight.watched()[0];
+    assert_eq!(
+        (watched.longest_ticks, &*watched.longest_cause),
+        (90_000, "")
+    );
+}
+
+#[test]
 fn of_many_the_longest_are_kept() {
     let gaps: Vec<(u64, u64)> = (0..1000)
         .map(|k| (10_000_000 + k * 5_000_000, 50_000 + k % 7))
         .collect();
     let manifest = manifest(&[1], vec![longer("", 10.0)], Vec::new());
     let (written, told, flight) = run(&manifest, 51_000, &gaps);
-    let watched = flight.watched()[0];
+    let watched = &flight.watched()[0];
     assert_eq!(watched.met, 1000);
     assert!((MOST as u64..400).contains(&watched.kept), "{watched:?}");
     assert_eq!(

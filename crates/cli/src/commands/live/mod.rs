@@ -22,6 +22,7 @@ use bandscope_recording::manifest::State;
 use bandscope_recording::text::shown;
 use bandscope_sampler::{Batch, Machine, MachineError, Request};
 use bandscope_simulation::{RealTime, Scenario, SimulatedMachine};
+use bandscope_view::escape;
 use bandscope_view::live::{Facts, Look, lines};
 use clap::Args;
 use std::io;
@@ -194,7 +195,7 @@ impl Run<'_> {
             recorded.wait(manifest)?;
             self.interrupt.nothing_to_lose();
             for sentence in Caught::of(manifest).sentences(path.is_some()) {
-                output::note(format_args!("{sentence}"));
+                output::note(format_args!("{}", escape::visible(&sentence)));
             }
             match self.interrupt.signal() {
                 // What drew may have failed because the terminal is gone.

@@ -2,12 +2,13 @@
 
 use super::Recorded;
 use crate::output;
+use bandscope_analysis::caught;
 use bandscope_recording::GapKind;
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{Clock, Manifest, State, Watched};
 use bandscope_recording::text::{shell_word, shown};
 use bandscope_sampler::Batch;
-use bandscope_view::numbers;
+use bandscope_view::{escape, numbers};
 use std::path::Path;
 
 /// What was measured so far, for the summary.
@@ -47,6 +48,8 @@ impl Tally {
 pub struct Caught {
     /// Gaps that met a condition, and those of them that were kept; `None` where everything was.
     met_and_kept: Option<(u64, u64)>,
+    /// The longest gap that was seen, and its cause.
+    longest: Option<String>,
     stopped_by: String,
 }
 
@@ -57,6 +60,7 @@ impl Caught {
         Caught {
             met_and_kept: (manifest.keeps_moments())
                 .then(|| (sum(|one| one.met), sum(|one| one.kept))),
+            longest: caught::longest_gap(manifest),
             stopped_by: manifest.stopped_by.clone(),
         }
     }
@@ -70,7 +74,9 @@ impl Caught {
     pub fn sentence(&self, is_kept: bool) -> Option<String> {
         let (met, kept) = self.met_and_kept?;
         if met == 0 {
-            return Some("No gap met a condition.".to_owned());
+            let longest = self.longest.iter();
+            let longest = longest.map(|longest| format!(" The longest gap took {longest}."));
+            return Some("Nothing met a condition.".to_owned() + &longest.collect::<String>());
         }
         let met = numbers::plural(met, "gap", "gaps");
         let kept = numbers::count(kept);
@@ -109,7 +115,7 @@ pub fn summarise(recorded: &Recorded) {
         numbers::percent(share),
     ));
     for sentence in recorded.caught.sentences(true) {
-        output::note(format_args!("{sentence}"));
+        output::note(format_args!("{}", escape::visible(&sentence)));
     }
     output::note(format_args!(
         "To read it: bandscope report {}",
