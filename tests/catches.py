@@ -226,7 +226,7 @@ def hold(program, name, times, cpu):
     watched = found["recording"]["watched"][0]
     judged = [judge(begun, found["moments"], kind) for begun in made]
     caught, right = (sum(one[place] for one in judged) for place in (0, 1))
-    print(f"{name}: {caught} of {times} caught, the sender right in {right}; {watched['met']} gaps met the condition, {watched['kept']} were kept", flush=True)
+    print(f"{name}: {caught} of {times} caught, the sender right in {right}; the condition was met {watched['met']} times, {watched['kept']} of them were kept", flush=True)
     return caught == times and right >= 0.95 * times
 
 

@@ -34,13 +34,25 @@ pub fn hundredths(share: f64, decimals: usize) -> String {
     }
 }
 
-/// A duration in the unit that suits it.
+/// A duration in the unit that suits it, once it is rounded.
 pub fn duration(ns: f64) -> String {
     match ns {
-        ns if ns < 1e3 => format!("{ns:.0} ns"),
-        ns if ns < 1e6 => format!("{:.1} µs", ns / 1e3),
-        ns if ns < 1e9 => format!("{:.1} ms", ns / 1e6),
+        ns if ns < 999.5 => format!("{ns:.0} ns"),
+        ns if ns < 999.95e3 => format!("{:.1} µs", ns / 1e3),
+        ns if ns < 999.95e6 => format!("{:.1} ms", ns / 1e6),
         ns => format!("{:.2} s", ns / 1e9),
+    }
+}
+
+/// A duration without zeros behind the point: `1 ms`, `2.5 µs`.
+pub fn duration_round(ns: f64) -> String {
+    let text = duration(ns);
+    match text.split_once(' ') {
+        Some((number, unit)) if number.contains('.') => {
+            let number = number.trim_end_matches('0').trim_end_matches('.');
+            format!("{number} {unit}")
+        }
+        _ => text,
     }
 }
 
@@ -198,6 +210,10 @@ mod tests {
         assert_eq!(rate(7777.0), "7777 Hz");
         assert_eq!(rate(10_000.0), "10 kHz");
         assert_eq!(duration(2_500.0), "2.5 µs");
+        let rounded = [999.7, 999_999.6, 999_999_999.7];
+        assert_eq!(rounded.map(duration), ["1.0 µs", "1.0 ms", "1.00 s"]);
+        let written = [400.0, 999_999.6, 1.5e6, 1e9].map(duration_round);
+        assert_eq!(written, ["400 ns", "1 ms", "1.5 ms", "1 s"]);
     }
 
     #[test]

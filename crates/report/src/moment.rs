@@ -17,6 +17,8 @@ pub struct Moment {
     pub length_ns: f64,
     /// What gaps took of it.
     pub ns: f64,
+    /// Whole time of those gaps: more than `ns` where one began before the stretch.
+    pub gaps_ns: f64,
     /// The condition that it met, as the user wrote it.
     pub condition: String,
     /// What the gap was, the longest part first.

@@ -24,6 +24,7 @@ const PARTS: usize = 8;
 #[derive(Clone, Debug)]
 struct Found {
     hit: Hit,
+    /// Main cause of a gap; of a stretch `None`.
     main: Option<Key>,
     moment: Moment,
 }
@@ -74,16 +75,15 @@ impl Moments {
             hit.goes_on && last.hit.condition == hit.condition && last.hit.to > hit.from
         };
         if let Some(last) = self.found.last_mut().filter(same) {
-            if last.hit.lost < hit.lost {
+            if last.hit.rank() < hit.rank() {
                 last.hit = hit;
                 last.moment = self.recent.moment(&hit);
             }
             return;
         }
-        let is_gap = (hit.from, hit.lost) == (gap.start, gap.duration);
         self.found.push(Found {
             hit,
-            main: main.filter(|_| is_gap),
+            main: main.filter(|_| !self.recent.is_stretch(&hit)),
             moment: self.recent.moment(&hit),
         });
         if self.found.len() >= 2 * MOST {
@@ -93,10 +93,10 @@ impl Moments {
 
     /// In order of time, as the last may go on.
     fn keep_the_longest(&mut self) {
-        let mut lost: Vec<u64> = self.found.iter().map(|found| found.hit.lost).collect();
-        lost.sort_unstable_by_key(|&lost| Reverse(lost));
-        if let Some(&least) = lost.get(MOST - 1) {
-            self.found.retain(|found| found.hit.lost >= least);
+        let mut ranks: Vec<(u64, u64)> = self.found.iter().map(|one| one.hit.rank()).collect();
+        ranks.sort_unstable_by_key(|&rank| Reverse(rank));
+        if let Some(&least) = ranks.get(MOST - 1) {
+            self.found.retain(|found| found.hit.rank() >= least);
         }
     }
 
@@ -172,6 +172,12 @@ impl Recent {
         });
     }
 
+    /// Whether a hit is a stretch, and no gap.
+    fn is_stretch(&self, hit: &Hit) -> bool {
+        let condition = self.triggers.get(hit.condition);
+        condition.is_some_and(|condition| condition.stretch_s().is_some())
+    }
+
     /// A hit that the latest gap made: all of it but when it was, and what others did.
     pub fn moment(&self, hit: &Hit) -> Moment {
         let ns = |ticks: u64| ticks as f64 / self.ticks_per_ns;
@@ -215,6 +221,7 @@ impl Recent {
         Moment {
             length_ns: ns(hit.to - hit.from),
             ns: ns(hit.lost),
+            gaps_ns: ns(hit.gaps),
             condition: condition.map_or_else(String::new, |condition| condition.text.clone()),
             causes: longest(parts.collect()),
             behind,
@@ -285,7 +292,7 @@ pub fn all(
             )
         }));
     }
-    found.sort_by_key(|(hit, _)| Reverse(hit.lost));
+    found.sort_by_key(|(hit, _)| Reverse(hit.rank()));
     found.truncate(MOST);
     let Some(context) = contexts.first() else {
         return Ok(Vec::new());

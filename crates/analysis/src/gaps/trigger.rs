@@ -16,10 +16,19 @@ pub struct Hit {
     /// First tick and the first beyond: of the gap, or of the stretch.
     pub from: u64,
     pub to: u64,
-    /// What gaps took of it, ticks: hits are ranked by it.
+    /// What gaps took of it, ticks.
     pub lost: u64,
+    /// Whole time of those gaps, ticks: more than `lost` where one began before the stretch.
+    pub gaps: u64,
     /// It is a stretch that overlaps the one that was hit before.
     pub goes_on: bool,
+}
+
+impl Hit {
+    /// By what hits are ranked. Of stretches that gaps took as a whole, the worst is that with the longest gaps.
+    pub fn rank(&self) -> (u64, u64) {
+        (self.lost, self.gaps)
+    }
 }
 
 /// A condition, in ticks.
@@ -67,6 +76,7 @@ impl Condition {
                     from,
                     to,
                     lost: gap.duration,
+                    gaps: gap.duration,
                     goes_on: false,
                 })
             }
@@ -104,6 +114,7 @@ impl Stretch {
             from: begin,
             to,
             lost,
+            gaps: self.lost,
             goes_on: std::mem::replace(&mut self.last, to) > begin,
         })
     }
@@ -156,7 +167,7 @@ impl Conditions {
         })
     }
 
-    /// The hit that lost most, if the gap meets a condition; gaps come in order of time.
+    /// The hit of the highest rank, if the gap meets a condition; gaps come in order of time.
     pub fn hit(&mut self, gap: &Gap, shares: &[Share], names: &[Cause]) -> Option<Hit> {
         let conditions = self.0.iter_mut();
         let hits = conditions.filter_map(|(place, condition)| {
@@ -166,7 +177,7 @@ impl Conditions {
                 ..hit
             })
         });
-        hits.max_by_key(|hit| hit.lost)
+        hits.max_by_key(Hit::rank)
     }
 }
 
@@ -236,6 +247,7 @@ mod tests {
             from: 1_900,
             to: 2_900,
             lost: 590,
+            gaps: 590,
             goes_on: false,
         };
         assert_eq!(hit(2_800, 100), Some(wanted));
@@ -244,6 +256,7 @@ mod tests {
             from: 9_000,
             to: 10_000,
             lost: 1_000,
+            gaps: 5_000,
             ..wanted
         });
         assert_eq!(hit(5_000, 5_000), long, "longer than the stretch");

@@ -37,7 +37,7 @@ pub struct Monitor {
 pub struct Snapshot {
     /// By CPU, in the order in which they were asked for.
     pub cpus: Vec<Cpu>,
-    /// Gaps that met a condition, where a flight recorder looks on as well.
+    /// How often a condition was met, where a flight recorder looks on as well.
     pub caught: u64,
 }
 

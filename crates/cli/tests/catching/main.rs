@@ -133,6 +133,60 @@ fn where_nothing_is_caught_the_report_says_what_was_watched() {
     assert!(text.contains("nothing met a condition"), "{text}");
 }
 
+#[test]
+fn a_misspelt_cause_is_told_by_the_longest_gap() {
+    let directory = tempfile::tempdir().unwrap();
+    let catch = ["--trace", "on", "--catch", "gap:task:misspelt > 50 us"];
+    let report = record(directory.path(), "it.bandscope", &catch);
+    let watched = &report["recording"]["watched"][0];
+    let cause = watched["longest_cause"].as_str().unwrap();
+    assert!(cause.starts_with("task:program-"), "{cause}");
+    let told = format!(" µs: {cause}.");
+    let verdict = report["verdict"].as_str().unwrap();
+    assert!(verdict.ends_with(&told), "{verdict}");
+    let arguments = ["live", "--machine", SCENE, "--duration", "2s", "-o", "live"];
+    let output = run(directory.path(), &[&arguments[..], &catch].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    let longest = "Nothing met a condition. The longest gap took 2";
+    assert!(said.contains(longest), "{said}");
+    assert!(said.contains(&told), "{said}");
+}
+
+#[test]
+fn stretches_are_told_as_stretches() {
+    let directory = tempfile::tempdir().unwrap();
+    let scene = "simulated:tick:hz=250,cost=3us+timed-task:hz=1.3,cost=5ms";
+    let verdict = |name: &str, catch: &[&str]| {
+        let of_scene = ["--machine", scene, "--duration", "12s", "--trace", "on"];
+        let arguments = [&["record", "-o", name], &of_scene[..], catch].concat();
+        succeed(directory.path(), &arguments);
+        let report = report(directory.path(), &[name]);
+        (report["verdict"].as_str().unwrap().to_owned(), report)
+    };
+    let stretch = ["--catch", "worst 1 ms < 50 %"];
+    let (said, report) = verdict("stretches", &stretch);
+    let met = report["recording"]["watched"][0]["met"].as_u64().unwrap();
+    assert!(
+        (10..20).contains(&met) && said.contains(&format!(": {met} stretches met a condition. ")),
+        "{said}"
+    );
+    let worst = &report["moments"][0];
+    assert_eq!(
+        (&worst["ns"], &worst["usual"]),
+        (&worst["length_ns"], &Value::Null)
+    );
+    assert!(worst["gaps_ns"].as_f64().unwrap() > 4.9e6, "{worst}");
+    assert!(
+        said.contains(" together took all of the worst 1 ms: task:program-1."),
+        "{said}"
+    );
+    let (said, _) = verdict("both", &[&stretch[..], &["--catch", "gap > 1 ms"]].concat());
+    assert!(
+        said.contains(" gaps and stretches met a condition. The longest gap took 5."),
+        "{said}"
+    );
+}
+
 /// Records with a command that runs when something is caught; what was said beside it, and the warnings of the report.
 fn with_command(directory: &Path, condition: &str, command: &str) -> (String, String) {
     let caught = ["--catch", condition, "--on-catch", command];

@@ -25,6 +25,13 @@ pub struct Trigger {
     pub less_than: Option<f64>,
 }
 
+impl Trigger {
+    /// Length of the stretches that it is about, in seconds; `None` if it is about gaps.
+    pub fn stretch_s(&self) -> Option<f64> {
+        self.window_s.filter(|_| self.longer_than_s.is_none())
+    }
+}
+
 impl Ranges for Trigger {
     fn check(&self) -> Result<(), OutOfRange> {
         number("longer_than_s", self.longer_than_s, &SECONDS)?;
@@ -79,7 +86,7 @@ pub struct Watched {
     /// What took most of it, as in a ledger; empty where nobody knows, and in older recordings. Untrusted.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub longest_cause: String,
-    /// How often a condition was met.
+    /// How often a condition was met. Stretches that overlap count once.
     pub met: u64,
     /// How many of those were kept: the first hundred, and then those that were longer than the shortest of the hundred longest.
     pub kept: u64,

@@ -12,6 +12,8 @@ const ON_ONE_SCREEN: usize = 4;
 const PARTS: usize = 3;
 /// Of a gap, a part below this share is not worth a word.
 const LEAST_PART: f64 = 0.02;
+/// Gaps that took so many times what they took of a stretch began before it.
+const WORTH_TELLING: f64 = 1.05;
 /// Seconds of a day, by which the time of day goes.
 const DAY_S: f64 = 86_400.0;
 
@@ -156,6 +158,11 @@ fn one(moment: &Moment, page: &mut Page<'_>) {
         let told = moment.unusual.iter().take(PARTS).map(unlike_others);
         let text = format!("unusual: {}", told.collect::<Vec<_>>().join("; "));
         page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Plain);
+    }
+    if moment.gaps_ns >= WORTH_TELLING * moment.ns {
+        let together = format::duration(moment.gaps_ns);
+        let text = format!("the gaps that reach into it took {together} together");
+        page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Dim);
     }
     if let Some(usual) = moment.usual.filter(|usual| usual.number > 1) {
         let text = format!(

@@ -197,6 +197,7 @@ mod tests {
             from: 100,
             to: 200,
             lost: 100,
+            gaps: 100,
             goes_on: false,
         };
         let mut stays = Stays::new(&hit, 50);

@@ -67,8 +67,8 @@ pub struct Flight {
     lanes: Vec<Lane>,
     events: Events,
     kept: Kept,
-    /// What the longest hits lost.
-    longest: BinaryHeap<Reverse<u64>>,
+    /// Ranks of the longest hits.
+    longest: BinaryHeap<Reverse<(u64, u64)>>,
     caught: Vec<Moment>,
     /// First tick of the first quantum, and the wall clock at tick 0 in seconds, where it is known.
     base: Option<u64>,
@@ -242,7 +242,7 @@ impl Flight {
                 keep(&hit);
                 continue;
             }
-            lane.keeps_on = is_long(&mut self.longest, hit.lost);
+            lane.keeps_on = is_long(&mut self.longest, hit.rank());
             if lane.keeps_on {
                 self.caught.push(told(&hit, lane.caught.moment(&hit)));
                 keep(&hit);
@@ -312,14 +312,14 @@ impl Flight {
 }
 
 /// Whether a hit is among the longest so far.
-fn is_long(longest: &mut BinaryHeap<Reverse<u64>>, lost: u64) -> bool {
+fn is_long(longest: &mut BinaryHeap<Reverse<(u64, u64)>>, rank: (u64, u64)) -> bool {
     if longest.len() < MOST {
-        longest.push(Reverse(lost));
+        longest.push(Reverse(rank));
         return true;
     }
     match longest.peek_mut() {
-        Some(mut shortest) if shortest.0 < lost => {
-            *shortest = Reverse(lost);
+        Some(mut shortest) if shortest.0 < rank => {
+            *shortest = Reverse(rank);
             true
         }
         _ => false,

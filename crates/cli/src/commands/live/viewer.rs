@@ -50,7 +50,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Makes what is known now ready to be drawn; so many gaps met a condition.
+    /// Makes what is known now ready to be drawn; a condition was met so often.
     pub fn publish(&self, monitor: &mut Monitor, caught: u64) {
         let snapshot = Arc::new(Snapshot {
             caught,

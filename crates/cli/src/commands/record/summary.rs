@@ -46,8 +46,10 @@ impl Tally {
 /// What a flight recorder caught, for the summary.
 #[derive(Debug, Default)]
 pub struct Caught {
-    /// Gaps that met a condition, and those of them that were kept; `None` where everything was.
+    /// How often a condition was met, and how many of those were kept; `None` where everything was.
     met_and_kept: Option<(u64, u64)>,
+    /// The same as words without a full stop: `212 gaps met a condition`.
+    met: String,
     /// The longest gap that was seen, and its cause.
     longest: Option<String>,
     stopped_by: String,
@@ -60,29 +62,29 @@ impl Caught {
         Caught {
             met_and_kept: (manifest.keeps_moments())
                 .then(|| (sum(|one| one.met), sum(|one| one.kept))),
+            met: caught::met(manifest),
             longest: caught::longest_gap(manifest),
             stopped_by: manifest.stopped_by.clone(),
         }
     }
 
-    /// How many gaps there are of which what lies around them was kept.
+    /// How many moments were kept.
     pub fn kept(&self) -> u64 {
         self.met_and_kept.map_or(0, |(_, kept)| kept)
     }
 
     /// What was caught, in a sentence; `is_kept` if it went to a recording.
     pub fn sentence(&self, is_kept: bool) -> Option<String> {
-        let (met, kept) = self.met_and_kept?;
-        if met == 0 {
+        let (number, kept) = self.met_and_kept?;
+        if number == 0 {
             let longest = self.longest.iter();
             let longest = longest.map(|longest| format!(" The longest gap took {longest}."));
             return Some("Nothing met a condition.".to_owned() + &longest.collect::<String>());
         }
-        let met = numbers::plural(met, "gap", "gaps");
-        let kept = numbers::count(kept);
+        let (met, kept) = (&self.met, numbers::count(kept));
         Some(match is_kept {
-            true => format!("{met} met a condition, and what lies around {kept} was kept."),
-            false => format!("{met} met a condition."),
+            true => format!("{met}, and what lies around {kept} was kept."),
+            false => format!("{met}."),
         })
     }
 
