@@ -26,7 +26,7 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What to do: fixes, then what answers an open question, each once, most consequential first.
     pub remedies: Vec<Remedy>,
-    /// What a flight recorder caught, the longest first, at most 100; empty where everything was kept.
+    /// What a flight recorder caught, the longest first: the 100 longest, and of each of 64 main causes the 8 longest. Empty where everything was kept.
     pub moments: Vec<Moment>,
     /// What was booked against what logs of disturbances say really happened, one for each log; empty where none was given.
     pub truth: Vec<Truth>,

@@ -1,6 +1,7 @@
 //! What a flight recorder caught, found again in what it kept: the gap, who is behind it, and what the other CPUs did meanwhile.
 
 mod elsewhere;
+pub mod longest;
 mod unusual;
 
 use crate::gaps::chains::without_number;
@@ -12,11 +13,10 @@ use bandscope_recording::{Error, Gap, Manifest, Sender, Source};
 use bandscope_report::{Cause, Chain, Moment, Part, Usual};
 use bandscope_statistics::quantiles::Distribution;
 use elsewhere::{busiest, elsewhere, nearest};
+use longest::{Longest, MAX_LISTED, Place};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// Moments that the report lists, the longest.
-const MOST: usize = 100;
 /// Parts that are listed of a moment, and of a CPU.
 const PARTS: usize = 8;
 
@@ -24,9 +24,22 @@ const PARTS: usize = 8;
 #[derive(Clone, Debug)]
 struct Found {
     hit: Hit,
-    /// Main cause of a gap; of a stretch `None`.
-    main: Option<Key>,
+    /// Main cause, of a gap or of a stretch ([`Hit::cause`]).
+    cause: String,
+    is_stretch: bool,
     moment: Moment,
+}
+
+impl Found {
+    /// A hit that the latest gap made.
+    fn new(hit: Hit, recent: &Recent, namer: &Namer<'_>) -> Found {
+        Found {
+            hit,
+            cause: hit.cause(namer.names()),
+            is_stretch: recent.is_stretch(&hit),
+            moment: recent.moment(&hit),
+        }
+    }
 }
 
 /// The moments of one series.
@@ -34,7 +47,11 @@ struct Found {
 pub struct Moments {
     recent: Recent,
     conditions: Conditions,
-    found: Vec<Found>,
+    /// The latest, which may be a stretch that goes on.
+    last: Option<Found>,
+    /// Those before it that were among the longest when they came, some of which still are.
+    found: Vec<(Place, Found)>,
+    longest: Longest,
     /// Lengths of the gaps by their main cause.
     lengths: HashMap<Key, Distribution>,
 }
@@ -50,7 +67,9 @@ impl Moments {
         Some(Moments {
             recent: Recent::new(&catch.conditions, context.ticks_per_ns),
             conditions: Conditions::new(&catch.conditions, cpu, context.ticks_per_ns),
+            last: None,
             found: Vec::new(),
+            longest: Longest::default(),
             lengths: HashMap::new(),
         })
     }
@@ -59,8 +78,7 @@ impl Moments {
     pub fn push(&mut self, gap: &Gap, namer: &Namer<'_>) {
         self.recent.push(gap, namer);
         let shares = namer.shares();
-        let main = main_cause(shares);
-        if let Some(main) = main {
+        if let Some(main) = main_cause(shares) {
             let lengths = self
                 .lengths
                 .entry(main)
@@ -74,51 +92,52 @@ impl Moments {
         let same = |last: &&mut Found| {
             hit.goes_on && last.hit.condition == hit.condition && last.hit.to > hit.from
         };
-        if let Some(last) = self.found.last_mut().filter(same) {
-            if last.hit.rank() < hit.rank() {
-                last.hit = hit;
-                last.moment = self.recent.moment(&hit);
+        match self.last.as_mut().filter(same) {
+            Some(last) if last.hit.rank() >= hit.rank() => {}
+            Some(last) => *last = Found::new(hit, &self.recent, namer),
+            None => {
+                let found = Found::new(hit, &self.recent, namer);
+                let before = self.last.replace(found);
+                self.settle(before);
             }
-            return;
         }
-        self.found.push(Found {
-            hit,
-            main: main.filter(|_| !self.recent.is_stretch(&hit)),
-            moment: self.recent.moment(&hit),
-        });
-        if self.found.len() >= 2 * MOST {
+    }
+
+    /// Takes one that goes on no more, if it is among the longest.
+    fn settle(&mut self, found: Option<Found>) {
+        let Some(found) = found else {
+            return;
+        };
+        if let Some(place) = self.longest.offer(&found.hit, &found.cause) {
+            self.found.push((place, found));
+        }
+        if self.found.len() >= 2 * MAX_LISTED {
             self.keep_the_longest();
         }
     }
 
-    /// In order of time, as the last may go on.
     fn keep_the_longest(&mut self) {
-        let mut ranks: Vec<(u64, u64)> = self.found.iter().map(|one| one.hit.rank()).collect();
-        ranks.sort_unstable_by_key(|&rank| Reverse(rank));
-        if let Some(&least) = ranks.get(MOST - 1) {
-            self.found.retain(|found| found.hit.rank() >= least);
-        }
+        let longest = &self.longest;
+        (self.found).retain(|(place, found)| longest.holds(*place, &found.cause));
     }
 
     /// The longest, with what is usual.
-    fn finish(mut self, context: &Context) -> Vec<(Hit, Moment)> {
+    fn finish(mut self, context: &Context) -> Vec<Found> {
+        let last = self.last.take();
+        self.settle(last);
         self.keep_the_longest();
         let lengths = self.lengths;
-        let found = self.found.into_iter().map(|found| {
-            let usual = found
-                .main
-                .and_then(|main| lengths.get(&main))
-                .map(|all| Usual {
-                    number: all.len(),
-                    median_ns: context.ns(all.quantile(0.5)),
-                });
-            (
-                found.hit,
-                Moment {
-                    usual,
-                    ..found.moment
-                },
-            )
+        let usual = |found: &Found| {
+            let of_gap = found.hit.main.filter(|_| !found.is_stretch);
+            let all = lengths.get(&of_gap?)?;
+            Some(Usual {
+                number: all.len(),
+                median_ns: context.ns(all.quantile(0.5)),
+            })
+        };
+        let found = self.found.into_iter().map(|(_, mut found)| {
+            found.moment.usual = usual(&found);
+            found
         });
         found.collect()
     }
@@ -223,7 +242,7 @@ impl Recent {
             ns: ns(hit.lost),
             gaps_ns: ns(hit.gaps),
             condition: condition.map_or_else(String::new, |condition| condition.text.clone()),
-            causes: longest(parts.collect()),
+            causes: longest_parts(parts.collect()),
             behind,
             ..Moment::default()
         }
@@ -254,7 +273,7 @@ fn behind(namer: &Namer<'_>, ticks_per_ns: f64) -> Vec<Chain> {
     namer.sent().map(chain).collect()
 }
 
-fn longest(mut parts: Vec<Part>) -> Vec<Part> {
+fn longest_parts(mut parts: Vec<Part>) -> Vec<Part> {
     parts.sort_by(|a, b| b.ns.total_cmp(&a.ns).then_with(|| a.cause.cmp(&b.cause)));
     parts.truncate(PARTS);
     parts
@@ -271,29 +290,21 @@ pub fn all(
     contexts: &[Context],
 ) -> Result<Vec<Moment>, Error> {
     let clock = &source.manifest().clock;
-    let mut found: Vec<(Hit, Moment)> = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     for (index, moments) in of_series.into_iter().enumerate() {
         let context = &contexts[index];
         let cpu = source.series()[index].cpu;
         let all = moments.map_or_else(Vec::new, |moments| moments.finish(context));
-        found.extend(all.into_iter().map(|(hit, moment)| {
-            let ns = context.ns(hit.from as f64);
-            let unix_s =
+        found.extend(all.into_iter().map(|mut one| {
+            let ns = context.ns(one.hit.from as f64);
+            one.moment.cpu = cpu;
+            one.moment.at_s = context.seconds(one.hit.from.saturating_sub(origin) as f64);
+            one.moment.unix_s =
                 (clock.origin_unix_ns > 0).then(|| (clock.origin_unix_ns as f64 + ns) / 1e9);
-            let at_s = context.seconds(hit.from.saturating_sub(origin) as f64);
-            (
-                hit,
-                Moment {
-                    cpu,
-                    at_s,
-                    unix_s,
-                    ..moment
-                },
-            )
+            one
         }));
     }
-    found.sort_by_key(|(hit, _)| Reverse(hit.rank()));
-    found.truncate(MOST);
+    let mut found = listed(found);
     let Some(context) = contexts.first() else {
         return Ok(Vec::new());
     };
@@ -308,4 +319,19 @@ pub fn all(
     }
     unusual::mark(&mut moments);
     Ok(moments)
+}
+
+/// The longest of all series together, the longest first.
+fn listed(mut found: Vec<Found>) -> Vec<(Hit, Moment)> {
+    found.sort_by_key(|one| one.hit.from);
+    let mut longest = Longest::default();
+    let places: Vec<Option<Place>> = (found.iter())
+        .map(|one| longest.offer(&one.hit, &one.cause))
+        .collect();
+    let both = found.into_iter().zip(places);
+    let listed =
+        both.filter(|(one, place)| place.is_some_and(|place| longest.holds(place, &one.cause)));
+    let mut listed: Vec<(Hit, Moment)> = listed.map(|(one, _)| (one.hit, one.moment)).collect();
+    listed.sort_by_key(|(hit, _)| Reverse(hit.rank()));
+    listed
 }

@@ -2,11 +2,12 @@
 //!
 //! The same conditions are asked while a CPU is measured ([`crate::live::flight`]) and when its recording is read ([`super::moments`]).
 
-use crate::gaps::naming::Share;
+use crate::gaps::chains::without_number;
+use crate::gaps::naming::{Key, Share, main_cause};
 use bandscope_recording::Gap;
 use bandscope_recording::manifest::Trigger;
 use bandscope_report::Cause;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Something that meets a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct Hit {
     pub lost: u64,
     /// Whole time of those gaps, ticks: more than `lost` where one began before the stretch.
     pub gaps: u64,
+    /// What took most of it; `None` where nobody has named the gaps.
+    pub main: Option<Key>,
     /// It is a stretch that overlaps the one that was hit before.
     pub goes_on: bool,
 }
@@ -28,6 +31,12 @@ impl Hit {
     /// By what hits are ranked. Of stretches that gaps took as a whole, the worst is that with the longest gaps.
     pub fn rank(&self) -> (u64, u64) {
         (self.lost, self.gaps)
+    }
+
+    /// Its main cause, a kernel worker without its number; `names` are those of the keys. Untrusted.
+    pub fn cause(&self, names: &[Cause]) -> String {
+        let main = self.main.and_then(|key| names.get(key as usize));
+        main.map_or_else(String::new, |main| without_number(&main.to_string()))
     }
 }
 
@@ -52,6 +61,7 @@ impl Condition {
                 most_lost: (ticks(length) as f64 * (1.0 - less)) as u64,
                 recent: VecDeque::new(),
                 lost: 0,
+                causes: BTreeMap::new(),
                 last: 0,
             })),
             _ => None,
@@ -61,7 +71,7 @@ impl Condition {
     fn hit(&mut self, gap: &Gap, shares: &[Share], names: &[Cause]) -> Option<Hit> {
         let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
         match self {
-            Condition::Less(stretch) => stretch.hit(from, to),
+            Condition::Less(stretch) => stretch.hit(from, to, shares),
             Condition::Longer { ticks, cause } => {
                 let name = |share: &Share| names.get(share.key as usize);
                 let part: u64 = match cause {
@@ -77,6 +87,7 @@ impl Condition {
                     to,
                     lost: gap.duration,
                     gaps: gap.duration,
+                    main: main_cause(shares),
                     goes_on: false,
                 })
             }
@@ -90,33 +101,79 @@ struct Stretch {
     length: u64,
     /// Gaps that take more than this leave less than is asked for.
     most_lost: u64,
-    /// Gaps that reach into it, and their time together.
-    recent: VecDeque<(u64, u64)>,
+    /// Gaps that reach into it, their time together, and that of each cause.
+    recent: VecDeque<Reaching>,
     lost: u64,
+    causes: BTreeMap<Key, u64>,
     /// End of the stretch that was hit last.
     last: u64,
 }
 
+/// A gap that reaches into a stretch.
+#[derive(Clone, Debug)]
+struct Reaching {
+    from: u64,
+    to: u64,
+    shares: Vec<Share>,
+}
+
 impl Stretch {
     /// Takes a gap; what is hit, if gaps take too much.
-    fn hit(&mut self, from: u64, to: u64) -> Option<Hit> {
+    fn hit(&mut self, from: u64, to: u64, shares: &[Share]) -> Option<Hit> {
         let begin = to.saturating_sub(self.length);
-        self.recent.push_back((from, to));
+        self.recent.push_back(Reaching {
+            from,
+            to,
+            shares: shares.to_vec(),
+        });
         self.lost += to - from;
-        while let Some((from, to)) = self.recent.pop_front_if(|(_, end)| *end <= begin) {
-            self.lost -= to - from;
+        for share in shares {
+            *self.causes.entry(share.key).or_default() += share.ticks;
+        }
+        while let Some(gone) = self.recent.pop_front_if(|gap| gap.to <= begin) {
+            self.lost -= gone.to - gone.from;
+            self.take_off(&gone.shares);
         }
         // Of one that reaches beyond the stretch only what lies within.
         let first = self.recent.front();
-        let lost = self.lost - first.map_or(0, |(from, _)| begin.saturating_sub(*from));
+        let lost = self.lost - first.map_or(0, |gap| begin.saturating_sub(gap.from));
         (lost > self.most_lost).then(|| Hit {
             condition: 0,
             from: begin,
             to,
             lost,
             gaps: self.lost,
+            main: self.main(begin),
             goes_on: std::mem::replace(&mut self.last, to) > begin,
         })
+    }
+
+    /// Takes off the time of a gap that reaches into it no more.
+    fn take_off(&mut self, shares: &[Share]) {
+        for share in shares {
+            if let Some(ticks) = self.causes.get_mut(&share.key) {
+                *ticks -= share.ticks;
+            }
+        }
+        self.causes.retain(|_, ticks| *ticks > 0);
+    }
+
+    /// What took most of the stretch that begins there.
+    fn main(&self, begin: u64) -> Option<Key> {
+        let first = self.recent.front()?;
+        // Of one that reaches beyond the stretch a part of each share.
+        let beyond =
+            begin.saturating_sub(first.from) as f64 / (first.to - first.from).max(1) as f64;
+        let out = |key: Key| {
+            let shares = first.shares.iter().filter(|share| share.key == key);
+            shares.map(|share| share.ticks).sum::<u64>() as f64 * beyond
+        };
+        let within = self
+            .causes
+            .iter()
+            .map(|(&key, &ticks)| (key, ticks as f64 - out(key)));
+        let main = within.max_by(|a, b| a.1.total_cmp(&b.1));
+        main.map(|(key, _)| key)
     }
 }
 
@@ -248,6 +305,7 @@ mod tests {
             to: 2_900,
             lost: 590,
             gaps: 590,
+            main: None,
             goes_on: false,
         };
         assert_eq!(hit(2_800, 100), Some(wanted));
@@ -260,6 +318,44 @@ mod tests {
             ..wanted
         });
         assert_eq!(hit(5_000, 5_000), long, "longer than the stretch");
+    }
+
+    #[test]
+    fn a_stretch_has_the_cause_that_took_most_of_it() {
+        let trigger = Trigger {
+            window_s: Some(1e-6),
+            less_than: Some(0.5),
+            ..Trigger::default()
+        };
+        let names = ["cc1", "kworker/1:2"].map(|name| Cause::Task(name.into()));
+        let mut conditions = Conditions::new(&[trigger], None, 1.0);
+        let mut hit = |start, duration, key| {
+            let shares = [share(key, duration)];
+            let hit = conditions.hit(&gap(start, duration), &shares, &names);
+            hit.map(|hit| (hit.rank(), hit.cause(&names)))
+        };
+        assert_eq!(hit(0, 4_000, 0), Some(((1_000, 4_000), "task:cc1".into())));
+        // Of the first gap 300 ticks lie within.
+        let worker = "task:kworker/1".to_owned();
+        assert_eq!(hit(4_100, 600, 1), Some(((900, 4_600), worker.clone())));
+        assert_eq!(hit(9_000, 600, 1), Some(((600, 600), worker)));
+        let unnamed = conditions.hit(&gap(20_000, 900), &[], &names);
+        assert_eq!(unnamed.map(|hit| hit.cause(&names)), Some(String::new()));
+    }
+
+    #[test]
+    fn of_two_hits_without_any_work_the_longer_gap_is_the_worse() {
+        let hits = [2_000_u64, 5_000, 900].map(|duration| {
+            let trigger = Trigger {
+                window_s: Some(1e-6),
+                less_than: Some(0.5),
+                ..Trigger::default()
+            };
+            let mut conditions = Conditions::new(&[trigger], None, 1.0);
+            conditions.hit(&gap(0, duration), &[], &[])
+        });
+        let worst = hits.into_iter().flatten().max_by_key(Hit::rank);
+        assert_eq!(worst.map(|hit| (hit.lost, hit.gaps)), Some((1_000, 5_000)));
     }
 
     #[test]

@@ -187,6 +187,30 @@ fn stretches_are_told_as_stretches() {
     );
 }
 
+#[test]
+fn a_rare_cause_of_short_gaps_is_listed_beside_a_frequent_one_of_long_gaps() {
+    let directory = tempfile::tempdir().unwrap();
+    let scene = "simulated:tick:hz=20,cost=400us+tasks:hz=3,mean=60us";
+    let run = ["--machine", scene, "--duration", "20s", "--trace", "on"];
+    let catch = ["--catch", "gap > 50 us", "-o", "it.bandscope"];
+    let record = [&["record"], &run[..], &catch].concat();
+    succeed(directory.path(), &record);
+    let report = report(directory.path(), &["it.bandscope"]);
+    let moments = report["moments"].as_array().unwrap();
+    let of = |cause: &str| {
+        let main = moments.iter().map(|moment| &moment["causes"][0]["cause"]);
+        main.filter(|main| *main == cause).count()
+    };
+    assert_eq!((of("tick"), of("task:other")), (100, 8));
+    let lengths: Vec<f64> = (moments.iter())
+        .map(|moment| moment["ns"].as_f64().unwrap())
+        .collect();
+    assert!(lengths.is_sorted_by(|a, b| a >= b), "{lengths:?}");
+    let watched = &report["recording"]["watched"][0];
+    assert!(watched["met"].as_u64().unwrap() > 400, "{watched}");
+    assert!(watched["kept"].as_u64().unwrap() < 250, "{watched}");
+}
+
 /// Records with a command that runs when something is caught; what was said beside it, and the warnings of the report.
 fn with_command(directory: &Path, condition: &str, command: &str) -> (String, String) {
     let caught = ["--catch", condition, "--on-catch", command];

@@ -88,7 +88,7 @@ pub struct Watched {
     pub longest_cause: String,
     /// How often a condition was met. Stretches that overlap count once.
     pub met: u64,
-    /// How many of those were kept: the first hundred, and then those that were longer than the shortest of the hundred longest.
+    /// How many of those were kept: each that was among the hundred longest when it came, or among the eight longest of its main cause.
     pub kept: u64,
 }
 

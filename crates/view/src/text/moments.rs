@@ -76,7 +76,7 @@ fn makers(report: &Report, most: usize, page: &mut Page<'_>) {
     });
     let listed = report.moments.len() as u64;
     let head = match met > listed {
-        true => format!("Who made the {} longest", numbers::count(listed)),
+        true => format!("Who made the {} that are listed", numbers::count(listed)),
         false => "Who made them".to_owned(),
     };
     page.blank();

@@ -1,12 +1,12 @@
 //! What other CPUs did in a moment, what ran around it on all of them, and which of the user's tracepoints were passed near it.
 
-use super::{Hit, longest};
+use super::{Hit, longest_parts};
 use crate::gaps::naming::Processes;
 use crate::series::context::Context;
 use bandscope_recording::{Error, EventKind, KernelEvent, Source};
 use bandscope_report::{Cause, Elsewhere, Moment, Noted, Part, Span, Track};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Tracepoints of the user's that are listed of a moment, and how long before it they count, in seconds.
 const EVENTS: usize = 32;
@@ -42,6 +42,8 @@ pub fn elsewhere(
     };
     let hits = found.iter().map(|one| Stays::new(&one.0, around(one)));
     let mut stays: Vec<Stays> = hits.collect();
+    let mut to_come: VecDeque<usize> = (0..stays.len()).collect();
+    (to_come.make_contiguous()).sort_by_key(|&place| stays[place].first());
     let mut stream = source.events_of(cpu)?;
     let mut events = Vec::new();
     while stream.next(&mut events)? {
@@ -51,7 +53,7 @@ pub fn elsewhere(
                 EventKind::Tracepoint => note(event, cpu, found, context),
                 _ => {
                     let cause = processes.cause(event);
-                    stays.iter_mut().for_each(|stay| stay.see(event, &cause));
+                    see(event, &cause, &mut stays, &mut to_come);
                 }
             }
         }
@@ -72,11 +74,23 @@ pub fn elsewhere(
             });
             moment.others.push(Elsewhere {
                 cpu,
-                ran: longest(ran.collect()),
+                ran: longest_parts(ran.collect()),
             });
         }
     }
     Ok(())
+}
+
+/// Shows an event to the stretches that it is near to: events come in order of time, and so are those of `to_come`, which have not ended before.
+fn see(event: &KernelEvent, cause: &Cause, stays: &mut [Stays], to_come: &mut VecDeque<usize>) {
+    let is_over = |place: &mut usize| stays[*place].last() <= event.start;
+    while to_come.pop_front_if(is_over).is_some() {}
+    for &place in &*to_come {
+        if stays[place].first() >= event.end() {
+            break;
+        }
+        stays[place].see(event, cause);
+    }
 }
 
 /// Adds a tracepoint to the moments that it is near to.
@@ -120,9 +134,18 @@ impl Stays {
         }
     }
 
+    /// First tick of its timeline.
+    fn first(&self) -> u64 {
+        self.from.saturating_sub(self.around)
+    }
+
+    /// The first tick beyond its timeline.
+    fn last(&self) -> u64 {
+        self.to.saturating_add(self.around)
+    }
+
     fn see(&mut self, event: &KernelEvent, cause: &Cause) {
-        let (first, last) = (self.from.saturating_sub(self.around), self.to + self.around);
-        let near = (event.start.max(first), event.end().min(last));
+        let near = (event.start.max(self.first()), event.end().min(self.last()));
         if near.0 >= near.1 {
             return;
         }
@@ -198,6 +221,7 @@ mod tests {
             to: 200,
             lost: 100,
             gaps: 100,
+            main: None,
             goes_on: false,
         };
         let mut stays = Stays::new(&hit, 50);

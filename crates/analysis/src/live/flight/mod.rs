@@ -2,8 +2,7 @@
 //!
 //! Quanta and gaps are those of the measured CPUs, kernel events those of all CPUs that have any. A gap is judged once its events have come,
 //! a tenth of a second after it, and what happened waits until no gap that is yet to be judged can lie around it. So memory holds a fraction of
-//! a second, however long the run is. The first [`MOST`] hits are kept, and then each that is longer than the shortest of the [`MOST`] longest: of gaps in any order that
-//! makes MOST (1 + ln(number / MOST)), some 800 of 100,000.
+//! a second, however long the run is. A hit is kept if it is among the longest so far, of all or of its main cause; how many that makes says [`Longest`].
 
 mod events;
 mod kept;
@@ -12,6 +11,7 @@ mod lane;
 mod tests;
 
 use super::lane::EVENTS_COME_WITHIN_S;
+use crate::gaps::moments::longest::Longest;
 use crate::gaps::trigger::Hit;
 use bandscope_recording::manifest::{Catch, EventsState, LostEvents, Watched};
 use bandscope_recording::{Gap, GapKind, KernelEvent, Manifest, Quanta};
@@ -19,11 +19,7 @@ use bandscope_report::Moment;
 use events::Events;
 use kept::Kept;
 use lane::{Lane, Waiting};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
-/// Hits that are kept whatever their length.
-pub const MOST: usize = 100;
 /// A CPU of which nothing has come for so long keeps the others waiting no longer, in seconds.
 const LATEST_S: f64 = 10.0;
 
@@ -67,8 +63,7 @@ pub struct Flight {
     lanes: Vec<Lane>,
     events: Events,
     kept: Kept,
-    /// Ranks of the longest hits.
-    longest: BinaryHeap<Reverse<(u64, u64)>>,
+    longest: Longest,
     caught: Vec<Moment>,
     /// First tick of the first quantum, and the wall clock at tick 0 in seconds, where it is known.
     base: Option<u64>,
@@ -98,7 +93,7 @@ impl Flight {
             lanes: manifest.settings.cpus.iter().map(lane).collect(),
             events: Events::default(),
             kept: Kept::default(),
-            longest: BinaryHeap::new(),
+            longest: Longest::default(),
             caught: Vec::new(),
             base: None,
             unix_s: (manifest.clock.origin_unix_ns > 0)
@@ -242,7 +237,7 @@ impl Flight {
                 keep(&hit);
                 continue;
             }
-            lane.keeps_on = is_long(&mut self.longest, hit.rank());
+            lane.keeps_on = self.longest.offer(&hit, &hit.cause(names)).is_some();
             if lane.keeps_on {
                 self.caught.push(told(&hit, lane.caught.moment(&hit)));
                 keep(&hit);
@@ -308,20 +303,5 @@ impl Flight {
         let keeps = self.catch.keeps_moments();
         let lanes = self.lanes.iter().filter(|_| keeps);
         lanes.map(Lane::watched).collect()
-    }
-}
-
-/// Whether a hit is among the longest so far.
-fn is_long(longest: &mut BinaryHeap<Reverse<(u64, u64)>>, rank: (u64, u64)) -> bool {
-    if longest.len() < MOST {
-        longest.push(Reverse(rank));
-        return true;
-    }
-    match longest.peek_mut() {
-        Some(mut shortest) if shortest.0 < rank => {
-            *shortest = Reverse(rank);
-            true
-        }
-        _ => false,
     }
 }

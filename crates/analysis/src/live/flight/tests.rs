@@ -124,14 +124,24 @@ fn task(start: u64, duration: u64, name: &str) -> KernelEvent {
     }
 }
 
-/// Runs one CPU whose gaps each are that task; what came out, the moments that were told, and the recorder.
+/// Runs one CPU whose gaps each are the task cc1; what came out, the moments that were told, and the recorder.
 fn run(manifest: &Manifest, number: u64, gaps: &[(u64, u64)]) -> (Written, Vec<Moment>, Flight) {
+    run_of(manifest, number, gaps, |_| "cc1")
+}
+
+/// The same where the length of a gap says which task it is.
+fn run_of(
+    manifest: &Manifest,
+    number: u64,
+    gaps: &[(u64, u64)],
+    name: fn(u64) -> &'static str,
+) -> (Written, Vec<Moment>, Flight) {
     let mut flight = Flight::new(manifest);
     let mut written = Written::default();
     let mut told = Vec::new();
     for (quanta, inside) in batches(number, gaps) {
         let events: Vec<KernelEvent> = (inside.iter())
-            .map(|gap| task(gap.start, gap.duration, "cc1"))
+            .map(|gap| task(gap.start, gap.duration, name(gap.duration)))
             .collect();
         flight.push(1, 0, &quanta, &inside, &[]);
         // Events come after the quanta, and of another CPU all the time.
@@ -276,11 +286,40 @@ fn of_many_the_longest_are_kept() {
     let (written, told, flight) = run(&manifest, 51_000, &gaps);
     let watched = &flight.watched()[0];
     assert_eq!(watched.met, 1000);
-    assert!((MOST as u64..400).contains(&watched.kept), "{watched:?}");
+    assert!((100..400).contains(&watched.kept), "{watched:?}");
     assert_eq!(
         (told.len(), written.gaps.len()),
         (watched.kept as usize, watched.kept as usize)
     );
+}
+
+#[test]
+fn of_a_rare_cause_the_longest_are_kept_beside_a_frequent_one() {
+    // Each long one is shorter than those before it, so the first hundred are the longest. Each short one is longer than those before it.
+    let gaps: Vec<(u64, u64)> = (0..220)
+        .map(|k| {
+            let length = if k % 11 == 10 { 20_000 + k } else { 50_000 - k };
+            (10_000_000 + k * 5_000_000, length)
+        })
+        .collect();
+    let name = |length| if length < 40_000 { "ld" } else { "cc1" };
+    let stretch = Trigger {
+        text: "worst 200 us < 95 %".into(),
+        window_s: Some(200e-6),
+        less_than: Some(0.95),
+        ..Trigger::default()
+    };
+    for condition in [longer("", 10.0), stretch] {
+        let manifest = manifest(&[1], vec![condition], Vec::new());
+        let (written, told, flight) = run_of(&manifest, 12_000, &gaps, name);
+        let of = |name: &str| {
+            let main = |moment: &&Moment| moment.causes[0].cause.to_string() == name;
+            told.iter().filter(main).count()
+        };
+        assert_eq!(flight.watched()[0].met, 220);
+        assert_eq!((of("task:cc1"), of("task:ld")), (100, 20));
+        assert_eq!(written.gaps.len(), told.len());
+    }
 }
 
 #[test]
