@@ -7,7 +7,7 @@ While text is sent through a terminal, which unbound workers carry, and a proces
 instance of its own records sched_waking, sched_switch, ipi_send_cpu, softirq_raise and timers of all CPUs, by the same clock. For each stay of another task on CPU the last wake-up
 of that task in the kernel's text is the truth, for each interrupt by another CPU the last that was sent: a task by its name, an interrupt or a softirq by the
 flags that ftrace prints. Then the same with a flight recorder, which also says from which function of the kernel: ftrace's stack of that wake-up has to hold it. It says who
-raised a softirq: ftrace's last softirq_raise of that CPU and softirq is the truth. And it says who set the timer that woke a task: the truth is the last
+raised a softirq: ftrace's first softirq_raise on that CPU since it ran last is the truth. And it says who set the timer that woke a task: the truth is the last
 hrtimer_start or timer_start, by whom it does not run in, of the timer that ftrace saw expire last on the CPU of the wake-up.
 Prints how many agree; exit status 1 if fewer than 99 of 100 stays do, or interrupts, softirqs, setters of timers or functions.
 """
@@ -45,7 +45,7 @@ def put(path, text):
 
 #: What ftrace records; of a kernel that lacks one nothing is held against it.
 EVENTS = ["sched/sched_waking", "sched/sched_switch", "ipi/ipi_send_cpu"]
-OF_RECORDERS = ["irq/softirq_raise", "timer/hrtimer_start", "timer/timer_start", "timer/hrtimer_expire_entry", "timer/timer_expire_entry"]
+OF_RECORDERS = ["irq/softirq_raise", "irq/softirq_entry", "timer/hrtimer_start", "timer/timer_start", "timer/hrtimer_expire_entry", "timer/timer_expire_entry"]
 Act = collections.namedtuple("Act", "time flags name on stack")
 
 
@@ -59,6 +59,8 @@ class Traced:
         self.here, self.anywhere = [], collections.defaultdict(list)
         #: Acts by softirq of `cpu`, and by timer.
         self.raises, self.sets = collections.defaultdict(list), collections.defaultdict(list)
+        #: Softirqs of `cpu` that are to run.
+        self.raised = set()
         #: Times and timers by CPU.
         self.expired = collections.defaultdict(list)
         stack, last = [], collections.defaultdict(list)
@@ -85,8 +87,13 @@ class Traced:
             if number("cpu") == cpu:
                 self.wakes[None].append(act)
         elif event == "softirq_raise":
-            if act.on == cpu:
+            # Raised again, it changes nothing.
+            if act.on == cpu and number("vec") not in self.raised:
+                self.raised.add(number("vec"))
                 self.raises[number("vec")].append(act)
+        elif event == "softirq_entry":
+            if act.on == cpu:
+                self.raised.discard(number("vec"))
         elif event.endswith("_expire_entry"):
             self.expired[act.on].append((act.time, timer[1]))
         elif event.endswith("timer_start"):

@@ -137,9 +137,11 @@ pub fn behind(chain: &Chain) -> String {
     if !chain.sender.is_empty() {
         let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
         let waited = duration(chain.waited_ns);
-        // Where the sender did it, and not where its timer was set.
-        let comma = if chain.set_by.is_empty() { "" } else { "," };
-        sentence += &format!(", {}{comma} on {cpus}, {waited} before {then}", sent(chain));
+        sentence += &format!(
+            ", {} on {cpus}, {waited} before {then}{}",
+            sent(chain),
+            setter(chain)
+        );
     }
     sentence
 }
@@ -151,7 +153,7 @@ pub fn made_by(chain: &Chain) -> String {
         name += &format!(" ran {}", chain.function);
     }
     if !chain.sender.is_empty() {
-        name += &format!(", {}", sent(chain));
+        name += &format!(", {}{}", sent(chain), setter(chain));
     }
     name
 }
@@ -163,17 +165,24 @@ const DONE: [(&str, &str); 3] = [
     ("timer:", "set"),
 ];
 
-/// What was done to it, by whom and where in the kernel: `woken by task:make in pipe_write`, `woken by timer:hrtimer_wakeup, set by task:make in ep_poll`.
+/// What was done to it, by whom and where in the kernel: `woken by task:make in pipe_write`.
 fn sent(chain: &Chain) -> String {
     let done = DONE.iter().find(|(kind, _)| chain.cause.starts_with(kind));
     let done = done.map_or("sent", |(_, done)| done);
-    let within = match &*chain.sender_function {
-        "" => String::new(),
-        function => format!(" in {function}"),
-    };
-    match &*chain.set_by {
-        "" => format!("{done} by {}{within}", chain.sender),
-        setter => format!("{done} by {}, set by {setter}{within}", chain.sender),
+    match (&*chain.set_by, &*chain.sender_function) {
+        ("", function) if !function.is_empty() => {
+            format!("{done} by {} in {function}", chain.sender)
+        }
+        _ => format!("{done} by {}", chain.sender),
+    }
+}
+
+/// Who set the timer that did it: `; task:make set that timer in ep_poll`. Nothing where nobody is known.
+fn setter(chain: &Chain) -> String {
+    match (&*chain.set_by, &*chain.sender_function) {
+        ("", _) => String::new(),
+        (setter, "") => format!("; {setter} set that timer"),
+        (setter, function) => format!("; {setter} set that timer in {function}"),
     }
 }
 
@@ -249,12 +258,13 @@ mod tests {
             sender_function: "do_nanosleep".into(),
             ..call
         };
-        let told = "woken by timer:hrtimer_wakeup, set by task:make in do_nanosleep";
+        let woken = "woken by timer:hrtimer_wakeup";
+        let set = "task:make set that timer in do_nanosleep";
         assert_eq!(
             behind(&sleeper),
-            format!("make, {told}, on CPUs 0,2, 3.0 µs before it ran")
+            format!("make, {woken} on CPUs 0,2, 3.0 µs before it ran; {set}")
         );
-        assert_eq!(made_by(&sleeper), format!("task:make, {told}"));
+        assert_eq!(made_by(&sleeper), format!("task:make, {woken}; {set}"));
         for (cause, done) in [("timer:make", "set"), ("softirq:RCU", "raised")] {
             let other = Chain {
                 cause: cause.into(),

@@ -272,7 +272,7 @@ fn counted(finding: &Finding) -> Option<&Cause> {
     cause.filter(|_| periodic.cause_by == Some(CauseSource::Rate))
 }
 
-/// Interrupts of the timer beside the tick's are those of many timers, and as many as it takes are no witness of one. A single timer that the kernel sets
+/// A count of the timer's interrupts beside the tick's is of many timers, so it does not confirm a period. A single timer that the kernel sets
 /// again and again is as steady as the clock that times are read from: to 2e-8 in five seconds where it was one, 3e-6 and more where it was chance
 /// (`machines/real`, without root).
 fn is_of_many_timers(finding: &Finding) -> bool {

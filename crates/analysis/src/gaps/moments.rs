@@ -2,20 +2,20 @@
 
 mod elsewhere;
 pub mod longest;
+mod recent;
 mod unusual;
 
-use crate::gaps::chains::without_number;
-use crate::gaps::naming::{Key, Namer, Piece, Processes, Share, main_cause};
+use crate::gaps::naming::{Key, Namer, Processes, main_cause};
 use crate::gaps::trigger::{Conditions, Hit};
 use crate::series::context::Context;
-use bandscope_recording::manifest::Trigger;
-use bandscope_recording::{Error, Gap, Manifest, Sender, Source};
-use bandscope_report::{Cause, Chain, Moment, Part, Usual};
+use bandscope_recording::{Error, Gap, Manifest, Source};
+use bandscope_report::{Moment, Usual};
 use bandscope_statistics::quantiles::Distribution;
 use elsewhere::{busiest, elsewhere, nearest};
 use longest::{Longest, MAX_LISTED, Place};
+pub use recent::Recent;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::HashMap;
 
 /// Parts that are listed of a moment, and of a CPU.
 const PARTS: usize = 8;
@@ -89,9 +89,7 @@ impl Moments {
             return;
         };
         // Of stretches that overlap the worst is told.
-        let same = |last: &&mut Found| {
-            hit.goes_on && last.hit.condition == hit.condition && last.hit.to > hit.from
-        };
+        let same = |last: &&mut Found| hit.goes_on && last.hit.to > hit.from;
         match self.last.as_mut().filter(same) {
             Some(last) if last.hit.rank() >= hit.rank() => {}
             Some(last) => *last = Found::new(hit, &self.recent, namer),
@@ -141,142 +139,6 @@ impl Moments {
         });
         found.collect()
     }
-}
-
-/// What the latest gaps were, as far back as a stretch reaches.
-#[derive(Clone, Debug)]
-pub struct Recent {
-    triggers: Vec<Trigger>,
-    ticks_per_ns: f64,
-    /// Length of the longest stretch, in ticks.
-    reach: u64,
-    gaps: VecDeque<Described>,
-}
-
-/// A gap and what it was.
-#[derive(Clone, Debug)]
-struct Described {
-    from: u64,
-    to: u64,
-    parts: Vec<Part>,
-    behind: Vec<Chain>,
-}
-
-impl Recent {
-    /// For the conditions of a flight recorder.
-    pub fn new(triggers: &[Trigger], ticks_per_ns: f64) -> Recent {
-        let stretches = triggers.iter().filter_map(|trigger| trigger.window_s);
-        Recent {
-            triggers: triggers.to_vec(),
-            ticks_per_ns,
-            reach: (stretches.fold(0.0, f64::max) * 1e9 * ticks_per_ns) as u64,
-            gaps: VecDeque::new(),
-        }
-    }
-
-    /// Takes the gap that `namer` split last.
-    pub fn push(&mut self, gap: &Gap, namer: &Namer<'_>) {
-        let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
-        let begin = to.saturating_sub(self.reach).min(from);
-        while self.gaps.pop_front_if(|gap| gap.to <= begin).is_some() {}
-        let part = |share: &Share| Part {
-            cause: namer.name(share.key).clone(),
-            ns: share.ticks as f64 / self.ticks_per_ns,
-        };
-        self.gaps.push_back(Described {
-            from,
-            to,
-            parts: namer.shares().iter().map(part).collect(),
-            behind: behind(namer, self.ticks_per_ns),
-        });
-    }
-
-    /// Whether a hit is a stretch, and no gap.
-    fn is_stretch(&self, hit: &Hit) -> bool {
-        let condition = self.triggers.get(hit.condition);
-        condition.is_some_and(|condition| condition.stretch_s().is_some())
-    }
-
-    /// A hit that the latest gap made: all of it but when it was, and what others did.
-    pub fn moment(&self, hit: &Hit) -> Moment {
-        let ns = |ticks: u64| ticks as f64 / self.ticks_per_ns;
-        let condition = self.triggers.get(hit.condition);
-        let mut parts: BTreeMap<Cause, f64> = BTreeMap::new();
-        let mut chains: BTreeMap<[String; 5], Chain> = BTreeMap::new();
-        for gap in self
-            .gaps
-            .iter()
-            .filter(|gap| gap.to > hit.from && gap.from < hit.to)
-        {
-            // Of a gap that reaches beyond the stretch a part.
-            let within = gap.to.min(hit.to) - gap.from.max(hit.from);
-            let within = within as f64 / (gap.to - gap.from).max(1) as f64;
-            for part in &gap.parts {
-                *parts.entry(part.cause.clone()).or_default() += within * part.ns;
-            }
-            for chain in &gap.behind {
-                let parts = [
-                    &chain.cause,
-                    &chain.function,
-                    &chain.sender,
-                    &chain.sender_function,
-                    &chain.set_by,
-                ];
-                let key = parts.map(String::clone);
-                let known = chains.entry(key).or_insert_with(|| Chain {
-                    number: 0,
-                    ns: 0,
-                    ..chain.clone()
-                });
-                known.number += 1;
-                known.ns += chain.ns;
-                known.longest_ns = known.longest_ns.max(chain.longest_ns);
-            }
-        }
-        let mut behind: Vec<Chain> = chains.into_values().collect();
-        behind.sort_by_key(|chain| Reverse(chain.ns));
-        behind.truncate(PARTS);
-        let parts = parts.into_iter().map(|(cause, ns)| Part { cause, ns });
-        Moment {
-            length_ns: ns(hit.to - hit.from),
-            ns: ns(hit.lost),
-            gaps_ns: ns(hit.gaps),
-            condition: condition.map_or_else(String::new, |condition| condition.text.clone()),
-            causes: longest_parts(parts.collect()),
-            behind,
-            ..Moment::default()
-        }
-    }
-}
-
-/// Who is behind the parts of the gap that was split last.
-fn behind(namer: &Namer<'_>, ticks_per_ns: f64) -> Vec<Chain> {
-    let chain = |(piece, sender): (&Piece, &Sender)| {
-        let ns = piece.share.ticks as f64 / ticks_per_ns;
-        Chain {
-            cause: without_number(&namer.name(piece.share.key).to_string()),
-            function: sender.function.to_string(),
-            sender: without_number(&sender.name),
-            sender_function: sender.caller.to_string(),
-            set_by: without_number(&sender.set_by),
-            cpus: match sender.name.is_empty() {
-                true => String::new(),
-                false => sender.cpu.to_string(),
-            },
-            number: 1,
-            ns: ns.round() as u64,
-            longest_ns: ns,
-            waited_ns: sender.waited as f64 / ticks_per_ns,
-            ..Chain::default()
-        }
-    };
-    namer.sent().map(chain).collect()
-}
-
-fn longest_parts(mut parts: Vec<Part>) -> Vec<Part> {
-    parts.sort_by(|a, b| b.ns.total_cmp(&a.ns).then_with(|| a.cause.cmp(&b.cause)));
-    parts.truncate(PARTS);
-    parts
 }
 
 /// The moments of all series, the longest first, with what other CPUs did; `origin` is the first tick of the recording.

@@ -43,7 +43,12 @@ impl Hit {
 /// A condition, in ticks.
 #[derive(Clone, Debug)]
 enum Condition {
-    Longer { ticks: u64, cause: Option<Pattern> },
+    Longer {
+        ticks: u64,
+        cause: Option<Pattern>,
+        /// Whether the cause had a part in a gap that was long enough; `None` where none was.
+        is_seen: Option<bool>,
+    },
     Less(Stretch),
 }
 
@@ -55,6 +60,7 @@ impl Condition {
             (Some(longer), ..) => Some(Condition::Longer {
                 ticks: ticks(longer),
                 cause: Pattern::of(&trigger.cause),
+                is_seen: None,
             }),
             (None, Some(length), Some(less)) => Some(Condition::Less(Stretch {
                 length: ticks(length),
@@ -72,7 +78,11 @@ impl Condition {
         let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
         match self {
             Condition::Less(stretch) => stretch.hit(from, to, shares),
-            Condition::Longer { ticks, cause } => {
+            Condition::Longer {
+                ticks,
+                cause,
+                is_seen,
+            } => {
                 let name = |share: &Share| names.get(share.key as usize);
                 let part: u64 = match cause {
                     None => gap.duration,
@@ -81,6 +91,9 @@ impl Condition {
                         .map(|share| share.ticks)
                         .sum(),
                 };
+                if gap.duration > *ticks {
+                    *is_seen = Some(part > 0 || *is_seen == Some(true));
+                }
                 (part > *ticks).then_some(Hit {
                     condition: 0,
                     from,
@@ -214,6 +227,15 @@ impl Conditions {
         let conditions = about
             .filter_map(|(place, trigger)| Some((place, Condition::of(trigger, ticks_per_ns)?)));
         Conditions(conditions.collect())
+    }
+
+    /// Places of those whose cause had a part in no gap that was long enough, though there were some.
+    pub fn unseen(&self) -> impl Iterator<Item = usize> {
+        let unseen = self.0.iter().filter(|(_, condition)| match condition {
+            Condition::Longer { cause, is_seen, .. } => cause.is_some() && *is_seen == Some(false),
+            Condition::Less(_) => false,
+        });
+        unseen.map(|(place, _)| *place)
     }
 
     /// Whether a gap could meet one, before anybody has asked what it was.

@@ -30,7 +30,8 @@ pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
                 return format!("{nothing}: there was no gap.");
             };
             let gaps = number(sum(manifest, |one| one.gaps), ("gap", "gaps"));
-            return format!("{nothing}. The longest of {gaps} took {longest}.");
+            let unseen = unseen(manifest);
+            return format!("{nothing}. The longest of {gaps} took {longest}.{unseen}");
         }
         (false, _) => format!("{cpus} {verb} watched for {seconds}: {}.", met(manifest)),
     };
@@ -41,6 +42,18 @@ pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
         said += &format!(" The run ended because of \"{}\".", manifest.stopped_by);
     }
     said
+}
+
+/// Causes that were asked for and had a part in no gap that was long enough, a sentence each, after a blank. They are untrusted.
+pub fn unseen(manifest: &Manifest) -> String {
+    let is_unseen = |one: &&Trigger| {
+        let mut of_cpus = manifest.watched.iter();
+        of_cpus.all(|cpu| one.cpu.is_some_and(|of| of != cpu.cpu) || cpu.unseen.contains(&one.text))
+    };
+    let unseen = conditions(manifest).filter(|one| !one.cause.is_empty());
+    let unseen = unseen.filter(is_unseen).map(|one| &one.cause);
+    let sentence = |cause| format!(" No gap that was long enough had {cause} in it.");
+    unseen.map(sentence).collect()
 }
 
 /// How often a condition was met: `212 gaps met a condition`.
@@ -125,7 +138,7 @@ fn worst_moment(worst: &Moment, manifest: &Manifest) -> String {
     match worst.gaps_ns > worst.ns {
         true => {
             let together = duration(worst.gaps_ns);
-            format!("Gaps of {together} together took all of the worst {stretch}{by}.")
+            format!("Gaps took all of the worst {stretch}{by}. They last {together} together.")
         }
         false => format!("Gaps took all of the worst {stretch}{by}."),
     }
@@ -227,6 +240,23 @@ mod tests {
         assert!(said(&manifest).ends_with(" The longest of 10,000 gaps took 90.0 µs."));
         manifest.watched[0].longest_cause = "task:burner".into();
         assert!(said(&manifest).ends_with(" gaps took 90.0 µs: task:burner."));
+        let misspelt = Trigger {
+            text: "gap:task:burnr > 50 us".into(),
+            cause: "task:burnr".into(),
+            ..gap_condition()
+        };
+        manifest.settings.catch = Some(Catch {
+            conditions: vec![misspelt.clone()],
+            ..Catch::default()
+        });
+        manifest.watched[0].unseen.push(misspelt.text.clone());
+        let told = " task:burner. No gap that was long enough had task:burnr in it.";
+        assert!(
+            !said(&manifest).ends_with(told),
+            "it is not known of the other"
+        );
+        manifest.watched[1].unseen.push(misspelt.text);
+        assert!(said(&manifest).ends_with(told), "{}", said(&manifest));
         manifest.watched.truncate(1);
         (manifest.watched[0].gaps, manifest.watched[0].longest_ticks) = (0, 0);
         assert!(said(&manifest).ends_with(", and nothing met a condition: there was no gap."));
@@ -267,7 +297,7 @@ mod tests {
                 &stretches,
                 212,
                 of_stretch(999_999.7, 5.2e6),
-                "212 stretches met a condition. Gaps of 5.2 ms together took all of the worst 1 ms: task:burner.",
+                "212 stretches met a condition. Gaps took all of the worst 1 ms: task:burner. They last 5.2 ms together.",
             ),
             (
                 &both,

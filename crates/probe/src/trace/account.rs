@@ -131,7 +131,7 @@ pub fn conclude(manifest: &mut Manifest, ended: Result<Ended, TraceError>) {
                 manifest.missing.push(Missing {
                     what: "who is behind some tasks and interrupts".to_owned(),
                     why: format!(
-                        "{} records of who wakes tasks and interrupts CPUs found no room",
+                        "{} records of who wakes tasks, interrupts CPUs and raises softirqs found no room",
                         ended.senders_lost
                     ),
                     leaves_undecided: "who woke them, or sent them".to_owned(),

@@ -42,7 +42,7 @@ const NAMELESS: &str = "unknown";
 /// Frames from here on are marks (include/uapi/linux/perf_event.h, PERF_CONTEXT_MAX).
 const MARKS: u64 = -4095i64 as u64;
 /// What functions have in their names that wake tasks, queue work, interrupt CPUs, raise softirqs or set timers on behalf of others, of those of Linux 6.18.
-const PLUMBING: [&str; 28] = [
+const PLUMBING: [&str; 30] = [
     "wake",
     "waking",
     "ttwu",
@@ -56,7 +56,9 @@ const PLUMBING: [&str; 28] = [
     "on_each_cpu",
     "resched",
     "_ipi",
-    "softirq",
+    "raise_softirq",
+    "wakeup_softirqd",
+    "invoke_softirq",
     "napi_schedule",
     "netif_rx",
     "enqueue_to_backlog",

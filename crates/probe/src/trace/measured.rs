@@ -162,8 +162,13 @@ fn sender(stay: &Interval, cpu: u32, times: &Times, senders: &mut Senders) -> Op
     if sent.is_none() && stay.functions.is_empty() {
         return None;
     }
+    let mut functions = stay.functions.clone();
+    if stay.kind == EventKind::Softirq {
+        // Timers come in any order.
+        functions.sort();
+    }
     let mut sender = Sender {
-        function: stay.functions.join(", ").into(),
+        function: functions.join(", ").into(),
         ..Sender::default()
     };
     if let Some(sent) = sent {

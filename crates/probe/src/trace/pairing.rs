@@ -143,7 +143,9 @@ impl Pairing {
                 }
                 self.switch(time, next, name);
             }
-            Point::Expires { timer, function } => self.expire(time, timer, function),
+            Point::Expires {
+                timer, function, ..
+            } => self.expire(time, timer, function),
             Point::Wakes {
                 by: Level::Task, ..
             } => {}
@@ -159,28 +161,37 @@ impl Pairing {
                 number,
                 name,
                 ns,
-            } => {
-                if thread == self.thread && (kind, number) == (EventKind::Exception, PAGE_FAULT) {
-                    self.faulted_at = Some(time);
-                }
-                self.waiting.push(Interval {
-                    // It lies within what is open: the kernel timed it by another clock.
-                    start: time
-                        .saturating_sub(ns)
-                        .max(self.frames.last().map_or(0, |frame| frame.start)),
-                    end: time,
-                    kind,
-                    number: match kind {
-                        EventKind::Tracepoint => thread,
-                        _ => number,
-                    },
-                    name,
-                    functions: Vec::new(),
-                    timer: 0,
-                });
-            }
+            } => self.over((time, thread), (kind, number), name, ns),
         }
         self.cut(time);
+    }
+
+    /// Something happened at `time`, while `thread` ran, that took so many nanoseconds.
+    fn over(
+        &mut self,
+        (time, thread): (u64, u32),
+        (kind, number): (EventKind, u32),
+        name: Arc<str>,
+        ns: u64,
+    ) {
+        if thread == self.thread && (kind, number) == (EventKind::Exception, PAGE_FAULT) {
+            self.faulted_at = Some(time);
+        }
+        self.waiting.push(Interval {
+            // It lies within what is open: the kernel timed it by another clock.
+            start: time
+                .saturating_sub(ns)
+                .max(self.frames.last().map_or(0, |frame| frame.start)),
+            end: time,
+            kind,
+            number: match kind {
+                EventKind::Tracepoint => thread,
+                _ => number,
+            },
+            name,
+            functions: Vec::new(),
+            timer: 0,
+        });
     }
 
     /// Beginning of what is open and outermost.

@@ -35,6 +35,8 @@ pub enum Point {
         /// Its address.
         timer: u64,
         function: Function,
+        /// Where.
+        by: Level,
     },
     /// A timer of the timer wheel begins to run its function, in a softirq.
     Runs {

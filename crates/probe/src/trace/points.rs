@@ -16,7 +16,7 @@ use super::tracefs::Tracefs;
 use bandscope_recording::events::{EventKind, escaped};
 use bandscope_sampler::machine::{self, Watch};
 use list::{needed, wanted};
-use shapes::{Shape, shape};
+use shapes::{Act, Shape, shape};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -52,15 +52,7 @@ impl Tracepoint {
 
     /// Whether it tells who wakes a task, interrupts a CPU, raises a softirq or sets a timer.
     fn is_of_senders(&self) -> bool {
-        let shape = &self.shape;
-        matches!(
-            shape,
-            Shape::Wakes(..)
-                | Shape::Sends(..)
-                | Shape::SendsToMany(..)
-                | Shape::Sets(..)
-                | Shape::Raises(..)
-        )
+        matches!(self.shape, Shape::Act(_))
     }
 
     /// Whether it is recorded on a CPU that is not measured.
@@ -68,8 +60,10 @@ impl Tracepoint {
         match (watch, &self.shape) {
             (Watch::Measured, _) => false,
             // Who is behind a gap of another CPU.
-            (Watch::Senders, Shape::Wakes(..) | Shape::Expires(..) | Shape::Runs(..)) => true,
-            (Watch::Senders, Shape::Sends(..) | Shape::SendsToMany(..)) => true,
+            (Watch::Senders, Shape::Act(Act::Wakes(..)) | Shape::Expires(..) | Shape::Runs(..)) => {
+                true
+            }
+            (Watch::Senders, Shape::Act(Act::Sends(..) | Act::SendsToMany(..))) => true,
             (Watch::Senders, Shape::Enter(kind, ..) | Shape::Exit(kind, _)) => {
                 *kind != EventKind::Vector
             }
@@ -83,9 +77,9 @@ impl Tracepoint {
     pub fn is_for_measured(&self, watch: Watch, alone: bool) -> bool {
         match &self.shape {
             Shape::Runs(..) | Shape::Works(_) | Shape::Calls(_) => watch != Watch::Measured,
-            Shape::Sets(..) | Shape::Raises(..) => watch == Watch::All,
+            Shape::Act(Act::Sets(..) | Act::Raises(..)) => watch == Watch::All,
             // Whom it interrupts matters where that is measured.
-            Shape::Sends(..) | Shape::SendsToMany(..) => match watch {
+            Shape::Act(Act::Sends(..) | Act::SendsToMany(..)) => match watch {
                 Watch::Measured => false,
                 Watch::Senders => !alone,
                 Watch::All => true,
@@ -194,7 +188,7 @@ impl Catalogue {
         }
     }
 
-    /// The function that has somebody woken, or interrupted, on this stack; empty where that is not known.
+    /// The function that has somebody woken, interrupted, raised or set, on this stack; empty where that is not known.
     pub fn caller(&mut self, stack: &[u8]) -> Arc<str> {
         let name = self.functions.caller(stack).unwrap_or_default();
         known(&mut self.names, name.as_bytes())
@@ -219,9 +213,10 @@ impl Catalogue {
             .iter()
             .find(|tracepoint| tracepoint.id == id)?;
         let number = |field: &Field| u32::try_from(field.number(raw)?).ok();
+        let address = |field: &Field| Some(field.number(raw)? as u64);
         let functions = &self.functions;
         let function = |field: &Field, names: &mut HashMap<Vec<u8>, Arc<str>>| {
-            let name = functions.name_at(field.number(raw)? as u64);
+            let name = functions.name_at(address(field)?);
             Some(known(names, name.unwrap_or(UNKNOWN).as_bytes()))
         };
         Some(match &tracepoint.shape {
@@ -235,37 +230,18 @@ impl Catalogue {
                 number: number(field)?,
             },
             Shape::Switch(switch) => switch.read(raw, &mut self.names)?,
-            Shape::Expires(timer, function) => Point::Expires {
-                timer: timer.number(raw)? as u64,
-                function: functions.at(function.number(raw)? as u64),
+            Shape::Expires(timer, function, flags) => Point::Expires {
+                by: Level::of(flags.number(raw)?),
+                timer: address(timer)?,
+                function: functions.at(address(function)?),
             },
             Shape::Runs(timer, field) => Point::Runs {
-                timer: timer.number(raw)? as u64,
+                timer: address(timer)?,
                 function: function(field, &mut self.names)?,
-            },
-            Shape::Sets(timer, flags) => Point::Sets {
-                timer: timer.number(raw)? as u64,
-                by: Level::of(flags.number(raw)?),
-            },
-            Shape::Raises(vector, flags) => Point::Raises {
-                number: number(vector)?,
-                by: Level::of(flags.number(raw)?),
             },
             Shape::Works(field) => Point::Works(function(field, &mut self.names)?),
             Shape::Calls(field) => Point::Calls(function(field, &mut self.names)?),
-            Shape::Sends(cpu, flags) => Point::Sends {
-                cpus: vec![number(cpu)?],
-                by: Level::of(flags.number(raw)?),
-            },
-            Shape::SendsToMany(mask, flags) => Point::Sends {
-                cpus: cpus(mask.blob(raw)?),
-                by: Level::of(flags.number(raw)?),
-            },
-            Shape::Wakes(field, name, flags) => Point::Wakes {
-                number: number(field)?,
-                name: known(&mut self.names, name.text(raw)?),
-                by: Level::of(flags.number(raw)?),
-            },
+            Shape::Act(act) => act.read(raw, &mut self.names)?,
             Shape::Asked(name, fields) => {
                 over(EventKind::Tracepoint, 0, &written(name, fields, raw), 0)
             }

@@ -112,7 +112,7 @@ impl Ring {
         events.try_for_each(|event| open::switch(event, on))
     }
 
-    /// Takes so many records at most: wake-ups go to `senders`, and everything to `visit`.
+    /// Takes so many records at most: what is done to others goes to `senders`, and everything to `visit`.
     pub fn drain(&mut self, most: usize, senders: &mut Senders, mut visit: impl FnMut(Said)) {
         let (cpu, catalogue, latest) = (self.cpu, &mut self.catalogue, &mut self.latest);
         let (doing, told_lost) = (&mut self.doing, &mut self.told_lost);
@@ -146,6 +146,9 @@ impl Ring {
                 },
                 Some(Record::Lost { records }) => {
                     *told_lost += records;
+                    // An end, or who set a timer, may be among them.
+                    *doing = Doing::default();
+                    senders.lose();
                     visit(Said::Lost(records));
                 }
                 Some(Record::Other) => {}

@@ -23,6 +23,8 @@ use table::{Act, MOST_KEYS, Table};
 pub const LONGEST_WAIT_NS: u64 = 10_000_000_000;
 /// So is who set a timer that has not been set since; where there are many, after [`LONGEST_WAIT_NS`].
 const LONGEST_SET_NS: u64 = 600_000_000_000;
+/// How often it is looked for timers that are forgotten: there may be many.
+const FORGET_EACH_NS: u64 = 1_000_000_000;
 /// Vectors by which CPUs interrupt each other: calls of functions of one and of many, and reschedule (Linux,
 /// arch/x86/include/asm/irq_vectors.h).
 const SENT: [u32; 3] = [0xfb, 0xfc, 0xfd];
@@ -44,6 +46,7 @@ pub struct Senders {
     sent: Table<Target>,
     /// By the address of the timer.
     set: Table<u64>,
+    forgot_at: u64,
     /// How many found no room: what they caused has no sender.
     lost: u64,
     names: HashMap<u32, Arc<str>>,
@@ -76,6 +79,7 @@ impl Senders {
         let (targets, by): (Vec<Target>, Level) = match point {
             Point::Wakes { number, by, .. } => (vec![Target::Task(*number)], *by),
             Point::Sends { cpus, by } => (cpus.iter().map(|&cpu| Target::Cpu(cpu)).collect(), *by),
+            Point::Raises { number, .. } if doing.is_raised(*number) => return,
             Point::Raises { number, by } => (vec![Target::Softirq(cpu, *number)], *by),
             Point::Sets { by, .. } => (Vec::new(), *by),
             _ => return,
@@ -100,8 +104,12 @@ impl Senders {
         match point {
             // One that goes on by itself is still that of who set it first.
             Point::Sets { timer: set, .. } if *set == timer => {}
-            // Without room its sender is not known, which is said of no task.
-            Point::Sets { timer: set, .. } => drop(self.set.add(*set, act)),
+            Point::Sets { timer: set, .. } => {
+                if !self.set.add(*set, act) {
+                    // Nor is it still that of who set it before.
+                    self.set.remove(set);
+                }
+            }
             _ => {
                 for target in targets {
                     self.lost += u64::from(!self.sent.add(target, act.clone()));
@@ -146,10 +154,18 @@ impl Senders {
         } else {
             LONGEST_SET_NS
         };
-        self.set.forget(horizon, longest);
+        if horizon.saturating_sub(self.forgot_at) > FORGET_EACH_NS {
+            self.forgot_at = horizon;
+            self.set.forget(horizon, longest);
+        }
     }
 
-    /// Wake-ups that found no room.
+    /// Records were lost: whoever set a timer may have been another one since.
+    pub fn lose(&mut self) {
+        self.set = Table::default();
+    }
+
+    /// Wake-ups, interrupts and softirqs that found no room.
     pub fn lost(&self) -> u64 {
         self.lost
     }

@@ -86,6 +86,9 @@ pub struct Watched {
     /// What took most of it, as in a ledger; empty where nobody knows, and in older recordings. Untrusted.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub longest_cause: String,
+    /// Conditions, as the user wrote them, whose cause had a part in no gap that was long enough; absent where each had, and in older recordings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<String>,
     /// How often a condition was met. Stretches that overlap count once.
     pub met: u64,
     /// How many of those were kept: each that was among the hundred longest when it came, or among the eight longest of its main cause.

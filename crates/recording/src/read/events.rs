@@ -107,8 +107,7 @@ impl EventStream for Events<'_> {
     }
 }
 
-/// Reads the next rows of columns in the order of [`crate::columns::EVENTS`], and [`crate::columns::SENDERS`], [`crate::columns::CALLERS`] and
-/// [`crate::columns::SETTERS`] where they are.
+/// Reads the next rows of columns in the order of [`crate::columns::EVENTS`], and those that follow.
 fn decode(
     path: &Path,
     columns: &mut [Column],
@@ -125,9 +124,7 @@ fn decode(
         narrow,
         texts,
         names,
-        functions,
-        callers,
-        setters,
+        ..
     } = scratch;
     if names.len() > MOST_NAMES {
         names.clear();
@@ -152,28 +149,49 @@ fn decode(
             expected: "0 (vector) to 8 (tracepoint); a newer version may know more".into(),
         })?;
     }
-    if let [sender, cpu, function, waited, further @ ..] = senders {
-        sender.texts(rows, names, texts)?;
-        function.texts(rows, names, functions)?;
-        cpu.narrow(rows, types, narrow)?;
-        waited.wide(rows, types, wide)?;
-        for (place, texts) in [&mut *callers, setters].into_iter().enumerate() {
-            texts.clear();
-            if let Some(column) = further.get_mut(place) {
-                column.texts(rows, names, texts)?;
-            }
+    decode_senders(senders, rows, scratch, events)
+}
+
+/// The same of the columns in the order of [`crate::columns::SENDERS`], [`crate::columns::CALLERS`] and [`crate::columns::SETTERS`], as far as they are there.
+fn decode_senders(
+    columns: &mut [Column],
+    rows: usize,
+    scratch: &mut EventScratch,
+    events: &mut [KernelEvent],
+) -> Result<(), Error> {
+    let [sender, cpu, function, waited, further @ ..] = columns else {
+        return Ok(());
+    };
+    let EventScratch {
+        types,
+        wide,
+        narrow,
+        texts,
+        names,
+        functions,
+        callers,
+        setters,
+    } = scratch;
+    sender.texts(rows, names, texts)?;
+    function.texts(rows, names, functions)?;
+    cpu.narrow(rows, types, narrow)?;
+    waited.wide(rows, types, wide)?;
+    for (place, texts) in [&mut *callers, setters].into_iter().enumerate() {
+        texts.clear();
+        if let Some(column) = further.get_mut(place) {
+            column.texts(rows, names, texts)?;
         }
-        for (row, event) in events.iter_mut().enumerate() {
-            if !texts[row].is_empty() || !functions[row].is_empty() {
-                event.sender = Some(Arc::new(Sender {
-                    name: texts[row].clone(),
-                    cpu: narrow[row],
-                    function: functions[row].clone(),
-                    waited: wide[row],
-                    caller: callers.get(row).cloned().unwrap_or_default(),
-                    set_by: setters.get(row).cloned().unwrap_or_default(),
-                }));
-            }
+    }
+    for (row, event) in events.iter_mut().enumerate() {
+        if !texts[row].is_empty() || !functions[row].is_empty() {
+            event.sender = Some(Arc::new(Sender {
+                name: texts[row].clone(),
+                cpu: narrow[row],
+                function: functions[row].clone(),
+                waited: wide[row],
+                caller: callers.get(row).cloned().unwrap_or_default(),
+                set_by: setters.get(row).cloned().unwrap_or_default(),
+            }));
         }
     }
     Ok(())

@@ -82,7 +82,7 @@ fn makers(report: &Report, most: usize, page: &mut Page<'_>) {
     page.blank();
     page.line(&[
         (&head, Paint::Bold),
-        ("  how often, the longest", Paint::Dim),
+        ("  how many of them, the longest", Paint::Dim),
     ]);
     for maker in makers.iter().take(most) {
         let number = numbers::count(maker.number);

@@ -1,6 +1,7 @@
 //! What other CPUs did in a moment, what ran around it on all of them, and which of the user's tracepoints were passed near it.
 
-use super::{Hit, longest_parts};
+use super::Hit;
+use super::recent::longest_parts;
 use crate::gaps::naming::Processes;
 use crate::series::context::Context;
 use bandscope_recording::{Error, EventKind, KernelEvent, Source};
@@ -36,7 +37,9 @@ pub fn elsewhere(
     let bounds = (context.ticks(AROUND_S.0), context.ticks(AROUND_S.1));
     let clamped = |length: f64| length.clamp(bounds.0, bounds.1).min(kept);
     let around = |(hit, moment): &(Hit, Moment)| {
-        let waited = moment.behind.iter().map(|chain| chain.waited_ns);
+        // A timer was set long before it expired, and did not wait.
+        let of_others = (moment.behind.iter()).filter(|chain| !chain.cause.starts_with("timer:"));
+        let waited = of_others.map(|chain| chain.waited_ns);
         let waited = SPARE * context.ticks(waited.fold(0.0, f64::max) / 1e9);
         clamped(waited.max((hit.to - hit.from) as f64)) as u64
     };

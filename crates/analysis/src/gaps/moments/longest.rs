@@ -10,10 +10,12 @@ use std::collections::{BinaryHeap, HashMap};
 pub const MAX_OF_ALL: usize = 100;
 /// Hits of each main cause that are kept, however short they are.
 pub const MAX_OF_CAUSE: usize = 8;
-/// Causes with that right, those that come first.
+/// Causes with that right, those that come first. All further ones of a kind, as of tasks, have it together.
 pub const MAX_CAUSES: usize = 64;
-/// Hits that are among the longest at a time: 612.
-pub const MAX_LISTED: usize = MAX_OF_ALL + MAX_CAUSES * MAX_OF_CAUSE;
+/// Kinds of causes at most.
+const MAX_KINDS: usize = 16;
+/// Hits that are among the longest at a time: 740.
+pub const MAX_LISTED: usize = MAX_OF_ALL + (MAX_CAUSES + MAX_KINDS) * MAX_OF_CAUSE;
 
 /// Where a hit stands among others. Of hits of one rank the first stands highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +29,7 @@ type Shortlist = BinaryHeap<Reverse<Place>>;
 
 /// The longest hits so far.
 ///
-/// In memory are at most [`MAX_LISTED`] places of 24 bytes and [`MAX_CAUSES`] names, 30 KiB together.
+/// In memory are at most [`MAX_LISTED`] places of 24 bytes and 80 names, 40 KiB together.
 ///
 /// What was offered and was among the longest then is kept on disk for good. Of n hits in no order that makes [`MAX_OF_ALL`] (1 + ln(n / [`MAX_OF_ALL`])), 800 of
 /// 100,000. Of each cause with n hits it adds at most [`MAX_OF_CAUSE`] (1 + ln(n / [`MAX_OF_CAUSE`])). Of 100,000 hits of [`MAX_CAUSES`] causes 4,000 are
@@ -36,6 +38,7 @@ type Shortlist = BinaryHeap<Reverse<Place>>;
 pub struct Longest {
     of_all: Shortlist,
     of_cause: HashMap<String, Shortlist>,
+    of_kind: HashMap<String, Shortlist>,
     offered: u64,
 }
 
@@ -50,8 +53,15 @@ impl Longest {
         if self.of_cause.len() < MAX_CAUSES && !self.of_cause.contains_key(cause) {
             self.of_cause.insert(cause.to_owned(), Shortlist::new());
         }
+        let kind = kind(cause);
+        if !self.of_cause.contains_key(cause)
+            && !self.of_kind.contains_key(kind)
+            && self.of_kind.len() < MAX_KINDS
+        {
+            self.of_kind.insert(kind.to_owned(), Shortlist::new());
+        }
         let is_of_all = takes(&mut self.of_all, MAX_OF_ALL, place);
-        let of_cause = self.of_cause.get_mut(cause);
+        let of_cause = (self.of_cause.get_mut(cause)).or_else(|| self.of_kind.get_mut(kind));
         let is_of_cause = of_cause.is_some_and(|list| takes(list, MAX_OF_CAUSE, place));
         (is_of_all || is_of_cause).then_some(place)
     }
@@ -60,8 +70,14 @@ impl Longest {
     pub fn holds(&self, place: Place, cause: &str) -> bool {
         let holds =
             |list: &Shortlist| (list.peek()).is_some_and(|Reverse(lowest)| *lowest <= place);
-        holds(&self.of_all) || self.of_cause.get(cause).is_some_and(holds)
+        let of_cause = (self.of_cause.get(cause)).or_else(|| self.of_kind.get(kind(cause)));
+        holds(&self.of_all) || of_cause.is_some_and(holds)
     }
+}
+
+/// What a cause is without its name.
+fn kind(cause: &str) -> &str {
+    cause.split(':').next().unwrap_or_default()
 }
 
 /// Takes a place into a list of at most so many, if it is among the highest.
@@ -171,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_so_many_causes_a_new_one_has_no_right() {
+    fn beyond_so_many_causes_those_of_a_kind_have_one_right_together() {
         let mut longest = Longest::default();
         for number in 0..MAX_OF_ALL {
             longest.offer(&hit(1000), &format!("task:{number}"));
@@ -179,8 +195,11 @@ mod tests {
         assert!(longest.offer(&hit(5), "task:0").is_some());
         let last = format!("task:{}", MAX_CAUSES - 1);
         assert!(longest.offer(&hit(5), &last).is_some());
+        // Those from there on were the first eight of their kind.
         assert_eq!(longest.offer(&hit(5), &format!("task:{MAX_CAUSES}")), None);
         assert_eq!(longest.of_cause.len(), MAX_CAUSES);
+        assert!(longest.offer(&hit(5), "irq:eth0").is_some());
+        assert_eq!(longest.of_kind.len(), 2);
         assert!(
             longest.offer(&hit(1001), "task:new").is_some(),
             "one of the longest of all"

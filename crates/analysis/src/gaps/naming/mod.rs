@@ -256,6 +256,17 @@ impl<'a> Namer<'a> {
         &self.pieces
     }
 
+    /// Who is behind its pieces, as far as that is known: of those of events, which come first.
+    pub fn senders(&self) -> impl Iterator<Item = Option<&Sender>> {
+        self.inside.iter().map(|span| span.sender.as_deref())
+    }
+
+    /// Its pieces, each with the first tick of its event and the first beyond; what no event covers has none.
+    pub fn timed(&self) -> impl Iterator<Item = (&Piece, Option<(u64, u64)>)> {
+        let times = self.inside.iter().map(|span| Some((span.from, span.to)));
+        self.pieces.iter().zip(times.chain(std::iter::repeat(None)))
+    }
+
     /// Its pieces whose sender is known, each with it.
     pub fn sent(&self) -> impl Iterator<Item = (&Piece, &Sender)> {
         // What no event covers comes after the pieces of the events.

@@ -3,7 +3,7 @@
 use crate::gaps::moments::Recent;
 use crate::gaps::naming::{Namer, Share, main_cause};
 use crate::gaps::trigger::Conditions;
-use bandscope_recording::manifest::{Catch, Watched};
+use bandscope_recording::manifest::{Catch, Trigger, Watched};
 use bandscope_recording::{Gap, Manifest, Quanta};
 use bandscope_report::Cause;
 use std::collections::VecDeque;
@@ -80,8 +80,10 @@ impl Lane {
     }
 
     /// What was seen of it.
-    pub(super) fn watched(&self) -> Watched {
+    pub(super) fn watched(&self, conditions: &[Trigger]) -> Watched {
         let mut watched = self.watched.clone();
+        let unseen = (self.catch.unseen()).filter_map(|place| conditions.get(place));
+        watched.unseen = unseen.map(|one| one.text.clone()).collect();
         // One that is longer may be yet to be judged.
         if self.longest_judged < watched.longest_ticks {
             watched.longest_cause.clear();

@@ -302,6 +302,8 @@ impl Flight {
     pub fn watched(&self) -> Vec<Watched> {
         let keeps = self.catch.keeps_moments();
         let lanes = self.lanes.iter().filter(|_| keeps);
-        lanes.map(Lane::watched).collect()
+        lanes
+            .map(|lane| lane.watched(&self.catch.conditions))
+            .collect()
     }
 }

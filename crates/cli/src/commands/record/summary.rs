@@ -52,6 +52,8 @@ pub struct Caught {
     met: String,
     /// The longest gap that was seen, and its cause.
     longest: Option<String>,
+    /// Causes that were asked for and were in no gap that was long enough.
+    unseen: String,
     stopped_by: String,
 }
 
@@ -64,6 +66,7 @@ impl Caught {
                 .then(|| (sum(|one| one.met), sum(|one| one.kept))),
             met: caught::met(manifest),
             longest: caught::longest_gap(manifest),
+            unseen: caught::unseen(manifest),
             stopped_by: manifest.stopped_by.clone(),
         }
     }
@@ -79,7 +82,8 @@ impl Caught {
         if number == 0 {
             let longest = self.longest.iter();
             let longest = longest.map(|longest| format!(" The longest gap took {longest}."));
-            return Some("Nothing met a condition.".to_owned() + &longest.collect::<String>());
+            let nothing = "Nothing met a condition.".to_owned();
+            return Some(nothing + &longest.collect::<String>() + &self.unseen);
         }
         let (met, kept) = (&self.met, numbers::count(kept));
         Some(match is_kept {

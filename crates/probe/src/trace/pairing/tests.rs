@@ -309,7 +309,11 @@ fn expires(name: &str) -> Point {
         is_tick: name == "tick_nohz_handler",
         name: name.into(),
     };
-    Point::Expires { timer: 7, function }
+    Point::Expires {
+        timer: 7,
+        function,
+        by: Level::Interrupt,
+    }
 }
 
 fn wakes(number: u32, name: &str) -> Point {

@@ -1,7 +1,7 @@
 //! What a record of each tracepoint holds, and where in it.
 
 use super::list::ENDLESS;
-use super::{Field, Format, Left, Point, known};
+use super::{Field, Format, Left, Level, Point, cpus, known};
 use bandscope_recording::events::{EventKind, escaped};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,26 +17,32 @@ pub(super) enum Shape {
     Enter(EventKind, Field, Name),
     Exit(EventKind, Field),
     Switch(Switch),
-    /// Which timer, and its function.
-    Expires(Field, Field),
+    /// Which timer, its function, and, of the first, where the kernel is.
+    Expires(Field, Field, Field),
     Runs(Field, Field),
-    /// Which timer, and where the kernel was.
-    Sets(Field, Field),
-    /// Which softirq, and where the kernel was.
-    Raises(Field, Field),
     Works(Field),
     Calls(Field),
-    /// To which CPU, or to which of a mask, and where the kernel was.
-    Sends(Field, Field),
-    SendsToMany(Field, Field),
-    /// Whom, its name, and where the kernel was.
-    Wakes(Field, Field, Field),
+    Act(Act),
     Ends(Field),
     Begins(EventKind, Field, Arc<str>),
     Fault(Arc<str>),
     Nmi(Arc<str>, Field),
     /// What the user asked for.
     Asked(Arc<str>, Vec<Field>),
+}
+
+/// Who is woken, interrupted, raised or set, and at last where the kernel was.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    /// To which CPU, or to which of a mask.
+    Sends(Field, Field),
+    SendsToMany(Field, Field),
+    /// Whom, and its name.
+    Wakes(Field, Field, Field),
+    /// Which timer.
+    Sets(Field, Field),
+    /// Which softirq.
+    Raises(Field, Field),
 }
 
 #[derive(Clone, Debug)]
@@ -61,6 +67,37 @@ impl Name {
                 None => known(names, number.to_string().as_bytes()),
             },
             Name::Text(field) => known(names, field.text(raw)?),
+        })
+    }
+}
+
+impl Act {
+    /// What a record says; `None` if it is cut short.
+    pub(super) fn read(&self, raw: &[u8], names: &mut HashMap<Vec<u8>, Arc<str>>) -> Option<Point> {
+        let number = |field: &Field| u32::try_from(field.number(raw)?).ok();
+        let by = |flags: &Field| Some(Level::of(flags.number(raw)?));
+        Some(match self {
+            Act::Sends(cpu, flags) => Point::Sends {
+                cpus: vec![number(cpu)?],
+                by: by(flags)?,
+            },
+            Act::SendsToMany(mask, flags) => Point::Sends {
+                cpus: cpus(mask.blob(raw)?),
+                by: by(flags)?,
+            },
+            Act::Wakes(task, name, flags) => Point::Wakes {
+                number: number(task)?,
+                name: known(names, name.text(raw)?),
+                by: by(flags)?,
+            },
+            Act::Sets(timer, flags) => Point::Sets {
+                timer: timer.number(raw)? as u64,
+                by: by(flags)?,
+            },
+            Act::Raises(softirq, flags) => Point::Raises {
+                number: number(softirq)?,
+                by: by(flags)?,
+            },
         })
     }
 }
@@ -110,20 +147,28 @@ pub(super) fn shape(subsystem: &str, tracepoint: &str, format: &Format) -> Optio
             left: field("prev_state").zip(field("prev_prio")),
         }),
         ("sched", "sched_process_exit") => Shape::Ends(field("pid")?),
-        ("sched", "sched_waking") => {
-            Shape::Wakes(field("pid")?, field("comm")?, field("common_flags")?)
-        }
+        ("sched", "sched_waking") => Shape::Act(Act::Wakes(
+            field("pid")?,
+            field("comm")?,
+            field("common_flags")?,
+        )),
         ("timer", "timer_expire_entry") => Shape::Runs(field("timer")?, field("function")?),
-        ("timer", "timer_start") => Shape::Sets(field("timer")?, field("common_flags")?),
-        ("timer", "hrtimer_start") => Shape::Sets(field("hrtimer")?, field("common_flags")?),
-        ("irq", "softirq_raise") => Shape::Raises(field("vec")?, field("common_flags")?),
+        ("timer", "timer_start") => Shape::Act(Act::Sets(field("timer")?, field("common_flags")?)),
+        ("timer", "hrtimer_start") => {
+            Shape::Act(Act::Sets(field("hrtimer")?, field("common_flags")?))
+        }
+        ("irq", "softirq_raise") => Shape::Act(Act::Raises(field("vec")?, field("common_flags")?)),
         ("workqueue", "workqueue_execute_start") => Shape::Works(field("function")?),
         ("csd", "csd_function_entry") => Shape::Calls(field("func")?),
-        ("ipi", "ipi_send_cpu") => Shape::Sends(field("cpu")?, field("common_flags")?),
+        ("ipi", "ipi_send_cpu") => Shape::Act(Act::Sends(field("cpu")?, field("common_flags")?)),
         ("ipi", "ipi_send_cpumask") => {
-            Shape::SendsToMany(field("cpumask")?, field("common_flags")?)
+            Shape::Act(Act::SendsToMany(field("cpumask")?, field("common_flags")?))
         }
-        ("timer", "hrtimer_expire_entry") => Shape::Expires(field("hrtimer")?, field("function")?),
+        ("timer", "hrtimer_expire_entry") => Shape::Expires(
+            field("hrtimer")?,
+            field("function")?,
+            field("common_flags")?,
+        ),
         ("exceptions", name) => Shape::Fault(name.into()),
         ("nmi", "nmi_handler") => Shape::Nmi("nmi".into(), field("delta_ns")?),
         ("irq_vectors", name) => match name.strip_suffix("_entry") {

@@ -161,9 +161,9 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
     let waking = "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
         \tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n\
         \tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n";
-    describe(root.path(), "timer", "hrtimer_expire_entry", 20, function);
     describe(root.path(), "sched", "sched_waking", 21, waking);
     let start = format!("{function}{flags}");
+    describe(root.path(), "timer", "hrtimer_expire_entry", 20, &start);
     describe(root.path(), "timer", "hrtimer_start", 22, &start);
     let raise = format!("{vec}{flags}");
     describe(root.path(), "irq", "softirq_raise", 23, &raise);
@@ -179,7 +179,11 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
     let point = |is_tick, name: &str| {
         let name = name.into();
         let function = Function { is_tick, name };
-        Some(Point::Expires { timer: 5, function })
+        Some(Point::Expires {
+            timer: 5,
+            function,
+            by: Level::Task,
+        })
     };
     assert_eq!(
         expires(0xffff_0000_0000_1000),
@@ -217,7 +221,7 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
     let filter = "function != 0xffff000000001000";
     assert_eq!(filters, [("timer:hrtimer_start", filter)]);
     for one in catalogue.tracepoints() {
-        let is_of_all = matches!(one.shape, Shape::Sets(..) | Shape::Raises(..));
+        let is_of_all = matches!(one.shape, Shape::Act(Act::Sets(..) | Act::Raises(..)));
         let is_for = |watch| (one.is_for_measured(watch, false), one.is_for_others(watch));
         if is_of_all {
             assert_eq!(is_for(Watch::Senders), (false, false), "{}", one.name);

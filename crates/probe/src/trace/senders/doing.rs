@@ -16,8 +16,10 @@ pub struct Doing {
     softirq: Option<Arc<str>>,
     /// The high-resolution timer that expired last, and when.
     expired: Option<(u64, Timer)>,
-    /// The timer of the timer wheel that did, in the softirq at hand.
-    wheel: Option<Timer>,
+    /// The timer that did in the softirq at hand, of the timer wheel or of high resolution.
+    soft: Option<Timer>,
+    /// Softirqs that are to run, a bit each.
+    raised: u64,
 }
 
 /// A timer whose function runs.
@@ -41,31 +43,49 @@ impl Doing {
     /// Takes what happened on the CPU at `time`.
     pub fn see(&mut self, time: u64, point: &Point) {
         match point {
-            Point::Enter { kind, name, .. } => match kind {
-                EventKind::Softirq => (self.softirq, self.wheel) = (Some(name.clone()), None),
-                EventKind::Interrupt => self.interrupt = Some(name.clone()),
+            Point::Enter { kind, number, name } => match kind {
+                EventKind::Softirq => {
+                    (self.softirq, self.soft) = (Some(name.clone()), None);
+                    self.raised &= !bit(*number);
+                }
                 // The timers of the one before are over.
+                EventKind::Interrupt => (self.expired, self.interrupt) = (None, Some(name.clone())),
                 _ => (self.expired, self.vector) = (None, Some(name.clone())),
             },
             Point::Exit { kind, .. } => match kind {
-                EventKind::Softirq => (self.softirq, self.wheel) = (None, None),
-                EventKind::Interrupt => self.interrupt = None,
+                EventKind::Softirq => (self.softirq, self.soft) = (None, None),
+                EventKind::Interrupt => (self.expired, self.interrupt) = (None, None),
                 _ => (self.expired, self.vector) = (None, None),
             },
-            Point::Expires { timer, function } => {
+            Point::Raises { number, .. } => self.raised |= bit(*number),
+            Point::Expires {
+                timer,
+                function,
+                by,
+            } => {
                 let name = match function.is_tick {
                     true => "tick".into(),
                     false => format!("timer:{}", function.name).into(),
                 };
                 let address = *timer;
-                self.expired = Some((time, Timer { address, name }));
+                let timer = Timer { address, name };
+                match by {
+                    // A real-time kernel lets the timers of ordinary tasks expire there.
+                    Level::Softirq => self.soft = Some(timer),
+                    _ => self.expired = Some((time, timer)),
+                }
             }
             Point::Runs { timer, function } => {
                 let (address, name) = (*timer, format!("timer:{function}").into());
-                self.wheel = Some(Timer { address, name });
+                self.soft = Some(Timer { address, name });
             }
             _ => {}
         }
+    }
+
+    /// Whether a softirq is to run already: raising it again changes nothing.
+    pub(super) fn is_raised(&self, number: u32) -> bool {
+        self.raised & bit(number) != 0
     }
 
     /// What acts at `time`; `None` for a task.
@@ -82,21 +102,31 @@ impl Doing {
             name: timer.name.clone(),
             timer: timer.address,
         };
-        let lately = |(since, _): &&(u64, Timer)| time.saturating_sub(*since) <= LONGEST_TIMER_NS;
+        // Where the end of its interrupt is recorded, that ends it.
+        let ends = self.interrupt.is_some() || self.vector.is_some();
+        let lately =
+            |(since, _): &&(u64, Timer)| ends || time.saturating_sub(*since) <= LONGEST_TIMER_NS;
         let expired = self.expired.as_ref().filter(lately);
         match by {
             Level::Task => None,
-            Level::Interrupt => Some(match (&self.interrupt, expired, &self.vector) {
-                (Some(name), ..) => named("irq", name),
-                (None, Some((_, expired)), _) => timer(expired),
-                (None, None, Some(name)) => named("irq", name),
-                (None, None, None) => nameless("interrupt"),
-            }),
-            Level::Softirq => Some(match (&self.wheel, &self.softirq) {
-                (Some(wheel), _) => timer(wheel),
+            // On aarch64 the timer's interrupt is one of a device.
+            Level::Interrupt => Some(
+                match (expired, self.interrupt.as_ref().or(self.vector.as_ref())) {
+                    (Some((_, expired)), _) => timer(expired),
+                    (None, Some(name)) => named("irq", name),
+                    (None, None) => nameless("interrupt"),
+                },
+            ),
+            Level::Softirq => Some(match (&self.soft, &self.softirq) {
+                (Some(soft), _) => timer(soft),
                 (None, Some(name)) => named("softirq", name),
                 (None, None) => nameless("softirq"),
             }),
         }
     }
+}
+
+/// Of a softirq, of which Linux has ten.
+fn bit(number: u32) -> u64 {
+    1_u64.checked_shl(number).unwrap_or(0)
 }

@@ -87,7 +87,11 @@ fn an_interrupt_and_a_softirq_are_named() {
     let expired = |is_tick, name: &str| {
         let name = name.into();
         let function = Function { is_tick, name };
-        Point::Expires { timer: 5, function }
+        Point::Expires {
+            timer: 5,
+            function,
+            by: Level::Interrupt,
+        }
     };
     let is = |doing: &Doing, time, by, wanted: Option<&str>| {
         let waker = doing.agent(time, by).map(|agent| agent.name);
@@ -113,6 +117,12 @@ fn an_interrupt_and_a_softirq_are_named() {
     is(&doing, 34, Level::Interrupt, Some("irq:reschedule"));
     doing.see(35, &exit(EventKind::Vector));
     is(&doing, 36, Level::Interrupt, Some("interrupt"));
+    doing.see(36, &enter(EventKind::Interrupt, "arch_timer"));
+    doing.see(37, &expired(false, "it_real_fn"));
+    let long = 37 + 2 * LONGEST_TIMER_NS;
+    is(&doing, long, Level::Interrupt, Some("timer:it_real_fn"));
+    doing.see(38, &exit(EventKind::Interrupt));
+    is(&doing, 39, Level::Interrupt, Some("interrupt"));
     doing.see(40, &enter(EventKind::Softirq, "TIMER"));
     is(&doing, 41, Level::Softirq, Some("softirq:TIMER"));
     let runs = Point::Runs {
@@ -179,7 +189,15 @@ fn who_sets_a_timer_is_behind_what_it_wakes() {
             is_tick: false,
             name: "hrtimer_wakeup".into(),
         };
-        doing.see(time, &Point::Expires { timer: 5, function });
+        let by = Level::Interrupt;
+        doing.see(
+            time,
+            &Point::Expires {
+                timer: 5,
+                function,
+                by,
+            },
+        );
         // It goes on by itself.
         let again = sets(5, Level::Interrupt);
         senders.see((time + 1, 0, 0), &doing, &again, Arc::default());
@@ -205,7 +223,12 @@ fn who_sets_a_timer_is_behind_what_it_wakes() {
     senders.forget(LONGEST_SET_NS);
     assert_eq!(senders.set.number, 3);
     senders.forget(LONGEST_SET_NS + 101);
-    assert_eq!(senders.set.number, 2);
+    assert_eq!(senders.set.number, 3, "not so often");
+    senders.forget(LONGEST_SET_NS + FORGET_EACH_NS + 1);
+    assert_eq!(senders.set.number, 0);
+    senders.see((1, 1, own), &doing, &sets(5, Level::Task), Arc::default());
+    senders.lose();
+    assert_eq!(senders.set.last(&5, 10).map(|act| act.at), None);
 }
 
 #[test]
@@ -216,12 +239,28 @@ fn a_softirq_is_raised_on_its_cpu() {
         by: Level::Task,
     };
     let caller = || "loopback_xmit".into();
-    senders.see((100, 1, 0), &Doing::default(), &raises, caller());
+    let mut doing = Doing::default();
+    for (time, thread) in [(100, 0), (103, std::process::id())] {
+        senders.see((time, 1, thread), &doing, &raises, caller());
+        doing.see(time, &raises);
+    }
     let softirq = Interval {
         kind: EventKind::Softirq,
         ..stay(3, 105)
     };
     assert_eq!(senders.of(&softirq, 0), None, "of another CPU");
     let sent = senders.of(&softirq, 1).unwrap_or_default();
-    assert_eq!((&*sent.name, sent.caller), ("idle", caller()));
+    let first = (100, "idle", caller());
+    assert_eq!(
+        (sent.at, &*sent.name, sent.caller),
+        first,
+        "it waits already"
+    );
+    let enters = Point::Enter {
+        kind: EventKind::Softirq,
+        number: 3,
+        name: "NET_RX".into(),
+    };
+    doing.see(105, &enters);
+    assert!(!doing.is_raised(3));
 }

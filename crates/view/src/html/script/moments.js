@@ -36,17 +36,25 @@ const named = (parts) => parts.slice(0, PARTS).map(({ cause, ns }) => `${cause} 
 function madeBy(chain) {
   const ran = chain.function ? ` ran ${chain.function}` : "";
   const done = DONE[chain.cause.slice(0, chain.cause.indexOf(":"))] ?? "sent";
-  const inside = chain.sender_function ? ` in ${chain.sender_function}` : "";
-  const setter = chain.set_by ? `, set by ${chain.set_by}` : "";
-  return `${chain.cause}${ran}${chain.sender ? `, ${done} by ${chain.sender}${setter}${inside}` : ""}`;
+  const inside = chain.set_by ? "" : within(chain);
+  return `${chain.cause}${ran}${chain.sender ? `, ${done} by ${chain.sender}${inside}` : ""}`;
 }
+
+/** @param {Moment["behind"][number]} chain */
+const within = (chain) => (chain.sender_function ? ` in ${chain.sender_function}` : "");
+
+/**
+ * Who set the timer that did it.
+ * @param {Moment["behind"][number]} chain
+ */
+const setter = (chain) => (chain.set_by ? `; ${chain.set_by} set that timer${within(chain)}` : "");
 
 /** @param {Moment["behind"][number]} chain */
 function behind(chain) {
   const began = chain.cause.startsWith("task:") ? "it ran" : "it came";
-  const waited = chain.sender ? `${chain.set_by ? "," : ""} on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
+  const waited = chain.sender ? ` on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
   const times = chain.number > 1 ? `, ${whole(chain.number)} times` : "";
-  return `${madeBy(chain)}${waited}${times}`;
+  return `${madeBy(chain)}${waited}${times}${setter(chain)}`;
 }
 
 /** @param {Moment} moment */
@@ -78,7 +86,7 @@ function oneMoment(moment) {
 function maker({ causes, behind: chains }) {
   const [main] = causes;
   const chain = chains.find(({ cause }) => main && (main.cause === cause || main.cause.startsWith(`${cause}:`)));
-  return chain ? madeBy(chain) : main ? main.cause : "";
+  return chain ? madeBy(chain) + setter(chain) : main ? main.cause : "";
 }
 
 /** Who made the moments, as `text/moments.rs` says: first who took most. */
@@ -91,7 +99,7 @@ function makersTable() {
     makers.set(name, { number: known.number + 1, longest: Math.max(known.longest, moment.ns), all: known.all + moment.ns });
   }
   const rows = [...makers].sort(([, a], [, b]) => b.all - a.all).slice(0, SOME);
-  return table(null, ["who made them", "how often", "the longest"], rows.map(([name, { number, longest }]) => [name, whole(number), duration(longest)]));
+  return table(null, ["who made them", "of those listed", "the longest"], rows.map(([name, { number, longest }]) => [name, whole(number), duration(longest)]));
 }
 
 export function momentsSection() {

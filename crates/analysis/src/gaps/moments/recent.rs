@@ -1,0 +1,230 @@
+//! The latest gaps of a CPU, and the moment that they make when a condition is met.
+
+use super::PARTS;
+use crate::gaps::chains::without_number;
+use crate::gaps::naming::Namer;
+use crate::gaps::trigger::Hit;
+use bandscope_recording::manifest::Trigger;
+use bandscope_recording::{Gap, Sender};
+use bandscope_report::{Cause, Chain, Moment, Part};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What the latest gaps were, as far back as a stretch reaches.
+#[derive(Clone, Debug)]
+pub struct Recent {
+    triggers: Vec<Trigger>,
+    ticks_per_ns: f64,
+    /// Length of the longest stretch, in ticks.
+    reach: u64,
+    gaps: VecDeque<Described>,
+}
+
+/// A gap and what it was.
+#[derive(Clone, Debug)]
+struct Described {
+    from: u64,
+    to: u64,
+    parts: Vec<Timed>,
+}
+
+/// A part of a gap.
+#[derive(Clone, Debug)]
+struct Timed {
+    cause: Cause,
+    ticks: u64,
+    /// From when to when its event lasted; `None` of what no event covers.
+    event: Option<(u64, u64)>,
+    behind: Option<Chain>,
+}
+
+impl Timed {
+    /// How much of it lies between two ticks, of what has an event: what interrupted that is taken to do so evenly.
+    fn within(&self, from: u64, to: u64) -> Option<f64> {
+        let (start, end) = self.event?;
+        let inside = end.min(to).saturating_sub(start.max(from)) as f64;
+        Some(self.ticks as f64 * inside / (end - start).max(1) as f64)
+    }
+}
+
+impl Described {
+    /// Its parts between two ticks, and their time in ticks. What no event covers shares what the others leave.
+    fn between(&self, from: u64, to: u64) -> impl Iterator<Item = (&Timed, f64)> {
+        let (from, to) = (from.max(self.from), to.min(self.to));
+        let is_whole = (from, to) == (self.from, self.to);
+        let of_events = self.parts.iter().filter_map(|part| part.within(from, to));
+        let left = (to.saturating_sub(from) as f64 - of_events.sum::<f64>()).max(0.0);
+        let silent = self.parts.iter().filter(|part| part.event.is_none());
+        let silent: u64 = silent.map(|part| part.ticks).sum();
+        let parts = self.parts.iter().map(move |part| {
+            let ticks = match part.within(from, to) {
+                _ if is_whole => part.ticks as f64,
+                Some(within) => within,
+                None => left * part.ticks as f64 / silent.max(1) as f64,
+            };
+            (part, ticks)
+        });
+        parts.filter(move |(_, ticks)| is_whole || *ticks > 0.0)
+    }
+}
+
+impl Recent {
+    /// For the conditions of a flight recorder.
+    pub fn new(triggers: &[Trigger], ticks_per_ns: f64) -> Recent {
+        let stretches = triggers.iter().filter_map(|trigger| trigger.window_s);
+        Recent {
+            triggers: triggers.to_vec(),
+            ticks_per_ns,
+            reach: (stretches.fold(0.0, f64::max) * 1e9 * ticks_per_ns) as u64,
+            gaps: VecDeque::new(),
+        }
+    }
+
+    /// Takes the gap that `namer` split last.
+    pub fn push(&mut self, gap: &Gap, namer: &Namer<'_>) {
+        let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
+        let begin = to.saturating_sub(self.reach).min(from);
+        while self.gaps.pop_front_if(|gap| gap.to <= begin).is_some() {}
+        let mut parts: Vec<Timed> = (namer.timed())
+            .map(|(piece, event)| Timed {
+                cause: namer.name(piece.share.key).clone(),
+                ticks: piece.share.ticks,
+                event,
+                behind: None,
+            })
+            .collect();
+        for (place, sender) in namer.senders().enumerate() {
+            let part = &mut parts[place];
+            part.behind = sender.map(|sender| behind(part, sender, self.ticks_per_ns));
+        }
+        self.gaps.push_back(Described { from, to, parts });
+    }
+
+    /// Whether a hit is a stretch, and no gap.
+    pub(super) fn is_stretch(&self, hit: &Hit) -> bool {
+        let condition = self.triggers.get(hit.condition);
+        condition.is_some_and(|condition| condition.stretch_s().is_some())
+    }
+
+    /// A hit that the latest gap made: all of it but when it was, and what others did.
+    pub fn moment(&self, hit: &Hit) -> Moment {
+        let ns = |ticks: u64| ticks as f64 / self.ticks_per_ns;
+        let condition = self.triggers.get(hit.condition);
+        let mut parts: BTreeMap<Cause, f64> = BTreeMap::new();
+        let mut chains: BTreeMap<[String; 5], Chain> = BTreeMap::new();
+        for gap in self
+            .gaps
+            .iter()
+            .filter(|gap| gap.to > hit.from && gap.from < hit.to)
+        {
+            for (part, ticks) in gap.between(hit.from, hit.to) {
+                let ns = ticks / self.ticks_per_ns;
+                *parts.entry(part.cause.clone()).or_default() += ns;
+                let Some(chain) = &part.behind else {
+                    continue;
+                };
+                let names = [
+                    &chain.cause,
+                    &chain.function,
+                    &chain.sender,
+                    &chain.sender_function,
+                    &chain.set_by,
+                ];
+                let key = names.map(String::clone);
+                let known = chains.entry(key).or_insert_with(|| chain.clone());
+                known.number += 1;
+                known.ns += ns.round() as u64;
+                known.longest_ns = known.longest_ns.max(ns);
+            }
+        }
+        let mut behind: Vec<Chain> = chains.into_values().collect();
+        behind.sort_by_key(|chain| Reverse(chain.ns));
+        behind.truncate(PARTS);
+        let parts = parts.into_iter().map(|(cause, ns)| Part { cause, ns });
+        Moment {
+            length_ns: ns(hit.to - hit.from),
+            ns: ns(hit.lost),
+            gaps_ns: ns(hit.gaps),
+            condition: condition.map_or_else(String::new, |condition| condition.text.clone()),
+            causes: longest_parts(parts.collect()),
+            behind,
+            ..Moment::default()
+        }
+    }
+}
+
+/// Who is behind a part of a gap, before its time is counted.
+fn behind(part: &Timed, sender: &Sender, ticks_per_ns: f64) -> Chain {
+    Chain {
+        cause: without_number(&part.cause.to_string()),
+        function: sender.function.to_string(),
+        sender: without_number(&sender.name),
+        sender_function: sender.caller.to_string(),
+        set_by: without_number(&sender.set_by),
+        cpus: match sender.name.is_empty() {
+            true => String::new(),
+            false => sender.cpu.to_string(),
+        },
+        waited_ns: sender.waited as f64 / ticks_per_ns,
+        ..Chain::default()
+    }
+}
+
+/// The longest parts first, as many as are listed.
+pub(super) fn longest_parts(mut parts: Vec<Part>) -> Vec<Part> {
+    parts.sort_by(|a, b| b.ns.total_cmp(&a.ns).then_with(|| a.cause.cmp(&b.cause)));
+    parts.truncate(PARTS);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What ran in a millisecond is told, and not that share of what ran in all of a gap of twelve.
+    #[test]
+    fn a_gap_that_reaches_beyond_a_stretch_is_cut_at_it() {
+        let part = |name: &str, ticks, event| Timed {
+            cause: Cause::Task(name.into()),
+            ticks,
+            event,
+            behind: None,
+        };
+        let gap = Described {
+            from: 1_000,
+            to: 13_000,
+            parts: vec![
+                part("first", 8_000, Some((1_000, 9_000))),
+                part("second", 3_000, Some((9_000, 12_000))),
+                Timed {
+                    cause: Cause::Host,
+                    ..part("", 1_000, None)
+                },
+            ],
+        };
+        let told = |from, to| -> Vec<(String, f64)> {
+            let parts = gap.between(from, to);
+            let told = parts.map(|(part, ticks)| (part.cause.to_string(), ticks));
+            told.collect()
+        };
+        let named = |name: &str, ticks| (name.to_owned(), ticks);
+        let [first, second] = ["task:first", "task:second"];
+        assert_eq!(told(2_000, 3_000), [named(first, 1_000.0)]);
+        assert_eq!(
+            told(8_500, 9_500),
+            [named(first, 500.0), named(second, 500.0)]
+        );
+        assert_eq!(
+            told(11_500, 12_500),
+            [named(second, 500.0), named("host", 500.0)]
+        );
+        assert_eq!(
+            told(0, 20_000),
+            [
+                named(first, 8_000.0),
+                named(second, 3_000.0),
+                named("host", 1_000.0)
+            ]
+        );
+    }
+}
