@@ -178,7 +178,7 @@ fn stretches_are_told_as_stretches() {
     );
     assert!(worst["gaps_ns"].as_f64().unwrap() > 4.9e6, "{worst}");
     assert!(
-        said.contains(" together took all of the worst 1 ms: task:program-1."),
+        said.contains(" Gaps took all of the worst 1 ms: task:program-1. They last 5."),
         "{said}"
     );
     let (said, _) = verdict("both", &[&stretch[..], &["--catch", "gap > 1 ms"]].concat());
