@@ -4,6 +4,8 @@ import dataclasses
 
 PACE = {"bistable-pace", "alternating-bands", "sub-loop-mixture", "frequency-steps", "moving-edges", "edge-pairs", "smt-neighbour",
         "interrupt-helps", "interrupted-loop", "core-coupling", "warm-up", "migration"}
+# A task slept as often as is said, if its count over some seconds is so near: it begins and ends anywhere in a period.
+SLEPT_AS_OFTEN = 0.03
 RANK = {"possible": 0, "likely": 1, "certain": 2}
 # Largest share of the wall time that may be booked to nobody where nobody but the guest can take any.
 MAX_UNNAMED = 2e-5
@@ -91,6 +93,8 @@ def periodic(finding, cause, hz, report, truth):
             return "wrong", "frequency"
         if scene and cause is not None and cause not in ("host", "unnamed"):
             return "wrong", "frequency"
+        if slept(cause, hz, truth):
+            return "right", "as often as it slept"
         # The kernel's own workers have periods that nobody here set.
         return "undecidable", "not of the scene"
     if not any(cause in train.causes for train in near):
@@ -104,6 +108,13 @@ def periodic(finding, cause, hz, report, truth):
         if said > MAX_OVER_BOOKED * taken:
             return "wrong", "cost"
     return "right", "frequency and culprit"
+
+
+def slept(cause, hz, truth):
+    """Whether a task of this name, which is not of the scene, slept as often by the kernel's count."""
+    kind, _, name = (cause or "").partition(":")
+    rates = [rate for names, rate in truth.sleepers if kind in ("task", "timer") and name in names]
+    return any(abs(hz / rate - 1.0) <= SLEPT_AS_OFTEN for rate in rates)
 
 
 def is_part(hz, of_hz, truth):

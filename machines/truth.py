@@ -54,6 +54,8 @@ class Truth:
     booked: list = dataclasses.field(default_factory=list)
     # Causes that must be named at `likely` or better, without a period.
     named: list = dataclasses.field(default_factory=list)
+    # Tasks that are not of the scene: their names, and how often a second each slept, by the kernel's count of its voluntary switches.
+    sleepers: list = dataclasses.field(default_factory=list)
     # Causes that run without a period: a frequency that is said of one is wrong.
     aperiodic: frozenset = frozenset()
     # Cause by which the measured thread was kept from running though nobody else wanted the CPU, and for which share of the time.
