@@ -2,7 +2,7 @@
 //!
 //! Quanta and gaps are those of the measured CPUs, kernel events those of all CPUs that have any. A gap is judged once its events have come,
 //! a tenth of a second after it, and what happened waits until no gap that is yet to be judged can lie around it. So memory holds a fraction of
-//! a second, however long the run is. A hit is kept if it is among the longest so far, of all or of its main cause; how many that makes says [`Longest`].
+//! a second, however long the run is. A hit is kept if it is among the longest so far, of all or of its main cause; `moments/longest.rs` says how many that makes.
 
 mod events;
 mod kept;
