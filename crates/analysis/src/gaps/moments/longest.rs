@@ -12,7 +12,7 @@ pub const MAX_OF_ALL: usize = 100;
 pub const MAX_OF_CAUSE: usize = 8;
 /// Causes with that right, those that come first. All further ones of a kind, as of tasks, have it together.
 pub const MAX_CAUSES: usize = 64;
-/// Kinds of causes at most.
+/// Kinds of causes: of `bandscope_report::Cause` there are fewer.
 const MAX_KINDS: usize = 16;
 /// Hits that are among the longest at a time: 740.
 pub const MAX_LISTED: usize = MAX_OF_ALL + (MAX_CAUSES + MAX_KINDS) * MAX_OF_CAUSE;
@@ -37,8 +37,8 @@ type Shortlist = BinaryHeap<Reverse<Place>>;
 #[derive(Clone, Debug, Default)]
 pub struct Longest {
     of_all: Shortlist,
+    /// By cause, or by kind.
     of_cause: HashMap<String, Shortlist>,
-    of_kind: HashMap<String, Shortlist>,
     offered: u64,
 }
 
@@ -50,19 +50,11 @@ impl Longest {
             rank: hit.rank(),
             number: Reverse(self.offered),
         };
-        if self.of_cause.len() < MAX_CAUSES && !self.of_cause.contains_key(cause) {
-            self.of_cause.insert(cause.to_owned(), Shortlist::new());
-        }
-        let kind = kind(cause);
-        if !self.of_cause.contains_key(cause)
-            && !self.of_kind.contains_key(kind)
-            && self.of_kind.len() < MAX_KINDS
-        {
-            self.of_kind.insert(kind.to_owned(), Shortlist::new());
-        }
+        let has_own = self.of_cause.len() < MAX_CAUSES || self.of_cause.contains_key(cause);
+        let key = if has_own { cause } else { kind(cause) };
+        let of_cause = self.of_cause.entry(key.to_owned()).or_default();
+        let is_of_cause = takes(of_cause, MAX_OF_CAUSE, place);
         let is_of_all = takes(&mut self.of_all, MAX_OF_ALL, place);
-        let of_cause = (self.of_cause.get_mut(cause)).or_else(|| self.of_kind.get_mut(kind));
-        let is_of_cause = of_cause.is_some_and(|list| takes(list, MAX_OF_CAUSE, place));
         (is_of_all || is_of_cause).then_some(place)
     }
 
@@ -70,7 +62,7 @@ impl Longest {
     pub fn holds(&self, place: Place, cause: &str) -> bool {
         let holds =
             |list: &Shortlist| (list.peek()).is_some_and(|Reverse(lowest)| *lowest <= place);
-        let of_cause = (self.of_cause.get(cause)).or_else(|| self.of_kind.get(kind(cause)));
+        let of_cause = (self.of_cause.get(cause)).or_else(|| self.of_cause.get(kind(cause)));
         holds(&self.of_all) || of_cause.is_some_and(holds)
     }
 }
@@ -197,9 +189,9 @@ mod tests {
         assert!(longest.offer(&hit(5), &last).is_some());
         // Those from there on were the first eight of their kind.
         assert_eq!(longest.offer(&hit(5), &format!("task:{MAX_CAUSES}")), None);
-        assert_eq!(longest.of_cause.len(), MAX_CAUSES);
+        assert_eq!(longest.of_cause.len(), MAX_CAUSES + 1);
         assert!(longest.offer(&hit(5), "irq:eth0").is_some());
-        assert_eq!(longest.of_kind.len(), 2);
+        assert_eq!(longest.of_cause.len(), MAX_CAUSES + 2);
         assert!(
             longest.offer(&hit(1001), "task:new").is_some(),
             "one of the longest of all"
