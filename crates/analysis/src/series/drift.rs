@@ -12,7 +12,8 @@
 //!
 //! Its error has two parts. Minima scatter about the line; and where a quantum is nearly a whole number of units, starts creep
 //! through a unit, which looks like a slope of up to a unit over the segment: five standard deviations of a place
-//! anywhere in a unit (1/sqrt 12 each) are more than that, so such a creep is never taken for a drift.
+//! anywhere in a unit (1/sqrt 12 each) are more than that, so such a creep is never taken for a drift. At one pace the starts of all
+//! segments creep alike, so more segments do not make that error smaller.
 
 use crate::series::context::Context;
 use crate::series::derive::{Derived, as_float};
@@ -43,8 +44,9 @@ pub struct Drift {
     /// Sum of weights, and of slope times weight, over the segments before; slopes in ticks per quantum.
     weight: f64,
     weighted: f64,
-    /// Sum of squares of weight times error: by the scatter of the minima, and for a unit of one tick.
+    /// Sum of squares of weight times error by the scatter of the minima.
     scatter: f64,
+    /// Sum of weight times error for a unit of one tick: at one pace all segments creep alike.
     unit: f64,
 }
 
@@ -115,7 +117,7 @@ impl Drift {
             self.weight += weight;
             self.weighted += weight * step / per;
             self.scatter += (weight * error).powi(2);
-            self.unit += (weight / (12f64.sqrt() * length)).powi(2);
+            self.unit += weight / (12f64.sqrt() * length);
         }
     }
 
@@ -184,7 +186,7 @@ impl Drift {
         let ppm = |ticks: f64| ticks / self.weight / self.quantum_ticks * 1e6;
         Some(Slope {
             ppm: ppm(self.weighted),
-            error_ppm: ppm(self.scatter.sqrt().hypot(unit * self.unit.sqrt())),
+            error_ppm: ppm(self.scatter.sqrt().hypot(unit * self.unit)),
         })
         .filter(|slope| slope.ppm.is_finite() && slope.error_ppm.is_finite())
     }

@@ -48,6 +48,31 @@ fn truncated_quanta_are_told_by_their_lattice() {
     }
 }
 
+/// Where a quantum is nearly a whole number of units, starts creep through one in each segment, at one pace in all alike.
+#[test]
+fn segments_that_creep_through_a_unit_do_not_drift() {
+    const SEGMENT: usize = 10_000;
+    let (mut recording, _) = simulated("quiet", &[10_000.0], &["mulss80"], 8.0);
+    let quanta = &mut recording.quanta[0];
+    let (first, last) = (quanta.start[0], quanta.start[quanta.len() - 1]);
+    let quantum = (last - first) as f64 / (quanta.len() - 1) as f64;
+    let unit = quantum / quanta.count[SEGMENT] as f64;
+    let start = |k: usize| {
+        let crept = (k % SEGMENT) as f64 / SEGMENT as f64 * unit;
+        first + (k as f64 * quantum + crept) as u64
+    };
+    for k in 0..quanta.len() {
+        quanta.start[k] = start(k);
+        // The last one of a segment ends where the next segment begins.
+        quanta.end[k] = start(k + 1);
+        quanta.segment[k] = (k / SEGMENT) as u32;
+    }
+    let report = analysis(&recording).report;
+    let drifts = report.findings.iter();
+    let drifts: Vec<_> = drifts.filter(|one| one.kind == Kind::ClockDrift).collect();
+    assert!(drifts.is_empty(), "{drifts:?}");
+}
+
 /// As the original FTQ would have printed it.
 fn as_counts_of(recording: InMemory, ticks_per_ns: f64) -> InMemory {
     let mut file = recording.clone();
