@@ -9,6 +9,10 @@ SLEPT_AS_OFTEN = 0.03
 RANK = {"possible": 0, "likely": 1, "certain": 2}
 # Largest share of the wall time that may be booked to nobody where nobody but the guest can take any.
 MAX_UNNAMED = 2e-5
+# How far a disturbance may lie from what was caught of it: a worker, or a task, may have to wait for a tick or two.
+CAUGHT_WITHIN_S = 0.01
+# Kinds of verdicts that are about no finding.
+CHECKS = ("recall", "ledger", "caught")
 # A finding may not say that a cause takes more than the ledger booked to it, by more than this.
 MAX_OVER_BOOKED = 1.05
 
@@ -52,6 +56,22 @@ def judge(report, truth):
     return verdicts
 
 
+def caught(report, wanted, disturbed):
+    """What a flight recorder has of each disturbance, one verdict whether it is there and one whether the sender is right."""
+    verdicts = []
+    for start, end in disturbed:
+        near = [moment for moment in report["moments"]
+                if moment["at_s"] <= end + CAUGHT_WITHIN_S and moment["at_s"] + moment["length_ns"] / 1e9 >= start - CAUGHT_WITHIN_S]
+        mine = [moment for moment in near if moment["causes"][0]["cause"].startswith(wanted.cause)]
+        behind = [chain for moment in mine for chain in moment["behind"]]
+        right = any(chain["sender"] == wanted.sender and wanted.function in chain["function"] and chain["set_by"] == wanted.set_by
+                    for chain in behind)
+        note = f"at {start:.4f} s: {len(near)} moments, behind them {sorted({(chain['cause'], chain['function'], chain['sender'], chain['set_by']) for chain in behind})}"
+        verdicts.append(Verdict(f"{wanted.cause} caught", "caught", "right" if mine else "missed", "", note))
+        verdicts.append(Verdict(f"{wanted.cause} sender", "caught", "right" if right else "missed", "", note))
+    return verdicts
+
+
 def one_finding(finding, report, truth):
     evidence, kind = finding["evidence"], finding["kind"]
     cause, hz = evidence.get("cause"), evidence.get("frequency_hz")
@@ -61,6 +81,9 @@ def one_finding(finding, report, truth):
         what = f"{kind} {cause or 'without a cause'}: {why}"
     elif kind in PACE:
         outcome = "wrong" if truth.constant_pace else "undecidable"
+    elif kind == "clock-drift" and cause != "calibration":
+        # Quanta are made of the ticks that they are told in.
+        outcome = "wrong"
     elif kind == "stolen-time":
         outcome = "wrong" if truth.alone else "undecidable"
     elif kind == "quantisation":

@@ -40,6 +40,19 @@ class Disturber:
 
 
 @dataclasses.dataclass(frozen=True)
+class Caught:
+    """What a flight recorder has to catch each time that the disturber is at it, and who is behind it."""
+
+    condition: str
+    # The part of the gap that the disturber is behind.
+    cause: str
+    sender: str
+    # A function that the part ran, or in which it was sent.
+    function: str = ""
+    set_by: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class Scene:
     """A machine, what happens on it, and how it is measured."""
 
@@ -58,6 +71,7 @@ class Scene:
     modules: tuple = ()
     # The command line of another tool that measures in the place of bandscope.
     tool: str = ""
+    catch: Caught | None = None
     seconds: int = SECONDS
 
     def script(self):
@@ -67,6 +81,8 @@ class Scene:
         if self.disturbers:
             lines.append("sleep 2")
         record = f"bandscope record --cpus {self.measured} --duration {self.seconds}s --output /tmp/out/it.bandscope"
+        if self.catch:
+            record += f" --trace on --around 1ms --catch '{self.catch.condition}'"
         if self.tool:
             record = f"{self.tool} >/tmp/out/tool.txt 2>&1"
         if self.priority:
@@ -133,6 +149,21 @@ def six(cpus=1, boot_line="", suffix=""):
     return tuple(dataclasses.replace(scene, name=scene.name + suffix, cpus=cpus, measured=measured, boot_line=boot_line) for scene in scenes)
 
 
+def caught(name, disturber, condition, cause, sender, **more):
+    """A scene of twenty rare gaps, five a second."""
+    return Scene(f"catch-{name}", (disturber,), catch=Caught(condition, cause, sender, **more))
+
+
+RARE = 200000
+CATCH_TASK = caught("task", Disturber("maker", "wake", period=RARE, length=200), "gap:task:woken > 150 us", "task:woken", "task:maker")
+CATCH_TIMER = caught("timer", spin(RARE, 200, "sleeper"), "gap:task:sleeper > 150 us", "task:sleeper", "timer:hrtimer_wakeup", set_by="task:sleeper")
+CATCH_WORKER = caught("worker", Disturber("maker", "tty", period=RARE, count=4000), "gap:task:kworker* > 20 us", "task:kworker/", "task:maker", function="flush_to_ldisc")
+CATCH_SOFTIRQ = caught("softirq", Disturber("loopback", "net", period=RARE, count=60), "gap:softirq:NET_RX > 100 us", "softirq:NET_RX", "task:loopback")
+CATCH_IPI = dataclasses.replace(
+    caught("ipi", Disturber("ringer", "ipi", period=RARE, count=20, cpu=0, target=1), "gap:irq:call_function_single > 1 us", "irq:call_function_single", "task:ringer"),
+    cpus=2, measured=1)
+CATCH = (CATCH_TASK, CATCH_TIMER, CATCH_WORKER, CATCH_SOFTIRQ, CATCH_IPI)
+
 # A measuring thread that is itself real-time. Before 6.12 the limit of real-time tasks idles the CPU; from 6.12 on nothing does, and the fair
 # server gives ordinary tasks a share.
 REALTIME = ((OLD, Scene("realtime-self", priority=10)),
@@ -148,6 +179,11 @@ ALL = (
     *((STANDARD, scene) for scene in six(2, suffix="-two-cpus")),
     *((STANDARD, scene) for scene in six(2, ISOLATED, "-isolated")),
     *((ARM, scene) for scene in six()),
+    *((STANDARD, scene) for scene in CATCH),
+    # Where timers expire in a softirq, on another architecture, and before a kernel told who sent an interrupt.
+    *((RT, scene) for scene in (CATCH_TIMER, CATCH_SOFTIRQ)),
+    *((ARM, scene) for scene in (CATCH_TIMER, CATCH_WORKER)),
+    *((OLD, scene) for scene in (CATCH_TASK, CATCH_TIMER)),
 )
 # What every landing must pass: quiet; a task and a timer; a quota.
 SLICE = (

@@ -3,6 +3,8 @@
 import collections
 import re
 
+from judge import CHECKS
+
 
 def rate(part, whole):
     """`3 of 40`; none of many is below three in so many (the rule of three: a 95 % bound)."""
@@ -16,7 +18,7 @@ def by_kind(verdicts):
     print("| kind | certain: wrong | likely: wrong | possible: wrong | undecidable |\n|---|---|---|---|---|")
     kinds = collections.defaultdict(list)
     for verdict in verdicts:
-        if verdict.kind not in ("recall", "ledger"):
+        if verdict.kind not in CHECKS:
             kinds[verdict.kind].append(verdict)
     for kind, said in [*sorted(kinds.items()), ("all", [verdict for said in kinds.values() for verdict in said])]:
         cells = []
@@ -48,7 +50,7 @@ def deterministic(results):
     """One row a scene, then one a kind."""
     print("\n| kernel | scene | findings | wrong: certain, likely, possible | causes missed | ledger checks failed |\n|---|---|---|---|---|---|")
     for kernel, scene, version, _, verdicts in results:
-        said = [verdict for verdict in verdicts if verdict.kind not in ("recall", "ledger")]
+        said = [verdict for verdict in verdicts if verdict.kind not in CHECKS]
         wrong = ", ".join(str(sum(verdict.outcome == "wrong" and verdict.certainty == certainty for verdict in said))
                           for certainty in ("certain", "likely", "possible"))
         missed = [verdict.what for verdict in verdicts if verdict.outcome == "missed"]
@@ -58,6 +60,10 @@ def deterministic(results):
     print()
     by_kind(verdicts)
     recall(verdicts, {})
+    caught = [verdict for verdict in verdicts if verdict.kind == "caught"]
+    for what in ("caught", "sender"):
+        mine = [verdict.outcome == "right" for verdict in caught if verdict.what.endswith(what)]
+        print(f"Rare gaps, {'caught' if what == 'caught' else 'their sender right'}: {rate(sum(mine), len(mine))}.")
 
 
 def numbers(text):
@@ -125,7 +131,7 @@ def real(results):
     for name, who in sorted({(name, who) for who, name, _ in results}):
         mine = [verdicts for one, other, verdicts in results if (other, one) == (name, who)]
         verdicts = [verdict for some in mine for verdict in some]
-        said = [verdict for verdict in verdicts if verdict.kind not in ("recall", "ledger")]
+        said = [verdict for verdict in verdicts if verdict.kind not in CHECKS]
         wrong = ", ".join(str(sum(verdict.outcome == "wrong" and verdict.certainty == certainty for verdict in said))
                           for certainty in ("certain", "likely", "possible"))
         asked = [verdict for verdict in verdicts if verdict.kind == "recall"]

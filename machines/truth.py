@@ -128,6 +128,18 @@ def account(log, recording, spans, hz=None):
     return result
 
 
+def disturbed(log, recording, spans):
+    """When a disturber was at it while bandscope watched, in seconds since the first quantum: the begin and the end of each row of its log."""
+    manifest = json.loads((recording / "recording.json").read_text())
+    clock = manifest["clock"]
+    watched_s = manifest["watched"][0]["wall_ticks"] / clock["ticks_per_ns"] / 1e9
+    # The first quantum of a run is always kept.
+    first = clock["origin_ticks"] / clock["ticks_per_ns"] + spans[0][0]
+    with open(log) as file:
+        rows = [[(int(row[key]) / clock["ticks_per_ns"] - first) / 1e9 for key in ("tick_from", "tick_to")] for row in csv.DictReader(file, delimiter="\t")]
+    return [(start, end) for start, end in rows if start >= 0 and end <= watched_s]
+
+
 def kernel_hz(binary, recording):
     """Frequencies of whatever is in the events of a recording: intervals of one name that fill a quarter of the time."""
     text = subprocess.run([binary, "export", recording, "--format", "csv", "--what", "events"], check=True, text=True, stdout=subprocess.PIPE).stdout

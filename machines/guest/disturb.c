@@ -12,6 +12,8 @@
  *   hog     computes all the time, from `delay` ms on, for `seconds`
  *   net     every `period` us: sends and receives `count` packets over the loopback interface
  *   block   every `period` us: reads `count` blocks of `file` without the page cache
+ *   wake    every `period` us: wakes a thread called `woken`, through a pipe, which computes for `length` us
+ *   tty     every `period` us: writes `count` bytes to a terminal, which a kernel worker carries to its other end, and reads what came the time before
  *   ipi     every `period` us: reads `count` times a software event of CPU `target`, which interrupts that CPU each time
  *   become  nothing itself: takes the priority `fifo` and becomes the command after the keys
  *
@@ -33,6 +35,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,6 +44,8 @@ enum { NS = 1000000000, MAX_THREADS = 64, MAX_ROWS = 100000, BLOCK = 4096 };
 static const char *mode = "spin", *name = "disturb", *log_path, *file = "/dev/nullb0";
 static long period_us = 5000, length_us = 50, count = 1, cpu = -1, fifo, threads = 1, seconds = 60, delay_ms, target;
 static volatile sig_atomic_t ended;
+/* Of the terminal. */
+static int other_end;
 
 struct row { int64_t tick_from, tick_to, ns_from, ns_to, cpu_ns; };
 struct thread { pthread_t id; int number; long rows, room; struct row *row; };
@@ -77,10 +82,36 @@ static int64_t ticks(void)
 
 static void spin_until(int64_t ns) { while (ns_of(CLOCK_MONOTONIC) < ns && !ended) ; }
 
+/* The thread that is woken: works once for each byte. */
+static void *woken(void *argument)
+{
+	int fd = *(int *)argument;
+	char byte;
+
+	prctl(PR_SET_NAME, "woken");
+	while (!ended && read(fd, &byte, 1) == 1)
+		spin_until(ns_of(CLOCK_MONOTONIC) + length_us * 1000);
+	return NULL;
+}
+
 static int open_for(const char *what, struct sockaddr_in *here)
 {
 	int fd;
-	if (!strcmp(what, "net")) {
+	if (!strcmp(what, "wake")) {
+		static int ends[2];
+		pthread_t id;
+		if (pipe(ends) || pthread_create(&id, NULL, woken, &ends[0]) || pthread_detach(id))
+			die("a thread behind a pipe");
+		fd = ends[1];
+	} else if (!strcmp(what, "tty")) {
+		struct termios raw;
+		fd = posix_openpt(O_RDWR | O_NOCTTY);
+		if (fd < 0 || grantpt(fd) || unlockpt(fd) || (other_end = open(ptsname(fd), O_RDWR | O_NOCTTY | O_NONBLOCK)) < 0 || tcgetattr(other_end, &raw))
+			die("a terminal");
+		cfmakeraw(&raw);
+		if (tcsetattr(other_end, TCSANOW, &raw))
+			die("a raw terminal");
+	} else if (!strcmp(what, "net")) {
 		socklen_t size = sizeof *here;
 		fd = socket(AF_INET, SOCK_DGRAM, 0);
 		memset(here, 0, sizeof *here);
@@ -107,12 +138,21 @@ static void disturb_once(int fd, const struct sockaddr_in *here, void *buffer)
 {
 	if (!strcmp(mode, "spin"))
 		spin_until(ns_of(CLOCK_MONOTONIC) + length_us * 1000);
+	if (!strcmp(mode, "tty")) {
+		while (read(other_end, buffer, BLOCK) > 0)
+			;
+		if (write(fd, buffer, count) <= 0)
+			die("writing to a terminal");
+		return;
+	}
 	for (long n = 0; fd >= 0 && n < count; n++) {
 		ssize_t done;
 		if (!strcmp(mode, "net")) {
 			done = sendto(fd, buffer, 64, 0, (const struct sockaddr *)here, sizeof *here);
 			if (done == 64)
 				done = recv(fd, buffer, 64, 0);
+		} else if (!strcmp(mode, "wake")) {
+			done = write(fd, buffer, 1);
 		} else if (!strcmp(mode, "block")) {
 			done = pread(fd, buffer, BLOCK, n * BLOCK);
 		} else {
@@ -135,7 +175,7 @@ static void *run(void *argument)
 	struct thread *self = argument;
 	struct sockaddr_in here;
 	void *buffer;
-	int fd = open_for(mode, &here);
+	int fd;
 	char thread_name[16];
 
 	if (posix_memalign(&buffer, BLOCK, BLOCK))
@@ -150,6 +190,8 @@ static void *run(void *argument)
 			die("sched_setaffinity");
 	}
 	take_priority();
+	/* What it starts has its CPU and its priority. */
+	fd = open_for(mode, &here);
 	if (!strcmp(mode, "hog")) {
 		struct row *row = &self->row[self->rows++];
 		struct timespec delay = { .tv_sec = delay_ms / 1000, .tv_nsec = delay_ms % 1000 * 1000000 };
@@ -210,7 +252,7 @@ int main(int arguments, char **argument)
 	struct sigaction action = { .sa_handler = end };
 
 	if (arguments < 2) {
-		fprintf(stderr, "usage: disturb spin|timer|hog|net|block|ipi|become [key=value ...] [COMMAND]\n");
+		fprintf(stderr, "usage: disturb spin|timer|hog|net|block|wake|tty|ipi|become [key=value ...] [COMMAND]\n");
 		return 2;
 	}
 	mode = argument[1];
