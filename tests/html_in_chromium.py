@@ -236,8 +236,11 @@ def findings_jump(view, report):
 
 
 def moments_agree(view, report):
-    """Each moment that was caught, with all that ran around it."""
+    """Each moment that was caught, with all that ran around it; those of one maker, where it is chosen."""
     shown = view.page.locator("article.moment")
+    rest = view.page.locator("#moments").get_by_role("button", name="show all")
+    while rest.count():
+        rest.first.click()
     assert shown.count() == len(report["moments"]) > 10, shown.count()
     for place, moment in enumerate(report["moments"]):
         spans = [span for track in moment["timeline"] for span in track["spans"]]
@@ -245,6 +248,12 @@ def moments_agree(view, report):
         assert len(titles) == len(spans) > 0, (titles, spans)
         assert all(any(title.startswith(span["cause"]) or title.startswith(f"gap: {span['cause']}") for title in titles) for span in spans), titles
         assert moment["causes"][0]["cause"] in shown.nth(place).inner_text()
+    makers = view.page.locator("#moments tbody tr")
+    for place in range(makers.count()):
+        number = int(makers.nth(place).locator("td").nth(1).inner_text())
+        makers.nth(place).get_by_role("button").click()
+        assert shown.count() == min(number, 20), (shown.count(), number)
+        makers.nth(place).get_by_role("button").click()
     shown.first.get_by_role("button", name="show me").click()
     view.settle()
     width = view.window()[1] - view.window()[0]

@@ -11,6 +11,8 @@ import { subscribe } from "./view.js";
 const SOME = 20;
 /** Parts that are named of one. */
 const PARTS = 3;
+/** What takes this share of a gap or a stretch is all of it, in a line. */
+const WHOLE = 0.98;
 /** Gaps that took so many times what they took of a stretch began before it. */
 const WORTH_TELLING = 1.05;
 /** What is shown around a moment, in its lengths, and at least, in seconds. */
@@ -64,6 +66,7 @@ function oneMoment(moment) {
   const jump = () => show(at_s - around, at_s + length_ns / 1e9 + around);
   const time = unix_s === null ? "" : ` (${new Date(unix_s * 1000).toISOString().slice(11, 23)} UTC)`;
   const where = cpu === null ? "" : `CPU ${cpu}, `;
+  const of = moment.ns < WHOLE * length_ns ? `, of ${duration(length_ns)}` : "";
   const others = moment.others.filter(({ ran }) => ran.length).map((other) => `CPU ${other.cpu}: ${named(other.ran)}`);
   const lines = [named(moment.causes), ...moment.behind.slice(0, PARTS).map(behind)];
   for (const { cause, cpu: on, ns, seen_in, others: all } of moment.unusual.slice(0, PARTS)) {
@@ -76,7 +79,7 @@ function oneMoment(moment) {
   if (gaps_ns >= WORTH_TELLING * moment.ns) notes.push(`the gaps that reach into it took ${duration(gaps_ns)} together`);
   if (usual && usual.number > 1) notes.push(`half of the ${whole(usual.number)} gaps of ${moment.causes[0].cause} that were kept took ${duration(usual.median_ns)} or less`);
   return element("article", { class: "moment" },
-    element("h3", {}, `${duration(moment.ns)}: ${where}${at_s.toFixed(6)} s${time} `, element("button", { type: "button", class: "show", onclick: jump }, "show me")),
+    element("h3", {}, `${duration(moment.ns)}: ${where}${at_s.toFixed(6)} s${time}${of} `, element("button", { type: "button", class: "show", onclick: jump }, "show me")),
     ...lines.map((line) => element("div", {}, line)),
     ...notes.map((line) => element("div", { class: "note" }, line)),
     timeline(moment));
@@ -89,8 +92,11 @@ function maker({ causes, behind: chains }) {
   return chain ? madeBy(chain) + setter(chain) : main ? main.cause : "";
 }
 
-/** Who made the moments, as `text/moments.rs` says: first who took most. */
-function makersTable() {
+/**
+ * Who made the moments, as `text/moments.rs` says: first who took most.
+ * @returns {[string, { number: number, longest: number, all: number }][]}
+ */
+function makersOfAll() {
   /** @type {Map<string, { number: number, longest: number, all: number }>} */
   const makers = new Map();
   for (const moment of model.report.moments) {
@@ -98,25 +104,59 @@ function makersTable() {
     const known = makers.get(name) ?? { number: 0, longest: 0, all: 0 };
     makers.set(name, { number: known.number + 1, longest: Math.max(known.longest, moment.ns), all: known.all + moment.ns });
   }
-  const rows = [...makers].sort(([, a], [, b]) => b.all - a.all).slice(0, SOME);
-  return table(null, ["who made them", "of those listed", "the longest"], rows.map(([name, { number, longest }]) => [name, whole(number), duration(longest)]));
+  return [...makers].sort(([, a], [, b]) => b.all - a.all);
+}
+
+/**
+ * How many of all are shown, with a button for the rest where some are left out.
+ * @param {string} words
+ * @param {() => void} showAll
+ * @param {number} shown
+ * @param {number} number
+ */
+function howMany(words, showAll, shown, number) {
+  const rest = element("button", { type: "button", class: "show", onclick: showAll }, `show all ${whole(number)}`);
+  return element("p", { class: "note" }, `${shown < number ? `${whole(shown)} of ` : ""}${words}. `, shown < number ? rest : null);
 }
 
 export function momentsSection() {
   const { moments } = model.report;
   if (!moments.length) return element("div", { hidden: true });
-  const holder = element("div", {});
-  const more = element("button", { type: "button", onclick: () => fill(moments.length) }, `show all ${whole(moments.length)}`);
+  const makers = makersOfAll();
+  const [makersHolder, holder] = [element("div", {}), element("div", {})];
+  /** Whose moments are shown; `null` is all. @type {string | null} */
+  let chosen = null;
   let shown = SOME;
   /** @param {number} most */
-  const fill = (most) => {
+  const fillMoments = (most) => {
+    const mine = moments.filter((moment) => chosen === null || maker(moment) === chosen);
+    const some = mine.slice(0, most);
+    const whose = chosen === null ? "" : ` made by ${chosen}`;
+    holder.replaceChildren(howMany(`${plural(mine.length, "moment", "moments")}${whose}, the longest first`, () => fillMoments(mine.length), some.length, mine.length),
+      ...some.map(oneMoment));
     shown = most;
-    holder.replaceChildren(...moments.slice(0, most).map(oneMoment));
-    more.hidden = moments.length <= most;
   };
-  fill(SOME);
+  /** @param {number} most */
+  const fillMakers = (most) => {
+    const rows = makers.slice(0, most).map(([name, { number, longest }]) => {
+      const label = element("button", { type: "button", class: "pick", "aria-pressed": String(chosen === name), onclick: () => choose(name) }, name);
+      return [label, whole(number), duration(longest)];
+    });
+    makersHolder.replaceChildren(table(null, ["who made them", "of those listed", "the longest"], rows),
+      howMany(`${plural(makers.length, "maker", "makers")}. Choose one to see what it made`, () => fillMakers(makers.length), rows.length, makers.length));
+  };
+  /** @param {string} name */
+  const choose = (name) => {
+    chosen = chosen === name ? null : name;
+    makersHolder.querySelectorAll(".pick").forEach((label, place) => label.setAttribute("aria-pressed", String(makers[place][0] === chosen)));
+    fillMoments(SOME);
+  };
+  fillMakers(SOME);
+  fillMoments(SOME);
   subscribe((keys) => {
-    if (keys.has("theme")) fill(shown);
+    if (keys.has("theme")) fillMoments(shown);
   });
-  return element("section", { id: "moments" }, element("h2", {}, "Caught"), element("p", { class: "note" }, `${plural(moments.length, "moment", "moments")}, the longest first. The time between was not kept. A dashed box is the moment. A line goes from who woke something to where it came. Where nothing is drawn, a CPU was idle or measuring.`), makersTable(), holder, more);
+  return element("section", { id: "moments" }, element("h2", {}, "Caught"),
+    element("p", { class: "note" }, "The time between was not kept. A dashed box is the moment. A line goes from who woke something to where it came. Where nothing is drawn, a CPU was idle or measuring."),
+    makersHolder, holder);
 }
