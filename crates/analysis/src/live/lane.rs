@@ -79,7 +79,7 @@ impl Lane {
             meter_of,
             derivers: meters.iter().map(Meter::deriver).collect(),
             meters,
-            namer: Namer::online(cpu, &manifest.events, context.ticks_per_ns),
+            namer: Namer::online(cpu, manifest),
             events_known: manifest.events.state == EventsState::On,
             waiting: VecDeque::new(),
             second: 1,

@@ -77,6 +77,14 @@ impl Machine {
         cpu_list::without(self.online_cpus.as_deref()?, &taken)
     }
 
+    /// Ticks per second of this CPU whatever runs on it; `None` where that is not known, and where they stop for a task that runs alone
+    /// (`nohz_full`).
+    pub fn tick_hz_of(&self, cpu: u32) -> Option<f64> {
+        let stops = |list: &String| cpu_list::parse(list).contains(&cpu);
+        let ticks = self.tick_hz.filter(|hz| (1.0..=1e4).contains(hz));
+        ticks.filter(|_| !self.nohz_full_cpus.as_ref().is_some_and(stops))
+    }
+
     /// The hypervisor that the CPU tells of; `None` on bare metal, and where it is not known.
     pub fn known_hypervisor(&self) -> Option<&str> {
         self.hypervisor.as_deref().filter(|name| *name != "none")

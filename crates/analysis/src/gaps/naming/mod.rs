@@ -14,7 +14,7 @@ pub mod stops;
 
 use crate::gaps::quota::stopped_by;
 use bandscope_recording::events::NoEvents;
-use bandscope_recording::manifest::EventsState;
+use bandscope_recording::manifest::{EventsState, Manifest};
 use bandscope_recording::{
     Error, EventKind, EventStream, Gap, KernelEvent, Sender, Series, Source, manifest,
 };
@@ -23,6 +23,7 @@ use causes::Keys;
 pub use causes::{Processes, Thread, bare_timer, cause};
 use span::Span;
 pub use span::Turn;
+pub use split::{Piece, Share, main_cause};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -41,6 +42,9 @@ const WAY_BACK_NS: f64 = 15_000.0;
 /// How long after its interrupt a timer expires in a softirq at most: that takes 8 us at an instruction a nanosecond (`machines/run timer-1khz`).
 const EXPIRY_NS: f64 = 100_000.0;
 
+/// How many periods of its tick a busy CPU is silent for at most: a tick may be late.
+const SILENT_TICKS: f64 = 1.25;
+
 /// Share of the mean stop by a quota that a preemption takes at least to be one. Stops of several CPUs are counted together, so the mean is too
 /// long by their number at most.
 const STOP_SHARE: f64 = 0.3;
@@ -51,34 +55,6 @@ const MOST_OPEN: usize = 256;
 
 /// Number of a cause, in the order in which causes came up.
 pub type Key = u32;
-
-/// Time of one gap that is booked to one cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// The cause that the time is booked to.
-    pub key: Key,
-    /// How much of the gap it is, ticks.
-    pub ticks: u64,
-    /// When the first of them began.
-    pub from: u64,
-}
-
-/// The cause that most of a gap is booked to.
-pub fn main_cause(shares: &[Share]) -> Option<Key> {
-    let largest = shares.iter().max_by_key(|share| share.ticks);
-    largest.map(|share| share.key)
-}
-
-/// What one kernel event took of a gap, less the events within it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Its cause and time.
-    pub share: Share,
-    /// Ticks by which it may have been due earlier: since the gap began, but 0 for what came while a task ran, for which it had not to wait.
-    pub after: u64,
-    /// Of a task, how it got the CPU.
-    pub turn: Option<Turn>,
-}
 
 /// Names gaps, in order of time.
 pub struct Namer<'a> {
@@ -91,6 +67,8 @@ pub struct Namer<'a> {
     /// [`WAY_BACK_NS`] and [`EXPIRY_NS`] in ticks.
     way_back: u64,
     expiry: u64,
+    /// Ticks beyond which silence is no other task's, as this kernel's own tick would have come while one ran.
+    no_task: u64,
     /// Events that were pulled, or fed, and not yet handed on.
     batch: VecDeque<KernelEvent>,
     /// Events that may lie in the gap at hand or in a later one.
@@ -119,12 +97,12 @@ impl<'a> Namer<'a> {
     pub fn new(source: &'a dyn Source, index: usize) -> Result<Namer<'a>, Error> {
         let series: &Series = &source.series()[index];
         let known = Cow::Borrowed(source.events_known(index));
-        let ticks_per_ns = source.manifest().clock.ticks_per_ns;
+        let manifest = source.manifest();
         let events = source.events(index)?;
-        let mut namer = Namer::over(events, known, series.cpu, ticks_per_ns);
+        let mut namer = Namer::over(events, known, series.cpu, manifest);
         namer.stops = Stops::of(source, index);
-        namer.throttled = stopped_by(source.manifest()).map(|quota| {
-            let ticks = quota.throttled_ns as f64 * ticks_per_ns;
+        namer.throttled = stopped_by(manifest).map(|quota| {
+            let ticks = quota.throttled_ns as f64 * manifest.clock.ticks_per_ns;
             let shortest = ticks / quota.throttled as f64 * STOP_SHARE;
             (shortest as u64, ticks as u64)
         });
@@ -133,13 +111,13 @@ impl<'a> Namer<'a> {
 
     /// For the gaps of a CPU that is being measured: its events are fed as they come, and what is asked for must have had the time to
     /// come. Silence says nothing before [`Self::trust_silence`].
-    pub fn online(cpu: u32, known: &manifest::Events, ticks_per_ns: f64) -> Namer<'static> {
+    pub fn online(cpu: u32, manifest: &Manifest) -> Namer<'static> {
         let known = manifest::Events {
             state: EventsState::Unavailable,
-            ..known.clone()
+            ..manifest.events.clone()
         };
         let nothing_more = Box::new(NoEvents);
-        Namer::over(nothing_more, Cow::Owned(known), Some(cpu), ticks_per_ns)
+        Namer::over(nothing_more, Cow::Owned(known), Some(cpu), manifest)
     }
 
     /// Takes events that happened after those before.
@@ -172,8 +150,10 @@ impl<'a> Namer<'a> {
         events: Box<dyn EventStream + 'a>,
         known: Cow<'a, manifest::Events>,
         cpu: Option<u32>,
-        ticks_per_ns: f64,
+        manifest: &Manifest,
     ) -> Namer<'a> {
+        let ticks_per_ns = manifest.clock.ticks_per_ns;
+        let tick_hz = cpu.and_then(|cpu| manifest.machine.tick_hz_of(cpu));
         Namer {
             events,
             cpu,
@@ -181,6 +161,9 @@ impl<'a> Namer<'a> {
             entry: (ENTRY_NS * ticks_per_ns) as u64,
             way_back: (WAY_BACK_NS * ticks_per_ns) as u64,
             expiry: (EXPIRY_NS * ticks_per_ns) as u64,
+            no_task: tick_hz.map_or(u64::MAX, |hz| {
+                (SILENT_TICKS / hz * 1e9 * ticks_per_ns) as u64
+            }),
             keys: Keys::of(&known),
             known,
             batch: VecDeque::new(),

@@ -1,12 +1,40 @@
 //! The time of one gap, split over the events that lie in it; and whose it is where there is none.
 
-use super::{Key, Namer, Piece, Share, Span};
+use super::{Key, Namer, Span, Turn};
 use bandscope_recording::Gap;
 use bandscope_report::Cause;
 use std::collections::BTreeMap;
 
 /// Threads and processes whose time is told apart; a recording may hold any number of them.
 const MOST_THREADS: usize = 4096;
+
+/// Time of one gap that is booked to one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The cause that the time is booked to.
+    pub key: Key,
+    /// How much of the gap it is, ticks.
+    pub ticks: u64,
+    /// When the first of them began.
+    pub from: u64,
+}
+
+/// The cause that most of a gap is booked to.
+pub fn main_cause(shares: &[Share]) -> Option<Key> {
+    let largest = shares.iter().max_by_key(|share| share.ticks);
+    largest.map(|share| share.key)
+}
+
+/// What one kernel event took of a gap, less the events within it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its cause and time.
+    pub share: Share,
+    /// Ticks by which it may have been due earlier: since the gap began, but 0 for what came while a task ran, for which it had not to wait.
+    pub after: u64,
+    /// Of a task, how it got the CPU.
+    pub turn: Option<Turn>,
+}
 
 impl Namer<'_> {
     /// Nothing of the kernel's happened.
@@ -25,6 +53,7 @@ impl Namer<'_> {
         }
         let of_stops = self.stops.as_mut().filter(|_| preempted);
         self.keys.plain(match gap.preempted {
+            Some(true) if known && to - from > self.no_task => Cause::Host,
             Some(true) if of_stops.is_some_and(|stops| stops.have(to - from)) => Cause::Stopped,
             Some(true) => Cause::Preempted,
             _ if known => Cause::Host,
@@ -37,7 +66,7 @@ impl Namer<'_> {
     pub(super) fn split_over_events(&mut self, gap: &Gap, from: u64, to: u64) {
         let spans = std::mem::take(&mut self.inside);
         self.begin_pieces(&spans, from);
-        let (mut at, mut outside) = (from, 0);
+        let (mut at, mut outside, mut longest) = (from, 0, 0);
         // Where the first stretch begins that no event covers, and how far tasks go that have begun.
         let (mut silent_from, mut away_until) = (None, 0);
         let mut open: Vec<usize> = Vec::new();
@@ -55,6 +84,7 @@ impl Namer<'_> {
                 None => {
                     let silent = self.book_entry(before, self.way_in(span, at));
                     outside += silent;
+                    longest = longest.max(silent);
                     silent_from = silent_from.or((silent > 0).then_some(at));
                 }
             }
@@ -79,11 +109,12 @@ impl Namer<'_> {
         let most = if is_back { self.way_back } else { self.entry };
         let silent = self.book_entry(to.saturating_sub(at), most);
         outside += silent;
+        longest = longest.max(silent);
         silent_from = silent_from.or((silent > 0).then_some(at));
         if outside > 0 {
             let begins = silent_from.unwrap_or(at);
-            let is_told = spans.iter().any(|span| span.away);
-            let key = self.outside_events(gap, from, to, is_told);
+            let is_task = longest <= self.no_task && !spans.iter().any(|span| span.away);
+            let key = self.outside_events(gap, from, to, is_task);
             self.pieces.push(Piece {
                 share: Share {
                     key,
@@ -126,9 +157,9 @@ impl Namer<'_> {
         self.pieces[0].share.from = from;
     }
 
-    /// Whose the time is that no event of a gap covers; `is_told`: an event says why the thread did not run.
-    fn outside_events(&mut self, gap: &Gap, from: u64, to: u64, is_told: bool) -> Key {
-        let is_untold = gap.preempted == Some(true) && !is_told;
+    /// Whose the time is that no event of a gap covers; `is_task`: if something preempted the thread, it may be who did.
+    fn outside_events(&mut self, gap: &Gap, from: u64, to: u64, is_task: bool) -> Key {
+        let is_untold = gap.preempted == Some(true) && is_task;
         let known = self
             .cpu
             .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));

@@ -2,9 +2,17 @@
 
 use super::*;
 
+/// Of a machine with so many ticks a second, and a clock of a gigahertz.
+fn ticking(tick_hz: Option<f64>) -> Manifest {
+    let mut manifest = Manifest::default();
+    manifest.clock.ticks_per_ns = 1.0;
+    manifest.machine.tick_hz = tick_hz;
+    manifest
+}
+
 #[test]
 fn of_events_that_stay_open_the_innermost_are_kept() {
-    let mut namer = Namer::online(0, &manifest::Events::default(), 1.0);
+    let mut namer = Namer::online(0, &ticking(None));
     let event = |start, duration, name: &str| KernelEvent {
         start,
         duration,
@@ -41,7 +49,7 @@ fn of_events_that_stay_open_the_innermost_are_kept() {
 #[test]
 fn a_wake_up_on_this_cpu_is_a_sign_of_the_kernel_on_its_way() {
     for (cpu, name, host) in [(0, "task:other", 0), (1, "task:other", 200), (0, "", 200)] {
-        let mut namer = Namer::online(0, &manifest::Events::default(), 1.0);
+        let mut namer = Namer::online(0, &ticking(None));
         namer.trust_silence();
         let sender = Sender {
             name: name.into(),
@@ -83,7 +91,7 @@ fn a_wake_up_on_this_cpu_is_a_sign_of_the_kernel_on_its_way() {
 
 #[test]
 fn a_task_whose_end_is_not_told_stays_until_the_next_one_or_the_end_of_the_gap() {
-    let mut namer = Namer::online(0, &manifest::Events::default(), 1.0);
+    let mut namer = Namer::online(0, &ticking(None));
     namer.trust_silence();
     let event = |start, duration, kind, name: &str| KernelEvent {
         start,
@@ -123,4 +131,42 @@ fn a_task_whose_end_is_not_told_stays_until_the_next_one_or_the_end_of_the_gap()
         .unwrap()
         .to_vec();
     assert_eq!(namer.name(shares[0].key), &Cause::Host);
+}
+
+#[test]
+fn a_silence_that_outlasts_the_tick_is_no_other_tasks() {
+    const MS: u64 = 1_000_000;
+    let late_tick = KernelEvent {
+        start: 6 * MS,
+        duration: 20_000,
+        kind: EventKind::Vector,
+        name: "local_timer".into(),
+        ..KernelEvent::default()
+    };
+    let cases = [
+        (Some(250.0), None, 4, "preempted"),
+        (Some(250.0), None, 6, "host"),
+        (Some(100.0), None, 6, "preempted"),
+        (None, None, 6, "preempted"),
+        // A task that runs alone on such a CPU needs no tick.
+        (Some(250.0), Some("0-3"), 6, "preempted"),
+    ];
+    for (tick_hz, nohz_full, silent_ms, cause) in cases {
+        let mut manifest = ticking(tick_hz);
+        manifest.machine.nohz_full_cpus = nohz_full.map(str::to_owned);
+        for events in [vec![], vec![late_tick.clone()]] {
+            let mut namer = Namer::online(0, &manifest);
+            namer.trust_silence();
+            namer.feed(&events);
+            let gap = Gap {
+                start: (6 - silent_ms) * MS,
+                duration: silent_ms * MS + 20_000,
+                preempted: Some(true),
+                ..Gap::default()
+            };
+            let shares = namer.split(&gap).unwrap().to_vec();
+            let last = namer.name(shares.last().unwrap().key);
+            assert_eq!(last.to_string(), cause, "{tick_hz:?} {nohz_full:?}");
+        }
+    }
 }

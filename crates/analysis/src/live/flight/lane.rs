@@ -43,7 +43,7 @@ impl Lane {
         let conditions = |all| Conditions::new(all, Some(cpu), ticks_per_ns);
         Lane {
             cpu,
-            namer: Namer::online(cpu, &manifest.events, ticks_per_ns),
+            namer: Namer::online(cpu, manifest),
             catch: conditions(&catch.conditions),
             stop: conditions(&catch.stop_if),
             caught: Recent::new(&catch.conditions, ticks_per_ns),
