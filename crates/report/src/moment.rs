@@ -15,15 +15,15 @@ pub struct Moment {
     pub unix_s: Option<f64>,
     /// Length of the gap, or of the stretch.
     pub length_ns: f64,
-    /// What gaps took of it.
+    /// What was asked for took of it: the gap, gaps of a stretch, or, as in `gap:task:make > 1 ms`, some causes of a gap.
     pub ns: f64,
-    /// Whole time of those gaps: more than `ns` where one began before the stretch.
+    /// Whole time of those: more than `ns` where a gap began before the stretch.
     pub gaps_ns: f64,
     /// The condition that it met, as the user wrote it.
     pub condition: String,
-    /// What the gap was, the longest part first.
+    /// What the gap was, the longest part first, but before all others what was asked for; at most 8.
     pub causes: Vec<Part>,
-    /// Who is behind its parts, as far as that is known, the longest first, at most 8.
+    /// Who is behind its parts, as far as that is known, in the same order, at most 8.
     pub behind: Vec<Chain>,
     /// What each other CPU did meanwhile, as far as that was recorded.
     pub others: Vec<Elsewhere>,
@@ -36,7 +36,7 @@ pub struct Moment {
     pub timeline: Vec<Track>,
     /// How long before its begin and after its end the timeline reaches; 0 where there is none.
     pub around_ns: u64,
-    /// How many gaps of the same main cause were kept, and how long half of them were at most; `null` of a stretch.
+    /// How many gaps of the same main cause were kept, and how long half of them were at most; `null` of a stretch, and of causes of a gap.
     pub usual: Option<Usual>,
 }
 

@@ -26,7 +26,8 @@ struct Found {
     hit: Hit,
     /// Main cause, of a gap or of a stretch ([`Hit::cause`]).
     cause: String,
-    is_stretch: bool,
+    /// It is a gap, and no stretch, nor some causes of a gap.
+    is_gap: bool,
     moment: Moment,
 }
 
@@ -36,7 +37,7 @@ impl Found {
         Found {
             hit,
             cause: hit.cause(namer.names()),
-            is_stretch: recent.is_stretch(&hit),
+            is_gap: recent.is_gap(&hit),
             moment: recent.moment(&hit),
         }
     }
@@ -126,7 +127,7 @@ impl Moments {
         self.keep_the_longest();
         let lengths = self.lengths;
         let usual = |found: &Found| {
-            let of_gap = found.hit.main.filter(|_| !found.is_stretch);
+            let of_gap = found.hit.main.filter(|_| found.is_gap);
             let all = lengths.get(&of_gap?)?;
             Some(Usual {
                 number: all.len(),

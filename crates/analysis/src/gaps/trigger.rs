@@ -17,11 +17,11 @@ pub struct Hit {
     /// First tick and the first beyond: of the gap, or of the stretch.
     pub from: u64,
     pub to: u64,
-    /// What gaps took of it, ticks.
+    /// What was asked for took of it, ticks: gaps of a stretch, the gap, or some causes of a gap.
     pub lost: u64,
     /// Whole time of those gaps, ticks: more than `lost` where one began before the stretch.
     pub gaps: u64,
-    /// What took most of it; `None` where nobody has named the gaps.
+    /// What took most of that; `None` where nobody has named the gaps.
     pub main: Option<Key>,
     /// It is a stretch that overlaps the one that was hit before.
     pub goes_on: bool,
@@ -83,13 +83,9 @@ impl Condition {
                 cause,
                 is_seen,
             } => {
-                let name = |share: &Share| names.get(share.key as usize);
-                let part: u64 = match cause {
-                    None => gap.duration,
-                    Some(pattern) => (shares.iter())
-                        .filter(|share| name(share).is_some_and(|name| pattern.takes(name)))
-                        .map(|share| share.ticks)
-                        .sum(),
+                let (part, main) = match cause {
+                    None => (gap.duration, main_cause(shares)),
+                    Some(pattern) => pattern.part(shares, names),
                 };
                 if gap.duration > *ticks {
                     *is_seen = Some(part > 0 || *is_seen == Some(true));
@@ -98,9 +94,9 @@ impl Condition {
                     condition: 0,
                     from,
                     to,
-                    lost: gap.duration,
-                    gaps: gap.duration,
-                    main: main_cause(shares),
+                    lost: part,
+                    gaps: part,
+                    main,
                     goes_on: false,
                 })
             }
@@ -192,13 +188,14 @@ impl Stretch {
 
 /// A cause by its name, or a family of them.
 #[derive(Clone, Debug)]
-struct Pattern {
+pub struct Pattern {
     name: String,
     is_family: bool,
 }
 
 impl Pattern {
-    fn of(text: &str) -> Option<Pattern> {
+    /// As a condition has it; `None` where that is about no cause.
+    pub fn of(text: &str) -> Option<Pattern> {
         let family = text.strip_suffix('*');
         (!text.is_empty()).then(|| Pattern {
             name: family.unwrap_or(text).to_owned(),
@@ -206,12 +203,22 @@ impl Pattern {
         })
     }
 
-    fn takes(&self, cause: &Cause) -> bool {
+    /// Whether a cause is it, or of the family.
+    pub fn takes(&self, cause: &Cause) -> bool {
         let written = cause.to_string();
         match self.is_family {
             true => written.starts_with(&self.name),
             false => written == self.name,
         }
+    }
+
+    /// Its time among the shares of a gap, and which of it has most.
+    fn part(&self, shares: &[Share], names: &[Cause]) -> (u64, Option<Key>) {
+        let name = |share: &Share| names.get(share.key as usize);
+        let is_it = |share: &&Share| name(share).is_some_and(|name| self.takes(name));
+        let mine: Vec<Share> = shares.iter().filter(is_it).copied().collect();
+        let ticks = mine.iter().map(|share| share.ticks).sum();
+        (ticks, main_cause(&mine))
     }
 }
 
@@ -261,133 +268,4 @@ impl Conditions {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn gap(start: u64, duration: u64) -> Gap {
-        Gap {
-            start,
-            duration,
-            ..Gap::default()
-        }
-    }
-
-    fn longer(cause: &str, seconds: f64) -> Trigger {
-        Trigger {
-            cause: cause.into(),
-            longer_than_s: Some(seconds),
-            ..Trigger::default()
-        }
-    }
-
-    fn share(key: u32, ticks: u64) -> Share {
-        Share {
-            key,
-            ticks,
-            from: 0,
-        }
-    }
-
-    #[test]
-    fn a_gap_is_longer_as_a_whole_or_by_its_cause() {
-        let names = [
-            Cause::Host,
-            Cause::Task("cc1".into()),
-            Cause::Task("as".into()),
-        ];
-        let shares = [share(0, 40), share(1, 50), share(2, 30)];
-        let hit = |cause: &str, ns: f64| {
-            let mut conditions = Conditions::new(&[longer(cause, ns * 1e-9)], Some(1), 1.0);
-            let hit = conditions.hit(&gap(1000, 120), &shares, &names);
-            hit.map(|hit| (hit.from, hit.to, hit.lost))
-        };
-        let whole = Some((1000, 1120, 120));
-        assert_eq!((hit("", 119.0), hit("", 120.0)), (whole, None));
-        assert_eq!((hit("host", 39.0), hit("host", 40.0)), (whole, None));
-        assert_eq!((hit("task:*", 79.0), hit("task:*", 80.0)), (whole, None));
-        assert_eq!((hit("task:cc1", 49.0), hit("task:cc", 1.0)), (whole, None));
-        assert_eq!(hit("irq:*", 0.0), None);
-    }
-
-    #[test]
-    fn gaps_close_together_leave_too_little_of_a_stretch() {
-        let trigger = Trigger {
-            window_s: Some(1e-6),
-            less_than: Some(0.5),
-            ..Trigger::default()
-        };
-        let mut conditions = Conditions::new(&[trigger], None, 1.0);
-        let mut hit = |start, duration| conditions.hit(&gap(start, duration), &[], &[]);
-        assert_eq!(hit(0, 400), None);
-        assert_eq!(hit(2_000, 300), None, "the first one is gone");
-        assert_eq!(hit(2_400, 190), None, "490 of 1000");
-        let wanted = Hit {
-            condition: 0,
-            from: 1_900,
-            to: 2_900,
-            lost: 590,
-            gaps: 590,
-            main: None,
-            goes_on: false,
-        };
-        assert_eq!(hit(2_800, 100), Some(wanted));
-        assert_eq!(hit(3_150, 150), None, "440 of 1000");
-        let long = Some(Hit {
-            from: 9_000,
-            to: 10_000,
-            lost: 1_000,
-            gaps: 5_000,
-            ..wanted
-        });
-        assert_eq!(hit(5_000, 5_000), long, "longer than the stretch");
-    }
-
-    #[test]
-    fn a_stretch_has_the_cause_that_took_most_of_it() {
-        let trigger = Trigger {
-            window_s: Some(1e-6),
-            less_than: Some(0.5),
-            ..Trigger::default()
-        };
-        let names = ["cc1", "kworker/1:2"].map(|name| Cause::Task(name.into()));
-        let mut conditions = Conditions::new(&[trigger], None, 1.0);
-        let mut hit = |start, duration, key| {
-            let shares = [share(key, duration)];
-            let hit = conditions.hit(&gap(start, duration), &shares, &names);
-            hit.map(|hit| (hit.rank(), hit.cause(&names)))
-        };
-        assert_eq!(hit(0, 4_000, 0), Some(((1_000, 4_000), "task:cc1".into())));
-        // Of the first gap 300 ticks lie within.
-        let worker = "task:kworker/1".to_owned();
-        assert_eq!(hit(4_100, 600, 1), Some(((900, 4_600), worker.clone())));
-        assert_eq!(hit(9_000, 600, 1), Some(((600, 600), worker)));
-        let unnamed = conditions.hit(&gap(20_000, 900), &[], &names);
-        assert_eq!(unnamed.map(|hit| hit.cause(&names)), Some(String::new()));
-    }
-
-    #[test]
-    fn of_two_hits_without_any_work_the_longer_gap_is_the_worse() {
-        let hits = [2_000_u64, 5_000, 900].map(|duration| {
-            let trigger = Trigger {
-                window_s: Some(1e-6),
-                less_than: Some(0.5),
-                ..Trigger::default()
-            };
-            let mut conditions = Conditions::new(&[trigger], None, 1.0);
-            conditions.hit(&gap(0, duration), &[], &[])
-        });
-        let worst = hits.into_iter().flatten().max_by_key(Hit::rank);
-        assert_eq!(worst.map(|hit| (hit.lost, hit.gaps)), Some((1_000, 5_000)));
-    }
-
-    #[test]
-    fn conditions_are_of_their_cpu() {
-        let of_two = Trigger {
-            cpu: Some(2),
-            ..longer("", 1e-9)
-        };
-        assert!(!Conditions::new(std::slice::from_ref(&of_two), Some(1), 1.0).concern(&gap(0, 2)));
-        let conditions = Conditions::new(&[longer("", 1.0), of_two], Some(2), 1.0);
-        assert!(conditions.concern(&gap(0, 2)) && !conditions.concern(&gap(0, 1)));
-    }
-}
+mod tests;

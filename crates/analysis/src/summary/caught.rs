@@ -5,6 +5,13 @@ use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{Trigger, Watched};
 use bandscope_report::Moment;
 use bandscope_report::format::{count, duration, duration_round, percent};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Causes that are told by their number.
+const CAUSES: usize = 3;
+/// What takes this share of a gap is the gap, in a sentence.
+const WHOLE: f64 = 0.98;
 
 /// The sentences.
 pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
@@ -24,8 +31,10 @@ pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
             format!("{cpus}: {moments} caught so far.")
         }
         (false, 0) => {
-            let nothing =
-                format!("{cpus} {verb} watched for {seconds}, and nothing met a condition");
+            let nothing = format!(
+                "{cpus} {verb} watched for {seconds}, and nothing met {}",
+                condition(manifest)
+            );
             let Some(longest) = longest_gap(manifest) else {
                 return format!("{nothing}: there was no gap.");
             };
@@ -33,7 +42,10 @@ pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
             let unseen = unseen(manifest);
             return format!("{nothing}. The longest of {gaps} took {longest}.{unseen}");
         }
-        (false, _) => format!("{cpus} {verb} watched for {seconds}: {}.", met(manifest)),
+        (false, _) => {
+            let (met, by) = (met(manifest), met_by(moments, manifest));
+            format!("{cpus} {verb} watched for {seconds}: {met}.{by}")
+        }
     };
     if let Some(worst) = moments.first() {
         said += &format!(" {}", worst_moment(worst, manifest));
@@ -56,13 +68,43 @@ pub fn unseen(manifest: &Manifest) -> String {
     unseen.map(sentence).collect()
 }
 
-/// How often a condition was met: `212 gaps met a condition`.
+/// How often a condition was met: `212 gaps met "gap > 50 us"`.
 pub fn met(manifest: &Manifest) -> String {
     let met = sum(manifest, |one| one.met);
-    format!(
-        "{} met a condition",
-        number(met, Subject::of(manifest).words())
-    )
+    let number = number(met, Subject::of(manifest).words());
+    format!("{number} met {}", condition(manifest))
+}
+
+/// The condition, if there is one only.
+pub fn condition(manifest: &Manifest) -> String {
+    let mut all = conditions(manifest);
+    match (all.next(), all.next()) {
+        (Some(only), None) => format!("\"{}\"", only.text),
+        _ => "a condition".to_owned(),
+    }
+}
+
+/// How often each main cause met one, the most frequent first, where more met it than are listed; a sentence after a blank. Untrusted.
+fn met_by(moments: &[Moment], manifest: &Manifest) -> String {
+    let mut of_cause: BTreeMap<&str, u64> = BTreeMap::new();
+    let all = (manifest.watched.iter()).flat_map(|watched| &watched.met_by);
+    for (cause, number) in all {
+        *of_cause.entry(cause).or_default() += number;
+    }
+    if of_cause.len() < 2 || sum(manifest, |one| one.met) <= moments.len() as u64 {
+        return String::new();
+    }
+    let mut all: Vec<(&str, u64)> = of_cause.into_iter().collect();
+    all.sort_by_key(|(_, number)| Reverse(*number));
+    let (told, rest) = all.split_at(all.len().min(CAUSES));
+    let told = told.iter().map(|(cause, number)| match *cause {
+        "" => format!("{} of nobody known", count(*number)),
+        cause => format!("{} of {cause}", count(*number)),
+    });
+    let rest = rest.iter().map(|(_, number)| number).sum::<u64>();
+    let rest = (rest > 0).then(|| format!("{} of others", count(rest)));
+    let told: Vec<String> = told.chain(rest).collect();
+    format!(" By main cause: {}.", told.join(", "))
 }
 
 /// The longest gap that a flight recorder saw, and what took most of it: `1.2 ms: task:make`. The name is untrusted.
@@ -128,7 +170,11 @@ fn worst_moment(worst: &Moment, manifest: &Manifest) -> String {
             Subject::Gaps => "",
             _ => "gap ",
         };
-        return format!("The longest {gap}took {}{by}.", duration(worst.ns));
+        let (part, whole) = (duration(worst.ns), duration(worst.length_ns));
+        return match worst.ns < WHOLE * worst.length_ns {
+            true => format!("The longest {gap}took {part} of a gap of {whole}{by}."),
+            false => format!("The longest {gap}took {part}{by}."),
+        };
     };
     let stretch = duration_round(stretch_s * 1e9);
     if worst.ns < worst.length_ns {
@@ -159,166 +205,4 @@ fn length(seconds: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use bandscope_recording::manifest::Catch;
-    use bandscope_report::{Cause, Part};
-
-    fn manifest() -> Manifest {
-        let mut manifest = Manifest::default();
-        manifest.settings.cpus = vec![1];
-        manifest.clock.ticks_per_ns = 1.0;
-        manifest.watched = vec![Watched {
-            cpu: 1,
-            wall_ticks: 7_260_000_000_000,
-            gaps: 5_000,
-            longest_ticks: 90_000,
-            ..Watched::default()
-        }];
-        manifest
-    }
-
-    fn gap_condition() -> Trigger {
-        Trigger {
-            text: "gap > 1 ms".into(),
-            longer_than_s: Some(1e-3),
-            ..Trigger::default()
-        }
-    }
-
-    fn stretch_condition() -> Trigger {
-        Trigger {
-            text: "worst 1 ms < 50 %".into(),
-            window_s: Some(1e-3),
-            less_than: Some(0.5),
-            ..Trigger::default()
-        }
-    }
-
-    /// A moment that met a condition, and what gaps took of it.
-    fn moment(condition: &Trigger, length_ns: f64, ns: f64, gaps_ns: f64) -> Moment {
-        Moment {
-            condition: condition.text.clone(),
-            length_ns,
-            ns,
-            gaps_ns,
-            causes: vec![Part {
-                cause: Cause::Task("burner".into()),
-                ns,
-            }],
-            ..Moment::default()
-        }
-    }
-
-    #[test]
-    fn a_night_is_a_sentence() {
-        let mut manifest = manifest();
-        manifest.watched[0].met = 1;
-        let moment = moment(&gap_condition(), 1.9e6, 1.9e6, 1.9e6);
-        assert_eq!(
-            sentence(std::slice::from_ref(&moment), &manifest),
-            "CPU 1 was watched for 2 h 1 min: 1 gap met a condition. The longest took 1.9 ms: task:burner."
-        );
-        manifest.watched.clear();
-        assert!(sentence(&[moment], &manifest).starts_with("CPU 1: 1 moment was caught so far."));
-    }
-
-    #[test]
-    fn a_night_without_a_moment_names_the_longest_gap() {
-        let mut manifest = manifest();
-        let said = |manifest: &Manifest| sentence(&[], manifest);
-        assert_eq!(
-            said(&manifest),
-            "CPU 1 was watched for 2 h 1 min, and nothing met a condition. The longest of 5,000 gaps took 90.0 µs."
-        );
-        let other = Watched {
-            longest_ticks: 80_000,
-            longest_cause: "host".into(),
-            ..manifest.watched[0].clone()
-        };
-        manifest.watched.push(other);
-        assert!(said(&manifest).ends_with(" The longest of 10,000 gaps took 90.0 µs."));
-        manifest.watched[0].longest_cause = "task:burner".into();
-        assert!(said(&manifest).ends_with(" gaps took 90.0 µs: task:burner."));
-        let misspelt = Trigger {
-            text: "gap:task:burnr > 50 us".into(),
-            cause: "task:burnr".into(),
-            ..gap_condition()
-        };
-        manifest.settings.catch = Some(Catch {
-            conditions: vec![misspelt.clone()],
-            ..Catch::default()
-        });
-        manifest.watched[0].unseen.push(misspelt.text.clone());
-        let told = " task:burner. No gap that was long enough had task:burnr in it.";
-        assert!(
-            !said(&manifest).ends_with(told),
-            "it is not known of the other"
-        );
-        manifest.watched[1].unseen.push(misspelt.text);
-        assert!(said(&manifest).ends_with(told), "{}", said(&manifest));
-        manifest.watched.truncate(1);
-        (manifest.watched[0].gaps, manifest.watched[0].longest_ticks) = (0, 0);
-        assert!(said(&manifest).ends_with(", and nothing met a condition: there was no gap."));
-    }
-
-    #[test]
-    fn stretches_are_no_gaps() {
-        let said = |conditions: &[Trigger], met, worst: Moment| {
-            let mut manifest = manifest();
-            manifest.settings.catch = Some(Catch {
-                conditions: conditions.to_vec(),
-                ..Catch::default()
-            });
-            manifest.watched[0].met = met;
-            let said = sentence(&[worst], &manifest);
-            let said = said.strip_prefix("CPU 1 was watched for 2 h 1 min: ");
-            said.unwrap_or_default().to_owned()
-        };
-        let (gap, stretch) = (gap_condition(), stretch_condition());
-        let (gaps, stretches) = ([gap.clone()], [stretch.clone()]);
-        let both = [gap.clone(), stretch.clone()];
-        let of_gap = || moment(&gap, 1.9e6, 1.9e6, 1.9e6);
-        let of_stretch = |ns, gaps_ns| moment(&stretch, 999_999.7, ns, gaps_ns);
-        for (conditions, met, worst, wanted) in [
-            (
-                &gaps[..],
-                1_212,
-                of_gap(),
-                "1,212 gaps met a condition. The longest took 1.9 ms: task:burner.",
-            ),
-            (
-                &stretches,
-                1,
-                of_stretch(620_000.0, 620_000.0),
-                "1 stretch met a condition. Gaps took 62.0 % of the worst 1 ms: task:burner.",
-            ),
-            (
-                &stretches,
-                212,
-                of_stretch(999_999.7, 5.2e6),
-                "212 stretches met a condition. Gaps took all of the worst 1 ms: task:burner. They last 5.2 ms together.",
-            ),
-            (
-                &both,
-                1,
-                of_gap(),
-                "1 gap or stretch met a condition. The longest gap took 1.9 ms: task:burner.",
-            ),
-            (
-                &both,
-                7,
-                of_stretch(999_999.7, 999_999.7),
-                "7 gaps and stretches met a condition. Gaps took all of the worst 1 ms: task:burner.",
-            ),
-        ] {
-            assert_eq!(said(conditions, met, worst), wanted);
-        }
-        let unknown = Moment {
-            causes: vec![Part::default()],
-            ..of_gap()
-        };
-        let wanted = " The longest took 1.9 ms, and who it was is not known (unnamed).";
-        assert!(said(&gaps, 2, unknown).ends_with(wanted));
-    }
-}
+mod tests;

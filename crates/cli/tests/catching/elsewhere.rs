@@ -29,7 +29,8 @@ fn a_check_judges_all_and_keeps_what_was_caught() {
     let report = report(directory.path(), &["caught/run-1.bandscope"]);
     assert_eq!(report["moments"].as_array().unwrap().len(), gaps.len());
     let number = gaps.len();
-    let said = format!("{number} gaps met a condition, and what lies around {number} was kept.");
+    let said =
+        format!("{number} gaps met \"gap > 100 us\", and what lies around {number} was kept.");
     assert_eq!(caught["notes"], serde_json::json!([said]));
     assert_eq!(
         caught["next_step"],
@@ -42,7 +43,7 @@ fn a_check_judges_all_and_keeps_what_was_caught() {
     let sentence = stopped["cpus"][0]["sentence"].as_str().unwrap();
     assert!(sentence.contains("ended by \"gap > 100 us\""), "{sentence}");
     let note = stopped["notes"][0].as_str().unwrap();
-    assert!(note.ends_with(" met a condition."), "{note}");
+    assert!(note.ends_with(" met \"gap > 100 us\"."), "{note}");
     // Without anything to catch all until then is kept.
     check(&["--stop-if", "gap > 100 us", "--keep", "until"]);
     let until = long_gaps(directory.path(), "until/run-1.bandscope");
@@ -93,7 +94,7 @@ fn a_live_view_records_what_was_caught() {
     let said = String::from_utf8(output.stderr).unwrap();
     let number = gaps.len();
     assert!(
-        said.contains(&format!("{number} gaps met a condition")),
+        said.contains(&format!("{number} gaps met \"gap > 100 us\"")),
         "{said}"
     );
     let nowhere = refuse(directory.path(), &["live", "--catch", "gap > 100 us"]);

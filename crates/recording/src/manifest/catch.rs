@@ -2,6 +2,7 @@
 
 use super::ranges::{COUNT, OutOfRange, Ranges, SECONDS, number};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A share of something.
 const SHARE: std::ops::RangeInclusive<f64> = 0.0..=1.0;
@@ -91,6 +92,10 @@ pub struct Watched {
     pub unseen: Vec<String>,
     /// How often a condition was met. Stretches that overlap count once.
     pub met: u64,
+    /// The same by main cause, as a ledger names it, a kernel worker without its number; `task:*` and the like for what came up after 64 causes, and empty
+    /// where nobody knows. Absent in older recordings. Untrusted.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub met_by: BTreeMap<String, u64>,
     /// How many of those were kept: each that was among the hundred longest when it came, or among the eight longest of its main cause.
     pub kept: u64,
 }
@@ -102,6 +107,9 @@ impl Ranges for Watched {
         number("gap_ticks", self.gap_ticks, &COUNT)?;
         number("longest_ticks", self.longest_ticks, &COUNT)?;
         number("met", self.met, &COUNT)?;
+        for (cause, met) in &self.met_by {
+            number(&format!("met_by.{cause}"), *met, &COUNT)?;
+        }
         number("kept", self.kept, &COUNT)
     }
 }

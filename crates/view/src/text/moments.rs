@@ -12,6 +12,8 @@ const ON_ONE_SCREEN: usize = 4;
 const PARTS: usize = 3;
 /// Of a gap, a part below this share is not worth a word.
 const LEAST_PART: f64 = 0.02;
+/// What takes this share of a gap or a stretch is all of it, in a line.
+const WHOLE: f64 = 0.98;
 /// Gaps that took so many times what they took of a stretch began before it.
 const WORTH_TELLING: f64 = 1.05;
 /// Seconds of a day, by which the time of day goes.
@@ -119,7 +121,11 @@ fn one(moment: &Moment, page: &mut Page<'_>) {
     let time = moment
         .unix_s
         .map_or_else(String::new, |unix_s| format!(" ({})", time_of_day(unix_s)));
-    let when = format!("{cpu}, {:.6} s{time}: ", moment.at_s);
+    let of = match moment.ns < WHOLE * moment.length_ns {
+        true => format!(", of {}", format::duration(moment.length_ns)),
+        false => String::new(),
+    };
+    let when = format!("{cpu}, {:.6} s{time}{of}: ", moment.at_s);
     let lead = format!("  {:>9}  ", format::duration(moment.ns));
     let whole = parts(&moment.causes, moment.ns);
     page.hanging(&[(&lead, Paint::Loss)], &(when + &whole), Paint::Plain);

@@ -1,7 +1,8 @@
 //! What other CPUs did in a moment, what ran around it on all of them, and which of the user's tracepoints were passed near it.
 
 use super::Hit;
-use super::recent::longest_parts;
+use super::PARTS;
+use super::recent::longest_first;
 use crate::gaps::naming::Processes;
 use crate::series::context::Context;
 use bandscope_recording::{Error, EventKind, KernelEvent, Source};
@@ -75,10 +76,9 @@ pub fn elsewhere(
                 cause,
                 ns: context.ns(ticks as f64),
             });
-            moment.others.push(Elsewhere {
-                cpu,
-                ran: longest_parts(ran.collect()),
-            });
+            let mut ran = longest_first(ran.collect());
+            ran.truncate(PARTS);
+            moment.others.push(Elsewhere { cpu, ran });
         }
     }
     Ok(())

@@ -68,7 +68,7 @@ impl Longest {
 }
 
 /// What a cause is without its name.
-fn kind(cause: &str) -> &str {
+pub fn kind(cause: &str) -> &str {
     cause.split(':').next().unwrap_or_default()
 }
 

@@ -3,7 +3,7 @@
 use super::PARTS;
 use crate::gaps::chains::without_number;
 use crate::gaps::naming::Namer;
-use crate::gaps::trigger::Hit;
+use crate::gaps::trigger::{Hit, Pattern};
 use bandscope_recording::manifest::Trigger;
 use bandscope_recording::{Gap, Sender};
 use bandscope_report::{Cause, Chain, Moment, Part};
@@ -100,10 +100,10 @@ impl Recent {
         self.gaps.push_back(Described { from, to, parts });
     }
 
-    /// Whether a hit is a stretch, and no gap.
-    pub(super) fn is_stretch(&self, hit: &Hit) -> bool {
+    /// Whether a hit is a gap as a whole.
+    pub(super) fn is_gap(&self, hit: &Hit) -> bool {
         let condition = self.triggers.get(hit.condition);
-        condition.is_some_and(|condition| condition.stretch_s().is_some())
+        condition.is_some_and(|one| one.stretch_s().is_none() && one.cause.is_empty())
     }
 
     /// A hit that the latest gap made: all of it but when it was, and what others did.
@@ -139,14 +139,22 @@ impl Recent {
         }
         let mut behind: Vec<Chain> = chains.into_values().collect();
         behind.sort_by_key(|chain| Reverse(chain.ns));
-        behind.truncate(PARTS);
         let parts = parts.into_iter().map(|(cause, ns)| Part { cause, ns });
+        let mut causes = longest_first(parts.collect());
+        if let Some(asked) = condition.and_then(|condition| Pattern::of(&condition.cause)) {
+            causes.sort_by_key(|part| !asked.takes(&part.cause));
+            let is_main =
+                |chain: &Chain| causes.first().is_some_and(|main| chain.is_of(&main.cause));
+            behind.sort_by_key(|chain| !is_main(chain));
+        }
+        causes.truncate(PARTS);
+        behind.truncate(PARTS);
         Moment {
             length_ns: ns(hit.to - hit.from),
             ns: ns(hit.lost),
             gaps_ns: ns(hit.gaps),
             condition: condition.map_or_else(String::new, |condition| condition.text.clone()),
-            causes: longest_parts(parts.collect()),
+            causes,
             behind,
             ..Moment::default()
         }
@@ -170,10 +178,9 @@ fn behind(part: &Timed, sender: &Sender, ticks_per_ns: f64) -> Chain {
     }
 }
 
-/// The longest parts first, as many as are listed.
-pub(super) fn longest_parts(mut parts: Vec<Part>) -> Vec<Part> {
+/// The longest parts first.
+pub(super) fn longest_first(mut parts: Vec<Part>) -> Vec<Part> {
     parts.sort_by(|a, b| b.ns.total_cmp(&a.ns).then_with(|| a.cause.cmp(&b.cause)));
-    parts.truncate(PARTS);
     parts
 }
 

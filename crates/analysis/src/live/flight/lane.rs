@@ -1,6 +1,7 @@
 //! A measured CPU of a flight recorder: what waits to be judged and handed out, and what was seen of it.
 
 use crate::gaps::moments::Recent;
+use crate::gaps::moments::longest::{MAX_CAUSES, kind};
 use crate::gaps::naming::{Namer, Share, main_cause};
 use crate::gaps::trigger::Conditions;
 use bandscope_recording::manifest::{Catch, Trigger, Watched};
@@ -77,6 +78,18 @@ impl Lane {
             self.watched.longest_cause = known.map_or_else(String::new, Cause::to_string);
         }
         Some(shares)
+    }
+
+    /// Counts a hit whose main cause this is.
+    pub(super) fn count(&mut self, cause: &str) {
+        self.watched.met += 1;
+        let known = &mut self.watched.met_by;
+        let has_own = known.len() < MAX_CAUSES || known.contains_key(cause);
+        let name = match has_own || kind(cause) == cause {
+            true => cause.to_owned(),
+            false => format!("{}:*", kind(cause)),
+        };
+        *known.entry(name).or_default() += 1;
     }
 
     /// What was seen of it.

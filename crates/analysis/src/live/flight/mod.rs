@@ -237,13 +237,16 @@ impl Flight {
                 keep(&hit);
                 continue;
             }
-            lane.keeps_on = self.longest.offer(&hit, &hit.cause(names)).is_some();
+            let cause = hit.cause(names);
+            lane.keeps_on = self.longest.offer(&hit, &cause).is_some();
             if lane.keeps_on {
                 self.caught.push(told(&hit, lane.caught.moment(&hit)));
                 keep(&hit);
                 lane.watched.kept += 1;
             }
-            lane.watched.met += u64::from(!hit.goes_on);
+            if !hit.goes_on {
+                lane.count(&cause);
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! A flight recorder on runs of a few thousand quanta, at a tick a nanosecond.
 
+mod asked;
+
 use super::*;
 use bandscope_recording::EventKind;
 use bandscope_recording::manifest::{Events, Trigger};
@@ -226,54 +228,6 @@ fn what_lies_around_a_long_gap_is_kept_and_nothing_else() {
     assert_eq!(
         (watched.wall_ticks, watched.longest_ticks),
         (1_200_000_000, 90_000)
-    );
-}
-
-#[test]
-fn a_cause_is_asked_for_by_name() {
-    let gaps = [(500_000_000, 90_000)];
-    for (cause, kept) in [
-        ("task:cc1", 1),
-        ("task:*", 1),
-        ("host", 0),
-        ("task:make", 0),
-    ] {
-        let manifest = manifest(&[1], vec![longer(cause, 50.0)], Vec::new());
-        let (written, told, _) = run(&manifest, 8_000, &gaps);
-        assert_eq!((told.len(), written.gaps.len()), (kept, kept), "{cause}");
-    }
-}
-
-#[test]
-fn where_nothing_is_met_the_longest_gap_has_its_name() {
-    let gaps = [
-        (500_000_000, 40_000),
-        (700_000_000, 90_000),
-        (750_000_000, 60_000),
-    ];
-    let misspelt = [
-        manifest(&[1], vec![longer("task:cc2", 50.0)], Vec::new()),
-        manifest(&[1], vec![longer("", 500.0)], Vec::new()),
-    ];
-    for manifest in misspelt {
-        let (_, told, flight) = run(&manifest, 8_000, &gaps);
-        let watched = &flight.watched()[0];
-        assert_eq!((told.len(), watched.longest_ticks), (0, 90_000));
-        assert_eq!(watched.longest_cause, "task:cc1");
-    }
-    // The longest that came is yet to be judged.
-    let nothing = manifest(&[1], vec![longer("task:cc2", 50.0)], Vec::new());
-    let mut flight = Flight::new(&nothing);
-    for (quanta, inside) in batches(8_000, &gaps) {
-        flight.push(1, 0, &quanta, &inside, &[task(0, 1, "cc1")]);
-        if quanta.end.last().is_some_and(|&end| end < 720_000_000) {
-            let Ok(()) = flight.take(&mut |_| Ok::<(), Infallible>(()));
-        }
-    }
-    let watched = &flight.watched()[0];
-    assert_eq!(
-        (watched.longest_ticks, &*watched.longest_cause),
-        (90_000, "")
     );
 }
 

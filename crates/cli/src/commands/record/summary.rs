@@ -48,8 +48,9 @@ impl Tally {
 pub struct Caught {
     /// How often a condition was met, and how many of those were kept; `None` where everything was.
     met_and_kept: Option<(u64, u64)>,
-    /// The same as words without a full stop: `212 gaps met a condition`.
+    /// The same as words without a full stop: `212 gaps met "gap > 50 us"`.
     met: String,
+    condition: String,
     /// The longest gap that was seen, and its cause.
     longest: Option<String>,
     /// Causes that were asked for and were in no gap that was long enough.
@@ -65,6 +66,7 @@ impl Caught {
             met_and_kept: (manifest.keeps_moments())
                 .then(|| (sum(|one| one.met), sum(|one| one.kept))),
             met: caught::met(manifest),
+            condition: caught::condition(manifest),
             longest: caught::longest_gap(manifest),
             unseen: caught::unseen(manifest),
             stopped_by: manifest.stopped_by.clone(),
@@ -82,7 +84,7 @@ impl Caught {
         if number == 0 {
             let longest = self.longest.iter();
             let longest = longest.map(|longest| format!(" The longest gap took {longest}."));
-            let nothing = "Nothing met a condition.".to_owned();
+            let nothing = format!("Nothing met {}.", self.condition);
             return Some(nothing + &longest.collect::<String>() + &self.unseen);
         }
         let (met, kept) = (&self.met, numbers::count(kept));

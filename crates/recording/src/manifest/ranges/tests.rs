@@ -68,7 +68,7 @@ fn full() -> Value {
         "quotas": [{"group": "g", "version": 1, "quota_us": 1, "period_us": 1, "periods": 1, "throttled": 1, "throttled_ns": 1}],
         "rank": {"job": "j", "node": "n", "task": 1, "tasks": 1},
         "machine": machine,
-        "watched": [{"cpu": 1, "wall_ticks": 1, "gaps": 1, "gap_ticks": 1, "longest_ticks": 1, "longest_cause": "c", "unseen": ["gap:task:c > 1 ms"], "met": 1, "kept": 1}],
+        "watched": [{"cpu": 1, "wall_ticks": 1, "gaps": 1, "gap_ticks": 1, "longest_ticks": 1, "longest_cause": "c", "unseen": ["gap:task:c > 1 ms"], "met": 1, "met_by": {"c": 1}, "kept": 1}],
         "stopped_by": "s",
         "lost": {"quanta": 1, "gaps": 1, "events": 1},
         "missing": [{"what": "w", "why": "w", "leaves_undecided": "l"}],
