@@ -12,7 +12,7 @@
  *   hog     computes all the time, from `delay` ms on, for `seconds`
  *   net     every `period` us: sends and receives `count` packets over the loopback interface
  *   block   every `period` us: reads `count` blocks of `file` without the page cache
- *   wake    every `period` us: wakes a thread called `woken`, through a pipe, which computes for `length` us
+ *   wake    every `period` us: wakes a process called `woken`, through a pipe, which computes for `length` us
  *   tty     every `period` us: writes `count` bytes to a terminal, which a kernel worker carries to its other end, and reads what came the time before
  *   ipi     every `period` us: reads `count` times a software event of CPU `target`, which interrupts that CPU each time
  *   become  nothing itself: takes the priority `fifo` and becomes the command after the keys
@@ -82,26 +82,30 @@ static int64_t ticks(void)
 
 static void spin_until(int64_t ns) { while (ns_of(CLOCK_MONOTONIC) < ns && !ended) ; }
 
-/* The thread that is woken: works once for each byte. */
-static void *woken(void *argument)
+/* The process that is woken: works once for each byte. */
+static void woken(int fd)
 {
-	int fd = *(int *)argument;
 	char byte;
 
 	prctl(PR_SET_NAME, "woken");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (!ended && read(fd, &byte, 1) == 1)
 		spin_until(ns_of(CLOCK_MONOTONIC) + length_us * 1000);
-	return NULL;
+	_exit(0);
 }
 
 static int open_for(const char *what, struct sockaddr_in *here)
 {
 	int fd;
 	if (!strcmp(what, "wake")) {
-		static int ends[2];
-		pthread_t id;
-		if (pipe(ends) || pthread_create(&id, NULL, woken, &ends[0]) || pthread_detach(id))
-			die("a thread behind a pipe");
+		int ends[2];
+		pid_t child = pipe(ends) ? -1 : fork();
+		if (child < 0)
+			die("a process behind a pipe");
+		if (!child) {
+			close(ends[1]);
+			woken(ends[0]);
+		}
 		fd = ends[1];
 	} else if (!strcmp(what, "tty")) {
 		struct termios raw;

@@ -160,6 +160,13 @@ fn a_baseline_tells_a_program_that_takes_one_percent() {
         let note = "task:nobody was never seen, and a name that is misspelt passes for ever; seen were task:program-2.";
         assert_eq!(text.contains(note), condition.contains("nobody"), "{text}");
     }
+    for (condition, expected) in [("task:progr* > 0.1 %", 1), ("task:nobod* > 0.1 %", 0)] {
+        let limit = ["--machine", DISTURBED, "--fail-if", condition];
+        let (code, text, error) = check(path, &limit);
+        assert_eq!(code, expected, "{condition}: {text}{error}");
+        let note = "task:nobod* was never seen, and a name that is misspelt passes for ever; seen were task:program-2.";
+        assert_eq!(text.contains(note), expected == 0, "{text}");
+    }
     let unknown = ["--fail-if", "irq:* > +1 pp"];
     let (code, _, error) = check(path, &[&against[..], &unknown].concat());
     let expected = "the baseline has no \"irq:*\" to change from";

@@ -63,7 +63,7 @@ pub fn trigger(text: &str) -> Result<Trigger, CatchError> {
         (false, Some(cause)) if is_cause(cause) => cause,
         (false, Some(_)) => {
             return Err(wrong(
-                "`gap:` and a cause: tick, host, nmi, preempted, unnamed, stopped, frozen, task:NAME, timer:NAME, irq:NAME, softirq:NAME, exception:NAME, throttled:quota or throttled:realtime, with * for all names. Softirqs are HI, TIMER, NET_TX, NET_RX, BLOCK, IRQ_POLL, TASKLET, SCHED, HRTIMER and RCU",
+                "`gap:` and a cause: tick, host, nmi, preempted, unnamed, stopped, frozen, task:NAME, timer:NAME, irq:NAME, softirq:NAME, exception:NAME, throttled:quota or throttled:realtime; task:* are all names, task:kworker* those that begin so. Softirqs are HI, TIMER, NET_TX, NET_RX, BLOCK, IRQ_POLL, TASKLET, SCHED, HRTIMER and RCU",
             ));
         }
         (false, None) => return Err(wrong(any)),
@@ -89,7 +89,7 @@ pub fn trigger(text: &str) -> Result<Trigger, CatchError> {
 fn is_cause(name: &str) -> bool {
     // "slower pace" is a line of the ledger that no gap has.
     match name.strip_suffix('*') {
-        Some(family) => family.ends_with(':') && is_family(family),
+        Some(beginning) => is_family(beginning),
         None => is_line(name) && !name.starts_with("slower"),
     }
 }
@@ -125,6 +125,7 @@ mod tests {
             "host",
             "tick",
             "task:*",
+            "task:kworker*",
             "task:kworker/3:1",
             "irq:*",
             "throttled:quota",
@@ -155,6 +156,8 @@ mod tests {
             ("gap:slower pace > 5 us", "`gap:` and a cause"),
             ("gap:softirq:NOPE > 5 us", "`gap:` and a cause"),
             ("gap:task: > 5 us", "`gap:` and a cause"),
+            ("gap:task:** > 5 us", "`gap:` and a cause"),
+            ("gap:softirq:NET* > 5 us", "`gap:` and a cause"),
             ("worst 1 ms < 0 %", "a share"),
             ("worst 1 ms > 50 %", "a share"),
             ("worst 1 ms < 150 %", "a share"),

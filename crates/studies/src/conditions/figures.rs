@@ -79,9 +79,13 @@ fn named(name: &str) -> Option<(String, Unit)> {
     (is_line(name) || is_all).then(|| (name.into(), Unit::Share))
 }
 
-/// Whether lines of the ledger begin so.
+/// Whether lines of the ledger begin so: `irq:`, or, of a family that takes any name, `task:kworker`.
 pub(super) fn is_family(name: &str) -> bool {
-    FAMILIES.contains(&name)
+    let is_of = |family: &&str| {
+        let begin = name.strip_prefix(*family);
+        begin.is_some_and(|begin| begin.is_empty() || closed(name).is_none())
+    };
+    FAMILIES.iter().any(is_of) && !name.ends_with(ALL)
 }
 
 /// The family of a name that has these members only.
@@ -89,9 +93,10 @@ fn closed(name: &str) -> Option<&'static (&'static str, &'static [&'static str])
     MEMBERS.iter().find(|(family, _)| name.starts_with(family))
 }
 
-/// Whether it is a line of a family that takes any name, so that nobody notices one that is misspelt.
+/// Whether it is a line of a family that takes any name, or several that begin alike, so that nobody notices one that is misspelt.
 pub fn is_any_name(name: &str) -> bool {
-    is_line(name) && closed(name).is_none() && name.contains(':')
+    let line = name.strip_suffix(ALL).unwrap_or(name);
+    is_line(line) && closed(line).is_none() && line.contains(':')
 }
 
 /// Whether a figure is one line of the ledger, and no sum of several.
