@@ -160,7 +160,7 @@ CATCH_TIMER = caught("timer", spin(RARE, 200, "sleeper"), "gap:task:sleeper > 15
 CATCH_WORKER = caught("worker", Disturber("maker", "tty", period=RARE, count=4000), "gap:task:kworker* > 20 us", "task:kworker/", "task:maker", function="flush_to_ldisc")
 CATCH_SOFTIRQ = caught("softirq", Disturber("loopback", "net", period=RARE, count=60), "gap:softirq:NET_RX > 100 us", "softirq:NET_RX", "task:loopback")
 CATCH_IPI = dataclasses.replace(
-    caught("ipi", Disturber("ringer", "ipi", period=RARE, count=20, cpu=0, target=1), "gap:irq:call_function_single > 1 us", "irq:call_function_single", "task:ringer"),
+    caught("ipi", Disturber("ringer", "ipi", period=RARE, cpu=0, target=1), "gap:irq:call_function_single > 1 us", "irq:call_function_single", "task:ringer"),
     cpus=2, measured=1)
 CATCH = (CATCH_TASK, CATCH_TIMER, CATCH_WORKER, CATCH_SOFTIRQ, CATCH_IPI)
 

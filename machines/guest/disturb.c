@@ -108,13 +108,14 @@ static int open_for(const char *what, struct sockaddr_in *here)
 		}
 		fd = ends[1];
 	} else if (!strcmp(what, "tty")) {
-		struct termios raw;
+		struct termios modes;
 		fd = posix_openpt(O_RDWR | O_NOCTTY);
-		if (fd < 0 || grantpt(fd) || unlockpt(fd) || (other_end = open(ptsname(fd), O_RDWR | O_NOCTTY | O_NONBLOCK)) < 0 || tcgetattr(other_end, &raw))
+		if (fd < 0 || grantpt(fd) || unlockpt(fd) || (other_end = open(ptsname(fd), O_RDWR | O_NOCTTY | O_NONBLOCK)) < 0 || tcgetattr(other_end, &modes))
 			die("a terminal");
-		cfmakeraw(&raw);
-		if (tcsetattr(other_end, TCSANOW, &raw))
-			die("a raw terminal");
+		/* Not raw: the worker looks at each byte, which takes it a while. */
+		modes.c_lflag &= ~(ECHO | ICANON);
+		if (tcsetattr(other_end, TCSANOW, &modes))
+			die("modes of a terminal");
 	} else if (!strcmp(what, "net")) {
 		socklen_t size = sizeof *here;
 		fd = socket(AF_INET, SOCK_DGRAM, 0);
