@@ -1,6 +1,6 @@
 //! `stolen-time`: gaps in which this kernel did nothing: the hypervisor ran something else, or firmware did.
 //!
-//! Evidence is silence: kernel events were recorded, none lies in the gap, none was lost there, and nothing preempted the thread. Where no events were recorded there may be more gaps than all
+//! Evidence is silence: kernel events were recorded, none lies in the gap, none was lost there, and nothing preempted the thread, or the silence outlasted the kernel's tick. Where no events were recorded there may be more gaps than all
 //! interrupts that the kernel counted, and all preemptions, can have made: each makes one. A tripwire tells of those that leave no
 //! gap (`unseen.rs`).
 

@@ -69,6 +69,8 @@ pub struct Namer<'a> {
     expiry: u64,
     /// Ticks beyond which silence is no other task's, as this kernel's own tick would have come while one ran.
     no_task: u64,
+    /// The longest silence of the gap that was split last, in ticks.
+    silence: u64,
     /// Events that were pulled, or fed, and not yet handed on.
     batch: VecDeque<KernelEvent>,
     /// Events that may lie in the gap at hand or in a later one.
@@ -117,7 +119,11 @@ impl<'a> Namer<'a> {
             ..manifest.events.clone()
         };
         let nothing_more = Box::new(NoEvents);
-        Namer::over(nothing_more, Cow::Owned(known), Some(cpu), manifest)
+        Namer {
+            // What was lost is not known before the end.
+            no_task: u64::MAX,
+            ..Namer::over(nothing_more, Cow::Owned(known), Some(cpu), manifest)
+        }
     }
 
     /// Takes events that happened after those before.
@@ -164,6 +170,7 @@ impl<'a> Namer<'a> {
             no_task: tick_hz.map_or(u64::MAX, |hz| {
                 (SILENT_TICKS / hz * 1e9 * ticks_per_ns) as u64
             }),
+            silence: 0,
             keys: Keys::of(&known),
             known,
             batch: VecDeque::new(),

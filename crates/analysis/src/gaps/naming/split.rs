@@ -42,6 +42,7 @@ impl Namer<'_> {
         let known = self
             .cpu
             .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
+        let may_be_task = self.may_be_task(gap, (from, to), to - from);
         let preempted = gap.preempted == Some(true) && !known;
         let stopped = self.throttled.as_mut().filter(|(shortest, left)| {
             let ticks = to - from;
@@ -53,7 +54,7 @@ impl Namer<'_> {
         }
         let of_stops = self.stops.as_mut().filter(|_| preempted);
         self.keys.plain(match gap.preempted {
-            Some(true) if known && to - from > self.no_task => Cause::Host,
+            Some(true) if known && !may_be_task => Cause::Host,
             Some(true) if of_stops.is_some_and(|stops| stops.have(to - from)) => Cause::Stopped,
             Some(true) => Cause::Preempted,
             _ if known => Cause::Host,
@@ -113,8 +114,9 @@ impl Namer<'_> {
         silent_from = silent_from.or((silent > 0).then_some(at));
         if outside > 0 {
             let begins = silent_from.unwrap_or(at);
-            let is_task = longest <= self.no_task && !spans.iter().any(|span| span.away);
-            let key = self.outside_events(gap, from, to, is_task);
+            let may_be_task = self.may_be_task(gap, (from, to), longest);
+            let is_told = spans.iter().any(|span| span.away);
+            let key = self.outside_events(gap, (from, to), is_told, may_be_task);
             self.pieces.push(Piece {
                 share: Share {
                     key,
@@ -126,6 +128,15 @@ impl Namer<'_> {
             });
         }
         self.inside = spans;
+    }
+
+    /// Whether another task may have run in the silence of a gap, of which these ticks are cut out, the longest silence of them so long. What a part of
+    /// a gap is, the silence of the whole gap says.
+    fn may_be_task(&mut self, gap: &Gap, cut: (u64, u64), silence: u64) -> bool {
+        if cut == (gap.start, gap.start.saturating_add(gap.duration)) {
+            self.silence = silence;
+        }
+        self.silence <= self.no_task
     }
 
     /// How long the kernel may be on its way from `at` to an event. That it woke the event's task meanwhile, on this CPU, is one more sign of it.
@@ -157,13 +168,20 @@ impl Namer<'_> {
         self.pieces[0].share.from = from;
     }
 
-    /// Whose the time is that no event of a gap covers; `is_task`: if something preempted the thread, it may be who did.
-    fn outside_events(&mut self, gap: &Gap, from: u64, to: u64, is_task: bool) -> Key {
-        let is_untold = gap.preempted == Some(true) && is_task;
+    /// Whose the time is that no event of a gap covers; `is_told`: an event says why the thread did not run.
+    fn outside_events(
+        &mut self,
+        gap: &Gap,
+        (from, to): (u64, u64),
+        is_told: bool,
+        may_be_task: bool,
+    ) -> Key {
+        let is_untold = gap.preempted == Some(true) && !is_told;
         let known = self
             .cpu
             .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
         self.keys.plain(match (is_untold, known) {
+            (true, true) if !may_be_task => Cause::Host,
             (true, _) => Cause::Preempted,
             (false, true) => Cause::Host,
             (false, false) => Cause::Unnamed,

@@ -1,6 +1,7 @@
 //! What a hostile recording may hold, and what is kept of it.
 
 use super::*;
+use bandscope_recording::manifest::LostEvents;
 
 /// Of a machine with so many ticks a second, and a clock of a gigahertz.
 fn ticking(tick_hz: Option<f64>) -> Manifest {
@@ -155,8 +156,12 @@ fn a_silence_that_outlasts_the_tick_is_no_other_tasks() {
         let mut manifest = ticking(tick_hz);
         manifest.machine.nohz_full_cpus = nohz_full.map(str::to_owned);
         for events in [vec![], vec![late_tick.clone()]] {
-            let mut namer = Namer::online(0, &manifest);
-            namer.trust_silence();
+            let known = manifest::Events {
+                state: EventsState::On,
+                ..manifest::Events::default()
+            };
+            let no_more = Box::new(NoEvents);
+            let mut namer = Namer::over(no_more, Cow::Owned(known), Some(0), &manifest);
             namer.feed(&events);
             let gap = Gap {
                 start: (6 - silent_ms) * MS,
@@ -167,6 +172,20 @@ fn a_silence_that_outlasts_the_tick_is_no_other_tasks() {
             let shares = namer.split(&gap).unwrap().to_vec();
             let last = namer.name(shares.last().unwrap().key);
             assert_eq!(last.to_string(), cause, "{tick_hz:?} {nohz_full:?}");
+            // A part of it is what the whole is.
+            let part = namer.part(&gap, gap.start, gap.start + 2 * MS).to_vec();
+            assert_eq!(namer.name(part[0].key).to_string(), cause);
+            // Where something was lost, silence says nothing.
+            let lost = LostEvents {
+                cpu: 0,
+                from: gap.start,
+                to: gap.start + MS,
+                events: 1,
+            };
+            namer.known.to_mut().lost.push(lost);
+            let shares = namer.split(&gap).unwrap().to_vec();
+            let last = namer.name(shares.last().unwrap().key);
+            assert_eq!(last.to_string(), "preempted");
         }
     }
 }
