@@ -11,6 +11,8 @@ RANK = {"possible": 0, "likely": 1, "certain": 2}
 MAX_UNNAMED = 2e-5
 # How far a disturbance may lie from what was caught of it: a worker, or a task, may have to wait for a tick or two.
 CAUGHT_WITHIN_S = 0.01
+# Of the twenty a scene has, some may lie before the first quantum or behind the last.
+LEAST_DISTURBED = 15
 # Kinds of verdicts that are about no finding.
 CHECKS = ("recall", "ledger", "caught")
 # A finding may not say that a cause takes more than the ledger booked to it, by more than this.
@@ -59,12 +61,19 @@ def judge(report, truth):
 def caught(report, wanted, disturbed):
     """What a flight recorder has of each disturbance, one verdict whether it is there and one whether the sender is right."""
     verdicts = []
+    if len(disturbed) < LEAST_DISTURBED:
+        verdicts.append(Verdict(f"{wanted.cause} caught", "caught", "missed", "", f"only {len(disturbed)} disturbances while it watched"))
+    for moment in report["moments"]:
+        begin, over = moment["at_s"], moment["at_s"] + moment["length_ns"] / 1e9
+        if not any(begin <= end + CAUGHT_WITHIN_S and over >= start - CAUGHT_WITHIN_S for start, end in disturbed):
+            verdicts.append(Verdict(f"{wanted.cause} caught besides", "caught", "wrong", "", f"at {begin:.4f} s: {moment['causes'][:3]}"))
     for start, end in disturbed:
         near = [moment for moment in report["moments"]
                 if moment["at_s"] <= end + CAUGHT_WITHIN_S and moment["at_s"] + moment["length_ns"] / 1e9 >= start - CAUGHT_WITHIN_S]
         mine = [moment for moment in near if moment["causes"][0]["cause"].startswith(wanted.cause)]
-        behind = [chain for moment in mine for chain in moment["behind"]]
-        right = any(chain["sender"] == wanted.sender and wanted.function in chain["function"] and chain["set_by"] == wanted.set_by
+        # First who is behind the main cause.
+        behind = [chain for moment in mine for chain in moment["behind"][:1]]
+        right = any(wanted.cause.startswith(chain["cause"]) and chain["sender"] == wanted.sender and wanted.function in chain["function"] and chain["set_by"] == wanted.set_by
                     for chain in behind)
         note = f"at {start:.4f} s: {len(near)} moments, behind them {sorted({(chain['cause'], chain['function'], chain['sender'], chain['set_by']) for chain in behind})}"
         verdicts.append(Verdict(f"{wanted.cause} caught", "caught", "right" if mine else "missed", "", note))

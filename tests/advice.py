@@ -75,7 +75,7 @@ def microarchitecture():
         # AMD's revision guides: 10h-1Fh, 60h-7Fh and A0h-AFh of family 19h are Zen 4, the others Zen 3.
         return ("Zen 4" if int(model) >> 4 in (1, 6, 7, 10) else "Zen 3"), numbers
     if vendor == "AuthenticAMD" and family == "26" and model.isdigit() and int(model) >> 4 in (0, 1, 2, 4, 6, 7):
-        # By Linux, arch/x86/kernel/cpu/amd.c; the others are Zen 6.
+        # By Linux, arch/x86/kernel/cpu/amd.c; the others are Zen 6, or not known.
         return "Zen 5", numbers
     if vendor == "GenuineIntel" and (family, model) == ("6", "207"):
         return "Raptor Cove", numbers

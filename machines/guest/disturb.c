@@ -146,7 +146,7 @@ static void disturb_once(int fd, const struct sockaddr_in *here, void *buffer)
 	if (!strcmp(mode, "tty")) {
 		while (read(other_end, buffer, BLOCK) > 0)
 			;
-		if (write(fd, buffer, count) <= 0)
+		if (write(fd, buffer, count) != count)
 			die("writing to a terminal");
 		return;
 	}
@@ -185,6 +185,7 @@ static void *run(void *argument)
 
 	if (posix_memalign(&buffer, BLOCK, BLOCK))
 		die("memory");
+	memset(buffer, 'x', BLOCK);
 	snprintf(thread_name, sizeof thread_name, threads > 1 ? "%.11s.%02d" : "%.15s", name, self->number);
 	prctl(PR_SET_NAME, thread_name);
 	if (cpu >= 0) {
@@ -271,6 +272,8 @@ int main(int arguments, char **argument)
 	}
 	if (threads < 1 || threads > MAX_THREADS || period_us < 1)
 		die("threads or period");
+	if (!strcmp(mode, "tty") && (threads > 1 || count > BLOCK))
+		die("a terminal takes one thread and 4096 bytes at a time");
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGALRM, &action, NULL);
