@@ -21,9 +21,9 @@ pub struct Moment {
     pub gaps_ns: f64,
     /// The condition that it met, as the user wrote it.
     pub condition: String,
-    /// What the gap was, the longest part first, but before all others what was asked for; at most 8.
+    /// What the gap was, the longest part first, at most 8. Before all others stands, of causes that were asked for, the longest.
     pub causes: Vec<Part>,
-    /// Who is behind its parts, as far as that is known, in the same order, at most 8.
+    /// Who is behind its parts, as far as that is known: first who is behind the first of `causes`, then the longest, at most 8.
     pub behind: Vec<Chain>,
     /// What each other CPU did meanwhile, as far as that was recorded.
     pub others: Vec<Elsewhere>,

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 const CAUSES: usize = 3;
 /// What takes this share of a gap is the gap, in a sentence.
 const WHOLE: f64 = 0.98;
+/// Characters of a condition that is repeated.
+const LONGEST_CONDITION: usize = 60;
 
 /// The sentences.
 pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
@@ -75,33 +77,42 @@ pub fn met(manifest: &Manifest) -> String {
     format!("{number} met {}", condition(manifest))
 }
 
-/// The condition, if there is one only.
+/// The condition in quotes, if there is one only, and as people write them: a hostile one may be of any length.
 pub fn condition(manifest: &Manifest) -> String {
     let mut all = conditions(manifest);
-    match (all.next(), all.next()) {
-        (Some(only), None) => format!("\"{}\"", only.text),
-        _ => "a condition".to_owned(),
+    let only = all.next().filter(|_| all.next().is_none());
+    let words = only.map(|only| only.text.split_whitespace().collect::<Vec<_>>().join(" "));
+    match words.filter(|words| words.chars().count() <= LONGEST_CONDITION) {
+        Some(words) => format!("\"{words}\""),
+        None => "a condition".to_owned(),
     }
 }
 
 /// How often each main cause met one, the most frequent first, where more met it than are listed; a sentence after a blank. Untrusted.
 fn met_by(moments: &[Moment], manifest: &Manifest) -> String {
     let mut of_cause: BTreeMap<&str, u64> = BTreeMap::new();
-    let all = (manifest.watched.iter()).flat_map(|watched| &watched.met_by);
-    for (cause, number) in all {
-        *of_cause.entry(cause).or_default() += number;
+    let counts = (manifest.watched.iter()).flat_map(|watched| &watched.met_by);
+    for (cause, &number) in counts {
+        let sum = of_cause.entry(cause).or_default();
+        *sum = sum.saturating_add(number);
     }
-    if of_cause.len() < 2 || sum(manifest, |one| one.met) <= moments.len() as u64 {
+    let met = sum(manifest, |one| one.met);
+    let counted = of_cause
+        .values()
+        .fold(0, |all: u64, one| all.saturating_add(*one));
+    if of_cause.len() < 2 || met <= moments.len() as u64 || counted != met {
         return String::new();
     }
-    let mut all: Vec<(&str, u64)> = of_cause.into_iter().collect();
-    all.sort_by_key(|(_, number)| Reverse(*number));
-    let (told, rest) = all.split_at(all.len().min(CAUSES));
+    // Of those that came up late only the kind is known.
+    let is_kind = |(cause, _): &(&str, u64)| cause.ends_with(":*");
+    let (kinds, mut named): (Vec<_>, Vec<_>) = of_cause.into_iter().partition(is_kind);
+    named.sort_by_key(|(_, number)| Reverse(*number));
+    let (told, rest) = named.split_at(named.len().min(CAUSES));
     let told = told.iter().map(|(cause, number)| match *cause {
         "" => format!("{} of nobody known", count(*number)),
         cause => format!("{} of {cause}", count(*number)),
     });
-    let rest = rest.iter().map(|(_, number)| number).sum::<u64>();
+    let rest: u64 = rest.iter().chain(&kinds).map(|(_, number)| number).sum();
     let rest = (rest > 0).then(|| format!("{} of others", count(rest)));
     let told: Vec<String> = told.chain(rest).collect();
     format!(" By main cause: {}.", told.join(", "))
@@ -118,7 +129,8 @@ pub fn longest_gap(manifest: &Manifest) -> Option<String> {
 }
 
 fn sum(manifest: &Manifest, of: fn(&Watched) -> u64) -> u64 {
-    manifest.watched.iter().map(of).sum()
+    let numbers = manifest.watched.iter().map(of);
+    numbers.fold(0, u64::saturating_add)
 }
 
 /// What can meet the conditions.
@@ -170,11 +182,16 @@ fn worst_moment(worst: &Moment, manifest: &Manifest) -> String {
             Subject::Gaps => "",
             _ => "gap ",
         };
-        let (part, whole) = (duration(worst.ns), duration(worst.length_ns));
-        return match worst.ns < WHOLE * worst.length_ns {
-            true => format!("The longest {gap}took {part} of a gap of {whole}{by}."),
-            false => format!("The longest {gap}took {part}{by}."),
-        };
+        if worst.ns >= WHOLE * worst.length_ns {
+            return format!("The longest {gap}took {}{by}.", duration(worst.ns));
+        }
+        let (taken, whole) = (duration(worst.ns), duration(worst.length_ns));
+        let main = worst.causes.first();
+        let by = main.map_or_else(String::new, |main| match main.ns < WHOLE * worst.ns {
+            true => format!(", most of it by {}", main.cause),
+            false => format!(" by {}", main.cause),
+        });
+        return format!("Most was taken of a gap of {whole}: {taken}{by}.");
     };
     let stretch = duration_round(stretch_s * 1e9);
     if worst.ns < worst.length_ns {

@@ -1,7 +1,7 @@
 //! What the reader of a check has to know beside its result, in sentences.
 
 use super::{Change, CpuCheck, Criteria, JUDGED, differences};
-use crate::conditions::{Condition, is_any_name};
+use crate::conditions::{Condition, is_any_name, is_line};
 use bandscope_recording::baseline::Baseline;
 use bandscope_recording::{Manifest, cpu_list};
 use std::collections::BTreeSet;
@@ -45,7 +45,9 @@ fn never_seen(name: &str, cpus: &[CpuCheck], baseline: Option<&Baseline>) -> Opt
     let mut seen: Vec<(&str, f64)> = (cpus.iter().flat_map(|cpu| &cpu.figures))
         .filter_map(|one| Some((one.name.as_str(), one.value.filter(|share| *share > 0.0)?)))
         .filter(|(other, _)| {
-            is_any_name(other) && other.split_once(':').is_some_and(|of| of.0 == family)
+            is_line(other)
+                && is_any_name(other)
+                && other.split_once(':').is_some_and(|of| of.0 == family)
         })
         .collect();
     seen.sort_by(|a, b| b.1.total_cmp(&a.1));

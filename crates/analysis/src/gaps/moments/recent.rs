@@ -141,11 +141,12 @@ impl Recent {
         behind.sort_by_key(|chain| Reverse(chain.ns));
         let parts = parts.into_iter().map(|(cause, ns)| Part { cause, ns });
         let mut causes = longest_first(parts.collect());
-        if let Some(asked) = condition.and_then(|condition| Pattern::of(&condition.cause)) {
-            causes.sort_by_key(|part| !asked.takes(&part.cause));
-            let is_main =
-                |chain: &Chain| causes.first().is_some_and(|main| chain.is_of(&main.cause));
-            behind.sort_by_key(|chain| !is_main(chain));
+        let asked = condition.and_then(|condition| Pattern::of(&condition.cause));
+        let main = asked.and_then(|asked| causes.iter().position(|part| asked.takes(&part.cause)));
+        if let Some(main) = main {
+            // Only that: the rest of the gap is told, too.
+            causes[..=main].rotate_right(1);
+            behind.sort_by_key(|chain| !chain.is_of(&causes[0].cause));
         }
         causes.truncate(PARTS);
         behind.truncate(PARTS);

@@ -3,11 +3,11 @@
 use crate::gaps::moments::Recent;
 use crate::gaps::moments::longest::{MAX_CAUSES, kind};
 use crate::gaps::naming::{Namer, Share, main_cause};
-use crate::gaps::trigger::Conditions;
+use crate::gaps::trigger::{Conditions, Hit};
 use bandscope_recording::manifest::{Catch, Trigger, Watched};
 use bandscope_recording::{Gap, Manifest, Quanta};
 use bandscope_report::Cause;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Quanta of one series, and what lies in them, that wait.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(super) struct Lane {
     /// Its `longest_cause` is of the longest gap that was judged, which is so many ticks long.
     pub(super) watched: Watched,
     longest_judged: u64,
+    /// Rank and main cause of the last hit, which may be a stretch that goes on: it is yet to be counted by its cause.
+    counted_last: Option<((u64, u64), String)>,
 }
 
 impl Lane {
@@ -58,6 +60,7 @@ impl Lane {
                 ..Watched::default()
             },
             longest_judged: 0,
+            counted_last: None,
         }
     }
 
@@ -80,21 +83,26 @@ impl Lane {
         Some(shares)
     }
 
-    /// Counts a hit whose main cause this is.
-    pub(super) fn count(&mut self, cause: &str) {
-        self.watched.met += 1;
-        let known = &mut self.watched.met_by;
-        let has_own = known.len() < MAX_CAUSES || known.contains_key(cause);
-        let name = match has_own || kind(cause) == cause {
-            true => cause.to_owned(),
-            false => format!("{}:*", kind(cause)),
-        };
-        *known.entry(name).or_default() += 1;
+    /// Counts a hit whose main cause this is. Of stretches that overlap the worst counts.
+    pub(super) fn count(&mut self, hit: &Hit, cause: &str) {
+        let is_worse = |(rank, _): &(_, _)| hit.rank() > *rank;
+        if !hit.goes_on {
+            self.watched.met += 1;
+            if let Some((_, before)) = self.counted_last.take() {
+                count_as(&before, &mut self.watched.met_by);
+            }
+        }
+        if self.counted_last.as_ref().is_none_or(is_worse) {
+            self.counted_last = Some((hit.rank(), cause.to_owned()));
+        }
     }
 
     /// What was seen of it.
     pub(super) fn watched(&self, conditions: &[Trigger]) -> Watched {
         let mut watched = self.watched.clone();
+        if let Some((_, last)) = &self.counted_last {
+            count_as(last, &mut watched.met_by);
+        }
         let unseen = (self.catch.unseen()).filter_map(|place| conditions.get(place));
         watched.unseen = unseen.map(|one| one.text.clone()).collect();
         // One that is longer may be yet to be judged.
@@ -103,4 +111,14 @@ impl Lane {
         }
         watched
     }
+}
+
+/// Counts one of a cause; of those that come up late, of their kind.
+fn count_as(cause: &str, known: &mut BTreeMap<String, u64>) {
+    let has_own = known.len() < MAX_CAUSES || known.contains_key(cause);
+    let name = match has_own || kind(cause) == cause {
+        true => cause.to_owned(),
+        false => format!("{}:*", kind(cause)),
+    };
+    *known.entry(name).or_default() += 1;
 }

@@ -233,19 +233,17 @@ impl Flight {
             let Some(hit) = caught else {
                 continue;
             };
+            let cause = hit.cause(names);
+            lane.count(&hit, &cause);
             if hit.goes_on && lane.keeps_on {
                 keep(&hit);
                 continue;
             }
-            let cause = hit.cause(names);
             lane.keeps_on = self.longest.offer(&hit, &cause).is_some();
             if lane.keeps_on {
                 self.caught.push(told(&hit, lane.caught.moment(&hit)));
                 keep(&hit);
                 lane.watched.kept += 1;
-            }
-            if !hit.goes_on {
-                lane.count(&cause);
             }
         }
     }

@@ -169,7 +169,7 @@ fn stretches_are_no_gaps() {
 fn what_was_asked_for_is_told_of_its_gap_and_how_often_each_cause_met_it() {
     let mut manifest = manifest();
     let of_tasks = Trigger {
-        text: "gap:task:* > 50 us".into(),
+        text: "gap:task:* \n > 50 us".into(),
         cause: "task:*".into(),
         ..gap_condition()
     };
@@ -179,17 +179,37 @@ fn what_was_asked_for_is_told_of_its_gap_and_how_often_each_cause_met_it() {
     });
     manifest.watched[0].met = 1_000;
     let met = [
-        ("task:make", 700),
+        ("task:make", 300),
         ("task:cc1", 200),
         ("task:as", 60),
-        ("task:*", 25),
+        ("task:ld", 25),
+        ("task:*", 400),
         ("", 15),
     ];
-    manifest.watched[0].met_by = met.map(|(cause, met)| (cause.to_owned(), met)).into();
-    let worst = moment(&of_tasks, 1.2e6, 81e3, 81e3);
+    let met = met.map(|(cause, met)| (cause.to_owned(), met));
+    manifest.watched[0].met_by = met.into();
+    let mut worst = moment(&of_tasks, 1.2e6, 81e3, 81e3);
+    let watched = "CPU 1 was watched for 2 h 1 min: 1,000 gaps met \"gap:task:* > 50 us\".";
+    let causes = " By main cause: 300 of task:make, 200 of task:cc1, 60 of task:as, 440 of others.";
     assert_eq!(
-        sentence(&[worst], &manifest),
-        "CPU 1 was watched for 2 h 1 min: 1,000 gaps met \"gap:task:* > 50 us\". By main cause: 700 of task:make, 200 of task:cc1, \
-         60 of task:as, 40 of others. The longest took 81.0 µs of a gap of 1.2 ms: task:burner."
+        sentence(std::slice::from_ref(&worst), &manifest),
+        format!("{watched}{causes} Most was taken of a gap of 1.2 ms: 81.0 µs by task:burner.")
+    );
+    worst.causes[0].ns = 50e3;
+    let said = sentence(std::slice::from_ref(&worst), &manifest);
+    assert!(
+        said.ends_with(": 81.0 µs, most of it by task:burner."),
+        "{said}"
+    );
+    // What does not add up is not said, and what is too long is not repeated.
+    let hostile = manifest.watched[0].met_by.values_mut();
+    hostile.for_each(|number| *number = u64::MAX);
+    if let Some(catch) = &mut manifest.settings.catch {
+        catch.conditions[0].text = "a".repeat(100);
+    }
+    let said = sentence(&[worst], &manifest);
+    assert!(
+        said.contains(": 1,000 gaps met a condition. Most was"),
+        "{said}"
     );
 }

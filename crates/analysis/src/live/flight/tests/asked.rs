@@ -84,3 +84,24 @@ fn of_a_gap_what_was_asked_for_counts() {
         assert_eq!(watched.met_by, [(main.to_owned(), 1)].into());
     }
 }
+
+/// A stretch begins with ticks, and a long task in it takes most.
+#[test]
+fn of_a_stretch_the_worst_cause_counts() {
+    let stretch = Trigger {
+        text: "worst 10 ms < 91 %".into(),
+        window_s: Some(10e-3),
+        less_than: Some(0.91),
+        ..Trigger::default()
+    };
+    let manifest = manifest(&[1], vec![stretch], Vec::new());
+    let mut gaps: Vec<(u64, u64)> = (0..20)
+        .map(|k| (500_000_000 + k * 1_000_000, 95_000))
+        .collect();
+    gaps.push((520_000_000, 5_000_000));
+    let name = |length| if length > 1_000_000 { "long" } else { "short" };
+    let (_, _, flight) = run_of(&manifest, 12_000, &gaps, name);
+    let watched = &flight.watched()[0];
+    assert_eq!(watched.met_by, [("task:long".to_owned(), 1)].into());
+    assert_eq!(watched.met, 1);
+}
