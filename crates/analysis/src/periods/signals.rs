@@ -23,6 +23,10 @@ pub(super) const SAME_DEVIATIONS: f64 = 3.0;
 /// Error of a unit's time in the main band, as a share, and harmonics of its beat with the quanta.
 const BEAT: f64 = 1e-6;
 const BEATS: u32 = 4;
+/// Whole multiples of two trains whose difference is how often they meet, at most.
+const MEETING: u32 = 4;
+/// Share of what the smaller of two trains takes that is wrong, at most, where they meet.
+const WRONG_WHERE_THEY_MEET: f64 = 0.02;
 /// Uncertainties on each side within which a line's frequency is looked for again.
 const REACH_DEVIATIONS: f64 = 5.0;
 
@@ -163,6 +167,34 @@ pub fn rank(signals: &mut Vec<Signal>, resolution_ns: f64) {
     signals.truncate(MAX_SIGNALS);
 }
 
+/// Takes out of the residual what recurs as often as two trains of gaps meet, and is little beside both: where a quantum holds a gap of each, what the
+/// work beside them took is known less well.
+pub fn take_out_meetings(signals: &mut Vec<Signal>) {
+    let trains = signals.iter().filter(|one| one.seen_in == SeenIn::Gaps);
+    let trains: Vec<Signal> = trains.cloned().collect();
+    let multiples = || (1..=MEETING).map(f64::from);
+    let meet = |a: &Signal, b: &Signal, line: &Signal| {
+        let sigma = line
+            .uncertainty_hz
+            .hypot(a.uncertainty_hz)
+            .hypot(b.uncertainty_hz);
+        let is_little =
+            line.ns_per_event < WRONG_WHERE_THEY_MEET * a.ns_per_event.min(b.ns_per_event);
+        let is_often = |m: f64| {
+            let apart = |n: f64| (m * a.frequency_hz - n * b.frequency_hz).abs();
+            multiples().any(|n| (apart(n) - line.frequency_hz).abs() <= REACH_DEVIATIONS * sigma)
+        };
+        is_little && multiples().any(is_often)
+    };
+    signals.retain(|line| {
+        let mut pairs = trains
+            .iter()
+            .enumerate()
+            .flat_map(|(k, a)| trains[..k].iter().map(move |b| (a, b)));
+        line.seen_in != SeenIn::Residual || !pairs.any(|(a, b)| meet(a, b, line))
+    });
+}
+
 /// Follows the lines of the residual over the segments, which makes their frequencies exact; takes out what recurs with changes of
 /// band.
 ///
@@ -231,4 +263,38 @@ pub fn is_line(signal: &Signal) -> bool {
 fn is_folded(signal: &Signal, rate_hz: f64) -> bool {
     let period = rate_hz / signal.frequency_hz;
     period.fract() == 0.0 && (period as u64).is_power_of_two()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_often_two_trains_meet_is_no_signal_of_its_own() {
+        let signal = |frequency_hz, ns_per_event, seen_in| Signal {
+            frequency_hz,
+            ns_per_event,
+            seen_in,
+            uncertainty_hz: 1e-3,
+            ..Signal::default()
+        };
+        let gaps = |hz, ns| signal(hz, ns, SeenIn::Gaps);
+        let line = |hz, ns| signal(hz, ns, SeenIn::Residual);
+        let mut signals = vec![
+            gaps(1e3 / 3.0, 57_400.0),
+            gaps(250.0, 13_265.0),
+            line(83.333, 75.0),
+            line(83.333, 2_000.0),
+            line(90.0, 75.0),
+        ];
+        take_out_meetings(&mut signals);
+        let left: Vec<(f64, f64)> = (signals.iter())
+            .map(|one| (one.frequency_hz, one.ns_per_event))
+            .collect();
+        assert_eq!(left[2..], [(83.333, 2_000.0), (90.0, 75.0)]);
+        // Of one train nothing meets.
+        let mut alone = vec![gaps(250.0, 13_265.0), line(83.333, 75.0)];
+        take_out_meetings(&mut alone);
+        assert_eq!(alone.len(), 2);
+    }
 }
