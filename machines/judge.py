@@ -72,8 +72,8 @@ def caught(report, wanted, disturbed):
                 if moment["at_s"] <= end + CAUGHT_WITHIN_S and moment["at_s"] + moment["length_ns"] / 1e9 >= start - CAUGHT_WITHIN_S]
         mine = [moment for moment in near if moment["causes"][0]["cause"].startswith(wanted.cause)]
         # First who is behind the main cause.
-        behind = [chain for moment in mine for chain in moment["behind"][:1]]
-        right = any(wanted.cause.startswith(chain["cause"]) and chain["sender"] == wanted.sender and wanted.function in chain["function"] and chain["set_by"] == wanted.set_by
+        behind = [chain for moment in mine for chain in moment["behind"][:1] if moment["causes"][0]["cause"].startswith(chain["cause"])]
+        right = any(chain["sender"] == wanted.sender and wanted.function in chain["function"] and chain["set_by"] == wanted.set_by
                     for chain in behind)
         note = f"at {start:.4f} s: {len(near)} moments, behind them {sorted({(chain['cause'], chain['function'], chain['sender'], chain['set_by']) for chain in behind})}"
         verdicts.append(Verdict(f"{wanted.cause} caught", "caught", "right" if mine else "missed", "", note))

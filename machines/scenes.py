@@ -157,7 +157,7 @@ def caught(name, disturber, condition, cause, sender, **more):
 RARE = 200000
 CATCH_TASK = caught("task", Disturber("maker", "wake", period=RARE, length=200), "gap:task:woken > 150 us", "task:woken", "task:maker")
 CATCH_TIMER = caught("timer", spin(RARE, 200, "sleeper"), "gap:task:sleeper > 150 us", "task:sleeper", "timer:hrtimer_wakeup", set_by="task:sleeper")
-CATCH_WORKER = caught("worker", Disturber("maker", "tty", period=RARE, count=4000), "gap:task:kworker* > 20 us", "task:kworker/", "task:maker", function="flush_to_ldisc")
+CATCH_WORKER = caught("worker", Disturber("maker", "tty", period=RARE, count=4000), "gap:task:kworker* > 150 us", "task:kworker/", "task:maker", function="flush_to_ldisc")
 CATCH_SOFTIRQ = caught("softirq", Disturber("loopback", "net", period=RARE, count=60), "gap:softirq:NET_RX > 100 us", "softirq:NET_RX", "task:loopback")
 CATCH_IPI = dataclasses.replace(
     caught("ipi", Disturber("ringer", "ipi", period=RARE, cpu=0, target=1), "gap:irq:call_function_single > 1 us", "irq:call_function_single", "task:ringer"),

@@ -318,6 +318,9 @@ fn assemble(
         seen.aliases = aliases;
     }
     split::settle(&mut series, manifest);
+    for one in &mut series {
+        signals::take_out_meetings(&mut one.signals);
+    }
     stops::book(&mut series, manifest);
     for (index, pyramid) in pyramids.iter_mut().enumerate() {
         let gaps = pyramid.gaps.iter_mut();

@@ -39,7 +39,6 @@ pub fn follow(
     signals::rank(signals, resolution);
     let main = survey.modes.get(usize::from(survey.main_band()));
     signals::follow(signals, kept, lines, main.map(|mode| mode.centre), context);
-    signals::take_out_meetings(signals);
 }
 
 /// The smallest periodic losses that this series would have shown.
