@@ -117,18 +117,13 @@ fn list(report: &Report, most: usize, page: &mut Page<'_>) {
 }
 
 fn one(moment: &Moment, page: &mut Page<'_>) {
-    let cpu = panels::cpu_name(moment.cpu, None);
-    let time = moment
-        .unix_s
-        .map_or_else(String::new, |unix_s| format!(" ({})", time_of_day(unix_s)));
-    let of = match moment.ns < WHOLE * moment.length_ns {
-        true => format!(", of {}", format::duration(moment.length_ns)),
-        false => String::new(),
-    };
-    let when = format!("{cpu}, {:.6} s{time}{of}: ", moment.at_s);
     let lead = format!("  {:>9}  ", format::duration(moment.ns));
     let whole = parts(&moment.causes, moment.ns);
-    page.hanging(&[(&lead, Paint::Loss)], &(when + &whole), Paint::Plain);
+    page.hanging(
+        &[(&lead, Paint::Loss)],
+        &(when(moment) + &whole),
+        Paint::Plain,
+    );
     let lead = " ".repeat(lead.chars().count());
     for chain in moment.behind.iter().take(PARTS) {
         let times = match chain.number {
@@ -180,6 +175,19 @@ fn one(moment: &Moment, page: &mut Page<'_>) {
         );
         page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Dim);
     }
+}
+
+/// Where and when, and of what it is a part.
+fn when(moment: &Moment) -> String {
+    let cpu = panels::cpu_name(moment.cpu, None);
+    let time = moment
+        .unix_s
+        .map_or_else(String::new, |unix_s| format!(" ({})", time_of_day(unix_s)));
+    let of = match moment.ns < WHOLE * moment.length_ns {
+        true => format!(", of {}", format::duration(moment.length_ns)),
+        false => String::new(),
+    };
+    format!("{cpu}, {:.6} s{time}{of}: ", moment.at_s)
 }
 
 /// What hardly any other moment has.

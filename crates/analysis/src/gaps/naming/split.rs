@@ -114,9 +114,7 @@ impl Namer<'_> {
         silent_from = silent_from.or((silent > 0).then_some(at));
         if outside > 0 {
             let begins = silent_from.unwrap_or(at);
-            let may_be_task = self.may_be_task(gap, (from, to), longest);
-            let is_told = spans.iter().any(|span| span.away);
-            let key = self.outside_events(gap, (from, to), is_told, may_be_task);
+            let key = self.outside_events(gap, (from, to), &spans, longest);
             self.pieces.push(Piece {
                 share: Share {
                     key,
@@ -168,14 +166,16 @@ impl Namer<'_> {
         self.pieces[0].share.from = from;
     }
 
-    /// Whose the time is that no event of a gap covers; `is_told`: an event says why the thread did not run.
+    /// Whose the time is that no event of a gap covers, the longest silence of it so long.
     fn outside_events(
         &mut self,
         gap: &Gap,
         (from, to): (u64, u64),
-        is_told: bool,
-        may_be_task: bool,
+        spans: &[Span],
+        silence: u64,
     ) -> Key {
+        let may_be_task = self.may_be_task(gap, (from, to), silence);
+        let is_told = spans.iter().any(|span| span.away);
         let is_untold = gap.preempted == Some(true) && !is_told;
         let known = self
             .cpu
