@@ -249,6 +249,7 @@ def moments_agree(view, report):
         assert all(any(title.startswith(span["cause"]) or title.startswith(f"gap: {span['cause']}") for title in titles) for span in spans), titles
         assert moment["causes"][0]["cause"] in shown.nth(place).inner_text()
     makers = view.page.locator("#moments tbody tr")
+    assert makers.count() > 0
     for place in range(makers.count()):
         number = int(makers.nth(place).locator("td").nth(1).inner_text())
         makers.nth(place).get_by_role("button").click()
