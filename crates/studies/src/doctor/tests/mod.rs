@@ -1,13 +1,14 @@
 //! Every item on machines of which everything is known, and on machines that hide all.
 
+mod advice;
+mod unknown;
+
 use super::*;
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::setup::{
     CpuSetup, IdleState, InterruptSetup, Setup, TaskSetup, paths,
 };
-use bandscope_recording::manifest::{
-    EventsState, KernelCount, KernelCounts, Machine, Missing, Quota,
-};
+use bandscope_recording::manifest::{EventsState, KernelCount, KernelCounts, Machine, Quota};
 use bandscope_report::{Cause, Ledger, PaceLoss, Series};
 
 const WALL_NS: u64 = 1_000_000_000;
@@ -272,67 +273,6 @@ fn items_that_share_a_line_say_so() {
 }
 
 #[test]
-fn commands_name_the_files_numbers_and_cpus_of_this_machine() {
-    let doctor = examine(&report(untuned(), &everything()), &[]).unwrap();
-    let command = |item| {
-        of(&doctor, item)
-            .now
-            .as_ref()
-            .and_then(|now| now.command.clone())
-    };
-    for (item, expected) in [
-        (
-            Item::Tasks,
-            "pgrep -wx -- 'khugepaged|rcu_preempt|rustc' | xargs -rn1 sudo taskset -apc 0,2",
-        ),
-        // 36 is the kernel's own.
-        (
-            Item::Interrupts,
-            "for i in 24; do echo 0,2 | sudo tee /proc/irq/$i/smp_affinity_list; done",
-        ),
-        (
-            Item::Workqueues,
-            "echo d | sudo tee /sys/devices/virtual/workqueue/cpumask",
-        ),
-        (
-            Item::Quota,
-            "echo max 100000 | sudo tee /sys/fs/cgroup/job/cpu.max",
-        ),
-        (
-            Item::Governor,
-            "echo performance | sudo tee /sys/devices/system/cpu/cpu1/cpufreq/scaling_governor",
-        ),
-        (
-            Item::IdleStates,
-            "echo 1 | sudo tee /sys/devices/system/cpu/cpu1/cpuidle/state2/disable",
-        ),
-        (Item::Irqbalance, "sudo systemctl stop irqbalance"),
-        (
-            Item::Clocksource,
-            "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
-        ),
-    ] {
-        assert_eq!(command(item).as_deref(), Some(expected), "{item:?}");
-    }
-    let interrupts = of(&doctor, Item::Interrupts).found.clone().unwrap();
-    assert!(
-        interrupts.starts_with("eth0 100 a second") && interrupts.ends_with("places 36"),
-        "{interrupts}"
-    );
-}
-
-#[test]
-fn what_the_kernel_places_by_itself_gets_no_command() {
-    let mut manifest = untuned();
-    manifest.machine.setup.interrupts.remove(0);
-    let doctor = examine(&report(manifest, &everything()), &[]).unwrap();
-    let entry = of(&doctor, Item::Interrupts);
-    assert_eq!(entry.now, None);
-    let line = entry.lasting.as_ref().map(|lasting| lasting.line.as_str());
-    assert_eq!(line, Some("isolcpus=managed_irq,domain,1,3"));
-}
-
-#[test]
 fn a_machine_that_is_set_up_is_quiet() {
     let mut manifest = untuned();
     let machine = &mut manifest.machine;
@@ -396,39 +336,6 @@ fn a_machine_that_is_set_up_is_quiet() {
 }
 
 #[test]
-fn without_events_the_cost_of_gaps_is_not_known_and_not_nothing() {
-    let mut manifest = untuned();
-    manifest.events.state = EventsState::Unavailable;
-    manifest.events.why = "perf_event_paranoid is 2".to_owned();
-    let doctor = examine(&report(manifest, &[(Cause::Unnamed, 30_000_000)]), &[]).unwrap();
-    let isolation = of(&doctor, Item::StatInterval);
-    assert_eq!((isolation.state, isolation.cost_ns), (State::Unnamed, None));
-    assert!(
-        isolation.why.as_deref().unwrap().contains("3.0 %"),
-        "{isolation:?}"
-    );
-    let visibility = of(&doctor, Item::Visibility);
-    assert_eq!(
-        (visibility.state, visibility.cost_ns),
-        (State::Open, Some(30_000_000))
-    );
-    assert!(
-        doctor
-            .verdict
-            .ends_with("could not see the cause of 3.0 %."),
-        "{}",
-        doctor.verdict
-    );
-    let line = visibility
-        .lasting
-        .as_ref()
-        .map(|lasting| lasting.line.as_str());
-    assert_eq!(line, Some("kernel.perf_event_paranoid = -1"));
-    // A frequency needs no events.
-    assert_eq!(of(&doctor, Item::Governor).cost_ns, Some(7_000_000));
-}
-
-#[test]
 fn the_first_line_says_a_loss_once() {
     let mut manifest = untuned();
     manifest.events.state = EventsState::Unavailable;
@@ -453,111 +360,4 @@ fn the_first_line_says_a_loss_once() {
         "{}",
         doctor.verdict
     );
-}
-
-#[test]
-fn what_a_recording_does_not_hold_is_not_readable_and_nothing_is_advised() {
-    let mut manifest = Manifest::default();
-    manifest.missing.push(Missing {
-        what: "system management interrupts".to_owned(),
-        why: "not readable: x".to_owned(),
-        ..Missing::default()
-    });
-    let doctor = examine(&report(manifest, &everything()), &[]).unwrap();
-    for entry in &doctor.entries {
-        assert!(
-            !matches!(entry.state, State::Costs) || entry.now.is_none(),
-            "{entry:?}"
-        );
-    }
-    for item in [
-        Item::StatInterval,
-        Item::Isolcpus,
-        Item::Clocksource,
-        Item::Interrupts,
-    ] {
-        let entry = of(&doctor, item);
-        assert_eq!(entry.state, State::Unknown, "{entry:?}");
-        assert_eq!(entry.why.as_deref(), Some(subject::OLD_RECORDING));
-    }
-    let wanted = of(&doctor, Item::Tasks).wanted.as_deref();
-    assert_eq!(wanted, Some("tasks on other CPUs"));
-    assert_eq!(
-        of(&doctor, Item::Firmware).why.as_deref(),
-        Some("not readable: x")
-    );
-}
-
-#[test]
-fn a_machine_of_one_cpu_is_told_so_and_given_no_command() {
-    let mut manifest = untuned();
-    manifest.machine.online_cpus = Some("1".to_owned());
-    for path in [paths::WORKQUEUES, paths::DEFAULT_AFFINITY] {
-        manifest
-            .machine
-            .setup
-            .settings
-            .insert(path.to_owned(), "2".to_owned());
-    }
-    let doctor = examine(&report(manifest, &everything()), &[]).unwrap();
-    for item in [
-        Item::Tasks,
-        Item::Isolcpus,
-        Item::Workqueues,
-        Item::Interrupts,
-        Item::IrqAffinity,
-        Item::NohzFull,
-        Item::RcuNocbs,
-    ] {
-        let entry = of(&doctor, item);
-        assert!(entry.now.is_none() && entry.lasting.is_none(), "{entry:?}");
-        assert!(
-            entry.wanted.as_deref().unwrap().contains("none is left"),
-            "{entry:?}"
-        );
-    }
-}
-
-#[test]
-fn other_cpus_and_files_of_counts_are_refused() {
-    let error = examine(&report(untuned(), &[]), &[1, 7]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "--cpus: found 1,7, expected CPUs of the recording: 1"
-    );
-    let no_facts = Report::default();
-    assert!(matches!(examine(&no_facts, &[]), Err(Unjudged::NoFacts)));
-    let mut imported = untuned();
-    imported.clock = bandscope_recording::manifest::Clock::imported();
-    assert!(matches!(
-        examine(&report(imported, &[]), &[]),
-        Err(Unjudged::NoFacts)
-    ));
-}
-
-#[test]
-fn what_hides_is_not_said_to_be_absent() {
-    let mut manifest = untuned();
-    manifest.quotas.clear();
-    let entry = |manifest: &Manifest, item: Item| {
-        let doctor = examine(&report(manifest.clone(), &[]), &[1]).unwrap();
-        let mut entries = doctor.entries.into_iter();
-        entries.find(|entry| entry.item == item).unwrap()
-    };
-    assert_eq!(entry(&manifest, Item::Quota).state, State::Quiet);
-    // A container without /sys.
-    manifest.machine.governor.clear();
-    let setup = &mut manifest.machine.setup;
-    setup.settings.remove(paths::ONLINE);
-    setup.unread.insert(
-        paths::CONTROL_GROUPS.to_owned(),
-        "not to be seen".to_owned(),
-    );
-    let why = |item| {
-        let entry = entry(&manifest, item);
-        assert_eq!((entry.state, entry.found), (State::Unknown, None));
-        entry.why.unwrap()
-    };
-    assert_eq!(why(Item::Quota), "/sys/fs/cgroup: not to be seen");
-    assert!(why(Item::Governor).contains("cpufreq cannot be read"));
 }

@@ -1,0 +1,94 @@
+//! The commands that are advised, and to whom none is.
+
+use super::*;
+
+#[test]
+fn commands_name_the_files_numbers_and_cpus_of_this_machine() {
+    let doctor = examine(&report(untuned(), &everything()), &[]).unwrap();
+    let command = |item| {
+        of(&doctor, item)
+            .now
+            .as_ref()
+            .and_then(|now| now.command.clone())
+    };
+    for (item, expected) in [
+        (
+            Item::Tasks,
+            "pgrep -wx -- 'khugepaged|rcu_preempt|rustc' | xargs -rn1 sudo taskset -apc 0,2",
+        ),
+        // 36 is the kernel's own.
+        (
+            Item::Interrupts,
+            "for i in 24; do echo 0,2 | sudo tee /proc/irq/$i/smp_affinity_list; done",
+        ),
+        (
+            Item::Workqueues,
+            "echo d | sudo tee /sys/devices/virtual/workqueue/cpumask",
+        ),
+        (
+            Item::Quota,
+            "echo max 100000 | sudo tee /sys/fs/cgroup/job/cpu.max",
+        ),
+        (
+            Item::Governor,
+            "echo performance | sudo tee /sys/devices/system/cpu/cpu1/cpufreq/scaling_governor",
+        ),
+        (
+            Item::IdleStates,
+            "echo 1 | sudo tee /sys/devices/system/cpu/cpu1/cpuidle/state2/disable",
+        ),
+        (Item::Irqbalance, "sudo systemctl stop irqbalance"),
+        (
+            Item::Clocksource,
+            "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
+        ),
+    ] {
+        assert_eq!(command(item).as_deref(), Some(expected), "{item:?}");
+    }
+    let interrupts = of(&doctor, Item::Interrupts).found.clone().unwrap();
+    assert!(
+        interrupts.starts_with("eth0 100 a second") && interrupts.ends_with("places 36"),
+        "{interrupts}"
+    );
+}
+
+#[test]
+fn what_the_kernel_places_by_itself_gets_no_command() {
+    let mut manifest = untuned();
+    manifest.machine.setup.interrupts.remove(0);
+    let doctor = examine(&report(manifest, &everything()), &[]).unwrap();
+    let entry = of(&doctor, Item::Interrupts);
+    assert_eq!(entry.now, None);
+    let line = entry.lasting.as_ref().map(|lasting| lasting.line.as_str());
+    assert_eq!(line, Some("isolcpus=managed_irq,domain,1,3"));
+}
+
+#[test]
+fn a_machine_of_one_cpu_is_told_so_and_given_no_command() {
+    let mut manifest = untuned();
+    manifest.machine.online_cpus = Some("1".to_owned());
+    for path in [paths::WORKQUEUES, paths::DEFAULT_AFFINITY] {
+        manifest
+            .machine
+            .setup
+            .settings
+            .insert(path.to_owned(), "2".to_owned());
+    }
+    let doctor = examine(&report(manifest, &everything()), &[]).unwrap();
+    for item in [
+        Item::Tasks,
+        Item::Isolcpus,
+        Item::Workqueues,
+        Item::Interrupts,
+        Item::IrqAffinity,
+        Item::NohzFull,
+        Item::RcuNocbs,
+    ] {
+        let entry = of(&doctor, item);
+        assert!(entry.now.is_none() && entry.lasting.is_none(), "{entry:?}");
+        assert!(
+            entry.wanted.as_deref().unwrap().contains("none is left"),
+            "{entry:?}"
+        );
+    }
+}
