@@ -150,8 +150,8 @@ impl Pairing {
                 by: Level::Task, ..
             } => {}
             Point::Wakes { number, name, .. } => self.wake(number, name),
-            Point::Works(function) => self.work(function, true),
-            Point::Calls(function) | Point::Runs { function, .. } => self.work(function, false),
+            Point::Works(function) => self.work(function, Some(thread)),
+            Point::Calls(function) | Point::Runs { function, .. } => self.work(function, None),
             Point::Sends { .. }
             | Point::Raises { .. }
             | Point::Sets { .. }
@@ -273,9 +273,15 @@ impl Pairing {
         }
     }
 
-    fn work(&mut self, function: Arc<str>, in_tasks: bool) {
+    /// A function began to run, in `worker` or, where that is `None`, in an interrupt.
+    ///
+    /// A task that the kernel keeps from perf leaves without a record, and the worker that took the CPU from it tells what it does: that is not the
+    /// task's. In a namespace of process ids records and switches have different numbers for a thread, and none tells.
+    fn work(&mut self, function: Arc<str>, worker: Option<u32>) {
+        let tells = self.own_number == self.thread;
+        let is_it = |task: &Frame| worker.is_some_and(|worker| task.number == worker || !tells);
         let running = match &mut self.running {
-            Running::Other(task) if in_tasks && task.kind == EventKind::Task => Some(task),
+            Running::Other(task) if task.kind == EventKind::Task && is_it(task) => Some(task),
             _ => None,
         };
         let frame = self.frames.last_mut().or(running);

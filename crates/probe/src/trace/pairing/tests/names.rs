@@ -45,6 +45,25 @@ fn what_a_worker_does_belongs_to_its_stay() {
     assert_eq!(did, ["a b", ""]);
 }
 
+/// Thread 9 is kept from perf: no record tells that worker 7 took the CPU from it. In a namespace this thread has another number in switches.
+#[test]
+fn what_a_worker_does_is_not_that_of_a_task_that_left_without_a_record() {
+    for (own, expected) in [(OWN, ""), (OWN + 1, "the worker's")] {
+        let mut pairing = Pairing::new(OWN, false, PIECE_NS);
+        for (time, thread, point) in [
+            (10, OWN, switch(own, 9)),
+            (15, 7, Point::Works("the worker's".into())),
+            (20, 7, switch(7, own)),
+        ] {
+            pairing.push(time, thread, point);
+        }
+        let mut all = Vec::new();
+        pairing.finish(&mut all);
+        let did: Vec<String> = all.iter().map(|stay| stay.functions.join(" ")).collect();
+        assert_eq!(did, [expected]);
+    }
+}
+
 #[test]
 fn an_interrupt_of_the_timer_is_that_of_the_timers_in_it() {
     use EventKind::{Timer, Vector};
