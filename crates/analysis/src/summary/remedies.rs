@@ -7,11 +7,12 @@ use bandscope_recording::manifest::setup::paths;
 use bandscope_report::account::{Account, Loss, NOT_NAMED};
 use bandscope_report::remedies::{self, Purpose, Remedy, RemedyKind, Tasks};
 use bandscope_report::{Cause, Certainty, Finding, Moment, Series};
+use std::collections::BTreeSet;
 
 /// Share of the time from which on a loss is worth a fix.
 const MIN_SHARE: f64 = 2e-3;
-/// Time of a task over that of the costliest from which on it is worth moving.
-const MIN_SHARE_OF_TASK: f64 = 0.1;
+/// Time over that of the costliest from which on it is worth doing something.
+const MIN_SHARE_OF_COSTLIEST: f64 = 0.1;
 
 /// What the names of kernel workers begin with.
 const WORKER: &str = "kworker/";
@@ -43,36 +44,84 @@ pub fn all(
     once(all, manifest)
 }
 
-/// What helps against the moments that a flight recorder caught: against who is behind the longest first.
+/// What took most of some moments.
+struct Taker<'a> {
+    cause: &'a Cause,
+    /// What it ran, of a kernel worker.
+    functions: &'a str,
+    cpus: Vec<u32>,
+    ns: f64,
+}
+
+/// What helps against the moments that a flight recorder caught: against what took most of them first, and not against what took little.
 pub fn of_moments(moments: &[Moment], manifest: &Manifest) -> Vec<Remedy> {
     let machine = &manifest.machine;
+    let takers = takers(moments);
+    let is_task = |cause: &Cause| matches!(cause, Cause::Task(name) if !name.starts_with(WORKER));
+    let (mut names, mut cpus) = (Vec::new(), BTreeSet::new());
+    for taker in &takers {
+        if let Cause::Task(name) = taker.cause
+            && is_task(taker.cause)
+        {
+            names.push(Tasks::from(&**name));
+            cpus.extend(&taker.cpus);
+        }
+    }
+    let cpus: Vec<u32> = cpus.into_iter().collect();
     let mut all = Vec::new();
-    for moment in moments {
-        let (Some(cpu), Some(main)) = (moment.cpu, moment.causes.first()) else {
-            continue;
-        };
-        let chain = moment.behind.iter().find(|chain| chain.is_of(&main.cause));
-        match &main.cause {
-            Cause::Task(name) if name.starts_with(WORKER) => {
-                all.extend(chain.and_then(|chain| of_function(&chain.function, manifest)));
-            }
-            Cause::Task(name) => all.extend(remedies::move_tasks(
-                &[cpu],
-                &[Tasks::from(&**name)],
-                machine,
-            )),
+    for taker in &takers {
+        let cpu = taker.cpus[0].to_string();
+        match taker.cause {
+            cause if is_task(cause) => all.extend(remedies::move_tasks(&cpus, &names, machine)),
+            Cause::Task(_) => all.extend(of_function(taker.functions, manifest)),
             Cause::Interrupt(name) => {
-                all.extend(remedies::move_interrupts(&[cpu], name, machine));
+                all.extend(remedies::move_interrupts(&taker.cpus, name, machine));
             }
-            Cause::Tick => all.extend(remedies::stop_tick(&[cpu], machine)),
-            Cause::Host => all.push(remedies::trace_host(&cpu.to_string())),
+            Cause::Tick => all.extend(remedies::stop_tick(&taker.cpus, machine)),
+            Cause::Host => all.push(remedies::trace_host(&cpu)),
             Cause::Unnamed | Cause::Preempted if manifest.events.state != EventsState::On => {
-                all.push(remedies::trace_events(&cpu.to_string()));
+                all.push(remedies::trace_events(&cpu));
             }
             _ => {}
         }
     }
     once(all, manifest)
+}
+
+/// What took most of moments, the costliest first; without what took little beside that.
+fn takers(moments: &[Moment]) -> Vec<Taker<'_>> {
+    let mut takers: Vec<Taker<'_>> = Vec::new();
+    for moment in moments {
+        let (Some(cpu), Some(main)) = (moment.cpu, moment.causes.first()) else {
+            continue;
+        };
+        let is_worker = matches!(&main.cause, Cause::Task(name) if name.starts_with(WORKER));
+        let chain = (moment.behind.iter()).find(|chain| is_worker && chain.is_of(&main.cause));
+        let functions = chain.map_or("", |chain| &*chain.function);
+        // Which worker of a pool ran it is chance.
+        let is_same = |known: &&mut Taker<'_>| match functions {
+            "" => *known.cause == main.cause,
+            functions => known.functions == functions,
+        };
+        match takers.iter_mut().find(is_same) {
+            Some(known) => {
+                known.ns += main.ns;
+                if !known.cpus.contains(&cpu) {
+                    known.cpus.push(cpu);
+                }
+            }
+            None => takers.push(Taker {
+                cause: &main.cause,
+                functions,
+                cpus: vec![cpu],
+                ns: main.ns,
+            }),
+        }
+    }
+    takers.sort_by(|a, b| b.ns.total_cmp(&a.ns));
+    let least = (takers.first()).map_or(0.0, |first| MIN_SHARE_OF_COSTLIEST * first.ns);
+    takers.retain(|taker| taker.ns >= least);
+    takers
 }
 
 /// What makes a function of a kernel worker rarer.
@@ -181,7 +230,7 @@ fn tasks<'a>(series: &[&'a Series]) -> Vec<Tasks<'a>> {
             _ => None,
         });
     let tasks: Vec<(Tasks<'_>, f64)> = tasks.collect();
-    let least = tasks.first().map_or(0.0, |task| MIN_SHARE_OF_TASK * task.1);
+    let least = tasks.first().map_or(0.0, |task| MIN_SHARE_OF_COSTLIEST * task.1);
     let enough = tasks.into_iter().filter(|task| task.1 >= least);
     enough.map(|task| task.0).collect()
 }
@@ -288,6 +337,22 @@ mod tests {
             [RemedyKind::MoveTasks],
             "it is rare already"
         );
+    }
+
+    #[test]
+    fn what_took_little_of_all_moments_is_left() {
+        let mut manifest = manifest(EventsState::On);
+        let settings = &mut manifest.machine.setup.settings;
+        settings.insert(paths::STAT_INTERVAL.into(), "1".into());
+        let task = |name: &str| moment(Cause::Task(name.into()), "");
+        let mut moments = vec![
+            moment(Cause::Task("kworker/1:0".into()), "vmstat_update"),
+            task("less"),
+        ];
+        moments.extend((0..6).flat_map(|_| [task("more"), task("most"), task("most")]));
+        let all = of_moments(&moments, &manifest);
+        assert_eq!(kinds(&all), [RemedyKind::MoveTasks]);
+        assert_eq!(all[0].what, "move every most, more off CPU 1");
     }
 
     #[test]
