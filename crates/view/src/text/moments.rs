@@ -156,7 +156,9 @@ fn one(moment: &Moment, page: &mut Page<'_>) {
         page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Dim);
     }
     if !moment.unusual.is_empty() {
-        let told = moment.unusual.iter().take(PARTS).map(unlike_others);
+        let main = moment.causes.first().map(|main| &main.cause);
+        let main = main.map_or_else(String::new, |main| visible(&main.to_string()));
+        let told = (moment.unusual.iter().take(PARTS)).map(|one| unlike_others(one, &main));
         let text = format!("unusual: {}", told.collect::<Vec<_>>().join("; "));
         page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Plain);
     }
@@ -183,17 +185,18 @@ fn when(moment: &Moment) -> String {
     let time = moment
         .unix_s
         .map_or_else(String::new, |unix_s| format!(" ({})", time_of_day(unix_s)));
-    let of = match moment.ns < WHOLE * moment.length_ns {
-        true => format!(", of {}", format::duration(moment.length_ns)),
+    let [taken, whole] = [moment.ns, moment.length_ns].map(format::duration);
+    let of = match moment.ns < WHOLE * moment.length_ns && taken != whole {
+        true => format!(", of {whole}"),
         false => String::new(),
     };
     format!("{cpu}, {:.6} s{time}{of}: ", moment.at_s)
 }
 
-/// What hardly any other moment has.
-fn unlike_others(unusual: &Unusual) -> String {
+/// What hardly any other moment with the same main cause has.
+fn unlike_others(unusual: &Unusual, main: &str) -> String {
     format!(
-        "{} on CPU {} {}, in {} of {} others",
+        "{} on CPU {} {}, in {} of the {} others of {main}",
         visible(&unusual.cause),
         unusual.cpu,
         format::duration(unusual.ns),
@@ -205,23 +208,25 @@ fn unlike_others(unusual: &Unusual) -> String {
     )
 }
 
-/// The largest parts, each with its time where there are several.
+/// The largest parts, each with its time where there are several, and what the others took together.
 fn parts(parts: &[Part], whole_ns: f64) -> String {
-    let worth = |part: &&Part| part.ns >= LEAST_PART * whole_ns;
-    let named: Vec<String> = (parts.iter().filter(worth).take(PARTS))
-        .map(|part| {
-            format!(
-                "{} {}",
-                visible(&part.cause.to_string()),
-                format::duration(part.ns)
-            )
-        })
-        .collect();
-    match named.is_empty() {
+    let least = LEAST_PART * whole_ns;
+    let (told, rest): (Vec<_>, Vec<_>) =
+        (parts.iter().enumerate()).partition(|(place, part)| *place < PARTS && part.ns >= least);
+    let named = |(_, part): &(usize, &Part)| {
+        let cause = visible(&part.cause.to_string());
+        format!("{cause} {}", format::duration(part.ns))
+    };
+    let mut told: Vec<String> = told.iter().map(named).collect();
+    let rest: f64 = rest.iter().map(|(_, part)| part.ns).sum();
+    match told.is_empty() {
         true => parts
             .first()
             .map_or_else(String::new, |part| visible(&part.cause.to_string())),
-        false => named.join(", "),
+        false => {
+            told.extend((rest >= least).then(|| format!("others {}", format::duration(rest))));
+            told.join(", ")
+        }
     }
 }
 
@@ -235,6 +240,21 @@ fn time_of_day(unix_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_that_are_not_named_are_counted() {
+        let all = [500.0, 200.0, 150.0, 100.0, 15.0, 15.0].map(|ns| Part {
+            cause: bandscope_report::Cause::Host,
+            ns,
+        });
+        let of = |first: usize| parts(&all[first..], 1_000.0);
+        assert_eq!(
+            of(0),
+            "host 500 ns, host 200 ns, host 150 ns, others 130 ns"
+        );
+        assert_eq!(of(3), "host 100 ns, others 30 ns");
+        assert_eq!(of(4), "host");
+    }
 
     #[test]
     fn a_time_of_day_is_that_of_utc() {
