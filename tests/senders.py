@@ -24,6 +24,8 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cures  # noqa: E402
 
+#: What is said of a task that left a CPU and would have gone on running.
+RUNNABLE = "runnable"
 TRACING = "/sys/kernel/tracing"
 LINE = re.compile(r"^\s*(.*)-(\d+)\s+\[(\d+)\] (\S+)\s+(\d+)\.(\d+): (\w+): (.*)$")
 OF_STACK = re.compile(r"^\s*.*-\d+\s+\[(\d+)\] \S+\s+\S+ <stack trace>")
@@ -57,6 +59,8 @@ class Traced:
         self.wakes = collections.defaultdict(list)
         #: Switches on `cpu`, and of all tasks.
         self.here, self.anywhere = [], collections.defaultdict(list)
+        #: When tasks left a CPU, and whether they would have gone on running.
+        self.left = collections.defaultdict(list)
         #: Acts by softirq of `cpu`, and by timer.
         self.raises, self.sets = collections.defaultdict(list), collections.defaultdict(list)
         #: Softirqs of `cpu` that are to run.
@@ -104,6 +108,7 @@ class Traced:
         elif event == "sched_switch":
             task = number("next_pid")
             self.anywhere[task].append(act.time)
+            self.left[number("prev_pid")].append((act.time, re.search(r"\bprev_state=(\S)", rest)[1] == "R"))
             if act.on == cpu:
                 self.here.append((act.time, task))
 
@@ -149,17 +154,23 @@ def who(act):
         return ("irq", "timer", "tick", "interrupt"), None, act.stack
     if context == "s":
         return ("softirq", "timer"), None, act.stack
-    return ("idle",) if act.name == "<idle>" else ("task",), act.name, act.stack
+    # Of some tasks ftrace has forgotten the name.
+    name = None if act.name == "<...>" else act.name
+    return ("idle",) if name == "<idle>" else ("task",), name, act.stack
 
 
 def wanted(stay, at, traced):
-    """What the kernel's trace says, and the act: nothing where the task ran on."""
+    """What the kernel's trace says, and the act; of a task that ran on that it was runnable, where the trace saw it leave."""
     if stay["kind"] == "softirq":
         act = before(traced.raises[stay["task"]], at)
         return who(act), act
     act = before(traced.wakes.get(stay["task"], []), at)
-    if act and any(act.time < other < at - NEAR_NS for other in traced.anywhere[stay["task"]]):
-        act = None
+    if stay["task"] is not None:
+        left = [(time, runnable) for time, runnable in traced.left[stay["task"]] if time <= at + 1000]
+        if left and left[-1][1] and (act is None or left[-1][0] > act.time):
+            return ((RUNNABLE,), None, []), None
+        if act and any(act.time < other < at - NEAR_NS for other in traced.anywhere[stay["task"]]):
+            act = None
     return who(act), act
 
 

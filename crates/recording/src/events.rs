@@ -94,10 +94,10 @@ pub struct KernelEvent {
 /// What made a task or a softirq run, sent an interrupt to this CPU, or set a timer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sender {
-    /// What woke, sent, raised or set it: `task:NAME`, `irq:NAME`, `softirq:NAME`, `timer:FUNCTION`, `interrupt`, `idle`; empty where nothing did: it ran on after
-    /// another task.
+    /// What woke, sent, raised or set it: `task:NAME`, `irq:NAME`, `softirq:NAME`, `timer:FUNCTION`, `interrupt`, `idle`; [`RUNNABLE`] where nothing had to;
+    /// empty where nobody is known.
     pub name: Arc<str>,
-    /// CPU on which that happened.
+    /// CPU on which that happened, or that it had left.
     pub cpu: u32,
     /// Functions that a kernel worker or the softirq of timers ran meanwhile, or the interrupt was for, in order, with commas between; else empty.
     pub function: Arc<str>,
@@ -107,6 +107,16 @@ pub struct Sender {
     pub caller: Arc<str>,
     /// Who set the timer that the sender is; empty where it is none, or that is not known.
     pub set_by: Arc<str>,
+}
+
+/// What stands for a sender where a task had left a CPU and would go on running: another one, or the scheduler, took its place.
+pub const RUNNABLE: &str = "runnable";
+
+impl Sender {
+    /// Whether somebody did it.
+    pub fn is_somebody(&self) -> bool {
+        !self.name.is_empty() && &*self.name != RUNNABLE
+    }
 }
 
 impl KernelEvent {

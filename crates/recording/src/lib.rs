@@ -58,7 +58,7 @@ pub mod write;
 
 pub use checksum::of as checksum_of;
 pub use error::Error;
-pub use events::{EventKind, EventStream, KernelEvent, Sender};
+pub use events::{EventKind, EventStream, KernelEvent, RUNNABLE, Sender};
 pub use gaps::{Gap, GapKind};
 pub use layout::{TaskDirectory, is_node_name};
 pub use manifest::Manifest;

@@ -1,7 +1,7 @@
 //! Numbers inside sentences: the verdict's, the findings' and the warnings'.
 
 use crate::{Cause, Chain};
-use bandscope_recording::cpu_list;
+use bandscope_recording::{RUNNABLE, cpu_list};
 
 /// A share with as many digits as keep what is lost visible.
 pub fn percent(share: f64) -> String {
@@ -130,13 +130,17 @@ pub fn behind(chain: &Chain) -> String {
         Some(task) => (task, "it ran"),
         None => (&*chain.cause, "it came"),
     };
+    let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
+    let waited = duration(chain.waited_ns);
+    if chain.sender == RUNNABLE {
+        let on = ran_on(chain);
+        return format!("{name} {on}, {waited} after it left {cpus} runnable");
+    }
     let mut sentence = name.to_owned();
     if !chain.function.is_empty() {
         sentence += &format!(" ran {}", chain.function);
     }
     if !chain.sender.is_empty() {
-        let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
-        let waited = duration(chain.waited_ns);
         sentence += &format!(
             ", {} on {cpus}, {waited} before {then}{}",
             sent(chain),
@@ -148,6 +152,9 @@ pub fn behind(chain: &Chain) -> String {
 
 /// The same for all that one maker made: who did what, and who is behind it, wherever and whenever.
 pub fn made_by(chain: &Chain) -> String {
+    if chain.sender == RUNNABLE {
+        return format!("{} {}", chain.cause, ran_on(chain));
+    }
     let mut name = chain.cause.clone();
     if !chain.function.is_empty() {
         name += &format!(" ran {}", chain.function);
@@ -156,6 +163,14 @@ pub fn made_by(chain: &Chain) -> String {
         name += &format!(", {}{}", sent(chain), setter(chain));
     }
     name
+}
+
+/// What a task did that nobody had to wake.
+fn ran_on(chain: &Chain) -> String {
+    match &*chain.function {
+        "" => "ran on".to_owned(),
+        function => format!("went on with {function}"),
+    }
 }
 
 /// What is done to a cause that somebody is behind, by how its name begins; the page says the same (`script/moments.js`).

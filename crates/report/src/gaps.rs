@@ -62,14 +62,14 @@ pub struct Chain {
     /// Functions that a kernel worker or a softirq ran meanwhile, or another CPU asked for, at most 3, with commas between; empty for what is neither.
     pub function: String,
     /// What woke, sent, raised or set it: `task:NAME`, `idle`, `irq:NAME`, `softirq:NAME`, `tick`, `timer:FUNCTION` of the kernel, or, where that is all that is
-    /// known, `task`, `interrupt`, `softirq`. Empty where nobody is known.
+    /// known, `task`, `interrupt`, `softirq`. `runnable`: it had left the CPU and would have gone on running. Empty where nobody is known.
     pub sender: String,
     /// Function of the kernel in which that happened, or, of a timer, in which it was set, where stacks were recorded; empty elsewhere. In `chains` of a
     /// series always empty.
     pub sender_function: String,
     /// Who set the timer that `sender` is; empty where it is none, or nobody knows. In `chains` of a series always empty.
     pub set_by: String,
-    /// CPUs on which that happened.
+    /// CPUs on which that happened, or that it had left.
     pub cpus: String,
     /// Gaps, or stays within gaps.
     pub number: u64,

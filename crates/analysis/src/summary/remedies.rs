@@ -230,7 +230,9 @@ fn tasks<'a>(series: &[&'a Series]) -> Vec<Tasks<'a>> {
             _ => None,
         });
     let tasks: Vec<(Tasks<'_>, f64)> = tasks.collect();
-    let least = tasks.first().map_or(0.0, |task| MIN_SHARE_OF_COSTLIEST * task.1);
+    let least = tasks
+        .first()
+        .map_or(0.0, |task| MIN_SHARE_OF_COSTLIEST * task.1);
     let enough = tasks.into_iter().filter(|task| task.1 >= least);
     enough.map(|task| task.0).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! A wake-up (`sched:sched_waking`) is passed on the CPU of whoever wakes: a task, or an interrupt or a softirq, which the
 //! records around it name. The task that is woken runs later, perhaps on another CPU; its next stay is the one that the wake-up caused, and only that:
-//! a task that another one preempted runs on without being woken again. A timer is set (`timer:hrtimer_start`, `timer:timer_start`) and expires, perhaps
+//! a task that leaves a CPU and would go on running (`sched:sched_switch` says so) runs on without being woken again. A timer is set (`timer:hrtimer_start`, `timer:timer_start`) and expires, perhaps
 //! again and again; whoever it wakes was woken on behalf of who set it.
 
 mod doing;
@@ -11,13 +11,13 @@ mod table;
 mod tests;
 
 use super::pairing::Interval;
-use super::point::{Level, Point};
+use super::point::{Left, Level, Point};
 use crate::facts::task_name;
-use bandscope_recording::EventKind;
+use bandscope_recording::{EventKind, RUNNABLE};
 pub use doing::Doing;
 use std::collections::HashMap;
-use std::sync::Arc;
-use table::{Act, MOST_KEYS, Table};
+use std::sync::{Arc, LazyLock};
+use table::{Act, MOST_ACTS, MOST_KEYS, Table};
 
 /// A wake-up whose task has not run for so long is forgotten.
 pub const LONGEST_WAIT_NS: u64 = 10_000_000_000;
@@ -77,6 +77,9 @@ impl Senders {
         caller: Arc<str>,
     ) {
         let (targets, by): (Vec<Target>, Level) = match point {
+            Point::Switch { previous, left, .. } => {
+                return self.leave((time, cpu), *previous, *left);
+            }
             Point::Wakes { number, by, .. } => (vec![Target::Task(*number)], *by),
             Point::Sends { cpus, by } => (cpus.iter().map(|&cpu| Target::Cpu(cpu)).collect(), *by),
             Point::Raises { number, .. } if doing.is_raised(*number) => return,
@@ -116,6 +119,26 @@ impl Senders {
                 }
             }
         }
+    }
+
+    /// A task left a CPU. If it would go on running, nobody will wake it.
+    fn leave(&mut self, (at, cpu): (u64, u32), task: u32, left: Left) {
+        static NAME: LazyLock<Arc<str>> = LazyLock::new(|| RUNNABLE.into());
+        // The idle task always would. Where there are very many, wake-ups say more.
+        let is_full = self.sent.number > MOST_ACTS / 2;
+        if task == 0 || is_full || !matches!(left, Left::Runnable { .. }) {
+            return;
+        }
+        let act = Act {
+            at,
+            cpu,
+            name: NAME.clone(),
+            timer: 0,
+            caller: Arc::default(),
+            ran: None,
+        };
+        // Nor is it a wake-up that found no room.
+        self.sent.add(Target::Task(task), act);
     }
 
     /// What woke the task of a stay on `cpu`, sent it an interrupt, raised the softirq or set the timer; `None` if nothing did that is known.

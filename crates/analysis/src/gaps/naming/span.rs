@@ -40,7 +40,7 @@ impl Span {
             is_untold: is_task && event.duration == 0,
             turn: is_task.then(|| Turn {
                 task: event.number,
-                woken: (event.sender.iter()).any(|sender| !sender.name.is_empty()),
+                woken: (event.sender.iter()).any(|sender| sender.is_somebody()),
                 follows: false,
             }),
             is_bare_timer: is_timer && event.name.is_empty(),

@@ -142,7 +142,7 @@ impl Namer<'_> {
         let sender = span
             .sender
             .as_deref()
-            .filter(|sender| !sender.name.is_empty() && self.cpu == Some(sender.cpu))
+            .filter(|sender| sender.is_somebody() && self.cpu == Some(sender.cpu))
             .filter(|_| span.turn.is_some());
         let woken = sender.map_or(at, |sender| span.from.saturating_sub(sender.waited));
         match woken > at {

@@ -49,12 +49,43 @@ fn a_stay_is_caused_by_the_wake_up_before_it_and_by_that_alone() {
     };
     assert_eq!(woken(50), None, "before all");
     assert_eq!(woken(210), Some((200, 1)));
-    assert_eq!(woken(230), None, "it was preempted, and runs on");
+    assert_eq!(woken(230), None, "nobody knows how it left");
     assert_eq!(woken(305), Some((300, 0)));
     let name = senders.task(own);
     assert!(name.starts_with("task:"), "{name}");
     assert_eq!(&*senders.task(0), "idle");
     assert_eq!(&*senders.task(u32::MAX), "task");
+}
+
+#[test]
+fn a_task_that_left_a_cpu_while_it_could_run_runs_on() {
+    let runnable = Left::Runnable { realtime: false };
+    let leaves = |previous, left| Point::Switch {
+        previous,
+        next: 9,
+        name: "t".into(),
+        left,
+    };
+    let mut senders = Senders::default();
+    for (time, point) in [
+        (100, wakes(7, Level::Task)),
+        (200, leaves(7, runnable)),
+        (300, leaves(7, Left::Waits)),
+        (310, leaves(0, runnable)),
+        (400, wakes(7, Level::Task)),
+    ] {
+        senders.see((time, 1, 0), &Doing::default(), &point, Arc::default());
+    }
+    let mut of = |task, start| {
+        let sent = senders.of(&stay(task, start), 0);
+        sent.map(|sent| (sent.at, sent.cpu, sent.name.to_string()))
+    };
+    let sent = |at, name: &str| Some((at, 1, name.to_owned()));
+    assert_eq!(of(7, 110), sent(100, "idle"));
+    assert_eq!(of(7, 210), sent(200, RUNNABLE));
+    assert_eq!(of(7, 305), None, "nobody knows who woke it");
+    assert_eq!(of(7, 410), sent(400, "idle"));
+    assert_eq!(of(0, 320), None, "idle");
 }
 
 #[test]

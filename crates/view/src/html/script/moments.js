@@ -1,7 +1,7 @@
 // What a flight recorder caught, longest first: when, what it was, who is behind it, what the other CPUs did.
 
 import { duration, plural, whole } from "./numbers.js";
-import { element, table } from "./words.js";
+import { RUNNABLE, element, table } from "./words.js";
 import { model } from "./model.js";
 import { show } from "./ledger.js";
 import { timeline } from "./timeline.js";
@@ -11,6 +11,8 @@ import { subscribe } from "./view.js";
 const SOME = 20;
 /** Parts that are named of one. */
 const PARTS = 3;
+/** Of a gap, others below this share are not worth a word. */
+const LEAST_PART = 0.02;
 /** What takes this share of a gap or a stretch is all of it, in a line. */
 const WHOLE = 0.98;
 /** Gaps that took so many times what they took of a stretch began before it. */
@@ -25,17 +27,32 @@ const LEAST_S = 2e-3;
  */
 const DONE = { task: "woken", softirq: "raised", timer: "set" };
 
+/**
+ * What a task did that nobody had to wake.
+ * @param {Moment["behind"][number]} chain
+ */
+const ranOn = (chain) => (chain.function ? `went on with ${chain.function}` : "ran on");
+
 /** Whether the recording holds moments, and nothing of the time between. */
 export const keepsMoments = () => Boolean(model.report.recording?.settings?.catch?.conditions.length);
 
-/** @param {{ cause: string, ns: number }[]} parts */
-const named = (parts) => parts.slice(0, PARTS).map(({ cause, ns }) => `${cause} ${duration(ns)}`).join(", ");
+/**
+ * The largest parts, and what the others took together, as `text/moments.rs` says it.
+ * @param {{ cause: string, ns: number }[]} parts
+ * @param {number} whole_ns
+ */
+function named(parts, whole_ns) {
+  const rest = parts.slice(PARTS).reduce((sum, { ns }) => sum + ns, 0);
+  const told = parts.slice(0, PARTS).map(({ cause, ns }) => `${cause} ${duration(ns)}`);
+  return [...told, ...(rest >= LEAST_PART * whole_ns ? [`others ${duration(rest)}`] : [])].join(", ");
+}
 
 /**
  * Who did what, and who is behind it.
  * @param {Moment["behind"][number]} chain
  */
 function madeBy(chain) {
+  if (chain.sender === RUNNABLE) return `${chain.cause} ${ranOn(chain)}`;
   const ran = chain.function ? ` ran ${chain.function}` : "";
   const done = DONE[chain.cause.slice(0, chain.cause.indexOf(":"))] ?? "sent";
   const inside = chain.set_by ? "" : within(chain);
@@ -53,6 +70,10 @@ const setter = (chain) => (chain.set_by ? `; ${chain.set_by} set that timer${wit
 
 /** @param {Moment["behind"][number]} chain */
 function behind(chain) {
+  if (chain.sender === RUNNABLE) {
+    const times = chain.number > 1 ? `, ${whole(chain.number)} times` : "";
+    return `${chain.cause} ${ranOn(chain)}, ${duration(chain.waited_ns)} after it left CPU ${chain.cpus} runnable${times}`;
+  }
   const began = chain.cause.startsWith("task:") ? "it ran" : "it came";
   const waited = chain.sender ? ` on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
   const times = chain.number > 1 ? `, ${whole(chain.number)} times` : "";
@@ -66,11 +87,11 @@ function oneMoment(moment) {
   const jump = () => show(at_s - around, at_s + length_ns / 1e9 + around);
   const time = unix_s === null ? "" : ` (${new Date(unix_s * 1000).toISOString().slice(11, 23)} UTC)`;
   const where = cpu === null ? "" : `CPU ${cpu}, `;
-  const of = moment.ns < WHOLE * length_ns ? `, of ${duration(length_ns)}` : "";
-  const others = moment.others.filter(({ ran }) => ran.length).map((other) => `CPU ${other.cpu}: ${named(other.ran)}`);
-  const lines = [named(moment.causes), ...moment.behind.slice(0, PARTS).map(behind)];
+  const of = moment.ns < WHOLE * length_ns && duration(moment.ns) !== duration(length_ns) ? `, of ${duration(length_ns)}` : "";
+  const others = moment.others.filter(({ ran }) => ran.length).map((other) => `CPU ${other.cpu}: ${named(other.ran, length_ns)}`);
+  const lines = [named(moment.causes, moment.ns), ...moment.behind.slice(0, PARTS).map(behind)];
   for (const { cause, cpu: on, ns, seen_in, others: all } of moment.unusual.slice(0, PARTS)) {
-    lines.push(`unusual: ${cause} on CPU ${on} ${duration(ns)}, in ${seen_in ? whole(seen_in) : "none"} of ${whole(all)} others`);
+    lines.push(`unusual: ${cause} on CPU ${on} ${duration(ns)}, in ${seen_in ? whole(seen_in) : "none"} of the ${whole(all)} others of ${moment.causes[0].cause}`);
   }
   const notes = others.length ? [`meanwhile ${others.join("; ")}`] : [];
   for (const event of moment.events.slice(0, PARTS)) {

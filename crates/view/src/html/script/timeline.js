@@ -3,7 +3,7 @@
 import { theme } from "./colours.js";
 import { duration, whole } from "./numbers.js";
 import { causeColour } from "./model.js";
-import { causeName, visible } from "./words.js";
+import { RUNNABLE, causeName, visible } from "./words.js";
 
 /** Heights in pixels: of a lane, of its name, of what ran there, and by how much that shrinks for each that it interrupted. */
 const HIGH = { lane: 34, name: 14, bar: 16, inset: 3, axis: 18 };
@@ -103,7 +103,7 @@ function wakings(moment, lanes, at) {
     const stays = lanes[0].spans.filter((span) => span.at_ns + span.ns > 0 && span.at_ns < moment.length_ns && (span.cause === cause || span.cause.startsWith(`${cause}:`)));
     // Of several it is not known which one was woken.
     const [came] = stays;
-    if (!sender || from < 0 || number !== 1 || stays.length !== 1 || at(came.at_ns - waited_ns) < 0) continue;
+    if (!sender || sender === RUNNABLE || from < 0 || number !== 1 || stays.length !== 1 || at(came.at_ns - waited_ns) < 0) continue;
     const y1 = HIGH.lane * from + HIGH.name + (from ? 0 : HIGH.bar), x1 = ofWidth(at(came.at_ns - waited_ns));
     drawn.push(svg("g", { class: "waking" },
       svg("title", {}, `${sender} on CPU ${cpus}, ${duration(waited_ns)} before`),

@@ -6,6 +6,9 @@ const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028
 /** @type {Record<string, string>} */
 const NAMED = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
+/** What stands for a sender where a task had left a CPU and would have gone on running. */
+export const RUNNABLE = "runnable";
+
 /** @param {unknown} text */
 export function visible(text) {
   return String(text).replace(UNSAFE, (c) => {
