@@ -5,7 +5,7 @@
 
 While text is sent through a terminal, which unbound workers carry, and a process sleeps and works on CPU, bandscope records there; an ftrace
 instance of its own records sched_waking, sched_switch, ipi_send_cpu, softirq_raise and timers of all CPUs, by the same clock. For each stay of another task on CPU the last wake-up
-of that task in the kernel's text is the truth, for each interrupt by another CPU the last that was sent: a task by its name, an interrupt or a softirq by the
+of that task in the kernel's text is the truth, or, where that task left a CPU since then in state R, that it ran on; for each interrupt by another CPU the last that was sent: a task by its name, an interrupt or a softirq by the
 flags that ftrace prints. Then the same with a flight recorder, which also says from which function of the kernel: ftrace's stack of that wake-up has to hold it. It says who
 raised a softirq: ftrace's first softirq_raise on that CPU since it ran last is the truth. And it says who set the timer that woke a task: the truth is the last
 hrtimer_start or timer_start, by whom it does not run in, of the timer that ftrace saw expire last on the CPU of the wake-up.
@@ -108,7 +108,7 @@ class Traced:
         elif event == "sched_switch":
             task = number("next_pid")
             self.anywhere[task].append(act.time)
-            self.left[number("prev_pid")].append((act.time, re.search(r"\bprev_state=(\S)", rest)[1] == "R"))
+            self.left[number("prev_pid")].append((act, re.search(r"\bprev_state=(\S)", rest)[1] == "R"))
             if act.on == cpu:
                 self.here.append((act.time, task))
 
@@ -166,9 +166,9 @@ def wanted(stay, at, traced):
         return who(act), act
     act = before(traced.wakes.get(stay["task"], []), at)
     if stay["task"] is not None:
-        left = [(time, runnable) for time, runnable in traced.left[stay["task"]] if time <= at + 1000]
-        if left and left[-1][1] and (act is None or left[-1][0] > act.time):
-            return ((RUNNABLE,), None, []), None
+        left = [one for one in traced.left[stay["task"]] if one[0].time <= at + 1000]
+        if left and left[-1][1] and (act is None or left[-1][0].time > act.time):
+            return ((RUNNABLE,), None, []), left[-1][0]
         if act and any(act.time < other < at - NEAR_NS for other in traced.anywhere[stay["task"]]):
             act = None
     return who(act), act
@@ -201,9 +201,13 @@ class Count:
 def compare(rows, what, shift, traced, begun):
     """Whether what is said of `rows` is what the kernel says, too; of timers that were set after the recording had `begun`."""
     acts, places, setters = Count(what), Count(f"functions of {what}"), Count(f"setters of timers of {what}")
+    ran_on = Count(f"{what} that ran on")
     for row in rows:
         truth, act = wanted(row, row["start"] + shift, traced)
         at = f"{row['name']} at {row['start'] / 1e9:.6f} s"
+        if RUNNABLE in (row["sender"], truth and truth[0][0]):
+            agree = agrees(row["sender"], truth) and row["sender_cpu"] == str(act.on)
+            ran_on.take(agree, f"{at}: {row['sender'] or 'nobody'} on CPU {row['sender_cpu']}, the kernel says {truth and truth[:2]}")
         acts.take(agrees(row["sender"], truth), f"{at}: {row['sender'] or 'nobody'}, the kernel says {truth and truth[:2]}")
         if act and row["sender"].startswith("timer:"):
             setter = traced.setter(act)
@@ -212,7 +216,7 @@ def compare(rows, what, shift, traced, begun):
                 setters.take(agrees(row["set_by"], truth), f"{at}: set by {row['set_by'] or 'nobody'}, the kernel says {truth[:2]}")
         if place := row["sender_function"]:
             places.take(truth is not None and place in truth[2], f"{at}: {place}, which is not in {truth and truth[2][:6]}")
-    return acts, places, setters
+    return acts, places, setters, ran_on
 
 
 def held(program, cpu, seconds, more):

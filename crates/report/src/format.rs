@@ -1,7 +1,7 @@
 //! Numbers inside sentences: the verdict's, the findings' and the warnings'.
 
 use crate::{Cause, Chain};
-use bandscope_recording::{RUNNABLE, cpu_list};
+use bandscope_recording::cpu_list;
 
 /// A share with as many digits as keep what is lost visible.
 pub fn percent(share: f64) -> String {
@@ -132,9 +132,9 @@ pub fn behind(chain: &Chain) -> String {
     };
     let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
     let waited = duration(chain.waited_ns);
-    if chain.sender == RUNNABLE {
-        let on = ran_on(chain);
-        return format!("{name} {on}, {waited} after it left {cpus} runnable");
+    if chain.ran_on() {
+        let ran = and_ran(chain);
+        return format!("{name} ran on, {waited} after it left {cpus} runnable{ran}");
     }
     let mut sentence = name.to_owned();
     if !chain.function.is_empty() {
@@ -152,8 +152,8 @@ pub fn behind(chain: &Chain) -> String {
 
 /// The same for all that one maker made: who did what, and who is behind it, wherever and whenever.
 pub fn made_by(chain: &Chain) -> String {
-    if chain.sender == RUNNABLE {
-        return format!("{} {}", chain.cause, ran_on(chain));
+    if chain.ran_on() {
+        return format!("{} ran on{}", chain.cause, and_ran(chain));
     }
     let mut name = chain.cause.clone();
     if !chain.function.is_empty() {
@@ -165,11 +165,11 @@ pub fn made_by(chain: &Chain) -> String {
     name
 }
 
-/// What a task did that nobody had to wake.
-fn ran_on(chain: &Chain) -> String {
+/// What a task that ran on began besides.
+fn and_ran(chain: &Chain) -> String {
     match &*chain.function {
-        "" => "ran on".to_owned(),
-        function => format!("went on with {function}"),
+        "" => String::new(),
+        function => format!(", and ran {function}"),
     }
 }
 
@@ -280,6 +280,19 @@ mod tests {
             format!("make, {woken} on CPUs 0,2, 3.0 µs before it ran; {set}")
         );
         assert_eq!(made_by(&sleeper), format!("task:make, {woken}; {set}"));
+        let mut on = Chain {
+            cause: "task:kworker/1".into(),
+            sender: "runnable".into(),
+            cpus: "1".into(),
+            waited_ns: 4e6,
+            ..Chain::default()
+        };
+        let told = "kworker/1 ran on, 4.0 ms after it left CPU 1 runnable";
+        assert_eq!(behind(&on), told);
+        assert_eq!(made_by(&on), "task:kworker/1 ran on");
+        on.function = "vmstat_update".into();
+        assert_eq!(behind(&on), format!("{told}, and ran vmstat_update"));
+        assert_eq!(made_by(&on), "task:kworker/1 ran on, and ran vmstat_update");
         for (cause, done) in [("timer:make", "set"), ("softirq:RCU", "raised")] {
             let other = Chain {
                 cause: cause.into(),

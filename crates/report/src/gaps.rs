@@ -1,6 +1,7 @@
 //! Gaps: how many, how long, and who took their time.
 
 use crate::Cause;
+use bandscope_recording::RUNNABLE;
 use serde::Serialize;
 
 /// Statistics of the gaps of a series.
@@ -84,6 +85,11 @@ pub struct Chain {
 }
 
 impl Chain {
+    /// Whether it only ran on: nobody had to make it run.
+    pub fn ran_on(&self) -> bool {
+        self.sender == RUNNABLE
+    }
+
     /// Whether it is one of a cause's; those of a kernel worker are of all workers of its pool.
     pub fn is_of(&self, cause: &Cause) -> bool {
         let name = cause.to_string();

@@ -77,7 +77,8 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
 /// Who is behind most of it, in a sentence of its own.
 fn behind(case: Case<'_>, cause: &Cause) -> String {
     let chains = case.series.gaps.iter().flat_map(|gaps| &gaps.chains);
-    let of_cause: Vec<&Chain> = chains.filter(|chain| chain.is_of(cause)).collect();
+    let told = chains.filter(|chain| chain.is_of(cause) && !chain.ran_on());
+    let of_cause: Vec<&Chain> = told.collect();
     let all: u64 = of_cause.iter().map(|chain| chain.ns).sum();
     let most = of_cause.into_iter().max_by_key(|chain| chain.ns);
     match most.filter(|chain| !chain.sender.is_empty() && 2 * chain.ns > all) {

@@ -7,6 +7,7 @@ use crate::gaps::naming::{Key, Namer};
 use crate::series::context::Context;
 use bandscope_recording::cpu_list;
 use bandscope_report::{self as report, Cause};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -64,7 +65,7 @@ impl Chains {
         }
     }
 
-    /// The costliest ones; `names` are those of the keys, and the series lasted `seconds`.
+    /// The costliest ones, last those that only ran on; `names` are those of the keys, and the series lasted `seconds`.
     pub fn report(&self, names: &[Cause], seconds: f64, context: &Context) -> Vec<report::Chain> {
         let mut sums: BTreeMap<(String, &str, String), Sum> = BTreeMap::new();
         for ((key, function, sender), sum) in &self.0 {
@@ -95,7 +96,8 @@ impl Chains {
                 waited_ns: context.ns(sum.waited as f64) / sum.number.max(1) as f64,
             })
             .collect();
-        chains.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.cause.cmp(&b.cause)));
+        let rank = |chain: &report::Chain| (chain.ran_on(), Reverse(chain.ns));
+        chains.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.cause.cmp(&b.cause)));
         chains.truncate(CHAINS);
         chains
     }

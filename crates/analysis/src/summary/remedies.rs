@@ -1,23 +1,19 @@
 //! What to do: against what the ledger of the worst CPU shows, then about the findings. Each remedy once, fixes first.
 
+mod moments;
+
 use super::verdict;
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::EventsState;
-use bandscope_recording::manifest::setup::paths;
 use bandscope_report::account::{Account, Loss, NOT_NAMED};
 use bandscope_report::remedies::{self, Purpose, Remedy, RemedyKind, Tasks};
-use bandscope_report::{Cause, Certainty, Finding, Moment, Series};
-use std::collections::BTreeSet;
+use bandscope_report::{Cause, Certainty, Finding, Series};
+pub use moments::of_moments;
 
 /// Share of the time from which on a loss is worth a fix.
 const MIN_SHARE: f64 = 2e-3;
 /// Time over that of the costliest from which on it is worth doing something.
 const MIN_SHARE_OF_COSTLIEST: f64 = 0.1;
-
-/// What the names of kernel workers begin with.
-const WORKER: &str = "kworker/";
-/// Seconds between updates of memory statistics that are rare enough: tuned's profile cpu-partitioning sets 10.
-const STAT_INTERVAL_S: u32 = 10;
 
 /// The remedies of a report.
 pub fn all(
@@ -42,109 +38,6 @@ pub fn all(
     let open = of_findings.filter(|one| !is_answered(one));
     all.extend(open.filter_map(|(_, remedy)| remedy.clone()));
     once(all, manifest)
-}
-
-/// What took most of some moments.
-struct Taker<'a> {
-    cause: &'a Cause,
-    /// What it ran, of a kernel worker.
-    functions: &'a str,
-    cpus: Vec<u32>,
-    ns: f64,
-}
-
-/// What helps against the moments that a flight recorder caught: against what took most of them first, and not against what took little.
-pub fn of_moments(moments: &[Moment], manifest: &Manifest) -> Vec<Remedy> {
-    let machine = &manifest.machine;
-    let takers = takers(moments);
-    let is_task = |cause: &Cause| matches!(cause, Cause::Task(name) if !name.starts_with(WORKER));
-    let (mut names, mut cpus) = (Vec::new(), BTreeSet::new());
-    for taker in &takers {
-        if let Cause::Task(name) = taker.cause
-            && is_task(taker.cause)
-        {
-            names.push(Tasks::from(&**name));
-            cpus.extend(&taker.cpus);
-        }
-    }
-    let cpus: Vec<u32> = cpus.into_iter().collect();
-    let mut all = Vec::new();
-    for taker in &takers {
-        let cpu = taker.cpus[0].to_string();
-        match taker.cause {
-            cause if is_task(cause) => all.extend(remedies::move_tasks(&cpus, &names, machine)),
-            Cause::Task(_) => all.extend(of_function(taker.functions, manifest)),
-            Cause::Interrupt(name) => {
-                all.extend(remedies::move_interrupts(&taker.cpus, name, machine));
-            }
-            Cause::Tick => all.extend(remedies::stop_tick(&taker.cpus, machine)),
-            Cause::Host => all.push(remedies::trace_host(&cpu)),
-            Cause::Unnamed | Cause::Preempted if manifest.events.state != EventsState::On => {
-                all.push(remedies::trace_events(&cpu));
-            }
-            _ => {}
-        }
-    }
-    once(all, manifest)
-}
-
-/// What took most of moments, the costliest first; without what took little beside that.
-fn takers(moments: &[Moment]) -> Vec<Taker<'_>> {
-    let mut takers: Vec<Taker<'_>> = Vec::new();
-    for moment in moments {
-        let (Some(cpu), Some(main)) = (moment.cpu, moment.causes.first()) else {
-            continue;
-        };
-        let is_worker = matches!(&main.cause, Cause::Task(name) if name.starts_with(WORKER));
-        let chain = (moment.behind.iter()).find(|chain| is_worker && chain.is_of(&main.cause));
-        let functions = chain.map_or("", |chain| &*chain.function);
-        // Which worker of a pool ran it is chance.
-        let is_same = |known: &&mut Taker<'_>| match functions {
-            "" => *known.cause == main.cause,
-            functions => known.functions == functions,
-        };
-        match takers.iter_mut().find(is_same) {
-            Some(known) => {
-                known.ns += main.ns;
-                if !known.cpus.contains(&cpu) {
-                    known.cpus.push(cpu);
-                }
-            }
-            None => takers.push(Taker {
-                cause: &main.cause,
-                functions,
-                cpus: vec![cpu],
-                ns: main.ns,
-            }),
-        }
-    }
-    takers.sort_by(|a, b| b.ns.total_cmp(&a.ns));
-    let least = (takers.first()).map_or(0.0, |first| MIN_SHARE_OF_COSTLIEST * first.ns);
-    takers.retain(|taker| taker.ns >= least);
-    takers
-}
-
-/// What makes a function of a kernel worker rarer.
-fn of_function(functions: &str, manifest: &Manifest) -> Option<Remedy> {
-    let ran = |name: &str| functions.split(", ").any(|function| function == name);
-    if ran("vmstat_update") {
-        // Linux, mm/vmstat.c: each CPU's counters are added up so often, as long as they change.
-        let was = manifest
-            .machine
-            .setup
-            .settings
-            .get(paths::STAT_INTERVAL)?
-            .trim();
-        let is_rare = |seconds: u32| seconds >= STAT_INTERVAL_S;
-        let now = STAT_INTERVAL_S.to_string();
-        let what = "update memory statistics less often";
-        return (!was.parse().is_ok_and(is_rare))
-            .then(|| remedies::set_parameter("vm.stat_interval", &now, was, what));
-    }
-    ran("psi_avgs_work").then(|| {
-        // Linux, kernel/sched/psi.c: averages are computed every 2 s, as long as tasks wait.
-        remedies::boot_with("psi=0", "to keep no pressure statistics")
-    })
 }
 
 /// Each kind once, fixes first.
@@ -265,14 +158,14 @@ mod tests {
         }
     }
 
-    fn manifest(state: EventsState) -> Manifest {
+    pub(super) fn manifest(state: EventsState) -> Manifest {
         let mut manifest = Manifest::default();
         manifest.events.state = state;
         manifest.machine.online_cpus = Some("0-1".to_owned());
         manifest
     }
 
-    fn kinds(remedies: &[Remedy]) -> Vec<RemedyKind> {
+    pub(super) fn kinds(remedies: &[Remedy]) -> Vec<RemedyKind> {
         remedies.iter().map(|remedy| remedy.kind).collect()
     }
 
@@ -292,69 +185,6 @@ mod tests {
                 RemedyKind::MoveInterrupts
             ]
         );
-    }
-
-    fn moment(cause: Cause, function: &str) -> Moment {
-        let chain = bandscope_report::Chain {
-            cause: "task:kworker/1".into(),
-            function: function.into(),
-            ..Default::default()
-        };
-        Moment {
-            cpu: Some(1),
-            causes: vec![bandscope_report::Part { cause, ns: 1e5 }],
-            behind: vec![chain],
-            ..Moment::default()
-        }
-    }
-
-    #[test]
-    fn what_a_worker_ran_says_what_to_set() {
-        let worker = |function| moment(Cause::Task("kworker/1:0".into()), function);
-        let mut manifest = manifest(EventsState::On);
-        let moments = [
-            worker("psi_avgs_work, vmstat_update"),
-            worker("flush_to_ldisc"),
-            moment(Cause::Task("cc1".into()), ""),
-        ];
-        let commands = |manifest: &Manifest| {
-            let all = of_moments(&moments, manifest);
-            (kinds(&all), all.first().and_then(|one| one.command.clone()))
-        };
-        assert_eq!(
-            commands(&manifest).0,
-            [RemedyKind::MoveTasks],
-            "nobody knows the interval"
-        );
-        let mut interval = |seconds: &str| {
-            let settings = &mut manifest.machine.setup.settings;
-            settings.insert(paths::STAT_INTERVAL.into(), seconds.into());
-            commands(&manifest)
-        };
-        let (all, first) = interval("1\n");
-        assert_eq!(all, [RemedyKind::SetParameter, RemedyKind::MoveTasks]);
-        assert_eq!(first.as_deref(), Some("sudo sysctl vm.stat_interval=10"));
-        assert_eq!(
-            interval("10\n").0,
-            [RemedyKind::MoveTasks],
-            "it is rare already"
-        );
-    }
-
-    #[test]
-    fn what_took_little_of_all_moments_is_left() {
-        let mut manifest = manifest(EventsState::On);
-        let settings = &mut manifest.machine.setup.settings;
-        settings.insert(paths::STAT_INTERVAL.into(), "1".into());
-        let task = |name: &str| moment(Cause::Task(name.into()), "");
-        let mut moments = vec![
-            moment(Cause::Task("kworker/1:0".into()), "vmstat_update"),
-            task("less"),
-        ];
-        moments.extend((0..6).flat_map(|_| [task("more"), task("most"), task("most")]));
-        let all = of_moments(&moments, &manifest);
-        assert_eq!(kinds(&all), [RemedyKind::MoveTasks]);
-        assert_eq!(all[0].what, "move every most, more off CPU 1");
     }
 
     #[test]

@@ -276,7 +276,8 @@ impl Pairing {
     /// A function began to run, in `worker` or, where that is `None`, in an interrupt.
     ///
     /// A task that the kernel keeps from perf leaves without a record, and the worker that took the CPU from it tells what it does: that is not the
-    /// task's. In a namespace of process ids records and switches have different numbers for a thread, and none tells.
+    /// task's. In a namespace of process ids records and switches have different numbers for a thread, and none tells, once this thread
+    /// has been switched.
     fn work(&mut self, function: Arc<str>, worker: Option<u32>) {
         let tells = self.own_number == self.thread;
         let is_it = |task: &Frame| worker.is_some_and(|worker| task.number == worker || !tells);

@@ -1,8 +1,8 @@
 //! Who makes tasks and softirqs run, interrupts other CPUs, and sets timers: on all CPUs, and what each CPU did meanwhile.
 //!
 //! A wake-up (`sched:sched_waking`) is passed on the CPU of whoever wakes: a task, or an interrupt or a softirq, which the
-//! records around it name. The task that is woken runs later, perhaps on another CPU; its next stay is the one that the wake-up caused, and only that:
-//! a task that leaves a CPU and would go on running (`sched:sched_switch` says so) runs on without being woken again. A timer is set (`timer:hrtimer_start`, `timer:timer_start`) and expires, perhaps
+//! records around it name. The task that is woken runs later, perhaps on another CPU; its next stay is the one that the wake-up caused, and only that. A
+//! task that leaves a CPU and would go on running (`sched:sched_switch` says so) runs on without being woken again. A timer is set (`timer:hrtimer_start`, `timer:timer_start`) and expires, perhaps
 //! again and again; whoever it wakes was woken on behalf of who set it.
 
 mod doing;
@@ -115,7 +115,11 @@ impl Senders {
             }
             _ => {
                 for target in targets {
-                    self.lost += u64::from(!self.sent.add(target, act.clone()));
+                    if !self.sent.add(target, act.clone()) {
+                        self.lost += 1;
+                        // It did not run on either.
+                        self.sent.drop_named_of(&target, RUNNABLE);
+                    }
                 }
             }
         }
@@ -124,9 +128,13 @@ impl Senders {
     /// A task left a CPU. If it would go on running, nobody will wake it.
     fn leave(&mut self, (at, cpu): (u64, u32), task: u32, left: Left) {
         static NAME: LazyLock<Arc<str>> = LazyLock::new(|| RUNNABLE.into());
-        // The idle task always would. Where there are very many, wake-ups say more.
-        let is_full = self.sent.number > MOST_ACTS / 2;
-        if task == 0 || is_full || !matches!(left, Left::Runnable { .. }) {
+        // The idle task always would.
+        if task == 0 || !matches!(left, Left::Runnable { .. }) {
+            return;
+        }
+        // Room is kept for wake-ups, which say more.
+        if self.sent.number > MOST_ACTS / 2 {
+            self.lost += 1;
             return;
         }
         let act = Act {
@@ -137,8 +145,7 @@ impl Senders {
             caller: Arc::default(),
             ran: None,
         };
-        // Nor is it a wake-up that found no room.
-        self.sent.add(Target::Task(task), act);
+        self.lost += u64::from(!self.sent.add(Target::Task(task), act));
     }
 
     /// What woke the task of a stay on `cpu`, sent it an interrupt, raised the softirq or set the timer; `None` if nothing did that is known.
@@ -183,9 +190,10 @@ impl Senders {
         }
     }
 
-    /// Records were lost: whoever set a timer may have been another one since.
+    /// Records were lost: whoever set a timer may have been another one since, and who left a CPU may have been woken.
     pub fn lose(&mut self) {
         self.set = Table::default();
+        self.sent.drop_named(RUNNABLE);
     }
 
     /// Wake-ups, interrupts and softirqs that found no room.

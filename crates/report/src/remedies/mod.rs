@@ -22,7 +22,7 @@ pub use rerun::{
 use serde::Serialize;
 pub use settings::{boot_with, both, set_parameter, stop_service, write_settings};
 use std::collections::BTreeMap;
-pub use tasks::{Tasks, is_of_cpu, isolate_cpu, move_tasks, wait_for_other};
+pub use tasks::{Tasks, is_movable, is_of_cpu, isolate_cpu, move_tasks, wait_for_other};
 
 /// Something to do about a cause or a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

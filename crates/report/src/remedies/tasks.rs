@@ -28,6 +28,11 @@ pub fn is_of_cpu(name: &str) -> bool {
     PER_CPU.iter().any(|own| name.starts_with(own))
 }
 
+/// Whether tasks of a name may be moved: they are neither ours nor of a CPU.
+pub fn is_movable(name: &str) -> bool {
+    !name.is_empty() && name != OWN && !is_of_cpu(name)
+}
+
 /// Tasks of one name, and the ids of their processes where these are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tasks<'a> {
@@ -63,9 +68,8 @@ impl<'a> From<&'a str> for Tasks<'a> {
 pub fn move_tasks(cpus: &[u32], tasks: &[Tasks<'_>], machine: &Machine) -> Option<Remedy> {
     let online = machine.online_cpus.as_deref()?;
     let others = machine.housekeeping(cpus)?;
-    let is_movable =
-        |tasks: &&Tasks<'_>| !tasks.name.is_empty() && tasks.name != OWN && !is_of_cpu(tasks.name);
-    let tasks = tasks.iter().filter(is_movable).take(MAX_NAMES);
+    let tasks = tasks.iter().filter(|tasks| is_movable(tasks.name));
+    let tasks = tasks.take(MAX_NAMES);
     let (tasks, nameless): (Vec<_>, Vec<_>) =
         tasks.partition(|tasks| pattern(tasks.name).is_some());
     // An id alone may be another process's by the time that the command is typed.

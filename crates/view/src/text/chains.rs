@@ -14,7 +14,7 @@ const WORTH_NAMING: f64 = 1e-3;
 /// The costliest ones.
 pub(super) fn on_one_screen(view: &View<'_>, page: &mut Page<'_>) {
     let (chains, wall_ns) = summed(view);
-    let worth = |chain: &Chain| share(chain.ns, wall_ns) >= WORTH_NAMING;
+    let worth = |chain: &Chain| !chain.ran_on() && share(chain.ns, wall_ns) >= WORTH_NAMING;
     let shown = chains.iter().filter(|chain| worth(chain));
     list(
         &shown.take(ON_ONE_SCREEN).collect::<Vec<_>>(),
@@ -50,7 +50,7 @@ fn list(chains: &[&Chain], wall_ns: u64, page: &mut Page<'_>) {
     }
 }
 
-/// The chains of all series of a CPU, and their time.
+/// The chains of all series of a CPU, last those that only ran on, and their time.
 fn summed(view: &View<'_>) -> (Vec<Chain>, u64) {
     let mut sums: BTreeMap<(&str, &str, &str), Chain> = BTreeMap::new();
     let (mut wall_ns, mut seconds) = (0u64, 0.0);
@@ -71,7 +71,7 @@ fn summed(view: &View<'_>) -> (Vec<Chain>, u64) {
     for chain in &mut chains {
         chain.per_second = chain.number as f64 / seconds;
     }
-    chains.sort_by_key(|chain| std::cmp::Reverse(chain.ns));
+    chains.sort_by_key(|chain| (chain.ran_on(), std::cmp::Reverse(chain.ns)));
     (chains, wall_ns)
 }
 

@@ -224,7 +224,9 @@ fn parts(parts: &[Part], whole_ns: f64) -> String {
             .first()
             .map_or_else(String::new, |part| visible(&part.cause.to_string())),
         false => {
-            told.extend((rest >= least).then(|| format!("others {}", format::duration(rest))));
+            told.extend(
+                (rest > 0.0 && rest >= least).then(|| format!("others {}", format::duration(rest))),
+            );
             told.join(", ")
         }
     }

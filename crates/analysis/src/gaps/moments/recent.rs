@@ -138,7 +138,7 @@ impl Recent {
             }
         }
         let mut behind: Vec<Chain> = chains.into_values().collect();
-        behind.sort_by_key(|chain| Reverse(chain.ns));
+        behind.sort_by_key(|chain| (chain.ran_on(), Reverse(chain.ns)));
         let parts = parts.into_iter().map(|(cause, ns)| Part { cause, ns });
         let mut causes = longest_first(parts.collect());
         let asked = condition.and_then(|condition| Pattern::of(&condition.cause));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Keys at most: tasks, CPUs, timers.
 pub(super) const MOST_KEYS: usize = 1 << 14;
 /// Acts that are kept, 9 MiB and as much again while they grow. All that come wait for as long as another task is in one piece on a measured CPU, a second, and where that CPU
-/// says nothing for [`super::LONGEST_WAIT_NS`]: so these are 13,000 a second.
+/// says nothing for [`super::LONGEST_WAIT_NS`]: so these are 13,000 a second, with tasks that leave while they could run.
 pub(super) const MOST_ACTS: usize = 1 << 17;
 
 /// Somebody was woken, a CPU interrupted, a softirq raised, a timer set.
@@ -63,6 +63,18 @@ impl<K: Eq + Hash> Table<K> {
         self.number -= acts.map_or(0, |acts| acts.len());
     }
 
+    /// Forgets the acts of one name.
+    pub fn drop_named(&mut self, name: &str) {
+        self.acts
+            .values_mut()
+            .for_each(|acts| self.number -= without(acts, name));
+    }
+
+    /// Forgets the acts of one name, of a key.
+    pub fn drop_named_of(&mut self, key: &K, name: &str) {
+        self.number -= (self.acts.get_mut(key)).map_or(0, |acts| without(acts, name));
+    }
+
     /// The last up to a time.
     pub fn last(&mut self, key: &K, until: u64) -> Option<&mut Act> {
         let acts = self.acts.get_mut(key)?;
@@ -82,6 +94,13 @@ impl<K: Eq + Hash> Table<K> {
         });
         self.number = self.acts.values().map(VecDeque::len).sum();
     }
+}
+
+/// Takes out what has a name, and says how many these were.
+fn without(acts: &mut VecDeque<Act>, name: &str) -> usize {
+    let all = acts.len();
+    acts.retain(|act| &*act.name != name);
+    all - acts.len()
 }
 
 /// Gives memory back that one burst needed, for the next thing that needs some.

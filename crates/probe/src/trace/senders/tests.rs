@@ -86,6 +86,10 @@ fn a_task_that_left_a_cpu_while_it_could_run_runs_on() {
     assert_eq!(of(7, 305), None, "nobody knows who woke it");
     assert_eq!(of(7, 410), sent(400, "idle"));
     assert_eq!(of(0, 320), None, "idle");
+    let leave = leaves(7, runnable);
+    senders.see((500, 1, 0), &Doing::default(), &leave, Arc::default());
+    senders.lose();
+    assert_eq!(senders.of(&stay(7, 510), 0), None, "it may have been woken");
 }
 
 #[test]

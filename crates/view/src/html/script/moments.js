@@ -11,7 +11,7 @@ import { subscribe } from "./view.js";
 const SOME = 20;
 /** Parts that are named of one. */
 const PARTS = 3;
-/** Of a gap, others below this share are not worth a word. */
+/** Of a gap, a part below this share is not worth a word. */
 const LEAST_PART = 0.02;
 /** What takes this share of a gap or a stretch is all of it, in a line. */
 const WHOLE = 0.98;
@@ -28,10 +28,10 @@ const LEAST_S = 2e-3;
 const DONE = { task: "woken", softirq: "raised", timer: "set" };
 
 /**
- * What a task did that nobody had to wake.
+ * What a task that ran on began besides.
  * @param {Moment["behind"][number]} chain
  */
-const ranOn = (chain) => (chain.function ? `went on with ${chain.function}` : "ran on");
+const andRan = (chain) => (chain.function ? `, and ran ${chain.function}` : "");
 
 /** Whether the recording holds moments, and nothing of the time between. */
 export const keepsMoments = () => Boolean(model.report.recording?.settings?.catch?.conditions.length);
@@ -42,9 +42,12 @@ export const keepsMoments = () => Boolean(model.report.recording?.settings?.catc
  * @param {number} whole_ns
  */
 function named(parts, whole_ns) {
-  const rest = parts.slice(PARTS).reduce((sum, { ns }) => sum + ns, 0);
-  const told = parts.slice(0, PARTS).map(({ cause, ns }) => `${cause} ${duration(ns)}`);
-  return [...told, ...(rest >= LEAST_PART * whole_ns ? [`others ${duration(rest)}`] : [])].join(", ");
+  const least = LEAST_PART * whole_ns;
+  const large = parts.slice(0, PARTS).filter(({ ns }) => ns >= least);
+  if (!large.length) return parts.length ? parts[0].cause : "";
+  const told = large.map(({ cause, ns }) => `${cause} ${duration(ns)}`);
+  const rest = parts.filter((part) => !large.includes(part)).reduce((sum, { ns }) => sum + ns, 0);
+  return [...told, ...(rest > 0 && rest >= least ? [`others ${duration(rest)}`] : [])].join(", ");
 }
 
 /**
@@ -52,7 +55,7 @@ function named(parts, whole_ns) {
  * @param {Moment["behind"][number]} chain
  */
 function madeBy(chain) {
-  if (chain.sender === RUNNABLE) return `${chain.cause} ${ranOn(chain)}`;
+  if (chain.sender === RUNNABLE) return `${chain.cause} ran on${andRan(chain)}`;
   const ran = chain.function ? ` ran ${chain.function}` : "";
   const done = DONE[chain.cause.slice(0, chain.cause.indexOf(":"))] ?? "sent";
   const inside = chain.set_by ? "" : within(chain);
@@ -72,7 +75,7 @@ const setter = (chain) => (chain.set_by ? `; ${chain.set_by} set that timer${wit
 function behind(chain) {
   if (chain.sender === RUNNABLE) {
     const times = chain.number > 1 ? `, ${whole(chain.number)} times` : "";
-    return `${chain.cause} ${ranOn(chain)}, ${duration(chain.waited_ns)} after it left CPU ${chain.cpus} runnable${times}`;
+    return `${chain.cause} ran on, ${duration(chain.waited_ns)} after it left CPU ${chain.cpus} runnable${andRan(chain)}${times}`;
   }
   const began = chain.cause.startsWith("task:") ? "it ran" : "it came";
   const waited = chain.sender ? ` on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
