@@ -11,6 +11,8 @@ give the gain of each remedy on this core. `bandscope lab --format json` then ha
 - between them, or where rounds or remedies disagree: either answer is right, but the state has to be named. So it is where the median of a
   program's repetitions says the opposite of the best: some cores run one loop at two paces.
 
+`placement` is met only where it costs: on a core on which the remedy gains nothing, no answer is right, too.
+
 Controls meet no state on any core. A control is accused if the lab says of a state that it costs, or that it was met but could not be
 measured.
 
@@ -255,7 +257,8 @@ def fault(program, answer, must):
         return "no loop found"
     costs = [state["costs"] for state in states if state["pair"] == program.state]
     if not costs:
-        return f"{program.state} not met"
+        # A place is no more than a place where no other is faster.
+        return None if program.state == "placement" and must is False else f"{program.state} not met"
     if must is True and True not in costs:
         return f"{program.state} costs, by the program's own times"
     if must is False and True in costs:
