@@ -130,14 +130,15 @@ fn tasks<'a>(series: &[&'a Series]) -> Vec<Tasks<'a>> {
     enough.map(|task| task.0).collect()
 }
 
-/// The costliest device that can be sent elsewhere.
+/// The costliest device that can be sent elsewhere, where it took a part of what the costliest interrupt or timer took.
 fn device(series: &[&Series], cpu: u32, manifest: &Manifest) -> Option<Remedy> {
-    by_cause(series)
-        .into_iter()
-        .find_map(|(cause, _)| match cause {
-            Cause::Interrupt(name) => remedies::move_interrupts(&[cpu], name, &manifest.machine),
-            _ => None,
-        })
+    let mut causes = by_cause(series);
+    causes.retain(|(cause, _)| matches!(cause, Cause::Interrupt(_) | Cause::Timer(_)));
+    let least = MIN_SHARE_OF_COSTLIEST * causes.first()?.1 as f64;
+    let enough = causes.into_iter().filter(|(_, ns)| *ns as f64 >= least);
+    enough
+        .filter(|(cause, _)| matches!(cause, Cause::Interrupt(_)))
+        .find_map(|(cause, _)| remedies::move_interrupts(&[cpu], cause.name(), &manifest.machine))
 }
 
 #[cfg(test)]
@@ -184,6 +185,21 @@ mod tests {
                 RemedyKind::IsolateCpu,
                 RemedyKind::MoveInterrupts
             ]
+        );
+    }
+
+    #[test]
+    fn a_device_that_takes_little_beside_a_timer_is_left() {
+        let of = |timer| {
+            let gaps = [
+                (Cause::Timer("python3".into()), timer),
+                (Cause::Interrupt("eth0".into()), 300),
+            ];
+            kinds(&all(&[series(&gaps)], &[], &manifest(EventsState::On)))
+        };
+        assert_eq!(
+            (of(3_100), of(2_900)),
+            (vec![], vec![RemedyKind::MoveInterrupts])
         );
     }
 
