@@ -63,6 +63,15 @@ impl Cause {
         !matches!(self, Cause::Unnamed | Cause::Preempted)
     }
 
+    /// Whether another CPU sends it: an interrupt by which CPUs ask each other for something.
+    pub fn is_by_another_cpu(&self) -> bool {
+        const BEGINS: [&str; 2] = ["call_function", "reschedule"];
+        match self {
+            Cause::Interrupt(name) => BEGINS.iter().any(|begin| name.starts_with(begin)),
+            _ => false,
+        }
+    }
+
     /// Whether the thread was ready to run, and a limit kept it from running.
     pub fn is_throttled(&self) -> bool {
         matches!(self, Cause::QuotaThrottled | Cause::RealTimeThrottled)

@@ -28,6 +28,8 @@ pub struct Gaps {
     pub causes: Vec<GapCause>,
     /// Who made tasks run and sent interrupts, and what for, the costliest first, at most 32; empty where nothing is known of it.
     pub chains: Vec<Chain>,
+    /// How much of their time has a sender, and why the rest has none.
+    pub senders: SenderTime,
     /// Tasks that are booked together, as `other-tasks`, because there are so many; 0 where each has its own line.
     pub other_tasks: u64,
     /// Number and time of gaps by duration, bins of a factor of two from 2^k to 2^(k+1) ns.
@@ -96,6 +98,20 @@ impl Chain {
         let rest = name.strip_prefix(&*self.cause);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
     }
+}
+
+/// Time in gaps by what is known of who is behind it, before what the unit inside each gap took is taken off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SenderTime {
+    /// It is known who woke, sent, raised or set it.
+    pub known_ns: u64,
+    /// Nobody had to: a task ran on, or it was the tick, a device, an exception, a limit of CPU time, the host.
+    pub none_ns: u64,
+    /// The event that would tell was not recorded: this kernel lacks it, only a flight recorder asks for it, or no kernel events were recorded.
+    pub not_recorded_ns: u64,
+    /// That event was recorded, and did not tell.
+    pub unknown_ns: u64,
 }
 
 /// Time that a thread took.

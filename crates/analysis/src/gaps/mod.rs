@@ -7,5 +7,6 @@ pub mod moments;
 pub mod named;
 pub mod naming;
 pub mod quota;
+pub mod senders;
 pub mod statistics;
 pub mod trigger;

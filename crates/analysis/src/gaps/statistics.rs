@@ -7,6 +7,7 @@ use crate::gaps::causes::{CauseSum, Causes, by_cause};
 use crate::gaps::chains::Chains;
 use crate::gaps::moments::Moments;
 use crate::gaps::naming::{Key, Namer};
+use crate::gaps::senders::Senders;
 use crate::series::context::Context;
 use crate::series::totals::Totals;
 use bandscope_recording::{Error, Gap, GapKind};
@@ -69,6 +70,7 @@ pub struct Statistics {
     causes: Vec<CauseSum>,
     names: Vec<Cause>,
     chains: Chains,
+    senders: Senders,
     /// Names and ticks of the threads of each cause that is a process, the costliest first.
     threads: BTreeMap<Cause, Vec<(Arc<str>, u64)>>,
     /// Ticks of each process of a name, by its id, the costliest first.
@@ -97,6 +99,7 @@ impl Statistics {
             causes: Vec::new(),
             names: Vec::new(),
             chains: Chains::default(),
+            senders: Senders::default(),
             threads: BTreeMap::new(),
             processes: BTreeMap::new(),
             preemption_known: false,
@@ -189,6 +192,7 @@ impl Statistics {
         let main = main.map_or(0, |share| share.key);
         CauseSum::book(&mut self.causes, shares);
         self.chains.push(namer);
+        self.senders.push(namer);
         let mut turns = namer.pieces().iter().filter_map(|piece| piece.turn);
         self.wakers_known |= turns.any(|turn| turn.woken);
         if self.events.len() < EVENTS {
@@ -284,6 +288,7 @@ impl Statistics {
             longest: self.longest(origin, context),
             causes: self.by_cause(lost, totals, context),
             chains: self.chains.report(&self.names, seconds, context),
+            senders: self.senders.report(context),
             other_tasks: self.causes_apart().1,
             histogram: self.histogram(context),
         }

@@ -16,8 +16,6 @@ const MATCHES: std::ops::RangeInclusive<f64> = 0.98..=1.1;
 const TOO_RARE: f64 = 0.5;
 /// Share of the time beyond which counts a second say nothing of how often something came while the thread was there.
 const MAX_AWAY: f64 = 0.25;
-/// How the names of interrupts begin by which CPUs let each other's tasks run.
-const BY_OTHER_CPUS: [&str; 2] = ["call_function", "reschedule"];
 /// Fewer counts say nothing about a rate.
 const MIN_COUNTS: u64 = 20;
 
@@ -155,7 +153,7 @@ impl Rates {
         };
         let has_preempted = preemptions.is_some_and(|rate| MATCHES.contains(&(rate / hz)));
         match interrupts[..] {
-            [only] if has_preempted && is_by_another_cpu(&self.interrupts[only].0) => None,
+            [only] if has_preempted && self.interrupts[only].0.is_by_another_cpu() => None,
             [only] => {
                 self.take_softirqs(hz);
                 self.interrupts[only].1 -= hz;
@@ -190,14 +188,6 @@ impl Rates {
 fn matching(rates: &[(Cause, f64)], hz: f64) -> Vec<usize> {
     let matching = (rates.iter().enumerate()).filter(|(_, one)| MATCHES.contains(&(one.1 / hz)));
     matching.map(|(place, _)| place).collect()
-}
-
-/// Whether another CPU sends it.
-fn is_by_another_cpu(cause: &Cause) -> bool {
-    let Cause::Interrupt(name) = cause else {
-        return false;
-    };
-    BY_OTHER_CPUS.iter().any(|begin| name.starts_with(begin))
 }
 
 fn name_signals(signals: &mut [Signal], rates: &Rates, preemptions: Option<f64>) {

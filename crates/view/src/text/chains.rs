@@ -4,7 +4,7 @@ use super::table::{Page, Paint};
 use super::{View, share};
 use crate::numbers;
 use bandscope_recording::cpu_list;
-use bandscope_report::{Chain, format};
+use bandscope_report::{Chain, SenderTime, format};
 use std::collections::BTreeMap;
 
 /// Chains on one screen, and the least share of the time that one takes there.
@@ -27,6 +27,35 @@ pub(super) fn on_one_screen(view: &View<'_>, page: &mut Page<'_>) {
 pub(super) fn chains(view: &View<'_>, page: &mut Page<'_>) {
     let (chains, wall_ns) = summed(view);
     list(&chains.iter().collect::<Vec<_>>(), wall_ns, page);
+    if !chains.is_empty() {
+        let gaps = view.series.iter().filter_map(|series| series.gaps.as_ref());
+        let parts = how_much(&gaps.map(|gaps| gaps.senders).collect::<Vec<_>>());
+        page.wrapped(("  ", Paint::Plain), &parts, Paint::Dim);
+    }
+}
+
+/// How much of the time in gaps has a sender, and why the rest has none.
+fn how_much(of_series: &[SenderTime]) -> String {
+    let sum = |part: fn(&SenderTime) -> u64| of_series.iter().map(part).sum::<u64>();
+    let parts = [
+        (sum(|time| time.known_ns), "has a sender"),
+        (
+            sum(|time| time.none_ns),
+            "needs none: the tick, devices, the host, tasks that ran on",
+        ),
+        (
+            sum(|time| time.not_recorded_ns),
+            "has one that was not recorded: --catch records who sets timers and raises softirqs",
+        ),
+        (sum(|time| time.unknown_ns), "has one that is not known"),
+    ];
+    let all = parts.iter().map(|(ns, _)| ns).sum();
+    let parts = parts.iter().filter(|(ns, _)| *ns > 0);
+    let parts = parts.map(|(ns, what)| format!("{} {what}", format::percent(share(*ns, all))));
+    format!(
+        "Of the time in gaps, {}.",
+        parts.collect::<Vec<_>>().join("; ")
+    )
 }
 
 fn list(chains: &[&Chain], wall_ns: u64, page: &mut Page<'_>) {
@@ -106,6 +135,22 @@ mod tests {
             waited_ns: 3e3,
             ..Chain::default()
         }
+    }
+
+    #[test]
+    fn what_has_no_sender_is_told_with_its_reason() {
+        let one = SenderTime {
+            known_ns: 30,
+            none_ns: 60,
+            ..SenderTime::default()
+        };
+        let other = SenderTime {
+            unknown_ns: 10,
+            ..SenderTime::default()
+        };
+        let told = "Of the time in gaps, 30.0 % has a sender; 60.0 % needs none: the tick, devices, the host, tasks that ran on; \
+            10.0 % has one that is not known.";
+        assert_eq!(how_much(&[one, other]), told);
     }
 
     #[test]

@@ -261,6 +261,7 @@ fn gap_statistics(gaps: &[SketchGap], wall_ns: f64) -> Gaps {
             })
             .collect(),
         longest: sorted.iter().rev().take(16).map(long).collect(),
+        senders: bandscope_report::SenderTime::default(),
         other_tasks: 0,
         causes: Vec::new(),
         chains: Vec::new(),

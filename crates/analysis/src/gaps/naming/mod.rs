@@ -200,6 +200,11 @@ impl<'a> Namer<'a> {
         &self.keys.names[key as usize]
     }
 
+    /// What was recorded of events.
+    pub fn recorded(&self) -> &manifest::Events {
+        &self.known
+    }
+
     /// Ticks of each thread that was booked to its process, by the process's key and the thread's name.
     pub fn threads(&self) -> &BTreeMap<(Key, Arc<str>), u64> {
         &self.threads

@@ -210,6 +210,6 @@ function causeEvidence(series, cause) {
   return element("div", {},
     known ? element("p", {}, `Part of ${plural(known.number, "gap", "gaps")}, ${significant(known.per_second, 3)} a second. Its longest time in one gap: ${duration(known.longest_ns)}.`) : null,
     signals.length ? element("p", {}, "Periodic: ", signals.map((s) => foldButton(s.frequency_hz, `${frequency(s.frequency_hz, s.uncertainty_hz)}, ${duration(s.ns_per_event)} each`))) : null,
-    senders.length ? table("Who is behind it", ["took", "times", "woken or sent by", "ran"], senders, 0) : null,
+    senders.length ? table("Who is behind it", ["took", "times", "why it ran", "ran"], senders, 0) : null,
     rows.length ? table("Longest gaps of which this is the main cause", ["duration", "at", ""], rows, 0) : element("p", {}, "This page does not hold a gap of which this is the main cause."));
 }
