@@ -99,9 +99,16 @@ fn a_baseline_tells_a_program_that_takes_one_percent() {
         let note = "task:nobod* was never seen, and a name that is misspelt passes for ever; seen were task:program-2.";
         assert_eq!(text.contains(note), expected == 0, "{text}");
     }
-    let unknown = ["--fail-if", "irq:* > +1 pp"];
+    // The sum of a family is that of its lines, of which there are none.
+    let (code, text, _) = check(
+        path,
+        &[&against[..], &["--fail-if", "irq:* > +1 pp"]].concat(),
+    );
+    let note = "Only conditions with a sign, as \"irq:* > +1 pp\", are held against the baseline. ";
+    assert!(code == 0 && text.contains(note), "{text}");
+    let unknown = ["--fail-if", "finding:throttled > +1"];
     let (code, _, error) = check(path, &[&against[..], &unknown].concat());
-    let expected = "the baseline has no \"irq:*\" to change from";
+    let expected = "the baseline has no \"finding:throttled\" to change from";
     assert!(code == 2 && error.contains(expected), "{error}");
 }
 

@@ -1,13 +1,13 @@
 //! One CPU: its conditions, its changes, and its line.
 
+use super::cause::{cause, cause_in_words};
 use super::judge::{ERROR_RATE, Judged, Test, judge};
-use super::merge::{Cpu, HOST};
-use super::{Change, CpuCheck, Criteria, JUDGED, Line, Measured};
+use super::merge::Cpu;
+use super::{Change, CpuCheck, Criteria, JUDGED, Measured};
 use crate::conditions::{
-    Checked, Condition, ConditionError, Figure, Outcome, Past, is_line, next_step,
+    Checked, Condition, ConditionError, Figure, Outcome, Past, all_of, is_line, next_step,
 };
 use bandscope_recording::baseline::Baseline;
-use bandscope_report::format;
 use bandscope_statistics::holm;
 
 /// Judges all CPUs together: they share one error rate. None passes if a condition ended the run.
@@ -56,7 +56,11 @@ pub(super) fn judged(
         check.passes = !is_worse && !outcomes.iter().any(|one| one.checked.met);
         // A gap that has a name says itself what it was, and so does a line of the ledger.
         if is_worse || (outcomes.iter()).any(|one| one.checked.met && !one.says_itself) {
-            check.cause = cause(cpu, criteria.baseline);
+            let of_conditions = outcomes.iter().filter(|one| one.checked.met);
+            let failed = of_conditions.map(|one| &*one.figure);
+            let worse = check.changes.iter().filter(|one| one.fails);
+            let failed: Vec<&str> = failed.chain(worse.map(|one| &*one.name)).collect();
+            check.cause = cause(cpu, criteria.baseline, &failed);
         }
         check.conditions = outcomes.into_iter().map(|one| one.checked).collect();
         check.sentence = sentence(&check);
@@ -68,6 +72,8 @@ pub(super) fn judged(
 /// What came of a condition, in words.
 struct Told {
     checked: Checked,
+    /// The figure; empty where there is none.
+    figure: String,
     /// Whether its figure is one event that has a name, or one line of the ledger.
     says_itself: bool,
 }
@@ -80,6 +86,7 @@ fn stopped(by: &str) -> Told {
             met: true,
             found: format!("ended by \"{by}\""),
         },
+        figure: String::new(),
         says_itself: true,
     }
 }
@@ -112,6 +119,7 @@ fn outcome(condition: &Condition, figures: &[Figure]) -> Result<Told, ConditionE
     match known {
         Some(one) => Ok(Told {
             checked: condition.checked(one.met, found(condition, one)),
+            figure: one.figure.name.clone(),
             says_itself: one.figure.by.is_some() || is_line(&one.figure.name),
         }),
         None => Err(ConditionError::NotMeasured {
@@ -212,19 +220,30 @@ fn with_past(cpus: &[Cpu], criteria: &Criteria<'_>) -> Vec<Figure> {
 
 /// A figure against the same of the baseline, where both know it.
 fn test(cpu: &Cpu, one: &Measured, baseline: Option<&Baseline>) -> Option<Test> {
-    let baseline = baseline?;
-    let nothing;
-    let past = match baseline.values(cpu.cpu?, &one.name) {
-        Some(past) => past,
-        // What took no time in any of its runs has no line.
-        None if baseline.events && is_line(&one.name) => {
-            nothing = vec![0.0; baseline.runs as usize];
-            &nothing
-        }
-        None => return None,
-    };
+    let past = past_of(baseline?, cpu.cpu?, &one.name)?;
     let now: Option<Vec<f64>> = one.values.iter().copied().collect();
-    Test::new(&one.name, one.unit, past, &now?)
+    Test::new(&one.name, one.unit, &past, &now?)
+}
+
+/// The figure in each run of a baseline. What took no time in any of its runs has no line, and a family of lines may have no sum.
+pub(super) fn past_of(baseline: &Baseline, cpu: u32, name: &str) -> Option<Vec<f64>> {
+    if let Some(known) = baseline.values(cpu, name) {
+        return Some(known.to_vec());
+    }
+    let family = all_of(name);
+    if !baseline.events || !(is_line(name) || family.is_some()) {
+        return None;
+    }
+    let mut sums = vec![0.0; baseline.runs as usize];
+    let of_cpu = baseline.cpus.iter().filter(|of| of.cpu == cpu);
+    let is_meant =
+        |line: &str| is_line(line) && family.is_some_and(|family| line.starts_with(family));
+    for line in (of_cpu.flat_map(|of| &of.figures)).filter(|line| is_meant(&line.name)) {
+        for (sum, value) in sums.iter_mut().zip(&line.values) {
+            *sum += value;
+        }
+    }
+    Some(sums)
 }
 
 /// The judged figures of each CPU, by its place.
@@ -264,34 +283,6 @@ pub(super) fn changes(cpus: &[Cpu], baseline: &Baseline) -> Vec<(usize, Change)>
         .zip(judged)
         .map(change)
         .collect()
-}
-
-/// The line of the ledger that grew most, or is the largest.
-fn cause(cpu: &Cpu, baseline: Option<&Baseline>) -> Option<Line> {
-    let past = |name: &str| -> Option<f64> {
-        let baseline = baseline?;
-        let values = baseline.values(cpu.cpu?, name);
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-        // What took no time in any of its runs has no line.
-        values.map(mean).or(baseline.events.then_some(0.0))
-    };
-    let lines = cpu.figures.iter().filter(|one| is_line(&one.name));
-    let lines = lines.filter_map(|one| {
-        Some(Line {
-            name: one.name.clone(),
-            share: one.value?,
-            baseline: past(&one.name),
-        })
-    });
-    // Without names the slower pace would be the largest line, as the only one.
-    let is_named = cpu
-        .figures
-        .iter()
-        .any(|one| one.name == HOST && one.value.is_some());
-    let grown = |line: &Line| line.share - line.baseline.unwrap_or(0.0);
-    lines
-        .max_by(|a, b| grown(a).total_cmp(&grown(b)))
-        .filter(|line| is_named && grown(line) > 0.0)
 }
 
 /// Phrases of one line, at most; the others are in the JSON.
@@ -339,18 +330,5 @@ fn sentence(check: &CpuCheck) -> String {
     match &check.cause {
         Some(line) if !check.passes => sentence + &cause_in_words(line),
         _ => sentence,
-    }
-}
-
-/// The end of a sentence: what a failure came from.
-pub(super) fn cause_in_words(line: &Line) -> String {
-    let now = format::percent(line.share);
-    match line.baseline {
-        Some(past) => format!(
-            "; {} grew from {} to {now}",
-            line.name,
-            format::percent(past)
-        ),
-        None => format!("; most to {} ({now})", line.name),
     }
 }

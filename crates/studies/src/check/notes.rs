@@ -1,5 +1,6 @@
 //! What the reader of a check has to know beside its result, in sentences.
 
+use super::cpu::past_of;
 use super::{Change, CpuCheck, Criteria, JUDGED, differences};
 use crate::conditions::{Condition, is_any_name, is_line};
 use bandscope_recording::baseline::Baseline;
@@ -22,7 +23,14 @@ pub(super) fn of(
         let changes = cpus
             .iter()
             .flat_map(|of| of.changes.iter().map(|one| (of.cpu, one)));
-        notes.extend(far_limits(changes, baseline));
+        notes.extend(far_figures(changes));
+        if let Some(one) = criteria.conditions.iter().find(|one| one.is_change()) {
+            notes.push(format!(
+                "Only conditions with a sign, as \"{}\", are held against the baseline. Without them it judges {}.",
+                one.text(),
+                JUDGED.join(", ")
+            ));
+        }
     }
     // What never happens fails where less is worse.
     let bounded = (criteria.conditions.iter()).filter(|condition| condition.is_upper_bound());
@@ -70,7 +78,7 @@ fn never_seen(name: &str, cpus: &[CpuCheck], baseline: Option<&Baseline>) -> Opt
 fn not_judged(cpu: &CpuCheck, baseline: &Baseline) -> Option<String> {
     let known = |figure: &str| {
         cpu.cpu
-            .is_some_and(|cpu| baseline.values(cpu, figure).is_some())
+            .is_some_and(|cpu| past_of(baseline, cpu, figure).is_some())
     };
     let here = |figure: &str| {
         cpu.figures
@@ -81,6 +89,48 @@ fn not_judged(cpu: &CpuCheck, baseline: &Baseline) -> Option<String> {
     lacking.retain(|figure| !(known(figure) && here(figure)));
     let (name, lacking) = (cpu.name(), lacking.join(", "));
     (!lacking.is_empty()).then(|| format!("{name}: not compared with the baseline: {lacking}."))
+}
+
+/// Figures whose limits are far off, in one sentence: what to do was said when the baseline was saved.
+fn far_figures<'a>(changes: impl Iterator<Item = (Option<u32>, &'a Change)>) -> Option<String> {
+    let (mut cpus, mut figures) = (BTreeSet::new(), Vec::new());
+    for (cpu, change) in changes.filter(|(_, change)| change.is_far_off) {
+        cpus.extend(cpu);
+        if !figures.contains(&&*change.name) {
+            figures.push(&change.name);
+        }
+    }
+    let cpus: Vec<u32> = cpus.into_iter().collect();
+    (!figures.is_empty()).then(|| {
+        format!(
+            "{}: a pass says little of {}: the runs of this baseline scatter too much. Bound what matters by --fail-if, or save a quieter one.",
+            cpu_list::named(&cpus),
+            figures.join(", ")
+        )
+    })
+}
+
+/// Beyond what a later run fails, of each figure on the CPU where that is most: a sentence.
+pub(super) fn limits<'a>(
+    changes: impl Iterator<Item = (Option<u32>, &'a Change)>,
+) -> Option<String> {
+    let changes: Vec<(Option<u32>, &Change)> = changes.collect();
+    let cpus: BTreeSet<u32> = changes.iter().filter_map(|(cpu, _)| *cpu).collect();
+    let cpus: Vec<u32> = cpus.into_iter().collect();
+    let most = |name: &&str| {
+        let of_figure = changes.iter().filter(|(_, change)| change.name == **name);
+        let most = of_figure.max_by(|a, b| a.1.limit.total_cmp(&b.1.limit))?.1;
+        Some(format!("{name} {}", most.unit.written(most.limit)))
+    };
+    let limits: Vec<String> = JUDGED.iter().filter_map(most).collect();
+    (!limits.is_empty()).then(|| {
+        format!(
+            "{}: a run of the same length fails beyond {}{}.",
+            cpu_list::named(&cpus),
+            if cpus.len() > 1 { "at most " } else { "" },
+            limits.join(", ")
+        )
+    })
 }
 
 /// Limits that are far off, why, and what to do: a sentence for each figure, whatever the number of CPUs.

@@ -3,8 +3,8 @@
 use super::Change;
 use super::cpu::changes;
 use super::merge::merged;
-use super::notes::far_limits;
-use crate::conditions::{Unit, same};
+use super::notes::{far_limits, limits};
+use crate::conditions::{Unit, is_line, same};
 use bandscope_recording::Manifest;
 use bandscope_recording::baseline::{Baseline, BaselineCpu, BaselineFigure, SCHEMA};
 use bandscope_recording::cpu_list;
@@ -38,18 +38,23 @@ pub fn baseline(runs: &[Report]) -> Option<Baseline> {
     })
 }
 
-/// Limits of a baseline that are so far off that they hardly bound anything, for as many runs as it was made of: a sentence each.
-pub fn far_off(runs: &[Report], baseline: &Baseline) -> Vec<String> {
+/// The limits of a baseline, for as many runs as it was made of, and those that are so far off that they hardly bound anything: a sentence each.
+pub fn limits_of(runs: &[Report], baseline: &Baseline) -> Vec<String> {
     let cpus = merged(runs, &[]);
     let changes = changes(&cpus, baseline);
-    let of_cpus = changes.iter().map(|(place, one)| (cpus[*place].cpu, one));
-    far_limits(of_cpus, baseline)
+    let of_cpus = || changes.iter().map(|(place, one)| (cpus[*place].cpu, one));
+    let mut told: Vec<String> = limits(of_cpus()).into_iter().collect();
+    told.extend(far_limits(of_cpus(), baseline));
+    told
 }
 
 /// The figure that no CPU can have more of than 1.
 const LOST: &str = "lost";
 /// A CPU that lost so much is no quiet one: a limit above that hides whatever comes later. Chosen, not measured.
 const DISTURBED: f64 = 0.1;
+/// A run was disturbed if it lost so many times as much as the median, and so much more. Chosen, not measured.
+const UNEVEN: f64 = 2.0;
+const UNEVEN_BY: f64 = 0.005;
 
 /// Why these runs are no baseline: no loss could exceed the limit that they set. `None` if they are one.
 pub fn cannot_fail(runs: &[Report], baseline: &Baseline) -> Option<String> {
@@ -64,20 +69,55 @@ pub fn cannot_fail(runs: &[Report], baseline: &Baseline) -> Option<String> {
     ))
 }
 
-/// CPUs that were disturbed while a baseline was made: a sentence each.
+/// CPUs that were disturbed while a baseline was made, all the time or in some runs: a sentence each.
 pub fn disturbed(baseline: &Baseline) -> Vec<String> {
     let of_cpu = |cpu: &BaselineCpu| {
         let lost = cpu.figures.iter().find(|figure| same(&figure.name, LOST))?;
         let mean = lost.values.iter().sum::<f64>() / lost.values.len() as f64;
-        (mean >= DISTURBED).then(|| {
-            format!(
+        match mean >= DISTURBED {
+            true => Some(format!(
                 "CPU {} lost {} when this baseline was made: what comes later is seen only beyond that. Make it quieter, and save it anew.",
                 cpu.cpu,
                 Unit::Share.written(mean)
-            )
-        })
+            )),
+            false => uneven(cpu, &lost.values),
+        }
     };
     baseline.cpus.iter().filter_map(of_cpu).collect()
+}
+
+/// That some runs of a CPU lost far more than the median, and what grew most in them.
+fn uneven(cpu: &BaselineCpu, lost: &[f64]) -> Option<String> {
+    let mut sorted = lost.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (median, most) = (sorted[sorted.len() / 2], *sorted.last()?);
+    let is_uneven = |lost: &f64| *lost > UNEVEN * median && *lost > median + UNEVEN_BY;
+    let uneven: Vec<bool> = lost.iter().map(is_uneven).collect();
+    let number = uneven.iter().filter(|one| **one).count();
+    if number == 0 {
+        return None;
+    }
+    let grew = |values: &[f64]| {
+        let mean = |of: bool| {
+            let such = values.iter().zip(&uneven).filter(|(_, one)| **one == of);
+            let (sum, n) = such.fold((0.0, 0.0), |(sum, n), (value, _)| (sum + value, n + 1.0));
+            sum / f64::max(n, 1.0)
+        };
+        mean(true) - mean(false)
+    };
+    let lines = cpu.figures.iter().filter(|figure| is_line(&figure.name));
+    let culprit = lines.max_by(|a, b| grew(&a.values).total_cmp(&grew(&b.values)));
+    let by = culprit.map_or(String::new(), |line| {
+        format!(", most of it to {}", line.name)
+    });
+    Some(format!(
+        "CPU {} was disturbed in {number} of {} runs: they lost up to {}, where half of the runs lost {} or less{by}. Limits are wide for that; \
+         save it anew without.",
+        cpu.cpu,
+        lost.len(),
+        Unit::Share.written(most),
+        Unit::Share.written(median)
+    ))
 }
 
 /// In what a machine differs from that of a baseline, so that figures may differ too: a sentence each.
@@ -118,4 +158,35 @@ pub fn differences(baseline: &Baseline, now: &Manifest) -> Vec<String> {
         _ => {}
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_were_disturbed_are_told_with_what_grew() {
+        let of = |lost: &[f64]| {
+            let figure = |name: &str, values: Vec<f64>| BaselineFigure {
+                name: name.into(),
+                values,
+            };
+            disturbed(&Baseline {
+                cpus: vec![BaselineCpu {
+                    cpu: 1,
+                    figures: vec![
+                        figure(LOST, lost.to_vec()),
+                        figure("tick", vec![0.004; lost.len()]),
+                        figure("task:*", lost.to_vec()),
+                        figure("task:make", lost.iter().map(|lost| lost / 2.0).collect()),
+                    ],
+                }],
+                ..Baseline::default()
+            })
+        };
+        assert_eq!(of(&[0.01, 0.011, 0.009, 0.012, 0.013]), [""; 0]);
+        let told = of(&[0.01, 0.011, 0.05, 0.012, 0.009]);
+        let wanted = "CPU 1 was disturbed in 1 of 5 runs: they lost up to 5.0 %, where half of the runs lost 1.1 % or less, most of it to task:make. ";
+        assert!(told[0].starts_with(wanted), "{told:?}");
+    }
 }

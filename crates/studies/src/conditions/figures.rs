@@ -99,6 +99,11 @@ pub fn is_any_name(name: &str) -> bool {
     is_line(line) && closed(line).is_none() && line.contains(':')
 }
 
+/// How the lines begin of which a figure is the sum: `timer:` of `timer:*`.
+pub fn all_of(name: &str) -> Option<&str> {
+    name.strip_suffix(ALL).filter(|family| is_family(family))
+}
+
 /// Whether a figure is one line of the ledger, and no sum of several.
 pub fn is_line(name: &str) -> bool {
     let is_member = |family: &str| {
@@ -232,7 +237,7 @@ impl<'a> Of<'a> {
         for (name, _) in NAMES.iter().filter(|(name, _)| name.starts_with("worst ")) {
             figures.extend(self.worst(name));
         }
-        for name in ["task:*", "tick", "host"] {
+        for name in ["task:*", "timer:*", "irq:*", "softirq:*", "tick", "host"] {
             figures.push(self.figure(name, Unit::Share, self.asked(name)));
         }
         figures

@@ -31,7 +31,7 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Conditions are FIGURE, then >, >=, < or <=, then a value with its unit, then `on cpu N` for one CPU. With a baseline, a value with a sign is a change.
-Figures: lost, lost to gaps, slower pace, gaps, pace, longest gap, p99.9 gap, worst 1 ms, tick, host, task:NAME, irq:NAME, softirq:NAME, task:*, finding:KIND.
+Figures: lost, lost to gaps, slower pace, gaps, pace, longest gap, p99.9 gap, worst 1 ms, tick, host, task:NAME, timer:NAME, irq:NAME, softirq:NAME, task:*, finding:KIND.
 
 Examples:
   bandscope check --fail-if 'lost > 1 %' --fail-if 'longest gap > 50 ms'
@@ -172,7 +172,7 @@ fn save_baseline(save: Keep, path: &Path, reports: &[Report], check: &mut Check)
         );
     }
     check.notes.extend(check::disturbed(&baseline));
-    check.notes.extend(check::far_off(reports, &baseline));
+    check.notes.extend(check::limits_of(reports, &baseline));
     save.write(|out| Ok(json::document(&baseline, out)?))
 }
 
@@ -185,6 +185,9 @@ fn claim(path: &Path, option: &str) -> Result<Keep> {
     })?;
     Keep::claim(path, option)
 }
+
+/// By what share of its length a run may be longer than was asked for, as it holds whole quanta.
+const QUANTA_OF_A_RUN: f64 = 1e-3;
 
 /// The runs to make.
 struct Plan {
@@ -219,8 +222,9 @@ impl Arguments {
         record.duration = self.duration.unwrap_or(record.duration) / f64::from(runs);
         if let Some(baseline) = baseline {
             let settings = &baseline.settings;
-            // Longest gaps and worst windows grow with the length of a run.
-            if let Some(whole) = self.duration.filter(|whole| *whole < settings.duration_s) {
+            // Longest gaps and worst windows grow with the length of a run, which is of whole quanta.
+            let least = settings.duration_s * (1.0 - QUANTA_OF_A_RUN);
+            if let Some(whole) = self.duration.filter(|whole| *whole < least) {
                 let [found, least] =
                     [whole, settings.duration_s].map(|s| numbers::duration_round(s * 1e9));
                 bail!(
