@@ -1,6 +1,5 @@
 //! Kernel events in the manifest: whether there are any, what they cost, where some are lost, or why there are none.
 
-use super::points::Tracepoint;
 use super::{Catalogue, Ended, Trace, TraceError, cost, functions};
 use crate::preparation::Findings;
 use bandscope_recording::Manifest;
@@ -48,16 +47,9 @@ pub fn begin(request: &Request, cpus: &[u32], findings: &Findings) -> Result<Beg
     });
     match priced {
         Ok((catalogue, open, cost)) => {
-            let is_on = |one: &&Tracepoint| {
-                one.is_for_measured(request.watch, cpus.len() == 1)
-                    || one.is_for_others(request.watch)
-            };
-            let tracepoints = catalogue.tracepoints().iter().filter(is_on);
             let events = Events {
                 state: EventsState::On,
-                tracepoints: tracepoints
-                    .map(|tracepoint| tracepoint.name.clone())
-                    .collect(),
+                tracepoints: catalogue.recorded(request.watch, cpus.len() == 1),
                 clock: "CLOCK_MONOTONIC_RAW".to_owned(),
                 cost: Some(cost),
                 ..Events::default()

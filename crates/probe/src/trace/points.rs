@@ -171,6 +171,14 @@ impl Catalogue {
         Ok(())
     }
 
+    /// Names of those that are recorded on any CPU; `alone` if one is measured.
+    pub fn recorded(&self, watch: Watch, alone: bool) -> Vec<String> {
+        let is_on =
+            |one: &&Tracepoint| one.is_for_measured(watch, alone) || one.is_for_others(watch);
+        let on = self.tracepoints.iter().filter(is_on);
+        on.map(|one| one.name.clone()).collect()
+    }
+
     /// The same without stacks.
     pub fn without_stacks(self) -> Catalogue {
         Catalogue {
