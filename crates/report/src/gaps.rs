@@ -108,9 +108,9 @@ pub struct SenderTime {
     pub known_ns: u64,
     /// Nobody had to: a task ran on, or it was the tick, a device, an exception, a limit of CPU time, the host.
     pub none_ns: u64,
-    /// The event that would tell was not recorded: this kernel lacks it, only a flight recorder asks for it, or no kernel events were recorded.
+    /// No event that would tell was recorded: this kernel lacks it, only a flight recorder asks for it, or no kernel events were recorded.
     pub not_recorded_ns: u64,
-    /// That event was recorded, and did not tell.
+    /// Such events were recorded, and did not tell: of a CPU where they were not, for one.
     pub unknown_ns: u64,
 }
 

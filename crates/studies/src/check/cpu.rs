@@ -18,7 +18,7 @@ pub(super) fn judged(
 ) -> Result<Vec<CpuCheck>, ConditionError> {
     let asks_for_changes = criteria.conditions.iter().any(Condition::is_change);
     let baseline = criteria.baseline.filter(|_| !asks_for_changes);
-    let mut changes = baseline.map_or_else(Vec::new, |baseline| changes(cpus, baseline));
+    let mut changes = baseline.map_or_else(Vec::new, |baseline| changes(cpus, baseline, None));
     let (of_limits, of_changes) = (limited(cpus), with_past(cpus, criteria));
     let figures = |condition: &Condition| match condition.is_change() {
         true => &of_changes,
@@ -59,6 +59,7 @@ pub(super) fn judged(
             let of_conditions = outcomes.iter().filter(|one| one.checked.met);
             let failed = of_conditions.map(|one| &*one.figure);
             let worse = check.changes.iter().filter(|one| one.fails);
+            let failed = failed.filter(|figure| !figure.is_empty());
             let failed: Vec<&str> = failed.chain(worse.map(|one| &*one.name)).collect();
             check.cause = cause(cpu, criteria.baseline, &failed);
         }
@@ -234,11 +235,13 @@ pub(super) fn past_of(baseline: &Baseline, cpu: u32, name: &str) -> Option<Vec<f
     if !baseline.events || !(is_line(name) || family.is_some()) {
         return None;
     }
+    let of = baseline.cpus.iter().find(|of| of.cpu == cpu)?;
     let mut sums = vec![0.0; baseline.runs as usize];
-    let of_cpu = baseline.cpus.iter().filter(|of| of.cpu == cpu);
-    let is_meant =
-        |line: &str| is_line(line) && family.is_some_and(|family| line.starts_with(family));
-    for line in (of_cpu.flat_map(|of| &of.figures)).filter(|line| is_meant(&line.name)) {
+    let Some(family) = family else {
+        return Some(sums);
+    };
+    let is_meant = |line: &str| line.starts_with(family) && is_line(line);
+    for line in of.figures.iter().filter(|line| is_meant(&line.name)) {
         for (sum, value) in sums.iter_mut().zip(&line.values) {
             *sum += value;
         }
@@ -246,8 +249,12 @@ pub(super) fn past_of(baseline: &Baseline, cpu: u32, name: &str) -> Option<Vec<f
     Some(sums)
 }
 
-/// The judged figures of each CPU, by its place.
-pub(super) fn changes(cpus: &[Cpu], baseline: &Baseline) -> Vec<(usize, Change)> {
+/// The judged figures of each CPU, by its place; as if `runs` were judged, where that is not the number of these.
+pub(super) fn changes(
+    cpus: &[Cpu],
+    baseline: &Baseline,
+    runs: Option<usize>,
+) -> Vec<(usize, Change)> {
     let mut named = Vec::new();
     let mut tests = Vec::new();
     for (place, cpu) in cpus.iter().enumerate() {
@@ -258,7 +265,7 @@ pub(super) fn changes(cpus: &[Cpu], baseline: &Baseline) -> Vec<(usize, Change)>
         {
             if let Some(test) = test(cpu, one, Some(baseline)) {
                 named.push((place, one));
-                tests.push(test);
+                tests.push(runs.map_or(test, |runs| test.of_runs(runs)));
             }
         }
     }
@@ -330,5 +337,40 @@ fn sentence(check: &CpuCheck) -> String {
     match &check.cause {
         Some(line) if !check.passes => sentence + &cause_in_words(line),
         _ => sentence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandscope_recording::baseline::{BaselineCpu, BaselineFigure};
+
+    /// Baselines of before had no sums but that of tasks.
+    #[test]
+    fn a_family_without_a_sum_is_that_of_its_lines() {
+        let figure = |name: &str, values: [f64; 2]| BaselineFigure {
+            name: name.into(),
+            values: values.into(),
+        };
+        let mut baseline = Baseline {
+            runs: 2,
+            events: true,
+            cpus: vec![BaselineCpu {
+                cpu: 3,
+                figures: vec![
+                    figure("timer:a", [0.25, 0.0]),
+                    figure("timer:b", [0.5, 0.125]),
+                    figure("task:*", [0.75, 0.75]),
+                ],
+            }],
+            ..Baseline::default()
+        };
+        let of = |baseline: &Baseline, name| past_of(baseline, 3, name);
+        assert_eq!(of(&baseline, "timer:*"), Some(vec![0.75, 0.125]));
+        assert_eq!(of(&baseline, "irq:*"), Some(vec![0.0; 2]));
+        assert_eq!(of(&baseline, "task:*"), Some(vec![0.75; 2]));
+        assert_eq!(of(&baseline, "gaps"), None);
+        baseline.events = false;
+        assert_eq!(of(&baseline, "timer:*"), None);
     }
 }

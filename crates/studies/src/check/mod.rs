@@ -231,10 +231,18 @@ impl CpuCheck {
 
     fn checked_with_cause(&self) -> Vec<Checked> {
         let mut checked = self.checked();
-        let failures = checked.iter_mut().filter(|one| one.met);
-        let causes = self.cause.as_ref().map(cause::cause_in_words);
-        for (failure, cause) in failures.zip(causes.iter().cycle()) {
-            failure.found.push_str(cause);
+        let Some(line) = &self.cause else {
+            return checked;
+        };
+        let of_limits = self.conditions.iter().map(|one| {
+            let parsed = Condition::parse(&one.condition).ok();
+            parsed.map_or(String::new(), |one| one.figure().to_owned())
+        });
+        let figures = of_limits.chain(self.changes.iter().map(|one| one.name.clone()));
+        for (one, figure) in checked.iter_mut().zip(figures) {
+            if one.met && cause::is_made_of(&figure, &line.name) {
+                one.found.push_str(&cause::cause_in_words(line));
+            }
         }
         checked
     }

@@ -26,9 +26,8 @@ pub(super) fn of(
         notes.extend(far_figures(changes));
         if let Some(one) = criteria.conditions.iter().find(|one| one.is_change()) {
             notes.push(format!(
-                "Only conditions with a sign, as \"{}\", are held against the baseline. Without them it judges {}.",
-                one.text(),
-                JUDGED.join(", ")
+                "Only conditions with a sign, as \"{}\", are held against the baseline. Without them all that it judges would be.",
+                one.text()
             ));
         }
     }
@@ -43,7 +42,8 @@ pub(super) fn of(
 fn never_seen(name: &str, cpus: &[CpuCheck], baseline: Option<&Baseline>) -> Option<String> {
     let (family, _) = name.split_once(':').filter(|_| is_any_name(name))?;
     let is_known = |cpu: &CpuCheck| {
-        let past = baseline.and_then(|baseline| baseline.values(cpu.cpu?, name));
+        let past = baseline.and_then(|baseline| past_of(baseline, cpu.cpu?, name));
+        let past = past.filter(|values| values.iter().any(|value| *value > 0.0));
         let now = cpu.figures.iter().find(|one| one.name == name);
         past.is_some() || now.is_some_and(|one| one.value != Some(0.0))
     };
@@ -91,20 +91,21 @@ fn not_judged(cpu: &CpuCheck, baseline: &Baseline) -> Option<String> {
     (!lacking.is_empty()).then(|| format!("{name}: not compared with the baseline: {lacking}."))
 }
 
-/// Figures whose limits are far off, in one sentence: what to do was said when the baseline was saved.
+/// Figures whose limits are far off, each with its CPUs, in one sentence: what to do was said when the baseline was saved.
 fn far_figures<'a>(changes: impl Iterator<Item = (Option<u32>, &'a Change)>) -> Option<String> {
-    let (mut cpus, mut figures) = (BTreeSet::new(), Vec::new());
-    for (cpu, change) in changes.filter(|(_, change)| change.is_far_off) {
-        cpus.extend(cpu);
-        if !figures.contains(&&*change.name) {
-            figures.push(&change.name);
-        }
-    }
-    let cpus: Vec<u32> = cpus.into_iter().collect();
+    let far: Vec<(u32, &str)> = changes
+        .filter(|(_, change)| change.is_far_off)
+        .filter_map(|(cpu, change)| Some((cpu?, &*change.name)))
+        .collect();
+    let of_figure = |figure: &&str| {
+        let such = far.iter().filter(|(_, name)| name == figure);
+        let cpus: Vec<u32> = such.map(|(cpu, _)| *cpu).collect();
+        (!cpus.is_empty()).then(|| format!("{figure} ({})", cpu_list::named(&cpus)))
+    };
+    let figures: Vec<String> = JUDGED.iter().filter_map(of_figure).collect();
     (!figures.is_empty()).then(|| {
         format!(
-            "{}: a pass says little of {}: the runs of this baseline scatter too much. Bound what matters by --fail-if, or save a quieter one.",
-            cpu_list::named(&cpus),
+            "A pass says little of {}: the runs of this baseline scatter too much. Bound what matters by --fail-if, or save a quieter one.",
             figures.join(", ")
         )
     })

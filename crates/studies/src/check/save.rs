@@ -38,10 +38,10 @@ pub fn baseline(runs: &[Report]) -> Option<Baseline> {
     })
 }
 
-/// The limits of a baseline, for as many runs as it was made of, and those that are so far off that they hardly bound anything: a sentence each.
+/// The limits of a baseline for one more run, and those that are so far off that they hardly bound anything: a sentence each.
 pub fn limits_of(runs: &[Report], baseline: &Baseline) -> Vec<String> {
     let cpus = merged(runs, &[]);
-    let changes = changes(&cpus, baseline);
+    let changes = changes(&cpus, baseline, Some(1));
     let of_cpus = || changes.iter().map(|(place, one)| (cpus[*place].cpu, one));
     let mut told: Vec<String> = limits(of_cpus()).into_iter().collect();
     told.extend(far_limits(of_cpus(), baseline));
@@ -55,11 +55,13 @@ const DISTURBED: f64 = 0.1;
 /// A run was disturbed if it lost so many times as much as the median, and so much more. Chosen, not measured.
 const UNEVEN: f64 = 2.0;
 const UNEVEN_BY: f64 = 0.005;
+/// CPUs of which that is told, at most.
+const MAX_TOLD: usize = 4;
 
 /// Why these runs are no baseline: no loss could exceed the limit that they set. `None` if they are one.
 pub fn cannot_fail(runs: &[Report], baseline: &Baseline) -> Option<String> {
     let cpus = merged(runs, &[]);
-    let changes = changes(&cpus, baseline);
+    let changes = changes(&cpus, baseline, None);
     let of_all = |one: &Change| same(&one.name, LOST) && one.limit >= 1.0;
     let (place, change) = changes.iter().find(|(_, one)| of_all(one))?;
     Some(format!(
@@ -69,28 +71,38 @@ pub fn cannot_fail(runs: &[Report], baseline: &Baseline) -> Option<String> {
     ))
 }
 
-/// CPUs that were disturbed while a baseline was made, all the time or in some runs: a sentence each.
+/// CPUs that were disturbed while a baseline was made, all the time or in some runs: a sentence each, and how many more.
 pub fn disturbed(baseline: &Baseline) -> Vec<String> {
     let of_cpu = |cpu: &BaselineCpu| {
         let lost = cpu.figures.iter().find(|figure| same(&figure.name, LOST))?;
-        let mean = lost.values.iter().sum::<f64>() / lost.values.len() as f64;
-        match mean >= DISTURBED {
+        let median = median(&lost.values)?;
+        match median >= DISTURBED {
             true => Some(format!(
                 "CPU {} lost {} when this baseline was made: what comes later is seen only beyond that. Make it quieter, and save it anew.",
                 cpu.cpu,
-                Unit::Share.written(mean)
+                Unit::Share.written(median)
             )),
-            false => uneven(cpu, &lost.values),
+            false => uneven(cpu, (&lost.values, median), baseline.events),
         }
     };
-    baseline.cpus.iter().filter_map(of_cpu).collect()
+    let mut told: Vec<String> = baseline.cpus.iter().filter_map(of_cpu).collect();
+    let more = told.len().saturating_sub(MAX_TOLD);
+    told.truncate(MAX_TOLD);
+    told.extend(
+        (more > 0).then(|| format!("{more} more CPUs were disturbed when this baseline was made.")),
+    );
+    told
+}
+
+/// Half of the values are this, or less.
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
 /// That some runs of a CPU lost far more than the median, and what grew most in them.
-fn uneven(cpu: &BaselineCpu, lost: &[f64]) -> Option<String> {
-    let mut sorted = lost.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (median, most) = (sorted[sorted.len() / 2], *sorted.last()?);
+fn uneven(cpu: &BaselineCpu, (lost, median): (&[f64], f64), is_named: bool) -> Option<String> {
     let is_uneven = |lost: &f64| *lost > UNEVEN * median && *lost > median + UNEVEN_BY;
     let uneven: Vec<bool> = lost.iter().map(is_uneven).collect();
     let number = uneven.iter().filter(|one| **one).count();
@@ -105,18 +117,18 @@ fn uneven(cpu: &BaselineCpu, lost: &[f64]) -> Option<String> {
         };
         mean(true) - mean(false)
     };
-    let lines = cpu.figures.iter().filter(|figure| is_line(&figure.name));
+    // Without names the slower pace would be the culprit, as the only line.
+    let lines = (cpu.figures.iter()).filter(|figure| is_named && is_line(&figure.name));
     let culprit = lines.max_by(|a, b| grew(&a.values).total_cmp(&grew(&b.values)));
-    let by = culprit.map_or(String::new(), |line| {
-        format!(", most of it to {}", line.name)
-    });
+    let culprit = culprit.filter(|line| grew(&line.values) > 0.0);
     Some(format!(
-        "CPU {} was disturbed in {number} of {} runs: they lost up to {}, where half of the runs lost {} or less{by}. Limits are wide for that; \
-         save it anew without.",
+        "CPU {} was disturbed in {number} of {} runs: up to {} was lost, and in half of the runs {} or less{}. That widens limits; save it anew \
+         without that.",
         cpu.cpu,
         lost.len(),
-        Unit::Share.written(most),
-        Unit::Share.written(median)
+        Unit::Share.written(lost.iter().copied().fold(0.0, f64::max)),
+        Unit::Share.written(median),
+        culprit.map_or(String::new(), |line| format!("; {} grew most", line.name))
     ))
 }
 
@@ -181,12 +193,16 @@ mod tests {
                         figure("task:make", lost.iter().map(|lost| lost / 2.0).collect()),
                     ],
                 }],
+                events: true,
                 ..Baseline::default()
             })
         };
         assert_eq!(of(&[0.01, 0.011, 0.009, 0.012, 0.013]), [""; 0]);
         let told = of(&[0.01, 0.011, 0.05, 0.012, 0.009]);
-        let wanted = "CPU 1 was disturbed in 1 of 5 runs: they lost up to 5.0 %, where half of the runs lost 1.1 % or less, most of it to task:make. ";
+        let wanted = "CPU 1 was disturbed in 1 of 5 runs: up to 5.0 % was lost, and in half of the runs 1.1 % or less; task:make grew most. ";
         assert!(told[0].starts_with(wanted), "{told:?}");
+        // One bad run is no busy CPU, and four have a median, too.
+        assert!(of(&[0.01, 0.01, 0.01, 0.5])[0].starts_with("CPU 1 was disturbed in 1 of 4 runs"));
+        assert!(of(&[0.2; 4])[0].starts_with("CPU 1 lost 20.0 % when"));
     }
 }

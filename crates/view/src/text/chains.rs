@@ -45,9 +45,9 @@ fn how_much(of_series: &[SenderTime]) -> String {
         ),
         (
             sum(|time| time.not_recorded_ns),
-            "has one that was not recorded: --catch records who sets timers and raises softirqs",
+            "has none that was recorded",
         ),
-        (sum(|time| time.unknown_ns), "has one that is not known"),
+        (sum(|time| time.unknown_ns), "has none that is known"),
     ];
     let all = parts.iter().map(|(ns, _)| ns).sum();
     let parts = parts.iter().filter(|(ns, _)| *ns > 0);
@@ -149,7 +149,7 @@ mod tests {
             ..SenderTime::default()
         };
         let told = "Of the time in gaps, 30.0 % has a sender; 60.0 % needs none: the tick, devices, the host, tasks that ran on; \
-            10.0 % has one that is not known.";
+            10.0 % has none that is known.";
         assert_eq!(how_much(&[one, other]), told);
     }
 

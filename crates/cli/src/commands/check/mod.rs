@@ -31,7 +31,7 @@ use std::process::ExitCode;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Conditions are FIGURE, then >, >=, < or <=, then a value with its unit, then `on cpu N` for one CPU. With a baseline, a value with a sign is a change.
-Figures: lost, lost to gaps, slower pace, gaps, pace, longest gap, p99.9 gap, worst 1 ms, tick, host, task:NAME, timer:NAME, irq:NAME, softirq:NAME, task:*, finding:KIND.
+Figures: lost, lost to gaps, slower pace, gaps, pace, longest gap, p99.9 gap, worst 1 ms, tick, host, task:NAME, timer:NAME, irq:NAME, softirq:NAME, each also for all with *, finding:KIND.
 
 Examples:
   bandscope check --fail-if 'lost > 1 %' --fail-if 'longest gap > 50 ms'
@@ -186,7 +186,7 @@ fn claim(path: &Path, option: &str) -> Result<Keep> {
     Keep::claim(path, option)
 }
 
-/// By what share of its length a run may be longer than was asked for, as it holds whole quanta.
+/// By what share of its length a run may be longer than was asked for, beside a quantum.
 const QUANTA_OF_A_RUN: f64 = 1e-3;
 
 /// The runs to make.
@@ -222,8 +222,14 @@ impl Arguments {
         record.duration = self.duration.unwrap_or(record.duration) / f64::from(runs);
         if let Some(baseline) = baseline {
             let settings = &baseline.settings;
-            // Longest gaps and worst windows grow with the length of a run, which is of whole quanta.
-            let least = settings.duration_s * (1.0 - QUANTA_OF_A_RUN);
+            // Longest gaps and worst windows grow with the length of a run, which is of whole quanta, some more than were asked for.
+            let quantum = 1.0
+                / settings
+                    .rates_hz
+                    .iter()
+                    .copied()
+                    .fold(f64::INFINITY, f64::min);
+            let least = settings.duration_s * (1.0 - QUANTA_OF_A_RUN) - quantum;
             if let Some(whole) = self.duration.filter(|whole| *whole < least) {
                 let [found, least] =
                     [whole, settings.duration_s].map(|s| numbers::duration_round(s * 1e9));
