@@ -17,6 +17,15 @@ const ROWS: usize = 24;
 /// Levels of a factor in a cell.
 const LEVELS: usize = 4;
 
+/// A command that may be pasted as it is written: in a span of code nothing is escaped, or linked.
+fn code(command: &str) -> String {
+    let command = escape::visible(command);
+    match command.contains('`') {
+        true => safe(&command),
+        false => format!("`{command}`"),
+    }
+}
+
 /// Untrusted text inside Markdown: nothing of it is markup, and it stays in its cell.
 pub fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -112,7 +121,7 @@ pub fn check(check: &Check, out: &mut dyn Write) -> Result<(), Error> {
         writeln!(out, "\n{}", safe(note))?;
     }
     if let Some(command) = &check.next_step {
-        writeln!(out, "\nTo see why: {}", safe(command))?;
+        writeln!(out, "\nTo see why: {}", code(command))?;
     }
     Ok(())
 }

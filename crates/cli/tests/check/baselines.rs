@@ -104,7 +104,7 @@ fn a_baseline_tells_a_program_that_takes_one_percent() {
         path,
         &[&against[..], &["--fail-if", "irq:* > +1 pp"]].concat(),
     );
-    let note = "Only conditions with a sign, as \"irq:* > +1 pp\", are held against the baseline. ";
+    let note = "Only conditions with a sign, as \"irq:* > +1 pp\", are held against the baseline now: nothing else of it is judged.";
     assert!(code == 0 && text.contains(note), "{text}");
     let unknown = ["--fail-if", "finding:throttled > +1"];
     let (code, _, error) = check(path, &[&against[..], &unknown].concat());

@@ -85,7 +85,7 @@ fn a_limit_that_is_far_off_says_how_many_runs_would_do() {
     // Thousands of gaps a second, of some tens.
     let expected = "CPUs 0-1: the limit of gaps is far off: up to ";
     assert!(code == 0 && text.contains(expected), "{text}{error}");
-    let expected_limits = "CPUs 0-1: a run of the same length fails beyond at most lost ";
+    let expected_limits = "CPUs 0-1: one more such run fails beyond at most pace ";
     assert!(text.contains(expected_limits), "{text}");
     let (_, text, _) = check(path, &["--against", "few.json", "--format", "json"]);
     common::keeps_contract(&text);

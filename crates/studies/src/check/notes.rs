@@ -20,13 +20,12 @@ pub(super) fn of(
     if let (Some(baseline), Some(manifest)) = (criteria.baseline, settings) {
         notes.extend(differences(baseline, manifest));
         notes.extend(cpus.iter().filter_map(|cpu| not_judged(cpu, baseline)));
-        let changes = cpus
-            .iter()
-            .flat_map(|of| of.changes.iter().map(|one| (of.cpu, one)));
+        let passing = cpus.iter().filter(|of| of.passes);
+        let changes = passing.flat_map(|of| of.changes.iter().map(|one| (of.cpu, one)));
         notes.extend(far_figures(changes));
         if let Some(one) = criteria.conditions.iter().find(|one| one.is_change()) {
             notes.push(format!(
-                "Only conditions with a sign, as \"{}\", are held against the baseline. Without them all that it judges would be.",
+                "Only conditions with a sign, as \"{}\", are held against the baseline now: nothing else of it is judged.",
                 one.text()
             ));
         }
@@ -105,13 +104,13 @@ fn far_figures<'a>(changes: impl Iterator<Item = (Option<u32>, &'a Change)>) -> 
     let figures: Vec<String> = JUDGED.iter().filter_map(of_figure).collect();
     (!figures.is_empty()).then(|| {
         format!(
-            "A pass says little of {}: the runs of this baseline scatter too much. Bound what matters by --fail-if, or save a quieter one.",
+            "A pass says little of {}: the runs of this baseline scatter too much. Bound what matters by --fail-if, or save one of more, longer or quieter runs.",
             figures.join(", ")
         )
     })
 }
 
-/// Beyond what a later run fails, of each figure on the CPU where that is most: a sentence.
+/// Beyond what one more run fails, of each figure on the CPU where that is most, unless it is far off: a sentence.
 pub(super) fn limits<'a>(
     changes: impl Iterator<Item = (Option<u32>, &'a Change)>,
 ) -> Option<String> {
@@ -121,12 +120,12 @@ pub(super) fn limits<'a>(
     let most = |name: &&str| {
         let of_figure = changes.iter().filter(|(_, change)| change.name == **name);
         let most = of_figure.max_by(|a, b| a.1.limit.total_cmp(&b.1.limit))?.1;
-        Some(format!("{name} {}", most.unit.written(most.limit)))
+        (!most.is_far_off).then(|| format!("{name} {}", most.unit.written(most.limit)))
     };
     let limits: Vec<String> = JUDGED.iter().filter_map(most).collect();
     (!limits.is_empty()).then(|| {
         format!(
-            "{}: a run of the same length fails beyond {}{}.",
+            "{}: one more such run fails beyond {}{}.",
             cpu_list::named(&cpus),
             if cpus.len() > 1 { "at most " } else { "" },
             limits.join(", ")

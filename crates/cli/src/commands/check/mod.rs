@@ -171,6 +171,12 @@ fn save_baseline(save: Keep, path: &Path, reports: &[Report], check: &mut Check)
             shown(path)
         );
     }
+    check.notes.push(format!(
+        "{} is a baseline of {} runs of {}.",
+        shown(path),
+        baseline.runs,
+        numbers::duration_round(baseline.settings.duration_s * 1e9)
+    ));
     check.notes.extend(check::disturbed(&baseline));
     check.notes.extend(check::limits_of(reports, &baseline));
     save.write(|out| Ok(json::document(&baseline, out)?))
