@@ -10,6 +10,7 @@ use bandscope_recording::baseline::{Baseline, BaselineCpu, BaselineFigure, SCHEM
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{EventsState, Machine};
 use bandscope_report::Report;
+use bandscope_statistics::order::median_between;
 
 /// The baseline of several runs of the same CPUs; `None` without a recording.
 pub fn baseline(runs: &[Report]) -> Option<Baseline> {
@@ -75,7 +76,7 @@ pub fn cannot_fail(runs: &[Report], baseline: &Baseline) -> Option<String> {
 pub fn disturbed(baseline: &Baseline) -> Vec<String> {
     let of_cpu = |cpu: &BaselineCpu| {
         let lost = cpu.figures.iter().find(|figure| same(&figure.name, LOST))?;
-        let median = median(&lost.values)?;
+        let median = median_between(lost.values.clone())?;
         match median >= DISTURBED {
             true => Some(format!(
                 "CPU {} lost {} when this baseline was made: what comes later is seen only beyond that. Make it quieter, and save it anew.",
@@ -92,13 +93,6 @@ pub fn disturbed(baseline: &Baseline) -> Vec<String> {
         (more > 0).then(|| format!("{more} more CPUs were disturbed when this baseline was made.")),
     );
     told
-}
-
-/// Half of the values are this, or less.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
 /// That some runs of a CPU lost far more than the median, and what grew most in them.
@@ -201,7 +195,7 @@ mod tests {
         let told = of(&[0.01, 0.011, 0.05, 0.012, 0.009]);
         let wanted = "CPU 1 was disturbed in 1 of 5 runs: up to 5.0 % was lost, and in half of the runs 1.1 % or less; task:make grew most. ";
         assert!(told[0].starts_with(wanted), "{told:?}");
-        // One bad run is no busy CPU, and four have a median, too.
+        // One bad run is no busy CPU.
         assert!(of(&[0.01, 0.01, 0.01, 0.5])[0].starts_with("CPU 1 was disturbed in 1 of 4 runs"));
         assert!(of(&[0.2; 4])[0].starts_with("CPU 1 lost 20.0 % when"));
     }
