@@ -2,8 +2,9 @@
 
 use super::Line;
 use super::cpu::past_of;
+use super::judge::LEAST_OF_A_SHARE;
 use super::merge::{Cpu, HOST};
-use crate::conditions::{all_of, is_line};
+use crate::conditions::{LINE_OF_PACE, all_of, is_line};
 use bandscope_recording::baseline::Baseline;
 use bandscope_report::format;
 
@@ -31,8 +32,8 @@ pub(super) fn cause(cpu: &Cpu, baseline: Option<&Baseline>, failed: &[&str]) -> 
         .any(|one| one.name == HOST && one.value.is_some());
     let grown = |line: &Line| line.share - line.baseline.unwrap_or(0.0);
     // A pace may be slower than it was, throughout; then nearly nothing is slower than the best.
-    let least = |line: &Line| match line.name == SLOWER_PACE {
-        true => LEAST_OF_PACE,
+    let least = |line: &Line| match line.name == LINE_OF_PACE {
+        true => LEAST_OF_A_SHARE,
         false => 0.0,
     };
     lines
@@ -46,17 +47,14 @@ const OF_TASKS: [&str; 2] = ["other-tasks", "preempted"];
 /// Figures of gaps alone, and of what lies between them.
 const OF_GAPS: [&str; 2] = ["gaps", "lost to gaps"];
 const PACE: &str = "pace";
-/// A smaller share of slower pace is no reason: the least change of a share that a check counts.
-const LEAST_OF_PACE: f64 = 1e-3;
-const SLOWER_PACE: &str = "slower pace";
 
 /// Whether a line of the ledger can be a reason why a figure failed.
 pub(super) fn is_made_of(figure: &str, line: &str) -> bool {
     match all_of(figure) {
         Some(family) => line.starts_with(family) || (family == TASKS && OF_TASKS.contains(&line)),
         None if is_line(figure) => figure == line,
-        None if OF_GAPS.contains(&figure) || figure.ends_with(" gap") => line != SLOWER_PACE,
-        None => figure != PACE || line == SLOWER_PACE,
+        None if OF_GAPS.contains(&figure) || figure.ends_with(" gap") => line != LINE_OF_PACE,
+        None => figure != PACE || line == LINE_OF_PACE,
     }
 }
 
@@ -75,7 +73,38 @@ pub(super) fn cause_in_words(line: &Line) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Change, CpuCheck};
     use super::*;
+    use crate::conditions::Checked;
+
+    #[test]
+    fn only_what_is_made_of_the_cause_is_told_it() {
+        let change = |name: &str| Change {
+            name: name.into(),
+            fails: true,
+            ..Change::default()
+        };
+        let check = CpuCheck {
+            conditions: vec![Checked {
+                condition: "timer:* > 0.1 %".into(),
+                met: true,
+                found: "timer:* 0.4 %".into(),
+            }],
+            changes: vec![change("host"), change("gaps")],
+            cause: Some(Line {
+                name: "timer:a".into(),
+                share: 0.004,
+                baseline: Some(0.0),
+            }),
+            ..CpuCheck::default()
+        };
+        let told = check.checked_with_cause();
+        let with_cause: Vec<bool> = told
+            .iter()
+            .map(|one| one.found.contains("timer:a grew"))
+            .collect();
+        assert_eq!(with_cause, [true, false, true], "{told:?}");
+    }
 
     #[test]
     fn a_failure_comes_from_what_its_figure_is_made_of() {

@@ -10,6 +10,8 @@ use bandscope_statistics::holm;
 
 /// A limit is far off from so many least changes on: 1 point of a share, 2.6 times as many gaps, a pace that is 10 % slower. Chosen, not measured.
 const FAR_CHANGES: f64 = 10.0;
+/// A share that grew by less did not change; chosen, not measured.
+pub(super) const LEAST_OF_A_SHARE: f64 = 0.001;
 /// Runs that a baseline has at most (`--runs`).
 const MAX_RUNS: usize = 1000;
 
@@ -41,7 +43,11 @@ impl Scale {
             Unit::NsPerUnit => log(0.0, 1.01),
             Unit::Share | Unit::NsPerSecond => Scale {
                 log: None,
-                least: if is_worst(name) { 0.02 } else { 0.001 },
+                least: if is_worst(name) {
+                    0.02
+                } else {
+                    LEAST_OF_A_SHARE
+                },
                 more_is_better: is_worst(name),
             },
         }

@@ -11,7 +11,7 @@ use bandscope_report::{Cause, Certainty, Kind, Report, Series};
 use std::collections::BTreeSet;
 
 /// The line of the ledger that is no cause of gaps.
-const LINE_OF_PACE: &str = "slower pace";
+pub const LINE_OF_PACE: &str = "slower pace";
 
 /// Figures by name, that a report may have; and families of names, each with a word for its members.
 const NAMES: [(&str, Unit); 17] = [

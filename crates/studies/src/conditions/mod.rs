@@ -11,7 +11,9 @@ mod outcome;
 mod unit;
 
 pub use catch::{CatchError, trigger};
-pub use figures::{all_of, figures, is_any_name, is_line, known_to_reports, next_step};
+pub use figures::{
+    LINE_OF_PACE, all_of, figures, is_any_name, is_line, known_to_reports, next_step,
+};
 pub use grammar::{Condition, ConditionError};
 pub use outcome::Outcome;
 pub(crate) use outcome::same;
