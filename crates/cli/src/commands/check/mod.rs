@@ -192,8 +192,8 @@ fn claim(path: &Path, option: &str) -> Result<Keep> {
     Keep::claim(path, option)
 }
 
-/// By what share of its length a run may be longer than was asked for, beside a quantum.
-const QUANTA_OF_A_RUN: f64 = 1e-3;
+/// By what share a run may be longer than was asked for, as its quanta are whole: a hundred of them, or more.
+const WHOLE_QUANTA: f64 = 0.01;
 
 /// The runs to make.
 struct Plan {
@@ -228,14 +228,8 @@ impl Arguments {
         record.duration = self.duration.unwrap_or(record.duration) / f64::from(runs);
         if let Some(baseline) = baseline {
             let settings = &baseline.settings;
-            // Longest gaps and worst windows grow with the length of a run, which is of whole quanta, some more than were asked for.
-            let quantum = 1.0
-                / settings
-                    .rates_hz
-                    .iter()
-                    .copied()
-                    .fold(f64::INFINITY, f64::min);
-            let least = settings.duration_s * (1.0 - QUANTA_OF_A_RUN) - quantum;
+            // Longest gaps and worst windows grow with the length of a run.
+            let least = settings.duration_s * (1.0 - WHOLE_QUANTA);
             if let Some(whole) = self.duration.filter(|whole| *whole < least) {
                 let [found, least] =
                     [whole, settings.duration_s].map(|s| numbers::duration_round(s * 1e9));
