@@ -228,6 +228,11 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
             assert_eq!(is_for(Watch::All), (true, true), "{}", one.name);
         }
     }
+    let is_on = |watch| {
+        let on = catalogue.recorded(watch, true);
+        on.iter().any(|name| name == "timer:hrtimer_start")
+    };
+    assert_eq!([Watch::Senders, Watch::All].map(is_on), [false, true]);
     let elsewhere: Vec<&str> = (catalogue.tracepoints().iter())
         .filter(|tracepoint| tracepoint.is_for_others(Watch::Senders))
         .map(|tracepoint| tracepoint.name.as_str())
