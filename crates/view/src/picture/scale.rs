@@ -253,7 +253,9 @@ fn axes(scale: &Scale, plot: &Plot, items: &mut Items) -> f64 {
         let y = plot.y(1.0);
         items.line((frame.x, y), (frame.right(), y), 1.0, palette::FRAME);
         if frame.width >= MIN_WIDTH_FOR_WORDS {
-            let at = (frame.x + 6.0, y - 5.0);
+            // Close to the upper edge the axis has its name above.
+            let baseline = if y - frame.y < 8.0 { y + 13.0 } else { y - 5.0 };
+            let at = (frame.x + 6.0, baseline);
             items.text(at, NOTE, Anchor::Start, "twice as long");
         }
     }

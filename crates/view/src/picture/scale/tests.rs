@@ -104,6 +104,24 @@ fn one_number_of_nodes_and_costs_of_nothing_have_a_place() {
     assert_texts_are_apart(&scene(&one, &Options::default(), false));
 }
 
+#[test]
+fn twice_as_long_is_readable_wherever_it_stands() {
+    // The axis ends at 1.2 times the largest cost, so these go past its upper edge.
+    for percent in 60..120 {
+        let mut one = sample(1, "x");
+        for cell in &mut one.phases[0].cells {
+            let longer = f64::from(percent) / 100.0;
+            cell.cost = Some(scale::Cost {
+                longer,
+                interval: (0.0, longer),
+                at_most: longer,
+            });
+        }
+        let scene = scene(&one, &Options::default(), false);
+        assert_texts_are_apart(&scene);
+    }
+}
+
 /// Ends of the lines that have one, with the names.
 fn ends(scale: &Scale, plot: &Plot) -> Vec<(f64, f64, String)> {
     let ends = scale.phases.iter().filter_map(|phase| {
