@@ -3,7 +3,7 @@
 
 use crate::control_groups;
 use core::ffi::c_void;
-use libmimalloc_sys::{mi_option_get, mi_option_set};
+use libmimalloc_sys::{mi_collect, mi_option_get, mi_option_set};
 use rustix::mm::{MapFlags, ProtFlags, mlock, mmap_anonymous, munmap};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -12,14 +12,39 @@ use std::process::Command;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// While it lives, the allocator's pages stay as they are. Who takes one away interrupts every CPU that the process runs on, to flush its translations. A run would
-/// measure its own allocator.
-///
-/// - The kernel makes no huge pages. Allocators ask for them, and who touches memory that khugepaged is about to move waits for milliseconds.
-/// - mimalloc gives nothing back to the kernel. In the static build C's `malloc` is mimalloc, too; glibc's seldom gives anything back.
+/// While it lives, the kernel makes no huge pages for this program. Allocators ask for them, and who touches memory that khugepaged is about to move waits
+/// for milliseconds.
+#[derive(Debug)]
+pub struct NoHugePages {
+    were_off: bool,
+}
+
+impl NoHugePages {
+    /// Begins. A kernel without huge pages makes none.
+    pub fn begin() -> NoHugePages {
+        // SAFETY: prctl(2) takes numbers, and what it sets is of this process.
+        let were_off = unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) } > 0;
+        if !were_off {
+            disable_huge_pages(true);
+            ARE_OFF.store(true, Ordering::Relaxed);
+        }
+        NoHugePages { were_off }
+    }
+}
+
+impl Drop for NoHugePages {
+    fn drop(&mut self) {
+        if !self.were_off {
+            ARE_OFF.store(false, Ordering::Relaxed);
+            disable_huge_pages(false);
+        }
+    }
+}
+
+/// While it lives, the allocator gives nothing back to the kernel. Who takes a page away interrupts every CPU that the process runs on, to flush its
+/// translations: a run would measure its own allocator. In the static build C's `malloc` is mimalloc, too; glibc's seldom gives anything back.
 #[derive(Debug)]
 pub struct SteadyPages {
-    were_off: bool,
     purge_delay: libc::c_long,
 }
 
@@ -27,22 +52,16 @@ pub struct SteadyPages {
 const PURGE_DELAY: libc::c_int = 15;
 
 impl SteadyPages {
-    /// Begins. A kernel without huge pages makes none.
+    /// Begins. What is free now is given back before, as it would count until the end of the night.
     pub fn keep() -> SteadyPages {
-        // SAFETY: prctl(2) takes numbers, and what it sets is of this process.
-        let were_off = unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) } > 0;
-        if !were_off {
-            disable_huge_pages(true);
-            ARE_OFF.store(true, Ordering::Relaxed);
-        }
-        // SAFETY: any thread may read and write options, which are atomic numbers.
-        let purge_delay = unsafe { mi_option_get(PURGE_DELAY) };
-        // SAFETY: as above.
-        unsafe { mi_option_set(PURGE_DELAY, -1) };
-        SteadyPages {
-            were_off,
-            purge_delay,
-        }
+        // SAFETY: any thread may have what is free given back, and read and write options, which are atomic numbers.
+        let purge_delay = unsafe {
+            mi_collect(true);
+            let purge_delay = mi_option_get(PURGE_DELAY);
+            mi_option_set(PURGE_DELAY, -1);
+            purge_delay
+        };
+        SteadyPages { purge_delay }
     }
 }
 
@@ -50,10 +69,6 @@ impl Drop for SteadyPages {
     fn drop(&mut self) {
         // SAFETY: as above.
         unsafe { mi_option_set(PURGE_DELAY, self.purge_delay) };
-        if !self.were_off {
-            ARE_OFF.store(false, Ordering::Relaxed);
-            disable_huge_pages(false);
-        }
     }
 }
 
@@ -74,7 +89,7 @@ pub fn allow_huge_pages(command: &mut Command) {
 static ARE_OFF: AtomicBool = AtomicBool::new(false);
 
 fn disable_huge_pages(disable: bool) {
-    // SAFETY: as above.
+    // SAFETY: prctl(2) takes numbers, and what it sets is of this process.
     unsafe {
         libc::prctl(
             libc::PR_SET_THP_DISABLE,

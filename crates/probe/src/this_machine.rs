@@ -4,7 +4,7 @@ use crate::calibration::Calibration;
 use crate::counters::{self, Choice as Chosen};
 use crate::facts::SystemManagement;
 use crate::measuring_thread::{Plan, PlannedSeries};
-use crate::memory::SteadyPages;
+use crate::memory::{NoHugePages, SteadyPages};
 use crate::preparation::{self, Findings};
 use crate::rseq::RseqError;
 use crate::run::{self, EventsSetup, Setup, Summary, memory_holds};
@@ -40,7 +40,7 @@ const COLD_HANDLING_NS: f64 = 20e3;
 pub struct ThisMachine {
     prepared: Option<Prepared>,
     /// From the beginning: a huge page that preparing was given stays one, and counts whole until the end of the night.
-    _steady: SteadyPages,
+    _no_huge_pages: NoHugePages,
 }
 
 /// What `prepare` leaves to `run`.
@@ -67,7 +67,7 @@ impl ThisMachine {
     pub fn new() -> ThisMachine {
         ThisMachine {
             prepared: None,
-            _steady: SteadyPages::keep(),
+            _no_huge_pages: NoHugePages::begin(),
         }
     }
 }
@@ -132,6 +132,7 @@ impl Machine for ThisMachine {
         let prepared = self.prepared.as_mut().ok_or_else(|| {
             MachineError::Refused("run was called without prepare: this is a bug".to_owned())
         })?;
+        let _steady = SteadyPages::keep();
         let (halt, go) = (AtomicBool::new(false), AtomicU64::new(0));
         let setup = Setup {
             cpus: &manifest.settings.cpus,
