@@ -168,7 +168,12 @@ fn sender(stay: &Interval, cpu: u32, times: &Times, senders: &mut Senders) -> Op
         functions.sort();
     }
     let mut sender = Sender {
-        function: functions.join(", ").into(),
+        // Most have none or one, and share its name.
+        function: match &*functions {
+            [] => Arc::default(),
+            [one] => one.clone(),
+            several => several.join(", ").into(),
+        },
         ..Sender::default()
     };
     if let Some(sent) = sent {
