@@ -8,6 +8,7 @@ mod unusual;
 use crate::gaps::naming::{Key, Namer, Processes, main_cause};
 use crate::gaps::trigger::{Conditions, Hit};
 use crate::series::context::Context;
+use bandscope_recording::manifest::Trigger;
 use bandscope_recording::{Error, Gap, Manifest, Source};
 use bandscope_report::{Moment, Usual};
 use bandscope_statistics::quantiles::Distribution;
@@ -33,12 +34,18 @@ struct Found {
 
 impl Found {
     /// A hit that the latest gap made.
-    fn new(hit: Hit, recent: &Recent, namer: &Namer<'_>) -> Found {
+    fn new(
+        (hit, gap): (Hit, &Gap),
+        triggers: &[Trigger],
+        recent: &Recent,
+        namer: &Namer<'_>,
+    ) -> Found {
+        let is_gap = |one: &Trigger| one.stretch_s().is_none() && one.cause.is_empty();
         Found {
             hit,
             cause: hit.cause(namer.names()),
-            is_gap: recent.is_gap(&hit),
-            moment: recent.moment(&hit),
+            is_gap: triggers.get(hit.condition).is_some_and(is_gap),
+            moment: recent.moment((&hit, gap), triggers, namer),
         }
     }
 }
@@ -46,6 +53,7 @@ impl Found {
 /// The moments of one series.
 #[derive(Clone, Debug)]
 pub struct Moments {
+    triggers: Vec<Trigger>,
     recent: Recent,
     conditions: Conditions,
     /// The latest, which may be a stretch that goes on.
@@ -66,7 +74,8 @@ impl Moments {
             .as_ref()
             .filter(|catch| catch.keeps_moments())?;
         Some(Moments {
-            recent: Recent::new(&catch.conditions, context.ticks_per_ns),
+            triggers: catch.conditions.clone(),
+            recent: Recent::new(catch.conditions.iter(), context.ticks_per_ns),
             conditions: Conditions::new(&catch.conditions, cpu, context.ticks_per_ns),
             last: None,
             found: Vec::new(),
@@ -91,11 +100,12 @@ impl Moments {
         };
         // Of stretches that overlap the worst is told.
         let same = |last: &&mut Found| hit.goes_on && last.hit.to > hit.from;
+        let found = || Found::new((hit, gap), &self.triggers, &self.recent, namer);
         match self.last.as_mut().filter(same) {
             Some(last) if last.hit.rank() >= hit.rank() => {}
-            Some(last) => *last = Found::new(hit, &self.recent, namer),
+            Some(last) => *last = found(),
             None => {
-                let found = Found::new(hit, &self.recent, namer);
+                let found = found();
                 let before = self.last.replace(found);
                 self.settle(before);
             }

@@ -2,20 +2,20 @@
 
 use super::PARTS;
 use crate::gaps::chains::without_number;
-use crate::gaps::naming::Namer;
+use crate::gaps::naming::{Key, Namer};
 use crate::gaps::trigger::{Hit, Pattern};
 use bandscope_recording::manifest::Trigger;
 use bandscope_recording::{Gap, Sender};
 use bandscope_report::{Cause, Chain, Moment, Part};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// What the latest gaps were, as far back as a stretch reaches.
 #[derive(Clone, Debug)]
 pub struct Recent {
-    triggers: Vec<Trigger>,
     ticks_per_ns: f64,
-    /// Length of the longest stretch, in ticks.
+    /// Length of the longest stretch, in ticks; 0 where only gaps count, and none is remembered.
     reach: u64,
     gaps: VecDeque<Described>,
 }
@@ -28,14 +28,14 @@ struct Described {
     parts: Vec<Timed>,
 }
 
-/// A part of a gap.
+/// A part of a gap: 48 bytes, as one of a second may have 100,000.
 #[derive(Clone, Debug)]
 struct Timed {
-    cause: Cause,
+    key: Key,
     ticks: u64,
     /// From when to when its event lasted; `None` of what no event covers.
     event: Option<(u64, u64)>,
-    behind: Option<Chain>,
+    sender: Option<Arc<Sender>>,
 }
 
 impl Timed {
@@ -48,6 +48,21 @@ impl Timed {
 }
 
 impl Described {
+    /// The gap that `namer` split last.
+    fn of(gap: &Gap, namer: &Namer<'_>) -> Described {
+        let parts = namer.timed().map(|(piece, span)| Timed {
+            key: piece.share.key,
+            ticks: piece.share.ticks,
+            event: span.map(|span| (span.from, span.to)),
+            sender: span.and_then(|span| span.sender.clone()),
+        });
+        Described {
+            from: gap.start,
+            to: gap.start.saturating_add(gap.duration),
+            parts: parts.collect(),
+        }
+    }
+
     /// Its parts between two ticks, and their time in ticks. What no event covers shares what the others leave.
     fn between(&self, from: u64, to: u64) -> impl Iterator<Item = (&Timed, f64)> {
         let (from, to) = (from.max(self.from), to.min(self.to));
@@ -69,11 +84,10 @@ impl Described {
 }
 
 impl Recent {
-    /// For the conditions of a flight recorder.
-    pub fn new(triggers: &[Trigger], ticks_per_ns: f64) -> Recent {
-        let stretches = triggers.iter().filter_map(|trigger| trigger.window_s);
+    /// For conditions of a flight recorder.
+    pub fn new<'t>(triggers: impl Iterator<Item = &'t Trigger>, ticks_per_ns: f64) -> Recent {
+        let stretches = triggers.filter_map(|trigger| trigger.window_s);
         Recent {
-            triggers: triggers.to_vec(),
             ticks_per_ns,
             reach: (stretches.fold(0.0, f64::max) * 1e9 * ticks_per_ns) as u64,
             gaps: VecDeque::new(),
@@ -82,47 +96,36 @@ impl Recent {
 
     /// Takes the gap that `namer` split last.
     pub fn push(&mut self, gap: &Gap, namer: &Namer<'_>) {
-        let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
-        let begin = to.saturating_sub(self.reach).min(from);
-        while self.gaps.pop_front_if(|gap| gap.to <= begin).is_some() {}
-        let mut parts: Vec<Timed> = (namer.timed())
-            .map(|(piece, event)| Timed {
-                cause: namer.name(piece.share.key).clone(),
-                ticks: piece.share.ticks,
-                event,
-                behind: None,
-            })
-            .collect();
-        for (place, sender) in namer.senders().enumerate() {
-            let part = &mut parts[place];
-            part.behind = sender.map(|sender| behind(part, sender, self.ticks_per_ns));
+        if self.reach == 0 {
+            return;
         }
-        self.gaps.push_back(Described { from, to, parts });
+        let gap = Described::of(gap, namer);
+        let begin = gap.to.saturating_sub(self.reach).min(gap.from);
+        while self.gaps.pop_front_if(|gap| gap.to <= begin).is_some() {}
+        self.gaps.push_back(gap);
     }
 
-    /// Whether a hit is a gap as a whole.
-    pub(super) fn is_gap(&self, hit: &Hit) -> bool {
-        let condition = self.triggers.get(hit.condition);
-        condition.is_some_and(|one| one.stretch_s().is_none() && one.cause.is_empty())
-    }
-
-    /// A hit that the latest gap made: all of it but when it was, and what others did.
-    pub fn moment(&self, hit: &Hit) -> Moment {
+    /// A hit of one of the `triggers` that a gap made, which was pushed last and which `namer` split: all of it but when it was, and what others did.
+    pub fn moment(
+        &self,
+        (hit, gap): (&Hit, &Gap),
+        triggers: &[Trigger],
+        namer: &Namer<'_>,
+    ) -> Moment {
         let ns = |ticks: u64| ticks as f64 / self.ticks_per_ns;
-        let condition = self.triggers.get(hit.condition);
-        let mut parts: BTreeMap<Cause, f64> = BTreeMap::new();
+        let condition = triggers.get(hit.condition);
+        let mut parts: BTreeMap<Key, f64> = BTreeMap::new();
         let mut chains: BTreeMap<[String; 5], Chain> = BTreeMap::new();
-        for gap in self
-            .gaps
-            .iter()
-            .filter(|gap| gap.to > hit.from && gap.from < hit.to)
-        {
+        let only = (self.reach == 0).then(|| Described::of(gap, namer));
+        let gaps = self.gaps.iter().chain(&only);
+        for gap in gaps.filter(|gap| gap.to > hit.from && gap.from < hit.to) {
             for (part, ticks) in gap.between(hit.from, hit.to) {
                 let ns = ticks / self.ticks_per_ns;
-                *parts.entry(part.cause.clone()).or_default() += ns;
-                let Some(chain) = &part.behind else {
+                *parts.entry(part.key).or_default() += ns;
+                let Some(sender) = &part.sender else {
                     continue;
                 };
+                let chain = behind(namer.name(part.key), sender, self.ticks_per_ns);
                 let names = [
                     &chain.cause,
                     &chain.function,
@@ -131,7 +134,7 @@ impl Recent {
                     &chain.set_by,
                 ];
                 let key = names.map(String::clone);
-                let known = chains.entry(key).or_insert_with(|| chain.clone());
+                let known = chains.entry(key).or_insert(chain);
                 known.number += 1;
                 known.ns += ns.round() as u64;
                 known.longest_ns = known.longest_ns.max(ns);
@@ -139,7 +142,14 @@ impl Recent {
         }
         let mut behind: Vec<Chain> = chains.into_values().collect();
         behind.sort_by_key(|chain| (chain.ran_on(), Reverse(chain.ns)));
-        let parts = parts.into_iter().map(|(cause, ns)| Part { cause, ns });
+        let mut by_cause: BTreeMap<&Cause, f64> = BTreeMap::new();
+        for (key, ns) in parts {
+            *by_cause.entry(namer.name(key)).or_default() += ns;
+        }
+        let parts = by_cause.into_iter().map(|(cause, ns)| Part {
+            cause: cause.clone(),
+            ns,
+        });
         let mut causes = longest_first(parts.collect());
         let asked = condition.and_then(|condition| Pattern::of(&condition.cause));
         let main = asked.and_then(|asked| causes.iter().position(|part| asked.takes(&part.cause)));
@@ -162,10 +172,10 @@ impl Recent {
     }
 }
 
-/// Who is behind a part of a gap, before its time is counted.
-fn behind(part: &Timed, sender: &Sender, ticks_per_ns: f64) -> Chain {
+/// Who is behind what is booked to a cause, before its time is counted.
+fn behind(cause: &Cause, sender: &Sender, ticks_per_ns: f64) -> Chain {
     Chain {
-        cause: without_number(&part.cause.to_string()),
+        cause: without_number(&cause.to_string()),
         function: sender.function.to_string(),
         sender: without_number(&sender.name),
         sender_function: sender.caller.to_string(),
@@ -192,47 +202,34 @@ mod tests {
     /// What ran in a millisecond is told, and not that share of what ran in all of a gap of twelve.
     #[test]
     fn a_gap_that_reaches_beyond_a_stretch_is_cut_at_it() {
-        let part = |name: &str, ticks, event| Timed {
-            cause: Cause::Task(name.into()),
+        const FIRST: Key = 0;
+        const SECOND: Key = 1;
+        const HOST: Key = 2;
+        let part = |key, ticks, event| Timed {
+            key,
             ticks,
             event,
-            behind: None,
+            sender: None,
         };
         let gap = Described {
             from: 1_000,
             to: 13_000,
             parts: vec![
-                part("first", 8_000, Some((1_000, 9_000))),
-                part("second", 3_000, Some((9_000, 12_000))),
-                Timed {
-                    cause: Cause::Host,
-                    ..part("", 1_000, None)
-                },
+                part(FIRST, 8_000, Some((1_000, 9_000))),
+                part(SECOND, 3_000, Some((9_000, 12_000))),
+                part(HOST, 1_000, None),
             ],
         };
-        let told = |from, to| -> Vec<(String, f64)> {
+        let told = |from, to| -> Vec<(Key, f64)> {
             let parts = gap.between(from, to);
-            let told = parts.map(|(part, ticks)| (part.cause.to_string(), ticks));
-            told.collect()
+            parts.map(|(part, ticks)| (part.key, ticks)).collect()
         };
-        let named = |name: &str, ticks| (name.to_owned(), ticks);
-        let [first, second] = ["task:first", "task:second"];
-        assert_eq!(told(2_000, 3_000), [named(first, 1_000.0)]);
-        assert_eq!(
-            told(8_500, 9_500),
-            [named(first, 500.0), named(second, 500.0)]
-        );
-        assert_eq!(
-            told(11_500, 12_500),
-            [named(second, 500.0), named("host", 500.0)]
-        );
+        assert_eq!(told(2_000, 3_000), [(FIRST, 1_000.0)]);
+        assert_eq!(told(8_500, 9_500), [(FIRST, 500.0), (SECOND, 500.0)]);
+        assert_eq!(told(11_500, 12_500), [(SECOND, 500.0), (HOST, 500.0)]);
         assert_eq!(
             told(0, 20_000),
-            [
-                named(first, 8_000.0),
-                named(second, 3_000.0),
-                named("host", 1_000.0)
-            ]
+            [(FIRST, 8_000.0), (SECOND, 3_000.0), (HOST, 1_000.0)]
         );
     }
 }

@@ -7,7 +7,7 @@
 //! process.
 
 mod causes;
-pub(crate) mod crowd;
+pub(crate) mod queue;
 mod span;
 mod split;
 pub mod stops;
@@ -21,11 +21,11 @@ use bandscope_recording::{
 use bandscope_report::Cause;
 use causes::Keys;
 pub use causes::{Processes, Thread, bare_timer, cause};
-use span::Span;
-pub use span::Turn;
+use queue::Queue;
+pub use span::{Span, Turn};
 pub use split::{Piece, Share, main_cause};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use stops::Stops;
 
@@ -71,10 +71,10 @@ pub struct Namer<'a> {
     no_task: u64,
     /// The longest silence of the gap that was split last, in ticks.
     silence: u64,
-    /// Events that were pulled, or fed, and not yet handed on.
-    batch: VecDeque<KernelEvent>,
+    /// Events that were pulled, or fed, and begin after the gap at hand.
+    waiting: Queue,
     /// Events that may lie in the gap at hand or in a later one.
-    window: VecDeque<KernelEvent>,
+    window: Queue,
     keys: Keys,
     /// A preemption that takes so many ticks, and of which nothing else is known, was a stop by a quota, as long as that many ticks of stops are left.
     throttled: Option<(u64, u64)>,
@@ -128,13 +128,13 @@ impl<'a> Namer<'a> {
 
     /// Takes events that happened after those before.
     pub fn feed(&mut self, events: &[KernelEvent]) {
-        let timed = |event: &&KernelEvent| event.kind != EventKind::Tracepoint;
-        self.batch.extend(events.iter().filter(timed).cloned());
+        let timed = events.iter().filter(|event| is_timed(event));
+        timed.for_each(|event| self.waiting.push(event.clone()));
         if let Some(cpu) = self.cpu
-            && self.batch.len() > crowd::MOST_WAITING
+            && self.waiting.len() > queue::MOST_WAITING
         {
             let lost = &mut self.known.to_mut().lost;
-            crowd::thin(&mut self.batch, cpu, lost);
+            self.waiting.thin(cpu, lost);
         }
     }
 
@@ -146,7 +146,8 @@ impl<'a> Namer<'a> {
     /// Takes no gap that begins before `tick` any more. A stream that is this program's memory cannot fail.
     pub fn forget(&mut self, tick: u64) {
         let _ = self.advance(tick, tick);
-        crowd::give_back(&mut self.batch);
+        // Those of a long gap take as much memory as its events.
+        (self.inside, self.pieces) = (Vec::new(), Vec::new());
         if self.known.lost.first().is_some_and(|lost| lost.to < tick) {
             self.known.to_mut().lost.retain(|lost| lost.to >= tick);
         }
@@ -173,8 +174,8 @@ impl<'a> Namer<'a> {
             silence: 0,
             keys: Keys::of(&known),
             known,
-            batch: VecDeque::new(),
-            window: VecDeque::new(),
+            waiting: Queue::default(),
+            window: Queue::default(),
             throttled: None,
             stops: None,
             shares: Vec::new(),
@@ -256,10 +257,10 @@ impl<'a> Namer<'a> {
         self.inside.iter().map(|span| span.sender.as_deref())
     }
 
-    /// Its pieces, each with the first tick of its event and the first beyond; what no event covers has none.
-    pub fn timed(&self) -> impl Iterator<Item = (&Piece, Option<(u64, u64)>)> {
-        let times = self.inside.iter().map(|span| Some((span.from, span.to)));
-        self.pieces.iter().zip(times.chain(std::iter::repeat(None)))
+    /// Its pieces, each with its event; what no event covers has none.
+    pub fn timed(&self) -> impl Iterator<Item = (&Piece, Option<&Span>)> {
+        let spans = self.inside.iter().map(Some);
+        self.pieces.iter().zip(spans.chain(std::iter::repeat(None)))
     }
 
     /// Its pieces whose sender is known, each with it.
@@ -319,29 +320,25 @@ impl<'a> Namer<'a> {
 
     /// Pulls events until all that can lie in a gap are in the window, and forgets those before it.
     fn advance(&mut self, from: u64, to: u64) -> Result<(), Error> {
-        self.window
-            .retain(|event| event.end().saturating_add(self.error) >= from);
-        let surplus = self.window.len().saturating_sub(MOST_OPEN);
-        self.window.drain(..surplus);
-        let last = to.saturating_add(self.error);
+        let error = self.error;
+        let stays = |event: &KernelEvent| event.end().saturating_add(error) >= from;
+        self.window.retain(MOST_OPEN, stays);
+        let last = to.saturating_add(error);
         loop {
-            if self.batch.is_empty() {
-                let mut pulled = Vec::new();
-                if !self.events.next(&mut pulled)? {
-                    return Ok(());
-                }
-                pulled.retain(|event| event.kind != EventKind::Tracepoint);
-                self.batch = pulled.into();
-            }
-            while let Some(event) = self.batch.pop_front() {
-                if event.start > last {
-                    self.batch.push_front(event);
-                    return Ok(());
-                }
-                if event.end().saturating_add(self.error) >= from {
-                    self.window.push_back(event);
+            while let Some(event) = self.waiting.pop_if(|event| event.start <= last) {
+                if stays(&event) {
+                    self.window.push(event);
                 }
             }
+            if self.waiting.len() > 0 {
+                return Ok(());
+            }
+            let mut pulled = Vec::new();
+            if !self.events.next(&mut pulled)? {
+                return Ok(());
+            }
+            let timed = pulled.into_iter().filter(is_timed);
+            timed.for_each(|event| self.waiting.push(event));
         }
     }
 
@@ -349,7 +346,8 @@ impl<'a> Namer<'a> {
     /// into it.
     fn cut(&mut self, gap: &Gap, from: u64, to: u64) {
         self.inside.clear();
-        for event in &self.window {
+        self.inside.reserve_exact(self.window.len());
+        for event in self.window.iter() {
             let (start, end) = (event.start, self.end(event, gap));
             if start > to.saturating_add(self.error) {
                 continue;
@@ -369,8 +367,10 @@ impl<'a> Namer<'a> {
                 .push(Span::new(event, (start, end), key, &self.keys));
         }
         // Moving them may have changed their order; what holds another one comes before it.
-        self.inside
-            .sort_by_key(|span| (span.from, std::cmp::Reverse(span.to)));
+        let order = |span: &Span| (span.from, std::cmp::Reverse(span.to));
+        if !self.inside.is_sorted_by_key(order) {
+            self.inside.sort_by_key(order);
+        }
         span::end_untold(&mut self.inside, to);
         span::follow(&mut self.inside, self.error);
         self.hide_in_stops();
@@ -387,6 +387,11 @@ impl<'a> Namer<'a> {
             }
         }
     }
+}
+
+/// Whether an event takes time, so that it may be the cause of a gap.
+fn is_timed(event: &KernelEvent) -> bool {
+    event.kind != EventKind::Tracepoint
 }
 
 #[cfg(test)]

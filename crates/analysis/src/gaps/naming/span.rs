@@ -7,29 +7,31 @@ use std::sync::Arc;
 
 /// An event, cut to a gap.
 #[derive(Clone, Debug)]
-pub(super) struct Span {
+pub struct Span {
+    /// First tick and the first beyond.
     pub from: u64,
     pub to: u64,
-    pub key: Key,
+    pub(super) key: Key,
     /// The thread did not run, for a reason that has an event.
-    pub away: bool,
+    pub(super) away: bool,
     /// A task of which only the beginning is known.
     is_untold: bool,
     /// A task: its id, and whether it is known what made it run.
-    pub turn: Option<Turn>,
+    pub(super) turn: Option<Turn>,
     /// An interrupt of the timer in which no function of a timer ran.
-    pub is_bare_timer: bool,
+    pub(super) is_bare_timer: bool,
     /// A timer that expired, by the name of the task that it woke.
-    pub is_expiry: bool,
+    pub(super) is_expiry: bool,
     /// The thread's name, where its process has the key; and the id of the process.
-    pub thread: Option<Arc<str>>,
-    pub process: Option<u32>,
+    pub(super) thread: Option<Arc<str>>,
+    pub(super) process: Option<u32>,
+    /// Who is behind it, as far as that is known.
     pub sender: Option<Arc<Sender>>,
 }
 
 impl Span {
     /// An event that lies in a gap from and to these ticks.
-    pub fn new(event: &KernelEvent, (from, to): (u64, u64), key: Key, keys: &Keys) -> Span {
+    pub(super) fn new(event: &KernelEvent, (from, to): (u64, u64), key: Key, keys: &Keys) -> Span {
         let is_task = event.kind == EventKind::Task;
         let is_timer = event.kind == EventKind::Timer;
         Span {

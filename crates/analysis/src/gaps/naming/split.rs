@@ -153,6 +153,8 @@ impl Namer<'_> {
 
     /// A piece without time for each event of a gap that began at `from`.
     fn begin_pieces(&mut self, spans: &[Span], from: u64) {
+        // One more may come, of what no event covers.
+        self.pieces.reserve_exact(spans.len() + 1);
         self.pieces.extend(spans.iter().map(|span| Piece {
             share: Share {
                 key: span.key,

@@ -2,10 +2,10 @@
 
 use super::Out;
 use super::kept::Kept;
-use crate::gaps::naming::crowd;
+use crate::gaps::naming::queue::Queue;
 use bandscope_recording::KernelEvent;
 use bandscope_recording::manifest::LostEvents;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// Events that wait at most: so many for each second that has to wait anyway, and some more for each CPU. A measured CPU that is held for minutes
 /// has no quanta, and what the others do meanwhile cannot be judged.
@@ -14,6 +14,9 @@ const MOST_OF_A_CPU: usize = 1 << 13;
 /// What has to wait besides what is asked for: until events have come, and are looked at.
 const ALWAYS_S: f64 = 0.3;
 
+/// Events that are handed out at a time.
+const AT_A_TIME: usize = 1 << 12;
+
 /// By CPU.
 #[derive(Debug, Default)]
 pub(super) struct Events(BTreeMap<u32, OfCpu>);
@@ -21,7 +24,7 @@ pub(super) struct Events(BTreeMap<u32, OfCpu>);
 /// Events of a CPU, and where some had to be dropped: lately, and around what was caught.
 #[derive(Debug, Default)]
 struct OfCpu {
-    waiting: VecDeque<KernelEvent>,
+    waiting: Queue,
     dropped: Vec<LostEvents>,
     lost: Vec<LostEvents>,
 }
@@ -30,14 +33,14 @@ impl Events {
     /// Takes events of a CPU, where so many seconds have to wait anyway. Where too many wait, half of those of the CPU that has the most are dropped.
     pub(super) fn push(&mut self, cpu: u32, events: &[KernelEvent], seconds: f64) {
         let of_cpu = self.0.entry(cpu).or_default();
-        of_cpu.waiting.extend(events.iter().cloned());
+        (events.iter()).for_each(|event| of_cpu.waiting.push(event.clone()));
         let waiting: usize = self.0.values().map(|one| one.waiting.len()).sum();
         let most = (MOST_A_SECOND * (ALWAYS_S + seconds)) as usize;
         if waiting > most + MOST_OF_A_CPU * self.0.len()
             && let Some((&cpu, longest)) =
                 (self.0.iter_mut()).max_by_key(|(_, one)| one.waiting.len())
         {
-            crowd::thin(&mut longest.waiting, cpu, &mut longest.dropped);
+            longest.waiting.thin(cpu, &mut longest.dropped);
         }
     }
 
@@ -57,13 +60,16 @@ impl Events {
             of_cpu.lost.extend(matter);
             let mut events = Vec::new();
             // One that began before and lasts is waited for: events go out in order of their starts.
-            let over = |event: &mut KernelEvent| event.end() < until || until == u64::MAX;
-            while let Some(event) = of_cpu.waiting.pop_front_if(over) {
+            let over = |event: &KernelEvent| event.end() < until || until == u64::MAX;
+            while let Some(event) = of_cpu.waiting.pop_if(over) {
                 if kept.holds(event.start, event.end().saturating_add(1)) {
                     events.push(event);
                 }
+                if events.len() == AT_A_TIME {
+                    let all = std::mem::take(&mut events);
+                    out(Out::Events { cpu, events: &all })?;
+                }
             }
-            crowd::give_back(&mut of_cpu.waiting);
             if !events.is_empty() {
                 let events = &events;
                 out(Out::Events { cpu, events })?;

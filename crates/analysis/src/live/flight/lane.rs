@@ -23,8 +23,7 @@ pub(super) struct Lane {
     pub(super) namer: Namer<'static>,
     pub(super) catch: Conditions,
     pub(super) stop: Conditions,
-    pub(super) caught: Recent,
-    pub(super) stopped: Recent,
+    pub(super) recent: Recent,
     /// Gaps that are yet to be judged.
     pub(super) gaps: VecDeque<Gap>,
     pub(super) waiting: VecDeque<Waiting>,
@@ -49,8 +48,7 @@ impl Lane {
             namer: Namer::online(cpu, manifest),
             catch: conditions(&catch.conditions),
             stop: conditions(&catch.stop_if),
-            caught: Recent::new(&catch.conditions, ticks_per_ns),
-            stopped: Recent::new(&catch.stop_if, ticks_per_ns),
+            recent: Recent::new(catch.conditions.iter().chain(&catch.stop_if), ticks_per_ns),
             gaps: VecDeque::new(),
             waiting: VecDeque::new(),
             latest: 0,
@@ -72,8 +70,7 @@ impl Lane {
         }
         // Its stream of events is this program's memory: it cannot fail.
         let shares = self.namer.split(gap).unwrap_or_default().to_vec();
-        self.caught.push(gap, &self.namer);
-        self.stopped.push(gap, &self.namer);
+        self.recent.push(gap, &self.namer);
         if is_longest {
             self.longest_judged = gap.duration;
             let main = main_cause(&shares).map(|key| self.namer.name(key));
