@@ -52,7 +52,7 @@ pub struct SteadyPages {
 const PURGE_DELAY: libc::c_int = 15;
 
 impl SteadyPages {
-    /// Begins. What is free now is given back before, as it would count until the end of the night.
+    /// Begins. What this thread, and threads that ended, have freed until now is given back first: it would count as this program's until the run ends.
     pub fn keep() -> SteadyPages {
         // SAFETY: any thread may have what is free given back, and read and write options, which are atomic numbers.
         let purge_delay = unsafe {

@@ -106,7 +106,7 @@ pub fn write_events_csv(
                         sender.cpu,
                         quoted(&sender.function),
                         nanoseconds(clock, event.start)
-                            - nanoseconds(clock, event.start.saturating_sub(sender.waited)),
+                            - nanoseconds(clock, event.start.saturating_sub(event.waited)),
                         quoted(&sender.caller),
                         quoted(&sender.set_by),
                     )),
@@ -199,10 +199,10 @@ mod tests {
             sender: Some(Arc::new(Sender {
                 name: "irq:eth0".into(),
                 cpu: 3,
-                waited: 20,
                 caller: "net_rx_action".into(),
                 ..Sender::default()
             })),
+            waited: 20,
         };
         source.events = vec![vec![event.clone()], vec![event]];
         let mut written = Vec::new();

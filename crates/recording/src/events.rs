@@ -89,9 +89,11 @@ pub struct KernelEvent {
     pub name: Arc<str>,
     /// Who made it run, where it is a task, or sent it, where it is an interrupt by another CPU; as far as that is known.
     pub sender: Option<Arc<Sender>>,
+    /// Ticks from what that did until it ran; 0 where nobody is known.
+    pub waited: u64,
 }
 
-/// What made a task or a softirq run, sent an interrupt to this CPU, or set a timer.
+/// What made a task or a softirq run, sent an interrupt to this CPU, or set a timer. Events share it: there are many of few.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sender {
     /// What woke, sent, raised or set it: `task:NAME`, `irq:NAME`, `softirq:NAME`, `timer:FUNCTION`, `interrupt`, `idle`; [`RUNNABLE`] where nothing had to;
@@ -101,8 +103,6 @@ pub struct Sender {
     pub cpu: u32,
     /// Functions that a kernel worker or the softirq of timers ran meanwhile, or the interrupt was for, in order, with commas between; else empty.
     pub function: Arc<str>,
-    /// Ticks from then until it ran.
-    pub waited: u64,
     /// Function of the kernel by which the sender did so, or by which the timer that it is was set; empty where its stack was not recorded.
     pub caller: Arc<str>,
     /// Who set the timer that the sender is; empty where it is none, or that is not known.

@@ -77,7 +77,7 @@ fn parts(
     let duration_ns = times.iter().sum();
     let rows = gap.shares.iter().zip(times).enumerate();
     rows.map(|(place, ((cause, _), cause_ns))| {
-        let sender = gap.sender_of(cause);
+        let (sender, waited) = gap.sender_of(cause).unzip();
         let by = sender.and_then(|one| Some((known(&one.name)?, one.cpu)));
         GapPart {
             segment: gap.gap.segment,
@@ -93,7 +93,7 @@ fn parts(
             certainty: named::certainty(cause).name(),
             pid: gap.task_of(cause),
             preempted: gap.gap.preempted,
-            waited_ns: (sender.filter(|_| by.is_some())).map(|one| nanoseconds(clock, one.waited)),
+            waited_ns: (waited.filter(|_| by.is_some())).map(|ticks| nanoseconds(clock, ticks)),
             sender: by,
             function: sender.and_then(|one| known(&one.function)),
             sender_function: sender.and_then(|one| known(&one.caller)),
@@ -244,7 +244,6 @@ mod tests {
             name: "irq:nvme0q1".into(),
             cpu: 1,
             function: "flush".into(),
-            waited: 60,
             caller: "nvme_irq".into(),
             set_by: "idle".into(),
         };
@@ -255,6 +254,7 @@ mod tests {
             number: 7,
             name: name.into(),
             sender,
+            waited: 60,
         };
         let source = InMemory {
             manifest,

@@ -46,7 +46,7 @@ pub struct Chains(HashMap<Chain, Sum>);
 impl Chains {
     /// Takes the gap that `namer` split last.
     pub fn push(&mut self, namer: &Namer<'_>) {
-        for (piece, sender) in namer.sent() {
+        for (piece, sender, waited) in namer.sent() {
             let chain = (
                 piece.share.key,
                 sender.function.clone(),
@@ -59,7 +59,7 @@ impl Chains {
                 number: 1,
                 ticks: piece.share.ticks.into(),
                 longest: piece.share.ticks,
-                waited: sender.waited.into(),
+                waited: waited.into(),
                 cpus: BTreeSet::from([sender.cpu]),
             });
         }

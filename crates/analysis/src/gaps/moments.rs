@@ -34,18 +34,13 @@ struct Found {
 
 impl Found {
     /// A hit that the latest gap made.
-    fn new(
-        (hit, gap): (Hit, &Gap),
-        triggers: &[Trigger],
-        recent: &Recent,
-        namer: &Namer<'_>,
-    ) -> Found {
+    fn new(hit: Hit, triggers: &[Trigger], recent: &Recent, namer: &Namer<'_>) -> Found {
         let is_gap = |one: &Trigger| one.stretch_s().is_none() && one.cause.is_empty();
         Found {
             hit,
             cause: hit.cause(namer.names()),
             is_gap: triggers.get(hit.condition).is_some_and(is_gap),
-            moment: recent.moment((&hit, gap), triggers, namer),
+            moment: recent.moment(&hit, triggers, namer),
         }
     }
 }
@@ -100,7 +95,7 @@ impl Moments {
         };
         // Of stretches that overlap the worst is told.
         let same = |last: &&mut Found| hit.goes_on && last.hit.to > hit.from;
-        let found = || Found::new((hit, gap), &self.triggers, &self.recent, namer);
+        let found = || Found::new(hit, &self.triggers, &self.recent, namer);
         match self.last.as_mut().filter(same) {
             Some(last) if last.hit.rank() >= hit.rank() => {}
             Some(last) => *last = found(),

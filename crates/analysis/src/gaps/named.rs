@@ -37,12 +37,13 @@ impl NamedGap<'_> {
         }
     }
 
-    /// Who made a cause run in this gap, or sent it, as far as that is known: of several, of the longest, and that it ran on only if there is nothing else.
-    pub fn sender_of(&self, cause: &Cause) -> Option<&Sender> {
+    /// Who made a cause run in this gap, or sent it, as far as that is known, and how many ticks before: of several, of the longest, and that it ran on
+    /// only if there is nothing else.
+    pub fn sender_of(&self, cause: &Cause) -> Option<(&Sender, u64)> {
         let sent = self.namer.sent();
-        let own = sent.filter(|(piece, _)| self.namer.name(piece.share.key) == cause);
-        own.max_by_key(|(piece, sender)| (sender.is_somebody(), piece.share.ticks))
-            .map(|(_, sender)| sender)
+        let own = sent.filter(|(piece, ..)| self.namer.name(piece.share.key) == cause);
+        own.max_by_key(|(piece, sender, _)| (sender.is_somebody(), piece.share.ticks))
+            .map(|(_, sender, waited)| (sender, waited))
     }
 }
 

@@ -12,7 +12,11 @@ use super::senders::Senders;
 use super::times::Times;
 use bandscope_recording::manifest::{LostEvents, MeasuringThread};
 use bandscope_recording::{EventKind, KernelEvent, Sender};
+use std::collections::HashSet;
 use std::sync::Arc;
+
+/// Senders that are remembered at most.
+const MOST_KNOWN: usize = 1 << 12;
 
 /// A CPU whose events are handed out: a measured one, or, where all are watched, another one.
 #[derive(Debug)]
@@ -24,6 +28,25 @@ pub struct Measured {
     intervals: Vec<Interval>,
     out: Vec<KernelEvent>,
     placed: Placed,
+    known: Known,
+}
+
+/// Senders that came up lately: of 100,000 events that wait there are hundreds.
+#[derive(Debug, Default)]
+struct Known(HashSet<Arc<Sender>>);
+
+impl Known {
+    fn shared(&mut self, sender: Sender) -> Arc<Sender> {
+        if let Some(known) = self.0.get(&sender) {
+            return known.clone();
+        }
+        if self.0.len() >= MOST_KNOWN {
+            self.0.clear();
+        }
+        let sender = Arc::new(sender);
+        self.0.insert(sender.clone());
+        sender
+    }
 }
 
 impl Measured {
@@ -45,6 +68,7 @@ impl Measured {
             intervals: Vec::new(),
             out: Vec::new(),
             placed: Placed::default(),
+            known: Known::default(),
         })
     }
 
@@ -109,7 +133,10 @@ impl Measured {
     ) {
         self.out.clear();
         for interval in self.intervals.drain(..) {
-            let sender = sender(&interval, self.thread.cpu, times, senders);
+            let (sender, waited) = match sender(&interval, self.thread.cpu, times, senders) {
+                Some((sender, waited)) => (Some(self.known.shared(sender)), waited),
+                None => (None, 0),
+            };
             let (Some(start), Some(end)) = (times.tick(interval.start), times.tick(interval.end))
             else {
                 continue;
@@ -130,6 +157,7 @@ impl Measured {
                 number: interval.number,
                 name: interval.name,
                 sender,
+                waited,
             });
         }
         if !self.out.is_empty() {
@@ -156,8 +184,14 @@ impl Measured {
     }
 }
 
-/// Who made the task or softirq of a stay run, sent an interrupt or set a timer, and what that did; `None` where neither is known.
-fn sender(stay: &Interval, cpu: u32, times: &Times, senders: &mut Senders) -> Option<Arc<Sender>> {
+/// Who made the task or softirq of a stay run, sent an interrupt or set a timer, and what that did, and the ticks that it waited; `None` where neither is
+/// known.
+fn sender(
+    stay: &Interval,
+    cpu: u32,
+    times: &Times,
+    senders: &mut Senders,
+) -> Option<(Sender, u64)> {
     let sent = senders.of(stay, cpu);
     if sent.is_none() && stay.functions.is_empty() {
         return None;
@@ -176,11 +210,12 @@ fn sender(stay: &Interval, cpu: u32, times: &Times, senders: &mut Senders) -> Op
         },
         ..Sender::default()
     };
+    let mut waited = 0;
     if let Some(sent) = sent {
         let ran = times.tick(stay.start)?;
-        sender.waited = u64::try_from(ran - times.tick(sent.at)?).unwrap_or(0);
+        waited = u64::try_from(ran - times.tick(sent.at)?).unwrap_or(0);
         (sender.name, sender.cpu) = (sent.name, sent.cpu);
         (sender.caller, sender.set_by) = (sent.caller, sent.set_by);
     }
-    Some(Arc::new(sender))
+    Some((sender, waited))
 }

@@ -6,7 +6,6 @@ use crate::manifest::Events;
 use crate::manifest::{Incident, Kernel};
 use crate::order::MAX_TICKS;
 use crate::{Chunk, Error, Gap, KernelEvent, Manifest, Quanta, Quantum};
-use std::sync::Arc;
 
 /// How one input becomes part of another.
 #[derive(Clone, Debug)]
@@ -137,10 +136,8 @@ impl EventStream for ConvertedEvents<'_> {
             let (start, end) = (event.start, event.end());
             event.start = self.converter.ticks(start);
             event.duration = self.converter.ticks(end) - event.start;
-            if let Some(sender) = &mut event.sender {
-                let woken = self.converter.ticks(start.saturating_sub(sender.waited));
-                Arc::make_mut(sender).waited = event.start - woken;
-            }
+            let woken = self.converter.ticks(start.saturating_sub(event.waited));
+            event.waited = event.start - woken;
         }
         Ok(more)
     }

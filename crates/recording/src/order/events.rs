@@ -58,6 +58,7 @@ impl EventOrder {
         }
         self.bad_name("name", &event.name)
             .or_else(|| self.bad_sender(event.sender.as_deref()?))
+            .or_else(|| bad_wait(event.waited))
     }
 
     fn bad_sender(&mut self, sender: &Sender) -> Option<(String, String)> {
@@ -65,12 +66,6 @@ impl EventOrder {
             return Some((
                 format!("sender_cpu {}", sender.cpu),
                 format!("at most {MAX_NUMBER}"),
-            ));
-        }
-        if sender.waited > MAX_TICKS {
-            return Some((
-                format!("waited_ticks {}", sender.waited),
-                format!("at most {MAX_TICKS}"),
             ));
         }
         self.bad_name("sender", &sender.name)
@@ -95,6 +90,15 @@ impl EventOrder {
         self.good.insert(name.clone());
         None
     }
+}
+
+fn bad_wait(ticks: u64) -> Option<(String, String)> {
+    (ticks > MAX_TICKS).then(|| {
+        (
+            format!("waited_ticks {ticks}"),
+            format!("at most {MAX_TICKS}"),
+        )
+    })
 }
 
 #[cfg(test)]

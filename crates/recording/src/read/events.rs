@@ -184,11 +184,11 @@ fn decode_senders(
     }
     for (row, event) in events.iter_mut().enumerate() {
         if !texts[row].is_empty() || !functions[row].is_empty() {
+            event.waited = wide[row];
             event.sender = Some(Arc::new(Sender {
                 name: texts[row].clone(),
                 cpu: narrow[row],
                 function: functions[row].clone(),
-                waited: wide[row],
                 caller: callers.get(row).cloned().unwrap_or_default(),
                 set_by: setters.get(row).cloned().unwrap_or_default(),
             }));

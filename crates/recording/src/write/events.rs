@@ -50,7 +50,7 @@ impl Rows for Vec<KernelEvent> {
         put_texts(group, senders().map(|sender| &*sender.name))?;
         scratch.put_narrow(group, senders().map(|sender| sender.cpu))?;
         put_texts(group, senders().map(|sender| &*sender.function))?;
-        scratch.put_wide(group, senders().map(|sender| sender.waited))?;
+        scratch.put_wide(group, self.iter().map(|event| event.waited))?;
         put_texts(group, senders().map(|sender| &*sender.caller))?;
         put_texts(group, senders().map(|sender| &*sender.set_by))
     }

@@ -30,11 +30,11 @@ fn any_events() -> impl Strategy<Value = Vec<KernelEvent>> {
                         name: ["irq:x", "task:make", "timer:f"][kind % 3].into(),
                         cpu: number,
                         function: ["vmstat_update", "", "a, b"][kind % 2].into(),
-                        waited: duration,
                         caller: ["", "pipe_write"][number as usize % 2].into(),
                         set_by: ["", "task:make"][number as usize % 2].into(),
                     })
                 }),
+                waited: if number % 3 == 1 { duration } else { 0 },
             }
         };
         rows.into_iter().map(row).collect()

@@ -50,7 +50,7 @@ fn slice(
         (number, Value::Uint(event.number.into())),
     ];
     if let Some(sender) = &event.sender {
-        let woken = frame.ns(event.start.saturating_sub(sender.waited));
+        let woken = frame.ns(event.start.saturating_sub(event.waited));
         arguments.extend([
             (Name::Sender, Value::Text(&sender.name)),
             (Name::SenderCpu, Value::Uint(sender.cpu.into())),

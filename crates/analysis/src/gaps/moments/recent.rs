@@ -28,7 +28,7 @@ struct Described {
     parts: Vec<Timed>,
 }
 
-/// A part of a gap: 48 bytes, as one of a second may have 100,000.
+/// A part of a gap: 56 bytes, as one of a second may have 100,000.
 #[derive(Clone, Debug)]
 struct Timed {
     key: Key,
@@ -36,6 +36,7 @@ struct Timed {
     /// From when to when its event lasted; `None` of what no event covers.
     event: Option<(u64, u64)>,
     sender: Option<Arc<Sender>>,
+    waited: u64,
 }
 
 impl Timed {
@@ -55,6 +56,7 @@ impl Described {
             ticks: piece.share.ticks,
             event: span.map(|span| (span.from, span.to)),
             sender: span.and_then(|span| span.sender.clone()),
+            waited: span.map_or(0, |span| span.waited),
         });
         Described {
             from: gap.start,
@@ -105,48 +107,31 @@ impl Recent {
         self.gaps.push_back(gap);
     }
 
-    /// A hit of one of the `triggers` that a gap made, which was pushed last and which `namer` split: all of it but when it was, and what others did.
-    pub fn moment(
-        &self,
-        (hit, gap): (&Hit, &Gap),
-        triggers: &[Trigger],
-        namer: &Namer<'_>,
-    ) -> Moment {
-        let ns = |ticks: u64| ticks as f64 / self.ticks_per_ns;
+    /// A hit of one of the `triggers` that a gap made, which `namer` split last and which was pushed: all of it but when it was, and what others did.
+    pub fn moment(&self, hit: &Hit, triggers: &[Trigger], namer: &Namer<'_>) -> Moment {
+        let ns = |ticks: f64| ticks / self.ticks_per_ns;
         let condition = triggers.get(hit.condition);
-        let mut parts: BTreeMap<Key, f64> = BTreeMap::new();
-        let mut chains: BTreeMap<[String; 5], Chain> = BTreeMap::new();
-        let only = (self.reach == 0).then(|| Described::of(gap, namer));
-        let gaps = self.gaps.iter().chain(&only);
-        for gap in gaps.filter(|gap| gap.to > hit.from && gap.from < hit.to) {
-            for (part, ticks) in gap.between(hit.from, hit.to) {
-                let ns = ticks / self.ticks_per_ns;
-                *parts.entry(part.key).or_default() += ns;
-                let Some(sender) = &part.sender else {
-                    continue;
-                };
-                let chain = behind(namer.name(part.key), sender, self.ticks_per_ns);
-                let names = [
-                    &chain.cause,
-                    &chain.function,
-                    &chain.sender,
-                    &chain.sender_function,
-                    &chain.set_by,
-                ];
-                let key = names.map(String::clone);
-                let known = chains.entry(key).or_insert(chain);
-                known.number += 1;
-                known.ns += ns.round() as u64;
-                known.longest_ns = known.longest_ns.max(ns);
+        let mut sums = Sums::default();
+        let mut add = |key: Key, ticks: f64, sender: Option<&Sender>, waited: u64| {
+            let behind = sender.map(|sender| (sender, ns(waited as f64)));
+            sums.add(namer.name(key), ns(ticks), behind);
+        };
+        if self.reach == 0 {
+            for (piece, span) in namer.timed() {
+                let sender = span.and_then(|span| span.sender.as_deref());
+                let waited = span.map_or(0, |span| span.waited);
+                add(piece.share.key, piece.share.ticks as f64, sender, waited);
             }
         }
-        let mut behind: Vec<Chain> = chains.into_values().collect();
-        behind.sort_by_key(|chain| (chain.ran_on(), Reverse(chain.ns)));
-        let mut by_cause: BTreeMap<&Cause, f64> = BTreeMap::new();
-        for (key, ns) in parts {
-            *by_cause.entry(namer.name(key)).or_default() += ns;
+        let is_in = |gap: &&Described| gap.to > hit.from && gap.from < hit.to;
+        for gap in self.gaps.iter().filter(is_in) {
+            for (part, ticks) in gap.between(hit.from, hit.to) {
+                add(part.key, ticks, part.sender.as_deref(), part.waited);
+            }
         }
-        let parts = by_cause.into_iter().map(|(cause, ns)| Part {
+        let mut behind: Vec<Chain> = sums.chains.into_values().collect();
+        behind.sort_by_key(|chain| (chain.ran_on(), Reverse(chain.ns)));
+        let parts = sums.causes.into_iter().map(|(cause, ns)| Part {
             cause: cause.clone(),
             ns,
         });
@@ -161,9 +146,9 @@ impl Recent {
         causes.truncate(PARTS);
         behind.truncate(PARTS);
         Moment {
-            length_ns: ns(hit.to - hit.from),
-            ns: ns(hit.lost),
-            gaps_ns: ns(hit.gaps),
+            length_ns: ns((hit.to - hit.from) as f64),
+            ns: ns(hit.lost as f64),
+            gaps_ns: ns(hit.gaps as f64),
             condition: condition.map_or_else(String::new, |condition| condition.text.clone()),
             causes,
             behind,
@@ -172,20 +157,46 @@ impl Recent {
     }
 }
 
-/// Who is behind what is booked to a cause, before its time is counted.
-fn behind(cause: &Cause, sender: &Sender, ticks_per_ns: f64) -> Chain {
-    Chain {
-        cause: without_number(&cause.to_string()),
-        function: sender.function.to_string(),
-        sender: without_number(&sender.name),
-        sender_function: sender.caller.to_string(),
-        set_by: without_number(&sender.set_by),
-        cpus: match sender.name.is_empty() {
-            true => String::new(),
-            false => sender.cpu.to_string(),
-        },
-        waited_ns: sender.waited as f64 / ticks_per_ns,
-        ..Chain::default()
+/// Time of the parts of a moment, in nanoseconds, by cause and by who is behind them.
+#[derive(Default)]
+struct Sums<'a> {
+    causes: BTreeMap<&'a Cause, f64>,
+    chains: BTreeMap<[String; 5], Chain>,
+}
+
+impl<'a> Sums<'a> {
+    /// Takes a part; who is behind it did so that many nanoseconds before.
+    fn add(&mut self, cause: &'a Cause, ns: f64, behind: Option<(&Sender, f64)>) {
+        *self.causes.entry(cause).or_default() += ns;
+        let Some((sender, waited_ns)) = behind else {
+            return;
+        };
+        let names = [
+            without_number(&cause.to_string()),
+            sender.function.to_string(),
+            without_number(&sender.name),
+            sender.caller.to_string(),
+            without_number(&sender.set_by),
+        ];
+        let chain = self.chains.entry(names).or_insert_with_key(|names| {
+            let [cause, function, sender_name, caller, set_by] = names.clone();
+            Chain {
+                cause,
+                function,
+                sender: sender_name,
+                sender_function: caller,
+                set_by,
+                cpus: match sender.name.is_empty() {
+                    true => String::new(),
+                    false => sender.cpu.to_string(),
+                },
+                waited_ns,
+                ..Chain::default()
+            }
+        });
+        chain.number += 1;
+        chain.ns += ns.round() as u64;
+        chain.longest_ns = chain.longest_ns.max(ns);
     }
 }
 
@@ -210,6 +221,7 @@ mod tests {
             ticks,
             event,
             sender: None,
+            waited: 0,
         };
         let gap = Described {
             from: 1_000,

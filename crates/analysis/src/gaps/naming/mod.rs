@@ -71,7 +71,7 @@ pub struct Namer<'a> {
     no_task: u64,
     /// The longest silence of the gap that was split last, in ticks.
     silence: u64,
-    /// Events that were pulled, or fed, and begin after the gap at hand.
+    /// Events that were pulled, or fed, and not yet looked at.
     waiting: Queue,
     /// Events that may lie in the gap at hand or in a later one.
     window: Queue,
@@ -143,11 +143,12 @@ impl<'a> Namer<'a> {
         self.known.to_mut().state = EventsState::On;
     }
 
-    /// Takes no gap that begins before `tick` any more. A stream that is this program's memory cannot fail.
+    /// Takes no gap that begins before `tick` any more, and forgets of the one that was split last all but its shares. A stream that is this program's memory cannot fail.
     pub fn forget(&mut self, tick: u64) {
         let _ = self.advance(tick, tick);
-        // Those of a long gap take as much memory as its events.
-        (self.inside, self.pieces) = (Vec::new(), Vec::new());
+        // Their room stays: what is freed and taken again in large pieces leaves holes.
+        self.inside.clear();
+        self.pieces.clear();
         if self.known.lost.first().is_some_and(|lost| lost.to < tick) {
             self.known.to_mut().lost.retain(|lost| lost.to >= tick);
         }
@@ -263,11 +264,12 @@ impl<'a> Namer<'a> {
         self.pieces.iter().zip(spans.chain(std::iter::repeat(None)))
     }
 
-    /// Its pieces whose sender is known, each with it.
-    pub fn sent(&self) -> impl Iterator<Item = (&Piece, &Sender)> {
-        // What no event covers comes after the pieces of the events.
-        let both = self.pieces.iter().zip(&self.inside);
-        both.filter_map(|(piece, span)| Some((piece, span.sender.as_deref()?)))
+    /// Its pieces whose sender is known, each with it and with the ticks that it waited.
+    pub fn sent(&self) -> impl Iterator<Item = (&Piece, &Sender, u64)> {
+        self.timed().filter_map(|(piece, span)| {
+            let span = span?;
+            Some((piece, span.sender.as_deref()?, span.waited))
+        })
     }
 
     /// The events that may lie in the gap that was split last, in order.
@@ -346,7 +348,7 @@ impl<'a> Namer<'a> {
     /// into it.
     fn cut(&mut self, gap: &Gap, from: u64, to: u64) {
         self.inside.clear();
-        self.inside.reserve_exact(self.window.len());
+        self.inside.reserve(self.window.len());
         for event in self.window.iter() {
             let (start, end) = (event.start, self.end(event, gap));
             if start > to.saturating_add(self.error) {

@@ -1,5 +1,5 @@
-//! Events that wait while a measured CPU has none of its quanta: real-time tasks, or whoever stops the measuring thread, may hold it for minutes, and
-//! other CPUs go on. What waits is bounded; what is dropped for that is told as lost.
+//! Kernel events that wait for the gaps that they lie in. Real-time tasks, or whoever stops the measuring thread, may hold a measured CPU for minutes, while
+//! it has no quanta and other CPUs go on. So whoever has a queue bounds it by [`Queue::thin`], and what is dropped is told as lost.
 
 use bandscope_recording::KernelEvent;
 use bandscope_recording::manifest::LostEvents;
@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 /// Events of a measured CPU that wait for its gaps at most: half a second of 250,000 a second.
 pub const MOST_WAITING: usize = 1 << 17;
 
-/// Events of a chunk, 24 KiB.
+/// Events of a chunk, 28 KiB.
 const CHUNK: usize = 1 << 9;
 
-/// Events in order of their starts, the first to come the first to go. They lie in chunks of one size: a queue that grows needs no second room to
-/// move into, and what a burst needed serves the next queue that grows. The allocator gives nothing back during a run.
+/// Events in order of their starts, the first to come the first to go. They lie in chunks of one size, so that a queue that grows needs no second room to
+/// move into. During a run the allocator keeps what is freed, and a chunk serves whichever queue grows next.
 #[derive(Debug, Default)]
 pub struct Queue {
     /// None is empty.
@@ -57,6 +57,9 @@ impl Queue {
 
     /// Keeps those that are to stay, and of them the last `most`.
     pub fn retain(&mut self, most: usize, stays: impl Fn(&KernelEvent) -> bool) {
+        if self.len <= most && self.iter().all(&stays) {
+            return;
+        }
         let all = std::mem::take(self);
         let kept = all.chunks.into_iter().flatten();
         kept.filter(stays).for_each(|event| self.push(event));
@@ -65,17 +68,17 @@ impl Queue {
         }
     }
 
-    /// Drops half of the events, which are of `cpu`, and adds them to what was `lost`: the middle, as the first say how a long gap began, and the last
-    /// how it ended.
+    /// Drops half of the chunks, all of them of `cpu`, and adds their events to what was `lost`: the middle, as the first say how a long gap began, and
+    /// the last how it ended. Of fewer than four none is left.
     pub fn thin(&mut self, cpu: u32, lost: &mut Vec<LostEvents>) {
         let starts = |chunk: &VecDeque<KernelEvent>| chunk.front().map_or(0, |event| event.start);
         let quarter = self.chunks.len() / 4;
         let end = self.chunks.len() - quarter;
-        // Where some were dropped from among these before, the two are one.
+        // Where some were dropped from among these before, the two are one, and the first are those before the place.
         let first = self.chunks.front().map_or(0, starts);
         let before = lost.pop_if(|last| last.to > first);
         let begin = before.as_ref().map_or(quarter, |last| {
-            (self.chunks).partition_point(|chunk| starts(chunk) < last.to)
+            (self.chunks).partition_point(|chunk| starts(chunk) < last.from)
         });
         if begin >= end {
             lost.extend(before);
@@ -102,53 +105,58 @@ mod tests {
     use super::*;
     use bandscope_recording::EventKind;
 
+    /// One of ten lasts as long as forty come, as a task does whose interrupts lie within.
     fn event(start: u64) -> KernelEvent {
         KernelEvent {
             start,
-            duration: 5,
+            duration: if start.is_multiple_of(100) { 405 } else { 5 },
             kind: EventKind::Interrupt,
             number: 7,
             name: "".into(),
             sender: None,
+            waited: 0,
         }
     }
 
     #[test]
-    fn what_waits_is_bounded_and_its_middle_is_told_as_lost() {
+    fn what_waits_is_bounded_however_long_and_its_middle_is_told_as_lost() {
         const MOST: usize = 8 * CHUNK;
+        const ALL: u64 = 400_000;
         let (mut waiting, mut lost, mut most) = (Queue::default(), Vec::new(), 0);
-        for batch in 0..1000 {
-            (0..50).for_each(|k| waiting.push(event(100 + 10 * (50 * batch + k))));
+        for number in 0..ALL {
+            waiting.push(event(100 + 10 * number));
             if waiting.len() > MOST {
                 waiting.thin(3, &mut lost);
+                assert!(waiting.len() <= MOST / 2 + CHUNK, "{}", waiting.len());
             }
             most = most.max(waiting.len());
         }
-        assert!((MOST - 50..=MOST).contains(&most), "{most}");
+        assert_eq!(most, MOST);
         let starts: Vec<u64> = waiting.iter().map(|event| event.start).collect();
         assert_eq!(starts.len(), waiting.len());
-        let dropped = 50_000 - waiting.len() as u64;
-        // One span, whatever the number of times: from the first that was dropped to the end of the last.
+        // One span, whatever the number of times: from the first that was dropped to the end of the last to end.
         let after = starts
             .windows(2)
             .find(|pair| pair[1] - pair[0] > 10)
             .unwrap();
+        let [span] = &lost[..] else {
+            panic!("{lost:?}");
+        };
         assert_eq!(
-            lost,
-            [LostEvents {
-                cpu: 3,
-                from: after[0] + 10,
-                to: after[1] - 5,
-                events: dropped,
-            }]
+            (span.cpu, span.from, span.events),
+            (3, after[0] + 10, ALL - waiting.len() as u64)
+        );
+        assert!(
+            (after[1] - 5..after[1] + 405).contains(&span.to),
+            "{span:?} {after:?}"
         );
         assert_eq!(
             (starts[0], starts[starts.len() - 1]),
-            (100, 100 + 10 * 49_999)
+            (100, 100 + 10 * (ALL - 1))
         );
         // Another time, which has nothing to do with it.
         waiting.retain(1, |_| true);
-        (0..=MOST as u64).for_each(|k| waiting.push(event(1_000_000 + 10 * k)));
+        (0..=MOST as u64).for_each(|k| waiting.push(event(10_000_000 + 10 * k)));
         waiting.thin(3, &mut lost);
         assert_eq!(lost.len(), 2);
     }

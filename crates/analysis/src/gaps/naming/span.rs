@@ -27,6 +27,8 @@ pub struct Span {
     pub(super) process: Option<u32>,
     /// Who is behind it, as far as that is known.
     pub sender: Option<Arc<Sender>>,
+    /// Ticks from what that did until the event began.
+    pub waited: u64,
 }
 
 impl Span {
@@ -50,6 +52,7 @@ impl Span {
             thread: (is_task && keys.process(event).is_some()).then(|| event.name.clone()),
             process: keys.process_id(event),
             sender: event.sender.clone(),
+            waited: event.waited,
         }
     }
 }

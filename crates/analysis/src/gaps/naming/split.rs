@@ -144,7 +144,7 @@ impl Namer<'_> {
             .as_deref()
             .filter(|sender| sender.is_somebody() && self.cpu == Some(sender.cpu))
             .filter(|_| span.turn.is_some());
-        let woken = sender.map_or(at, |sender| span.from.saturating_sub(sender.waited));
+        let woken = sender.map_or(at, |_| span.from.saturating_sub(span.waited));
         match woken > at {
             true => (woken - at).min(self.entry) + (span.from - woken).min(self.entry),
             false => self.entry,
@@ -154,7 +154,7 @@ impl Namer<'_> {
     /// A piece without time for each event of a gap that began at `from`.
     fn begin_pieces(&mut self, spans: &[Span], from: u64) {
         // One more may come, of what no event covers.
-        self.pieces.reserve_exact(spans.len() + 1);
+        self.pieces.reserve(spans.len() + 1);
         self.pieces.extend(spans.iter().map(|span| Piece {
             share: Share {
                 key: span.key,

@@ -56,7 +56,6 @@ fn a_wake_up_on_this_cpu_is_a_sign_of_the_kernel_on_its_way() {
             name: name.into(),
             cpu,
             function: "does".into(),
-            waited: 3_000,
             ..Sender::default()
         };
         namer.feed(&[
@@ -73,6 +72,7 @@ fn a_wake_up_on_this_cpu_is_a_sign_of_the_kernel_on_its_way() {
                 number: 7,
                 name: "ktimers/0".into(),
                 sender: Some(Arc::new(sender)),
+                waited: 3_000,
             },
         ]);
         let gap = Gap {

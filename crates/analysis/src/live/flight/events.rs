@@ -66,8 +66,11 @@ impl Events {
                     events.push(event);
                 }
                 if events.len() == AT_A_TIME {
-                    let all = std::mem::take(&mut events);
-                    out(Out::Events { cpu, events: &all })?;
+                    out(Out::Events {
+                        cpu,
+                        events: &events,
+                    })?;
+                    events.clear();
                 }
             }
             if !events.is_empty() {
@@ -101,6 +104,7 @@ mod tests {
                 number: 7,
                 name: "".into(),
                 sender: None,
+                waited: 0,
             };
             (first..first + BATCH).map(event).collect()
         };

@@ -226,9 +226,7 @@ impl Flight {
                 to
             };
             if let Some(hit) = stop.filter(|_| self.stop.is_none()) {
-                let moment = lane
-                    .recent
-                    .moment((&hit, &gap), &self.catch.stop_if, &lane.namer);
+                let moment = lane.recent.moment(&hit, &self.catch.stop_if, &lane.namer);
                 let moment = told(&hit, moment);
                 self.stop = Some((moment.condition.clone(), keep(&hit)));
                 self.caught.push(moment);
@@ -244,8 +242,7 @@ impl Flight {
             }
             lane.keeps_on = self.longest.offer(&hit, &cause).is_some();
             if lane.keeps_on {
-                let moment =
-                    (lane.recent).moment((&hit, &gap), &self.catch.conditions, &lane.namer);
+                let moment = (lane.recent).moment(&hit, &self.catch.conditions, &lane.namer);
                 self.caught.push(told(&hit, moment));
                 keep(&hit);
                 lane.watched.kept += 1;

@@ -118,11 +118,11 @@ fn task(start: u64, duration: u64, name: &str) -> KernelEvent {
             bandscope_recording::Sender {
                 name: "irq:eth0".into(),
                 cpu: 3,
-                waited: 5_000,
                 ..Default::default()
             }
             .into(),
         ),
+        waited: 5_000,
     }
 }
 

@@ -90,9 +90,9 @@ fn what_workers_did_and_who_asked_for_it_has_lines_of_its_own() {
             name: sender.into(),
             cpu,
             function: function.into(),
-            waited: 4_000,
             ..Sender::default()
         }));
+        event.waited = 4_000;
     }
     let (report, _) = booked(&source);
     let gaps = report.series[0].gaps.as_ref().unwrap();
