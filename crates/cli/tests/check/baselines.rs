@@ -31,8 +31,16 @@ fn a_baseline_tells_a_program_that_takes_one_percent() {
         "{error}"
     );
     let other_seed = format!("{QUIET},seed=9");
-    let (code, text, _) = check(path, &["--against", "b.json", "--machine", &other_seed]);
-    assert_eq!(code, 0, "{text}");
+    for (machine, expected) in [
+        (other_seed, "; none of 8 figures is near its limit\n"),
+        (
+            format!("{QUIET}+timed-task:hz=20,cost=5us"),
+            "; nearest to its limit: gaps 258/s (baseline 248/s, limit 273/s)\n",
+        ),
+    ] {
+        let (code, text, _) = check(path, &["--against", "b.json", "--machine", &machine]);
+        assert!(code == 0 && text.contains(expected), "{text}");
+    }
     let against = ["--against", "b.json", "--machine", DISTURBED];
     let (code, text, _) = check(path, &against);
     assert!(
@@ -87,6 +95,8 @@ fn a_baseline_tells_a_program_that_takes_one_percent() {
     ] {
         let (code, text, _) = check(path, &[&against[..], &["--fail-if", condition]].concat());
         assert_eq!(code, expected, "{condition}: {text}");
+        let limit = "task:* 1.0 % (baseline 0.000 %, limit 2.0 %)";
+        assert_eq!(text.contains(limit), condition.contains("+2 pp"), "{text}");
         // Who misspelt a name would not see it fail, ever.
         let note = "task:nobody was never seen, and a name that is misspelt passes for ever; seen were task:program-2.";
         assert_eq!(text.contains(note), condition.contains("nobody"), "{text}");

@@ -139,7 +139,7 @@ fn found(condition: &Condition, outcome: &Outcome<'_>) -> String {
         (true, Some(past)) => format!(
             "baseline {}, limit {}",
             figure.unit.written(past.value),
-            condition.limit()
+            figure.unit.written(outcome.limit)
         ),
         _ => format!("limit {}", condition.limit()),
     };
@@ -292,6 +292,8 @@ pub(super) fn changes(
         .collect()
 }
 
+/// From here on a figure is near its limit, as a part of the way from the baseline; chosen, not measured.
+const NEAR: f64 = 0.25;
 /// Phrases of one line, at most; the others are in the JSON.
 const MAX_PHRASES: usize = 3;
 
@@ -308,9 +310,8 @@ fn sentence(check: &CpuCheck) -> String {
         .map(Change::sentence);
     let mut phrases: Vec<String> = failed.chain(worse).collect();
     if check.passes {
-        let first = check.changes.iter().map(Change::sentence);
         phrases = (check.conditions.iter().map(|one| one.found.clone())).collect();
-        phrases.extend(first.take(1));
+        phrases.extend(check.changes.first().map(Change::sentence));
     }
     // Of a baseline that is made without limits there is only what it lost.
     if phrases.is_empty() {
@@ -334,10 +335,25 @@ fn sentence(check: &CpuCheck) -> String {
     if left > 0 {
         sentence += &format!(" and {left} more");
     }
-    match &check.cause {
-        Some(line) if !check.passes => sentence + &cause_in_words(line),
+    match (&check.cause, nearest(&check.changes)) {
+        (Some(line), _) if !check.passes => sentence + &cause_in_words(line),
+        (_, Some(nearest)) if check.passes => sentence + &nearest,
         _ => sentence,
     }
+}
+
+/// Which figure of a CPU that passes came nearest to its limit: that the first is far from it says nothing of the others.
+fn nearest(changes: &[Change]) -> Option<String> {
+    let part = |one: &Change| (one.value - one.baseline) / (one.limit - one.baseline);
+    let nearest = changes.iter().max_by(|a, b| part(a).total_cmp(&part(b)))?;
+    let number = changes.len();
+    Some(match part(nearest) >= NEAR {
+        false => format!("; none of {number} figures is near its limit"),
+        true if changes.first() == Some(nearest) => {
+            format!("; of {number} figures that is nearest to its limit")
+        }
+        true => format!("; nearest to its limit: {}", nearest.sentence()),
+    })
 }
 
 #[cfg(test)]

@@ -66,6 +66,16 @@ pub enum ConditionError {
         /// Its figure.
         figure: String,
     },
+    /// Points are a change, which has a sign; a share is in per cent.
+    #[error(
+        "--fail-if {condition:?}: found points without a sign, expected +{number} pp, a change, or {number} %, a share"
+    )]
+    UnsignedPoints {
+        /// The condition.
+        condition: String,
+        /// Its value, as it was written.
+        number: String,
+    },
     /// There is no figure of its name.
     #[error("--fail-if {condition:?}: found no figure {figure:?}, expected {known}")]
     UnknownFigure {
@@ -196,6 +206,12 @@ impl Condition {
             return Err(wrong());
         }
         let signed = number.starts_with(['+', '-']);
+        if suffix == Suffix::Points && !signed {
+            return Err(ConditionError::UnsignedPoints {
+                condition: text.trim().into(),
+                number: number.into(),
+            });
+        }
         Ok(Condition {
             text: text.trim().into(),
             figure: figure.into(),

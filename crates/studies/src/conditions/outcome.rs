@@ -19,6 +19,8 @@ pub struct Outcome<'a> {
     pub beyond: bool,
     /// The change over the baseline's figure, where the condition is about that.
     pub share: Option<f64>,
+    /// What the figure itself may be: of a change, from the baseline's on.
+    pub limit: f64,
 }
 
 impl Condition {
@@ -116,6 +118,11 @@ impl Condition {
             met: beyond && (!self.is_change() || past.changed),
             beyond,
             share: value.filter(|_| self.basis == Basis::Share),
+            limit: match self.basis {
+                Basis::Itself => limit,
+                Basis::Difference => past.value + limit,
+                Basis::Share => past.value * (1.0 + limit),
+            },
         })
     }
 
@@ -281,7 +288,6 @@ mod tests {
             "lost > 1 %",
             "lost>=2%",
             "lost > 0",
-            "lost > 0.5 pp",
             "longest-gap > 50 us",
             "Longest gap>0.00005",
             "gaps > 200/s",
@@ -299,6 +305,10 @@ mod tests {
             ),
             ("lost > 1", "expected 1 % or 100 %, as"),
             ("lost > 0.07", "expected 0.07 % or 7 %, as"),
+            (
+                "lost > 0.5 pp",
+                "expected +0.5 pp, a change, or 0.5 %, a share",
+            ),
             ("lost > +0.1", "expected +0.1 pp or +10 pp, as"),
             ("lost > -0.1", "expected -0.1 pp or -10 pp, as"),
         ] {
