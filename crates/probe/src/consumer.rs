@@ -99,6 +99,7 @@ impl Consumer {
                     quanta,
                     gaps,
                     events: &[],
+                    tasks: &[],
                 });
             }
             if outcome.is_err() {

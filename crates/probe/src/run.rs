@@ -13,7 +13,7 @@ use crate::measuring_thread::{self, Plan, ThreadError};
 use crate::pin;
 use crate::sink::Account;
 use crate::trace::{self, Catalogue, Trace, TraceError};
-use bandscope_recording::manifest::{KernelCounts, MeasuringThread, Quota};
+use bandscope_recording::manifest::{KernelCounts, MeasuringThread, Quota, TaskThread};
 use bandscope_recording::{KernelEvent, Quanta};
 use bandscope_sampler::machine::{Consumed, Watch};
 use bandscope_sampler::{Batch, MachineError};
@@ -314,9 +314,9 @@ fn begin_trace(
 fn hand_on<'f>(
     failed: &'f mut Option<Failure>,
     consume: &'f mut dyn FnMut(Batch<'_>) -> Consumed,
-) -> impl FnMut(u32, &[KernelEvent]) + 'f {
+) -> impl FnMut(u32, &[KernelEvent], &[TaskThread]) + 'f {
     let none = Quanta::default();
-    move |cpu, events| {
+    move |cpu, events, tasks| {
         if failed.is_none() {
             let batch = Batch {
                 cpu,
@@ -324,6 +324,7 @@ fn hand_on<'f>(
                 quanta: &none,
                 gaps: &[],
                 events,
+                tasks,
             };
             *failed = consume(batch).err();
         }

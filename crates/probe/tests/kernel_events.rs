@@ -59,10 +59,10 @@ fn watched(
     work();
     let mut events = Vec::new();
     if drained {
-        trace.drain(|_, some| events.extend_from_slice(some));
+        trace.drain(|_, some, _| events.extend_from_slice(some));
     }
     // No machine has a clock of 100 GHz, so no fit is too bad.
-    let ended = trace.finish(100.0, |_, some| events.extend_from_slice(some));
+    let ended = trace.finish(100.0, |_, some, _| events.extend_from_slice(some));
     Some((events, ended, origin))
 }
 

@@ -4,6 +4,7 @@
 //! which it can open a recording; everything measured passes through `consume`.
 
 use crate::record::MAX_QUANTUM_TICKS;
+use bandscope_recording::manifest::TaskThread;
 use bandscope_recording::{Gap, KernelEvent, Manifest, Quanta};
 use std::sync::atomic::AtomicBool;
 
@@ -176,6 +177,8 @@ pub struct Batch<'a> {
     /// Kernel events of the CPU in order of their starts, of whatever time: they may come later than the quanta in which
     /// they happened, and without any.
     pub events: &'a [KernelEvent],
+    /// Tasks that are known since the last batch to be threads of a process, on whichever CPU: before the events of what they did until then.
+    pub tasks: &'a [TaskThread],
 }
 
 /// Why a machine could not measure.

@@ -195,6 +195,7 @@ impl Lane {
                     quanta: &quanta,
                     gaps: &gaps,
                     events: &events,
+                    tasks: &[],
                 })?;
             }
             if !last {

@@ -110,6 +110,7 @@ impl<'a> SimulatedSink<'a> {
                 quanta: &Quanta::default(),
                 gaps: &[],
                 events: &events,
+                tasks: &[],
             };
             self.error = (self.consume)(batch).err();
         }
@@ -122,6 +123,7 @@ impl<'a> SimulatedSink<'a> {
                     quanta,
                     gaps,
                     events: &[],
+                    tasks: &[],
                 };
                 *error = consume(batch).err();
             }

@@ -203,12 +203,12 @@ impl Pattern {
         })
     }
 
-    /// Whether a cause is it, or of the family.
+    /// Whether a cause is it, or of the family. A kernel worker may be written without its number, as reports do.
     pub fn takes(&self, cause: &Cause) -> bool {
         let written = cause.to_string();
         match self.is_family {
             true => written.starts_with(&self.name),
-            false => written == self.name,
+            false => written == self.name || without_number(&written) == self.name,
         }
     }
 

@@ -6,7 +6,7 @@ use super::{Cpu, Second};
 use crate::gaps::naming::{Key, Namer};
 use crate::series::context::Context;
 use crate::series::derive::{Deriver, as_float};
-use bandscope_recording::manifest::EventsState;
+use bandscope_recording::manifest::{EventsState, TaskThread};
 use bandscope_recording::{Chunk, Gap, GapKind, KernelEvent, Manifest, Quanta, Series};
 use bandscope_report::{Ledger, LongGap};
 use std::cmp::Reverse;
@@ -99,6 +99,11 @@ impl Lane {
     /// Its number.
     pub fn cpu(&self) -> u32 {
         self.cpu
+    }
+
+    /// Takes note of tasks that are threads of a process, before their events.
+    pub fn learn(&mut self, tasks: &[TaskThread]) {
+        self.namer.learn(tasks);
     }
 
     /// Takes kernel events.

@@ -17,6 +17,7 @@ mod tests;
 
 pub use history::{Cell, History, Level, PACE_BINS_PER_OCTAVE, pace_of_bin};
 
+use bandscope_recording::manifest::TaskThread;
 use bandscope_recording::{Gap, KernelEvent, Manifest, Quanta};
 use bandscope_report::{Ledger, LongGap};
 use lane::Lane;
@@ -112,6 +113,11 @@ impl Monitor {
             base: None,
             seconds: Vec::new(),
         }
+    }
+
+    /// Takes note of tasks that are threads of a process, before their events.
+    pub fn learn(&mut self, tasks: &[TaskThread]) {
+        self.lanes.iter_mut().for_each(|lane| lane.learn(tasks));
     }
 
     /// Takes what came of one CPU, in order of time; events of whatever time ([`crate::live`] waits for those that come late). What is of a CPU or a series that nobody asked for

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 const CAUSES: usize = 3;
 /// What takes this share of a gap is the gap, in a sentence.
 const WHOLE: f64 = 0.98;
+/// Share of the time for which events may be lost without a word: chosen, not measured.
+const LOST: f64 = 0.01;
 /// Characters of a condition that is repeated.
 const LONGEST_CONDITION: usize = 60;
 
@@ -42,11 +44,13 @@ pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
             };
             let gaps = number(sum(manifest, |one| one.gaps), ("gap", "gaps"));
             let unseen = unseen(manifest);
-            return format!("{nothing}. The longest of {gaps} took {longest}.{unseen}");
+            let lost = untold(manifest);
+            return format!("{nothing}. The longest of {gaps} took {longest}.{unseen}{lost}");
         }
         (false, _) => {
             let (met, by) = (met(manifest), met_by(moments, manifest));
-            format!("{cpus} {verb} watched for {seconds}: {met}.{by}")
+            let lost = untold(manifest);
+            format!("{cpus} {verb} watched for {seconds}: {met}.{lost}{by}")
         }
     };
     if let Some(worst) = moments.first() {
@@ -56,6 +60,42 @@ pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
         said += &format!(" The run ended because of \"{}\".", manifest.stopped_by);
     }
     said
+}
+
+/// For how long kernel events were lost, after a blank; of several CPUs on the worst. Nothing if that hardly counts.
+fn untold(manifest: &Manifest) -> String {
+    let lost = manifest.watched.iter().map(|cpu| {
+        let own = manifest
+            .events
+            .lost
+            .iter()
+            .filter(|lost| lost.cpu == cpu.cpu);
+        let spans = own.map(|lost| (lost.from, lost.to.min(cpu.wall_ticks)));
+        let mut spans: Vec<(u64, u64)> = spans.collect();
+        spans.sort_unstable();
+        let (mut sum, mut until) = (0, 0);
+        for (from, to) in spans {
+            sum += to.saturating_sub(from.max(until));
+            until = until.max(to);
+        }
+        (sum, cpu.wall_ticks)
+    });
+    let Some((lost, wall)) = lost.max() else {
+        return String::new();
+    };
+    if (lost as f64) < LOST * wall as f64 {
+        return String::new();
+    }
+    let seconds = length(lost as f64 / manifest.clock.ticks_per_ns / 1e9);
+    let asked = conditions(manifest).any(|one| !one.cause.is_empty());
+    let missed = if asked {
+        ", nor whether it met the condition"
+    } else {
+        ""
+    };
+    format!(
+        " For {seconds} of that kernel events were lost: what a gap was is not known then{missed}."
+    )
 }
 
 /// Causes that were asked for and had a part in no gap that was long enough, a sentence each, after a blank. They are untrusted.
@@ -188,10 +228,10 @@ fn worst_moment(worst: &Moment, manifest: &Manifest) -> String {
         let (taken, whole) = (duration(worst.ns), duration(worst.length_ns));
         let main = worst.causes.first();
         let by = main.map_or_else(String::new, |main| match main.ns < WHOLE * worst.ns {
-            true => format!(", most of it by {}", main.cause),
-            false => format!(" by {}", main.cause),
+            true => format!(", most of it {}", main.cause),
+            false => format!(": {}", main.cause),
         });
-        return format!("Most was taken of a gap of {whole}: {taken}{by}.");
+        return format!("The longest such part was {taken} of a gap of {whole}{by}.");
     };
     let stretch = duration_round(stretch_s * 1e9);
     if worst.ns < worst.length_ns {

@@ -189,6 +189,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     say_if_lengthened(&manifest.clock);
     fill_in(&mut manifest, arguments, &request);
     arguments.catching.check_run(&manifest)?;
+    catching::say_what_has_no_name(&manifest);
     let on_catch = arguments.catching.on_catch.as_deref();
     job::make_parents(&manifest, &path)?;
     let tally = write(

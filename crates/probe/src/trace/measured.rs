@@ -10,7 +10,7 @@ use super::processes::Processes;
 use super::ring::{Ring, Said};
 use super::senders::Senders;
 use super::times::Times;
-use bandscope_recording::manifest::{LostEvents, MeasuringThread};
+use bandscope_recording::manifest::{LostEvents, MeasuringThread, TaskThread};
 use bandscope_recording::{EventKind, KernelEvent, Sender};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ impl Measured {
         &mut self,
         times: &Times,
         senders: &mut Senders,
-        visit: &mut impl FnMut(u32, &[KernelEvent]),
+        visit: &mut impl FnMut(u32, &[KernelEvent], &[TaskThread]),
     ) {
         self.out.clear();
         for interval in self.intervals.drain(..) {
@@ -161,7 +161,7 @@ impl Measured {
             });
         }
         if !self.out.is_empty() {
-            visit(self.thread.cpu, &self.out);
+            visit(self.thread.cpu, &self.out, &[]);
         }
     }
 

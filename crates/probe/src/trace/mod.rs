@@ -184,14 +184,14 @@ impl Trace {
         Ok(())
     }
 
-    /// Takes what has come since, and hands out what is settled, by CPU: bit by bit, so that rings that filled up while this program waited for a CPU
+    /// Takes what has come since, and hands out what is settled, by CPU, and which tasks are known since to be threads of a process: bit by bit, so that rings that filled up while this program waited for a CPU
     /// take no more memory than others.
-    pub fn drain(&mut self, mut visit: impl FnMut(u32, &[KernelEvent])) {
+    pub fn drain(&mut self, mut visit: impl FnMut(u32, &[KernelEvent], &[TaskThread])) {
         self.empty(MOST_ROUNDS, &mut visit);
     }
 
     /// Empties the rings, in so many rounds for each at most, the one that is furthest behind first: a wake-up is known before what it causes.
-    fn empty(&mut self, rounds: usize, visit: &mut impl FnMut(u32, &[KernelEvent])) {
+    fn empty(&mut self, rounds: usize, visit: &mut impl FnMut(u32, &[KernelEvent], &[TaskThread])) {
         self.times.read();
         // A quiet CPU has no records, however many the others have.
         let now = self.times.latest();
@@ -208,7 +208,8 @@ impl Trace {
     }
 
     /// Hands out what is settled, where all records up to `seen` were taken.
-    fn hand_out(&mut self, seen: u64, visit: &mut impl FnMut(u32, &[KernelEvent])) {
+    fn hand_out(&mut self, seen: u64, visit: &mut impl FnMut(u32, &[KernelEvent], &[TaskThread])) {
+        self.tell_threads(visit);
         for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
             cpu.settle(seen);
             cpu.hand_out(&self.times, &mut self.senders, visit);
@@ -219,6 +220,14 @@ impl Trace {
         let least = seen.saturating_sub(LONGEST_WAIT_NS);
         self.senders
             .forget(horizons.min().unwrap_or(seen).max(least));
+    }
+
+    /// A task's process is known when it leaves the CPU, and so before its stay is handed out.
+    fn tell_threads(&mut self, visit: &mut impl FnMut(u32, &[KernelEvent], &[TaskThread])) {
+        let news = self.processes.news();
+        if let (Some(first), false) = (self.cpus.first(), news.is_empty()) {
+            visit(first.thread.cpu, &[], &news);
+        }
     }
 
     fn rings(&self) -> impl Iterator<Item = &Ring> {
@@ -247,7 +256,7 @@ impl Trace {
     pub fn finish(
         mut self,
         ticks_per_ns: f64,
-        mut visit: impl FnMut(u32, &[KernelEvent]),
+        mut visit: impl FnMut(u32, &[KernelEvent], &[TaskThread]),
     ) -> Ended {
         // Where it fails the descriptors do it in a moment.
         let _ = self.switch(false);
@@ -266,6 +275,7 @@ impl Trace {
         };
         let fits = |error: f64| error <= WORST_FIT_NS * ticks_per_ns;
         let placed = ended.time_error_ticks.is_some_and(fits);
+        self.tell_threads(&mut visit);
         for cpu in self.cpus.iter_mut().chain(&mut self.watched) {
             cpu.finish();
             cpu.hand_out(&self.times, &mut self.senders, &mut visit);

@@ -16,6 +16,8 @@ pub struct Processes {
     threads: BTreeMap<u32, u32>,
     /// `None` where a process was gone before anybody asked.
     names: HashMap<u32, Option<String>>,
+    /// Threads that became known since somebody asked.
+    new: Vec<u32>,
 }
 
 impl Processes {
@@ -28,18 +30,27 @@ impl Processes {
         }
         if self.threads.insert(number, process) != Some(process) {
             self.names.entry(process).or_insert_with(|| name(process));
+            self.new.push(number);
         }
+    }
+
+    /// Those that became known since this was asked last.
+    pub fn news(&mut self) -> Vec<TaskThread> {
+        let new = std::mem::take(&mut self.new);
+        new.iter().filter_map(|task| self.thread(*task)).collect()
     }
 
     /// All threads whose process has a name.
     pub fn threads(&self) -> impl Iterator<Item = TaskThread> {
-        self.threads.iter().filter_map(|(&task, &process)| {
-            let name = self.names.get(&process)?.clone()?;
-            Some(TaskThread {
-                task,
-                process,
-                name,
-            })
+        self.threads.keys().filter_map(|task| self.thread(*task))
+    }
+
+    fn thread(&self, task: u32) -> Option<TaskThread> {
+        let process = *self.threads.get(&task)?;
+        Some(TaskThread {
+            task,
+            process,
+            name: self.names.get(&process)?.clone()?,
         })
     }
 }
@@ -67,6 +78,9 @@ mod tests {
             process: own,
             name: escaped(comm.trim_ascii_end()),
         };
+        assert_eq!(processes.news(), std::slice::from_ref(&wanted));
+        processes.see(70, own + 1, own);
+        assert_eq!(processes.news(), []);
         assert_eq!(processes.threads().collect::<Vec<_>>(), [wanted]);
     }
 }

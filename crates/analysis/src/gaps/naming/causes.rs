@@ -1,6 +1,7 @@
 //! The causes to which the time of gaps is booked, in the order in which they came up, and which event has which.
 
 use super::Key;
+use bandscope_recording::manifest::TaskThread;
 use bandscope_recording::{EventKind, KernelEvent, manifest};
 use bandscope_report::Cause;
 use std::collections::HashMap;
@@ -17,12 +18,17 @@ pub struct Processes(HashMap<u32, (Arc<str>, u32)>);
 impl Processes {
     /// Those that are known of a recording.
     pub fn of(known: &manifest::Events) -> Processes {
-        let tasks = known.tasks.iter();
-        let processes = tasks.map(|thread| {
+        let mut processes = Processes::default();
+        processes.learn(&known.tasks);
+        processes
+    }
+
+    /// Takes more of them.
+    pub fn learn(&mut self, tasks: &[TaskThread]) {
+        self.0.extend(tasks.iter().map(|thread| {
             let process = (thread.name.as_str().into(), thread.process);
             (thread.task, process)
-        });
-        Processes(processes.collect())
+        }));
     }
 
     /// The name of the process of the task that an event is of, where that has one of its own.
@@ -41,7 +47,7 @@ impl Processes {
 /// The causes that came up.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    processes: Processes,
+    pub(super) processes: Processes,
     pub(super) names: Vec<Cause>,
     known: HashMap<(EventKind, Arc<str>), Key>,
     plain: HashMap<Cause, Key>,

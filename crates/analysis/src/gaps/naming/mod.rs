@@ -14,9 +14,9 @@ pub mod stops;
 
 use crate::gaps::quota::stopped_by;
 use bandscope_recording::events::NoEvents;
-use bandscope_recording::manifest::{EventsState, Manifest};
+use bandscope_recording::manifest::{EventsState, Manifest, TaskThread};
 use bandscope_recording::{
-    Error, EventKind, EventStream, Gap, KernelEvent, Sender, Series, Source, manifest,
+    Error, EventKind, EventStream, Gap, KernelEvent, Series, Source, manifest,
 };
 use bandscope_report::Cause;
 use causes::Keys;
@@ -138,6 +138,11 @@ impl<'a> Namer<'a> {
         }
     }
 
+    /// Takes note of tasks that are threads of a process, before their events.
+    pub fn learn(&mut self, tasks: &[TaskThread]) {
+        self.keys.processes.learn(tasks);
+    }
+
     /// From now on the silence of the events means that nothing happened.
     pub fn trust_silence(&mut self) {
         self.known.to_mut().state = EventsState::On;
@@ -251,25 +256,6 @@ impl<'a> Namer<'a> {
     /// The gap that was split last, event by event.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
-    }
-
-    /// Who is behind its pieces, as far as that is known: of those of events, which come first.
-    pub fn senders(&self) -> impl Iterator<Item = Option<&Sender>> {
-        self.inside.iter().map(|span| span.sender.as_deref())
-    }
-
-    /// Its pieces, each with its event; what no event covers has none.
-    pub fn timed(&self) -> impl Iterator<Item = (&Piece, Option<&Span>)> {
-        let spans = self.inside.iter().map(Some);
-        self.pieces.iter().zip(spans.chain(std::iter::repeat(None)))
-    }
-
-    /// Its pieces whose sender is known, each with it and with the ticks that it waited.
-    pub fn sent(&self) -> impl Iterator<Item = (&Piece, &Sender, u64)> {
-        self.timed().filter_map(|(piece, span)| {
-            let span = span?;
-            Some((piece, span.sender.as_deref()?, span.waited))
-        })
     }
 
     /// The events that may lie in the gap that was split last, in order.

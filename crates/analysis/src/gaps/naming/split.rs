@@ -1,7 +1,7 @@
 //! The time of one gap, split over the events that lie in it; and whose it is where there is none.
 
 use super::{Key, Namer, Span, Turn};
-use bandscope_recording::Gap;
+use bandscope_recording::{Gap, Sender};
 use bandscope_report::Cause;
 use std::collections::BTreeMap;
 
@@ -37,6 +37,25 @@ pub struct Piece {
 }
 
 impl Namer<'_> {
+    /// Who is behind its pieces, as far as that is known: of those of events, which come first.
+    pub fn senders(&self) -> impl Iterator<Item = Option<&Sender>> {
+        self.inside.iter().map(|span| span.sender.as_deref())
+    }
+
+    /// Its pieces, each with its event; what no event covers has none.
+    pub fn timed(&self) -> impl Iterator<Item = (&Piece, Option<&Span>)> {
+        let spans = self.inside.iter().map(Some);
+        self.pieces.iter().zip(spans.chain(std::iter::repeat(None)))
+    }
+
+    /// Its pieces whose sender is known, each with it and with the ticks that it waited.
+    pub fn sent(&self) -> impl Iterator<Item = (&Piece, &Sender, u64)> {
+        self.timed().filter_map(|(piece, span)| {
+            let span = span?;
+            Some((piece, span.sender.as_deref()?, span.waited))
+        })
+    }
+
     /// Nothing of the kernel's happened.
     pub(super) fn silent(&mut self, gap: &Gap, from: u64, to: u64) -> Key {
         let known = self

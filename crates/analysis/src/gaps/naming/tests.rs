@@ -1,6 +1,7 @@
 //! What a hostile recording may hold, and what is kept of it.
 
 use super::*;
+use bandscope_recording::Sender;
 use bandscope_recording::manifest::LostEvents;
 
 /// Of a machine with so many ticks a second, and a clock of a gigahertz.

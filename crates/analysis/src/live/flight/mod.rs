@@ -13,7 +13,7 @@ mod tests;
 use super::lane::EVENTS_COME_WITHIN_S;
 use crate::gaps::moments::longest::Longest;
 use crate::gaps::trigger::Hit;
-use bandscope_recording::manifest::{Catch, EventsState, LostEvents, Watched};
+use bandscope_recording::manifest::{Catch, EventsState, LostEvents, TaskThread, Watched};
 use bandscope_recording::{Gap, GapKind, KernelEvent, Manifest, Quanta};
 use bandscope_report::Moment;
 use events::Events;
@@ -101,6 +101,12 @@ impl Flight {
             stop: None,
             catch,
         }
+    }
+
+    /// Takes note of tasks that are threads of a process, before their events: those are its.
+    pub fn learn(&mut self, tasks: &[TaskThread]) {
+        let lanes = self.lanes.iter_mut();
+        lanes.for_each(|lane| lane.namer.learn(tasks));
     }
 
     /// Takes what came of one CPU, in order of time.

@@ -1,7 +1,7 @@
 //! The verdict on what was caught, word by word.
 
 use super::*;
-use bandscope_recording::manifest::Catch;
+use bandscope_recording::manifest::{Catch, LostEvents};
 use bandscope_report::{Cause, Part};
 
 fn manifest() -> Manifest {
@@ -61,6 +61,34 @@ fn a_night_is_a_sentence() {
     );
     manifest.watched.clear();
     assert!(sentence(&[moment], &manifest).starts_with("CPU 1: 1 moment was caught so far."));
+}
+
+#[test]
+fn for_how_long_nobody_could_tell_is_told() {
+    let mut manifest = manifest();
+    manifest.watched[0].met = 7;
+    let moment = moment(&gap_condition(), 1.9e6, 1.9e6, 1.9e6);
+    let wall = manifest.watched[0].wall_ticks;
+    let lost = |cpu, from, to| LostEvents {
+        cpu,
+        from,
+        to,
+        events: 9,
+    };
+    let said = |manifest: &Manifest| sentence(std::slice::from_ref(&moment), manifest);
+    // Spans that overlap count once, those of another CPU not, and little is not told.
+    manifest.events.lost = vec![lost(1, 0, wall / 200), lost(0, 0, wall)];
+    assert!(!said(&manifest).contains("lost"), "{}", said(&manifest));
+    manifest.events.lost = vec![
+        lost(1, wall / 2, wall * 3 / 4),
+        lost(1, wall * 5 / 8, wall * 3 / 4),
+        lost(1, wall * 3 / 4, u64::MAX >> 1),
+    ];
+    let told = "met a condition. For 60 min of that kernel events were lost: what a gap was is not known then. The longest";
+    assert!(said(&manifest).contains(told), "{}", said(&manifest));
+    manifest.watched[0].met = 0;
+    let told = "For 60 min of that kernel events were lost: what a gap was is not known then.";
+    assert!(sentence(&[], &manifest).ends_with(told));
 }
 
 #[test]
@@ -193,12 +221,14 @@ fn what_was_asked_for_is_told_of_its_gap_and_how_often_each_cause_met_it() {
     let causes = " By main cause: 300 of task:make, 200 of task:cc1, 60 of task:as, 440 of others.";
     assert_eq!(
         sentence(std::slice::from_ref(&worst), &manifest),
-        format!("{watched}{causes} Most was taken of a gap of 1.2 ms: 81.0 µs by task:burner.")
+        format!(
+            "{watched}{causes} The longest such part was 81.0 µs of a gap of 1.2 ms: task:burner."
+        )
     );
     worst.causes[0].ns = 50e3;
     let said = sentence(std::slice::from_ref(&worst), &manifest);
     assert!(
-        said.ends_with(": 81.0 µs, most of it by task:burner."),
+        said.ends_with(" of a gap of 1.2 ms, most of it task:burner."),
         "{said}"
     );
     // What does not add up is not said, and what is too long is not repeated.
@@ -209,7 +239,7 @@ fn what_was_asked_for_is_told_of_its_gap_and_how_often_each_cause_met_it() {
     }
     let said = sentence(&[worst], &manifest);
     assert!(
-        said.contains(": 1,000 gaps met a condition. Most was"),
+        said.contains(": 1,000 gaps met a condition. The longest"),
         "{said}"
     );
 }

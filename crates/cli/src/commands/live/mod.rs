@@ -219,6 +219,7 @@ impl Run<'_> {
         let measured = machine.run(self.request, manifest, stop, &mut |batch: Batch<'_>| {
             let kept = way.take(&batch);
             tally.add(&batch);
+            monitor.learn(batch.tasks);
             monitor.push(
                 batch.cpu,
                 batch.series,

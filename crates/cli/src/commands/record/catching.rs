@@ -3,7 +3,7 @@
 use super::choices::When;
 use super::on_catch::OnCatch;
 use crate::interrupt::Interrupt;
-use crate::values;
+use crate::{output, values};
 use anyhow::{Result, bail, ensure};
 use bandscope_analysis::live::flight::{Flight, Out};
 use bandscope_recording::manifest::{Catch, Events, EventsState, State, Trigger};
@@ -150,6 +150,25 @@ impl Catching {
     }
 }
 
+/// Says that nothing that is caught will have a name, where no kernel events are recorded.
+pub fn say_what_has_no_name(manifest: &Manifest) {
+    let catches = (manifest.settings.catch.as_ref()).is_some_and(Catch::keeps_moments);
+    if catches && manifest.events.state == EventsState::Unavailable {
+        output::note(format_args!(
+            "What is caught will have no name, as no kernel events are recorded (run it as root){}",
+            reason(&manifest.events)
+        ));
+    }
+}
+
+/// Why there are no events, after a colon.
+fn reason(events: &Events) -> String {
+    match &*events.why {
+        "" => String::new(),
+        why => format!(": {why}"),
+    }
+}
+
 /// Refuses to wait for a cause that nobody will name.
 fn check_cause((option, trigger): (&str, &Trigger), events: &Events) -> Result<()> {
     let told_without = ["", "preempted", "unnamed"].contains(&&*trigger.cause);
@@ -157,10 +176,9 @@ fn check_cause((option, trigger): (&str, &Trigger), events: &Events) -> Result<(
         return Ok(());
     }
     bail!(
-        "{option} {:?}: no kernel events are recorded{}{}, so nobody knows the cause of a gap; \"gap > T\" needs none",
+        "{option} {:?}: no kernel events are recorded{}, so nobody knows the cause of a gap; run it as root, or ask for \"gap > T\", which needs none",
         trigger.text,
-        if events.why.is_empty() { "" } else { ": " },
-        events.why
+        reason(events)
     )
 }
 
@@ -190,6 +208,7 @@ impl<'a> Recorder<'a> {
 
     /// Takes what came; what was caught goes to the writer.
     pub fn take(&mut self, batch: &Batch<'_>, mut writer: Option<&mut Writer>) -> Consumed {
+        self.flight.learn(batch.tasks);
         self.flight.push(
             batch.cpu,
             batch.series,
@@ -262,6 +281,7 @@ fn keep(out: Out<'_>, series: &[(f64, String)], writer: Option<&mut Writer>) -> 
                 quanta,
                 gaps,
                 events: &[],
+                tasks: &[],
             },
         ),
     }

@@ -124,6 +124,7 @@ mod tests {
                 quanta,
                 gaps,
                 events,
+                tasks: &[],
             };
             consume(batch).map_err(MachineError::Consumer)?;
             Err(MachineError::Refused("no more".into()))

@@ -18,6 +18,50 @@ fn a_cause_is_asked_for_by_name() {
 }
 
 #[test]
+fn a_thread_is_its_process_and_a_worker_needs_no_number() {
+    let gaps = [(500_000_000, 90_000)];
+    for (thread, asked, met) in [
+        ("worker-7", "task:mtprog", 1),
+        ("worker-7", "task:worker-7", 0),
+    ] {
+        let mut flight = Flight::new(&manifest(&[1], vec![longer(asked, 50.0)], Vec::new()));
+        flight.learn(&[TaskThread {
+            task: 77,
+            process: 70,
+            name: "mtprog".into(),
+        }]);
+        fly(&mut flight, &gaps, thread);
+        assert_eq!(flight.watched()[0].met, met, "{thread} {asked}");
+        if met > 0 {
+            let told = flight.caught();
+            assert_eq!(told[0].causes[0].cause.to_string(), asked);
+        }
+    }
+    for (asked, met) in [
+        ("task:kworker/1", 1),
+        ("task:kworker/1:2", 1),
+        ("task:kworker", 0),
+    ] {
+        let mut flight = Flight::new(&manifest(&[1], vec![longer(asked, 50.0)], Vec::new()));
+        fly(&mut flight, &gaps, "kworker/1:2");
+        assert_eq!(flight.watched()[0].met, met, "{asked}");
+    }
+}
+
+/// Each gap is a task of this name.
+fn fly(flight: &mut Flight, gaps: &[(u64, u64)], name: &str) {
+    for (quanta, inside) in batches(8_000, gaps) {
+        let events: Vec<KernelEvent> = (inside.iter())
+            .map(|gap| task(gap.start, gap.duration, name))
+            .collect();
+        flight.push(1, 0, &quanta, &inside, &[]);
+        flight.push(1, 0, &Quanta::default(), &[], &events);
+        let Ok(()) = flight.take(&mut |_| Ok::<(), Infallible>(()));
+    }
+    let Ok(()) = flight.finish(&mut |_| Ok::<(), Infallible>(()));
+}
+
+#[test]
 fn where_nothing_is_met_the_longest_gap_has_its_name() {
     let gaps = [
         (500_000_000, 40_000),
