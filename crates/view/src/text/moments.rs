@@ -4,6 +4,7 @@ use super::table::{Page, Paint};
 use crate::escape::visible;
 use crate::{numbers, panels};
 use bandscope_report::{Moment, Part, Report, Unusual, format};
+use std::collections::BTreeSet;
 
 /// Makers, and moments, on one screen.
 const MAKERS: usize = 5;
@@ -22,13 +23,26 @@ const DAY_S: f64 = 86_400.0;
 /// Who made them, and the longest ones.
 pub(super) fn on_one_screen(report: &Report, page: &mut Page<'_>) {
     makers(report, MAKERS, page);
-    list(report, ON_ONE_SCREEN, page);
+    // A rare maker of short gaps is not to be hidden by a frequent one of long gaps.
+    let mut known = BTreeSet::new();
+    let first = report.moments.iter();
+    let first: Vec<&Moment> = first.filter(|one| known.insert(maker(one))).collect();
+    match first.len() > 1 {
+        true => list("The longest of each", &first, report, ON_ONE_SCREEN, page),
+        false => all(report, ON_ONE_SCREEN, page),
+    }
 }
 
 /// All that the report has.
 pub(super) fn moments(report: &Report, page: &mut Page<'_>) {
     makers(report, report.moments.len(), page);
-    list(report, report.moments.len(), page);
+    all(report, report.moments.len(), page);
+}
+
+/// The longest, whoever made them.
+fn all(report: &Report, most: usize, page: &mut Page<'_>) {
+    let all: Vec<&Moment> = report.moments.iter().collect();
+    list("The longest", &all, report, most, page);
 }
 
 /// Moments that the same thing made.
@@ -103,17 +117,18 @@ fn more(all: usize, most: usize, (one, many): (&str, &str), page: &mut Page<'_>)
     }
 }
 
-fn list(report: &Report, most: usize, page: &mut Page<'_>) {
-    if report.moments.is_empty() {
+/// So many of `some`, which are in order.
+fn list(head: &str, some: &[&Moment], report: &Report, most: usize, page: &mut Page<'_>) {
+    if some.is_empty() {
         return;
     }
     page.blank();
-    page.line(&[("The longest", Paint::Bold)]);
-    for moment in report.moments.iter().take(most) {
+    page.line(&[(head, Paint::Bold)]);
+    for moment in some.iter().take(most) {
         one(moment, page);
     }
-    let words = ("shorter one", "shorter ones");
-    more(report.moments.len(), most, words, page);
+    let shown = most.min(some.len());
+    more(report.moments.len(), shown, ("other", "others"), page);
 }
 
 fn one(moment: &Moment, page: &mut Page<'_>) {
@@ -242,11 +257,13 @@ fn time_of_day(unix_s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Options;
+    use bandscope_report::Cause;
 
     #[test]
     fn parts_that_are_not_named_are_counted() {
         let all = [500.0, 200.0, 150.0, 100.0, 15.0, 15.0].map(|ns| Part {
-            cause: bandscope_report::Cause::Host,
+            cause: Cause::Host,
             ns,
         });
         let of = |first: usize| parts(&all[first..], 1_000.0);
@@ -262,5 +279,45 @@ mod tests {
     fn a_time_of_day_is_that_of_utc() {
         assert_eq!(time_of_day(1_700_000_000.25), "22:13:20.250 UTC");
         assert_eq!(time_of_day(0.0), "00:00:00.000 UTC");
+    }
+
+    /// What is on one screen of moments by these tasks, the longest first.
+    fn screen(tasks: &[&str]) -> String {
+        let moment = |(place, task): (usize, &&str)| {
+            let ns = 1e6 / (1 + place) as f64;
+            Moment {
+                ns,
+                length_ns: ns,
+                causes: vec![Part {
+                    cause: Cause::Task((*task).into()),
+                    ns,
+                }],
+                ..Moment::default()
+            }
+        };
+        let report = Report {
+            moments: tasks.iter().enumerate().map(moment).collect(),
+            ..Report::default()
+        };
+        let options = Options::default();
+        let mut page = Page::new(&options);
+        on_one_screen(&report, &mut page);
+        page.finish()
+    }
+
+    #[test]
+    fn one_of_each_maker_is_on_the_first_screen() {
+        let two = screen(&["often", "often", "often", "often", "often", "rare"]);
+        let list = two.split("The longest of each\n").nth(1).unwrap();
+        assert_eq!(list.matches("task:often").count(), 1, "{two}");
+        assert!(
+            list.contains("166.7 µs") && list.contains("task:rare"),
+            "{two}"
+        );
+        assert!(list.ends_with("  and 4 others\n"), "{two}");
+        let alone = screen(&["often"; 6]);
+        let list = alone.split("The longest\n").nth(1).unwrap();
+        assert_eq!(list.matches("task:often").count(), 4, "{alone}");
+        assert!(list.ends_with("  and 2 others\n"), "{alone}");
     }
 }
