@@ -2,7 +2,7 @@
 
 use bandscope_probe::trace::{self, Ended, Trace};
 use bandscope_probe::{calibration::Reading, clock, pin};
-use bandscope_recording::manifest::MeasuringThread;
+use bandscope_recording::manifest::{MeasuringThread, TaskThread};
 use bandscope_recording::{EventKind, KernelEvent};
 use bandscope_sampler::machine::Watch;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
@@ -57,12 +57,21 @@ fn watched(
         }
     };
     work();
-    let mut events = Vec::new();
+    let (mut events, mut told) = (Vec::new(), Vec::new());
+    let mut take = |_, some: &[KernelEvent], tasks: &[TaskThread]| {
+        events.extend_from_slice(some);
+        told.extend_from_slice(tasks);
+    };
     if drained {
-        trace.drain(|_, some, _| events.extend_from_slice(some));
+        trace.drain(&mut take);
     }
     // No machine has a clock of 100 GHz, so no fit is too bad.
-    let ended = trace.finish(100.0, |_, some, _| events.extend_from_slice(some));
+    let ended = trace.finish(100.0, &mut take);
+    let of_process: Vec<&TaskThread> = ended.tasks.iter().collect();
+    assert!(
+        of_process.iter().all(|task| told.contains(task)),
+        "{of_process:?} {told:?}"
+    );
     Some((events, ended, origin))
 }
 
@@ -129,13 +138,15 @@ fn a_timer_says_who_set_it() {
     let watched = watched(Watch::All, "setters", 1 << 24, true, work);
     drop(end);
     thread.into_iter().for_each(|thread| thread.join().unwrap());
-    let Some((events, ..)) = watched else {
+    let Some((events, ended, _)) = watched else {
         return;
     };
     if !tells(" do_nanosleep") {
         println!("SKIPPED: setters: this kernel hides its functions");
         return;
     }
+    let is_sleeper = |task: &TaskThread| task.process == std::process::id();
+    assert!(ended.tasks.iter().any(is_sleeper), "{:?}", ended.tasks);
     let timers = events.iter().filter(|event| event.kind == EventKind::Timer);
     let setters = timers.filter_map(|event| event.sender.as_deref());
     let setters: Vec<(&str, &str)> = setters.map(|one| (&*one.name, &*one.caller)).collect();

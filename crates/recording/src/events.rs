@@ -93,7 +93,7 @@ pub struct KernelEvent {
     pub waited: u64,
 }
 
-/// What made a task or a softirq run, sent an interrupt to this CPU, or set a timer. Events share it: there are many of few.
+/// What made a task or a softirq run, sent an interrupt to this CPU, or set a timer. While they are recorded events share it: there are many of few.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sender {
     /// What woke, sent, raised or set it: `task:NAME`, `irq:NAME`, `softirq:NAME`, `timer:FUNCTION`, `interrupt`, `idle`; [`RUNNABLE`] where nothing had to;

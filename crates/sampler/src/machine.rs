@@ -177,7 +177,7 @@ pub struct Batch<'a> {
     /// Kernel events of the CPU in order of their starts, of whatever time: they may come later than the quanta in which
     /// they happened, and without any.
     pub events: &'a [KernelEvent],
-    /// Tasks that are known since the last batch to be threads of a process, on whichever CPU: before the events of what they did until then.
+    /// Tasks that are known since the last batch to be threads of a process, on whichever CPU: that is known when they leave a CPU.
     pub tasks: &'a [TaskThread],
 }
 

@@ -2,7 +2,7 @@
 
 use bandscope_recording::Manifest;
 use bandscope_recording::cpu_list;
-use bandscope_recording::manifest::{Trigger, Watched};
+use bandscope_recording::manifest::{LostEvents, Trigger, Watched};
 use bandscope_report::Moment;
 use bandscope_report::format::{count, duration, duration_round, percent};
 use std::cmp::Reverse;
@@ -14,6 +14,8 @@ const CAUSES: usize = 3;
 const WHOLE: f64 = 0.98;
 /// Share of the time for which events may be lost without a word: chosen, not measured.
 const LOST: f64 = 0.01;
+/// Where a span without an end ends.
+const END: u64 = i64::MAX as u64;
 /// Characters of a condition that is repeated.
 const LONGEST_CONDITION: usize = 60;
 
@@ -70,32 +72,38 @@ fn untold(manifest: &Manifest) -> String {
             .lost
             .iter()
             .filter(|lost| lost.cpu == cpu.cpu);
-        let spans = own.map(|lost| (lost.from, lost.to.min(cpu.wall_ticks)));
-        let mut spans: Vec<(u64, u64)> = spans.collect();
+        // What is lost from somewhere on has no end. Both count from about the start of the run.
+        let end = |lost: &LostEvents| match lost.to {
+            END => cpu.wall_ticks,
+            to => to,
+        };
+        let mut spans: Vec<(u64, u64)> = own.map(|lost| (lost.from, end(lost))).collect();
         spans.sort_unstable();
         let (mut sum, mut until) = (0, 0);
         for (from, to) in spans {
             sum += to.saturating_sub(from.max(until));
             until = until.max(to);
         }
-        (sum, cpu.wall_ticks)
+        (sum.min(cpu.wall_ticks), cpu)
     });
-    let Some((lost, wall)) = lost.max() else {
+    let Some((lost, cpu)) = lost.max_by_key(|(lost, _)| *lost) else {
         return String::new();
     };
-    if (lost as f64) < LOST * wall as f64 {
+    if (lost as f64) < LOST * cpu.wall_ticks as f64 || lost == 0 {
         return String::new();
     }
-    let seconds = length(lost as f64 / manifest.clock.ticks_per_ns / 1e9);
+    let on = match manifest.watched.len() {
+        1 => String::new(),
+        _ => format!(" of CPU {}", cpu.cpu),
+    };
+    let time = length(lost as f64 / manifest.clock.ticks_per_ns / 1e9);
     let asked = conditions(manifest).any(|one| !one.cause.is_empty());
     let missed = if asked {
-        ", nor whether it met the condition"
+        ", nor whether it was asked for"
     } else {
         ""
     };
-    format!(
-        " For {seconds} of that kernel events were lost: what a gap was is not known then{missed}."
-    )
+    format!(" Kernel events{on} were lost for {time}: what a gap was then is not known{missed}.")
 }
 
 /// Causes that were asked for and had a part in no gap that was long enough, a sentence each, after a blank. They are untrusted.

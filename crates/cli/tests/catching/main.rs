@@ -244,6 +244,7 @@ fn what_cannot_be_caught_is_refused_in_words() {
     let error = refuse(directory.path(), &unnamed);
     let said = "--catch \"gap:task:* > 5 us\": no kernel events are recorded";
     assert!(error.contains(said), "{error}");
+    assert!(error.contains("; record them with --trace on"), "{error}");
     let scene = ["record", "--machine", SCENE, "--cpus", "1"];
     for (more, said) in [
         (

@@ -32,10 +32,17 @@ fn a_baseline_tells_a_program_that_takes_one_percent() {
     );
     let other_seed = format!("{QUIET},seed=9");
     for (machine, expected) in [
-        (other_seed, "; none of 8 figures is near its limit\n"),
+        (
+            other_seed,
+            "; none of 8 figures is near its limit by the baseline\n",
+        ),
         (
             format!("{QUIET}+timed-task:hz=20,cost=5us"),
             "; nearest to its limit: gaps 258/s (baseline 248/s, limit 273/s)\n",
+        ),
+        (
+            format!("{QUIET}+timed-task:hz=15,cost=50us"),
+            "; of 8 figures lost is nearest to its limit by the baseline\n",
         ),
     ] {
         let (code, text, _) = check(path, &["--against", "b.json", "--machine", &machine]);

@@ -76,6 +76,26 @@ fn limits_pass_and_fail_with_a_line_a_cpu() {
 }
 
 #[test]
+fn a_run_that_a_gap_ended_says_which() {
+    let directory = tempfile::tempdir().unwrap();
+    let scene = "simulated:tick+timed-task:hz=3,cost=200us";
+    let stop = [
+        "--machine",
+        scene,
+        "--duration",
+        "2s",
+        "--stop-if",
+        "gap > 100 us",
+    ];
+    let (code, text, _) = check(directory.path(), &stop);
+    let line = text.lines().next().unwrap_or_default();
+    let told = line.strip_prefix("CPU 0 FAILS: ended by \"gap > 100 us\"; its longest gap: 20");
+    let told =
+        told.is_some_and(|rest| rest.contains(" µs at ") && rest.ends_with(" s, task:program-1"));
+    assert!(code == 1 && told, "{text}");
+}
+
+#[test]
 fn a_limit_that_is_far_off_says_how_many_runs_would_do() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

@@ -41,7 +41,7 @@ const NAMELESS: &str = "unknown";
 
 /// Frames from here on are marks (include/uapi/linux/perf_event.h, PERF_CONTEXT_MAX).
 const MARKS: u64 = -4095i64 as u64;
-/// What functions have in their names that wake tasks, queue work, interrupt CPUs, raise softirqs or set timers on behalf of others, of those of Linux 6.18.
+/// What functions have in their names that account for a task's time, wake tasks, queue work, interrupt CPUs, raise softirqs or set timers on behalf of others, of those of Linux 6.18.
 const PLUMBING: [&str; 33] = [
     "update_curr",
     "check_preempt",

@@ -222,7 +222,8 @@ impl Trace {
             .forget(horizons.min().unwrap_or(seen).max(least));
     }
 
-    /// A task's process is known when it leaves the CPU, and so before its stay is handed out.
+    /// A task's process is known when it leaves the CPU: before its stay is handed out, or the last piece of a long one, and before the gap that it
+    /// makes is over.
     fn tell_threads(&mut self, visit: &mut impl FnMut(u32, &[KernelEvent], &[TaskThread])) {
         let news = self.processes.news();
         if let (Some(first), false) = (self.cpus.first(), news.is_empty()) {

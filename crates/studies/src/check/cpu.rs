@@ -1,11 +1,13 @@
-//! One CPU: its conditions, its changes, and its line.
+//! One CPU: its conditions and its changes.
 
-use super::cause::{cause, cause_in_words};
+use super::cause::cause;
 use super::judge::{ERROR_RATE, Judged, Test, judge};
+use super::line::sentence;
 use super::merge::Cpu;
 use super::{Change, CpuCheck, Criteria, JUDGED, Measured};
 use crate::conditions::{
-    Checked, Condition, ConditionError, Figure, Outcome, Past, all_of, is_line, next_step,
+    Checked, Condition, ConditionError, Figure, LONGEST_GAP, Outcome, Past, all_of, is_line,
+    next_step,
 };
 use bandscope_recording::baseline::Baseline;
 use bandscope_statistics::holm;
@@ -51,7 +53,7 @@ pub(super) fn judged(
                 outcomes.push(outcome(condition, &own)?);
             }
         }
-        outcomes.extend(stopped_by.map(stopped));
+        outcomes.extend(stopped_by.map(|by| stopped(by, cpu)));
         let is_worse = check.changes.iter().any(|one| one.fails);
         check.passes = !is_worse && !outcomes.iter().any(|one| one.checked.met);
         // A gap that has a name says itself what it was, and so does a line of the ledger.
@@ -79,13 +81,26 @@ struct Told {
     says_itself: bool,
 }
 
-/// That a condition ended the run before its end.
-fn stopped(by: &str) -> Told {
+/// That a condition ended the run before its end, and the longest gap until then: most conditions are about that.
+fn stopped(by: &str, cpu: &Cpu) -> Told {
+    let condition = format!("ended by \"{by}\"");
+    let longest = cpu.figures.iter().find(|one| one.name == LONGEST_GAP);
+    let longest = longest.and_then(|one| {
+        let length = one.unit.written(one.value?);
+        let by = one
+            .by
+            .as_ref()
+            .map_or_else(String::new, |by| format!(", {by}"));
+        Some(format!(
+            "; its longest gap: {length} at {}{by}",
+            moment_of(one.at_s?)
+        ))
+    });
     Told {
         checked: Checked {
-            condition: format!("ended by \"{by}\""),
+            found: condition.clone() + &longest.unwrap_or_default(),
+            condition,
             met: true,
-            found: format!("ended by \"{by}\""),
         },
         figure: String::new(),
         says_itself: true,
@@ -290,70 +305,6 @@ pub(super) fn changes(
         .zip(judged)
         .map(change)
         .collect()
-}
-
-/// From here on a figure is near its limit, as a part of the way from the baseline; chosen, not measured.
-const NEAR: f64 = 0.25;
-/// Phrases of one line, at most; the others are in the JSON.
-const MAX_PHRASES: usize = 3;
-
-fn sentence(check: &CpuCheck) -> String {
-    let failed = check
-        .conditions
-        .iter()
-        .filter(|one| one.met)
-        .map(|one| one.found.clone());
-    let worse = check
-        .changes
-        .iter()
-        .filter(|one| one.fails)
-        .map(Change::sentence);
-    let mut phrases: Vec<String> = failed.chain(worse).collect();
-    if check.passes {
-        phrases = (check.conditions.iter().map(|one| one.found.clone())).collect();
-        phrases.extend(check.changes.first().map(Change::sentence));
-    }
-    // Of a baseline that is made without limits there is only what it lost.
-    if phrases.is_empty() {
-        let first = check.figures.iter().take(1);
-        phrases.extend(first.map(|one| {
-            format!(
-                "{} {}",
-                one.name,
-                one.unit.written(one.value.unwrap_or_default())
-            )
-        }));
-    }
-    let left = phrases.len().saturating_sub(MAX_PHRASES);
-    phrases.truncate(MAX_PHRASES);
-    let mut sentence = format!(
-        "{} {}: {}",
-        check.name(),
-        if check.passes { "passes" } else { "FAILS" },
-        phrases.join(", ")
-    );
-    if left > 0 {
-        sentence += &format!(" and {left} more");
-    }
-    match (&check.cause, nearest(&check.changes)) {
-        (Some(line), _) if !check.passes => sentence + &cause_in_words(line),
-        (_, Some(nearest)) if check.passes => sentence + &nearest,
-        _ => sentence,
-    }
-}
-
-/// Which figure of a CPU that passes came nearest to its limit: that the first is far from it says nothing of the others.
-fn nearest(changes: &[Change]) -> Option<String> {
-    let part = |one: &Change| (one.value - one.baseline) / (one.limit - one.baseline);
-    let nearest = changes.iter().max_by(|a, b| part(a).total_cmp(&part(b)))?;
-    let number = changes.len();
-    Some(match part(nearest) >= NEAR {
-        false => format!("; none of {number} figures is near its limit"),
-        true if changes.first() == Some(nearest) => {
-            format!("; of {number} figures that is nearest to its limit")
-        }
-        true => format!("; nearest to its limit: {}", nearest.sentence()),
-    })
 }
 
 #[cfg(test)]

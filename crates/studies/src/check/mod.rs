@@ -1,11 +1,12 @@
 //! Pass or fail: reports of one or several runs against limits and against a baseline, `bandscope.check/1`.
 //!
-//! `merge.rs` makes one set of figures of the runs, `cpu.rs` judges each CPU and words its line, `cause.rs` finds what a failure came from, `judge.rs` tests against the baseline, `save.rs` makes one,
+//! `merge.rs` makes one set of figures of the runs, `cpu.rs` judges each CPU, `line.rs` words its line, `cause.rs` finds what a failure came from, `judge.rs` tests against the baseline, `save.rs` makes one,
 //! `notes.rs` says what limits the result.
 
 mod cause;
 mod cpu;
 mod judge;
+mod line;
 mod merge;
 mod notes;
 mod save;

@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 /// The line of the ledger that is no cause of gaps.
 pub const LINE_OF_PACE: &str = "slower pace";
 
+/// The figure of the longest gap.
+pub const LONGEST_GAP: &str = "longest gap";
+
 /// Figures by name, that a report may have; and families of names, each with a word for its members.
 const NAMES: [(&str, Unit); 17] = [
     ("lost", Unit::Share),
@@ -20,7 +23,7 @@ const NAMES: [(&str, Unit); 17] = [
     (LINE_OF_PACE, Unit::Share),
     ("gaps", Unit::PerSecond),
     ("pace", Unit::NsPerUnit),
-    ("longest gap", Unit::Seconds),
+    (LONGEST_GAP, Unit::Seconds),
     ("p50 gap", Unit::Seconds),
     ("p90 gap", Unit::Seconds),
     ("p99 gap", Unit::Seconds),
@@ -263,7 +266,7 @@ impl<'a> Of<'a> {
         }
         let longest = gaps.iter().flat_map(|one| one.longest.first());
         let longest = longest.max_by(|a, b| a.ns.total_cmp(&b.ns));
-        let mut figure = self.figure("longest gap", Unit::Seconds, Some(0.0));
+        let mut figure = self.figure(LONGEST_GAP, Unit::Seconds, Some(0.0));
         if let Some(gap) = longest {
             (figure.value, figure.at_s) = (Some(gap.ns / 1e9), Some(gap.at_s));
             figure.by = self.is_named.then(|| gap.cause.to_string());

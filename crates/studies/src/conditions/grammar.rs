@@ -66,16 +66,11 @@ pub enum ConditionError {
         /// Its figure.
         figure: String,
     },
-    /// Points are a change, which has a sign; a share is in per cent.
+    /// Points are a change, which has a sign.
     #[error(
-        "--fail-if {condition:?}: found points without a sign, expected +{number} pp, a change, or {number} %, a share"
+        "found {0} pp without a sign, expected +{0} pp for a change of a share, or {0} % for a share"
     )]
-    UnsignedPoints {
-        /// The condition.
-        condition: String,
-        /// Its value, as it was written.
-        number: String,
-    },
+    UnsignedPoints(String),
     /// There is no figure of its name.
     #[error("--fail-if {condition:?}: found no figure {figure:?}, expected {known}")]
     UnknownFigure {
@@ -207,10 +202,7 @@ impl Condition {
         }
         let signed = number.starts_with(['+', '-']);
         if suffix == Suffix::Points && !signed {
-            return Err(ConditionError::UnsignedPoints {
-                condition: text.trim().into(),
-                number: number.into(),
-            });
+            return Err(ConditionError::UnsignedPoints(number.into()));
         }
         Ok(Condition {
             text: text.trim().into(),

@@ -12,7 +12,7 @@ mod unit;
 
 pub use catch::{CatchError, trigger};
 pub use figures::{
-    LINE_OF_PACE, all_of, figures, is_any_name, is_line, known_to_reports, next_step,
+    LINE_OF_PACE, LONGEST_GAP, all_of, figures, is_any_name, is_line, known_to_reports, next_step,
 };
 pub use grammar::{Condition, ConditionError};
 pub use outcome::Outcome;

@@ -307,7 +307,7 @@ mod tests {
             ("lost > 0.07", "expected 0.07 % or 7 %, as"),
             (
                 "lost > 0.5 pp",
-                "expected +0.5 pp, a change, or 0.5 %, a share",
+                "expected +0.5 pp for a change of a share, or 0.5 %",
             ),
             ("lost > +0.1", "expected +0.1 pp or +10 pp, as"),
             ("lost > -0.1", "expected -0.1 pp or -10 pp, as"),

@@ -23,12 +23,12 @@ const DAY_S: f64 = 86_400.0;
 /// Who made them, and the longest ones.
 pub(super) fn on_one_screen(report: &Report, page: &mut Page<'_>) {
     makers(report, MAKERS, page);
-    // A rare maker of short gaps is not to be hidden by a frequent one of long gaps.
+    // A rare maker of short gaps is not to be hidden by a frequent one of long gaps, as far as there is room.
     let mut known = BTreeSet::new();
     let first = report.moments.iter();
     let first: Vec<&Moment> = first.filter(|one| known.insert(maker(one))).collect();
     match first.len() > 1 {
-        true => list("The longest of each", &first, report, ON_ONE_SCREEN, page),
+        true => list("The longest of each", &first, report, MAKERS, page),
         false => all(report, ON_ONE_SCREEN, page),
     }
 }

@@ -1,5 +1,5 @@
 //! Kernel events that wait for the gaps that they lie in. Real-time tasks, or whoever stops the measuring thread, may hold a measured CPU for minutes, while
-//! it has no quanta and other CPUs go on. So whoever has a queue bounds it by [`Queue::thin`], and what is dropped is told as lost.
+//! it has no quanta and other CPUs go on. So whoever gets events as they come bounds what waits by [`Queue::thin`], and what is dropped is told as lost.
 
 use bandscope_recording::KernelEvent;
 use bandscope_recording::manifest::LostEvents;
@@ -69,14 +69,14 @@ impl Queue {
     }
 
     /// Drops half of the chunks, all of them of `cpu`, and adds their events to what was `lost`: the middle, as the first say how a long gap began, and
-    /// the last how it ended. Of fewer than four none is left.
+    /// the last how it ended. There are four at least.
     pub fn thin(&mut self, cpu: u32, lost: &mut Vec<LostEvents>) {
         let starts = |chunk: &VecDeque<KernelEvent>| chunk.front().map_or(0, |event| event.start);
         let quarter = self.chunks.len() / 4;
         let end = self.chunks.len() - quarter;
         // Where some were dropped from among these before, the two are one, and the first are those before the place.
         let first = self.chunks.front().map_or(0, starts);
-        let before = lost.pop_if(|last| last.to > first);
+        let before = lost.pop_if(|last| last.from > first);
         let begin = before.as_ref().map_or(quarter, |last| {
             (self.chunks).partition_point(|chunk| starts(chunk) < last.from)
         });

@@ -84,11 +84,30 @@ fn for_how_long_nobody_could_tell_is_told() {
         lost(1, wall * 5 / 8, wall * 3 / 4),
         lost(1, wall * 3 / 4, u64::MAX >> 1),
     ];
-    let told = "met a condition. For 60 min of that kernel events were lost: what a gap was is not known then. The longest";
-    assert!(said(&manifest).contains(told), "{}", said(&manifest));
+    let told = " Kernel events were lost for 60 min: what a gap was then is not known.";
+    let wanted = format!("met a condition.{told} The longest");
+    assert!(said(&manifest).contains(&wanted), "{}", said(&manifest));
     manifest.watched[0].met = 0;
-    let told = "For 60 min of that kernel events were lost: what a gap was is not known then.";
     assert!(sentence(&[], &manifest).ends_with(told));
+    // Of two the worse; and a gap that was asked for by its cause may have been missed.
+    manifest.watched.push(Watched {
+        cpu: 2,
+        ..manifest.watched[0].clone()
+    });
+    let of_tasks = Trigger {
+        cause: "task:*".into(),
+        ..gap_condition()
+    };
+    manifest.settings.catch = Some(Catch {
+        conditions: vec![of_tasks],
+        ..Catch::default()
+    });
+    let told = " Kernel events of CPU 1 were lost for 60 min: what a gap was then is not known, nor whether it was asked for.";
+    assert!(
+        sentence(&[], &manifest).ends_with(told),
+        "{}",
+        sentence(&[], &manifest)
+    );
 }
 
 #[test]

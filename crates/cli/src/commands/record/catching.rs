@@ -12,7 +12,7 @@ use bandscope_recording::{Manifest, cpu_list};
 use bandscope_sampler::Batch;
 use bandscope_sampler::machine::{Consumed, Tracepoint};
 use bandscope_studies::conditions;
-use bandscope_view::numbers;
+use bandscope_view::{Rights, numbers};
 use clap::Args;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -155,17 +155,22 @@ pub fn say_what_has_no_name(manifest: &Manifest) {
     let catches = (manifest.settings.catch.as_ref()).is_some_and(Catch::keeps_moments);
     if catches && manifest.events.state == EventsState::Unavailable {
         output::note(format_args!(
-            "What is caught will have no name, as no kernel events are recorded (run it as root){}",
+            "What is caught will have no name, as no kernel events are recorded{}",
             reason(&manifest.events)
         ));
     }
 }
 
-/// Why there are no events, after a colon.
+/// What would change it, and why there are no events, after a colon.
 fn reason(events: &Events) -> String {
+    let cure = match (events.state, output::rights()) {
+        (EventsState::Off, _) => "; record them with --trace on",
+        (_, Rights::Root) => "",
+        _ => "; root may record them",
+    };
     match &*events.why {
-        "" => String::new(),
-        why => format!(": {why}"),
+        "" => cure.to_owned(),
+        why => format!("{cure}: {why}"),
     }
 }
 
@@ -176,7 +181,7 @@ fn check_cause((option, trigger): (&str, &Trigger), events: &Events) -> Result<(
         return Ok(());
     }
     bail!(
-        "{option} {:?}: no kernel events are recorded{}, so nobody knows the cause of a gap; run it as root, or ask for \"gap > T\", which needs none",
+        "{option} {:?}: no kernel events are recorded, so nobody knows the cause of a gap, and only \"gap > T\" needs none{}",
         trigger.text,
         reason(events)
     )
