@@ -62,6 +62,7 @@ pub use events::{EventKind, EventStream, KernelEvent, RUNNABLE, Sender};
 pub use gaps::{Gap, GapKind};
 pub use layout::{TaskDirectory, is_node_name};
 pub use manifest::Manifest;
+pub use order::MAX_TICKS;
 pub use quanta::{Chunk, Quanta, Quantum};
 pub use source::{Series, Source};
 pub use window::Window;

@@ -1,8 +1,7 @@
 //! The verdict on what a flight recorder caught: how long it watched, how often a condition was met, and the longest gap or the worst stretch.
 
-use bandscope_recording::Manifest;
-use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::{LostEvents, Trigger, Watched};
+use bandscope_recording::{MAX_TICKS, Manifest, cpu_list};
 use bandscope_report::Moment;
 use bandscope_report::format::{count, duration, duration_round, percent};
 use std::cmp::Reverse;
@@ -14,8 +13,6 @@ const CAUSES: usize = 3;
 const WHOLE: f64 = 0.98;
 /// Share of the time for which events may be lost without a word: chosen, not measured.
 const LOST: f64 = 0.01;
-/// Where a span without an end ends.
-const END: u64 = i64::MAX as u64;
 /// Characters of a condition that is repeated.
 const LONGEST_CONDITION: usize = 60;
 
@@ -74,7 +71,7 @@ fn untold(manifest: &Manifest) -> String {
             .filter(|lost| lost.cpu == cpu.cpu);
         // What is lost from somewhere on has no end. Both count from about the start of the run.
         let end = |lost: &LostEvents| match lost.to {
-            END => cpu.wall_ticks,
+            MAX_TICKS => cpu.wall_ticks,
             to => to,
         };
         let mut spans: Vec<(u64, u64)> = own.map(|lost| (lost.from, end(lost))).collect();

@@ -2,8 +2,8 @@
 
 use super::{Catalogue, Ended, Trace, TraceError, cost, functions};
 use crate::preparation::Findings;
-use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{Events, EventsState, IncidentKind, LostEvents, Missing};
+use bandscope_recording::{MAX_TICKS, Manifest};
 use bandscope_sampler::machine::{Choice, Watch};
 use bandscope_sampler::{MachineError, Request};
 
@@ -146,7 +146,7 @@ pub fn conclude(manifest: &mut Manifest, ended: Result<Ended, TraceError>) {
                     .extend(manifest.settings.cpus.iter().map(|&cpu| LostEvents {
                         cpu,
                         from: jump.ticks,
-                        to: i64::MAX as u64,
+                        to: MAX_TICKS,
                         events: 0,
                     }));
             }

@@ -1,6 +1,5 @@
 //! The events of one CPU: from its ring to intervals on the recording's clock.
 
-use super::END;
 use super::error::TraceError;
 use super::pairing::{Interval, Pairing};
 use super::placed::Placed;
@@ -11,7 +10,7 @@ use super::ring::{Ring, Said};
 use super::senders::Senders;
 use super::times::Times;
 use bandscope_recording::manifest::{LostEvents, MeasuringThread, TaskThread};
-use bandscope_recording::{EventKind, KernelEvent, Sender};
+use bandscope_recording::{EventKind, KernelEvent, MAX_TICKS, Sender};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -173,7 +172,7 @@ impl Measured {
             cpu: self.thread.cpu,
             from: tick(span.from).saturating_sub(error).max(0) as u64,
             to: match span.to {
-                u64::MAX => END,
+                u64::MAX => MAX_TICKS,
                 to => tick(to).saturating_add(error).max(0) as u64,
             },
             events: span.records,

@@ -36,8 +36,8 @@ mod times;
 mod tracefs;
 
 use crate::calibration::Reading;
-use bandscope_recording::KernelEvent;
 use bandscope_recording::manifest::{LostEvents, MeasuringThread, TaskThread};
+use bandscope_recording::{KernelEvent, MAX_TICKS};
 use bandscope_sampler::machine::{self, Watch};
 pub use error::TraceError;
 use functions::Functions;
@@ -68,8 +68,6 @@ const MOST_ROUNDS: usize = 64;
 /// The same at the end, of a ring of [`MOST_BUFFERED_BYTES`].
 const ROUNDS_AT_THE_END: usize = 1024;
 
-/// The largest tick of a recording.
-const END: u64 = i64::MAX as u64;
 /// A fit that is worse than this tells nothing: 50 us is longer than most gaps.
 const WORST_FIT_NS: f64 = 50e3;
 
@@ -286,7 +284,7 @@ impl Trace {
                 false => ended.lost.push(LostEvents {
                     cpu: cpu.thread.cpu,
                     from: 0,
-                    to: END,
+                    to: MAX_TICKS,
                     events: 0,
                 }),
             }
