@@ -2,6 +2,8 @@
 //! core, and is held against programs' own times by tests/programs.py; what they meet is the same on all.
 #![cfg(target_arch = "x86_64")]
 
+#[allow(dead_code, reason = "these tests use little of it")]
+#[path = "whole/common/mod.rs"]
 mod common;
 use common::bandscope;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};

@@ -1,0 +1,6 @@
+//! The simulated machine does what its catalogue says.
+
+mod crowds;
+mod events;
+mod scenarios;
+mod several_cpus;
