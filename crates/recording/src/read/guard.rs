@@ -3,7 +3,7 @@
 //! A part that bandscope wrote carries a checksum, which is compared before anything is decoded. A part of
 //! another program has none, and the library's decoders take much of what they read for granted: lengths in page
 //! headers, bit widths, sizes of dictionaries. In a file that is damaged or made to do harm they panic: changing
-//! single bytes of an uncompressed file of 100 rows, as `tests/foreign.rs` does, found a dictionary that was never
+//! single bytes of an uncompressed file of 100 rows, as `tests/recording/foreign.rs` does, found a dictionary that was never
 //! set, an index out of bounds and, where overflow is checked, a shift by too many bits (parquet 60.1). No user should lose a report of ten good
 //! inputs to one bad one, so a panic while bytes are decoded becomes an error that names the file.
 //!

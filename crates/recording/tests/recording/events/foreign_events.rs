@@ -138,7 +138,7 @@ fn what_another_program_wrote_is_read_with_suspicion() {
     }
 }
 
-/// As `tests/foreign.rs` has it for quanta: no checksum protects this part.
+/// As `tests/recording/foreign.rs` has it for quanta: no checksum protects this part.
 #[test]
 fn no_byte_of_a_foreign_part_makes_the_reader_panic() {
     let directory = tempfile::tempdir().unwrap();
