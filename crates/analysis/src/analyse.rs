@@ -339,7 +339,7 @@ fn assemble(
     let mut report = Report {
         schema: report::SCHEMA,
         inputs: inputs.to_vec(),
-        verdict: verdict::sentence(&series, manifest),
+        verdict: verdict::sentence(&series, manifest) + &caught::ended(manifest),
         findings,
         cpus: across.ranking(&series),
         series,

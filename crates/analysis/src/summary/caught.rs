@@ -55,10 +55,15 @@ pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
     if let Some(worst) = moments.first() {
         said += &format!(" {}", worst_moment(worst, manifest));
     }
-    if !manifest.stopped_by.is_empty() {
-        said += &format!(" The run ended because of \"{}\".", manifest.stopped_by);
+    said + &ended(manifest)
+}
+
+/// The condition that ended the run, if one did, in a sentence after a blank. It is untrusted.
+pub fn ended(manifest: &Manifest) -> String {
+    match &*manifest.stopped_by {
+        "" => String::new(),
+        by => format!(" The run ended because of \"{by}\"."),
     }
-    said
 }
 
 /// For how long kernel events were lost, after a blank; of several CPUs on the worst. Nothing if that hardly counts.

@@ -108,6 +108,9 @@ fn a_condition_ends_the_run_and_says_so() {
     let recording = &report["recording"];
     assert_eq!(recording["state"], "complete");
     assert_eq!(recording["stopped_by"], "gap > 100 us");
+    let verdict = report["verdict"].as_str().unwrap();
+    let ended = "The run ended because of \"gap > 100 us\".";
+    assert!(verdict.ends_with(ended), "{verdict}");
     assert_eq!(
         report["moments"],
         serde_json::json!([]),
