@@ -182,16 +182,6 @@ fn one(moment: &Moment, page: &mut Page<'_>) {
         let text = format!("the gaps that reach into it took {together} together");
         page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Dim);
     }
-    if let Some(usual) = moment.usual.filter(|usual| usual.number > 1) {
-        let text = format!(
-            "half of the {} gaps of {} that were kept took {} or less",
-            numbers::count(usual.number),
-            (moment.causes.first())
-                .map_or_else(String::new, |main| visible(&main.cause.to_string())),
-            format::duration(usual.median_ns)
-        );
-        page.hanging(&[(&lead, Paint::Plain)], &text, Paint::Dim);
-    }
 }
 
 /// Where and when, and of what it is a part.

@@ -85,7 +85,7 @@ function behind(chain) {
 
 /** @param {Moment} moment */
 function oneMoment(moment) {
-  const { at_s, unix_s, length_ns, gaps_ns, cpu, usual } = moment;
+  const { at_s, unix_s, length_ns, gaps_ns, cpu } = moment;
   const around = Math.max((AROUND * length_ns) / 1e9, LEAST_S);
   const jump = () => show(at_s - around, at_s + length_ns / 1e9 + around);
   const time = unix_s === null ? "" : ` (${new Date(unix_s * 1000).toISOString().slice(11, 23)} UTC)`;
@@ -101,7 +101,6 @@ function oneMoment(moment) {
     notes.push(`${event.at_ns < 0 ? "-" : "+"}${duration(Math.abs(event.at_ns))} CPU ${event.cpu}: ${event.text}`);
   }
   if (gaps_ns >= WORTH_TELLING * moment.ns) notes.push(`the gaps that reach into it took ${duration(gaps_ns)} together`);
-  if (usual && usual.number > 1) notes.push(`half of the ${whole(usual.number)} gaps of ${moment.causes[0].cause} that were kept took ${duration(usual.median_ns)} or less`);
   return element("article", { class: "moment" },
     element("h3", {}, `${duration(moment.ns)}: ${where}${at_s.toFixed(6)} s${time}${of} `, element("button", { type: "button", class: "show", onclick: jump }, "show me")),
     ...lines.map((line) => element("div", {}, line)),
