@@ -21,7 +21,7 @@ use bandscope_recording::manifest::{Manifest, SCHEMA, State};
 use bandscope_sampler::Request;
 use bandscope_sampler::machine::{Length, Watch};
 use bandscope_simulation::{Scenario, SimulatedMachine};
-pub(super) use catching::Catching;
+pub(super) use catching::{Catching, say_who_does_not_run};
 pub(super) use choices::When;
 use choices::{ClockRead, StoreBypassSetting};
 use clap::Args;
@@ -190,6 +190,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
     fill_in(&mut manifest, arguments, &request);
     arguments.catching.check_run(&manifest)?;
     catching::say_what_has_no_name(&manifest);
+    catching::say_who_does_not_run(&manifest);
     let on_catch = arguments.catching.on_catch.as_deref();
     job::make_parents(&manifest, &path)?;
     let tally = write(

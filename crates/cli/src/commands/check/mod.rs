@@ -353,7 +353,9 @@ impl Plan {
             let catching = &self.record.catching;
             let accepted = |manifest: &Manifest| {
                 criteria.check_cpus(&manifest.settings.cpus)?;
-                catching.check_run(manifest)
+                catching.check_run(manifest)?;
+                record::say_who_does_not_run(manifest);
+                Ok(())
             };
             let record = &self.record;
             if let Some(passed) =

@@ -6,14 +6,17 @@ use crate::interrupt::Interrupt;
 use crate::{output, values};
 use anyhow::{Result, bail, ensure};
 use bandscope_analysis::live::flight::{Flight, Out};
-use bandscope_recording::manifest::{Catch, Events, EventsState, State, Trigger};
+use bandscope_experiments::cure::Moves;
+use bandscope_recording::manifest::{Catch, ClockOrigin, Events, EventsState, State, Trigger};
 use bandscope_recording::write::Writer;
 use bandscope_recording::{Manifest, cpu_list};
 use bandscope_sampler::Batch;
 use bandscope_sampler::machine::{Consumed, Tracepoint};
 use bandscope_studies::conditions;
+use bandscope_view::escape::visible;
 use bandscope_view::{Rights, numbers};
 use clap::Args;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -157,6 +160,27 @@ pub fn say_what_has_no_name(manifest: &Manifest) {
         output::note(format_args!(
             "What is caught will have no name, as no kernel events are recorded{}",
             reason(&manifest.events)
+        ));
+    }
+}
+
+/// Says which tasks that it waits for are not there yet: a misspelt name would show in the morning only.
+pub fn say_who_does_not_run(manifest: &Manifest) {
+    let catch = manifest.settings.catch.iter();
+    let conditions = catch.flat_map(|catch| catch.conditions.iter().chain(&catch.stop_if));
+    let tasks = conditions.filter_map(|one| one.cause.strip_prefix("task:"));
+    // Kernel workers come and go, a family is of any name, and this program is not among the others.
+    let other = |name: &str| !name.starts_with("kworker") && name != env!("CARGO_PKG_NAME");
+    let is_one = |name: &&str| !name.ends_with('*') && other(name);
+    let wanted: BTreeSet<&str> = tasks.filter(is_one).collect();
+    if wanted.is_empty() || manifest.clock.origin == ClockOrigin::Simulated {
+        return;
+    }
+    let running = Moves::Tasks.names();
+    for name in (wanted.into_iter()).filter(|name| !running.contains(*name)) {
+        output::note(format_args!(
+            "No task is named {} now. One that comes is caught.",
+            visible(name)
         ));
     }
 }

@@ -135,6 +135,24 @@ fn where_nothing_is_caught_the_report_says_what_was_watched() {
 }
 
 #[test]
+fn a_task_that_does_not_run_is_told_before_it_is_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["record", "--duration", "100ms", "--output", "it.bandscope"];
+    let named = ["gap:task:nobody > 1 ms", "gap:task:sh* > 1 ms"];
+    let catch = named.map(|one| ["--catch", one]).concat();
+    let output = run(directory.path(), &[&arguments[..], &catch].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    if said.contains("no kernel events are recorded") {
+        println!("SKIPPED: conditions on tasks: {said}");
+        return;
+    }
+    assert!(output.status.success(), "{said}");
+    let told: Vec<&str> = said.lines().filter(|it| it.contains("is named")).collect();
+    let expected = "No task is named nobody now. One that comes is caught.";
+    assert_eq!(told, [expected], "{said}");
+}
+
+#[test]
 fn a_misspelt_cause_is_told_by_the_longest_gap() {
     let directory = tempfile::tempdir().unwrap();
     let catch = ["--trace", "on", "--catch", "gap:task:misspelt > 50 us"];
