@@ -45,7 +45,7 @@ impl Hit {
 enum Condition {
     Longer {
         ticks: u64,
-        cause: Option<Pattern>,
+        counted: Counted,
         /// Whether the cause had a part in a gap that was long enough; `None` where none was.
         is_seen: Option<bool>,
     },
@@ -59,7 +59,7 @@ impl Condition {
         match (trigger.longer_than_s, trigger.window_s, trigger.less_than) {
             (Some(longer), ..) => Some(Condition::Longer {
                 ticks: ticks(longer),
-                cause: Pattern::of(&trigger.cause),
+                counted: Counted::of(trigger),
                 is_seen: None,
             }),
             (None, Some(length), Some(less)) => Some(Condition::Less(Stretch {
@@ -80,12 +80,12 @@ impl Condition {
             Condition::Less(stretch) => stretch.hit(from, to, shares),
             Condition::Longer {
                 ticks,
-                cause,
+                counted,
                 is_seen,
             } => {
-                let (part, main) = match cause {
-                    None => (gap.duration, main_cause(shares)),
-                    Some(pattern) => pattern.part(shares, names),
+                let (part, main) = match counted.is_all() {
+                    true => (gap.duration, main_cause(shares)),
+                    false => counted.part(shares, names),
                 };
                 if gap.duration > *ticks {
                     *is_seen = Some(part > 0 || *is_seen == Some(true));
@@ -186,16 +186,56 @@ impl Stretch {
     }
 }
 
+/// The causes whose parts of a gap a condition counts.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// `None` for all.
+    cause: Option<Pattern>,
+    except: Vec<Pattern>,
+}
+
+impl Counted {
+    /// As a condition has it.
+    pub fn of(trigger: &Trigger) -> Counted {
+        Counted {
+            cause: Pattern::of(&trigger.cause),
+            except: (trigger.except.iter())
+                .filter_map(|one| Pattern::of(one))
+                .collect(),
+        }
+    }
+
+    /// Whether they are all, what nobody has named among them.
+    pub fn is_all(&self) -> bool {
+        self.cause.is_none() && self.except.is_empty()
+    }
+
+    /// Whether a cause is among them.
+    pub fn takes(&self, cause: &Cause) -> bool {
+        let asked = self.cause.as_ref();
+        asked.is_none_or(|one| one.takes(cause)) && !self.except.iter().any(|one| one.takes(cause))
+    }
+
+    /// Their time among the shares of a gap, and which of them has most.
+    fn part(&self, shares: &[Share], names: &[Cause]) -> (u64, Option<Key>) {
+        let name = |share: &Share| names.get(share.key as usize);
+        let is_it = |share: &&Share| name(share).is_some_and(|name| self.takes(name));
+        let mine: Vec<Share> = shares.iter().filter(is_it).copied().collect();
+        let ticks = mine.iter().map(|share| share.ticks).sum();
+        (ticks, main_cause(&mine))
+    }
+}
+
 /// A cause by its name, or a family of them.
 #[derive(Clone, Debug)]
-pub struct Pattern {
+struct Pattern {
     name: String,
     is_family: bool,
 }
 
 impl Pattern {
     /// As a condition has it; `None` where that is about no cause.
-    pub fn of(text: &str) -> Option<Pattern> {
+    fn of(text: &str) -> Option<Pattern> {
         let family = text.strip_suffix('*');
         (!text.is_empty()).then(|| Pattern {
             name: family.unwrap_or(text).to_owned(),
@@ -204,21 +244,12 @@ impl Pattern {
     }
 
     /// Whether a cause is it, or of the family. A kernel worker may be written without its number, as reports do.
-    pub fn takes(&self, cause: &Cause) -> bool {
+    fn takes(&self, cause: &Cause) -> bool {
         let written = cause.to_string();
         match self.is_family {
             true => written.starts_with(&self.name),
             false => written == self.name || without_number(&written) == self.name,
         }
-    }
-
-    /// Its time among the shares of a gap, and which of it has most.
-    fn part(&self, shares: &[Share], names: &[Cause]) -> (u64, Option<Key>) {
-        let name = |share: &Share| names.get(share.key as usize);
-        let is_it = |share: &&Share| name(share).is_some_and(|name| self.takes(name));
-        let mine: Vec<Share> = shares.iter().filter(is_it).copied().collect();
-        let ticks = mine.iter().map(|share| share.ticks).sum();
-        (ticks, main_cause(&mine))
     }
 }
 
@@ -239,7 +270,9 @@ impl Conditions {
     /// Places of those whose cause had a part in no gap that was long enough, though there were some.
     pub fn unseen(&self) -> impl Iterator<Item = usize> {
         let unseen = self.0.iter().filter(|(_, condition)| match condition {
-            Condition::Longer { cause, is_seen, .. } => cause.is_some() && *is_seen == Some(false),
+            Condition::Longer {
+                counted, is_seen, ..
+            } => counted.cause.is_some() && *is_seen == Some(false),
             Condition::Less(_) => false,
         });
         unseen.map(|(place, _)| *place)

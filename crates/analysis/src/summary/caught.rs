@@ -99,7 +99,7 @@ fn untold(manifest: &Manifest) -> String {
         _ => format!(" of CPU {}", cpu.cpu),
     };
     let time = length(lost as f64 / manifest.clock.ticks_per_ns / 1e9);
-    let asked = conditions(manifest).any(|one| !one.cause.is_empty());
+    let asked = conditions(manifest).any(Trigger::asks_who);
     let missed = if asked {
         ", nor whether it was asked for"
     } else {

@@ -16,6 +16,8 @@ pub struct Trigger {
     pub text: String,
     /// Whose part of a gap counts, as in a ledger, with a `*` at the end for all of a family; empty for the whole gap. Untrusted.
     pub cause: String,
+    /// Whose parts of a gap do not count, likewise. Untrusted.
+    pub except: Vec<String>,
     /// The CPU that is meant; `None` of all that are measured.
     pub cpu: Option<u32>,
     /// A gap, or that part of it, is caught if it is longer, in seconds.
@@ -27,6 +29,11 @@ pub struct Trigger {
 }
 
 impl Trigger {
+    /// Whether it is about what a gap was.
+    pub fn asks_who(&self) -> bool {
+        !self.cause.is_empty() || !self.except.is_empty()
+    }
+
     /// Length of the stretches that it is about, in seconds; `None` if it is about gaps.
     pub fn stretch_s(&self) -> Option<f64> {
         self.window_s.filter(|_| self.longer_than_s.is_none())

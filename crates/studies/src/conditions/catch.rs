@@ -1,4 +1,5 @@
-//! Conditions of a flight recorder, in the grammar of the others: `gap > 100 us`, `gap:task:* > 50 us on cpu 1`, `worst 1 ms < 50 %`.
+//! Conditions of a flight recorder, in the grammar of the others: `gap > 100 us`, `gap:task:* > 50 us on cpu 1`, `gap except task:make > 1 ms`,
+//! `worst 1 ms < 50 %`.
 
 use super::figures::{is_family, is_line};
 use super::grammar::{Basis, Comparison, Condition};
@@ -8,6 +9,11 @@ use bandscope_recording::manifest::Trigger;
 /// What a figure of the whole gap is, and what one of a cause's part begins with.
 const GAP: &str = "gap";
 const OF_CAUSE: &str = "gap:";
+/// What stands before the causes that do not count, and between them.
+const EXCEPT: &str = " except ";
+const AND: char = ',';
+/// What a cause may be.
+const CAUSES: &str = "`gap:` and a cause: tick, host, nmi, preempted, unnamed, stopped, frozen, task:NAME, timer:NAME, irq:NAME, softirq:NAME, exception:NAME, throttled:quota or throttled:realtime; task:* are all names, task:kworker* those that begin so. Softirqs are HI, TIMER, NET_TX, NET_RX, BLOCK, IRQ_POLL, TASKLET, SCHED, HRTIMER and RCU";
 /// What a stretch begins with, and how long it is at most, in seconds: all of it waits in memory.
 const WORST: &str = "worst ";
 const LONGEST_STRETCH_S: f64 = 1.0;
@@ -38,36 +44,27 @@ pub fn trigger(text: &str) -> Result<Trigger, CatchError> {
     };
     let figure = condition.figure.as_str();
     if let Some(window) = figure.strip_prefix(WORST) {
-        let window = seconds(window).ok_or_else(|| {
-            wrong("`worst` and a length of time up to 1 s, as in \"worst 1 ms < 50 %\"")
-        })?;
-        let is_less = matches!(condition.comparison, Comparison::Below | Comparison::AtMost);
-        // Nothing is less than nothing.
-        let is_possible = condition.value > 0.0 || condition.comparison == Comparison::AtMost;
-        let is_share = is_possible
-            && condition.suffix == Suffix::Percent
-            && (0.0..=1.0).contains(&condition.value);
-        return match is_less && is_share && condition.basis == Basis::Itself {
-            true => Ok(Trigger {
-                window_s: Some(window),
-                less_than: Some(condition.value),
-                ..trigger
-            }),
-            false => Err(wrong(
-                "a share that gaps leave at least, as in \"worst 1 ms < 50 %\"",
-            )),
-        };
+        return stretch(window, &condition, trigger).map_err(wrong);
     }
+    let (figure, except) = match figure.split_once(EXCEPT) {
+        Some((figure, except)) => (figure.trim(), except),
+        None => (figure, ""),
+    };
     let cause = match (figure == GAP, figure.strip_prefix(OF_CAUSE)) {
         (true, _) => "",
         (false, Some(cause)) if is_cause(cause) => cause,
-        (false, Some(_)) => {
-            return Err(wrong(
-                "`gap:` and a cause: tick, host, nmi, preempted, unnamed, stopped, frozen, task:NAME, timer:NAME, irq:NAME, softirq:NAME, exception:NAME, throttled:quota or throttled:realtime; task:* are all names, task:kworker* those that begin so. Softirqs are HI, TIMER, NET_TX, NET_RX, BLOCK, IRQ_POLL, TASKLET, SCHED, HRTIMER and RCU",
-            ));
-        }
+        (false, Some(_)) => return Err(wrong(CAUSES)),
         (false, None) => return Err(wrong(any)),
     };
+    let except: Vec<String> = match except {
+        "" => Vec::new(),
+        list => list.split(AND).map(|one| one.trim().to_owned()).collect(),
+    };
+    if !except.iter().all(|one| is_cause(one)) {
+        return Err(wrong(
+            "causes after `except`, as in \"gap except task:make, task:cc* > 1 ms\"",
+        ));
+    }
     let is_more = matches!(
         condition.comparison,
         Comparison::Above | Comparison::AtLeast
@@ -76,12 +73,33 @@ pub fn trigger(text: &str) -> Result<Trigger, CatchError> {
     match is_more && is_time && condition.basis == Basis::Itself {
         true => Ok(Trigger {
             cause: cause.to_owned(),
+            except,
             longer_than_s: Some(condition.value),
             ..trigger
         }),
         false => Err(wrong(
             "a length of time that a gap exceeds, as in \"gap > 100 us\"",
         )),
+    }
+}
+
+/// The condition on stretches of that length; what is expected if it cannot be one.
+fn stretch(window: &str, condition: &Condition, trigger: Trigger) -> Result<Trigger, &'static str> {
+    let window = seconds(window)
+        .ok_or("`worst` and a length of time up to 1 s, as in \"worst 1 ms < 50 %\"")?;
+    let is_less = matches!(condition.comparison, Comparison::Below | Comparison::AtMost);
+    // Nothing is less than nothing.
+    let is_possible = condition.value > 0.0 || condition.comparison == Comparison::AtMost;
+    let is_share = is_possible
+        && condition.suffix == Suffix::Percent
+        && (0.0..=1.0).contains(&condition.value);
+    match is_less && is_share && condition.basis == Basis::Itself {
+        true => Ok(Trigger {
+            window_s: Some(window),
+            less_than: Some(condition.value),
+            ..trigger
+        }),
+        false => Err("a share that gaps leave at least, as in \"worst 1 ms < 50 %\""),
     }
 }
 
@@ -136,6 +154,14 @@ mod tests {
             let wanted = (cause.to_owned(), None, 50.0 * 1e-6);
             assert_eq!(longer(&format!("gap:{cause} > 50 us")), wanted);
         }
+        let without = trigger("gap except task:make, task:cc* > 1 ms on cpu 2").unwrap();
+        assert_eq!(without.except, ["task:make", "task:cc*"]);
+        assert_eq!((without.cause.as_str(), without.cpu), ("", Some(2)));
+        let without = trigger("gap:task:* except task:make > 1 ms").unwrap();
+        assert_eq!(
+            (&*without.cause, &*without.except[0]),
+            ("task:*", "task:make")
+        );
         let stretch = trigger("worst 10 ms < 50 % on cpu 1").unwrap();
         let found = (stretch.window_s, stretch.less_than, stretch.cpu);
         assert_eq!(found, (Some(10.0 * 1e-3), Some(0.5), Some(1)));
@@ -158,6 +184,10 @@ mod tests {
             ("gap:task: > 5 us", "`gap:` and a cause"),
             ("gap:task:** > 5 us", "`gap:` and a cause"),
             ("gap:softirq:NET* > 5 us", "`gap:` and a cause"),
+            ("gap except > 5 us", "a condition"),
+            ("gap except nobody > 5 us", "causes after"),
+            ("gap except task:make, > 5 us", "causes after"),
+            ("worst 1 ms except task:make < 50 %", "`worst` and"),
             ("worst 1 ms < 0 %", "a share"),
             ("worst 1 ms > 50 %", "a share"),
             ("worst 1 ms < 150 %", "a share"),

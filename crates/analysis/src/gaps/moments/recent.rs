@@ -3,7 +3,7 @@
 use super::PARTS;
 use crate::gaps::chains::without_number;
 use crate::gaps::naming::{Key, Namer};
-use crate::gaps::trigger::{Hit, Pattern};
+use crate::gaps::trigger::{Counted, Hit};
 use bandscope_recording::manifest::Trigger;
 use bandscope_recording::{Gap, Sender};
 use bandscope_report::{Cause, Chain, Moment, Part};
@@ -136,8 +136,8 @@ impl Recent {
             ns,
         });
         let mut causes = longest_first(parts.collect());
-        let asked = condition.and_then(|condition| Pattern::of(&condition.cause));
-        let main = asked.and_then(|asked| causes.iter().position(|part| asked.takes(&part.cause)));
+        let counted = condition.map(Counted::of).filter(|one| !one.is_all());
+        let main = counted.and_then(|one| causes.iter().position(|part| one.takes(&part.cause)));
         if let Some(main) = main {
             // Only that: the rest of the gap is told, too.
             causes[..=main].rotate_right(1);

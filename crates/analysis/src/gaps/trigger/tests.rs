@@ -61,6 +61,32 @@ fn a_gap_is_longer_as_a_whole_or_by_its_cause() {
 }
 
 #[test]
+fn what_is_excepted_does_not_count() {
+    let names = [
+        Cause::Host,
+        Cause::Task("cc1".into()),
+        Cause::Task("as".into()),
+        Cause::Unnamed,
+    ];
+    let shares = [share(0, 40), share(1, 50), share(2, 30), share(3, 10)];
+    let lost = |cause: &str, except: &[&str]| {
+        let trigger = Trigger {
+            except: except.iter().map(|one| (*one).to_owned()).collect(),
+            ..longer(cause, 0.0)
+        };
+        let mut conditions = Conditions::new(&[trigger], Some(1), 1.0);
+        let hit = conditions.hit(&gap(1000, 130), &shares, &names);
+        hit.map(|hit| (hit.lost, hit.cause(&names)))
+    };
+    let of = |ticks, cause: &str| Some((ticks, cause.to_owned()));
+    assert_eq!(lost("", &["task:cc1"]), of(80, "host"));
+    // What nobody has named may be anything.
+    assert_eq!(lost("", &["task:*", "host"]), of(10, "unnamed"));
+    assert_eq!(lost("task:*", &["task:cc1"]), of(30, "task:as"));
+    assert_eq!(lost("task:cc1", &["task:c*"]), None);
+}
+
+#[test]
 fn gaps_close_together_leave_too_little_of_a_stretch() {
     let trigger = Trigger {
         window_s: Some(1e-6),

@@ -24,7 +24,8 @@ use std::sync::atomic::Ordering;
 #[derive(Clone, Debug, Default, Args)]
 #[group(skip)]
 pub struct Catching {
-    /// Keep only what lies around gaps that meet a condition: "gap > 100 us", "gap:task:* > 50 us on cpu 1", "worst 1 ms < 50 %".
+    /// Keep only what lies around gaps that meet a condition: "gap > 100 us", "gap:task:* > 50 us on cpu 1", "gap except task:make > 1 ms",
+    /// "worst 1 ms < 50 %".
     /// May be repeated. Kernel events are those of all CPUs
     #[arg(long, value_name = "CONDITION", value_parser = trigger)]
     pub catch: Vec<Trigger>,
@@ -201,7 +202,7 @@ fn reason(events: &Events) -> String {
 /// Refuses to wait for a cause that nobody will name.
 fn check_cause((option, trigger): (&str, &Trigger), events: &Events) -> Result<()> {
     let told_without = ["", "preempted", "unnamed"].contains(&&*trigger.cause);
-    if told_without || events.state == EventsState::On {
+    if (told_without && trigger.except.is_empty()) || events.state == EventsState::On {
         return Ok(());
     }
     bail!(

@@ -5,6 +5,7 @@ mod elsewhere;
 
 use crate::common::{refuse, report, run, succeed};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A task of 200 us about once a second, one of 40 us often, and a tick.
@@ -95,6 +96,27 @@ fn what_is_caught_is_what_a_whole_recording_has() {
         verdict.starts_with("CPU 0 was watched for 12.00 s: "),
         "{verdict}"
     );
+}
+
+#[test]
+fn what_is_excepted_is_not_caught() {
+    let directory = tempfile::tempdir().unwrap();
+    let caught = |condition: &str| {
+        let report = record(directory.path(), condition, &["--catch", condition]);
+        let moments = report["moments"].as_array().unwrap().clone();
+        let main = |one: &Value| one["causes"][0]["cause"].as_str().unwrap().to_owned();
+        let causes: BTreeSet<String> = moments.iter().map(main).collect();
+        (moments.len(), causes.into_iter().collect::<Vec<_>>())
+    };
+    let (all, causes) = caught("gap > 30 us");
+    assert_eq!(causes, ["task:other", "task:program-1"]);
+    let (others, causes) = caught("gap except task:program-1 > 30 us");
+    assert_eq!(causes, ["task:other"]);
+    let (programs, causes) = caught("gap except task:oth* > 30 us");
+    assert_eq!(causes, ["task:program-1"]);
+    // Of a gap that both have a part in either may be long enough.
+    assert!(others + programs >= all - 2, "{others} {programs} {all}");
+    assert!(others < all && programs < all, "{others} {programs} {all}");
 }
 
 #[test]
