@@ -291,6 +291,16 @@ fn conclude(
     }
 }
 
+/// What ended the run. The manifest is that of the first input, and the verdict is on all of them.
+fn ended(source: &dyn Source) -> String {
+    let mut origins = source.series().iter().map(|one| &one.origin);
+    let first = origins.next();
+    match origins.all(|one| Some(one) == first) {
+        true => caught::ended(source.manifest()),
+        false => String::new(),
+    }
+}
+
 fn assemble(
     source: &dyn Source,
     inputs: &[String],
@@ -339,7 +349,7 @@ fn assemble(
     let mut report = Report {
         schema: report::SCHEMA,
         inputs: inputs.to_vec(),
-        verdict: verdict::sentence(&series, manifest) + &caught::ended(manifest),
+        verdict: verdict::sentence(&series, manifest) + &ended(source),
         findings,
         cpus: across.ranking(&series),
         series,

@@ -35,7 +35,7 @@ struct Found {
 impl Found {
     /// A hit that the latest gap made.
     fn new(hit: Hit, triggers: &[Trigger], recent: &Recent, namer: &Namer<'_>) -> Found {
-        let is_gap = |one: &Trigger| one.stretch_s().is_none() && one.cause.is_empty();
+        let is_gap = |one: &Trigger| one.stretch_s().is_none() && !one.asks_who();
         Found {
             hit,
             cause: hit.cause(namer.names()),

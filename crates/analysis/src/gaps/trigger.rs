@@ -83,13 +83,14 @@ impl Condition {
                 counted,
                 is_seen,
             } => {
+                if gap.duration <= *ticks {
+                    return None;
+                }
                 let (part, main) = match counted.is_all() {
                     true => (gap.duration, main_cause(shares)),
                     false => counted.part(shares, names),
                 };
-                if gap.duration > *ticks {
-                    *is_seen = Some(part > 0 || *is_seen == Some(true));
-                }
+                *is_seen = Some(*is_seen == Some(true) || counted.is_in(shares, names));
                 (part > *ticks).then_some(Hit {
                     condition: 0,
                     from,
@@ -214,6 +215,15 @@ impl Counted {
     pub fn takes(&self, cause: &Cause) -> bool {
         let asked = self.cause.as_ref();
         asked.is_none_or(|one| one.takes(cause)) && !self.except.iter().any(|one| one.takes(cause))
+    }
+
+    /// Whether the cause that was asked for has a part in a gap, excepted or not.
+    fn is_in(&self, shares: &[Share], names: &[Cause]) -> bool {
+        let Some(asked) = &self.cause else {
+            return true;
+        };
+        let mut causes = (shares.iter()).filter_map(|share| names.get(share.key as usize));
+        causes.any(|cause| asked.takes(cause))
     }
 
     /// Their time among the shares of a gap, and which of them has most.

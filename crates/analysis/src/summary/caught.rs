@@ -15,9 +15,16 @@ const WHOLE: f64 = 0.98;
 const LOST: f64 = 0.01;
 /// Characters of a condition that is repeated.
 const LONGEST_CONDITION: usize = 60;
+/// One that is not repeated.
+const A_CONDITION: &str = "a condition";
 
 /// The sentences.
 pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
+    seen(moments, manifest) + &ended(manifest)
+}
+
+/// What was watched and caught.
+fn seen(moments: &[Moment], manifest: &Manifest) -> String {
     let cpus = cpu_list::named(&manifest.settings.cpus);
     let verb = if manifest.settings.cpus.len() == 1 {
         "was"
@@ -55,14 +62,14 @@ pub fn sentence(moments: &[Moment], manifest: &Manifest) -> String {
     if let Some(worst) = moments.first() {
         said += &format!(" {}", worst_moment(worst, manifest));
     }
-    said + &ended(manifest)
+    said
 }
 
 /// The condition that ended the run, if one did, in a sentence after a blank. It is untrusted.
 pub fn ended(manifest: &Manifest) -> String {
     match &*manifest.stopped_by {
         "" => String::new(),
-        by => format!(" The run ended because of \"{by}\"."),
+        by => format!(" The run ended because of {}.", quoted(by)),
     }
 }
 
@@ -130,11 +137,17 @@ pub fn met(manifest: &Manifest) -> String {
 /// The condition in quotes, if there is one only, and as people write them: a hostile one may be of any length.
 pub fn condition(manifest: &Manifest) -> String {
     let mut all = conditions(manifest);
-    let only = all.next().filter(|_| all.next().is_none());
-    let words = only.map(|only| only.text.split_whitespace().collect::<Vec<_>>().join(" "));
-    match words.filter(|words| words.chars().count() <= LONGEST_CONDITION) {
-        Some(words) => format!("\"{words}\""),
-        None => "a condition".to_owned(),
+    match all.next().filter(|_| all.next().is_none()) {
+        Some(only) => quoted(&only.text),
+        None => A_CONDITION.to_owned(),
+    }
+}
+
+fn quoted(condition: &str) -> String {
+    let words: Vec<&str> = condition.split_whitespace().collect();
+    match words.join(" ") {
+        long if long.chars().count() > LONGEST_CONDITION => A_CONDITION.to_owned(),
+        words => format!("\"{words}\""),
     }
 }
 

@@ -14,7 +14,7 @@ const SHARE: std::ops::RangeInclusive<f64> = 0.0..=1.0;
 pub struct Trigger {
     /// As the user wrote it: `gap:task:* > 100 us on cpu 1`.
     pub text: String,
-    /// Whose part of a gap counts, as in a ledger, with a `*` at the end for all of a family; empty for the whole gap. Untrusted.
+    /// Whose part of a gap counts, as in a ledger, with a `*` at the end for all of a family; empty for all of them. Untrusted.
     pub cause: String,
     /// Whose parts of a gap do not count, likewise. Untrusted.
     pub except: Vec<String>,

@@ -35,7 +35,7 @@ pub fn trigger(text: &str) -> Result<Trigger, CatchError> {
         found: text.to_owned(),
         expected,
     };
-    let any = "a condition such as \"gap > 100 us\", \"gap:task:* > 50 us on cpu 1\" or \"worst 1 ms < 50 %\"";
+    let any = "a condition such as \"gap > 100 us\", \"gap:task:* > 50 us on cpu 1\", \"gap except task:make > 1 ms\" or \"worst 1 ms < 50 %\"";
     let condition = Condition::parse(text).map_err(|_| wrong(any))?;
     let trigger = Trigger {
         text: condition.text.clone(),
@@ -60,9 +60,9 @@ pub fn trigger(text: &str) -> Result<Trigger, CatchError> {
         "" => Vec::new(),
         list => list.split(AND).map(|one| one.trim().to_owned()).collect(),
     };
-    if !except.iter().all(|one| is_cause(one)) {
+    if !(except.iter()).all(|one| is_cause(one) && !one.contains(EXCEPT) && !covers(one, cause)) {
         return Err(wrong(
-            "causes after `except`, as in \"gap except task:make, task:cc* > 1 ms\"",
+            "causes after `except` that leave some, as in \"gap except task:make, task:cc* > 1 ms\"",
         ));
     }
     let is_more = matches!(
@@ -100,6 +100,14 @@ fn stretch(window: &str, condition: &Condition, trigger: Trigger) -> Result<Trig
             ..trigger
         }),
         false => Err("a share that gaps leave at least, as in \"worst 1 ms < 50 %\""),
+    }
+}
+
+/// Whether nothing is left of a cause, or a family, without another.
+fn covers(except: &str, cause: &str) -> bool {
+    match except.strip_suffix('*') {
+        Some(beginning) => cause.starts_with(beginning),
+        None => cause == except,
     }
 }
 
@@ -187,6 +195,10 @@ mod tests {
             ("gap except > 5 us", "a condition"),
             ("gap except nobody > 5 us", "causes after"),
             ("gap except task:make, > 5 us", "causes after"),
+            ("gap except task:a except task:b > 5 us", "causes after"),
+            ("gap:host except host > 5 us", "causes after"),
+            ("gap:task:cc1 except task:c* > 5 us", "causes after"),
+            ("gap:task:cc* except task:* > 5 us", "causes after"),
             ("worst 1 ms except task:make < 50 %", "`worst` and"),
             ("worst 1 ms < 0 %", "a share"),
             ("worst 1 ms > 50 %", "a share"),

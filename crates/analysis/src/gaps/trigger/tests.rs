@@ -84,6 +84,14 @@ fn what_is_excepted_does_not_count() {
     assert_eq!(lost("", &["task:*", "host"]), of(10, "unnamed"));
     assert_eq!(lost("task:*", &["task:cc1"]), of(30, "task:as"));
     assert_eq!(lost("task:cc1", &["task:c*"]), None);
+    // It was there, and is excepted: nobody may say that it was not.
+    let trigger = Trigger {
+        except: vec!["task:cc1".into()],
+        ..longer("task:c*", 0.0)
+    };
+    let mut conditions = Conditions::new(&[trigger], Some(1), 1.0);
+    assert_eq!(conditions.hit(&gap(1000, 130), &shares, &names), None);
+    assert_eq!(conditions.unseen().count(), 0);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::{output, values};
 use anyhow::{Result, bail, ensure};
 use bandscope_analysis::live::flight::{Flight, Out};
-use bandscope_experiments::cure::Moves;
+use bandscope_probe::facts::task_name;
 use bandscope_recording::manifest::{Catch, ClockOrigin, Events, EventsState, State, Trigger};
 use bandscope_recording::write::Writer;
 use bandscope_recording::{Manifest, cpu_list};
@@ -165,22 +165,25 @@ pub fn say_what_has_no_name(manifest: &Manifest) {
     }
 }
 
-/// Says which tasks that it waits for are not there yet: a misspelt name would show in the morning only.
+/// Says which tasks that it is about do not run: a misspelt name would show in the morning only.
 pub fn say_who_does_not_run(manifest: &Manifest) {
     let catch = manifest.settings.catch.iter();
     let conditions = catch.flat_map(|catch| catch.conditions.iter().chain(&catch.stop_if));
-    let tasks = conditions.filter_map(|one| one.cause.strip_prefix("task:"));
-    // Kernel workers come and go, a family is of any name, and this program is not among the others.
-    let other = |name: &str| !name.starts_with("kworker") && name != env!("CARGO_PKG_NAME");
-    let is_one = |name: &&str| !name.ends_with('*') && other(name);
-    let wanted: BTreeSet<&str> = tasks.filter(is_one).collect();
-    if wanted.is_empty() || manifest.clock.origin == ClockOrigin::Simulated {
+    let causes = conditions.flat_map(|one| one.except.iter().chain([&one.cause]));
+    let tasks = causes.filter_map(|cause| cause.strip_prefix("task:"));
+    // Kernel workers come and go, and a family is of any name.
+    let is_one = |name: &&str| !name.ends_with('*') && !name.starts_with("kworker");
+    let named: BTreeSet<&str> = tasks.filter(is_one).collect();
+    if named.is_empty() || manifest.clock.origin == ClockOrigin::Simulated {
         return;
     }
-    let running = Moves::Tasks.names();
-    for name in (wanted.into_iter()).filter(|name| !running.contains(*name)) {
+    // A thread has the name of its process.
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let names = entries.filter_map(|process| std::fs::read(process.path().join("comm")).ok());
+    let running: BTreeSet<String> = names.map(|name| task_name(name.trim_ascii_end())).collect();
+    for name in (named.into_iter()).filter(|name| !running.contains(*name)) {
         output::note(format_args!(
-            "No task is named {} now. One that comes is caught.",
+            "No task is named {} now. One may come.",
             visible(name)
         ));
     }
@@ -201,8 +204,9 @@ fn reason(events: &Events) -> String {
 
 /// Refuses to wait for a cause that nobody will name.
 fn check_cause((option, trigger): (&str, &Trigger), events: &Events) -> Result<()> {
-    let told_without = ["", "preempted", "unnamed"].contains(&&*trigger.cause);
-    if (told_without && trigger.except.is_empty()) || events.state == EventsState::On {
+    let told_without = |cause: &String| ["", "preempted", "unnamed"].contains(&&**cause);
+    let mut asked = trigger.except.iter().chain([&trigger.cause]);
+    if asked.all(told_without) || events.state == EventsState::On {
         return Ok(());
     }
     bail!(

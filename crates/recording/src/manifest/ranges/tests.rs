@@ -15,7 +15,7 @@ const WHOLE_TYPE_OF_CLOCK: [&str; 3] = ["origin_ticks", "origin_unix_ns", "opera
 fn full() -> Value {
     let sample = json!({"ticks": 1, "gaps": 1, "gap_ticks": 1, "median_gap_ticks": 1});
     let trigger = json!({
-        "text": "t", "cause": "c", "cpu": 1, "longer_than_s": 0.5, "window_s": 0.5, "less_than": 0.5,
+        "text": "t", "cause": "c", "except": ["c"], "cpu": 1, "longer_than_s": 0.5, "window_s": 0.5, "less_than": 0.5,
     });
     let setup = json!({
         "settings": {"/proc/cmdline": "quiet"}, "unread": {"/sys/kernel/mm/ksm/run": "w"},
