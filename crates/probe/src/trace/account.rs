@@ -38,9 +38,11 @@ pub fn begin(request: &Request, cpus: &[u32], findings: &Findings) -> Result<Beg
     };
     let catalogue = super::catalogue(&request.tracepoints, request.watch);
     let priced = catalogue.and_then(|catalogue| match catalogue.with_stacks {
-        // Some kernels have no stacks of tracepoints.
+        // Some kernels have no stacks of tracepoints, or refuse the filter that goes with them.
         true => price(catalogue.clone()).or_else(|error| match error {
-            TraceError::NotOpened { .. } => price(catalogue.without_stacks()),
+            TraceError::NotOpened { .. } | TraceError::NoFilter { .. } => {
+                price(catalogue.without_stacks())
+            }
             other => Err(other),
         }),
         false => price(catalogue),

@@ -21,6 +21,8 @@ const TICK: [&str; 3] = [
     "tick_nohz_highres_handler",
     "tick_sched_timer",
 ];
+/// Function of the timer of a task that sleeps (kernel/time/hrtimer.c).
+const SLEEPER: &str = "hrtimer_wakeup";
 /// A timer's function has one of these in its name, of those of Linux 6.18; others are nameless.
 const TIMERS: [&str; 12] = [
     "timer",
@@ -162,6 +164,14 @@ impl Functions {
         let of_tick = self.timers.iter().filter(|(_, function)| function.is_tick);
         let others = of_tick.map(|(address, _)| format!("function != {address:#x}"));
         others.collect::<Vec<_>>().join(" && ")
+    }
+
+    /// What lets through the timers of tasks that sleep until a time of their own, in the same words; empty where that function is not known.
+    pub fn filter_of_sleepers(&self) -> String {
+        let sleeps = |function: &Function| &*function.name == SLEEPER;
+        let of_sleepers = self.timers.iter().filter(|(_, function)| sleeps(function));
+        let any = of_sleepers.map(|(address, _)| format!("function == {address:#x}"));
+        any.collect::<Vec<_>>().join(" || ")
     }
 
     /// The name of the function that begins at an address.

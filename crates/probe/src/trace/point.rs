@@ -106,9 +106,14 @@ pub enum Level {
 }
 
 impl Level {
-    /// By `common_flags` (include/linux/trace_events.h, TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ).
+    /// The bit of `common_flags` that is set in an interrupt (include/linux/trace_events.h, TRACE_FLAG_HARDIRQ).
+    pub const INTERRUPT: i64 = 0x08;
+    /// The one that is set in a softirq (TRACE_FLAG_SOFTIRQ).
+    const SOFTIRQ: i64 = 0x10;
+
+    /// By `common_flags`.
     pub fn of(flags: i64) -> Level {
-        match (flags & 0x08 != 0, flags & 0x10 != 0) {
+        match (flags & Level::INTERRUPT != 0, flags & Level::SOFTIRQ != 0) {
             (true, _) => Level::Interrupt,
             (false, true) => Level::Softirq,
             (false, false) => Level::Task,

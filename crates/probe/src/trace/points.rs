@@ -37,6 +37,8 @@ pub struct Tracepoint {
     pub name: String,
     /// What the kernel lets through; empty for all.
     pub filter: String,
+    /// Of which records of a sender no stack is taken, in the words of a filter.
+    stackless: String,
     shape: Shape,
 }
 
@@ -116,15 +118,21 @@ impl Catalogue {
             });
             let name = format!("{subsystem}:{tracepoint}");
             let (id, shape) = read.ok_or_else(|| TraceError::OtherFormat(name.clone()))?;
-            // The tick sets itself, time and again.
-            let filter = match tracepoint.as_str() {
-                "hrtimer_start" => functions.filter_of_the_tick(),
-                _ => String::new(),
-            };
+            let mut filter = String::new();
+            let mut stackless = format!("common_flags & {}", Level::INTERRUPT);
+            if tracepoint == "hrtimer_start" {
+                // The tick sets itself, time and again.
+                filter = functions.filter_of_the_tick();
+                let sleepers = functions.filter_of_sleepers();
+                if !sleepers.is_empty() {
+                    stackless = format!("{stackless} || {sleepers}");
+                }
+            }
             tracepoints.push(Tracepoint {
                 id,
                 name,
                 filter,
+                stackless,
                 shape,
             });
         }
@@ -164,6 +172,7 @@ impl Catalogue {
             self.tracepoints.push(Tracepoint {
                 id: format.id,
                 filter: one.filter.clone(),
+                stackless: String::new(),
                 shape: Shape::Asked(name.as_str().into(), format.own().cloned().collect()),
                 name,
             });
@@ -187,12 +196,20 @@ impl Catalogue {
         }
     }
 
-    /// What samples of a tracepoint have of stacks.
-    pub fn stacks(&self, of: &Tracepoint) -> Stacks {
+    /// How a tracepoint is opened, once or twice: what the samples have of stacks, and what the kernel lets through. A stack takes more time than all
+    /// else, and an interrupt needs none: its line, or the function of its timer, says who it is. Nor does a task that sleeps.
+    pub fn opened(&self, of: &Tracepoint) -> Vec<(Stacks, String)> {
+        let also = match &*of.filter {
+            "" => String::new(),
+            filter => format!(" && ({filter})"),
+        };
         match (self.with_stacks, of.is_of_senders()) {
-            (false, _) => Stacks::Absent,
-            (true, false) => Stacks::Empty,
-            (true, true) => Stacks::Kernel,
+            (false, _) => vec![(Stacks::Absent, of.filter.clone())],
+            (true, false) => vec![(Stacks::Empty, of.filter.clone())],
+            (true, true) => vec![
+                (Stacks::Kernel, format!("!({}){also}", of.stackless)),
+                (Stacks::Empty, format!("({}){also}", of.stackless)),
+            ],
         }
     }
 

@@ -71,24 +71,26 @@ impl Ring {
                 cpu,
                 error,
             };
-            let (who, stacks) = (tracepoint.who(thread), catalogue.stacks(tracepoint));
-            let event = open::open(tracepoint.id, cpu, who, stacks).map_err(refused)?;
-            match events.first() {
-                None => {
-                    let ring = Buffer::new(&event, bytes)
-                        .map_err(|error| TraceError::NoRing { cpu, error })?;
-                    buffer = Some(ring);
+            for (stacks, filter) in catalogue.opened(tracepoint) {
+                let event = open::open(tracepoint.id, cpu, tracepoint.who(thread), stacks)
+                    .map_err(refused)?;
+                match events.first() {
+                    None => {
+                        let ring = Buffer::new(&event, bytes)
+                            .map_err(|error| TraceError::NoRing { cpu, error })?;
+                        buffer = Some(ring);
+                    }
+                    Some(leader) => open::redirect(&event, leader).map_err(refused)?,
                 }
-                Some(leader) => open::redirect(&event, leader).map_err(refused)?,
+                if !filter.is_empty() {
+                    open::filter(&event, &filter).map_err(|error| TraceError::NoFilter {
+                        tracepoint: tracepoint.name.clone(),
+                        filter: filter.clone(),
+                        error,
+                    })?;
+                }
+                events.push(event);
             }
-            if !tracepoint.filter.is_empty() {
-                open::filter(&event, &tracepoint.filter).map_err(|error| TraceError::NoFilter {
-                    tracepoint: tracepoint.name.clone(),
-                    filter: tracepoint.filter.clone(),
-                    error,
-                })?;
-            }
-            events.push(event);
         }
         Ok(Ring {
             cpu,

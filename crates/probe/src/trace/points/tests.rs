@@ -220,6 +220,31 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
     let filters: Vec<(&str, &str)> = filters.map(|one| (&*one.name, &*one.filter)).collect();
     let filter = "function != 0xffff000000001000";
     assert_eq!(filters, [("timer:hrtimer_start", filter)]);
+    let opened = |catalogue: &Catalogue, name: &str| {
+        let one = catalogue.tracepoints().iter().find(|one| one.name == name);
+        catalogue.opened(one.unwrap())
+    };
+    catalogue.with_stacks = true;
+    let twice = |when: &str, also: &str| {
+        [
+            (Stacks::Kernel, format!("!({when}){also}")),
+            (Stacks::Empty, format!("({when}){also}")),
+        ]
+    };
+    assert_eq!(
+        opened(&catalogue, "sched:sched_waking"),
+        twice("common_flags & 8", "")
+    );
+    let sleeper = "common_flags & 8 || function == 0xffff000000002000";
+    assert_eq!(
+        opened(&catalogue, "timer:hrtimer_start"),
+        twice(sleeper, &format!(" && ({filter})"))
+    );
+    let empty = [(Stacks::Empty, String::new())];
+    assert_eq!(opened(&catalogue, "sched:sched_switch"), empty);
+    let catalogue = catalogue.without_stacks();
+    let one = [(Stacks::Absent, filter.to_owned())];
+    assert_eq!(opened(&catalogue, "timer:hrtimer_start"), one);
     for one in catalogue.tracepoints() {
         let is_of_all = matches!(one.shape, Shape::Act(Act::Sets(..) | Act::Raises(..)));
         let is_for = |watch| (one.is_for_measured(watch, false), one.is_for_others(watch));
