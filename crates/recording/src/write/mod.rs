@@ -112,16 +112,18 @@ impl Writer {
         order
             .check(quanta)
             .map_err(|disorder| refused(track.path(), disorder))?;
-        if let Some(&end) = quanta.end.last() {
-            self.now = self.now.max(end);
-        }
+        // What is simulated comes one CPU after another, each from the beginning.
+        let now = quanta.end.last().copied().unwrap_or(self.now);
+        self.now = self.now.max(now);
         track.accept(quanta.len());
         let run = &self.manifest.run;
         let added = add_quanta(track, quanta, run, self.ticks_per_s, &mut self.scratch);
         if added.is_err() {
             track.abandon();
         }
-        added.and(self.bound_memory()).and(self.close_due_parts())
+        added
+            .and(self.bound_memory())
+            .and(self.close_due_parts(now))
     }
 
     /// Adds gaps of one CPU, of whatever series, in order of time.
@@ -280,10 +282,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Closes the parts that began long ago, also those of series that do not run at the moment. The others are copied into
+    /// Closes the parts that began long before `now`, also those of series that do not run at the moment. The others are copied into
     /// their places from time to time.
-    fn close_due_parts(&mut self) -> Result<(), Error> {
-        let (run, now, ticks_per_s) = (&self.manifest.run, self.now, self.ticks_per_s);
+    fn close_due_parts(&mut self, now: u64) -> Result<(), Error> {
+        let (run, ticks_per_s) = (&self.manifest.run, self.ticks_per_s);
         let mut result = Ok(());
         for (track, _) in &mut self.quanta {
             let closed = close_if_due(track, now, ticks_per_s, run, &mut self.scratch);

@@ -48,6 +48,39 @@ fn parts_grow_with_the_run_and_the_manifest_lists_them() {
 }
 
 #[test]
+fn a_cpu_that_comes_after_another_has_as_many_parts() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("two");
+    let mut manifest = manifest(&[1000.0]);
+    let mut writer = Writer::create(&path, &manifest).unwrap();
+    for cpu in 0..2 {
+        for k in 0..20 {
+            let (quanta, gaps) = second(0, k);
+            writer.append_gaps(cpu, &gaps).unwrap();
+            writer
+                .append_quanta(cpu, 1000.0, "mulss80", &quanta)
+                .unwrap();
+        }
+    }
+    assert_eq!(writer.now(), 20_000_000_000);
+    manifest.state = State::Complete;
+    writer.finish(&manifest).unwrap();
+    let recording = read::open(&path).unwrap();
+    // 1, 2, 4 and 8 s, then what is left; the row that begins a second lies beyond the part before.
+    let parts = recording.manifest().parts.iter();
+    let parts: Vec<(&str, u32)> = parts.map(|one| (&*one.path, one.parts)).collect();
+    assert_eq!(
+        parts,
+        [
+            ("quanta/cpu=0/rate=1000/kernel=mulss80", 5),
+            ("quanta/cpu=1/rate=1000/kernel=mulss80", 5),
+            ("gaps/cpu=0", 5),
+            ("gaps/cpu=1", 5)
+        ]
+    );
+}
+
+#[test]
 fn an_hour_at_once_is_cut_into_parts_of_at_most_30_s() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("hour");
