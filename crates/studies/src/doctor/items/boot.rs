@@ -143,7 +143,7 @@ fn rcu_nocbs(subject: &Subject<'_>) -> Judged {
     if subject.all_in(&offloaded) {
         return Judged::Quiet(format!("callbacks of {} run elsewhere", subject.named()));
     }
-    let found = given.map_or("not set".to_owned(), |list| format!("CPUs {list}"));
+    let found = given.map_or("not set".to_owned(), |list| format!("rcu_nocbs={list}"));
     if subject.others().is_none() {
         return Change::judged(found, subject.elsewhere("RCU callbacks"), None, None);
     }

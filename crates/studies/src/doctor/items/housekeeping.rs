@@ -1,5 +1,6 @@
 //! What the kernel does now and then on each CPU.
 
+use super::tasks::cpus_named;
 use super::{ActsOn, Change, Check, Item, Judged, Place, lasting};
 use crate::doctor::subject::Subject;
 use bandscope_recording::cpu_list;
@@ -122,10 +123,10 @@ fn watchdog(subject: &Subject<'_>) -> Judged {
     let others = mask.and_then(|mask| cpu_list::without(mask, subject.cpus));
     match (mask, others) {
         (Some(mask), _) if !subject.any_in(&cpu_list::parse(mask)) => {
-            Judged::Quiet(format!("on CPUs {mask}"))
+            Judged::Quiet(format!("on {}", cpus_named(mask)))
         }
         (Some(mask), Some(others)) => parameter(
-            format!("on CPUs {mask}{nmi}"),
+            format!("on {}{nmi}", cpus_named(mask)),
             &format!("no watchdog on {}", subject.named()),
             "kernel.watchdog_cpumask",
             [&others, mask],

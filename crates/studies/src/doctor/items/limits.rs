@@ -1,5 +1,6 @@
 //! Limits on CPU time, and sets of CPUs.
 
+use super::tasks::cpus_named;
 use super::{ActsOn, Change, Check, Item, Judged, Place, lasting};
 use crate::costs::Line;
 use crate::doctor::subject::Subject;
@@ -38,7 +39,7 @@ fn cpu_sets(subject: &Subject<'_>) -> Judged {
     let is_online = subject.machine.online_cpus.as_deref() == Some(cpus);
     match subject.all_in(&cpu_list::parse(cpus)) {
         true if is_online => Judged::Quiet(format!("{group}: all CPUs")),
-        _ => Judged::Quiet(format!("{group}: CPUs {cpus}")),
+        _ => Judged::Quiet(format!("{group}: {}", cpus_named(cpus))),
     }
 }
 

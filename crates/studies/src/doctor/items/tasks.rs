@@ -103,7 +103,7 @@ fn tasks(subject: &Subject<'_>) -> Judged {
     Change::judged(found.join("; "), wanted, now, affinity_of_systemd(subject))
 }
 
-fn cpus_named(list: &str) -> String {
+pub(super) fn cpus_named(list: &str) -> String {
     cpu_list::named(&cpu_list::parse(list))
 }
 
@@ -113,11 +113,11 @@ fn isolcpus(subject: &Subject<'_>) -> Judged {
         return subject.hidden("/sys/devices/system/cpu/isolated");
     };
     if subject.all_in(&isolated) {
-        return Judged::Quiet(format!("CPUs {} isolated", cpu_list::written(&isolated)));
+        return Judged::Quiet(format!("{} isolated", cpu_list::named(&isolated)));
     }
     let found = match isolated.is_empty() {
         true => "no CPU isolated".to_owned(),
-        false => format!("CPUs {} isolated", cpu_list::written(&isolated)),
+        false => format!("{} isolated", cpu_list::named(&isolated)),
     };
     if subject.others().is_none() {
         return Change::judged(found, subject.elsewhere("all other tasks"), None, None);
@@ -146,7 +146,7 @@ fn workqueues(subject: &Subject<'_>) -> Judged {
             paths::WORKQUEUES
         ));
     };
-    let found = format!("unbound workers may use CPUs {}", cpu_list::written(&cpus));
+    let found = format!("unbound workers may use {}", cpu_list::named(&cpus));
     if !subject.any_in(&cpus) {
         return Judged::Quiet(found);
     }
