@@ -14,7 +14,7 @@ CAUGHT_WITHIN_S = 0.01
 # Of the twenty a scene has, some may lie before the first quantum or behind the last.
 LEAST_DISTURBED = 15
 # Kinds of verdicts that are about no finding.
-CHECKS = ("recall", "ledger", "caught")
+CHECKS = ("recall", "ledger", "caught", "doctor", "boot-line", "cure")
 # A finding may not say that a cause takes more than the ledger booked to it, by more than this.
 MAX_OVER_BOOKED = 1.05
 

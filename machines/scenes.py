@@ -7,6 +7,16 @@ import dataclasses
 
 from kernels import ARM, OLD, RT, STANDARD
 
+# What a scene sets, and where.
+WRITTEN = {
+    "stat_interval": "/proc/sys/vm/stat_interval",
+    "timer_migration": "/proc/sys/kernel/timer_migration",
+    "real_time_limit": "/proc/sys/kernel/sched_rt_runtime_us",
+    "watchdog": "/proc/sys/kernel/watchdog",
+    "workers": "/sys/devices/virtual/workqueue/cpumask",
+    "new_interrupts": "/proc/irq/default_smp_affinity",
+}
+
 # Long enough for 400 periods of the slowest task, short enough that all scenes fit into the time of a check.
 SECONDS = 4
 
@@ -37,6 +47,11 @@ class Disturber:
         keys = [f"{key}={value}" for key in ("name", "period", "length", "count", "fifo", "threads", "cpu", "target", "seconds", "delay")
                 if (value := getattr(self, key)) != "" and not (key == "period" and not value)]
         return f"disturb {self.mode} {' '.join(keys)} log={log}"
+
+
+# What a cure may change: affinities of interrupts, of all threads but those that come and go, and of unbound workers.
+SETTINGS = ("(cd /proc; grep -H . irq/*/smp_affinity_list; grep -H Cpus_allowed_list $(grep -Lx 'Name:.kworker.*' $(ls -d [0-9]*/task/*/status | grep -v \"^$$/\"));"
+            " cat /sys/devices/virtual/workqueue/cpumask) 2>/dev/null")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,17 +87,28 @@ class Scene:
     # The command line of another tool that measures in the place of bandscope.
     tool: str = ""
     catch: Caught | None = None
+    # What `bandscope cure` is told to try in place of a recording, and the line of the ledger that it acts on.
+    cure: str = ""
+    line: str = ""
+    # Settings of `WRITTEN`, and what is written there first.
+    written: tuple = ()
+    # What else the shell starts.
+    shell: str = ""
     seconds: int = SECONDS
 
     def script(self):
-        lines = []
+        lines = [f"echo {value} >{WRITTEN[name]}" for name, value in self.written]
         for disturber in self.disturbers:
             lines.append(f"{disturber.command(f'/tmp/out/{disturber.name}.tsv')} &")
-        if self.disturbers:
+        if self.shell:
+            lines.append(self.shell)
+        if self.disturbers or self.shell:
             lines.append("sleep 2")
         record = f"bandscope record --cpus {self.measured} --duration {self.seconds}s --output /tmp/out/it.bandscope"
         if self.catch:
             record += f" --trace on --around 1ms --catch '{self.catch.condition}'"
+        if self.cure:
+            record = f"bandscope cure {self.cure} --cpus {self.measured} --budget 100s --trial 500ms --seed 1 --yes --format json --output it.cures.json >cure.json 2>cure.log"
         if self.tool:
             record = f"{self.tool} >/tmp/out/tool.txt 2>&1"
         if self.priority:
@@ -93,12 +119,17 @@ class Scene:
             lines += ["mkdir /sys/fs/cgroup/quota", f"echo {round(self.quota * 100000)} 100000 >/sys/fs/cgroup/quota/cpu.max"]
             record = f"sh -c 'echo 0 >/sys/fs/cgroup/quota/cgroup.procs; exec {record}'" if self.root else \
                 f"sh -c 'echo 0 >/sys/fs/cgroup/quota/cgroup.procs; exec su -s /bin/sh nobody -c \"{record[len('su -s /bin/sh nobody -c ') + 1:-1]}\"'"
+        if self.cure:
+            lines.append(f"{SETTINGS} >/tmp/out/set-before")
         lines.append(f"cd /tmp/out; {record} &")
         lines.append("measuring=$!")
         if self.stopped:
             stop, go_on = self.stopped
             lines += [f"sleep {stop}; killall -STOP bandscope; sleep {go_on}; killall -CONT bandscope"]
-        lines += ["wait $measuring; echo status $?", "killall disturb 2>/dev/null; wait"]
+        lines.append("wait $measuring; echo status $?")
+        if self.cure:
+            lines.append(f"{SETTINGS} >/tmp/out/set-after")
+        lines.append("killall disturb 2>/dev/null; wait")
         if self.quota:
             lines.append("cat /sys/fs/cgroup/quota/cpu.stat >/tmp/out/cpu.stat")
         lines.append("cat /proc/stat >/tmp/out/stat; cat /proc/interrupts >/tmp/out/interrupts")
@@ -164,6 +195,20 @@ CATCH_IPI = dataclasses.replace(
     cpus=2, measured=1)
 CATCH = (CATCH_TASK, CATCH_TIMER, CATCH_WORKER, CATCH_SOFTIRQ, CATCH_IPI)
 
+def cured(name, cure, line, *disturbers, **more):
+    """A scene of two CPUs, of which something takes part of the second until the cure acts on it."""
+    disturbers = tuple(dataclasses.replace(disturber, seconds=600) for disturber in disturbers)
+    return Scene(f"cure-{name}", disturbers, cpus=2, measured=1, cure=cure, line=line, **more)
+
+
+# A serial port interrupts the second CPU for every sixteen bytes that the first one writes to it.
+SERIAL = "(taskset 1 sh -c 'while :; do echo 0123456789abcdef0123456789abcdef; usleep 5000; done >/dev/ttyS0' &)\nsleep 1; echo 1 >/proc/irq/4/smp_affinity_list"
+CURES = (
+    cured("task", "tasks --only spin-5000us", "task:spin-5000us", spin(5000, 300, cpu=1)),
+    cured("worker", "workers", "task:kworker/u", Disturber("maker", "tty", period=5000, count=4000), written=(("workers", "2"),)),
+    cured("interrupt", "interrupts", "irq:ttyS0", shell=SERIAL),
+)
+
 # A measuring thread that is itself real-time. Before 6.12 the limit of real-time tasks idles the CPU; from 6.12 on nothing does, and the fair
 # server gives ordinary tasks a share.
 REALTIME = ((OLD, Scene("realtime-self", priority=10)),
@@ -171,6 +216,12 @@ REALTIME = ((OLD, Scene("realtime-self", priority=10)),
 # On 6.12 real-time the same guest does not end: after the measurement the ordinary task keeps the CPU, with the real-time one runnable.
 UNDONE = ((RT, REALTIME[1][1]),)
 ISOLATED = "isolcpus=1 nohz_full=1 rcu_nocbs=1 irqaffinity=0"
+# Set up otherwise than it boots, for `doctor`.
+SET_UP = (
+    Scene("set-up", cpus=2, measured=1, boot_line=f"{ISOLATED} mitigations=off idle=poll",
+          written=(("stat_interval", "10"), ("timer_migration", "0"), ("real_time_limit", "-1"), ("watchdog", "0"))),
+    Scene("set-up-running", cpus=2, measured=1, written=(("workers", "1"), ("new_interrupts", "1"))),
+)
 ALL = (
     *((RT, scene) for scene in (*ONE_CPU, *WITHOUT_ROOT)),
     *((STANDARD, scene) for scene in six()),
@@ -184,6 +235,8 @@ ALL = (
     *((RT, scene) for scene in (CATCH_TIMER, CATCH_SOFTIRQ)),
     *((ARM, scene) for scene in (CATCH_TIMER, CATCH_WORKER)),
     *((OLD, scene) for scene in (CATCH_TASK, CATCH_TIMER)),
+    *((STANDARD, scene) for scene in CURES),
+    *((kernel, scene) for kernel in (RT, STANDARD, OLD) for scene in SET_UP),
 )
 # What every landing must pass: quiet; a task and a timer; a quota.
 SLICE = (

@@ -64,6 +64,9 @@ def deterministic(results):
     for what in ("caught", "sender"):
         mine = [verdict.outcome == "right" for verdict in caught if verdict.what.endswith(what)]
         print(f"Rare gaps, {'caught' if what == 'caught' else 'their sender right'}: {rate(sum(mine), len(mine))}.")
+    for kind, what in (("doctor", "Items that `doctor` has right"), ("boot-line", "Boot lines of which `compare` says what they save"), ("cure", "Checks of cures that passed")):
+        mine = [verdict.outcome == "right" for verdict in verdicts if verdict.kind == kind]
+        print(f"{what}: {rate(sum(mine), len(mine))}.")
 
 
 def numbers(text):
