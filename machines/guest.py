@@ -112,6 +112,7 @@ def boot(scene, kernel, binary, folder):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "initramfs").write_bytes(initramfs)
+    shutil.copy(vmlinuz.with_name(vmlinuz.name.replace("vmlinuz", "config")), folder / "config")
     console = "ttyS0" if kernel.architecture == "amd64" else "ttyAMA0"
     append = f"console={console} quiet panic=-1 norandmaps random.trust_cpu=off cryptomgr.notests {scene.boot_line}"
     # What comes out goes over a second port, as bytes: files of the guest reach nothing else.

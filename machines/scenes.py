@@ -121,6 +121,7 @@ class Scene:
                 f"sh -c 'echo 0 >/sys/fs/cgroup/quota/cgroup.procs; exec su -s /bin/sh nobody -c \"{record[len('su -s /bin/sh nobody -c ') + 1:-1]}\"'"
         if self.cure:
             lines.append(f"{SETTINGS} >/tmp/out/set-before")
+        lines.append("cat /proc/interrupts >/tmp/out/interrupts-before")
         lines.append(f"cd /tmp/out; {record} &")
         lines.append("measuring=$!")
         if self.stopped:

@@ -9,15 +9,15 @@ import subprocess
 
 from judge import Verdict
 
-def built(image):
+def built(config):
     """Options of a kernel's build that are set to `y`, and its HZ."""
-    text = image.with_name(image.name.replace("vmlinuz", "config")).read_text()
+    text = config.read_text()
     return set(re.findall(r"^CONFIG_(\w+)=y$", text, re.MULTILINE)), int(re.search(r"^CONFIG_HZ=(\d+)$", text, re.MULTILINE)[1])
 
 
-def expected(scene, image):
-    """What each item is to say of a scene: a state, or None for any that finds fault or says that it costs nothing; and what was found."""
-    options, hz = built(image)
+def expected(scene, config):
+    """What each item is to say of a scene: a state, or None for any that was read and is not as a quiet CPU wants it; and what was found."""
+    options, hz = built(config)
     given = dict(re.findall(r"(\w+)=(\S+)", scene.boot_line))
     here, several, written = str(scene.measured), scene.cpus > 1, dict(scene.written)
     isolated, stopped, offloaded = (given.get(name) == here for name in ("isolcpus", "nohz_full", "rcu_nocbs"))
@@ -33,47 +33,48 @@ def expected(scene, image):
         "rcu-nocbs": ("quiet" if offloaded or stopped else None, f"callbacks of CPU {here} run elsewhere" if offloaded or stopped else "not set"),
         "irq-affinity": ("quiet" if several and elsewhere else "not-measurable", f"new interrupts may go to {'CPU 0' if elsewhere else every}"),
         "workqueues": ("quiet" if several and workers == "CPU 0" else None, f"unbound workers may use {workers}"),
-        "preemption": ("quiet", "PREEMPT_RT" if "PREEMPT_RT" in options else "PREEMPT_DYNAMIC" if "PREEMPT_DYNAMIC" in options else None),
-        "mitigations": ("quiet", "mitigations=off") if given.get("mitigations") == "off" else (None, None),
+        "preemption": ("quiet", "PREEMPT_RT" if "PREEMPT_RT" in options else "PREEMPT_DYNAMIC" if "PREEMPT_DYNAMIC" in options else "PREEMPT"),
+        "mitigations": ("quiet", "none in force") if given.get("mitigations") == "off" else (None, "spectre_v2"),
         "idle-parameter": ("quiet", f"idle={given['idle']}" if "idle" in given else "not set"),
-        "stat-interval": (None, f"memory statistics every {written.get('stat_interval', '1')} s"),
-        "timer-migration": ("quiet", "off") if written.get("timer_migration") == "0" else (None, "timers of idle CPUs move to busy ones"),
+        "stat-interval": ("quiet" if "stat_interval" in written else None, f"memory statistics every {written.get('stat_interval', '1')} s"),
+        "timer-migration": ("quiet", "timers stay") if written.get("timer_migration") == "0" else (None, "timers of idle CPUs move to busy ones"),
         "real-time-limit": ("quiet", "none") if limit == "-1" else (None, "950 ms in each 1000 ms"),
-        "watchdog": ("quiet", "off") if written.get("watchdog") == "0" else ("quiet", "on CPU 0") if stopped else (None, None),
+        "watchdog": ("quiet", "off") if written.get("watchdog") == "0" else ("quiet", "on CPU 0") if stopped else (None, f"on {every}" if several else "on"),
         "quota": ("costs", f"{100 * scene.quota:.0f} ms in each 100 ms") if scene.quota else ("quiet", "none"),
-        "hypervisor": (None, "QEMU TCG (QEMU)"),
-        "irqbalance": ("quiet", "does not run"),
-        "clocksource": ("quiet", "tsc"),
     }
 
 
-def doctor(scene, image, recording, binary):
+def doctor(scene, folder, binary):
     """One verdict an item that is known."""
-    said = subprocess.run([binary, "doctor", recording, "--format", "json"], check=True, stdout=subprocess.PIPE).stdout
+    said = subprocess.run([binary, "doctor", folder / "it.bandscope", "--format", "json"], check=True, stdout=subprocess.PIPE).stdout
     entries = {entry["item"]: entry for entry in json.loads(said)["entries"]}
     verdicts = []
-    for item, (state, found) in expected(scene, image).items():
+    for item, (state, found) in expected(scene, folder / "config").items():
         entry = entries[item]
-        right = (entry["state"] != "quiet" if state is None else entry["state"] == state) and (found is None or found in (entry["found"] or ""))
+        fits = entry["state"] not in ("quiet", "unknown") if state is None else entry["state"] == state
+        right = fits and found in (entry["found"] or "")
         verdicts.append(Verdict(f"doctor {item}", "doctor", "right" if right else "wrong", "", f"{entry['state']}: {entry['found']}; set up: {state}: {found}"))
     return verdicts
 
 
 def timer_interrupts(folder, cpu):
-    """How many the kernel counted on a CPU since it booted."""
-    line = re.search(r"^ *LOC:(.*)$", (folder / "interrupts").read_text(), re.MULTILINE)
-    return int(line[1].split()[cpu])
+    """How many the kernel counted on a CPU from just before the recording until just after it."""
+    def counted(name):
+        line = re.search(r"^ *LOC:(.*)$", (folder / name).read_text(), re.MULTILINE)
+        return int(line[1].split()[cpu])
+
+    return counted("interrupts") - counted("interrupts-before")
 
 
 def boot_line(without, isolated, cpu, binary):
-    """Whether `compare` says by name what a boot line saved, of the folders of two scenes."""
+    """Whether `compare` says by name that a boot line took the tick away, of the folders of two scenes."""
     said = subprocess.run([binary, "compare", without / "it.bandscope", isolated / "it.bandscope", "--format", "json"], check=True, stdout=subprocess.PIPE).stdout
     said = json.loads(said)
     ticks = [line for line in lines_of(said) if line["name"] == "gap: tick"]
     counted = [timer_interrupts(folder, cpu) for folder in (without, isolated)]
-    less = all(line["b"] < line["a"] / 10 for line in ticks) and any(line["changed"] for line in ticks)
-    right = bool(ticks) and less == (counted[1] < counted[0] / 10) and "gap: tick from" in said["verdict"]
-    note = f"{[(line['a'], line['b'], line['changed']) for line in ticks]}; timer interrupts since boot: {counted}"
+    fell = all(line["b"] < line["a"] / 10 for line in ticks) and any(line["changed"] for line in ticks)
+    right = bool(ticks) and fell and counted[1] < counted[0] / 10 and "gap: tick from" in said["verdict"]
+    note = f"{[(line['a'], line['b'], line['changed']) for line in ticks]}; timer interrupts meanwhile, as the kernel counts them: {counted}"
     return Verdict("boot-line tick", "boot-line", "right" if right else "wrong", "", note)
 
 
@@ -97,9 +98,14 @@ def cured(scene, folder):
     mine = [line["share"] for line in cure["lines"] if line["line"].startswith(scene.line)]
     before, after = (sum(one[side] for one in mine) for side in ("without", "with"))
     settings = [dict(line.rpartition(":")[::2] for line in (folder / name).read_text().splitlines()) for name in ("set-before", "set-after")]
-    changed = {key: (settings[0][key], settings[1][key]) for key in settings[0].keys() & settings[1].keys() if settings[0][key] != settings[1][key]}
+    # Threads come and go, such as the shell's own.
+    changed = {key: (settings[0].get(key), settings[1].get(key)) for key in settings[0] | settings[1]
+               if settings[0].get(key) != settings[1].get(key) and not (key[:1].isdigit() and None in (settings[0].get(key), settings[1].get(key)))}
+    threads = [key for key in settings[0].keys() & settings[1].keys() if key[:1].isdigit()]
+    complete = "" in settings[0] and any(key.startswith("irq/") for key in settings[0]) and len(threads) >= 10
     return [
         Verdict(f"cure {scene.cure}: helps", "cure", "right" if cure["verdict"] == "helps" else "missed", "", f"{cure['verdict']}, {cure['pairs']} pairs: {cure['sentence']}"),
         Verdict(f"cure {scene.cure}: its line", "cure", "right" if before and after <= before / 20 else "wrong", "", f"{scene.line} {before:.4%} of the time, then {after:.4%}"),
-        Verdict(f"cure {scene.cure}: put back", "cure", "wrong" if changed else "right", "", f"{changed}"),
+        Verdict(f"cure {scene.cure}: put back", "cure", "right" if complete and not changed else "wrong", "",
+                f"{len(threads)} threads that stayed, {len(settings[0])} settings; changed: {changed}"),
     ]

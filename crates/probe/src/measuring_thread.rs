@@ -215,7 +215,7 @@ fn say_what_was_left_out(
     }
     let planned = plan.schedule.segments().totals().0;
     let mut detail = format!(
-        "{} of {planned} segments of CPU {cpu} were left out: others held the CPU until their time was over",
+        "{} of {planned} segments of CPU {cpu} were left out: their time was over before the measuring thread had the CPU",
         schedule.left_out()
     );
     // Whoever ends a run early knows that some had no turn.

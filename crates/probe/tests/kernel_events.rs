@@ -80,6 +80,26 @@ fn sleep_often() {
     (0..300).for_each(|_| std::thread::sleep(Duration::from_micros(50)));
 }
 
+/// Waits many times for a timer that is a file.
+fn wait_for_timers() {
+    use rustix::time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
+    };
+    let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::empty()).unwrap();
+    let once = Itimerspec {
+        it_interval: Timespec::default(),
+        it_value: Timespec {
+            tv_sec: 0,
+            tv_nsec: 50_000,
+        },
+    };
+    for _ in 0..300 {
+        timerfd_settime(&timer, TimerfdTimerFlags::empty(), &once).unwrap();
+        rustix::io::read(&timer, &mut [0; 8]).unwrap();
+    }
+}
+
 /// Wakes a thread that reads a pipe, on the same CPU, and lets it read.
 fn write_often() {
     let (mut reader, mut writer) = std::io::pipe().unwrap();
@@ -115,14 +135,14 @@ fn a_wake_up_says_who_called_for_it() {
     assert!(from_pipe.count() >= 100, "{callers:?}");
 }
 
-#[test]
-fn a_timer_says_who_set_it() {
+/// Who set the timers that came while a thread `sleeper` waits, and from where; `None`, having said so, where that is not told.
+fn setters(test: &str, waits: fn()) -> Option<Vec<(String, String)>> {
     let is_done = Arc::new(AtomicBool::new(false));
     let (end, ends) = std::sync::mpsc::channel::<()>();
-    let sleeps = {
+    let waits = {
         let is_done = is_done.clone();
         move || {
-            sleep_often();
+            waits();
             is_done.store(true, Ordering::Release);
             // Its name is asked for when the events are read.
             ends.recv().unwrap_err();
@@ -132,27 +152,42 @@ fn a_timer_says_who_set_it() {
     // No kernel event tells who interrupts an idle task: this thread keeps the CPU busy.
     let work = || {
         let sleeper = std::thread::Builder::new().name("sleeper".into());
-        thread = Some(sleeper.spawn(sleeps).unwrap());
+        thread = Some(sleeper.spawn(waits).unwrap());
         while !is_done.load(Ordering::Acquire) {}
     };
-    let watched = watched(Watch::All, "setters", 1 << 24, true, work);
+    let watched = watched(Watch::All, test, 1 << 24, true, work);
     drop(end);
     thread.into_iter().for_each(|thread| thread.join().unwrap());
-    let Some((events, ended, _)) = watched else {
-        return;
-    };
+    let (events, ended, _) = watched?;
     if !tells(" hrtimer_wakeup") {
-        println!("SKIPPED: setters: this kernel hides its functions");
-        return;
+        println!("SKIPPED: {test}: this kernel hides its functions");
+        return None;
     }
     let is_sleeper = |task: &TaskThread| task.process == std::process::id();
     assert!(ended.tasks.iter().any(is_sleeper), "{:?}", ended.tasks);
     let timers = events.iter().filter(|event| event.kind == EventKind::Timer);
     let setters = timers.filter_map(|event| event.sender.as_deref());
-    let setters: Vec<(&str, &str)> = setters.map(|one| (&*one.name, &*one.caller)).collect();
+    let both = setters.map(|one| (one.name.to_string(), one.caller.to_string()));
+    Some(both.collect())
+}
+
+#[test]
+fn a_sleepers_timer_says_who_set_it() {
+    let Some(setters) = setters("sleepers", sleep_often) else {
+        return;
+    };
     // The stack of a task that sleeps is not taken.
-    let is_own = |one: &&(&str, &str)| **one == ("task:sleeper", "");
-    assert!(setters.iter().filter(is_own).count() >= 100, "{setters:?}");
+    let own = |(by, within): &&(String, String)| by == "task:sleeper" && within.is_empty();
+    assert!(setters.iter().filter(own).count() >= 100, "{setters:?}");
+}
+
+#[test]
+fn another_timer_says_who_set_it_and_from_where() {
+    let Some(setters) = setters("setters", wait_for_timers) else {
+        return;
+    };
+    let own = |(by, within): &&(String, String)| by == "task:sleeper" && within.contains("timerfd");
+    assert!(setters.iter().filter(own).count() >= 100, "{setters:?}");
 }
 
 fn assert_nested(events: &[KernelEvent]) {

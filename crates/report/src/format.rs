@@ -268,13 +268,13 @@ mod tests {
         let sleeper = Chain {
             cause: "task:make".into(),
             function: String::new(),
-            sender: "timer:hrtimer_wakeup".into(),
+            sender: "timer:timerfd_tmrproc".into(),
             set_by: "task:make".into(),
-            sender_function: "do_nanosleep".into(),
+            sender_function: "do_timerfd_settime".into(),
             ..call
         };
-        let woken = "woken by timer:hrtimer_wakeup";
-        let set = "task:make set that timer in do_nanosleep";
+        let woken = "woken by timer:timerfd_tmrproc";
+        let set = "task:make set that timer in do_timerfd_settime";
         assert_eq!(
             behind(&sleeper),
             format!("make, {woken} on CPUs 0,2, 3.0 µs before it ran; {set}")

@@ -34,18 +34,17 @@ pub fn begin(request: &Request, cpus: &[u32], findings: &Findings) -> Result<Beg
     let on = (cpu, request.self_test);
     let price = |catalogue: Catalogue| {
         let (cost, open) = cost::measure(&catalogue, request.watch, on, threshold, ticks_per_ns)?;
-        Ok((catalogue, open, cost))
+        Ok::<_, TraceError>((catalogue, open, cost))
     };
     let catalogue = super::catalogue(&request.tracepoints, request.watch);
-    let priced = catalogue.and_then(|catalogue| match catalogue.with_stacks {
+    let mut refused = None;
+    let priced = catalogue.and_then(|catalogue| match price(catalogue.clone()) {
         // Some kernels have no stacks of tracepoints, or refuse the filter that goes with them.
-        true => price(catalogue.clone()).or_else(|error| match error {
-            TraceError::NotOpened { .. } | TraceError::NoFilter { .. } => {
-                price(catalogue.without_stacks())
-            }
-            other => Err(other),
-        }),
-        false => price(catalogue),
+        Err(error) if catalogue.with_stacks && error.is_lack() => {
+            refused = Some(error.to_string());
+            price(catalogue.without_stacks())
+        }
+        other => other,
     });
     match priced {
         Ok((catalogue, open, cost)) => {
@@ -59,7 +58,7 @@ pub fn begin(request: &Request, cpus: &[u32], findings: &Findings) -> Result<Beg
             let lacks_stacks = request.watch == Watch::All && !catalogue.with_stacks;
             let missing = match catalogue.functions.given_up {
                 true => Some(no_functions()),
-                false => lacks_stacks.then(no_stacks),
+                false => lacks_stacks.then(|| no_stacks(refused)),
             };
             Ok(Begun {
                 open: Some((catalogue, open)),
@@ -98,10 +97,10 @@ fn no_functions() -> Missing {
     }
 }
 
-fn no_stacks() -> Missing {
+fn no_stacks(refused: Option<String>) -> Missing {
     Missing {
         what: "stacks of who wakes tasks and interrupts CPUs".to_owned(),
-        why: "this kernel hides its functions, or has no stacks of tracepoints".to_owned(),
+        why: refused.unwrap_or_else(|| "this kernel hides its functions".to_owned()),
         leaves_undecided: "from where in the kernel that was done".to_owned(),
     }
 }

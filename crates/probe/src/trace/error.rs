@@ -75,6 +75,20 @@ pub enum TraceError {
     Panicked,
 }
 
+impl TraceError {
+    /// Whether this kernel lacks what was asked for, and not memory, files or rights.
+    pub(super) fn is_lack(&self) -> bool {
+        match self {
+            TraceError::NotOpened { error, .. } => matches!(
+                error.raw_os_error(),
+                Some(libc::EINVAL | libc::EOPNOTSUPP | libc::ENOENT)
+            ),
+            TraceError::NoFilter { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 fn not_found(unreadable: Option<&(String, io::Error)>) -> String {
     unreadable.map_or_else(
         || "tracefs is not mounted".to_owned(),

@@ -138,7 +138,11 @@ impl Trace {
             Watch::Measured => Vec::new(),
             Watch::Senders | Watch::All => others(threads),
         };
-        allow_files((threads.len() + others.len()) * catalogue.tracepoints().len());
+        let opened = catalogue
+            .tracepoints()
+            .iter()
+            .map(|one| catalogue.opened(one).len());
+        allow_files((threads.len() + others.len()) * opened.sum::<usize>());
         let mut times = Times::new(origin);
         readings.iter().for_each(|&reading| times.push(reading));
         let alone = threads.len() == 1;
@@ -304,10 +308,12 @@ fn others(threads: &[MeasuringThread]) -> Vec<u32> {
 
 /// Lets this process have so many more open files, as far as that needs no rights.
 fn allow_files(files: usize) {
-    // What the program has open besides.
-    const OTHERS: u64 = 256;
+    // What the program opens later.
+    const LATER: u64 = 256;
+    // The events whose cost was measured are open still.
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     let limit = getrlimit(Resource::Nofile);
-    let wanted = files as u64 + OTHERS;
+    let wanted = (files + open) as u64 + LATER;
     if limit.current.is_some_and(|current| current < wanted) {
         let most = limit.maximum.unwrap_or(wanted);
         // If it cannot be had, opening says so.
