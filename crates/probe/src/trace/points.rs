@@ -118,16 +118,18 @@ impl Catalogue {
             });
             let name = format!("{subsystem}:{tracepoint}");
             let (id, shape) = read.ok_or_else(|| TraceError::OtherFormat(name.clone()))?;
-            let mut filter = String::new();
-            let mut stackless = format!("common_flags & {}", Level::INTERRUPT);
-            if tracepoint == "hrtimer_start" {
+            let interrupt = format!("common_flags & {}", Level::INTERRUPT);
+            let (filter, stackless) = match (tracepoint.as_str(), functions.filter_of_sleepers()) {
                 // The tick sets itself, time and again.
-                filter = functions.filter_of_the_tick();
-                let sleepers = functions.filter_of_sleepers();
-                if !sleepers.is_empty() {
-                    stackless = format!("{stackless} || {sleepers}");
+                ("hrtimer_start", sleepers) if sleepers.is_empty() => {
+                    (functions.filter_of_the_tick(), interrupt)
                 }
-            }
+                ("hrtimer_start", sleepers) => (
+                    functions.filter_of_the_tick(),
+                    format!("{interrupt} || {sleepers}"),
+                ),
+                _ => (String::new(), interrupt),
+            };
             tracepoints.push(Tracepoint {
                 id,
                 name,
