@@ -203,7 +203,7 @@ def cured(name, cure, line, *disturbers, **more):
 
 
 # A serial port interrupts the second CPU for every sixteen bytes that the first one writes to it.
-SERIAL = "(taskset 1 sh -c 'while :; do echo 0123456789abcdef0123456789abcdef; usleep 5000; done >/dev/ttyS0' &)\nsleep 1; echo 1 >/proc/irq/4/smp_affinity_list"
+SERIAL = "(taskset 1 sh -c 'while :; do printf %0480d 0; usleep 5000; done >/dev/ttyS0' &)\nsleep 1; echo 1 >/proc/irq/4/smp_affinity_list"
 CURES = (
     cured("task", "tasks --only spin-5000us", "task:spin-5000us", spin(5000, 300, cpu=1)),
     cured("worker", "workers", "task:kworker/u", Disturber("maker", "tty", period=5000, count=4000), written=(("workers", "2"),)),
@@ -218,9 +218,10 @@ REALTIME = ((OLD, Scene("realtime-self", priority=10)),
 UNDONE = ((RT, REALTIME[1][1]),)
 ISOLATED = "isolcpus=1 nohz_full=1 rcu_nocbs=1 irqaffinity=0"
 # Set up otherwise than it boots, for `doctor`.
+SYSCTLS = (("stat_interval", "10"), ("timer_migration", "0"), ("real_time_limit", "-1"), ("watchdog", "0"))
+ON_ONE_CPU = Scene("set-up-one-cpu", boot_line="mitigations=off", written=SYSCTLS)
 SET_UP = (
-    Scene("set-up", cpus=2, measured=1, boot_line=f"{ISOLATED} mitigations=off idle=poll",
-          written=(("stat_interval", "10"), ("timer_migration", "0"), ("real_time_limit", "-1"), ("watchdog", "0"))),
+    Scene("set-up", cpus=2, measured=1, boot_line=f"{ISOLATED} mitigations=off idle=nomwait", written=SYSCTLS),
     Scene("set-up-running", cpus=2, measured=1, written=(("workers", "1"), ("new_interrupts", "1"))),
 )
 ALL = (
@@ -237,7 +238,9 @@ ALL = (
     *((ARM, scene) for scene in (CATCH_TIMER, CATCH_WORKER)),
     *((OLD, scene) for scene in (CATCH_TASK, CATCH_TIMER)),
     *((STANDARD, scene) for scene in CURES),
-    *((kernel, scene) for kernel in (RT, STANDARD, OLD) for scene in SET_UP),
+    *((kernel, scene) for kernel in (RT, STANDARD) for scene in SET_UP),
+    # With two CPUs 6.1 does not come up on this machine.
+    (OLD, ON_ONE_CPU),
 )
 # What every landing must pass: quiet; a task and a timer; a quota.
 SLICE = (

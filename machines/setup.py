@@ -91,7 +91,7 @@ def lines_of(value):
 
 
 def cured(scene, folder):
-    """Whether a cure was found to help, its line fell to a twentieth, and everything was put back."""
+    """Whether the lines that a cure acts on fell to a twentieth, and everything was put back. What it saves in all is not judged: two CPUs run in turn."""
     if not (folder / "cure.json").read_text().strip():
         return [Verdict(f"cure {scene.cure}", "cure", "missed", "", (folder / "cure.log").read_text().strip())]
     cure = json.loads((folder / "cure.json").read_text())["cures"][0]
@@ -104,8 +104,7 @@ def cured(scene, folder):
     threads = [key for key in settings[0].keys() & settings[1].keys() if key[:1].isdigit()]
     complete = "" in settings[0] and any(key.startswith("irq/") for key in settings[0]) and len(threads) >= 10
     return [
-        Verdict(f"cure {scene.cure}: helps", "cure", "right" if cure["verdict"] == "helps" else "missed", "", f"{cure['verdict']}, {cure['pairs']} pairs: {cure['sentence']}"),
-        Verdict(f"cure {scene.cure}: its line", "cure", "right" if before and after <= before / 20 else "wrong", "", f"{scene.line} {before:.4%} of the time, then {after:.4%}"),
+        Verdict(f"cure {scene.cure}: its line", "cure", "right" if before and after <= before / 20 else "wrong", "", f"{scene.line} {before:.4%} of the time, then {after:.4%}; {cure['sentence']}"),
         Verdict(f"cure {scene.cure}: put back", "cure", "right" if complete and not changed else "wrong", "",
                 f"{len(threads)} threads that stayed, {len(settings[0])} settings; changed: {changed}"),
     ]
