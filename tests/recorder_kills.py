@@ -32,7 +32,8 @@ def roots():
 def state(groups, group):
     found = machine() | {path: read(path) for path in (*LIMITS, f"{TRACEFS}/set_event", f"{TRACEFS}/events/enable", f"{group}/cgroup.procs")}
     found["instances"] = sorted(os.listdir(f"{TRACEFS}/instances"))
-    found["groups"] = sorted(path for root in groups for path, *_ in os.walk(root))
+    # Others make groups, too.
+    found["groups"] = sorted(path for root in groups for path, *_ in os.walk(root) if "bandscope" in path)
     return found
 
 
@@ -59,6 +60,8 @@ def main():
     mounted = not os.path.exists(f"{TRACEFS}/set_event")
     if mounted:
         subprocess.run(["mount", "-t", "tracefs", "none", TRACEFS], check=True)
+    # So that what was made is taken away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     group = f"{groups[0]}/{NAME}"
     os.makedirs(group, exist_ok=True)
     wrong = kept = 0
