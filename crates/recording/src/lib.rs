@@ -12,7 +12,7 @@
 //! * [`gap_table`]: gaps with their causes as one Parquet file, out;
 //! * [`counter_files`]: counters of runs that other tools wrote: `perf stat`, tables, hyperfine;
 //! * [`baseline`]: figures of several runs, to hold later ones against;
-//! * [`summary`]: what a node lost, in some kB, for the report of a fleet;
+//! * [`summary`]: what a node lost, in some kB, for the report of a fleet; [`job_clock`]: its clock against another node's;
 //! * [`disturbances`]: logs of injected disturbances, in and out, the truth to hold a recording against;
 //! * [`experiments`]: what the lab measured;
 //! * [`program`]: the hot loop of somebody's program, with and without hidden states;
@@ -42,6 +42,7 @@ pub mod gap_table;
 pub mod gaps;
 pub mod histogram;
 pub mod inputs;
+pub mod job_clock;
 pub mod json;
 mod layout;
 pub mod manifest;

@@ -8,9 +8,10 @@
 
 use crate::Error;
 use crate::document::{self, Document};
+use crate::job_clock::JobClock;
 use crate::layout::MANIFEST_FILE;
-use crate::manifest::Rank;
 use crate::manifest::ranges::{COUNT, OutOfRange, Ranges, SECONDS, each, inside, number};
+use crate::manifest::{Rank, TICKS_PER_NS};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -68,10 +69,25 @@ pub struct Summary {
         schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")
     )]
     pub rank: Option<Rank>,
+    /// The counter that timed it; `null` where no hardware's did.
+    pub clock: Option<SummaryClock>,
+    /// How that counter relates to the clock of the job's first task; `null` where nobody compared them.
+    pub job_clock: Option<JobClock>,
     /// How the node is set up: settings by name.
     pub facts: BTreeMap<String, String>,
     /// The measured CPUs.
     pub cpus: Vec<CpuSummary>,
+}
+
+/// The hardware counter of a recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct SummaryClock {
+    /// What it read at the start of the recording.
+    pub origin_ticks: u64,
+    /// Ticks per nanosecond.
+    pub ticks_per_ns: f64,
 }
 
 /// What one CPU lost.
@@ -214,6 +230,8 @@ fn at_most(
 impl Ranges for Summary {
     fn check(&self) -> Result<(), OutOfRange> {
         self.rank.iter().try_for_each(|rank| inside("rank", rank))?;
+        (self.clock.iter()).try_for_each(|clock| inside("clock", clock))?;
+        (self.job_clock.iter()).try_for_each(|clock| inside("job_clock", clock))?;
         at_most("node", self.node.len(), &BYTES)?;
         at_most("facts", self.facts.len(), &FACTS)?;
         for text in self.facts.iter().flat_map(|(name, value)| [name, value]) {
@@ -221,6 +239,13 @@ impl Ranges for Summary {
         }
         at_most("cpus", self.cpus.len(), &CPUS)?;
         each("cpus", &self.cpus)
+    }
+}
+
+impl Ranges for SummaryClock {
+    fn check(&self) -> Result<(), OutOfRange> {
+        number("origin_ticks", self.origin_ticks, &COUNT)?;
+        number("ticks_per_ns", self.ticks_per_ns, &TICKS_PER_NS)
     }
 }
 

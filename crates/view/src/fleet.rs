@@ -4,13 +4,16 @@ use crate::Error;
 use crate::html;
 use crate::numbers;
 use crate::tables::{Cell, Section, Tables};
-use crate::text::fleet::{alone, in_common, most_of_it, place, points, subject};
+use crate::text::fleet::{
+    alone, clocks, in_common, most_of_it, place, points, row_at_once, subject,
+};
 use bandscope_studies::fleet::Fleet;
 use std::io::Write;
 
 const OUTLIERS: &[&str] = &["", "loses", "others", "most of it", "points more"];
 const COMMON: &[&str] = &[""];
 const DIFFERENT: &[&str] = &["", "otherwise than the others"];
+const AT_ONCE: &[&str] = &["", "nodes", "times", "up to", "such as at"];
 const NODES: &[&str] = &["", "CPUs", "loses", "worst CPU", "that loses"];
 
 fn words<const N: usize>(words: [String; N]) -> Vec<Cell> {
@@ -31,7 +34,9 @@ fn tables(fleet: &Fleet) -> Tables<'_> {
     let different = alone(fleet).into_iter();
     let different = different.map(|(names, differences)| words([names, differences]));
     let mut paragraphs: Vec<String> = fleet.groups.iter().map(subject).collect();
+    paragraphs.extend(fleet.at_once.as_ref().map(clocks));
     paragraphs.extend(fleet.notes.iter().cloned());
+    let moments = fleet.at_once.iter().flat_map(|of| &of.moments);
     Tables {
         title: "bandscope fleet",
         verdict: &fleet.verdict,
@@ -55,6 +60,11 @@ fn tables(fleet: &Fleet) -> Tables<'_> {
                 heading: "Set up otherwise than the others",
                 heads: DIFFERENT,
                 rows: different.collect(),
+            },
+            Section {
+                heading: "At once, on several nodes",
+                heads: AT_ONCE,
+                rows: moments.map(|one| words(row_at_once(one))).collect(),
             },
         ],
     }

@@ -6,6 +6,7 @@ use crate::{output, resources};
 use anyhow::{Context, Result};
 use bandscope_recording::inputs::Inputs;
 use bandscope_recording::inputs::tasks::{self, Identity};
+use bandscope_recording::job_clock::JobClock;
 use bandscope_recording::read::ReadWarning;
 use bandscope_recording::summary::{FILE, Summary};
 use bandscope_recording::text::shown;
@@ -101,25 +102,29 @@ fn nodes_of(
 ) -> Result<Vec<Node>, bandscope_recording::Error> {
     let origin = shown(input);
     if !input.is_dir() {
-        return Ok(vec![Node::new(Summary::read(input)?, &origin)]);
+        return Ok(vec![Node::new(Summary::read(input)?, &origin, None)]);
     }
     let found = tasks::find(input)?;
     if found.is_empty() {
-        return Ok(vec![Node::new(summary_of(input)?, &origin)]);
+        return Ok(vec![Node::new(summary_of(input)?, &origin, None)]);
     }
     // A node is reduced to its figures as soon as it is read: thousands of summaries would not fit into memory.
     let read = |(path, directory): (PathBuf, TaskDirectory)| {
+        let clock = JobClock::beside(&path);
         let read = summary_of_task(&path).map(|summary| {
             let identity = Identity {
                 rank: summary.rank.clone().unwrap_or_default(),
                 started: summary.started.clone(),
                 boot_id: summary.boot_id.clone(),
             };
-            (identity, Node::new(summary, &origin))
+            let clock = clock.as_ref().ok().cloned().flatten();
+            (identity, Node::new(summary, &origin, clock))
         });
-        (path, directory, read)
+        ((path, directory, read), clock.err())
     };
-    let parts = found.into_par_iter().map(read).collect();
+    let (parts, clocks): (Vec<_>, Vec<_>) = found.into_par_iter().map(read).unzip();
+    // A node without a clock is judged all the same.
+    warnings.extend(clocks.iter().flatten().map(ReadWarning::unreadable));
     let parts = tasks::newest_job(input, parts, warnings)?.unwrap_or_default();
     // Whose it is its directory says.
     let named = parts
@@ -167,6 +172,9 @@ pub(super) fn leave_summary(path: &Path) {
 
 /// Writes the summary of a recording.
 pub(super) fn export(input: &Path, output: Option<&Path>) -> Result<()> {
-    let summary = summary_of(input)?;
+    let summary = Summary {
+        job_clock: JobClock::beside(input)?,
+        ..summary_of(input)?
+    };
     output::write(output, |out| Ok(json::line(&summary, out)?))
 }

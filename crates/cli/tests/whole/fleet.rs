@@ -234,3 +234,59 @@ fn summaries_that_were_gathered_are_compared_and_damaged_ones_left_out() {
     let error = refuse(directory.path(), &["fleet", "nothing.json"]);
     assert!(error.contains("nothing.json"), "{error}");
 }
+
+/// Tasks of one seed lose time at the same moments. Their counters read differently by then.
+#[test]
+fn what_hits_nodes_at_once_is_told_and_a_damaged_clock_leaves_the_node() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let part = |number: u32| path.join(format!("job/node=n{number}/task={number}"));
+    for number in 0..3_u32 {
+        task(
+            path,
+            number,
+            "tick:hz=250,cost=3us+timed-task:hz=5,cost=1ms",
+        );
+        let summary = part(number).join("summary.json");
+        let text = std::fs::read_to_string(&summary).unwrap();
+        let mut document: Value = serde_json::from_str(&text).unwrap();
+        let origin = 1_000_000_007 * u64::from(number + 1);
+        document["clock"] = serde_json::json!({"origin_ticks": origin, "ticks_per_ns": 2.0});
+        std::fs::write(&summary, document.to_string()).unwrap();
+        let reading = |ns: u64| serde_json::json!({"ticks": origin + 2 * ns, "reference_ns": ns, "within_ns": 1000.0});
+        let clock = serde_json::json!({"schema": "bandscope.job-clock/1", "reference": "n0 1",
+            "readings": [reading(0), reading(5_000_000_000)]});
+        std::fs::write(part(number).join("clock.json"), clock.to_string()).unwrap();
+    }
+    let said = fleet(path, &["job"]);
+    let of = &said["at_once"];
+    assert_eq!(of["nodes"], 3);
+    assert!(
+        (of["within_s"].as_f64().unwrap() - 1e-6).abs() < 1e-12,
+        "{of}"
+    );
+    let moment = &of["moments"][0];
+    assert_eq!(moment["cause"], "task:program-1", "{of}");
+    assert_eq!(moment["nodes"], 3, "{of}");
+    // A report has the sixteen longest gaps.
+    assert_eq!(moment["number"], 16, "{of}");
+    let text = succeed(path, &["fleet", "job"]);
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("  task:program-1  "))
+        .unwrap();
+    assert!(line.contains("1.00 ms"), "{line}");
+    assert!(text.contains("by clocks that agree to 1.00 µs"), "{text}");
+
+    std::fs::write(part(2).join("clock.json"), "{}").unwrap();
+    let output = bandscope(path)
+        .args(["fleet", "job", "-f", "json"])
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error.contains("n2/task=2/clock.json"), "{error}");
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said["nodes"].as_array().unwrap().len(), 3);
+    assert_eq!(said["at_once"]["nodes"], 2);
+}

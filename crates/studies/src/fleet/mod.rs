@@ -2,8 +2,9 @@
 //!
 //! A recording becomes a [`Summary`](bandscope_recording::summary::Summary) ([`summarise`]), a summary a [`Node`], which is all that is kept while
 //! others are read. Nodes of equal CPU and kernel are a group. [`fleet`] says what is usual in each, who stands out and by which cause (`judge`), what those have in
-//! common (`common`), and what the slowest costs a job that waits for it. docs/method.md, section 10.6.
+//! common (`common`), what hit several at once (`at_once`), and what the slowest costs a job that waits for it. docs/method.md, section 10.6.
 
+mod at_once;
 mod common;
 mod facts;
 mod judge;
@@ -12,7 +13,10 @@ mod sentence;
 mod summarise;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_at_once;
 
+pub use at_once::{AtOnce, Moments};
 use bandscope_statistics::order::median;
 use judge::Figures;
 pub use node::Node;
@@ -43,6 +47,8 @@ pub struct Fleet {
     pub outliers: Vec<Outlier>,
     /// What nodes that stand out have in common and others have not.
     pub in_common: Vec<Common>,
+    /// Gaps that hit several nodes at once; `null` where clocks of two nodes are not known against each other.
+    pub at_once: Option<AtOnce>,
     /// All nodes by name.
     pub nodes: Vec<NodeRow>,
     /// What has to be known to read this.
@@ -219,6 +225,7 @@ pub fn fleet(inputs: Vec<String>, parts: Vec<Node>) -> Fleet {
     let mut fleet = Fleet {
         schema: SCHEMA,
         inputs,
+        at_once: at_once::at_once(&nodes),
         ..Fleet::default()
     };
     let shared = sentence::note_of_shared_cpus(&nodes);

@@ -1,6 +1,8 @@
 //! What is kept of a node while others are read: figures over its CPUs, and how it is set up.
 
+use super::at_once::Timed;
 use super::facts::{CPU, KERNEL};
+use bandscope_recording::job_clock::JobClock;
 use bandscope_recording::summary::{CpuSummary, Summary};
 use std::collections::BTreeMap;
 
@@ -92,12 +94,16 @@ pub struct Node {
     /// Each CPU; all that a file does not number are one.
     measured: BTreeMap<Option<u32>, Measured>,
     lines: BTreeMap<Line, Across>,
+    /// Its longest gaps by the clock of the job's first task, where that is known.
+    pub(super) timed: Option<Timed>,
 }
 
 impl Node {
-    /// The figures of a summary that was read at `origin`.
-    pub fn new(summary: Summary, origin: &str) -> Node {
+    /// The figures of a summary that was read at `origin`; `clock` lay beside it.
+    pub fn new(summary: Summary, origin: &str, clock: Option<JobClock>) -> Node {
+        let clock = clock.as_ref().or(summary.job_clock.as_ref());
         let mut node = Node {
+            timed: clock.and_then(|clock| Timed::new(&summary, clock)),
             name: summary.node,
             origin: origin.into(),
             run: summary.run,
@@ -149,6 +155,10 @@ impl Node {
         for (cpu, more) in other.measured {
             self.measure(cpu, more);
         }
+        self.timed = match (self.timed.take(), other.timed) {
+            (Some(one), Some(other)) => one.joined(other),
+            (one, other) => one.or(other),
+        };
         for (line, of) in other.lines {
             self.lines.entry(line).or_default().merge(&of);
         }

@@ -2,8 +2,9 @@
 
 use super::facts;
 use crate::blocks::{self, Block, Blocks};
+use bandscope_recording::manifest::ClockOrigin;
 use bandscope_recording::summary::{
-    CpuSummary, GapBin, LongGap, LossSummary, SCHEMA, Summary, WorstWindow,
+    CpuSummary, GapBin, LongGap, LossSummary, SCHEMA, Summary, SummaryClock, WorstWindow,
 };
 use bandscope_recording::{Error, Manifest, Source};
 use bandscope_report::account::{Loss, loss_of, losses};
@@ -13,8 +14,12 @@ use std::collections::BTreeMap;
 
 /// Causes of a loss that are kept by name; the rest is their loss's alone.
 const MOST_CAUSES: usize = 32;
-/// Longest gaps that are kept.
-const MOST_GAPS: usize = 4;
+/// Longest gaps that are kept of each CPU: what hit several nodes at once is looked for among them. Of many CPUs fewer, for the summary's size.
+const MOST_GAPS: usize = 32;
+/// See [`MOST_GAPS`].
+const LEAST_GAPS: usize = 4;
+/// See [`MOST_GAPS`].
+const GAPS_OF_NODE: usize = 512;
 
 /// The summary of the recording in `source`, of which `report` is the report; `tool` makes it.
 ///
@@ -27,9 +32,14 @@ pub fn summarise(source: &dyn Source, report: &Report, tool: &str) -> Result<Sum
         cpus.entry(series.cpu).or_default().push(index);
     }
     let cpus: Vec<_> = cpus.into_iter().collect();
-    let cpus = cpus
-        .par_iter()
-        .map(|(cpu, places)| summary_of_cpu(source, report, *cpu, places));
+    let most_gaps = (GAPS_OF_NODE / cpus.len().max(1)).clamp(LEAST_GAPS, MOST_GAPS);
+    let cpus = cpus.par_iter().map(|(cpu, places)| {
+        let of_cpu = summary_of_cpu(source, report, *cpu, places);
+        of_cpu.map(|mut of_cpu| {
+            of_cpu.longest.truncate(most_gaps);
+            of_cpu
+        })
+    });
     let rank = manifest.rank.as_ref().or_else(|| source.rank(0));
     let host = manifest.machine.host.as_ref();
     let node = rank.map(|rank| &rank.node).or(host);
@@ -41,8 +51,20 @@ pub fn summarise(source: &dyn Source, report: &Report, tool: &str) -> Result<Sum
         node: node.cloned().unwrap_or_else(|| report.inputs.concat()),
         boot_id: manifest.machine.boot_id.clone(),
         rank: rank.cloned(),
+        clock: counter(manifest),
+        job_clock: None,
         facts: facts::of(manifest),
         cpus: cpus.collect::<Result<_, Error>>()?,
+    })
+}
+
+/// The counter of a real machine.
+fn counter(manifest: &Manifest) -> Option<SummaryClock> {
+    let clock = &manifest.clock;
+    let is_real = matches!(clock.origin, ClockOrigin::Calibrated | ClockOrigin::Given);
+    is_real.then_some(SummaryClock {
+        origin_ticks: clock.origin_ticks,
+        ticks_per_ns: clock.ticks_per_ns,
     })
 }
 
@@ -206,6 +228,5 @@ fn longest(series: &[&Series]) -> Vec<LongGap> {
         })
         .collect();
     longest.sort_by(|a, b| b.ns.total_cmp(&a.ns));
-    longest.truncate(MOST_GAPS);
     longest
 }

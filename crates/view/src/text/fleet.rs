@@ -3,7 +3,9 @@
 use super::table::{Cell, Page, Paint, Side, Table};
 use crate::{Options, numbers};
 use bandscope_report::cpu_name;
-use bandscope_studies::fleet::{Common, Difference, Fleet, Group, Outlier, UsualLoss};
+use bandscope_studies::fleet::{
+    AtOnce, Common, Difference, Fleet, Group, Moments, Outlier, UsualLoss,
+};
 
 /// Nodes that are listed, where not all are asked for: a page.
 const NODES: usize = 20;
@@ -23,6 +25,7 @@ pub fn fleet(fleet: &Fleet, options: &Options) -> String {
     }
     outliers(fleet, &mut page);
     facts(fleet, &mut page);
+    at_once(fleet.at_once.as_ref(), &mut page);
     fleet
         .groups
         .iter()
@@ -46,6 +49,58 @@ pub(crate) fn subject(group: &Group) -> String {
     parts.extend([&*group.cpu, kernel].map(str::to_owned));
     parts.retain(|part| !part.is_empty());
     parts.join(" · ")
+}
+
+/// What hit several nodes at once.
+fn at_once(of: Option<&AtOnce>, page: &mut Page<'_>) {
+    let Some(of) = of else { return };
+    page.blank();
+    if of.moments.is_empty() {
+        page.wrapped(("", Paint::Plain), &clocks(of), Paint::Plain);
+        return;
+    }
+    let mut table = Table::new("At once, on several nodes")
+        .column("nodes", Side::Right)
+        .column("times", Side::Right)
+        .column("up to", Side::Right)
+        .column("such as at", Side::Right);
+    let most = if page.options.all { usize::MAX } else { NODES };
+    for one in of.moments.iter().take(most) {
+        table.row(row_at_once(one).map(Cell::from).into());
+    }
+    page.table(&table);
+    page.wrapped(("  ", Paint::Plain), &clocks(of), Paint::Dim);
+}
+
+fn seconds(seconds: f64) -> String {
+    numbers::duration(1e9 * seconds)
+}
+
+pub(crate) fn row_at_once(one: &Moments) -> [String; 5] {
+    [
+        one.cause.clone(),
+        numbers::count(one.nodes),
+        numbers::count(one.number),
+        seconds(one.longest_s),
+        seconds(one.at_s),
+    ]
+}
+
+/// What is known of clocks, and what follows from it.
+pub(crate) fn clocks(of: &AtOnce) -> String {
+    let nodes = numbers::count(of.nodes);
+    let within = seconds(of.within_s);
+    if of.common_s <= 0.0 {
+        return format!(
+            "Whether gaps hit several nodes at once is not known: {nodes} nodes did not measure at the same time."
+        );
+    }
+    let found = match of.moments.is_empty() {
+        true => "their longest gaps meet no more often than by chance",
+        false => "all else that meets can be chance",
+    };
+    let common = seconds(of.common_s);
+    format!("Of {nodes} nodes, over {common}, by clocks that agree to {within}: {found}.")
 }
 
 /// What the median node of a group loses, and how much more would have stood out.

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Holds what bandscope-mpi says of clocks, and of gaps that hit several nodes at once, against what is known: clocks.py PROGRAM [TRIALS]
+
+Two ranks are two nodes of a job here, on two CPUs of one machine. For each of Open MPI and MPICH:
+
+* The second rank has a CLOCK_MONOTONIC that is an hour ahead (a time namespace, which needs root). In TRIALS (20) jobs of a simulated machine both readings must find that
+  hour to within their bounds. Both ranks have the same counter, so the lines of their clocks must meet to within those bounds.
+* A task on each CPU takes 10 ms every 0.3 s, both at the same time. `bandscope fleet` must tell moments at which both nodes lose time to it, as many as there were.
+* With half a period between the two it must tell none.
+
+Says SKIPPED and exits with 77 for what is not there. Exit status 1 if anything is not so.
+"""
+
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+AHEAD_S = 3600
+EVERY_S, TAKES_S = 0.3, 0.01
+RECORD_S = 5
+LIMIT_S = 120
+NAME = "at-once"
+LAUNCHERS = {"open-mpi": ("openmpi", ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]), "mpich": ("mpich", ["-bind-to", "none"])}
+
+
+def expect(is_so: bool, what: str, *seen: object) -> None:
+    if not is_so:
+        raise SystemExit(f"FAILED: {what}\n" + "\n".join(str(one) for one in seen))
+    print(f"ok     {what}", flush=True)
+
+
+def disturb(cpu: int, after_s: float, until: float) -> None:
+    """Takes the CPU for TAKES_S every EVERY_S, `after_s` after whole multiples of it."""
+    ctypes.CDLL(None).prctl(15, NAME.encode(), 0, 0, 0)  # PR_SET_NAME
+    os.sched_setaffinity(0, {cpu})
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    due = (int(time.monotonic() / EVERY_S) + 1) * EVERY_S + after_s
+    while due < until:
+        time.sleep(max(0, due - time.monotonic()))
+        while time.monotonic() < due + TAKES_S:
+            pass
+        due += EVERY_S
+
+
+def job(launch: list[str], built: Path, program: Path, work: Path, output: str, record: list[str], cpus: list[int], ahead_s: int) -> dict:
+    """Runs a job of two nodes, and returns what `fleet` says of it."""
+    command = list(launch)
+    for number, cpu in enumerate(cpus):
+        shifted = ["unshare", "--fork", "--time", "--monotonic", str(ahead_s)] if ahead_s and number else []
+        command += [":"] if number else []
+        command += ["-n", "1", "env", f"BANDSCOPE={program}", f"SLURMD_NODENAME=n{number}", "taskset", "-c", str(cpu), *shifted, str(built), *record, "--quiet", "-o", output]
+    done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=LIMIT_S)
+    if done.returncode != 0 or "nodes" not in done.stdout:
+        raise SystemExit(f"FAILED: {output} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+    said = subprocess.run([program, "fleet", output, "--format", "json"], cwd=work, capture_output=True, text=True, timeout=LIMIT_S, check=True)
+    return json.loads(said.stdout)
+
+
+def clocks(work: Path, output: str) -> list[list[dict]]:
+    return [json.loads((work / output / f"node=n{number}" / f"task={number}" / "clock.json").read_text())["readings"] for number in (0, 1)]
+
+
+def reference_at(readings: list[dict], ticks: int) -> tuple[float, float]:
+    first, last = readings
+    share = (ticks - first["ticks"]) / (last["ticks"] - first["ticks"])
+    within = abs(1 - share) * first["within_ns"] + abs(share) * last["within_ns"]
+    return first["reference_ns"] + share * (last["reference_ns"] - first["reference_ns"]), within
+
+
+def offsets(name: str, launch: list[str], built: Path, program: Path, work: Path, cpus: list[int], trials: int) -> None:
+    record = ["--machine", "simulated:tick", "--rate", "1000", "--samples", "1000"]
+    held, bounds, errors, apart, shared = 0, [], [], [], 0
+    for trial in range(trials):
+        output = f"{name}-{trial}"
+        job(launch, built, program, work, output, record, cpus, AHEAD_S)
+        first, second = clocks(work, output)
+        off = [reading["own_ns"] - reading["reference_ns"] - AHEAD_S * 10**9 for reading in second]
+        held += sum(abs(error) <= reading["within_ns"] + 1 for error, reading in zip(off, second))
+        errors += [abs(error) for error in off]
+        bounds += [reading["within_ns"] for reading in second]
+        middle = (second[0]["ticks"] + second[1]["ticks"]) // 2
+        (a, within_a), (b, within_b) = reference_at(first, middle), reference_at(second, middle)
+        apart.append(abs(a - b))
+        shared += abs(a - b) <= within_a + within_b + 1
+        shutil.rmtree(work / output)
+    expect(
+        held >= 0.95 * 2 * trials,
+        f"{name}: {held} of {2 * trials} readings find the hour to within their bounds: off by {max(errors)} ns at most, bounds {min(bounds):.0f} to {max(bounds):.0f} ns",
+    )
+    expect(shared >= 0.95 * trials, f"{name}: in {shared} of {trials} jobs both clocks meet in the middle to within their bounds: {max(apart):.0f} ns apart at most")
+
+
+def at_once(name: str, launch: list[str], built: Path, program: Path, work: Path, cpus: list[int]) -> None:
+    record = ["--trace", "on", "--duration", f"{RECORD_S}s"]
+    for after_s, what in ((0, "together"), (EVERY_S / 2, "apart")):
+        until = time.monotonic() + LIMIT_S
+        disturbers = []
+        for number, cpu in enumerate(cpus):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    disturb(cpu, number * after_s, until)
+                finally:
+                    os._exit(0)
+            disturbers.append(pid)
+        try:
+            said = job(launch, built, program, work, f"{name}-{what}", record, cpus, 0)["at_once"]
+        finally:
+            for pid in disturbers:
+                os.kill(pid, 9)
+                os.waitpid(pid, 0)
+        moments = [one for one in said["moments"] if one["cause"] == f"task:{NAME}"]
+        if after_s:
+            expect(not moments, f"{name}: of tasks that run apart none is told", said)
+            continue
+        most = int(said["common_s"] / EVERY_S) + 1
+        found = moments[0] if moments else {"number": 0, "nodes": 0, "longest_s": 0}
+        expect(
+            found["nodes"] == 2 and most - 2 <= found["number"] <= most and found["longest_s"] >= TAKES_S,
+            f"{name}: tasks that run at once are told: {found['number']} moments of {most} at most",
+            said,
+        )
+
+
+def main() -> int:
+    program = Path(sys.argv[1]).resolve()
+    trials = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2 or os.geteuid() != 0:
+        print(f"SKIPPED: {'not root' if len(cpus) == 2 else 'one CPU'}: no clocks were compared")
+        return 77
+    has_run = False
+    with tempfile.TemporaryDirectory(prefix="bandscope-clocks-") as directory:
+        work = Path(directory)
+        for name, (kind, options) in LAUNCHERS.items():
+            if shutil.which(f"mpicc.{kind}") is None or shutil.which(f"mpirun.{kind}") is None:
+                print(f"SKIPPED: no mpicc.{kind} and mpirun.{kind}: {name} compared no clocks")
+                continue
+            built = work / f"bandscope-mpi-{kind}"
+            subprocess.run([f"mpicc.{kind}", "-O2", "-Wall", "-Wextra", "-Werror", "-o", built, HERE / "bandscope-mpi.c"], check=True)
+            launch = [f"mpirun.{kind}", *options]
+            offsets(name, launch, built, program, work, cpus, trials)
+            at_once(name, launch, built, program, work, cpus)
+            has_run = True
+    return 0 if has_run else 77
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,355 @@
+//! Gaps that hit several nodes at once: the longest of each, on one axis of time, and more of them together than chance brings.
+
+use super::Node;
+use bandscope_recording::job_clock::JobClock;
+use bandscope_recording::summary::{CpuSummary, Summary};
+use bandscope_statistics::distributions::ln_poisson_at_least;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Chance that anything is found where nodes lose independently, over all causes and numbers of nodes (Bonferroni).
+const MOST_CHANCE: f64 = 0.01;
+/// Share of what is found that chance may have brought.
+const MOST_BY_CHANCE: f64 = 0.1;
+/// Gaps that are kept of a node, the longest, and nodes that are named of a moment.
+const MOST_GAPS: usize = 64;
+/// See [`MOST_GAPS`].
+const MOST_NAMES: usize = 16;
+
+/// What hit several nodes at once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AtOnce {
+    /// Nodes whose clocks are known against each other.
+    pub nodes: u64,
+    /// Seconds in which all of them measured.
+    pub common_s: f64,
+    /// Largest bound of the error of a clock, in seconds.
+    pub within_s: f64,
+    /// Moments by cause, more than chance brings; those that hit most nodes first.
+    pub moments: Vec<Moments>,
+}
+
+/// Moments of one cause.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Moments {
+    /// What most of the nodes lost, as a ledger has it. Untrusted.
+    pub cause: String,
+    /// How many there were.
+    pub number: u64,
+    /// How many chance brings, at most.
+    pub by_chance: f64,
+    /// Nodes that each of them hit, at least.
+    pub least_nodes: u64,
+    /// Nodes that the widest hit.
+    pub nodes: u64,
+    /// Their names, at most 16. Untrusted.
+    pub names: Vec<String>,
+    /// When that began, in seconds since all nodes measured.
+    pub at_s: f64,
+    /// The longest gap of any of these moments, in seconds.
+    pub longest_s: f64,
+}
+
+/// A gap by the clock of the job's first task.
+#[derive(Clone, Debug, PartialEq)]
+struct Gap {
+    from_ns: f64,
+    to_ns: f64,
+    cause: String,
+}
+
+fn length(gap: &Gap) -> f64 {
+    gap.to_ns - gap.from_ns
+}
+
+/// When a node measured, and its longest gaps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Timed {
+    reference: String,
+    /// When all of its CPUs were measured.
+    from_ns: f64,
+    to_ns: f64,
+    within_ns: f64,
+    gaps: Vec<Gap>,
+}
+
+impl Timed {
+    /// Of a summary, if a hardware counter timed it.
+    pub(super) fn new(summary: &Summary, clock: &JobClock) -> Option<Timed> {
+        let counter = summary.clock?;
+        let at = |seconds: f64| {
+            let ticks = (seconds * 1e9 * counter.ticks_per_ns).max(0.0) as u64;
+            clock.at(counter.origin_ticks.wrapping_add(ticks))
+        };
+        let ends = |cpu: &CpuSummary| {
+            let gaps = cpu.longest.iter().map(|gap| gap.at_s + gap.ns / 1e9);
+            gaps.fold(cpu.measured_s, f64::max)
+        };
+        let end = summary.cpus.iter().map(ends).fold(f64::INFINITY, f64::min);
+        let (from, to) = (at(0.0)?, at(end)?);
+        let longest = summary.cpus.iter().flat_map(|cpu| &cpu.longest);
+        let gaps = longest.filter_map(|gap| {
+            let from_ns = at(gap.at_s)?.0;
+            Some(Gap {
+                from_ns,
+                to_ns: from_ns + gap.ns,
+                cause: gap.cause.clone(),
+            })
+        });
+        let timed = Timed {
+            reference: clock.reference.clone(),
+            from_ns: from.0,
+            to_ns: to.0,
+            within_ns: from.1.max(to.1),
+            gaps: gaps.collect(),
+        };
+        Some(timed.longest())
+    }
+
+    /// With what another task measured on the same node; `None` if that was in another job.
+    pub(super) fn joined(mut self, other: Timed) -> Option<Timed> {
+        if self.reference != other.reference {
+            return None;
+        }
+        self.from_ns = self.from_ns.max(other.from_ns);
+        self.to_ns = self.to_ns.min(other.to_ns);
+        self.within_ns = self.within_ns.max(other.within_ns);
+        self.gaps.extend(other.gaps);
+        Some(self.longest())
+    }
+
+    fn longest(mut self) -> Timed {
+        (self.gaps).sort_by(|a, b| length(b).total_cmp(&length(a)));
+        self.gaps.truncate(MOST_GAPS);
+        self
+    }
+}
+
+/// Nodes of one job.
+struct Job<'a> {
+    nodes: Vec<(&'a str, &'a Timed)>,
+    from_ns: f64,
+    to_ns: f64,
+}
+
+/// Stretches in which a node may have lost its time, as its clock leaves open, and the longest gap in each.
+struct Stretch<'a> {
+    node: usize,
+    from_ns: f64,
+    to_ns: f64,
+    gap: &'a Gap,
+}
+
+impl<'a> Job<'a> {
+    /// The job that most nodes are of.
+    fn largest(nodes: &'a [Node]) -> Option<Job<'a>> {
+        let mut jobs: BTreeMap<&str, Vec<(&str, &Timed)>> = BTreeMap::new();
+        for node in nodes {
+            if let Some(timed) = &node.timed {
+                jobs.entry(&timed.reference)
+                    .or_default()
+                    .push((&node.name, timed));
+            }
+        }
+        let nodes = jobs.into_values().max_by_key(Vec::len)?;
+        let each = || nodes.iter().map(|node| node.1);
+        Some(Job {
+            from_ns: each().map(|one| one.from_ns).fold(f64::MIN, f64::max),
+            to_ns: each().map(|one| one.to_ns).fold(f64::MAX, f64::min),
+            nodes,
+        })
+        .filter(|job| job.nodes.len() > 1)
+    }
+
+    fn common_ns(&self) -> f64 {
+        (self.to_ns - self.from_ns).max(0.0)
+    }
+
+    /// The stretches of all nodes in the common time; those of one node do not overlap.
+    fn stretches(&self) -> Vec<Stretch<'a>> {
+        let mut all: Vec<Stretch<'_>> = Vec::new();
+        for (node, (_, timed)) in self.nodes.iter().enumerate() {
+            let mut gaps: Vec<&Gap> = timed.gaps.iter().collect();
+            gaps.sort_by(|a, b| a.from_ns.total_cmp(&b.from_ns));
+            let first = all.len();
+            for gap in gaps {
+                let from_ns = (gap.from_ns - timed.within_ns).max(self.from_ns);
+                let to_ns = (gap.to_ns + timed.within_ns).min(self.to_ns);
+                match all[first..].last_mut() {
+                    _ if from_ns >= to_ns => {}
+                    Some(last) if from_ns <= last.to_ns => {
+                        last.to_ns = last.to_ns.max(to_ns);
+                        if length(gap) > length(last.gap) {
+                            last.gap = gap;
+                        }
+                    }
+                    _ => all.push(Stretch {
+                        node,
+                        from_ns,
+                        to_ns,
+                        gap,
+                    }),
+                }
+            }
+        }
+        all
+    }
+}
+
+/// What hit several of these nodes at once; `None` where fewer than two have clocks that are known against each other.
+pub(super) fn at_once(nodes: &[Node]) -> Option<AtOnce> {
+    let job = Job::largest(nodes)?;
+    let stretches = job.stretches();
+    let mut by_cause: BTreeMap<&str, Vec<Vec<&Stretch<'_>>>> = BTreeMap::new();
+    for moment in moments(&stretches) {
+        by_cause.entry(cause(&moment)).or_default().push(moment);
+    }
+    let chance = Chance::new(&job, &stretches, by_cause.len());
+    let mut moments: Vec<Moments> = by_cause
+        .iter()
+        .filter_map(|(cause, moments)| described(&job, cause, moments, &chance))
+        .collect();
+    moments.sort_by_key(|one| Reverse((one.nodes, one.number)));
+    let within_ns = job.nodes.iter().map(|node| node.1.within_ns);
+    Some(AtOnce {
+        nodes: job.nodes.len() as u64,
+        common_s: job.common_ns() / 1e9,
+        within_s: within_ns.fold(0.0, f64::max) / 1e9,
+        moments,
+    })
+}
+
+/// What independent nodes would have at once.
+struct Chance<'a> {
+    stretches: BTreeMap<&'a str, usize>,
+    /// Nodes but one that are within a stretch at some moment, on average.
+    usual: f64,
+    most: f64,
+}
+
+impl<'a> Chance<'a> {
+    fn new(job: &Job<'a>, stretches: &[Stretch<'a>], causes: usize) -> Chance<'a> {
+        let mut by_cause: BTreeMap<&str, usize> = BTreeMap::new();
+        for one in stretches {
+            *by_cause.entry(&one.gap.cause).or_default() += 1;
+        }
+        let lost_ns: f64 = stretches.iter().map(|one| one.to_ns - one.from_ns).sum();
+        let nodes = job.nodes.len() as f64;
+        Chance {
+            stretches: by_cause,
+            usual: (nodes - 1.0) / nodes * lost_ns / job.common_ns().max(1.0),
+            most: MOST_CHANCE / (nodes * causes.max(1) as f64),
+        }
+    }
+
+    /// Moments of a cause with so many nodes or more, at most: each gap meets as many others by a binomial law, of which Poisson's is the bound (Anderson
+    /// and Samuels 1967).
+    fn expected(&self, cause: &str, nodes: usize) -> f64 {
+        let stretches = self.stretches.get(cause).copied().unwrap_or_default();
+        stretches as f64 * ln_poisson_at_least(nodes as u64 - 1, self.usual).exp()
+    }
+
+    /// Whether chance brings so many moments too seldom, and most of them are none of its.
+    fn is_beyond(&self, number: usize, expected: f64) -> bool {
+        expected <= MOST_BY_CHANCE * number as f64
+            && ln_poisson_at_least(number as u64, expected) <= self.most.ln()
+    }
+}
+
+/// Moments of one cause; `None` where chance brings as many.
+fn described(
+    job: &Job<'_>,
+    cause: &str,
+    moments: &[Vec<&Stretch<'_>>],
+    chance: &Chance<'_>,
+) -> Option<Moments> {
+    let mut sizes: Vec<usize> = moments.iter().map(Vec::len).collect();
+    sizes.sort_unstable();
+    // Of each size: how many are as wide or wider.
+    let wider = |size: usize| sizes.len() - sizes.partition_point(|one| *one < size);
+    let mut least = sizes.iter().copied();
+    let least = least.find(|&size| chance.is_beyond(wider(size), chance.expected(cause, size)))?;
+    let wide = || moments.iter().filter(|moment| moment.len() >= least);
+    let widest = wide().max_by_key(|moment| moment.len())?;
+    let from = widest.iter().map(|one| one.gap.from_ns);
+    let from = from.fold(f64::MAX, f64::min).max(job.from_ns);
+    let mut names: Vec<&str> = widest.iter().map(|one| job.nodes[one.node].0).collect();
+    names.sort_unstable();
+    let lengths = wide().flatten().map(|one| length(one.gap));
+    Some(Moments {
+        cause: cause.to_owned(),
+        number: wider(least) as u64,
+        by_chance: chance.expected(cause, least),
+        nodes: widest.len() as u64,
+        least_nodes: least as u64,
+        names: names
+            .into_iter()
+            .take(MOST_NAMES)
+            .map(String::from)
+            .collect(),
+        at_s: (from - job.from_ns) / 1e9,
+        longest_s: lengths.fold(0.0, f64::max) / 1e9,
+    })
+}
+
+/// Moments at which most nodes are within a stretch, two or more. Of two that have most of their stretches in common the wider one.
+fn moments<'a, 'b>(stretches: &'b [Stretch<'a>]) -> Vec<Vec<&'b Stretch<'a>>> {
+    let mut ends: Vec<(f64, bool, usize)> = Vec::with_capacity(2 * stretches.len());
+    for (place, one) in stretches.iter().enumerate() {
+        ends.push((one.from_ns, false, place));
+        ends.push((one.to_ns, true, place));
+    }
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut moments: Vec<Vec<usize>> = Vec::new();
+    // Stretches that are open; of each its place there, and the number of the last moment that has it.
+    let mut open: Vec<usize> = Vec::new();
+    let mut at = vec![0; stretches.len()];
+    let mut of_moment = vec![0; stretches.len()];
+    let mut has_begun = false;
+    for (_, is_end, place) in ends {
+        if !is_end {
+            at[place] = open.len();
+            open.push(place);
+            has_begun = true;
+            continue;
+        }
+        // The first end after a beginning is where most are open.
+        if has_begun && open.len() > 1 {
+            let last = moments.last().map_or(0, Vec::len);
+            let is_of_last = |one: &&usize| last > 0 && of_moment[**one] == moments.len();
+            let is_new = 2 * open.iter().filter(is_of_last).count() < open.len();
+            if is_new || open.len() > last {
+                if !is_new {
+                    moments.pop();
+                }
+                moments.push(open.clone());
+                open.iter().for_each(|&one| of_moment[one] = moments.len());
+            }
+        }
+        has_begun = false;
+        open.swap_remove(at[place]);
+        if let Some(&moved) = open.get(at[place]) {
+            at[moved] = at[place];
+        }
+    }
+    let named = |places: Vec<usize>| places.into_iter().map(|place| &stretches[place]).collect();
+    moments.into_iter().map(named).collect()
+}
+
+/// What most nodes lost in a moment: of as many, what took longest.
+fn cause<'a>(moment: &[&Stretch<'a>]) -> &'a str {
+    let mut causes: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
+    for one in moment {
+        let (number, time) = causes.entry(&one.gap.cause).or_default();
+        *number += 1;
+        *time += length(one.gap);
+    }
+    let most = causes.into_iter().max_by(|(_, a), (_, b)| {
+        let by_time = a.1.total_cmp(&b.1);
+        a.0.cmp(&b.0).then(by_time)
+    });
+    most.map_or("", |most| most.0)
+}
