@@ -6,12 +6,12 @@ use bandscope_recording::summary::{CpuSummary, Summary};
 use bandscope_statistics::distributions::ln_poisson_at_least;
 use serde::Serialize;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Chance that anything is found where nodes lose independently, over all causes and numbers of nodes (Bonferroni).
 const MOST_CHANCE: f64 = 0.01;
 /// Share of what is found that chance may have brought.
-const MOST_BY_CHANCE: f64 = 0.1;
+const MOST_BY_CHANCE: f64 = 0.2;
 /// Gaps that are kept of a node, the longest, and nodes that are named of a moment.
 const MOST_GAPS: usize = 64;
 /// See [`MOST_GAPS`].
@@ -35,7 +35,7 @@ pub struct AtOnce {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moments {
-    /// What most of the nodes lost, as a ledger has it. Untrusted.
+    /// What the nodes lost, as a ledger has it; of a kernel thread of one CPU without its number. Untrusted.
     pub cause: String,
     /// How many there were.
     pub number: u64,
@@ -59,6 +59,11 @@ struct Gap {
     from_ns: f64,
     to_ns: f64,
     cause: String,
+}
+
+/// A cause as other nodes have it: of a kernel thread of one CPU, such as `task:kworker/1:0`, the name before its number.
+fn family(cause: &str) -> &str {
+    cause.split('/').next().unwrap_or(cause)
 }
 
 fn length(gap: &Gap) -> f64 {
@@ -96,7 +101,7 @@ impl Timed {
             Some(Gap {
                 from_ns,
                 to_ns: from_ns + gap.ns,
-                cause: gap.cause.clone(),
+                cause: family(&gap.cause).to_owned(),
             })
         });
         let timed = Timed {
@@ -135,12 +140,14 @@ struct Job<'a> {
     to_ns: f64,
 }
 
-/// Stretches in which a node may have lost its time, as its clock leaves open, and the longest gap in each.
-struct Stretch<'a> {
+/// A stretch in which a node may have lost time, as its clock leaves open.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
     node: usize,
     from_ns: f64,
     to_ns: f64,
-    gap: &'a Gap,
+    /// Its longest gap.
+    longest_ns: f64,
 }
 
 impl<'a> Job<'a> {
@@ -168,11 +175,17 @@ impl<'a> Job<'a> {
         (self.to_ns - self.from_ns).max(0.0)
     }
 
-    /// The stretches of all nodes in the common time; those of one node do not overlap.
-    fn stretches(&self) -> Vec<Stretch<'a>> {
-        let mut all: Vec<Stretch<'_>> = Vec::new();
+    fn causes(&self) -> BTreeSet<&'a str> {
+        let gaps = self.nodes.iter().flat_map(|(_, timed)| &timed.gaps);
+        gaps.map(|gap| &*gap.cause).collect()
+    }
+
+    /// The stretches in which nodes may have lost time by a cause, in the common time; those of one node do not overlap.
+    fn stretches(&self, cause: &str) -> Vec<Stretch> {
+        let mut all: Vec<Stretch> = Vec::new();
         for (node, (_, timed)) in self.nodes.iter().enumerate() {
-            let mut gaps: Vec<&Gap> = timed.gaps.iter().collect();
+            let gaps = timed.gaps.iter().filter(|gap| gap.cause == cause);
+            let mut gaps: Vec<&Gap> = gaps.collect();
             gaps.sort_by(|a, b| a.from_ns.total_cmp(&b.from_ns));
             let first = all.len();
             for gap in gaps {
@@ -182,15 +195,13 @@ impl<'a> Job<'a> {
                     _ if from_ns >= to_ns => {}
                     Some(last) if from_ns <= last.to_ns => {
                         last.to_ns = last.to_ns.max(to_ns);
-                        if length(gap) > length(last.gap) {
-                            last.gap = gap;
-                        }
+                        last.longest_ns = last.longest_ns.max(length(gap));
                     }
                     _ => all.push(Stretch {
                         node,
                         from_ns,
                         to_ns,
-                        gap,
+                        longest_ns: length(gap),
                     }),
                 }
             }
@@ -202,15 +213,11 @@ impl<'a> Job<'a> {
 /// What hit several of these nodes at once; `None` where fewer than two have clocks that are known against each other.
 pub(super) fn at_once(nodes: &[Node]) -> Option<AtOnce> {
     let job = Job::largest(nodes)?;
-    let stretches = job.stretches();
-    let mut by_cause: BTreeMap<&str, Vec<Vec<&Stretch<'_>>>> = BTreeMap::new();
-    for moment in moments(&stretches) {
-        by_cause.entry(cause(&moment)).or_default().push(moment);
-    }
-    let chance = Chance::new(&job, &stretches, by_cause.len());
-    let mut moments: Vec<Moments> = by_cause
-        .iter()
-        .filter_map(|(cause, moments)| described(&job, cause, moments, &chance))
+    let causes = job.causes();
+    let tests = causes.len() * job.nodes.len();
+    let of_causes = causes.into_iter();
+    let mut moments: Vec<Moments> = of_causes
+        .filter_map(|cause| of_cause(&job, cause, MOST_CHANCE / tests as f64))
         .collect();
     moments.sort_by_key(|one| Reverse((one.nodes, one.number)));
     let within_ns = job.nodes.iter().map(|node| node.1.within_ns);
@@ -222,67 +229,39 @@ pub(super) fn at_once(nodes: &[Node]) -> Option<AtOnce> {
     })
 }
 
-/// What independent nodes would have at once.
-struct Chance<'a> {
-    stretches: BTreeMap<&'a str, usize>,
-    /// Nodes but one that are within a stretch at some moment, on average.
-    usual: f64,
-    most: f64,
-}
-
-impl<'a> Chance<'a> {
-    fn new(job: &Job<'a>, stretches: &[Stretch<'a>], causes: usize) -> Chance<'a> {
-        let mut by_cause: BTreeMap<&str, usize> = BTreeMap::new();
-        for one in stretches {
-            *by_cause.entry(&one.gap.cause).or_default() += 1;
-        }
-        let lost_ns: f64 = stretches.iter().map(|one| one.to_ns - one.from_ns).sum();
-        let nodes = job.nodes.len() as f64;
-        Chance {
-            stretches: by_cause,
-            usual: (nodes - 1.0) / nodes * lost_ns / job.common_ns().max(1.0),
-            most: MOST_CHANCE / (nodes * causes.max(1) as f64),
-        }
-    }
-
-    /// Moments of a cause with so many nodes or more, at most: each gap meets as many others by a binomial law, of which Poisson's is the bound (Anderson
-    /// and Samuels 1967).
-    fn expected(&self, cause: &str, nodes: usize) -> f64 {
-        let stretches = self.stretches.get(cause).copied().unwrap_or_default();
-        stretches as f64 * ln_poisson_at_least(nodes as u64 - 1, self.usual).exp()
-    }
-
-    /// Whether chance brings so many moments too seldom, and most of them are none of its.
-    fn is_beyond(&self, number: usize, expected: f64) -> bool {
-        expected <= MOST_BY_CHANCE * number as f64
-            && ln_poisson_at_least(number as u64, expected) <= self.most.ln()
-    }
-}
-
-/// Moments of one cause; `None` where chance brings as many.
-fn described(
-    job: &Job<'_>,
-    cause: &str,
-    moments: &[Vec<&Stretch<'_>>],
-    chance: &Chance<'_>,
-) -> Option<Moments> {
+/// Moments of one cause; `None` where chance brings as many, more often than `most_chance`.
+fn of_cause(job: &Job<'_>, cause: &str, most_chance: f64) -> Option<Moments> {
+    let stretches = job.stretches(cause);
+    let moments = moments(&stretches);
+    let nodes = job.nodes.len() as f64;
+    let lost_ns: f64 = stretches.iter().map(|one| one.to_ns - one.from_ns).sum();
+    // Other nodes that are within a stretch when one begins, on average.
+    let others = (nodes - 1.0) / nodes * lost_ns / job.common_ns().max(1.0);
+    // As many or more of independent nodes: by a binomial law, of which Poisson's of the same mean is the bound (Anderson and Samuels 1967).
+    let expected =
+        |size: usize| stretches.len() as f64 * ln_poisson_at_least(size as u64 - 1, others).exp();
     let mut sizes: Vec<usize> = moments.iter().map(Vec::len).collect();
     sizes.sort_unstable();
-    // Of each size: how many are as wide or wider.
     let wider = |size: usize| sizes.len() - sizes.partition_point(|one| *one < size);
-    let mut least = sizes.iter().copied();
-    let least = least.find(|&size| chance.is_beyond(wider(size), chance.expected(cause, size)))?;
+    let is_beyond_chance = |size: &usize| {
+        let (number, expected) = (wider(*size), expected(*size));
+        expected <= MOST_BY_CHANCE * number as f64
+            && ln_poisson_at_least(number as u64, expected) <= most_chance.ln()
+    };
+    let least = sizes.iter().copied().find(is_beyond_chance)?;
     let wide = || moments.iter().filter(|moment| moment.len() >= least);
     let widest = wide().max_by_key(|moment| moment.len())?;
-    let from = widest.iter().map(|one| one.gap.from_ns);
-    let from = from.fold(f64::MAX, f64::min).max(job.from_ns);
+    let from = widest
+        .iter()
+        .map(|one| one.from_ns)
+        .fold(f64::MAX, f64::min);
     let mut names: Vec<&str> = widest.iter().map(|one| job.nodes[one.node].0).collect();
     names.sort_unstable();
-    let lengths = wide().flatten().map(|one| length(one.gap));
+    let lengths = wide().flatten().map(|one| one.longest_ns);
     Some(Moments {
         cause: cause.to_owned(),
         number: wider(least) as u64,
-        by_chance: chance.expected(cause, least),
+        by_chance: expected(least),
         nodes: widest.len() as u64,
         least_nodes: least as u64,
         names: names
@@ -296,7 +275,7 @@ fn described(
 }
 
 /// Moments at which most nodes are within a stretch, two or more. Of two that have most of their stretches in common the wider one.
-fn moments<'a, 'b>(stretches: &'b [Stretch<'a>]) -> Vec<Vec<&'b Stretch<'a>>> {
+fn moments(stretches: &[Stretch]) -> Vec<Vec<Stretch>> {
     let mut ends: Vec<(f64, bool, usize)> = Vec::with_capacity(2 * stretches.len());
     for (place, one) in stretches.iter().enumerate() {
         ends.push((one.from_ns, false, place));
@@ -335,21 +314,6 @@ fn moments<'a, 'b>(stretches: &'b [Stretch<'a>]) -> Vec<Vec<&'b Stretch<'a>>> {
             at[moved] = at[place];
         }
     }
-    let named = |places: Vec<usize>| places.into_iter().map(|place| &stretches[place]).collect();
-    moments.into_iter().map(named).collect()
-}
-
-/// What most nodes lost in a moment: of as many, what took longest.
-fn cause<'a>(moment: &[&Stretch<'a>]) -> &'a str {
-    let mut causes: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
-    for one in moment {
-        let (number, time) = causes.entry(&one.gap.cause).or_default();
-        *number += 1;
-        *time += length(one.gap);
-    }
-    let most = causes.into_iter().max_by(|(_, a), (_, b)| {
-        let by_time = a.1.total_cmp(&b.1);
-        a.0.cmp(&b.0).then(by_time)
-    });
-    most.map_or("", |most| most.0)
+    let of = |places: Vec<usize>| places.into_iter().map(|place| stretches[place]).collect();
+    moments.into_iter().map(of).collect()
 }

@@ -79,21 +79,18 @@ const SECONDS: f64 = 10.0;
 fn node(number: usize, own: usize, common: &[f64], random: &mut Random) -> Node {
     let counter = Counter::draw(random);
     let began_ns = 2e9 + 1e9 * random.unit();
-    let gap = |at_s: f64, cause: &str| LongGap {
+    let common = common
+        .iter()
+        .map(|at_ns| ((at_ns - began_ns) / 1e9, "task:backup"));
+    let own: Vec<(f64, &str)> = (0..own)
+        .map(|place| (SECONDS * random.unit(), ["host", "task:cron"][place % 2]))
+        .collect();
+    let longest = common.chain(own).map(|(at_s, cause)| LongGap {
         at_s,
         ns: 2e5 + 1e5 * random.unit(),
         cause: cause.into(),
-    };
-    let mut longest: Vec<LongGap> = Vec::new();
-    let mut gap = gap;
-    for at_ns in common {
-        longest.push(gap((at_ns - began_ns) / 1e9, "task:backup"));
-    }
-    let mut own_at = Random::new(number as u64 + 1);
-    for place in 0..own {
-        let cause = ["host", "task:cron"][place % 2];
-        longest.push(gap(SECONDS * own_at.unit(), cause));
-    }
+    });
+    let longest = longest.collect();
     let summary = Summary {
         node: format!("n{number:02}"),
         clock: Some(SummaryClock {

@@ -62,6 +62,7 @@ fn at_once(of: Option<&AtOnce>, page: &mut Page<'_>) {
     let mut table = Table::new("At once, on several nodes")
         .column("nodes", Side::Right)
         .column("times", Side::Right)
+        .column("by chance", Side::Right)
         .column("up to", Side::Right)
         .column("such as at", Side::Right);
     let most = if page.options.all { usize::MAX } else { NODES };
@@ -76,11 +77,12 @@ fn seconds(seconds: f64) -> String {
     numbers::duration(1e9 * seconds)
 }
 
-pub(crate) fn row_at_once(one: &Moments) -> [String; 5] {
+pub(crate) fn row_at_once(one: &Moments) -> [String; 6] {
     [
         one.cause.clone(),
         numbers::count(one.nodes),
         numbers::count(one.number),
+        numbers::significant(one.by_chance, 1),
         seconds(one.longest_s),
         seconds(one.at_s),
     ]
