@@ -25,6 +25,25 @@ pub fn share_decimals(share: f64, half_width: Option<f64>) -> usize {
     }
 }
 
+/// A share in per cent, as exactly as its interval says: the last digit is one that half of the interval's width counts, and at most three count.
+pub fn share_within(share: f64, interval: (f64, f64)) -> String {
+    let (percent, half) = (100.0 * share, 50.0 * (interval.1 - interval.0).abs());
+    let size = percent.abs().max(half);
+    if size.is_nan() || size <= 0.0 {
+        return "0 %".into();
+    }
+    let place = half.log10().floor().max(size.log10().floor() - 2.0);
+    let unit = 10_f64.powf(place);
+    let decimals = (-place).clamp(0.0, 3.0) as usize;
+    match decimals {
+        0 => format!(
+            "{} %",
+            count(((percent / unit).round() * unit).max(0.0) as u64)
+        ),
+        decimals => format!("{percent:.decimals$} %"),
+    }
+}
+
 /// A share in hundredths with so many digits after the point, without its unit: percent, or points where it is a difference. Nothing is never negative.
 pub fn hundredths(share: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", 100.0 * share);
@@ -223,6 +242,22 @@ pub fn file_name(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_has_the_digits_that_its_interval_allows() {
+        for (share, low, high, expected) in [
+            (0.4183, 0.35, 0.49, "42 %"),
+            (0.0266, 0.022, 0.031, "2.7 %"),
+            (0.0266, 0.0265, 0.0267, "2.66 %"),
+            (1.4943, 1.1, 1.9, "150 %"),
+            (138.5449, 90.0, 200.0, "14,000 %"),
+            (4.0, 3.999, 4.001, "400 %"),
+            (0.0047, 0.0, 0.0, "0.470 %"),
+            (0.0, 0.0, 0.0, "0 %"),
+        ] {
+            assert_eq!(share_within(share, (low, high)), expected);
+        }
+    }
 
     #[test]
     fn digits_follow_what_is_known() {

@@ -39,6 +39,8 @@ pub struct Tail {
     pub shape: f64,
     /// Scale, of the values' unit.
     pub scale: f64,
+    /// Exceedances, those that come together counted once.
+    pub apart: f64,
     /// What else the data allow, with 95 %.
     allowed: Vec<Allowed>,
 }
@@ -78,6 +80,7 @@ impl Tail {
                         rate: count as f64 / number,
                         shape,
                         scale,
+                        apart: count as f64 / together,
                         allowed: allowed(&excesses, shape / scale, together),
                     },
                 )

@@ -5,6 +5,7 @@ use crate::options::Theme;
 use crate::tables::page;
 use crate::text::scale::{CAUSES, head, points, recording, share, subject};
 use crate::{Error, Options, numbers, picture, png, svg};
+use bandscope_report::format::share_within;
 use bandscope_studies::scale::{Basis, Cell, Phase, Scale, nodes};
 use std::io::Write;
 
@@ -117,7 +118,7 @@ fn cost(cell: &Cell) -> String {
         |cost| {
             let (low, high) = cost.interval;
             let low = share(low).replace(" %", "");
-            let longer = share(cost.longer);
+            let longer = share_within(cost.longer, cost.interval);
             format!("{about}{longer}<small>{low} to {}</small>", share(high))
         },
     )

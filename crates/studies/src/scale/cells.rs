@@ -4,6 +4,8 @@ use super::law::{Law, Settled};
 use super::sample::{Absences, Followed, Lengths, Sample, Without};
 use super::windows::STARTS;
 use super::{Basis, Cell, Cost, Saving};
+use bandscope_statistics::NORMAL_95;
+use bandscope_statistics::distributions::student_95;
 use bandscope_statistics::maxima::RESOLUTION;
 use bandscope_statistics::random::Random;
 use bandscope_statistics::tail::Tail;
@@ -14,10 +16,14 @@ use std::sync::OnceLock;
 const RESAMPLES: u64 = 200;
 /// The slowest of a third of the phases is seen three times in a recording, on average.
 const PHASES_A_NODE: f64 = 3.0;
+/// A recording whose absences are short by chance says too little of the wait, and seems to have seen more.
+const MOST_OFF: f64 = 2.0;
 /// Fewest losses of the kind that a figure rests on: their number is then known to a third.
 const MIN_EVENTS: f64 = 10.0;
 /// Losses of a quarter of the typical length count: of an exponential law that is 3 in 5 of all.
 const OF_TYPICAL: f64 = 4.0;
+/// A variance of so many losses has a degree of freedom: of n that scatter as an exponential law, whose kurtosis is 9, 2 n / (9 - 1).
+const LOSSES_A_DEGREE: f64 = 4.0;
 /// An extrapolation goes so many times beyond what was seen, at most, and its interval is no wider than this ratio.
 const MAX_BEYOND: f64 = 100.0;
 const MAX_RATIO: f64 = 4.0;
@@ -68,30 +74,45 @@ impl<'a> Losses<'a> {
         self.tail.get_or_init(fitted).as_ref()
     }
 
-    /// What the slowest of so many loses, and the phases that are draws of it: one that begins within an absence is not one more.
-    fn settle(&self, nodes: f64) -> (Settled, f64) {
+    /// What the slowest of so many loses, and the phases that are draws of it. What a rank carries over began in the wait: so a draw is of the phase and of
+    /// as much of the wait.
+    fn settle(&self, nodes: f64, phase_ns: f64) -> (Settled, f64) {
         let slowest = self.law.settle(nodes);
-        let together = (self.law).together(slowest.typical_ns / OF_TYPICAL, slowest.carried);
-        (slowest, self.law.number() / together)
+        let wait_ns = MOST_OFF * slowest.loss_ns.max(0.0);
+        let draw = 1.0 + slowest.carried * wait_ns / phase_ns;
+        (slowest, self.law.number() / draw)
     }
 
     /// What a tail says that the slowest of so many loses, with its interval; `None` where none fits or it leaves too much open.
     fn beyond(&self, nodes: f64, independent: f64) -> Option<(f64, (f64, f64))> {
         let reach = MAX_BEYOND * independent / PHASES_A_NODE;
         let tail = self.tail().filter(|_| nodes <= reach)?;
+        let most = tail.expected_maximum(nodes);
         let (low, high) = tail.interval(nodes);
+        let (low, high) = (
+            widened(low, most, tail.apart),
+            widened(high, most, tail.apart),
+        );
         let is_known = low > 0.0 && low < high && high / low <= MAX_RATIO;
-        is_known.then(|| (tail.expected_maximum(nodes), (low, high)))
+        is_known.then_some((most, (low, high)))
     }
 
     /// What the slowest of so many loses, seen or by a tail; `None` where neither says.
     fn loss_ns(&self, nodes: f64, phase_ns: f64) -> Option<f64> {
-        let (slowest, independent) = self.settle(nodes);
+        let (slowest, independent) = self.settle(nodes, phase_ns);
         if !is_seen(nodes, independent) {
             return Some(self.beyond(nodes, independent)?.0);
         }
         let events = self.law.events(slowest.typical_ns / OF_TYPICAL);
         (events >= MIN_EVENTS || slowest.loss_ns <= NOTHING * phase_ns).then_some(slowest.loss_ns)
+    }
+}
+
+/// An end of the interval of `about`, by so many separate losses: how far it scatters was told by the same few.
+fn widened(end: f64, about: f64, losses: f64) -> f64 {
+    match about > 0.0 && end > 0.0 && end.is_finite() {
+        true => about * (end / about).powf(student_95(losses / LOSSES_A_DEGREE) / NORMAL_95),
+        false => end,
     }
 }
 
@@ -140,7 +161,7 @@ impl<'a> Of<'a> {
     /// What these numbers of nodes cost.
     pub(super) fn cells(&self, nodes: &[u64]) -> Vec<Cell> {
         let seen: Vec<f64> = (nodes.iter().map(|&nodes| nodes as f64))
-            .filter(|&nodes| is_seen(nodes, self.whole.settle(nodes).1))
+            .filter(|&nodes| is_seen(nodes, self.whole.settle(nodes, self.phase_ns).1))
             .collect();
         let resampled = match seen.is_empty() {
             true => Vec::new(),
@@ -159,7 +180,7 @@ impl<'a> Of<'a> {
         let draws = nodes as f64;
         let unseen_ns =
             UNSEEN_NS * (1.0 - (-UNSEEN * draws * self.phase_ns / 1e9 / self.total_s).exp());
-        let (slowest, independent) = self.whole.settle(draws);
+        let (slowest, independent) = self.whole.settle(draws, self.phase_ns);
         let known = match is_seen(draws, independent) {
             true => self.observed(draws, slowest, resampled),
             false => self.extrapolated(draws, independent),
@@ -214,8 +235,8 @@ impl<'a> Of<'a> {
             }
         };
         let (least, most) = (end(0.025), end(0.975));
-        let mut low = least.min(reflected(most)).min(longer);
-        let mut high = most.max(reflected(least)).max(longer);
+        let mut low = widened(least.min(reflected(most)).min(longer), longer, events);
+        let mut high = widened(most.max(reflected(least)).max(longer), longer, events);
         let tail = self.whole.tail();
         if let Some(tail) = tail.filter(|tail| tail.rate * nodes >= TAIL_SEEN) {
             // The largest of a resample is never beyond what was seen; that of other recordings is.

@@ -224,21 +224,6 @@ impl Law {
         self.cpus.iter().map(of).sum()
     }
 
-    /// How many phases in a row meet the same loss of so much, on average, where ranks carry such a share of their absences: as many more phases
-    /// that begin at any time meet it than those that begin with work.
-    pub(super) fn together(&self, least_ns: f64, carried: f64) -> f64 {
-        let losses = &self.bins.losses_ns;
-        let place = losses.partition_point(|loss| *loss < least_ns);
-        let place = place.checked_sub(1);
-        let beyond = |of: fn(&OfCpu) -> &Vec<f64>| -> f64 {
-            let cpus = self.cpus.iter();
-            cpus.map(|cpu| (1.0 - place.map_or(0.0, |place| of(cpu)[place])) * cpu.number)
-                .sum()
-        };
-        let (work, time) = (beyond(|cpu| &cpu.work), beyond(|cpu| &cpu.time));
-        1.0 + carried * (time / work.max(1.0) - 1.0).max(0.0)
-    }
-
     /// The slowest of `nodes` over many phases. A rank waits for as long as the slowest takes more than itself, and what it carries over from a
     /// long wait makes the next phase long: so phases are a chain, whose state is the carried share.
     pub(super) fn settle(&self, nodes: f64) -> Settled {

@@ -28,6 +28,22 @@ fn longer(share: f64) -> String {
     }
 }
 
+/// The same with its interval, and no more digits than that allows.
+fn longer_within(share: f64, (low, high): (f64, f64)) -> String {
+    let digits = |times: f64| {
+        let half = (high - low).abs() / 2.0;
+        let decimals = (-half.log10().floor()).clamp(0.0, 2.0) as usize;
+        format!("{times:.decimals$}")
+    };
+    if share < 1.0 {
+        let end = |end: f64| format::share_within(end.max(0.0), (low, high));
+        let from = end(low).replace(" %", "");
+        return format!("{} longer ({from} to {})", end(share), end(high));
+    }
+    let [about, low, high] = [share, low, high].map(|share| digits(1.0 + share));
+    format!("{about} times as long ({low} to {high})")
+}
+
 /// The answer: the largest cost that is known, against that of one node, and what it comes from.
 pub(super) fn verdict(scale: &Scale) -> String {
     let alone = format!("one node alone takes {}", longer(scale.alone));
@@ -45,7 +61,7 @@ pub(super) fn verdict(scale: &Scale) -> String {
         nodes(cell.nodes),
         if cell.nodes == 1 { "node" } else { "nodes" },
         length(phase.phase_s),
-        longer(cost.longer)
+        longer_within(cost.longer, cost.interval)
     );
     if let Some((first, less)) = cell.from.first().and_then(|one| Some((one, one.less?))) {
         let rest = longer(cost.longer - less);

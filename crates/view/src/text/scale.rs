@@ -2,6 +2,7 @@
 
 use super::table::{self, Page, Paint, Side, Table};
 use crate::{Options, numbers};
+use bandscope_report::format::share_within;
 use bandscope_studies::scale::{self, Basis, Cell, Phase, Saving, Scale};
 use std::collections::BTreeMap;
 
@@ -83,11 +84,12 @@ fn costs(scale: &Scale, page: &mut Page<'_>) {
             let cell = &phase.cells[row];
             cells.push(match (cell.basis, cell.cost) {
                 (Basis::Observed, Some(cost)) => {
-                    table::Cell::painted(share(cost.longer), Paint::Loss)
+                    table::Cell::painted(share_within(cost.longer, cost.interval), Paint::Loss)
                 }
                 (_, Some(cost)) => {
                     let about = page.sign("≈ ", "~ ");
-                    table::Cell::painted(format!("{about}{}", share(cost.longer)), Paint::Loss)
+                    let longer = share_within(cost.longer, cost.interval);
+                    table::Cell::painted(format!("{about}{longer}"), Paint::Loss)
                 }
                 (Basis::TooRare, None) => table::Cell::painted("too rare", Paint::Dim),
                 (_, None) => table::Cell::painted("beyond", Paint::Dim),
