@@ -84,7 +84,7 @@ pub struct Summary {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SummaryClock {
-    /// What it read at the start of the recording.
+    /// What it read when the first quantum began: times of gaps are since then.
     pub origin_ticks: u64,
     /// Ticks per nanosecond.
     pub ticks_per_ns: f64,

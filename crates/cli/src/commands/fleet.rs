@@ -152,7 +152,8 @@ fn summary_of(path: &Path) -> Result<Summary, bandscope_recording::Error> {
         });
     }
     let analysis = bandscope_analysis::analyse(&source, &[shown(path)])?;
-    fleet::summarise(&source, &analysis.report, &record::tool())
+    let report = (&analysis.report, analysis.origin);
+    fleet::summarise(&source, report, &record::tool())
 }
 
 /// Leaves the summary of a task's recording beside it, for the report of the fleet. That it cannot is said, and is no reason to lose the recording.

@@ -21,11 +21,15 @@ const LEAST_GAPS: usize = 4;
 /// See [`MOST_GAPS`].
 const GAPS_OF_NODE: usize = 512;
 
-/// The summary of the recording in `source`, of which `report` is the report; `tool` makes it.
+/// The summary of the recording in `source`, of which `report` is the report, whose times are since `origin`, in the recording's ticks; `tool` makes it.
 ///
 /// # Errors
 /// If the recording cannot be read.
-pub fn summarise(source: &dyn Source, report: &Report, tool: &str) -> Result<Summary, Error> {
+pub fn summarise(
+    source: &dyn Source,
+    (report, origin): (&Report, u64),
+    tool: &str,
+) -> Result<Summary, Error> {
     let manifest = source.manifest();
     let mut cpus: BTreeMap<Option<u32>, Vec<usize>> = BTreeMap::new();
     for (index, series) in report.series.iter().enumerate() {
@@ -51,19 +55,19 @@ pub fn summarise(source: &dyn Source, report: &Report, tool: &str) -> Result<Sum
         node: node.cloned().unwrap_or_else(|| report.inputs.concat()),
         boot_id: manifest.machine.boot_id.clone(),
         rank: rank.cloned(),
-        clock: counter(manifest),
+        clock: counter(manifest, origin),
         job_clock: None,
         facts: facts::of(manifest),
         cpus: cpus.collect::<Result<_, Error>>()?,
     })
 }
 
-/// The counter of a real machine.
-fn counter(manifest: &Manifest) -> Option<SummaryClock> {
+/// The counter of a real machine, `origin` ticks after the recording's own 0.
+fn counter(manifest: &Manifest, origin: u64) -> Option<SummaryClock> {
     let clock = &manifest.clock;
     let is_real = matches!(clock.origin, ClockOrigin::Calibrated | ClockOrigin::Given);
     is_real.then_some(SummaryClock {
-        origin_ticks: clock.origin_ticks,
+        origin_ticks: clock.origin_ticks.saturating_add(origin),
         ticks_per_ns: clock.ticks_per_ns,
     })
 }
