@@ -1,6 +1,7 @@
 //! What the picture says in words: the names of its lines, and which figures are refused.
 
-use crate::text::scale::{head, share};
+use crate::text::scale::head;
+use bandscope_report::format::share_within;
 use bandscope_studies::scale::{self, Basis, Cell};
 
 /// What stands at the end of a line: the phase, and the last cost that is known.
@@ -11,7 +12,11 @@ pub(super) fn name(phase: &scale::Phase) -> String {
         } else {
             ""
         };
-        Some(format!("{about}{}", share(cell.cost?.longer)))
+        let cost = cell.cost?;
+        Some(format!(
+            "{about}{}",
+            share_within(cost.longer, cost.interval)
+        ))
     });
     format!("{}: {}", head(phase), last.unwrap_or_default())
 }
