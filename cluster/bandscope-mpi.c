@@ -6,7 +6,7 @@
  * All arguments go to `bandscope record`; the program is $BANDSCOPE, or bandscope in $PATH. Each rank leaves clock.json (docs/recording-format.md) beside its recording:
  * how the counter that times the recording relates to CLOCK_MONOTONIC of rank 0. A rank asks rank 0 for the time, many times, and keeps the fastest answer, whose error
  * is at most half of the time that it took. Summaries and clocks go to rank 0, which writes those that it cannot see, so no file system has to be shared. At last rank 0
- * becomes `bandscope fleet`.
+ * prints what `bandscope fleet` says.
  *
  * The recorder is a process of its own, started before MPI is, and dies with its rank. The rank sleeps while it measures.
  */
@@ -168,6 +168,13 @@ static const char *node_name(void) {
   return host;
 }
 
+/* The name of rank 0's clock: its node, as far as JSON holds it as it is, and its time. */
+static void name_clock(char *name, size_t size) {
+  snprintf(name, size, "%.200s %lld", node_name(), (long long)now_ns());
+  for (char *one = name; *one != '\0'; one++)
+    if (*one == '"' || *one == '\\' || (unsigned char)*one < ' ' || (unsigned char)*one > '~') *one = '_';
+}
+
 static int write_file(const char *path, const char *bytes, size_t length) {
   char under_way[PATH_BYTES + 2 * NAME_BYTES];
   snprintf(under_way, sizeof under_way, "%s.tmp", path);
@@ -243,6 +250,19 @@ static void leave_clock(const char *part, const char *reference, const struct re
   write_file(path, text, (size_t)length);
 }
 
+/* Prints the report of the fleet; its exit status, or 2 where it does not end by itself. */
+static int print_fleet(const char *program, const char *output) {
+  int status = -1;
+  pid_t reporter = fork();
+  if (reporter == 0) {
+    execlp(program, program, "fleet", output, (char *)NULL);
+    fail("cannot start %s: %s", program, strerror(errno));
+    _exit(2);
+  }
+  if (reporter < 0 || waitpid(reporter, &status, 0) != reporter) fail("cannot start a process: %s", strerror(errno));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
 int main(int argc, char **argv) {
   const char *program = getenv("BANDSCOPE"), *output = output_of(argc, argv);
   if (program == NULL || *program == '\0') program = "bandscope";
@@ -258,7 +278,7 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   struct reading readings[2];
   char reference[300] = "";
-  if (rank == 0) snprintf(reference, sizeof reference, "%.200s %lld", node_name(), (long long)now_ns());
+  if (rank == 0) name_clock(reference, sizeof reference);
   MPI_Bcast(reference, sizeof reference, MPI_CHAR, 0, MPI_COMM_WORLD);
   readings[0] = read_clock();
   int64_t start = now_ns() + START_AFTER_MS * 1000000LL;
@@ -277,10 +297,10 @@ int main(int argc, char **argv) {
   int all_failed;
   MPI_Allreduce(&failed, &all_failed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();
-  if (rank > 0) return failed ? 2 : 0;
+  /* Launchers end the whole job where one rank fails: rank 0 alone says so, when it has printed the rest. */
+  if (rank > 0) return 0;
   if (all_failed > 0) fprintf(stderr, "bandscope-mpi: %d of %d ranks failed to record\n", all_failed, ranks);
   if (all_failed == ranks) return 2;
-  execlp(program, program, "fleet", output, (char *)NULL);
-  fprintf(stderr, "bandscope-mpi: cannot start %s: %s\n", program, strerror(errno));
-  return 2;
+  status = print_fleet(program, output);
+  return all_failed > 0 || status != 0 ? 2 : 0;
 }

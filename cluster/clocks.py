@@ -8,6 +8,7 @@ Two ranks are two nodes of a job here, on two CPUs of one machine. For each of O
 * A task on each CPU takes 10 ms every 0.3 s, both at the same time. Its gaps must begin when its own clock says; `bandscope fleet` must tell moments at which both nodes lose time to it: half as many as there were,
   as a busy machine has others that hide them.
 * With half a period between the two it must tell none.
+* Ranks that write to directories of their own, as to disks of their own, are gathered; of a rank that cannot record the others' report is printed, and the exit status is 2.
 
 Says SKIPPED and exits with 77 for what is not there. Exit status 1 if anything is not so.
 """
@@ -148,6 +149,26 @@ def at_once(name: str, launch: list[str], built: Path, program: Path, work: Path
         )
 
 
+def gathered(name: str, launch: list[str], built: Path, program: Path, work: Path) -> None:
+    record = ["--machine", "simulated:tick", "--rate", "1000", "--samples", "1000", "--quiet", "-o", f"{name}-gathered"]
+    for recorder, what in ((program, "own"), ("/nonexistent", "failed")):
+        command = list(launch)
+        for number, own in enumerate((program, recorder)):
+            directory = work / f"{name}-{what}-{number}"
+            directory.mkdir()
+            command += [":"] if number else []
+            command += ["-n", "1", "-wdir", str(directory), "env", f"BANDSCOPE={own}", f"SLURMD_NODENAME=n{number}", str(built), *record]
+        done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=LIMIT_S)
+        if what == "own":
+            part = work / f"{name}-own-0" / f"{name}-gathered" / "node=n1" / "task=1"
+            came = sorted(path.name for path in part.iterdir()) if part.exists() else []
+            is_so = done.returncode == 0 and "2 nodes, 2 CPUs" in done.stdout and came == ["clock.json", "summary.json"]
+            expect(is_so, f"{name}: what a rank wrote elsewhere is gathered", came, done.stdout, done.stderr)
+        else:
+            is_so = done.returncode != 0 and "1 node, 1 CPU" in done.stdout and "1 of 2 ranks failed to record" in done.stderr
+            expect(is_so, f"{name}: of a rank that cannot record the others are reported", done.stdout, done.stderr)
+
+
 def main() -> int:
     program = Path(sys.argv[1]).resolve()
     trials = int(sys.argv[2]) if len(sys.argv) > 2 else 20
@@ -167,6 +188,7 @@ def main() -> int:
             launch = [f"mpirun.{kind}", *options]
             offsets(name, launch, built, program, work, cpus, trials)
             at_once(name, launch, built, program, work, cpus)
+            gathered(name, launch, built, program, work)
             has_run = True
     return 0 if has_run else 77
 

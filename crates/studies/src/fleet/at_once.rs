@@ -6,7 +6,7 @@ use bandscope_recording::summary::{CpuSummary, Summary};
 use bandscope_statistics::distributions::ln_poisson_at_least;
 use serde::Serialize;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Chance that anything is found where nodes lose independently, over all causes and numbers of nodes (Bonferroni).
 const MOST_CHANCE: f64 = 0.01;
@@ -175,29 +175,26 @@ impl<'a> Job<'a> {
         (self.to_ns - self.from_ns).max(0.0)
     }
 
-    fn causes(&self) -> BTreeSet<&'a str> {
-        let gaps = self.nodes.iter().flat_map(|(_, timed)| &timed.gaps);
-        gaps.map(|gap| &*gap.cause).collect()
-    }
-
-    /// The stretches in which nodes may have lost time by a cause, in the common time; those of one node do not overlap.
-    fn stretches(&self, cause: &str) -> Vec<Stretch> {
-        let mut all: Vec<Stretch> = Vec::new();
+    /// By cause: the stretches in which nodes may have lost time by it, in the common time; those of one node do not overlap.
+    fn stretches(&self) -> BTreeMap<&'a str, Vec<Stretch>> {
+        let mut by_cause: BTreeMap<&str, Vec<Stretch>> = BTreeMap::new();
         for (node, (_, timed)) in self.nodes.iter().enumerate() {
-            let gaps = timed.gaps.iter().filter(|gap| gap.cause == cause);
-            let mut gaps: Vec<&Gap> = gaps.collect();
+            let mut gaps: Vec<&Gap> = timed.gaps.iter().collect();
             gaps.sort_by(|a, b| a.from_ns.total_cmp(&b.from_ns));
-            let first = all.len();
             for gap in gaps {
                 let from_ns = (gap.from_ns - timed.within_ns).max(self.from_ns);
                 let to_ns = (gap.to_ns + timed.within_ns).min(self.to_ns);
-                match all[first..].last_mut() {
-                    _ if from_ns >= to_ns => {}
-                    Some(last) if from_ns <= last.to_ns => {
+                if from_ns >= to_ns {
+                    continue;
+                }
+                let stretches = by_cause.entry(&gap.cause).or_default();
+                let last = stretches.last_mut().filter(|last| last.node == node);
+                match last.filter(|last| from_ns <= last.to_ns) {
+                    Some(last) => {
                         last.to_ns = last.to_ns.max(to_ns);
                         last.longest_ns = last.longest_ns.max(length(gap));
                     }
-                    _ => all.push(Stretch {
+                    None => stretches.push(Stretch {
                         node,
                         from_ns,
                         to_ns,
@@ -206,18 +203,18 @@ impl<'a> Job<'a> {
                 }
             }
         }
-        all
+        by_cause
     }
 }
 
 /// What hit several of these nodes at once; `None` where fewer than two have clocks that are known against each other.
 pub(super) fn at_once(nodes: &[Node]) -> Option<AtOnce> {
     let job = Job::largest(nodes)?;
-    let causes = job.causes();
-    let tests = causes.len() * job.nodes.len();
-    let of_causes = causes.into_iter();
-    let mut moments: Vec<Moments> = of_causes
-        .filter_map(|cause| of_cause(&job, cause, MOST_CHANCE / tests as f64))
+    let stretches = job.stretches();
+    let most_chance = MOST_CHANCE / (stretches.len() * job.nodes.len()).max(1) as f64;
+    let mut moments: Vec<Moments> = stretches
+        .iter()
+        .filter_map(|(cause, stretches)| of_cause(&job, cause, stretches, most_chance))
         .collect();
     moments.sort_by_key(|one| Reverse((one.nodes, one.number)));
     let within_ns = job.nodes.iter().map(|node| node.1.within_ns);
@@ -230,9 +227,13 @@ pub(super) fn at_once(nodes: &[Node]) -> Option<AtOnce> {
 }
 
 /// Moments of one cause; `None` where chance brings as many, more often than `most_chance`.
-fn of_cause(job: &Job<'_>, cause: &str, most_chance: f64) -> Option<Moments> {
-    let stretches = job.stretches(cause);
-    let moments = moments(&stretches);
+fn of_cause(
+    job: &Job<'_>,
+    cause: &str,
+    stretches: &[Stretch],
+    most_chance: f64,
+) -> Option<Moments> {
+    let moments = moments(stretches);
     let nodes = job.nodes.len() as f64;
     let lost_ns: f64 = stretches.iter().map(|one| one.to_ns - one.from_ns).sum();
     // Other nodes that are within a stretch when one begins, on average.
