@@ -224,6 +224,9 @@ SET_UP = (
     Scene("set-up", cpus=2, measured=1, boot_line=f"{ISOLATED} mitigations=off idle=nomwait", written=SYSCTLS),
     Scene("set-up-running", cpus=2, measured=1, written=(("workers", "1"), ("new_interrupts", "1"))),
 )
+# The same where no root asks.
+SET_UP_WITHOUT_ROOT = tuple((kernel, dataclasses.replace(scene, name=f"{scene.name}-unprivileged", root=False))
+                            for kernel, scene in ((STANDARD, SET_UP[0]), (STANDARD, SET_UP[1]), (OLD, ON_ONE_CPU), (RT, ON_ONE_CPU)))
 ALL = (
     *((RT, scene) for scene in (*ONE_CPU, *WITHOUT_ROOT)),
     *((STANDARD, scene) for scene in six()),
@@ -241,6 +244,7 @@ ALL = (
     *((kernel, scene) for kernel in (RT, STANDARD) for scene in SET_UP),
     # With two CPUs 6.1 does not come up on this machine.
     (OLD, ON_ONE_CPU),
+    *SET_UP_WITHOUT_ROOT,
 )
 # What every landing must pass: quiet; a task and a timer; a quota.
 SLICE = (
