@@ -99,7 +99,7 @@ pub(crate) fn clocks(of: &AtOnce) -> String {
     }
     let found = match of.moments.is_empty() {
         true => "their longest gaps meet no more often than by chance",
-        false => "all else that meets can be chance",
+        false => "what else they lose at once may be chance",
     };
     let common = seconds(of.common_s);
     format!("Of {nodes} nodes, over {common}, by clocks that agree to {within}: {found}.")
