@@ -183,21 +183,15 @@ impl Cures {
     /// As [`Cures::read`].
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Cures, Error> {
         let read: Cures = crate::appended::parse(path, bytes, &DOCUMENT)?;
-        let wrong = |found: String, expected: String| Error::File {
-            path: path.into(),
-            found,
-            expected,
-        };
         let trials: usize = read.cures.iter().map(|cure| cure.pairs.len()).sum();
         if trials > MAX_TRIALS {
-            return Err(wrong(
-                format!("{trials} pairs"),
-                format!("at most {MAX_TRIALS}"),
-            ));
+            return Err(Error::File {
+                path: path.into(),
+                found: format!("{trials} pairs"),
+                expected: format!("at most {MAX_TRIALS}"),
+            });
         }
-        read.check()
-            .map_err(|out| wrong(format!("{} {}", out.field, out.found), out.expected))?;
-        Ok(read)
+        document::in_ranges(path, read)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::files::open_regular;
+use crate::manifest::ranges::Ranges;
 use crate::text::quoted;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -89,6 +90,21 @@ pub(crate) fn parse<T: DeserializeOwned>(
         });
     }
     from_json(path, bytes, document)
+}
+
+/// Refuses what has a number that cannot be.
+///
+/// # Errors
+/// If it has: where, and what is expected there.
+pub(crate) fn in_ranges<T: Ranges>(path: &Path, read: T) -> Result<T, Error> {
+    match read.check() {
+        Ok(()) => Ok(read),
+        Err(out) => Err(Error::File {
+            path: path.into(),
+            found: format!("{} {}", out.field, out.found),
+            expected: out.expected,
+        }),
+    }
 }
 
 fn from_json<'a, T: Deserialize<'a>>(

@@ -76,13 +76,7 @@ impl JobClock {
     /// # Errors
     /// As [`JobClock::beside`].
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<JobClock, Error> {
-        let read: JobClock = document::parse(path, bytes, &DOCUMENT)?;
-        read.check().map_err(|out| Error::File {
-            path: path.into(),
-            found: format!("{} {}", out.field, out.found),
-            expected: out.expected,
-        })?;
-        Ok(read)
+        document::in_ranges(path, document::parse(path, bytes, &DOCUMENT)?)
     }
 
     /// The first task's clock when the counter reads `ticks`, in nanoseconds, and the bound of its error, if both run at steady rates: on the line through the

@@ -183,15 +183,7 @@ impl Summary {
     /// # Errors
     /// As [`Summary::read`].
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Summary, Error> {
-        let read: Summary = document::parse(path, bytes, &DOCUMENT)?;
-        let wrong = |found: String, expected: String| Error::File {
-            path: path.into(),
-            found,
-            expected,
-        };
-        read.check()
-            .map_err(|out| wrong(format!("{} {}", out.field, out.found), out.expected))?;
-        Ok(read)
+        document::in_ranges(path, document::parse(path, bytes, &DOCUMENT)?)
     }
 
     /// The summary that a task left beside its recording; `None` where there is none of that recording, or none that can be read, and the recording is there.
