@@ -23,8 +23,6 @@ const DOCUMENT: Document = Document {
     holds: "readings of a clock",
 };
 
-/// Readings that are needed for a rate, and the most that anybody writes.
-const READINGS: std::ops::RangeInclusive<u64> = 2..=64;
 /// Bound of an error, in nanoseconds: a message takes less than a quarter of an hour.
 const WITHIN_NS: std::ops::RangeInclusive<f64> = 0.0..=1e12;
 /// Longest name of a clock, in bytes.
@@ -39,8 +37,8 @@ pub struct JobClock {
     pub schema: String,
     /// Whose clock it is, the same for all tasks of a job, and of no other job.
     pub reference: String,
-    /// In order of time.
-    pub readings: Vec<Reading>,
+    /// One before the recording, and one after it.
+    pub readings: [Reading; 2],
 }
 
 /// One reading: the best of many exchanged messages.
@@ -79,29 +77,26 @@ impl JobClock {
         document::in_ranges(path, document::parse(path, bytes, &DOCUMENT)?)
     }
 
-    /// The first task's clock when the counter reads `ticks`, in nanoseconds, and the bound of its error, if both run at steady rates: on the line through the
-    /// first reading and the last.
-    pub fn at(&self, ticks: u64) -> Option<(f64, f64)> {
-        let (first, last) = (self.readings.first()?, self.readings.last()?);
+    /// The first task's clock when the counter reads `ticks`, in nanoseconds, and the bound of its error, if both run at steady rates: on the line through
+    /// both readings.
+    pub fn at(&self, ticks: u64) -> (f64, f64) {
+        let [first, last] = &self.readings;
         let since = |ticks: u64| ticks.wrapping_sub(first.ticks) as i64 as f64;
         let share = since(ticks) / since(last.ticks);
         let between = |from: f64, to: f64| from + share * (to - from);
         let at = between(first.reference_ns as f64, last.reference_ns as f64);
         let within = (1.0 - share).abs() * first.within_ns + share.abs() * last.within_ns;
-        share.is_finite().then_some((at, within))
+        (at, within)
     }
 }
 
 impl Ranges for JobClock {
     fn check(&self) -> Result<(), OutOfRange> {
         number("length of reference", self.reference.len() as u64, &BYTES)?;
-        number("length of readings", self.readings.len() as u64, &READINGS)?;
         each("readings", &self.readings)?;
-        for (before, after) in self.readings.iter().zip(&self.readings[1..]) {
-            let later = before.ticks + 1..=*COUNT.end();
-            number("readings[].ticks", after.ticks, &later)?;
-        }
-        Ok(())
+        let [before, after] = &self.readings;
+        let later = before.ticks + 1..=*COUNT.end();
+        number("readings[1].ticks", after.ticks, &later)
     }
 }
 
@@ -127,36 +122,35 @@ mod tests {
         }
     }
 
-    fn written(readings: &[Reading]) -> String {
+    fn written(readings: [Reading; 2]) -> String {
         document::line(&JobClock {
             schema: SCHEMA.into(),
             reference: "n1 17".into(),
-            readings: readings.into(),
+            readings,
         })
     }
 
     #[test]
     fn times_lie_on_the_line_through_the_readings() {
-        let text = written(&[reading(1000, 5000, 4.0), reading(3000, 6000, 8.0)]);
+        let text = written([reading(1000, 5000, 4.0), reading(3000, 6000, 8.0)]);
         let clock = JobClock::parse(Path::new("clock.json"), text.as_bytes()).unwrap();
-        assert_eq!(clock.at(1000), Some((5000.0, 4.0)));
-        assert_eq!(clock.at(2000), Some((5500.0, 6.0)));
+        assert_eq!(clock.at(1000), (5000.0, 4.0));
+        assert_eq!(clock.at(2000), (5500.0, 6.0));
         // Before and after, where a reading's error counts more than once.
-        assert_eq!(clock.at(0), Some((4500.0, 1.5 * 4.0 + 0.5 * 8.0)));
-        assert_eq!(clock.at(5000), Some((7000.0, 4.0 + 2.0 * 8.0)));
+        assert_eq!(clock.at(0), (4500.0, 1.5 * 4.0 + 0.5 * 8.0));
+        assert_eq!(clock.at(5000), (7000.0, 4.0 + 2.0 * 8.0));
     }
 
     #[test]
     fn what_cannot_be_is_refused_by_name() {
         for (text, field) in [
-            (written(&[reading(1, 1, 1.0)]), "length of readings 1"),
-            (written(&[reading(5, 1, 1.0); 2]), "readings[].ticks 5"),
+            (written([reading(5, 1, 1.0); 2]), "readings[1].ticks 5"),
             (
-                written(&[reading(1, 1, -1.0), reading(2, 2, 1.0)]),
+                written([reading(1, 1, -1.0), reading(2, 2, 1.0)]),
                 "readings[0].within_ns -1",
             ),
             (
-                written(&[reading(1 << 63, 1, 1.0), reading(2, 2, 1.0)]),
+                written([reading(1 << 63, 1, 1.0), reading(2, 2, 1.0)]),
                 "readings[0].ticks",
             ),
         ] {

@@ -102,35 +102,53 @@ fn nodes_of(
 ) -> Result<Vec<Node>, bandscope_recording::Error> {
     let origin = shown(input);
     if !input.is_dir() {
-        return Ok(vec![Node::new(Summary::read(input)?, &origin, None)]);
+        return Ok(vec![Node::new(Summary::read(input)?, &origin)]);
     }
     let found = tasks::find(input)?;
     if found.is_empty() {
-        return Ok(vec![Node::new(summary_of(input)?, &origin, None)]);
+        let clock = clock_beside(input, warnings);
+        return Ok(vec![Node::new(
+            with_clock(summary_of(input)?, clock),
+            &origin,
+        )]);
     }
     // A node is reduced to its figures as soon as it is read: thousands of summaries would not fit into memory.
     let read = |(path, directory): (PathBuf, TaskDirectory)| {
-        let clock = JobClock::beside(&path);
+        let mut warnings = Vec::new();
+        let clock = clock_beside(&path, &mut warnings);
         let read = summary_of_task(&path).map(|summary| {
             let identity = Identity {
                 rank: summary.rank.clone().unwrap_or_default(),
                 started: summary.started.clone(),
                 boot_id: summary.boot_id.clone(),
             };
-            let clock = clock.as_ref().ok().cloned().flatten();
-            (identity, Node::new(summary, &origin, clock))
+            (identity, Node::new(with_clock(summary, clock), &origin))
         });
-        ((path, directory, read), clock.err())
+        ((path, directory, read), warnings)
     };
-    let (parts, clocks): (Vec<_>, Vec<_>) = found.into_par_iter().map(read).unzip();
-    // A node without a clock is judged all the same.
-    warnings.extend(clocks.iter().flatten().map(ReadWarning::unreadable));
+    let (parts, of_clocks): (Vec<_>, Vec<_>) = found.into_par_iter().map(read).unzip();
+    warnings.extend(of_clocks.into_iter().flatten());
     let parts = tasks::newest_job(input, parts, warnings)?.unwrap_or_default();
     // Whose it is its directory says.
     let named = parts
         .into_iter()
         .map(|part| part.content.named(part.identity.rank.node));
     Ok(named.collect())
+}
+
+/// The clock beside a recording. A node without one is judged all the same.
+fn clock_beside(directory: &Path, warnings: &mut Vec<ReadWarning>) -> Option<JobClock> {
+    let clock = JobClock::beside(directory);
+    warnings.extend(clock.as_ref().err().map(ReadWarning::unreadable));
+    clock.ok().flatten()
+}
+
+/// With the clock that lay beside the recording, if one did.
+fn with_clock(summary: Summary, clock: Option<JobClock>) -> Summary {
+    Summary {
+        job_clock: clock.or(summary.job_clock),
+        ..summary
+    }
 }
 
 /// The summary that a task left, or that of its recording.
@@ -173,9 +191,6 @@ pub(super) fn leave_summary(path: &Path) {
 
 /// Writes the summary of a recording.
 pub(super) fn export(input: &Path, output: Option<&Path>) -> Result<()> {
-    let summary = Summary {
-        job_clock: JobClock::beside(input)?,
-        ..summary_of(input)?
-    };
+    let summary = with_clock(summary_of(input)?, JobClock::beside(input)?);
     output::write(output, |out| Ok(json::line(&summary, out)?))
 }

@@ -1,7 +1,6 @@
 //! Gaps that hit several nodes at once: the longest of each, on one axis of time, and more of them together than chance brings.
 
 use super::Node;
-use bandscope_recording::job_clock::JobClock;
 use bandscope_recording::summary::{CpuSummary, Summary};
 use bandscope_statistics::distributions::ln_poisson_at_least;
 use serde::Serialize;
@@ -82,9 +81,9 @@ pub(super) struct Timed {
 }
 
 impl Timed {
-    /// Of a summary, if a hardware counter timed it.
-    pub(super) fn new(summary: &Summary, clock: &JobClock) -> Option<Timed> {
-        let counter = summary.clock?;
+    /// Of a summary, if a hardware counter timed it and its job compared that.
+    pub(super) fn new(summary: &Summary) -> Option<Timed> {
+        let (counter, clock) = (summary.clock?, summary.job_clock.as_ref()?);
         let at = |seconds: f64| {
             let ticks = (seconds * 1e9 * counter.ticks_per_ns).max(0.0) as u64;
             clock.at(counter.origin_ticks.wrapping_add(ticks))
@@ -94,15 +93,15 @@ impl Timed {
             gaps.fold(cpu.measured_s, f64::max)
         };
         let end = summary.cpus.iter().map(ends).fold(f64::INFINITY, f64::min);
-        let (from, to) = (at(0.0)?, at(end)?);
+        let (from, to) = (at(0.0), at(end));
         let longest = summary.cpus.iter().flat_map(|cpu| &cpu.longest);
-        let gaps = longest.filter_map(|gap| {
-            let from_ns = at(gap.at_s)?.0;
-            Some(Gap {
+        let gaps = longest.map(|gap| {
+            let from_ns = at(gap.at_s).0;
+            Gap {
                 from_ns,
                 to_ns: from_ns + gap.ns,
                 cause: family(&gap.cause).to_owned(),
-            })
+            }
         });
         let timed = Timed {
             reference: clock.reference.clone(),

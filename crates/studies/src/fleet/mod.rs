@@ -13,8 +13,6 @@ mod sentence;
 mod summarise;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tests_at_once;
 
 pub use at_once::{AtOnce, Moments};
 use bandscope_statistics::order::median;

@@ -2,7 +2,6 @@
 
 use super::at_once::Timed;
 use super::facts::{CPU, KERNEL};
-use bandscope_recording::job_clock::JobClock;
 use bandscope_recording::summary::{CpuSummary, Summary};
 use std::collections::BTreeMap;
 
@@ -99,11 +98,10 @@ pub struct Node {
 }
 
 impl Node {
-    /// The figures of a summary that was read at `origin`; `clock` lay beside it.
-    pub fn new(summary: Summary, origin: &str, clock: Option<JobClock>) -> Node {
-        let clock = clock.as_ref().or(summary.job_clock.as_ref());
+    /// The figures of a summary that was read at `origin`.
+    pub fn new(summary: Summary, origin: &str) -> Node {
         let mut node = Node {
-            timed: clock.and_then(|clock| Timed::new(&summary, clock)),
+            timed: Timed::new(&summary),
             name: summary.node,
             origin: origin.into(),
             run: summary.run,

@@ -201,7 +201,7 @@ mod tests {
                 cpus: [0, 3, 17].map(cpu).into(),
                 ..Summary::default()
             };
-            Node::new(summary, "job", None)
+            Node::new(summary, "job")
         });
         let fleet = fleet(vec!["job".into()], nodes.collect());
         let mut out = Vec::new();

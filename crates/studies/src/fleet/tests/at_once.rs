@@ -1,6 +1,6 @@
 //! Nodes whose counters start anywhere, run at rates of their own, and are compared as messages allow.
 
-use super::{AtOnce, Node, at_once::at_once};
+use super::super::{AtOnce, Node, at_once::at_once};
 use bandscope_recording::job_clock::{JobClock, Reading};
 use bandscope_recording::summary::{CpuSummary, LongGap, Summary, SummaryClock};
 use bandscope_statistics::random::Random;
@@ -45,9 +45,7 @@ impl Counter {
     fn job_clock(self, from_ns: f64, to_ns: f64, random: &mut Random) -> JobClock {
         JobClock {
             reference: "n0 1".into(),
-            readings: [from_ns, to_ns]
-                .map(|at| self.reading(at, 5e3, random))
-                .into(),
+            readings: [from_ns, to_ns].map(|at| self.reading(at, 5e3, random)),
             ..JobClock::default()
         }
     }
@@ -61,7 +59,7 @@ fn a_clock_is_within_its_bound_through_drift() {
         let counter = Counter::draw(&mut random);
         let clock = counter.job_clock(1e9, 61e9, &mut random);
         let at = 1e9 + 6e10 * random.unit();
-        let (said, bound) = clock.at(counter.ticks(at)).unwrap();
+        let (said, bound) = clock.at(counter.ticks(at));
         within += usize::from((said - at).abs() <= bound + 1.0);
         error_ns = error_ns.max((said - at).abs());
         bound_ns = bound_ns.max(bound);
@@ -102,10 +100,10 @@ fn node(number: usize, own: usize, common: &[f64], random: &mut Random) -> Node 
             longest,
             ..CpuSummary::default()
         }],
+        job_clock: Some(counter.job_clock(1e9, 20e9, random)),
         ..Summary::default()
     };
-    let clock = counter.job_clock(1e9, 20e9, random);
-    Node::new(summary, "job", Some(clock))
+    Node::new(summary, "job")
 }
 
 fn said(nodes: usize, own: usize, common: &dyn Fn(usize) -> Vec<f64>, seed: u64) -> AtOnce {
@@ -166,7 +164,7 @@ fn nodes_that_lose_independently_seldom_seem_to_lose_at_once() {
 #[test]
 fn clocks_of_other_jobs_and_of_none_are_not_compared() {
     let mut random = Random::new(1);
-    let none = Node::new(Summary::default(), "job", None);
+    let none = Node::new(Summary::default(), "job");
     let one = node(1, 3, &[], &mut random);
     assert_eq!(at_once(&[none.clone(), one.clone()]), None);
     let mut other = node(2, 3, &[], &mut random);
@@ -179,9 +177,10 @@ fn clocks_of_other_jobs_and_of_none_are_not_compared() {
             origin_ticks: 1,
             ticks_per_ns: 1.0,
         }),
+        job_clock: Some(clock),
         cpus: vec![CpuSummary::default()],
         ..Summary::default()
     };
-    other.timed = Node::new(summary, "job", Some(clock)).timed;
+    other.timed = Node::new(summary, "job").timed;
     assert_eq!(at_once(&[one, other]), None);
 }

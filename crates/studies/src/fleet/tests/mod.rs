@@ -94,7 +94,7 @@ fn drawn(number: usize, sick: f64, seed: u64) -> (Fleet, Vec<Option<Culprit>>) {
         let more = 0.005 + 0.025 * random.unit();
         let more = (random.unit() < sick).then_some((culprit, more));
         truth.push(more.map(|more| more.0));
-        nodes.push(Node::new(node(place, more, &mut random), "job", None));
+        nodes.push(Node::new(node(place, more, &mut random), "job"));
     }
     (fleet(vec!["job".into()], nodes), truth)
 }
@@ -135,7 +135,7 @@ fn tasks_that_measured_the_same_cpu_are_told() {
         summary.run = task.to_string();
         summary.cpus.truncate(1);
         summary.cpus[0].cpu = Some(cpu);
-        Node::new(summary, "job", None)
+        Node::new(summary, "job")
     };
     let spread = fleet(vec![], (0..4).map(|task| of_task(task, task)).collect());
     assert!(
@@ -182,7 +182,7 @@ fn of_real_recordings(number: usize, sick: f64, seed: u64) -> (Fleet, Vec<Option
             tasks.causes.push(("rsync".into(), more.unwrap_or(0.0)));
         }
         truth.push(more);
-        nodes.push(Node::new(one, "job", None));
+        nodes.push(Node::new(one, "job"));
     }
     (fleet(vec!["job".into()], nodes), truth)
 }
@@ -248,7 +248,7 @@ fn with_one(number: usize, more: f64) -> Fleet {
     let mut random = Random::new(11);
     let nodes = (0..number).map(|place| {
         let culprit = (place == 0 && more > 0.0).then_some((CULPRITS[0], more));
-        Node::new(node(place, culprit, &mut random), "job", None)
+        Node::new(node(place, culprit, &mut random), "job")
     });
     fleet(Vec::new(), nodes.collect())
 }
@@ -295,7 +295,7 @@ fn the_cpu_is_named_where_it_is_one_alone_with_what_it_loses() {
                 cpus: cpus.collect(),
                 ..Summary::default()
             };
-            Node::new(summary, "job", None)
+            Node::new(summary, "job")
         });
         fleet(Vec::new(), nodes.collect()).outliers
     };
@@ -317,7 +317,7 @@ fn a_node_that_was_hardly_measured_is_left_out() {
         if place == 0 {
             one.cpus.iter_mut().for_each(|cpu| cpu.measured_s = 0.05);
         }
-        Node::new(one, "job", None)
+        Node::new(one, "job")
     });
     let fleet = fleet(Vec::new(), nodes.collect());
     assert_eq!((fleet.nodes.len(), fleet.outliers.len()), (19, 0));
@@ -332,7 +332,7 @@ fn a_node_that_was_hardly_measured_is_left_out() {
 fn tasks_of_one_node_are_one_node() {
     let mut random = Random::new(3);
     let parts: Vec<Node> = (0..12)
-        .map(|place| Node::new(node(place / 2, None, &mut random), "job", None))
+        .map(|place| Node::new(node(place / 2, None, &mut random), "job"))
         .collect();
     let fleet = fleet(Vec::new(), parts);
     assert_eq!(fleet.nodes.len(), 6);
@@ -378,7 +378,7 @@ fn of_tasks_on_one_cpu_the_map_has_the_one_that_lost_most() {
             cpus: vec![measured],
             ..Summary::default()
         };
-        Node::new(summary, "job", None)
+        Node::new(summary, "job")
     };
     let parts = [
         (0.1, Some(3)),
