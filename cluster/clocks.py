@@ -23,6 +23,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from launchers import expect
+
 HERE = Path(__file__).resolve().parent
 AHEAD_S = 3600
 EVERY_S, TAKES_S = 0.3, 0.01
@@ -32,12 +34,6 @@ LATE_S = 0.002
 LIMIT_S = 120
 NAME = "at-once"
 LAUNCHERS = {"open-mpi": ("openmpi", ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]), "mpich": ("mpich", ["-bind-to", "none"])}
-
-
-def expect(is_so: bool, what: str, *seen: object) -> None:
-    if not is_so:
-        raise SystemExit(f"FAILED: {what}\n" + "\n".join(str(one) for one in seen))
-    print(f"ok     {what}", flush=True)
 
 
 def disturb(cpu: int, after_s: float, until: float) -> None:
@@ -53,8 +49,8 @@ def disturb(cpu: int, after_s: float, until: float) -> None:
         due += EVERY_S
 
 
-def job(launch: list[str], built: Path, program: Path, work: Path, output: str, record: list[str], cpus: list[int], ahead_s: int) -> dict:
-    """Runs a job of two nodes, and returns what `fleet` says of it."""
+def job(launch: list[str], built: Path, program: Path, work: Path, output: str, record: list[str], cpus: list[int], ahead_s: int) -> tuple[dict, str]:
+    """Runs a job of two nodes, and returns what `fleet` says of it, and what bandscope-mpi printed."""
     command = list(launch)
     for number, cpu in enumerate(cpus):
         shifted = ["unshare", "--fork", "--time", "--monotonic", str(ahead_s)] if ahead_s and number else []
@@ -64,7 +60,7 @@ def job(launch: list[str], built: Path, program: Path, work: Path, output: str, 
     if done.returncode != 0 or "nodes" not in done.stdout:
         raise SystemExit(f"FAILED: {output} ended with {done.returncode}\n{done.stdout}{done.stderr}")
     said = subprocess.run([program, "fleet", output, "--format", "json"], cwd=work, capture_output=True, text=True, timeout=LIMIT_S, check=True)
-    return json.loads(said.stdout)
+    return json.loads(said.stdout), done.stdout
 
 
 def clocks(work: Path, output: str) -> list[list[dict]]:
@@ -128,11 +124,12 @@ def at_once(name: str, launch: list[str], built: Path, program: Path, work: Path
                     os._exit(1)
             disturbers.append(pid)
         try:
-            said = job(launch, built, program, work, f"{name}-{what}", record, cpus, 0)["at_once"]
+            said, printed = job(launch, built, program, work, f"{name}-{what}", record, cpus, 0)
         finally:
             for pid in disturbers:
                 os.kill(pid, 9)
                 os.waitpid(pid, 0)
+        said = said["at_once"]
         moments = [one for one in said["moments"] if one["cause"] == f"task:{NAME}"]
         if after_s:
             expect(not moments, f"{name}: of tasks that run apart none is told", said)
@@ -147,6 +144,7 @@ def at_once(name: str, launch: list[str], built: Path, program: Path, work: Path
             f"{name}: tasks that run at once are told: {found['number']} moments of {most} at most",
             said,
         )
+        print(printed)
 
 
 def gathered(name: str, launch: list[str], built: Path, program: Path, work: Path) -> None:

@@ -18,6 +18,7 @@ cp cases/*.hist cases/*.tsv fuzz/corpus/histogram/
 cp cases/*.txt cases/*.tsv crates/recording/tests/data/perf/* fuzz/corpus/counters/
 cp crates/cli/tests/data/*.lab.json fuzz/corpus/experiments/
 cp fuzz/seeds/cures.json fuzz/corpus/cures/
+cp fuzz/seeds/clock.json fuzz/corpus/summary/
 directory=$(mktemp -d)
 trap 'rm -r "$directory"' EXIT
 rm -f fuzz/corpus/baseline/tick.json

@@ -164,8 +164,14 @@ ONE_CPU = (
     Scene(*NET),
     Scene("block", (Disturber("reader", "block", period=3000, count=4),), modules=("configfs", "null_blk")),
 )
-WITHOUT_ROOT = tuple(dataclasses.replace(scene, name=f"{scene.name}-unprivileged", root=False)
-                     for scene in ONE_CPU if scene.priority is None)
+
+
+def without_root(scene):
+    """The same where no root asks."""
+    return dataclasses.replace(scene, name=f"{scene.name}-unprivileged", root=False)
+
+
+WITHOUT_ROOT = tuple(without_root(scene) for scene in ONE_CPU if scene.priority is None)
 
 
 def six(cpus=1, boot_line="", suffix=""):
@@ -224,8 +230,7 @@ SET_UP = (
     Scene("set-up", cpus=2, measured=1, boot_line=f"{ISOLATED} mitigations=off idle=nomwait", written=SYSCTLS),
     Scene("set-up-running", cpus=2, measured=1, written=(("workers", "1"), ("new_interrupts", "1"))),
 )
-# The same where no root asks.
-SET_UP_WITHOUT_ROOT = tuple((kernel, dataclasses.replace(scene, name=f"{scene.name}-unprivileged", root=False))
+SET_UP_WITHOUT_ROOT = tuple((kernel, without_root(scene))
                             for kernel, scene in ((STANDARD, SET_UP[0]), (STANDARD, SET_UP[1]), (OLD, ON_ONE_CPU), (RT, ON_ONE_CPU)))
 ALL = (
     *((RT, scene) for scene in (*ONE_CPU, *WITHOUT_ROOT)),

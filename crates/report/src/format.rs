@@ -25,25 +25,16 @@ pub fn share_decimals(share: f64, half_width: Option<f64>) -> usize {
     }
 }
 
-/// A share in per cent, as exactly as its interval says: the last digit is one that half of the interval's width counts. At most three
-/// count, and two stand after the point, of a share below 0.1 % three.
-pub fn share_within(share: f64, interval: (f64, f64)) -> String {
-    let (percent, half) = (100.0 * share, 50.0 * (interval.1 - interval.0).abs());
-    let size = percent.abs().max(half);
-    if size.is_nan() || size <= 0.0 {
-        return "0 %".into();
+/// A share in per cent, as exactly as its interval says: the last digit is one that half of the interval's width counts. At most three count.
+pub fn share_within(share: f64, (low, high): (f64, f64)) -> String {
+    let half = ((high - low).abs() / 2.0).max(share.abs() / 200.0);
+    if half < 0.01 {
+        let decimals = share_decimals(share, Some(half));
+        return format!("{} %", hundredths(share, decimals));
     }
-    let place = half.log10().floor().max(size.log10().floor() - 2.0);
-    let unit = 10_f64.powf(place);
-    let most = if percent < 0.1 { 3.0 } else { 2.0 };
-    let decimals = (-place).clamp(0.0, most) as usize;
-    match decimals {
-        0 => format!(
-            "{} %",
-            count(((percent / unit).round() * unit).max(0.0) as u64)
-        ),
-        decimals => format!("{percent:.decimals$} %"),
-    }
+    let unit = 10_f64.powf((100.0 * half).log10().floor());
+    let percent = (100.0 * share / unit).round() * unit;
+    format!("{} %", count(percent.max(0.0) as u64))
 }
 
 /// A share in hundredths with so many digits after the point, without its unit: percent, or points where it is a difference. Nothing is never negative.
@@ -254,8 +245,8 @@ mod tests {
             (1.4943, 1.1, 1.9, "150 %"),
             (138.5449, 90.0, 200.0, "14,000 %"),
             (4.0, 3.999, 4.001, "400 %"),
-            (0.0047, 0.0, 0.0, "0.47 %"),
-            (0.0, 0.0, 0.0, "0 %"),
+            (0.0047, 0.0, 0.0, "0.470 %"),
+            (0.0, 0.0, 0.0, "0.0 %"),
         ] {
             assert_eq!(share_within(share, (low, high)), expected);
         }

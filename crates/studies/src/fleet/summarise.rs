@@ -37,13 +37,8 @@ pub fn summarise(
     }
     let cpus: Vec<_> = cpus.into_iter().collect();
     let most_gaps = (GAPS_OF_NODE / cpus.len().max(1)).clamp(LEAST_GAPS, MOST_GAPS);
-    let cpus = cpus.par_iter().map(|(cpu, places)| {
-        let of_cpu = summary_of_cpu(source, report, *cpu, places);
-        of_cpu.map(|mut of_cpu| {
-            of_cpu.longest.truncate(most_gaps);
-            of_cpu
-        })
-    });
+    let cpus = cpus.par_iter();
+    let cpus = cpus.map(|(cpu, places)| summary_of_cpu(source, report, (*cpu, places), most_gaps));
     let rank = manifest.rank.as_ref().or_else(|| source.rank(0));
     let host = manifest.machine.host.as_ref();
     let node = rank.map(|rank| &rank.node).or(host);
@@ -75,8 +70,8 @@ fn counter(manifest: &Manifest, origin: u64) -> Option<SummaryClock> {
 fn summary_of_cpu(
     source: &dyn Source,
     report: &Report,
-    cpu: Option<u32>,
-    places: &[usize],
+    (cpu, places): (Option<u32>, &[usize]),
+    most_gaps: usize,
 ) -> Result<CpuSummary, Error> {
     let manifest = report.recording.as_ref();
     let series: Vec<&Series> = places.iter().map(|&place| &report.series[place]).collect();
@@ -114,7 +109,7 @@ fn summary_of_cpu(
         gaps: of_gaps(&series).map(|gaps| gaps.number).sum(),
         histogram: histogram(&series),
         worst: worst(&series),
-        longest: longest(&series),
+        longest: longest(&series, most_gaps),
     })
 }
 
@@ -222,7 +217,7 @@ fn worst(series: &[&Series]) -> Vec<WorstWindow> {
     worst
 }
 
-fn longest(series: &[&Series]) -> Vec<LongGap> {
+fn longest(series: &[&Series], most: usize) -> Vec<LongGap> {
     let gaps = of_gaps(series).flat_map(|gaps| &gaps.longest);
     let mut longest: Vec<LongGap> = gaps
         .map(|gap| LongGap {
@@ -232,5 +227,6 @@ fn longest(series: &[&Series]) -> Vec<LongGap> {
         })
         .collect();
     longest.sort_by(|a, b| b.ns.total_cmp(&a.ns));
+    longest.truncate(most);
     longest
 }

@@ -46,6 +46,7 @@ pub(super) struct Of<'a> {
 
 /// What is lost, all of it or without something.
 struct Losses<'a> {
+    phase_ns: f64,
     samples: Vec<&'a Sample>,
     law: Law,
     absences: Lengths,
@@ -54,14 +55,15 @@ struct Losses<'a> {
 }
 
 impl<'a> Losses<'a> {
-    /// Of phases with this index, without the thing with that place.
-    fn new(cpus: &'a [Vec<Followed>], phase: usize, place: usize) -> Losses<'a> {
+    /// Of phases with this index and length, without the thing with that place.
+    fn new(cpus: &'a [Vec<Followed>], (phase, phase_ns): (usize, f64), place: usize) -> Losses<'a> {
         let followed = cpus.iter().map(|cpu| &cpu[place]);
         let mut absences = Absences::new();
         followed.clone().for_each(|one| absences.add(&one.absences));
         let samples: Vec<&Sample> = followed.map(|one| &one.samples[phase]).collect();
         let absences = absences.lengths();
         Losses {
+            phase_ns,
             law: Law::whole(&samples, &absences),
             absences,
             samples,
@@ -76,10 +78,10 @@ impl<'a> Losses<'a> {
 
     /// What the slowest of so many loses, and the phases that are draws of it. What a rank carries over began in the wait: so a draw is of the phase and of
     /// as much of the wait.
-    fn settle(&self, nodes: f64, phase_ns: f64) -> (Settled, f64) {
+    fn settle(&self, nodes: f64) -> (Settled, f64) {
         let slowest = self.law.settle(nodes);
         let wait_ns = MOST_OFF * slowest.loss_ns.max(0.0);
-        let draw = 1.0 + slowest.carried * wait_ns / phase_ns;
+        let draw = 1.0 + slowest.carried * wait_ns / self.phase_ns;
         (slowest, self.law.number() / draw)
     }
 
@@ -98,13 +100,14 @@ impl<'a> Losses<'a> {
     }
 
     /// What the slowest of so many loses, seen or by a tail; `None` where neither says.
-    fn loss_ns(&self, nodes: f64, phase_ns: f64) -> Option<f64> {
-        let (slowest, independent) = self.settle(nodes, phase_ns);
+    fn loss_ns(&self, nodes: f64) -> Option<f64> {
+        let (slowest, independent) = self.settle(nodes);
         if !is_seen(nodes, independent) {
             return Some(self.beyond(nodes, independent)?.0);
         }
         let events = self.law.events(slowest.typical_ns / OF_TYPICAL);
-        (events >= MIN_EVENTS || slowest.loss_ns <= NOTHING * phase_ns).then_some(slowest.loss_ns)
+        (events >= MIN_EVENTS || slowest.loss_ns <= NOTHING * self.phase_ns)
+            .then_some(slowest.loss_ns)
     }
 }
 
@@ -122,10 +125,10 @@ fn is_seen(nodes: f64, independent: f64) -> bool {
 }
 
 impl<'a> Of<'a> {
-    /// Of the length with index `phase`; `cpus` has what each CPU lost, with and without things.
+    /// Of phases with this index and length; `cpus` has what each CPU lost, with and without things.
     pub(super) fn new(
         cpus: &'a [Vec<Followed>],
-        (phase, phase_ns): (usize, f64),
+        phase: (usize, f64),
         total_s: f64,
         name: &'a (dyn Fn(Without) -> String + Sync),
     ) -> Of<'a> {
@@ -134,7 +137,7 @@ impl<'a> Of<'a> {
         let without = (1..).zip(without);
         let without = without.map(|(place, one)| (one.without, Losses::new(cpus, phase, place)));
         Of {
-            phase_ns,
+            phase_ns: phase.1,
             total_s,
             without: without.collect(),
             whole,
@@ -154,14 +157,14 @@ impl<'a> Of<'a> {
 
     /// How much longer a phase takes on so many nodes, as a share of its work; `None` where that is refused.
     pub(super) fn longer(&self, nodes: u64) -> Option<f64> {
-        let loss_ns = self.whole.loss_ns(nodes as f64, self.phase_ns)?;
+        let loss_ns = self.whole.loss_ns(nodes as f64)?;
         Some(loss_ns / self.phase_ns)
     }
 
     /// What these numbers of nodes cost.
     pub(super) fn cells(&self, nodes: &[u64]) -> Vec<Cell> {
         let seen: Vec<f64> = (nodes.iter().map(|&nodes| nodes as f64))
-            .filter(|&nodes| is_seen(nodes, self.whole.settle(nodes, self.phase_ns).1))
+            .filter(|&nodes| is_seen(nodes, self.whole.settle(nodes).1))
             .collect();
         let resampled = match seen.is_empty() {
             true => Vec::new(),
@@ -180,7 +183,7 @@ impl<'a> Of<'a> {
         let draws = nodes as f64;
         let unseen_ns =
             UNSEEN_NS * (1.0 - (-UNSEEN * draws * self.phase_ns / 1e9 / self.total_s).exp());
-        let (slowest, independent) = self.whole.settle(draws, self.phase_ns);
+        let (slowest, independent) = self.whole.settle(draws);
         let known = match is_seen(draws, independent) {
             true => self.observed(draws, slowest, resampled),
             false => self.extrapolated(draws, independent),
@@ -279,7 +282,7 @@ impl<'a> Of<'a> {
                     * (std::f64::consts::E / (std::f64::consts::E - 1.0)),
             }),
             from: self.from(|losses| {
-                let left = losses.loss_ns(nodes, self.phase_ns)?;
+                let left = losses.loss_ns(nodes)?;
                 // Two tails differ by chance: what is left must lie below all that the whole may cost.
                 Some(if left < low { longer - left } else { 0.0 })
             }),

@@ -70,7 +70,25 @@ fn at_once(of: Option<&AtOnce>, page: &mut Page<'_>) {
         table.row(row_at_once(one).map(Cell::from).into());
     }
     page.table(&table);
+    left_out(of.moments.len(), most, page);
     page.wrapped(("  ", Paint::Plain), &clocks(of), Paint::Dim);
+}
+
+/// Says how many of a list are not shown.
+fn left_out(all: usize, most: usize, page: &mut Page<'_>) {
+    let left = all.saturating_sub(most);
+    if left > 0 {
+        let more = format!("{} more: --all", numbers::count(left as u64));
+        page.wrapped(("  ", Paint::Dim), &more, Paint::Dim);
+    }
+}
+
+/// A number that chance brings, which is never more exact than the law that it comes from.
+fn by_chance(number: f64) -> String {
+    match number {
+        number if number < 0.01 => "<0.01".to_owned(),
+        number => numbers::significant(number, 1),
+    }
 }
 
 fn seconds(seconds: f64) -> String {
@@ -82,7 +100,7 @@ pub(crate) fn row_at_once(one: &Moments) -> [String; 6] {
         one.cause.clone(),
         numbers::count(one.nodes),
         numbers::count(one.number),
-        numbers::significant(one.by_chance, 1),
+        by_chance(one.by_chance),
         seconds(one.longest_s),
         seconds(one.at_s),
     ]
@@ -193,14 +211,7 @@ fn outliers(fleet: &Fleet, page: &mut Page<'_>) {
     }
     page.blank();
     page.table(&table);
-    let left = fleet.outliers.len().saturating_sub(most);
-    if left > 0 {
-        page.wrapped(
-            ("  ", Paint::Dim),
-            &format!("{} more: --all", numbers::count(left as u64)),
-            Paint::Dim,
-        );
-    }
+    left_out(fleet.outliers.len(), most, page);
 }
 
 fn facts(fleet: &Fleet, page: &mut Page<'_>) {
