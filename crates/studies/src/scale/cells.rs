@@ -330,19 +330,16 @@ fn tail(samples: &[&Sample], number: f64) -> Option<Tail> {
         .fold(f64::NEG_INFINITY, f64::max);
     largest.retain(|one| one.0 >= least);
     let values: Vec<f64> = largest.iter().map(|one| one.0).collect();
-    // Phases in a row that exceed a threshold met the same absence.
+    // Phases in a row that exceed a threshold met the same absence. By such groups of unequal sizes the variance is that of fewer values, by the mean of
+    // squares over the mean (Kish 1965).
     let together = |threshold: f64| {
-        let mut places: Vec<(usize, u64)> = largest
-            .iter()
-            .filter(|one| one.0 > threshold)
-            .map(|one| (one.1, one.2))
-            .collect();
+        let exceed = largest.iter().filter(|one| one.0 > threshold);
+        let mut places: Vec<(usize, u64)> = exceed.map(|one| (one.1, one.2)).collect();
         places.sort_unstable();
-        let in_a_row = |pair: &&[(usize, u64)]| {
-            pair[0].0 == pair[1].0 && pair[1].1 - pair[0].1 <= STARTS as u64
-        };
-        let others = places.windows(2).filter(in_a_row).count();
-        places.len() as f64 / (places.len() - others).max(1) as f64
+        let in_a_row =
+            |a: &(usize, u64), b: &(usize, u64)| a.0 == b.0 && b.1 - a.1 <= STARTS as u64;
+        let squares = places.chunk_by(in_a_row).map(|group| group.len().pow(2));
+        squares.sum::<usize>() as f64 / places.len().max(1) as f64
     };
     Tail::new(&values, number, together)
 }
