@@ -1,8 +1,8 @@
 //! One number of nodes and one length of phase: what it costs, how that is known, and what it comes from.
 
+use super::jobs::{Correction, Lap};
 use super::law::{Law, Settled};
-use super::sample::{Absences, Followed, Lengths, Sample, Without};
-use super::windows::STARTS;
+use super::sample::{Absences, Followed, Lengths, Sample, Without, tail};
 use super::{Basis, Cell, Cost, Saving};
 use bandscope_statistics::NORMAL_95;
 use bandscope_statistics::distributions::student_95;
@@ -41,6 +41,9 @@ pub(super) struct Of<'a> {
     whole: Losses<'a>,
     /// The same without each of several things.
     without: Vec<(Without, Losses<'a>)>,
+    /// What jobs are followed on, to correct the law.
+    laps: &'a [Lap],
+    endless: Law,
     name: &'a (dyn Fn(Without) -> String + Sync),
 }
 
@@ -127,7 +130,7 @@ fn is_seen(nodes: f64, independent: f64) -> bool {
 impl<'a> Of<'a> {
     /// Of phases with this index and length; `cpus` has what each CPU lost, with and without things.
     pub(super) fn new(
-        cpus: &'a [Vec<Followed>],
+        (cpus, laps): (&'a [Vec<Followed>], &'a [Lap]),
         phase: (usize, f64),
         total_s: f64,
         name: &'a (dyn Fn(Without) -> String + Sync),
@@ -140,6 +143,8 @@ impl<'a> Of<'a> {
             phase_ns: phase.1,
             total_s,
             without: without.collect(),
+            endless: whole.law.endless(),
+            laps,
             whole,
             name,
         }
@@ -157,8 +162,12 @@ impl<'a> Of<'a> {
 
     /// How much longer a phase takes on so many nodes, as a share of its work; `None` where that is refused.
     pub(super) fn longer(&self, nodes: u64) -> Option<f64> {
-        let loss_ns = self.whole.loss_ns(nodes as f64)?;
-        Some(loss_ns / self.phase_ns)
+        let nodes = nodes as f64;
+        let longer = self.whole.loss_ns(nodes)? / self.phase_ns;
+        match is_seen(nodes, self.whole.settle(nodes).1) {
+            true => Some(self.correction(nodes).longer(longer)),
+            false => Some(longer),
+        }
     }
 
     /// What these numbers of nodes cost.
@@ -237,6 +246,7 @@ impl<'a> Of<'a> {
                 end
             }
         };
+        let off = self.correction(nodes);
         let (least, most) = (end(0.025), end(0.975));
         let mut low = widened(least.min(reflected(most)).min(longer), longer, events);
         let mut high = widened(most.max(reflected(least)).max(longer), longer, events);
@@ -253,14 +263,24 @@ impl<'a> Of<'a> {
         Cell {
             basis: Basis::Observed,
             events: Some(events.round() as u64),
-            cost: Some(Cost {
+            cost: Some(off.cost(Cost {
                 longer,
                 interval: (low * (1.0 - RESOLUTION), high * (1.0 + RESOLUTION)),
                 at_most: self.whole.law.slowest_exclusive(nodes, slowest.carried) / self.phase_ns,
+            })),
+            // What is corrected of the whole is so of each part.
+            from: self.from(|losses| {
+                let less_ns = slowest.loss_ns - losses.law.settle(nodes).loss_ns;
+                Some(less_ns * off.longer(longer) / longer)
             }),
-            from: self.from(|losses| Some(slowest.loss_ns - losses.law.settle(nodes).loss_ns)),
             ..Cell::default()
         }
+    }
+
+    /// By how much the law is off that takes phases to lose independently of each other.
+    fn correction(&self, nodes: f64) -> Correction {
+        let by_law = |nodes: f64| self.endless.settle(nodes).loss_ns / self.phase_ns;
+        Correction::new(self.laps, nodes, self.phase_ns, by_law)
     }
 
     fn extrapolated(&self, nodes: f64, independent: f64) -> Cell {
@@ -307,39 +327,3 @@ impl<'a> Of<'a> {
 
 /// Exceedances of the tail that the slowest is drawn from, from which on the tail says how far it scatters.
 const TAIL_SEEN: f64 = 3.0;
-
-/// The tail of the losses of all CPUs.
-fn tail(samples: &[&Sample], number: f64) -> Option<Tail> {
-    let mut largest: Vec<(f64, usize, u64)> = Vec::new();
-    for (cpu, sample) in samples.iter().enumerate() {
-        largest.extend(
-            sample
-                .largest
-                .iter()
-                .map(|&(loss, number)| (loss, cpu, number)),
-        );
-    }
-    largest.sort_by(|a, b| b.0.total_cmp(&a.0));
-    // Below the shortest list's end others may be missing.
-    let full = samples
-        .iter()
-        .filter(|sample| sample.largest.len() as f64 + 1.0 < sample.number);
-    let least = full
-        .filter_map(|sample| sample.largest.last())
-        .map(|one| one.0)
-        .fold(f64::NEG_INFINITY, f64::max);
-    largest.retain(|one| one.0 >= least);
-    let values: Vec<f64> = largest.iter().map(|one| one.0).collect();
-    // Phases in a row that exceed a threshold met the same absence. By such groups of unequal sizes the variance is that of fewer values, by the mean of
-    // squares over the mean (Kish 1965).
-    let together = |threshold: f64| {
-        let exceed = largest.iter().filter(|one| one.0 > threshold);
-        let mut places: Vec<(usize, u64)> = exceed.map(|one| (one.1, one.2)).collect();
-        places.sort_unstable();
-        let in_a_row =
-            |a: &(usize, u64), b: &(usize, u64)| a.0 == b.0 && b.1 - a.1 <= STARTS as u64;
-        let squares = places.chunk_by(in_a_row).map(|group| group.len().pow(2));
-        squares.sum::<usize>() as f64 / places.len().max(1) as f64
-    };
-    Tail::new(&values, number, together)
-}

@@ -134,6 +134,13 @@ impl Law {
         })
     }
 
+    /// The same, as if a recording without end had said so: draws are then made with putting back.
+    pub(super) fn endless(&self) -> Law {
+        let mut law = self.clone();
+        law.cpus.iter_mut().for_each(|cpu| cpu.number *= ENDLESS);
+        law
+    }
+
     /// Phases that do not overlap, of all CPUs.
     pub(super) fn number(&self) -> f64 {
         self.cpus.iter().map(|cpu| cpu.number).sum()
@@ -285,6 +292,8 @@ impl Law {
     }
 }
 
+/// So many times as long a recording has no end.
+const ENDLESS: f64 = 1e9;
 /// Levels of the share that is carried; what lies between two is a mixture of them.
 const LEVELS: usize = 9;
 /// Phases until the chain has settled, at most, and when it has.

@@ -5,6 +5,7 @@
 //! seen in the recording, by a tail beyond it, or not at all (`cells`). docs/method.md, section 10.5.
 
 mod cells;
+mod jobs;
 mod law;
 mod sample;
 mod sentence;
@@ -18,6 +19,7 @@ use bandscope_analysis::work;
 use bandscope_recording::Source;
 use bandscope_report::{Cause, Report};
 use cells::Of;
+use jobs::Lap;
 use rayon::prelude::*;
 use sample::{Followed, Follower, Without};
 pub use sentence::nodes;
@@ -202,6 +204,8 @@ pub fn scale(
     });
     let (followed, curves): (Vec<Vec<Followed>>, Vec<Curve>) =
         followed.collect::<Result<_, Error>>()?;
+    let laps: Option<Vec<Lap>> = curves.iter().map(Lap::new).collect();
+    let laps = laps.unwrap_or_default();
     let at_once = at_once(&nodes, &curves);
     let measured_s = nodes.iter().map(|node| node.about.measured_s).sum();
     let alone = nodes.iter().map(|node| node.about.alone).sum::<f64>() / nodes.len() as f64;
@@ -216,9 +220,14 @@ pub fn scale(
         kernel,
         measured_s,
         alone,
-        phases: phases(&followed, &at_once, settings, measured_s, &name, &|| {
-            step(nodes.len())
-        }),
+        phases: phases(
+            (&followed, &laps),
+            &at_once,
+            settings,
+            measured_s,
+            &name,
+            &|| step(nodes.len()),
+        ),
         cpus: nodes.into_iter().map(|node| node.about).collect(),
         ..Scale::default()
     };
@@ -229,7 +238,7 @@ pub fn scale(
 
 /// All lengths of phases; `one_is_done` is called after each.
 fn phases(
-    followed: &[Vec<Followed>],
+    followed: (&[Vec<Followed>], &[Lap]),
     at_once: &[&Curve],
     settings: &Settings,
     measured_s: f64,

@@ -3,6 +3,7 @@
 use super::windows::{Phase, SLOW, STARTS, Start, Windows};
 use bandscope_analysis::work::Piece;
 use bandscope_statistics::maxima::{bin_of, centre};
+use bandscope_statistics::tail::Tail;
 
 /// Bins on either side of 0; a loss of an hour is in bin 2,700.
 const SIDE: i32 = 4096;
@@ -270,4 +271,40 @@ impl Follower {
             absences: self.absences,
         }
     }
+}
+
+/// The tail of the losses of all CPUs.
+pub(super) fn tail(samples: &[&Sample], number: f64) -> Option<Tail> {
+    let mut largest: Vec<(f64, usize, u64)> = Vec::new();
+    for (cpu, sample) in samples.iter().enumerate() {
+        largest.extend(
+            sample
+                .largest
+                .iter()
+                .map(|&(loss, number)| (loss, cpu, number)),
+        );
+    }
+    largest.sort_by(|a, b| b.0.total_cmp(&a.0));
+    // Below the shortest list's end others may be missing.
+    let full = samples
+        .iter()
+        .filter(|sample| sample.largest.len() as f64 + 1.0 < sample.number);
+    let least = full
+        .filter_map(|sample| sample.largest.last())
+        .map(|one| one.0)
+        .fold(f64::NEG_INFINITY, f64::max);
+    largest.retain(|one| one.0 >= least);
+    let values: Vec<f64> = largest.iter().map(|one| one.0).collect();
+    // Phases in a row that exceed a threshold met the same absence. By such groups of unequal sizes the variance is that of fewer values, by the mean of
+    // squares over the mean (Kish 1965).
+    let together = |threshold: f64| {
+        let exceed = largest.iter().filter(|one| one.0 > threshold);
+        let mut places: Vec<(usize, u64)> = exceed.map(|one| (one.1, one.2)).collect();
+        places.sort_unstable();
+        let in_a_row =
+            |a: &(usize, u64), b: &(usize, u64)| a.0 == b.0 && b.1 - a.1 <= STARTS as u64;
+        let squares = places.chunk_by(in_a_row).map(|group| group.len().pow(2));
+        squares.sum::<usize>() as f64 / places.len().max(1) as f64
+    };
+    Tail::new(&values, number, together)
 }

@@ -14,10 +14,10 @@ const SAME_PACE: f64 = 0.01;
 const LEAST_PHASES: u64 = 10;
 
 /// Time since the recording began, and work at the reference pace since the stretch began, in nanoseconds.
-#[derive(Clone, Copy, Debug)]
-struct Point {
-    time: f64,
-    work: f64,
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Point {
+    pub(super) time: f64,
+    pub(super) work: f64,
 }
 
 /// The work of one CPU over time, in stretches without a break.
@@ -87,6 +87,11 @@ impl Curve {
     pub(super) fn sorted(mut self) -> Curve {
         (self.stretches).sort_by(|a, b| a[0].time.total_cmp(&b[0].time));
         self
+    }
+
+    /// All that was measured; `None` where there is more than points may be added.
+    pub(super) fn whole(&self) -> Option<impl Iterator<Item = &[Point]>> {
+        (self.left > 0).then(|| self.stretches.iter().map(Vec::as_slice))
     }
 
     /// Its stretches, from when to when.

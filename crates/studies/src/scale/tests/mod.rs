@@ -43,6 +43,13 @@ const PERIODIC: Noise = Noise {
     scattered: false,
 };
 
+const TICKS: Noise = Noise {
+    name: "ticks",
+    every: 4e6,
+    length: 3e3,
+    ..PERIODIC
+};
+
 /// A kind of absence that a rank has: the next of it.
 #[derive(Clone, Copy, Debug)]
 struct Coming {
@@ -164,7 +171,7 @@ fn recorded(
     seconds: f64,
     phases_s: &[f64],
     random: &mut Random,
-) -> Vec<Followed> {
+) -> (Vec<Followed>, Curve) {
     let phases_ns: Vec<f64> = phases_s.iter().map(|phase| phase * 1e9).collect();
     let block_ns = |phase: &f64| (seconds * 1e9 / BLOCKS).max(PHASES_A_BLOCK * phase);
     let blocks: Vec<f64> = phases_ns.iter().map(block_ns).collect();
@@ -175,7 +182,11 @@ fn recorded(
     let mut followers: Vec<Follower> = all
         .map(|one| Follower::new(one, &phases_ns, &blocks))
         .collect();
-    let mut push = |piece: Piece| followers.iter_mut().for_each(|one| one.push(piece));
+    let mut curve = Curve::of(1);
+    let mut push = |piece: Piece| {
+        curve.push(&piece);
+        followers.iter_mut().for_each(|one| one.push(piece));
+    };
     let (mut rank, mut time) = (Rank::new(noises, random), 0.0);
     push(Piece::Break { at_ns: 0.0 });
     while time < seconds * 1e9 {
@@ -186,5 +197,6 @@ fn recorded(
         push(Piece::Lost { ns, cause });
         time = ends;
     }
-    followers.into_iter().map(Follower::finish).collect()
+    let followed = followers.into_iter().map(Follower::finish);
+    (followed.collect(), curve)
 }

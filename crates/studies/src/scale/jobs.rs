@@ -1,0 +1,240 @@
+//! A job on nodes that each have the measured noise, followed from wait to wait: what the chain of phases of [`law`](super::law) leaves out.
+//!
+//! The chain takes what a rank loses to be new in each phase. Noise that comes at a period keeps its places in a job. So as many copies of the measured curves
+//! as a job has ranks go from random starts, for as long as time allows. Their mean says by how much the chain is off.
+
+use super::Cost;
+use super::together::{Curve, Point};
+use bandscope_statistics::distributions::student_95;
+use bandscope_statistics::random::Random;
+use rayon::prelude::*;
+
+/// Jobs that are followed, each from starts of its own: so many where they have phases enough, and no fewer than these.
+const JOBS: std::ops::RangeInclusive<u64> = 4..=16;
+/// Phases of ranks of all jobs together: a fifth of a second.
+const WORK: u64 = 1 << 21;
+/// Fewest phases of a job; the first quarter, in which the job forgets its start, does not count.
+const LEAST_PHASES: u64 = 12;
+
+/// The measured curve of one CPU, all of its stretches in a row, over and over.
+#[derive(Clone, Debug)]
+pub(super) struct Lap {
+    /// From 0 on, in nanoseconds, ascending.
+    points: Vec<Point>,
+}
+
+impl Lap {
+    /// Of a curve; `None` if that has only the beginning of what was measured.
+    pub(super) fn new(curve: &Curve) -> Option<Lap> {
+        let mut points = vec![Point::default()];
+        for stretch in curve.whole()? {
+            let (last, first) = (points[points.len() - 1], stretch[0]);
+            points.extend(stretch[1..].iter().map(|point| Point {
+                time: last.time + point.time - first.time,
+                work: last.work + point.work - first.work,
+            }));
+        }
+        Some(Lap { points })
+    }
+
+    fn end(&self) -> Point {
+        self.points[self.points.len() - 1]
+    }
+}
+
+/// A rank that goes round a lap.
+#[derive(Debug)]
+struct Rank<'a> {
+    points: &'a [Point],
+    /// The piece that it is in.
+    at: usize,
+    /// When its lap began.
+    began: f64,
+}
+
+impl<'a> Rank<'a> {
+    /// At any time of its lap when the job begins.
+    fn new(lap: &'a Lap, random: &mut Random) -> Rank<'a> {
+        Rank {
+            points: &lap.points,
+            at: 0,
+            began: -random.unit() * lap.end().time,
+        }
+    }
+
+    /// When work is done that begins at `now`; it is less than that of a lap. Asked for later and later times.
+    fn done(&mut self, now: f64, work: f64) -> f64 {
+        let end = self.points[self.points.len() - 1];
+        while now - self.began >= end.time {
+            self.began += end.time;
+            self.at = 0;
+        }
+        let time = now - self.began;
+        self.at = ahead(self.points, self.at, |point| point.time <= time) - 1;
+        let (from, to) = (self.points[self.at], self.points[self.at + 1]);
+        let pace = (to.work - from.work) / (to.time - from.time);
+        let mut target = from.work + pace * (time - from.time) + work;
+        if target > end.work {
+            target -= end.work;
+            self.began += end.time;
+            self.at = 0;
+        }
+        let later = ahead(self.points, self.at, |point| point.work < target);
+        let (from, to) = (self.points[later - 1], self.points[later]);
+        let share = (target - from.work) / (to.work - from.work);
+        self.at = later - 1;
+        self.began + from.time + share * (to.time - from.time)
+    }
+}
+
+/// The first place after `from` whose point is not so; that of `from` is.
+fn ahead(points: &[Point], from: usize, is_so: impl Fn(&Point) -> bool) -> usize {
+    let (mut last, mut step) = (from, 1);
+    while last + step < points.len() && is_so(&points[last + step]) {
+        last += step;
+        step *= 2;
+    }
+    let next = &points[last + 1..points.len().min(last + step + 1)];
+    last + 1 + next.partition_point(is_so)
+}
+
+/// How much longer phases took, as a share, and half of the interval of 95 % of the logarithm of the slow-down.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Jobs {
+    longer: f64,
+    half: f64,
+}
+
+/// Of jobs on so many nodes, which are like the CPUs in equal parts; `None` of one node, of more than can be followed, and where a phase is too long.
+fn longer(laps: &[Lap], nodes: u64, phase_ns: f64) -> Option<Jobs> {
+    let phases_of_all = WORK / nodes.max(1);
+    let jobs = (phases_of_all / LEAST_PHASES).clamp(*JOBS.start(), *JOBS.end());
+    let phases = phases_of_all / jobs;
+    let is_short = |lap: &Lap| LEAST_PHASES as f64 * phase_ns < lap.end().work;
+    if nodes < 2 || phases < LEAST_PHASES || !laps.iter().all(is_short) || laps.is_empty() {
+        return None;
+    }
+    let jobs = (0..jobs).into_par_iter().map(|seed| {
+        let mut random = Random::new(seed);
+        // Of fewer ranks than CPUs each job has others.
+        let first = (seed * nodes) as usize % laps.len();
+        let ranks = laps.iter().cycle().skip(first).take(nodes as usize);
+        let mut ranks: Vec<Rank<'_>> = ranks.map(|lap| Rank::new(lap, &mut random)).collect();
+        let (mut now, mut from) = (0.0, 0.0);
+        for phase in 0..phases {
+            if phase == phases / 4 {
+                from = now;
+            }
+            let ends = ranks.iter_mut().map(|rank| rank.done(now, phase_ns));
+            now = ends.fold(now, f64::max);
+        }
+        (now - from) / ((phases - phases / 4) as f64 * phase_ns)
+    });
+    let jobs: Vec<f64> = jobs.collect();
+    let number = jobs.len() as f64;
+    let mean = jobs.iter().sum::<f64>() / number;
+    let squares: f64 = jobs.iter().map(|one| (one - mean).powi(2)).sum();
+    let error = (squares / (number - 1.0) / number).sqrt();
+    Some(Jobs {
+        longer: mean - 1.0,
+        half: student_95(number - 1.0) * error / mean,
+    })
+}
+
+/// What a slow-down is to be multiplied with: the logarithm, and half of its interval of 95 %.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Correction {
+    ln_times: f64,
+    half: f64,
+}
+
+impl Correction {
+    /// Of the law that says `by_law` of draws with putting back. Only what is no scatter of the jobs is corrected.
+    pub(super) fn new(
+        laps: &[Lap],
+        nodes: f64,
+        phase_ns: f64,
+        by_law: impl Fn(f64) -> f64,
+    ) -> Correction {
+        let Some(jobs) = longer(laps, nodes as u64, phase_ns) else {
+            return Correction::default();
+        };
+        let ln_off = ((1.0 + jobs.longer) / (1.0 + by_law(nodes))).ln();
+        let square = ln_off.powi(2);
+        let all = square + jobs.half.powi(2);
+        Correction {
+            ln_times: if all > 0.0 {
+                ln_off * square / all
+            } else {
+                0.0
+            },
+            half: jobs.half,
+        }
+    }
+
+    /// Of phases that take so much longer, as a share of their work.
+    pub(super) fn longer(self, share: f64) -> f64 {
+        (1.0 + share) * self.ln_times.exp() - 1.0
+    }
+
+    /// The same of a cost and its interval.
+    pub(super) fn cost(self, cost: Cost) -> Cost {
+        let longer = self.longer(cost.longer);
+        let (low, high) = cost.interval;
+        let half = |end: f64| ((1.0 + end) / (1.0 + cost.longer)).ln().hypot(self.half);
+        Cost {
+            longer,
+            interval: (
+                (1.0 + longer) * (-half(low)).exp() - 1.0,
+                (1.0 + longer) * half(high).exp() - 1.0,
+            ),
+            at_most: cost.at_most.max(longer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandscope_analysis::work::Piece;
+
+    const MS: f64 = 1e6;
+
+    /// A CPU that is away for 1 ms in each 10 ms, for 1 s.
+    fn curve() -> Curve {
+        let mut curve = Curve::of(1);
+        for second in [0.0, 5e8] {
+            curve.push(&Piece::Break { at_ns: second });
+            for _ in 0..50 {
+                let (ns, work_ns) = (9.0 * MS, 9.0 * MS);
+                curve.push(&Piece::Run { ns, work_ns });
+                curve.push(&Piece::Lost { ns: MS, cause: 0 });
+            }
+        }
+        curve
+    }
+
+    #[test]
+    fn a_job_of_many_waits_for_one_in_each_phase() {
+        let laps = [Lap::new(&curve()).unwrap()];
+        let longer = |nodes: u64, phase_ns: f64| longer(&laps, nodes, phase_ns).unwrap().longer;
+        // Somebody of 2,000 is always about to begin an absence, and loses all of it.
+        let found = longer(2000, MS);
+        assert!((found - 1.0).abs() < 0.01, "{found}");
+        // In phases of 50 ms a rank has 5 or 6, and of four one has 6.
+        let found = longer(4, 50.0 * MS);
+        assert!((found - 0.12).abs() < 1e-3, "{found}");
+    }
+
+    #[test]
+    fn nothing_is_followed_that_takes_too_long_or_is_not_whole() {
+        let laps = [Lap::new(&curve()).unwrap()];
+        assert_eq!(longer(&laps, 1, MS), None);
+        assert_eq!(longer(&laps, 50_000, MS), None);
+        assert_eq!(longer(&laps, 4, 100.0 * MS), None);
+        assert_eq!(longer(&[], 4, MS), None);
+        let mut cut = Curve::of(1 << 22);
+        cut.push(&Piece::Break { at_ns: 0.0 });
+        assert!(Lap::new(&cut).is_none());
+    }
+}
