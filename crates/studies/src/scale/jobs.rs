@@ -5,16 +5,20 @@
 
 use super::Cost;
 use super::together::{Curve, Point};
+use super::windows::SLOW;
 use bandscope_statistics::distributions::student_95;
 use bandscope_statistics::random::Random;
 use rayon::prelude::*;
 
 /// Jobs that are followed, each from starts of its own: so many where they have phases enough, and no fewer than these.
-const JOBS: std::ops::RangeInclusive<u64> = 4..=16;
+const JOBS: std::ops::RangeInclusive<u64> = 4..=64;
 /// Phases of ranks of all jobs together: a fifth of a second.
 const WORK: u64 = 1 << 21;
 /// Fewest phases of a job; the first quarter, in which the job forgets its start, does not count.
 const LEAST_PHASES: u64 = 12;
+
+/// Absences of which leaving out the first takes a tenth of what was measured.
+const MANY_ABSENCES: usize = 10;
 
 /// The measured curve of one CPU, all of its stretches in a row, over and over.
 #[derive(Clone, Debug)]
@@ -27,7 +31,7 @@ impl Lap {
     /// Of a curve; `None` if that has only the beginning of what was measured.
     pub(super) fn new(curve: &Curve) -> Option<Lap> {
         let mut points = vec![Point::default()];
-        for stretch in curve.whole()? {
+        for stretch in curve.whole()?.map(from_absence_to_absence) {
             let (last, first) = (points[points.len() - 1], stretch[0]);
             points.extend(stretch[1..].iter().map(|point| Point {
                 time: last.time + point.time - first.time,
@@ -39,6 +43,22 @@ impl Lap {
 
     fn end(&self) -> Point {
         self.points[self.points.len() - 1]
+    }
+}
+
+/// From the end of the first absence to that of the last, so that where a stretch meets the next no two absences are closer than they ever were. Of few
+/// absences, where that would leave out much and hardly any two meet, all of it.
+fn from_absence_to_absence(stretch: &[Point]) -> &[Point] {
+    let is_away = |place: usize| {
+        let (from, to) = (stretch[place], stretch[place + 1]);
+        to.work - from.work < SLOW * (to.time - from.time)
+    };
+    let mut ends = (1..stretch.len())
+        .filter(|&place| is_away(place - 1) && (place + 1 == stretch.len() || !is_away(place)));
+    let number = ends.clone().count();
+    match (ends.next(), ends.next_back()) {
+        (Some(first), Some(last)) if number >= MANY_ABSENCES => &stretch[first..=last],
+        _ => stretch,
     }
 }
 

@@ -144,7 +144,11 @@ fn brute_force(
     random: &mut Random,
 ) -> f64 {
     let is_periodic = noises.iter().any(|noise| noise.periodic);
-    let jobs = if is_periodic { 40 } else { 1 };
+    let jobs = if is_periodic {
+        (phases / 100).clamp(40, 1000)
+    } else {
+        1
+    };
     let of_jobs = (0..jobs).map(|_| one_job(noises, phase, nodes, phases / jobs, random));
     of_jobs.sum::<f64>() / jobs as f64
 }
