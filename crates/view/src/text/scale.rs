@@ -68,6 +68,7 @@ pub(crate) fn head(phase: &Phase) -> String {
 
 fn costs(scale: &Scale, page: &mut Page<'_>) {
     let mut table = Table::new("Longer by");
+    table.at_a_time = if page.options.all { 2 } else { 1 };
     for phase in &scale.phases {
         table = table.column(head(phase), Side::Right);
         if page.options.all {

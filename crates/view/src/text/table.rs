@@ -76,6 +76,8 @@ pub(crate) struct Table {
     rows: Vec<Vec<Cell>>,
     /// Longest line of the first column; longer text goes on in the next line.
     pub(crate) first_width: usize,
+    /// Columns after the first that a narrow page never parts: so many at a time.
+    pub(crate) at_a_time: usize,
 }
 
 impl Table {
@@ -85,6 +87,7 @@ impl Table {
             heads: vec![(title.into(), Side::Left)],
             rows: Vec::new(),
             first_width: 28,
+            at_a_time: 1,
         }
     }
 
@@ -114,7 +117,7 @@ impl Table {
         Table {
             heads: heads.map(|(_, head)| head.clone()).collect(),
             rows: self.rows.iter().map(row).collect(),
-            first_width: self.first_width,
+            ..*self
         }
     }
 
@@ -330,7 +333,8 @@ impl<'a> Page<'a> {
             left = left.saturating_sub(width);
             fits || *column == 1
         };
-        1 + (1..table.heads.len()).take_while(fits).count()
+        let fitting = (1..table.heads.len()).take_while(fits).count() / table.at_a_time;
+        1 + fitting.max(1) * table.at_a_time
     }
 
     /// What the other columns leave of the line for the first.
