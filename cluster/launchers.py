@@ -3,7 +3,7 @@
 
 Open MPI's and MPICH's mpirun, and Slurm's srun on four nodes: its daemons run here, four slurmd of one machine. Each job must leave a part and a summary for each task, and
 `bandscope fleet` must find them all, by node and number. Under Slurm a second job into the same directory is refused; a task that is killed is named; and a
-prolog whose `bandscope check` fails drains its node. Needs a static or native program, and root for Slurm's daemons. Says SKIPPED for a launcher that is not there.
+prolog whose `bandscope check` fails drains its node. Slurm also starts the ranks of bandscope-mpi, of both MPIs. Needs a static or native program, and root for Slurm's daemons. Says SKIPPED for a launcher that is not there.
 """
 
 import json
@@ -72,6 +72,7 @@ SlurmctldLogFile={directory}/slurmctld.log
 SlurmdLogFile={directory}/slurmd-%n.log
 StateSaveLocation={directory}/state
 SlurmdSpoolDir={directory}/spool-%n
+TmpFS={directory}/tmp-%n
 SlurmdParameters=config_overrides
 ReturnToService=2
 MpiDefault=none
@@ -88,7 +89,8 @@ def slurm(program: Path, work: Path) -> None:
         print(f"SKIPPED: {', '.join(lacking) or 'not root'}: Slurm started nothing")
         return
     directory = work / "slurm"
-    for name in ("", "state", *(f"spool-n{number}" for number in range(1, NODES + 1))):
+    own = [f"{kind}-n{number}" for kind in ("spool", "tmp") for number in range(1, NODES + 1)]
+    for name in ("", "state", *own):
         (directory / name).mkdir()
     # As docs/check.md has it; which nodes fail is a file here, as all of them are this machine.
     prolog = directory / "prolog"
@@ -158,6 +160,8 @@ def jobs(program: Path, work: Path, environment: dict, directory: Path) -> None:
     said = (work / "batch.txt").read_text() if (work / "batch.txt").exists() else ""
     expect(done.returncode == 0 and f"{NODES} nodes" in said, "slurm: fleet.sbatch reports the fleet", done.stderr, said)
 
+    together(srun, program, work, environment)
+
     (directory / "bad-n3").touch()
     run(["sbatch", "-w", "n3", "-n", "1", "--wrap", "true"], work, env=environment)
     state = ""
@@ -167,6 +171,24 @@ def jobs(program: Path, work: Path, environment: dict, directory: Path) -> None:
             break
         time.sleep(1)
     expect(state.startswith("drain"), "slurm: a node whose check fails in the prolog is drained", state)
+
+
+def together(srun: list[str], program: Path, work: Path, environment: dict) -> None:
+    """Slurm itself starts the ranks of bandscope-mpi: by PMI-2 those of MPICH, by PMIx those of Open MPI."""
+    source = Path(__file__).resolve().parent / "bandscope-mpi.c"
+    offered = run(["srun", "--mpi=list"], work, env=environment)
+    for kind, protocol in (("mpich", "pmi2"), ("openmpi", "pmix")):
+        if shutil.which(f"mpicc.{kind}") is None or protocol not in (offered.stdout + offered.stderr).split():
+            print(f"SKIPPED: no mpicc.{kind} or no srun --mpi={protocol}: srun started no bandscope-mpi of {kind}")
+            continue
+        built = work / f"bandscope-mpi-{kind}"
+        run([f"mpicc.{kind}", "-O2", "-o", built, source], work, check=True)
+        command = [*srun, str(NODES), f"--mpi={protocol}", built, *SIMULATED, "--quiet", "--output", f"{kind}-together"]
+        done = run(command, work, env={**environment, "BANDSCOPE": str(program)})
+        clocks = [json.loads(path.read_text())["reference"] for path in (work / f"{kind}-together").glob("node=*/task=*/clock.json")]
+        is_one_job = len(clocks) == NODES and len(set(clocks)) == 1
+        is_so = done.returncode == 0 and f"{NODES} nodes, {NODES} CPUs" in done.stdout and is_one_job
+        expect(is_so, f"slurm: srun --mpi={protocol} starts bandscope-mpi of {kind}: one report, one clock of {NODES} nodes", done.returncode, done.stdout, done.stderr, clocks)
 
 
 def main() -> int:
