@@ -1,6 +1,6 @@
 //! One number of nodes and one length of phase: what it costs, how that is known, and what it comes from.
 
-use super::jobs::{Correction, Lap};
+use super::jobs::{Jobs, Laps};
 use super::law::{Law, Settled};
 use super::sample::{Absences, Followed, Lengths, Sample, Without, tail};
 use super::{Basis, Cell, Cost, Saving};
@@ -41,9 +41,8 @@ pub(super) struct Of<'a> {
     whole: Losses<'a>,
     /// The same without each of several things.
     without: Vec<(Without, Losses<'a>)>,
-    /// What jobs are followed on, to correct the law.
-    laps: &'a [Lap],
-    endless: Law,
+    /// What corrects the law.
+    jobs: Jobs<'a>,
     name: &'a (dyn Fn(Without) -> String + Sync),
 }
 
@@ -130,7 +129,7 @@ fn is_seen(nodes: f64, independent: f64) -> bool {
 impl<'a> Of<'a> {
     /// Of phases with this index and length; `cpus` has what each CPU lost, with and without things.
     pub(super) fn new(
-        (cpus, laps): (&'a [Vec<Followed>], &'a [Lap]),
+        (cpus, laps): (&'a [Vec<Followed>], &'a Laps),
         phase: (usize, f64),
         total_s: f64,
         name: &'a (dyn Fn(Without) -> String + Sync),
@@ -143,8 +142,7 @@ impl<'a> Of<'a> {
             phase_ns: phase.1,
             total_s,
             without: without.collect(),
-            endless: whole.law.endless(),
-            laps,
+            jobs: laps.jobs(phase),
             whole,
             name,
         }
@@ -165,7 +163,7 @@ impl<'a> Of<'a> {
         let nodes = nodes as f64;
         let longer = self.whole.loss_ns(nodes)? / self.phase_ns;
         match is_seen(nodes, self.whole.settle(nodes).1) {
-            true => Some(self.correction(nodes).longer(longer)),
+            true => Some(self.jobs.correction(nodes).longer(longer)),
             false => Some(longer),
         }
     }
@@ -246,7 +244,7 @@ impl<'a> Of<'a> {
                 end
             }
         };
-        let off = self.correction(nodes);
+        let off = self.jobs.correction(nodes);
         let (least, most) = (end(0.025), end(0.975));
         let mut low = widened(least.min(reflected(most)).min(longer), longer, events);
         let mut high = widened(most.max(reflected(least)).max(longer), longer, events);
@@ -270,17 +268,11 @@ impl<'a> Of<'a> {
             })),
             // What is corrected of the whole is so of each part.
             from: self.from(|losses| {
-                let less_ns = slowest.loss_ns - losses.law.settle(nodes).loss_ns;
-                Some(less_ns * off.longer(longer) / longer)
+                let less = (slowest.loss_ns - losses.law.settle(nodes).loss_ns) / slowest.loss_ns;
+                Some(less * off.longer(longer) * self.phase_ns)
             }),
             ..Cell::default()
         }
-    }
-
-    /// By how much the law is off that takes phases to lose independently of each other.
-    fn correction(&self, nodes: f64) -> Correction {
-        let by_law = |nodes: f64| self.endless.settle(nodes).loss_ns / self.phase_ns;
-        Correction::new(self.laps, nodes, self.phase_ns, by_law)
     }
 
     fn extrapolated(&self, nodes: f64, independent: f64) -> Cell {

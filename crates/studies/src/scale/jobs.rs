@@ -4,19 +4,21 @@
 //! as a job has ranks go from random starts, for as long as time allows. Their mean says by how much the chain is off.
 
 use super::Cost;
+use super::law::Law;
+use super::sample::{Absences, Followed, Follower, Without};
 use super::together::{Curve, Point};
 use super::windows::SLOW;
+use bandscope_analysis::work::Piece;
 use bandscope_statistics::distributions::student_95;
 use bandscope_statistics::random::Random;
 use rayon::prelude::*;
 
 /// Jobs that are followed, each from starts of its own: so many where they have phases enough, and no fewer than these.
 const JOBS: std::ops::RangeInclusive<u64> = 4..=64;
-/// Phases of ranks of all jobs together: a fifth of a second.
+/// Phases of ranks of all jobs together: some hundredths of a second.
 const WORK: u64 = 1 << 21;
 /// Fewest phases of a job; the first quarter, in which the job forgets its start, does not count.
 const LEAST_PHASES: u64 = 12;
-
 /// Absences of which leaving out the first takes a tenth of what was measured.
 const MANY_ABSENCES: usize = 10;
 
@@ -43,6 +45,21 @@ impl Lap {
 
     fn end(&self) -> Point {
         self.points[self.points.len() - 1]
+    }
+
+    /// What phases lose on it that begin anywhere.
+    fn followed(&self, phases_ns: &[f64]) -> Followed {
+        let mut follower = Follower::new(
+            Without::Nothing,
+            phases_ns,
+            &vec![f64::INFINITY; phases_ns.len()],
+        );
+        follower.push(Piece::Break { at_ns: 0.0 });
+        for (from, to) in self.points.iter().zip(&self.points[1..]) {
+            let (ns, work_ns) = (to.time - from.time, to.work - from.work);
+            follower.push(Piece::Run { ns, work_ns });
+        }
+        follower.finish()
     }
 }
 
@@ -118,15 +135,57 @@ fn ahead(points: &[Point], from: usize, is_so: impl Fn(&Point) -> bool) -> usize
     last + 1 + next.partition_point(is_so)
 }
 
+/// The laps of all CPUs, and what phases lose on them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Laps {
+    laps: Vec<Lap>,
+    followed: Vec<Followed>,
+}
+
+impl Laps {
+    /// Of these curves, with phases of these lengths; none where one curve is not whole.
+    pub(super) fn new(curves: &[Curve], phases_ns: &[f64]) -> Laps {
+        let laps: Option<Vec<Lap>> = curves.par_iter().map(Lap::new).collect();
+        let laps = laps.unwrap_or_default();
+        let followed = laps.par_iter().map(|lap| lap.followed(phases_ns));
+        Laps {
+            followed: followed.collect(),
+            laps,
+        }
+    }
+
+    /// Jobs with phases of this index and length.
+    pub(super) fn jobs(&self, (phase, phase_ns): (usize, f64)) -> Jobs<'_> {
+        let mut absences = Absences::new();
+        self.followed
+            .iter()
+            .for_each(|one| absences.add(&one.absences));
+        let samples: Vec<_> = (self.followed.iter().map(|one| &one.samples[phase])).collect();
+        Jobs {
+            laps: &self.laps,
+            law: Law::whole(&samples, &absences.lengths()).endless(),
+            phase_ns,
+        }
+    }
+}
+
+/// Jobs with phases of one length.
+pub(super) struct Jobs<'a> {
+    laps: &'a [Lap],
+    /// Of the same laps, with draws that are put back: what the chain of phases says of such jobs.
+    law: Law,
+    phase_ns: f64,
+}
+
 /// How much longer phases took, as a share, and half of the interval of 95 % of the logarithm of the slow-down.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Jobs {
+struct Took {
     longer: f64,
     half: f64,
 }
 
 /// Of jobs on so many nodes, which are like the CPUs in equal parts; `None` of one node, of more than can be followed, and where a phase is too long.
-fn longer(laps: &[Lap], nodes: u64, phase_ns: f64) -> Option<Jobs> {
+fn longer(laps: &[Lap], nodes: u64, phase_ns: f64) -> Option<Took> {
     let phases_of_all = WORK / nodes.max(1);
     let jobs = (phases_of_all / LEAST_PHASES).clamp(*JOBS.start(), *JOBS.end());
     let phases = phases_of_all / jobs;
@@ -155,10 +214,31 @@ fn longer(laps: &[Lap], nodes: u64, phase_ns: f64) -> Option<Jobs> {
     let mean = jobs.iter().sum::<f64>() / number;
     let squares: f64 = jobs.iter().map(|one| (one - mean).powi(2)).sum();
     let error = (squares / (number - 1.0) / number).sqrt();
-    Some(Jobs {
+    Some(Took {
         longer: mean - 1.0,
         half: student_95(number - 1.0) * error / mean,
     })
+}
+
+impl Jobs<'_> {
+    /// By how much the chain is off that takes phases to lose independently of each other. Only what is no scatter of the jobs is corrected.
+    pub(super) fn correction(&self, nodes: f64) -> Correction {
+        let Some(took) = longer(self.laps, nodes as u64, self.phase_ns) else {
+            return Correction::default();
+        };
+        let by_law = self.law.settle(nodes).loss_ns / self.phase_ns;
+        let ln_off = ((1.0 + took.longer) / (1.0 + by_law)).ln();
+        let square = ln_off.powi(2);
+        let all = square + took.half.powi(2);
+        Correction {
+            ln_times: if all > 0.0 {
+                ln_off * square / all
+            } else {
+                0.0
+            },
+            half: took.half,
+        }
+    }
 }
 
 /// What a slow-down is to be multiplied with: the logarithm, and half of its interval of 95 %.
@@ -169,29 +249,6 @@ pub(super) struct Correction {
 }
 
 impl Correction {
-    /// Of the law that says `by_law` of draws with putting back. Only what is no scatter of the jobs is corrected.
-    pub(super) fn new(
-        laps: &[Lap],
-        nodes: f64,
-        phase_ns: f64,
-        by_law: impl Fn(f64) -> f64,
-    ) -> Correction {
-        let Some(jobs) = longer(laps, nodes as u64, phase_ns) else {
-            return Correction::default();
-        };
-        let ln_off = ((1.0 + jobs.longer) / (1.0 + by_law(nodes))).ln();
-        let square = ln_off.powi(2);
-        let all = square + jobs.half.powi(2);
-        Correction {
-            ln_times: if all > 0.0 {
-                ln_off * square / all
-            } else {
-                0.0
-            },
-            half: jobs.half,
-        }
-    }
-
     /// Of phases that take so much longer, as a share of their work.
     pub(super) fn longer(self, share: f64) -> f64 {
         (1.0 + share) * self.ln_times.exp() - 1.0

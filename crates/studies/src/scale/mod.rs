@@ -19,7 +19,7 @@ use bandscope_analysis::work;
 use bandscope_recording::Source;
 use bandscope_report::{Cause, Report};
 use cells::Of;
-use jobs::Lap;
+use jobs::Laps;
 use rayon::prelude::*;
 use sample::{Followed, Follower, Without};
 pub use sentence::nodes;
@@ -204,8 +204,7 @@ pub fn scale(
     });
     let (followed, curves): (Vec<Vec<Followed>>, Vec<Curve>) =
         followed.collect::<Result<_, Error>>()?;
-    let laps: Option<Vec<Lap>> = curves.iter().map(Lap::new).collect();
-    let laps = laps.unwrap_or_default();
+    let laps = Laps::new(&curves, &phases_ns);
     let at_once = at_once(&nodes, &curves);
     let measured_s = nodes.iter().map(|node| node.about.measured_s).sum();
     let alone = nodes.iter().map(|node| node.about.alone).sum::<f64>() / nodes.len() as f64;
@@ -238,7 +237,7 @@ pub fn scale(
 
 /// All lengths of phases; `one_is_done` is called after each.
 fn phases(
-    followed: (&[Vec<Followed>], &[Lap]),
+    followed: (&[Vec<Followed>], &Laps),
     at_once: &[&Curve],
     settings: &Settings,
     measured_s: f64,

@@ -38,7 +38,14 @@ fn name_causes(noises: [Noise; 2], seconds: f64, phase_s: f64, nodes: u64, round
     };
     for _ in 0..rounds {
         let (followed, _) = recorded(&noises, seconds, &settings.phases_s, &mut random);
-        let cell = phases((&[followed], &[]), &[], &settings, seconds, &name, &|| ());
+        let cell = phases(
+            (&[followed], &Laps::default()),
+            &[],
+            &settings,
+            seconds,
+            &name,
+            &|| (),
+        );
         let cell = &cell[0].cells[0];
         named.extrapolated += usize::from(cell.basis == Basis::Extrapolated);
         let first = cell.from.first().filter(|first| first.less.is_some());
