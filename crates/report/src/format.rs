@@ -27,7 +27,7 @@ pub fn share_decimals(share: f64, half_width: Option<f64>) -> usize {
 
 /// A share in per cent, as exactly as its interval says: the last digit is one that half of the interval's width counts. At most three count.
 pub fn share_within(share: f64, (low, high): (f64, f64)) -> String {
-    let half = ((high - low).abs() / 2.0).max(share.abs() / 200.0);
+    let half = ((high - low).abs() / 2.0).max(share.abs() / 100.0);
     if half < 0.01 {
         let decimals = share_decimals(share, Some(half));
         return format!("{} %", hundredths(share, decimals));
@@ -245,6 +245,8 @@ mod tests {
             (1.4943, 1.1, 1.9, "150 %"),
             (138.5449, 90.0, 200.0, "14,000 %"),
             (4.0, 3.999, 4.001, "400 %"),
+            (1.2, 1.199, 1.201, "120 %"),
+            (0.15, 0.15, 0.15, "15.0 %"),
             (0.0047, 0.0, 0.0, "0.470 %"),
             (0.0, 0.0, 0.0, "0.0 %"),
         ] {

@@ -142,7 +142,7 @@ impl<'a> Of<'a> {
             phase_ns: phase.1,
             total_s,
             without: without.collect(),
-            jobs: laps.jobs(phase),
+            jobs: laps.jobs(phase.1),
             whole,
             name,
         }
@@ -163,7 +163,7 @@ impl<'a> Of<'a> {
         let nodes = nodes as f64;
         let longer = self.whole.loss_ns(nodes)? / self.phase_ns;
         match is_seen(nodes, self.whole.settle(nodes).1) {
-            true => Some(self.jobs.correction(nodes).longer(longer)),
+            true => Some(self.jobs.correction(nodes).longer(longer, self.alone())),
             false => Some(longer),
         }
     }
@@ -244,7 +244,6 @@ impl<'a> Of<'a> {
                 end
             }
         };
-        let off = self.jobs.correction(nodes);
         let (least, most) = (end(0.025), end(0.975));
         let mut low = widened(least.min(reflected(most)).min(longer), longer, events);
         let mut high = widened(most.max(reflected(least)).max(longer), longer, events);
@@ -258,21 +257,25 @@ impl<'a> Of<'a> {
                 high = high.max(interval.1 / self.phase_ns);
             }
         }
+        let cost = Cost {
+            longer,
+            interval: (low * (1.0 - RESOLUTION), high * (1.0 + RESOLUTION)),
+            at_most: self.whole.law.slowest_exclusive(nodes, slowest.carried) / self.phase_ns,
+        };
+        let cost = self.jobs.correction(nodes).cost(cost, self.alone());
+        let whole_ns = cost.longer * self.phase_ns;
         Cell {
             basis: Basis::Observed,
             events: Some(events.round() as u64),
-            cost: Some(off.cost(Cost {
-                longer,
-                interval: (low * (1.0 - RESOLUTION), high * (1.0 + RESOLUTION)),
-                at_most: self.whole.law.slowest_exclusive(nodes, slowest.carried) / self.phase_ns,
-            })),
-            // What is corrected of the whole is so of each part.
-            from: self.from(|losses| {
-                let less = (slowest.loss_ns - losses.law.settle(nodes).loss_ns) / slowest.loss_ns;
-                Some(less * off.longer(longer) * self.phase_ns)
-            }),
+            cost: Some(cost),
+            from: self.from(|losses| Some(whole_ns - losses.law.settle(nodes).loss_ns)),
             ..Cell::default()
         }
+    }
+
+    /// How much longer work takes on one node by itself, as a share.
+    fn alone(&self) -> f64 {
+        self.whole.law.mean() / self.phase_ns
     }
 
     fn extrapolated(&self, nodes: f64, independent: f64) -> Cell {

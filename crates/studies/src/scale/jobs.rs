@@ -19,8 +19,8 @@ const JOBS: std::ops::RangeInclusive<u64> = 4..=64;
 const WORK: u64 = 1 << 21;
 /// Fewest phases of a job; the first quarter, in which the job forgets its start, does not count.
 const LEAST_PHASES: u64 = 12;
-/// Absences of which leaving out the first takes a tenth of what was measured.
-const MANY_ABSENCES: usize = 10;
+/// Part of a stretch that is kept at least, if it is to begin and end with the end of an absence.
+const MOST_OF_IT: f64 = 0.9;
 
 /// The measured curve of one CPU, all of its stretches in a row, over and over.
 #[derive(Clone, Debug)]
@@ -47,24 +47,26 @@ impl Lap {
         self.points[self.points.len() - 1]
     }
 
-    /// What phases lose on it that begin anywhere.
-    fn followed(&self, phases_ns: &[f64]) -> Followed {
-        let mut follower = Follower::new(
-            Without::Nothing,
-            phases_ns,
-            &vec![f64::INFINITY; phases_ns.len()],
-        );
+    /// What phases lose that begin anywhere on it; those at its end go on at its beginning.
+    fn followed(&self, phase_ns: f64) -> Followed {
+        let mut follower = Follower::new(Without::Nothing, &[phase_ns], &[f64::INFINITY]);
         follower.push(Piece::Break { at_ns: 0.0 });
-        for (from, to) in self.points.iter().zip(&self.points[1..]) {
-            let (ns, work_ns) = (to.time - from.time, to.work - from.work);
+        let pieces = self.points.iter().zip(&self.points[1..]);
+        let pieces = pieces.map(|(from, to)| (to.time - from.time, to.work - from.work));
+        let mut left = phase_ns;
+        let again = pieces.clone().take_while(|(_, work_ns)| {
+            left -= work_ns;
+            left + work_ns > 0.0
+        });
+        for (ns, work_ns) in pieces.chain(again) {
             follower.push(Piece::Run { ns, work_ns });
         }
         follower.finish()
     }
 }
 
-/// From the end of the first absence to that of the last, so that where a stretch meets the next no two absences are closer than they ever were. Of few
-/// absences, where that would leave out much and hardly any two meet, all of it.
+/// From the end of the first absence to that of the last, so that where a stretch meets the next no two absences are closer than they ever were. Where that
+/// leaves out much, hardly any two meet: then all of it.
 fn from_absence_to_absence(stretch: &[Point]) -> &[Point] {
     let is_away = |place: usize| {
         let (from, to) = (stretch[place], stretch[place + 1]);
@@ -72,10 +74,14 @@ fn from_absence_to_absence(stretch: &[Point]) -> &[Point] {
     };
     let mut ends = (1..stretch.len())
         .filter(|&place| is_away(place - 1) && (place + 1 == stretch.len() || !is_away(place)));
-    let number = ends.clone().count();
-    match (ends.next(), ends.next_back()) {
-        (Some(first), Some(last)) if number >= MANY_ABSENCES => &stretch[first..=last],
-        _ => stretch,
+    let (Some(first), Some(last)) = (ends.next(), ends.next_back()) else {
+        return stretch;
+    };
+    let took = |points: &[Point]| points[points.len() - 1].time - points[0].time;
+    let kept = &stretch[first..=last];
+    match took(kept) >= MOST_OF_IT * took(stretch) {
+        true => kept,
+        false => stretch,
     }
 }
 
@@ -102,11 +108,13 @@ impl<'a> Rank<'a> {
     /// When work is done that begins at `now`; it is less than that of a lap. Asked for later and later times.
     fn done(&mut self, now: f64, work: f64) -> f64 {
         let end = self.points[self.points.len() - 1];
-        while now - self.began >= end.time {
-            self.began += end.time;
+        let laps = ((now - self.began) / end.time).floor();
+        if laps >= 1.0 {
+            self.began += laps * end.time;
             self.at = 0;
         }
-        let time = now - self.began;
+        // Rounding must not lead out of the lap.
+        let time = (now - self.began).min(end.time * (1.0 - f64::EPSILON));
         self.at = ahead(self.points, self.at, |point| point.time <= time) - 1;
         let (from, to) = (self.points[self.at], self.points[self.at + 1]);
         let pace = (to.work - from.work) / (to.time - from.time);
@@ -135,34 +143,27 @@ fn ahead(points: &[Point], from: usize, is_so: impl Fn(&Point) -> bool) -> usize
     last + 1 + next.partition_point(is_so)
 }
 
-/// The laps of all CPUs, and what phases lose on them.
+/// The laps of all CPUs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Laps {
-    laps: Vec<Lap>,
-    followed: Vec<Followed>,
-}
+pub(super) struct Laps(Vec<Lap>);
 
 impl Laps {
-    /// Of these curves, with phases of these lengths; none where one curve is not whole.
-    pub(super) fn new(curves: &[Curve], phases_ns: &[f64]) -> Laps {
+    /// Of these curves; none where one curve is not whole.
+    pub(super) fn new(curves: &[Curve]) -> Laps {
         let laps: Option<Vec<Lap>> = curves.par_iter().map(Lap::new).collect();
-        let laps = laps.unwrap_or_default();
-        let followed = laps.par_iter().map(|lap| lap.followed(phases_ns));
-        Laps {
-            followed: followed.collect(),
-            laps,
-        }
+        Laps(laps.unwrap_or_default())
     }
 
-    /// Jobs with phases of this index and length.
-    pub(super) fn jobs(&self, (phase, phase_ns): (usize, f64)) -> Jobs<'_> {
+    /// Jobs with phases of this length.
+    pub(super) fn jobs(&self, phase_ns: f64) -> Jobs<'_> {
+        let followed: Vec<Followed> = (self.0.par_iter())
+            .map(|lap| lap.followed(phase_ns))
+            .collect();
         let mut absences = Absences::new();
-        self.followed
-            .iter()
-            .for_each(|one| absences.add(&one.absences));
-        let samples: Vec<_> = (self.followed.iter().map(|one| &one.samples[phase])).collect();
+        (followed.iter()).for_each(|one| absences.add(&one.absences));
+        let samples: Vec<_> = followed.iter().map(|one| &one.samples[0]).collect();
         Jobs {
-            laps: &self.laps,
+            laps: &self.0,
             law: Law::whole(&samples, &absences.lengths()).endless(),
             phase_ns,
         }
@@ -193,12 +194,14 @@ fn longer(laps: &[Lap], nodes: u64, phase_ns: f64) -> Option<Took> {
     if nodes < 2 || phases < LEAST_PHASES || !laps.iter().all(is_short) || laps.is_empty() {
         return None;
     }
-    let jobs = (0..jobs).into_par_iter().map(|seed| {
+    let number = laps.len() as u64;
+    let took = (0..jobs).into_par_iter().map(|seed| {
         let mut random = Random::new(seed);
-        // Of fewer ranks than CPUs each job has others.
-        let first = (seed * nodes) as usize % laps.len();
-        let ranks = laps.iter().cycle().skip(first).take(nodes as usize);
-        let mut ranks: Vec<Rank<'_>> = ranks.map(|lap| Rank::new(lap, &mut random)).collect();
+        // All CPUs in equal parts: in each job, or, of fewer ranks than CPUs, over all jobs.
+        let lap = |rank: u64| &laps[((rank * jobs + seed) * number / (nodes * jobs)) as usize];
+        let mut ranks: Vec<Rank<'_>> = (0..nodes)
+            .map(|rank| Rank::new(lap(rank), &mut random))
+            .collect();
         let (mut now, mut from) = (0.0, 0.0);
         for phase in 0..phases {
             if phase == phases / 4 {
@@ -209,10 +212,10 @@ fn longer(laps: &[Lap], nodes: u64, phase_ns: f64) -> Option<Took> {
         }
         (now - from) / ((phases - phases / 4) as f64 * phase_ns)
     });
-    let jobs: Vec<f64> = jobs.collect();
-    let number = jobs.len() as f64;
-    let mean = jobs.iter().sum::<f64>() / number;
-    let squares: f64 = jobs.iter().map(|one| (one - mean).powi(2)).sum();
+    let took: Vec<f64> = took.collect();
+    let number = took.len() as f64;
+    let mean = took.iter().sum::<f64>() / number;
+    let squares: f64 = took.iter().map(|one| (one - mean).powi(2)).sum();
     let error = (squares / (number - 1.0) / number).sqrt();
     Some(Took {
         longer: mean - 1.0,
@@ -249,23 +252,27 @@ pub(super) struct Correction {
 }
 
 impl Correction {
-    /// Of phases that take so much longer, as a share of their work.
-    pub(super) fn longer(self, share: f64) -> f64 {
-        (1.0 + share) * self.ln_times.exp() - 1.0
+    /// Of phases that take so much longer, as a share of their work; the slowest takes no less than `alone`, one node by itself.
+    pub(super) fn longer(self, share: f64, alone: f64) -> f64 {
+        ((1.0 + share) * self.ln_times.exp() - 1.0).max(alone.min(share))
     }
 
-    /// The same of a cost and its interval.
-    pub(super) fn cost(self, cost: Cost) -> Cost {
-        let longer = self.longer(cost.longer);
+    /// The same of a cost, with its interval and its bound.
+    pub(super) fn cost(self, cost: Cost, alone: f64) -> Cost {
+        let longer = self.longer(cost.longer, alone);
         let (low, high) = cost.interval;
         let half = |end: f64| ((1.0 + end) / (1.0 + cost.longer)).ln().hypot(self.half);
+        let low = (1.0 + longer) * (-half(low)).exp() - 1.0;
         Cost {
             longer,
             interval: (
-                (1.0 + longer) * (-half(low)).exp() - 1.0,
+                low.max(alone.min(cost.interval.0)),
                 (1.0 + longer) * half(high).exp() - 1.0,
             ),
-            at_most: cost.at_most.max(longer),
+            at_most: match cost.longer > 0.0 {
+                true => longer * cost.at_most / cost.longer,
+                false => cost.at_most.max(longer),
+            },
         }
     }
 }
@@ -301,6 +308,46 @@ mod tests {
         // In phases of 50 ms a rank has 5 or 6, and of four one has 6.
         let found = longer(4, 50.0 * MS);
         assert!((found - 0.12).abs() < 1e-3, "{found}");
+    }
+
+    /// A CPU that works for so many ms, is away for so many, and works as long again.
+    fn away_once(works: f64, away: f64) -> Curve {
+        let mut curve = Curve::of(1);
+        let run = Piece::Run {
+            ns: works * MS,
+            work_ns: works * MS,
+        };
+        curve.push(&Piece::Break { at_ns: 0.0 });
+        curve.push(&run);
+        curve.push(&Piece::Lost {
+            ns: away * MS,
+            cause: 0,
+        });
+        curve.push(&run);
+        curve
+    }
+
+    #[test]
+    fn each_job_has_all_cpus_in_equal_parts() {
+        let laps = [&curve(), &away_once(500.0, 0.0)].map(|curve| Lap::new(curve).unwrap());
+        let took = longer(&laps, 2, MS).unwrap();
+        assert!((took.longer - 1.0 / 9.0).abs() < 1e-3, "{took:?}");
+        assert!(took.half < 1e-2, "{took:?}");
+    }
+
+    #[test]
+    fn a_lap_has_the_quiet_time_around_a_burst() {
+        let mut curve = away_once(500.0, 1.0);
+        curve.push(&Piece::Lost { ns: MS, cause: 0 });
+        assert!(Lap::new(&curve).unwrap().end().time > 1000.0 * MS);
+    }
+
+    /// CPU 0 was measured for 26 ms, and CPU 1 was suspended for eleven days.
+    #[test]
+    fn an_absence_of_many_laps_takes_no_time() {
+        let laps = [away_once(13.0, 0.0), away_once(13.0, 1e9)];
+        let laps = laps.map(|curve| Lap::new(&curve).unwrap());
+        assert!(longer(&laps, 2, MS).unwrap().longer > 1e6);
     }
 
     #[test]

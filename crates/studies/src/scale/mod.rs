@@ -204,7 +204,7 @@ pub fn scale(
     });
     let (followed, curves): (Vec<Vec<Followed>>, Vec<Curve>) =
         followed.collect::<Result<_, Error>>()?;
-    let laps = Laps::new(&curves, &phases_ns);
+    let laps = Laps::new(&curves);
     let at_once = at_once(&nodes, &curves);
     let measured_s = nodes.iter().map(|node| node.about.measured_s).sum();
     let alone = nodes.iter().map(|node| node.about.alone).sum::<f64>() / nodes.len() as f64;

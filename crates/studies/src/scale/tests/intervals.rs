@@ -50,8 +50,7 @@ fn hold(
     }
     for _ in 0..rounds {
         let (followed, curve) = recorded(noises, seconds, &settings.phases_s, &mut random);
-        let phases_ns: Vec<f64> = settings.phases_s.iter().map(|phase| phase * 1e9).collect();
-        let laps = Laps::new(&[curve], &phases_ns);
+        let laps = Laps::new(&[curve]);
         let said = phases(
             (&[followed], &laps),
             &[],
