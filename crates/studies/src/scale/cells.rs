@@ -263,7 +263,8 @@ impl<'a> Of<'a> {
             at_most: self.whole.law.slowest_exclusive(nodes, slowest.carried) / self.phase_ns,
         };
         let cost = self.jobs.correction(nodes).cost(cost, self.alone());
-        let whole_ns = cost.longer * self.phase_ns;
+        // What is left without a cause is not corrected: so no more is said to be saved than by both.
+        let whole_ns = slowest.loss_ns.min(cost.longer * self.phase_ns);
         Cell {
             basis: Basis::Observed,
             events: Some(events.round() as u64),
