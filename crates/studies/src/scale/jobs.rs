@@ -154,6 +154,11 @@ impl Laps {
         Laps(laps.unwrap_or_default())
     }
 
+    /// Whether no job can be followed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Jobs with phases of this length.
     pub(super) fn jobs(&self, phase_ns: f64) -> Jobs<'_> {
         let followed: Vec<Followed> = (self.0.par_iter())

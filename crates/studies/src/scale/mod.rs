@@ -231,6 +231,9 @@ pub fn scale(
         ..Scale::default()
     };
     scale.notes = sentence::notes(&scale, report);
+    if laps.is_empty() {
+        scale.notes.push(sentence::NOT_FOLLOWED.to_owned());
+    }
     scale.verdict = sentence::verdict(&scale);
     Ok(scale)
 }

@@ -129,6 +129,9 @@ pub(super) fn notes(scale: &Scale, report: &Report) -> Vec<String> {
     notes
 }
 
+/// Of curves that are not kept whole.
+pub(super) const NOT_FOLLOWED: &str = "More was recorded than jobs can be followed on: periodic gaps are taken to come at new times in each phase.";
+
 /// How the measured CPUs themselves fare, where that is not as if they lost independently.
 fn fall_together(scale: &Scale) -> Option<String> {
     let off = |together: &Together| {
