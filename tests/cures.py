@@ -9,7 +9,7 @@ Each trial puts a disturbance on CPU on purpose, and runs the one cure that acts
 * interrupts: the interrupt of a network card is sent to CPU while a neighbour answers PINGS_S echo requests a second. Pass the neighbour as
   PEER=192.0.2.1 and the interrupt's name as IRQ=virtio2-input.0.
 * workers: unbound workers may use CPU alone while text is sent through a terminal, which they carry.
-  Of these two what `oslat` (rt-tests) finds on CPU is the truth, with them there and elsewhere, in the same minute. (The workers' own account is
+  Of these two what `oslat` (rt-tests) finds on CPU is the truth, with them there and elsewhere, before the cure and after it. (The workers' own account is
   not: the scheduler begins it when they are woken, up to 13 us before they run.)
 * sham: writes back what stands. Whatever it is said to do is an error.
 
@@ -154,11 +154,18 @@ class Interrupts:
         self.child = os.fork()
         if self.child == 0:
             ping(os.environ["PEER"], other)
+        self.first = self.taken()
+
+    def taken(self):
+        lost = taken(self.path, self.here, self.elsewhere, self.cpu)
+        written(self.path, self.here)
+        return lost
 
     def end(self):
-        lost = taken(self.path, self.here, self.elsewhere, self.cpu)
+        # What a neighbour answers changes from minute to minute: so the truth is of the minutes on both sides of the cure.
+        second = self.taken()
         self.stop()
-        return lost
+        return (self.first + second) / 2
 
     def stop(self):
         os.kill(self.child, signal.SIGTERM)
@@ -179,8 +186,9 @@ class Workers:
         if self.child == 0:
             type_text(other)
         time.sleep(1)
+        self.first = self.taken()
 
-    end, stop = Interrupts.end, Interrupts.stop
+    taken, end, stop = Interrupts.taken, Interrupts.end, Interrupts.stop
 
 
 class Sham:

@@ -1,6 +1,7 @@
 """What `fleet --format html` shows, held against `fleet --format json`; used by html_in_chromium.py."""
 
 import json
+import re
 
 NODES = 40
 # Nodes on which a task takes more, the most of them the last; one has a name that attacks.
@@ -43,6 +44,17 @@ def option(view):
     return view.page.locator(".map [role=option]").inner_text()
 
 
+def worst_moments_agree(view, words):
+    """Of each length the worst stretch is drawn as high as the work that was done in it, and the longest gap is the longest of the CPUs'."""
+    drawn = view.page.locator("#node .worst")
+    assert drawn.count() == 4, words
+    for number in range(drawn.count()):
+        said = re.search(r": ([\d.]+) % of the work was done", drawn.nth(number).inner_text())
+        heights = drawn.nth(number).locator("i").evaluate_all("bars => bars.map((bar) => parseFloat(bar.style.height))")
+        assert len(heights) == 50 and abs(sum(heights) / 50 - float(said[1])) < 2, (said, heights)
+    assert "Longest gap: " in words and "Gaps by length" in words, words
+
+
 def map_agrees(view, fleet):
     """Orders, keyboard, pointer and field lead to nodes, of which the page says what the report says."""
     page = view.page
@@ -77,6 +89,7 @@ def map_agrees(view, fleet):
     for share in [row["lost"], outlier["excess"]["share"], outlier["excess"]["usually"]]:
         assert f"{share * 100:.2f} %" in words, (share, words)
     assert "Stands out by other tasks (rsync)" in words, words
+    worst_moments_agree(view, words)
     # A click on the map, and on a node of the table.
     page.get_by_role("button", name="name", exact=True).click()
     view.settle()

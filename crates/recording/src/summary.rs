@@ -42,6 +42,8 @@ const BINS: std::ops::RangeInclusive<u64> = 0..=64;
 const FACTS: std::ops::RangeInclusive<u64> = 0..=1000;
 /// See [`CPUS`].
 const BYTES: std::ops::RangeInclusive<u64> = 0..=1024;
+/// Percent of a share.
+const PERCENT: std::ops::RangeInclusive<u64> = 0..=100;
 /// Lengths of gaps, in nanoseconds.
 const NS: std::ops::RangeInclusive<f64> = 0.0..=1e18;
 
@@ -144,7 +146,7 @@ pub struct GapBin {
 }
 
 /// The stretch of some length in which least work was done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WorstWindow {
@@ -154,6 +156,12 @@ pub struct WorstWindow {
     pub worst: f64,
     /// When it began, since the start of the recording.
     pub at_s: f64,
+    /// How long it lasted: it ends with a quantum, and one with a long gap is long. 0 where it is not known.
+    pub lasted_s: f64,
+    /// Percent of the work that was done in each of its equal parts, in order; empty where another CPU of the node has a worse one of this length.
+    pub parts: Vec<u8>,
+    /// What took most of it, the largest first, each with its share of the stretch; empty where `parts` is.
+    pub causes: Vec<(String, f64)>,
 }
 
 /// One long gap.
@@ -219,6 +227,15 @@ fn at_most(
     number(&format!("length of {field}"), number_of as u64, range)
 }
 
+/// Checks causes with their shares.
+fn causes(causes: &[(String, f64)]) -> Result<(), OutOfRange> {
+    at_most("causes", causes.len(), &CAUSES)?;
+    causes.iter().try_for_each(|(name, share)| {
+        at_most("a cause", name.len(), &BYTES)?;
+        number("causes", *share, &SHARE)
+    })
+}
+
 impl Ranges for Summary {
     fn check(&self) -> Result<(), OutOfRange> {
         self.rank.iter().try_for_each(|rank| inside("rank", rank))?;
@@ -261,13 +278,9 @@ impl Ranges for CpuSummary {
 impl Ranges for LossSummary {
     fn check(&self) -> Result<(), OutOfRange> {
         at_most("loss", self.loss.len(), &BYTES)?;
-        at_most("causes", self.causes.len(), &CAUSES)?;
-        for (name, _) in &self.causes {
-            at_most("a cause", name.len(), &BYTES)?;
-        }
         number("share", self.share, &SHARE)?;
         number("error", self.error, &SHARE)?;
-        (self.causes.iter()).try_for_each(|(_, share)| number("causes", *share, &SHARE))
+        causes(&self.causes)
     }
 }
 
@@ -283,7 +296,13 @@ impl Ranges for WorstWindow {
     fn check(&self) -> Result<(), OutOfRange> {
         number("window_s", self.window_s, &SECONDS)?;
         number("worst", self.worst, &(-1e6..=1e6))?;
-        number("at_s", self.at_s, &SECONDS)
+        number("at_s", self.at_s, &SECONDS)?;
+        number("lasted_s", self.lasted_s, &SECONDS)?;
+        at_most("parts", self.parts.len(), &BINS)?;
+        for part in &self.parts {
+            number("parts", u64::from(*part), &PERCENT)?;
+        }
+        causes(&self.causes)
     }
 }
 

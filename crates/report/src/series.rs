@@ -85,6 +85,8 @@ pub struct Availability {
     pub worst: f64,
     /// Start of that window, since the start of the recording.
     pub at_s: f64,
+    /// How long it lasted: it ends with a quantum, and one with a long gap is long.
+    pub lasted_s: f64,
 }
 
 /// Interruptions that left no gap, noticed by a work kernel whose units go on at another pace after one.

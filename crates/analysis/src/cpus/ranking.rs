@@ -89,6 +89,7 @@ mod tests {
                 window_s: 1e-3,
                 worst,
                 at_s: 0.0,
+                lasted_s: 1e-3,
             }],
             gaps: Some(Gaps {
                 number: 3,

@@ -39,6 +39,7 @@ struct Window {
     /// Units per tick.
     worst: f64,
     at: u64,
+    lasted: u64,
 }
 
 impl Window {
@@ -52,6 +53,7 @@ impl Window {
             oldest: 0,
             worst: f64::INFINITY,
             at: 0,
+            lasted: 0,
         }
     }
 
@@ -107,11 +109,12 @@ impl Window {
             }
             let start = starts[0];
             if start.tick <= latest {
-                let lasted = as_float(now.tick - start.tick);
+                let lasted = now.tick - start.tick;
                 let units = as_float(now.units - start.units);
-                if units < self.worst * lasted {
-                    self.worst = units / lasted;
+                if units < self.worst * as_float(lasted) {
+                    self.worst = units / as_float(lasted);
                     self.at = start.tick;
+                    self.lasted = lasted;
                 }
             }
         }
@@ -152,6 +155,7 @@ impl Windows {
                 window_s: window.seconds,
                 worst: (window.worst * best).clamp(0.0, 1.0),
                 at_s: context.seconds(window.at.saturating_sub(origin) as f64),
+                lasted_s: context.seconds(window.lasted as f64),
             })
             .collect()
     }

@@ -290,3 +290,38 @@ fn what_hits_nodes_at_once_is_told_and_a_damaged_clock_leaves_the_node() {
     assert_eq!(said["nodes"].as_array().unwrap().len(), 3);
     assert_eq!(said["at_once"]["nodes"], 2);
 }
+
+/// A task takes 3 ms of 10, one after the other.
+#[test]
+fn the_worst_stretch_of_a_node_is_in_its_summary_part_by_part() {
+    let directory = tempfile::tempdir().unwrap();
+    let machine = "simulated:tick:hz=250,cost=3us+timed-task:hz=2,cost=3ms";
+    let record = ["record", "--machine", machine, "--trace", "on", "--cpus"];
+    let rest = ["0-1", "--duration", "2s", "-q", "-o", "two.bandscope"];
+    succeed(directory.path(), &[&record[..], &rest].concat());
+    let export = ["export", "two.bandscope", "--format", "summary"];
+    let summary: Value = serde_json::from_str(&succeed(directory.path(), &export)).unwrap();
+    let cpus = summary["cpus"].as_array().unwrap().iter();
+    let windows = cpus.flat_map(|cpu| cpu["worst"].as_array().unwrap());
+    let parts = |window: &Value| -> Vec<f64> {
+        let parts = window["parts"].as_array().unwrap().iter();
+        parts.map(|part| part.as_f64().unwrap()).collect()
+    };
+    let drawn: Vec<&Value> = windows.filter(|one| !parts(one).is_empty()).collect();
+    let lengths = drawn.iter().map(|one| one["window_s"].as_f64().unwrap());
+    assert_eq!(lengths.collect::<Vec<_>>(), [1e-3, 1e-2, 1e-1]);
+    for window in drawn {
+        let parts = parts(window);
+        let worst = window["worst"].as_f64().unwrap();
+        let mean = parts.iter().sum::<f64>() / parts.len() as f64 / 100.0;
+        assert!((mean - worst).abs() < 0.02, "{mean}: {window}");
+        if window["window_s"] == 0.01 {
+            let away = parts.chunk_by(|a, b| (*a < 50.0) == (*b < 50.0));
+            let away: Vec<usize> = away.filter(|run| run[0] < 50.0).map(<[f64]>::len).collect();
+            assert!(away.len() == 1 && (14..=16).contains(&away[0]), "{window}");
+            let cause = &window["causes"][0];
+            assert!(cause[0].as_str().unwrap().starts_with("task:"), "{window}");
+            assert!((cause[1].as_f64().unwrap() - 0.3).abs() < 0.01, "{window}");
+        }
+    }
+}

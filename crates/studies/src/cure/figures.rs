@@ -113,11 +113,13 @@ mod tests {
                     window_s: 1e-3,
                     worst,
                     at_s: 0.1,
+                    lasted_s: 1e-3,
                 },
                 Availability {
                     window_s: 1e-2,
                     worst: 0.0,
                     at_s: 0.1,
+                    lasted_s: 1e-2,
                 },
             ],
             gaps: Some(Gaps {

@@ -272,6 +272,9 @@ fn outlier(figures: &Figures<'_>, one: &Node, tests: &[Test<'_>]) -> Option<Outl
 pub(super) fn detail(figures: &Figures<'_>, one: &Node, outlier: Option<&Outlier>) -> Detail {
     let mut detail = Detail {
         cpus: one.lost_by_cpu(),
+        gaps: one.lengths.seen(),
+        longest: one.longest.clone(),
+        worst: one.worst.clone(),
         ..Detail::default()
     };
     for line in one.lines() {

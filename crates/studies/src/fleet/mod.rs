@@ -8,15 +8,19 @@ mod at_once;
 mod common;
 mod facts;
 mod judge;
+mod lengths;
 mod node;
 mod sentence;
 mod summarise;
 #[cfg(test)]
 mod tests;
+mod worst;
 
 pub use at_once::{AtOnce, Moments};
+use bandscope_recording::summary::{LongGap, WorstWindow};
 use bandscope_statistics::order::median;
 use judge::Figures;
+pub use lengths::OfLength;
 pub use node::Node;
 use node::{Line, Of};
 use serde::Serialize;
@@ -89,6 +93,8 @@ pub struct Group {
     pub spread: f64,
     /// In which ways the median node loses it, the largest first.
     pub losses: Vec<UsualLoss>,
+    /// Gaps of the median node, in steps of ten of their length.
+    pub gaps: Vec<OfLength>,
 }
 
 /// What the median node loses in one way.
@@ -211,6 +217,12 @@ pub struct Detail {
     pub by: String,
     /// What hardly any other node has; at most three facts.
     pub differs: Vec<Difference>,
+    /// Gaps, in steps of ten of their length.
+    pub gaps: Vec<OfLength>,
+    /// The longest gap, and on which CPU.
+    pub longest: Option<(Option<u32>, LongGap)>,
+    /// Of each length the stretch in which least work was done, and on which CPU.
+    pub worst: Vec<(Option<u32>, WorstWindow)>,
 }
 
 /// Judges nodes; several of one name and origin are tasks of one node, and a run that comes twice counts once.
@@ -306,6 +318,7 @@ fn group([cpu, kernel]: [String; 2], nodes: &[&Node], figures: &Figures<'_>) -> 
         lost: lost.median,
         spread: lost.spread,
         losses: figures.losses(),
+        gaps: lengths::usual(nodes),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::at_once::Timed;
 use super::facts::{CPU, KERNEL};
-use bandscope_recording::summary::{CpuSummary, Summary};
+use super::lengths::Lengths;
+use bandscope_recording::summary::{CpuSummary, LongGap, Summary, WorstWindow};
 use std::collections::BTreeMap;
 
 /// A figure of a node.
@@ -95,6 +96,11 @@ pub struct Node {
     lines: BTreeMap<Line, Across>,
     /// Its longest gaps by the clock of the job's first task, where that is known.
     pub(super) timed: Option<Timed>,
+    /// Of each length the window in which least work was done, and on which CPU.
+    pub(super) worst: Vec<(Option<u32>, WorstWindow)>,
+    /// Its longest gap, and on which CPU.
+    pub(super) longest: Option<(Option<u32>, LongGap)>,
+    pub(super) lengths: Lengths,
 }
 
 impl Node {
@@ -132,6 +138,27 @@ impl Node {
                 add(Line::Cause(loss.loss.clone(), cause.clone()), *share, None);
             }
         }
+        self.lengths.add(cpu);
+        for window in &cpu.worst {
+            self.keep_worst((cpu.cpu, window.clone()));
+        }
+        if let Some(gap) = cpu.longest.first() {
+            self.keep_longest((cpu.cpu, gap.clone()));
+        }
+    }
+
+    fn keep_worst(&mut self, one: (Option<u32>, WorstWindow)) {
+        match (self.worst.iter_mut()).find(|known| known.1.window_s == one.1.window_s) {
+            Some(known) if known.1.worst <= one.1.worst => {}
+            Some(known) => *known = one,
+            None => self.worst.push(one),
+        }
+    }
+
+    fn keep_longest(&mut self, one: (Option<u32>, LongGap)) {
+        if (self.longest.as_ref()).is_none_or(|known| known.1.ns < one.1.ns) {
+            self.longest = Some(one);
+        }
     }
 
     fn measure(&mut self, cpu: Option<u32>, more: Measured) {
@@ -160,6 +187,9 @@ impl Node {
         for (line, of) in other.lines {
             self.lines.entry(line).or_default().merge(&of);
         }
+        self.lengths.merge(&other.lengths);
+        (other.worst.into_iter()).for_each(|one| self.keep_worst(one));
+        (other.longest.into_iter()).for_each(|one| self.keep_longest(one));
     }
 
     /// What it is compared within: CPU and kernel.

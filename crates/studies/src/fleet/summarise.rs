@@ -1,10 +1,10 @@
 //! A recording's report as a summary of its node.
 
-use super::facts;
+use super::{facts, worst};
 use crate::blocks::{self, Block, Blocks};
 use bandscope_recording::manifest::ClockOrigin;
 use bandscope_recording::summary::{
-    CpuSummary, GapBin, LongGap, LossSummary, SCHEMA, Summary, SummaryClock, WorstWindow,
+    CpuSummary, GapBin, LongGap, LossSummary, SCHEMA, Summary, SummaryClock,
 };
 use bandscope_recording::{Error, Manifest, Source};
 use bandscope_report::account::{Loss, loss_of, losses};
@@ -41,6 +41,8 @@ pub fn summarise(
     let cpus = cpus.map(|(cpu, places)| summary_of_cpu(source, report, (*cpu, places), most_gaps));
     let rank = manifest.rank.as_ref().or_else(|| source.rank(0));
     let host = manifest.machine.host.as_ref();
+    let mut cpus = cpus.collect::<Result<Vec<_>, Error>>()?;
+    worst::draw(source, (report, origin), &mut cpus)?;
     let node = rank.map(|rank| &rank.node).or(host);
     Ok(Summary {
         schema: SCHEMA.into(),
@@ -53,7 +55,7 @@ pub fn summarise(
         clock: counter(manifest, origin),
         job_clock: None,
         facts: facts::of(manifest),
-        cpus: cpus.collect::<Result<_, Error>>()?,
+        cpus,
     })
 }
 
@@ -108,7 +110,7 @@ fn summary_of_cpu(
         losses,
         gaps: of_gaps(&series).map(|gaps| gaps.number).sum(),
         histogram: histogram(&series),
-        worst: worst(&series),
+        worst: worst::windows(&series),
         longest: longest(&series, most_gaps),
     })
 }
@@ -195,26 +197,6 @@ fn histogram(series: &[&Series]) -> Vec<GapBin> {
         bins[place].total_ns += bin.total_ns;
     }
     bins
-}
-
-fn worst(series: &[&Series]) -> Vec<WorstWindow> {
-    let mut worst: Vec<WorstWindow> = Vec::new();
-    for window in series.iter().flat_map(|one| &one.availability) {
-        let one = WorstWindow {
-            window_s: window.window_s,
-            worst: window.worst,
-            at_s: window.at_s,
-        };
-        match worst
-            .iter_mut()
-            .find(|known| known.window_s == one.window_s)
-        {
-            Some(known) if known.worst <= one.worst => {}
-            Some(known) => *known = one,
-            None => worst.push(one),
-        }
-    }
-    worst
 }
 
 fn longest(series: &[&Series], most: usize) -> Vec<LongGap> {

@@ -9,7 +9,8 @@ use crate::escape::xml;
 use crate::tables::{Section, Tables};
 use crate::text::fleet::{difference, subject};
 use crate::{Error, numbers};
-use bandscope_studies::fleet::{Fleet, Group, NodeRow};
+use bandscope_recording::summary::WorstWindow;
+use bandscope_studies::fleet::{Detail, Fleet, Group, NodeRow, OfLength};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::io::Write;
@@ -45,6 +46,7 @@ struct Description<'a> {
     judged: bool,
     lost: f64,
     losses: Vec<(&'a str, f64)>,
+    gaps: &'a [OfLength],
 }
 
 impl Description<'_> {
@@ -55,6 +57,7 @@ impl Description<'_> {
             judged: group.judged,
             lost: group.lost,
             losses: losses.map(|one| (&*one.loss, one.share)).collect(),
+            gaps: &group.gaps,
         }
     }
 }
@@ -78,10 +81,61 @@ impl Words {
     }
 }
 
+/// A share in so many steps.
+fn steps(share: f64, steps: f64) -> u64 {
+    (share * steps).round() as u64
+}
+
+/// 0 is a CPU without a number.
+fn number_of(cpu: Option<u32>) -> u64 {
+    cpu.map_or(0, |cpu| u64::from(cpu) + 1)
+}
+
+/// A node's gaps by length, its longest one, and when least work was done.
+fn moments(detail: &Detail, words: &mut Words, columns: &mut Columns) {
+    let micros = |seconds: f64| (seconds * 1e6).round() as u64;
+    columns.push(detail.gaps.len() as u64);
+    for gaps in &detail.gaps {
+        columns.push(gaps.from_ns.log10().round() as u64);
+        columns.push((gaps.per_s * 1e3).round() as u64);
+        columns.push(steps(gaps.share, STEPS_OF_NODE));
+    }
+    columns.push(detail.longest.iter().len() as u64);
+    if let Some((cpu, gap)) = &detail.longest {
+        columns.push(number_of(*cpu));
+        columns.push(gap.ns.round() as u64);
+        columns.push(micros(gap.at_s));
+        columns.push(words.place(&gap.cause));
+    }
+    columns.push(detail.worst.len() as u64);
+    for (cpu, window) in &detail.worst {
+        columns.push(micros(window.window_s));
+        columns.push(micros(window.lasted_s));
+        columns.push(number_of(*cpu));
+        columns.push(steps(window.worst.clamp(0.0, 1.0), STEPS_OF_NODE));
+        columns.push(micros(window.at_s));
+        columns.push(window.causes.len() as u64);
+        for (cause, share) in &window.causes {
+            columns.push(words.place(cause));
+            columns.push(steps(*share, STEPS_OF_NODE));
+        }
+        parts(window, columns);
+    }
+}
+
+/// Parts of a window, those in a row that are alike as one.
+fn parts(window: &WorstWindow, columns: &mut Columns) {
+    let runs = || window.parts.chunk_by(|a, b| a == b);
+    columns.push(runs().count() as u64);
+    for run in runs() {
+        columns.push(run[0].into());
+        columns.push(run.len() as u64);
+    }
+}
+
 /// What is known of nodes, one after the other; then the number of each CPU; then what each loses.
 fn columns(nodes: &[NodeRow], words: &mut Words) -> Columns {
     let mut columns = Columns::default();
-    let steps = |share: f64, steps: f64| (share * steps).round() as u64;
     for node in nodes {
         let detail = &node.detail;
         columns.push(node.group);
@@ -100,13 +154,14 @@ fn columns(nodes: &[NodeRow], words: &mut Words) -> Columns {
         for one in &detail.differs {
             columns.push(words.place(&difference(one)));
         }
+        moments(detail, words, &mut columns);
         columns.push(detail.cpus.len() as u64);
     }
     for node in nodes {
         // 0 is a CPU without a number, which comes first.
         let mut before = 0;
         for (cpu, _) in &node.detail.cpus {
-            let number = cpu.map_or(0, |cpu| u64::from(cpu) + 1);
+            let number = number_of(*cpu);
             columns.push(number - before);
             before = number;
         }

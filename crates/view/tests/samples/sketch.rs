@@ -117,6 +117,7 @@ impl Sketch<'_> {
                     window_s,
                     worst: worst * work,
                     at_s: 3.21,
+                    lasted_s: window_s,
                 })
                 .collect(),
             best_pace: Some(BestPace {

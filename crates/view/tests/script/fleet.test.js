@@ -13,8 +13,11 @@ const names = (sections) => sections.map(({ title, nodes }) => [title, nodes.map
 test("columns become nodes", () => {
   const held = { nodes: ["n1", "n2"], groups: [{ subject: "g" }], outliers: [[1, 6]], words: ["", "other tasks", "rsync", "boot: nohz off"], steps_of_node: 1e6, steps_of_cpu: 1e4 };
   const numbers = [
-    0, 0, 1, 1000, 0, 0, 0, 1, 1, 900, 0, 1,
-    0, 1, 2, 30_000, 1, 2, 29_000, 1, 1, 29_500, 1, 3, 2,
+    0, 0, 1, 1000, 0, 0, 0, 1, 1, 900, 0, 0, 0, 0, 1,
+    0, 1, 2, 30_000, 1, 2, 29_000, 1, 1, 29_500, 1, 3,
+    // Gaps of 10 to 100 us; the longest one; the worst 10 ms, of CPU 4 in ten parts.
+    1, 4, 2500, 700, 1, 7, 250_000, 1_500_000, 2, 1, 10_000, 10_100, 5, 400_000, 2_000_000, 1, 2, 600_000, 2, 100, 4, 0, 6,
+    2,
     // A CPU without a number; CPUs 4 and 6.
     0, 5, 2, 10, 100, 500,
   ];
@@ -26,6 +29,10 @@ test("columns become nodes", () => {
   const [one, two] = readNodes(held, new Numbers(bytes));
   assert.deepEqual([one.name, one.standsOut, one.way, [...one.cpus], one.losses.get("other tasks")], ["n1", false, "", [-1], 0.0009]);
   assert.deepEqual([two.standsOut, two.way, two.by, two.more, two.differs, [...two.cpus]], [true, "other tasks", "rsync", 0.029, ["boot: nohz off"], [4, 6]]);
+  assert.deepEqual([one.gaps, one.longest, one.worstOf], [[], null, []]);
+  assert.deepEqual(two.gaps, [{ from: 10_000, perSecond: 2.5, share: 0.0007 }]);
+  assert.deepEqual(two.longest, { cpu: 6, ns: 250_000, at: 1.5, cause: "rsync" });
+  assert.deepEqual(two.worstOf, [{ seconds: 0.01, lasted: 0.0101, cpu: 4, done: 0.4, at: 2, causes: [["rsync", 0.6]], parts: [100, 100, 100, 100, 0, 0, 0, 0, 0, 0] }]);
   assert.ok(Math.abs(two.worst - 0.05) < 1e-6 && two.alone === 6 && one.alone === null && two.group === held.groups[0]);
 });
 

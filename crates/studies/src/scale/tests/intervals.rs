@@ -146,7 +146,7 @@ fn intervals_hold_what_brute_force_finds() {
     for (noises, seconds, phases_s, rounds) in [
         (&[PERIODIC][..], 10.0, all, 100),
         (&[RARE], 60.0, all, 300),
-        (&[RARE], 600.0, &all[1..], 100),
+        (&[RARE], 600.0, &all[1..], 300),
         (&[FREQUENT], 10.0, all, 100),
         (&[TICKS, RARE], 60.0, &all[..1], 100),
     ] {

@@ -2,48 +2,16 @@
 
 import { applyTheme, rampStyle } from "./colours.js";
 import { bytesOf, Numbers } from "./decode.js";
-import { percent, plural } from "./numbers.js";
+import { plural } from "./numbers.js";
 import { byId, element, reveal, settled, table, visible } from "./words.js";
-import { NodeMap, nodeWords, onCpu, reason } from "./map.js";
+import { NodeMap, nodeWords } from "./map.js";
+import { nodeSection } from "./node.js";
 import { colourScale, cpuList, found, ordered, ORDERS, readNodes } from "./nodes.js";
 import { themeSwitch } from "./themes.js";
 import { tip } from "./tip.js";
 
-/** CPUs of a node that are listed. */
-const MOST_CPUS = 8;
 /** CSS pixels at the edge of the window: of a section that has no more in it, nothing is seen. */
 const OUT_OF_SIGHT = 120;
-/** A way that takes less, here and of the median node, has no line. */
-const LEAST_SHARE = 5e-5;
-
-/**
- * A node at length.
- * @param {FleetNode} node
- */
-function nodeSection(node) {
-  const { group, cpus, lostBy } = node;
-  const ways = [...new Set([...group.losses.map(([way]) => way), ...node.losses.keys()])];
-  const usual = new Map(group.losses);
-  const rows = ways.map((way) => ({ way, here: node.losses.get(way) ?? 0, there: usual.get(way) ?? 0 })).filter(({ here, there }) => Math.max(here, there) >= LEAST_SHARE);
-  rows.sort((a, b) => b.here - a.here);
-  /** @type {(name: string, here: number, there: number) => Cell[]} */
-  const row = (name, here, there) => [name, percent(here), percent(there), percent(here - there).replace(" %", "")];
-  const worst = [...cpus].map((cpu, k) => ({ cpu, lost: lostBy[k] })).sort((a, b) => b.lost - a.lost).slice(0, MOST_CPUS);
-  const numbered = cpuList(cpus);
-  const median = node.alone === null ? "the median node" : "the worst CPU of the median node";
-  const most = `${reason(node)}: ${percent(node.more).replace(" %", "")} points more than ${median}.`;
-  const judged = node.standsOut ? `${onCpu(node)} by ${most}` : !group.judged ? "Not judged: too few nodes of its kind." : node.more ? `Does not stand out. Most of it is ${most}` : "Does not stand out: nothing exceeds the median much.";
-  return [
-    element("h2", {}, node.name),
-    element("p", { class: "note" }, `${plural(node.measured, "CPU", "CPUs")}${numbered ? `: ${numbered}` : ""} · in a group of ${group.subject}`),
-    element("p", {}, node.standsOut ? element("strong", {}, "◆ Stands out") : null, judged),
-    table(cpus.length > 1 ? "Where its time goes, the mean of its CPUs" : "Where its time goes", ["", "loses", "median", "points more"], [row("in all", node.lost, group.lost), ...rows.map(({ way, here, there }) => row(way, here, there))]),
-    cpus.length > 1 ? table(cpus.length > MOST_CPUS ? `The ${MOST_CPUS} CPUs that lose most` : "Its CPUs", ["CPU", "loses"], worst.map(({ cpu, lost }) => [cpu < 0 ? "not known" : String(cpu), percent(lost)])) : null,
-    element("h3", {}, "Set up otherwise than the others"),
-    node.differs.length ? element("ul", {}, node.differs.map((one) => element("li", {}, one))) : element("p", { class: "note" }, "Nothing unusual was found."),
-  ];
-}
-
 /** What colours and the mark mean. @param {ReturnType<typeof colourScale>} scale @param {NodeMap} map */
 function legend({ place, ticks }, map) {
   const ramp = element("span", { class: "ramp" });

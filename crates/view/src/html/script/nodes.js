@@ -10,6 +10,10 @@ export function readNodes(held, numbers) {
   const { steps_of_node: steps, words } = held;
   const word = () => words[numbers.next()];
   const share = () => numbers.next() / steps;
+  // 0 is a CPU without a number.
+  const numbered = (/** @type {number} */ cpu) => (cpu < 0 ? null : cpu);
+  const cpuNumber = () => numbered(numbers.next() - 1);
+  const seconds = () => numbers.next() / 1e6;
   /**
    * @template T
    * @param {() => T} next
@@ -21,6 +25,13 @@ export function readNodes(held, numbers) {
     way: word(), by: word(), more: share(),
     losses: new Map(several(() => [word(), share()])),
     differs: several(word),
+    gaps: several(() => ({ from: 10 ** numbers.next(), perSecond: numbers.next() / 1000, share: share() })),
+    longest: several(() => ({ cpu: cpuNumber(), ns: numbers.next(), at: seconds(), cause: word() })).at(0) ?? null,
+    worstOf: several(() => ({
+      seconds: seconds(), lasted: seconds(), cpu: cpuNumber(), done: share(), at: seconds(),
+      causes: several(() => /** @type {[string, number]} */ ([word(), share()])),
+      parts: several(() => ({ done: numbers.next(), times: numbers.next() })).flatMap(({ done, times }) => Array(times).fill(done)),
+    })),
     cpus: new Int32Array(numbers.next()), lostBy: new Float32Array(0), worst: 0, alone: /** @type {number | null} */ (null),
   }));
   for (const { cpus } of nodes) {

@@ -267,6 +267,8 @@ interface NodeGroup {
   judged: boolean;
   lost: number;
   losses: [way: string, share: number][];
+  /** Of the median node, in steps of ten. */
+  gaps: { from_ns: number; per_s: number; share: number }[];
 }
 /** A node of a fleet; shares are of the time. */
 interface FleetNode {
@@ -284,6 +286,11 @@ interface FleetNode {
   more: number;
   losses: Map<string, number>;
   differs: string[];
+  /** In steps of ten, from so many nanoseconds on. */
+  gaps: { from: number; perSecond: number; share: number }[];
+  longest: { cpu: number | null; ns: number; at: number; cause: string } | null;
+  /** The stretches in which least work was done; `parts` has percent, and may be empty. */
+  worstOf: { seconds: number; lasted: number; cpu: number | null; done: number; at: number; causes: [string, number][]; parts: number[] }[];
   /** By number, ascending; -1 has none. */
   cpus: Int32Array;
   lostBy: Float32Array;
