@@ -186,6 +186,7 @@ pub fn record(arguments: &Arguments) -> Result<Recorded> {
             manifest.settings.chosen
         ));
     }
+    arguments.say_who_writes()?;
     say_if_lengthened(&manifest.clock);
     fill_in(&mut manifest, arguments, &request);
     arguments.catching.check_run(&manifest)?;
@@ -330,15 +331,32 @@ impl Arguments {
                     "--cpus: found all, expected numbers: a simulated machine has the CPUs that are named"
                 )
             }
-            Some(Cpus::All) => {
-                let mut allowed = pin::allowed().context("cannot ask which CPUs may be used")?;
-                let own = self.placement.own_cpus();
-                allowed.retain(|cpu| !own.contains(cpu));
-                // Somebody has to write what they measure; the first CPU has most of the machine's own work anyway.
-                let kept = usize::from(own.is_empty() && !self.buffered && allowed.len() > 1);
-                Ok(allowed[kept..].to_vec())
-            }
+            Some(Cpus::All) => Ok(self.all_cpus()?.1),
         }
+    }
+
+    /// The CPU that writes what the others measure, where one of all does, and those others.
+    fn all_cpus(&self) -> Result<(Option<u32>, Vec<u32>)> {
+        let mut allowed = pin::allowed().context("cannot ask which CPUs may be used")?;
+        let own = self.placement.own_cpus();
+        allowed.retain(|cpu| !own.contains(cpu));
+        // The first CPU has most of the machine's own work anyway.
+        let is_one_kept = own.is_empty() && !self.buffered && allowed.len() > 1;
+        let writer = is_one_kept.then(|| allowed.remove(0));
+        Ok((writer, allowed))
+    }
+
+    /// Says which CPU is not measured though all were asked for.
+    fn say_who_writes(&self) -> Result<()> {
+        if !self.quiet
+            && self.cpus == Some(Cpus::All)
+            && let (Some(writer), _) = self.all_cpus()?
+        {
+            output::note(format_args!(
+                "bandscope: CPU {writer} writes, and is not measured; --buffered measures it, too"
+            ));
+        }
+        Ok(())
     }
 
     /// The recording asked for.

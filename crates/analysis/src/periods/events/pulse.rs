@@ -38,20 +38,29 @@ impl Pulse {
         (time - self.origin) * self.frequency
     }
 
-    /// Periods in which an event could begin: those inside of segments whose time does not come while the CPU is away, `reach` turns
-    /// after it left. `and_own`: away because of an event of this very train, too, such as a tick that let another task run.
-    pub(super) fn periods(&self, train: &Train, last: f64, reach: f64, and_own: bool) -> f64 {
+    /// Periods in which an event could begin: those inside of segments whose time does not come while the CPU is away, `reach` turns after it
+    /// left, `and_own`: also because of an event of this train, such as a tick that let another task run. Periods of `hits` are among them,
+    /// in order: an event may lie in its own absence, behind the interrupt that woke it.
+    pub(super) fn periods(
+        &self,
+        train: &Train,
+        last: f64,
+        (reach, and_own): (f64, bool),
+        hits: &[(i64, usize)],
+    ) -> f64 {
         let number = |from: f64, to: f64| (self.turns(to).floor() - from.floor()).max(0.0);
         let inside = |segment: &(f64, f64)| number(self.turns(segment.0), segment.1.min(last));
-        let away = train.away.iter().take_while(|away| away.0 <= last);
+        let hits_until = |turns: f64| hits.partition_point(|hit| hit.0 as f64 <= turns) as f64;
         let covered = |away: &(f64, f64)| {
             let turns = self.turns(away.0);
-            if and_own || (turns - turns.round()).abs() > reach {
-                number(turns + reach, away.1.min(last))
-            } else {
-                0.0
+            if !and_own && (turns - turns.round()).abs() <= reach {
+                return 0.0;
             }
+            let (from, to) = (turns + reach, away.1.min(last));
+            let seen = (hits_until(self.turns(to)) - hits_until(from)).max(0.0);
+            (number(from, to) - seen).max(0.0)
         };
+        let away = train.away.iter().take_while(|away| away.0 <= last);
         train.segments.iter().map(inside).sum::<f64>() - away.map(covered).sum::<f64>()
     }
 }
@@ -304,11 +313,9 @@ impl Train {
             profile[phase_of(time, frequency)] += 1.0;
         }
         let (_, limit) = random_level(&profile);
-        let keep: Vec<bool> = self
-            .times
-            .iter()
-            .map(|&time| profile[phase_of(time, frequency)] <= limit)
-            .collect();
+        let times = self.times.iter();
+        let keep = times.map(|&time| profile[phase_of(time, frequency)] <= limit);
+        let keep: Vec<bool> = keep.collect();
         self.retain(|event| keep[event]);
     }
 
@@ -332,8 +339,7 @@ pub(super) fn random_level(profile: &[f64; PHASES]) -> (f64, f64) {
     (base, base + 3.0 * (base - sorted[PHASES / 8]))
 }
 
-/// Nanoseconds lost per period at the phases of the pulse, less what is lost at as many others. The pulse is where the
-/// events are, not where the losses are: one long absence would count as many ticks.
+/// Nanoseconds lost per period at the phases of the pulse, less what is lost at as many others. It is where the events are: one long absence counts once.
 pub(super) fn loss_per_period(train: &Train, frequency: f64) -> f64 {
     let (mut events, mut losses) = ([0.0; PHASES], [0.0; PHASES]);
     for (&time, loss) in train.times.iter().zip(&train.losses) {
@@ -356,7 +362,7 @@ pub(super) fn loss_per_period(train: &Train, frequency: f64) -> f64 {
     if periods > 0.0 { excess / periods } else { 0.0 }
 }
 
-/// Events at the phases of the pulse, beyond what there is at as many others.
+/// Events at the phases of the pulse, beyond those at as many others.
 pub(super) fn pulse_events(train: &Train, frequency: f64) -> f64 {
     let mut profile = [0.0; PHASES];
     for &time in &train.times {

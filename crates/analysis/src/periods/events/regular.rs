@@ -155,7 +155,8 @@ impl Regular {
             return None;
         }
         let (hits, in_window) = hits_and_others(train, &pulse, near, before);
-        let possible = pulse.periods(train, *train.times.last()?, reach + slack_s * hz, is_known);
+        let last = *train.times.last()?;
+        let possible = pulse.periods(train, last, (reach + slack_s * hz, is_known), &hits);
         let others = in_window[1..].iter().map(|&number| number as f64);
         let chance = median(others)? / periods(train, hz).max(1.0);
         let share = (hits.len() as f64 / possible.max(1.0)).min(1.0);
@@ -312,7 +313,7 @@ fn occupied_coarsely(train: &Train, hz: f64) -> f64 {
     let of_several = |bin: usize| (bin..bin + bins).map(|bin| profile[bin % COARSE]).sum();
     let highest: u32 = (0..COARSE).map(of_several).max().unwrap_or(0);
     let last = times.last().copied().unwrap_or(0.0);
-    let periods = Pulse::new(hz, 0.0).periods(train, last, 0.5, true);
+    let periods = Pulse::new(hz, 0.0).periods(train, last, (0.5, true), &[]);
     f64::from(highest) / periods.max(1.0)
 }
 

@@ -279,3 +279,32 @@ fn a_train_that_scatters_comes_each_time() {
         assert!(one.occupied < Some(0.9), "{one:?}");
     }
 }
+
+/// A real-time task comes within microseconds of its time, behind the interrupt that wakes it: it is away itself when it begins.
+#[test]
+fn a_task_behind_its_own_interrupt_keeps_its_frequency() {
+    let mut random = Random::new(7);
+    let due = (0..800).map(|turn| f64::from(turn) / 200.0 + 1e-3);
+    let begins: Vec<f64> = due.map(|due| due + 1e-6 * random.unit()).collect();
+    let train = Train {
+        times: begins.iter().map(|begin| begin + 17e-6).collect(),
+        early: vec![17e-6; begins.len()],
+        losses: vec![65e3; begins.len()],
+        away: begins.iter().map(|begin| (*begin, begin + 82e-6)).collect(),
+        segments: vec![(0.0, 4.0)],
+        ..Train::default()
+    };
+    let [found] = trains(&train)[..] else {
+        panic!("{:?}", trains(&train));
+    };
+    assert!((found.frequency - 200.0).abs() < 1e-3, "{found:?}");
+    assert!((found.ns_per_event - 65e3).abs() < 1e3, "{found:?}");
+    assert!(
+        found.begins.is_some(),
+        "it is no train of one event each: {found:?}"
+    );
+    assert!(
+        found.occupied.is_some_and(|share| share > 0.99),
+        "{found:?}"
+    );
+}
