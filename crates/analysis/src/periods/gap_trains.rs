@@ -76,8 +76,10 @@ pub fn in_gaps(
         });
         if !is_main(cause) {
             // What comes as often as something that takes longer was brought in by that, or brought it in.
-            let is_said = |one: &Periodic| signals.iter().any(|said| is_same(one, said));
-            found.retain(|one| !is_said(one));
+            let brings = |said: &Signal, one: &Periodic| {
+                is_same(one, said) && said.ns_per_event >= one.ns_per_event
+            };
+            found.retain(|one| !signals.iter().any(|said| brings(said, one)));
         }
         within_books(&mut found, &mine);
         signals.extend(found.iter().map(|one| Signal {
