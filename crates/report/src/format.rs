@@ -136,10 +136,11 @@ pub fn ids(processes: &[u32]) -> String {
     }
 }
 
-/// A chain, without a full stop: `kworker/u8 ran flush_to_ldisc, woken by task:make on CPU 0, 3.0 µs before it ran`.
+/// A chain, without a full stop: `kworker/u8 ran flush_to_ldisc, woken by task:make on CPU 0, 3.0 µs before it ran here`.
 pub fn behind(chain: &Chain) -> String {
     let (name, then) = match chain.cause.strip_prefix("task:") {
-        Some(task) => (task, "it ran"),
+        // It may have run on another CPU meanwhile, of which nothing is known.
+        Some(task) => (task, "it ran here"),
         None => (&*chain.cause, "it came"),
     };
     let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
@@ -196,11 +197,14 @@ const DONE: [(&str, &str); 3] = [
 fn sent(chain: &Chain) -> String {
     let done = DONE.iter().find(|(kind, _)| chain.cause.starts_with(kind));
     let done = done.map_or("sent", |(_, done)| done);
+    let sender = match &*chain.sender {
+        // Its name was not recorded.
+        "task" => "a task",
+        sender => sender,
+    };
     match (&*chain.set_by, &*chain.sender_function) {
-        ("", function) if !function.is_empty() => {
-            format!("{done} by {} in {function}", chain.sender)
-        }
-        _ => format!("{done} by {}", chain.sender),
+        ("", function) if !function.is_empty() => format!("{done} by {sender} in {function}"),
+        _ => format!("{done} by {sender}"),
     }
 }
 
@@ -280,8 +284,7 @@ mod tests {
             waited_ns: 3e3,
             ..Chain::default()
         };
-        let told =
-            "kworker/u8 ran flush_to_ldisc, woken by task:make on CPUs 0,2, 3.0 µs before it ran";
+        let told = "kworker/u8 ran flush_to_ldisc, woken by task:make on CPUs 0,2, 3.0 µs before it ran here";
         assert_eq!(behind(&chain), told);
         let unknown = Chain {
             sender: String::new(),
@@ -307,7 +310,7 @@ mod tests {
         let set = "task:make set that timer in do_timerfd_settime";
         assert_eq!(
             behind(&sleeper),
-            format!("make, {woken} on CPUs 0,2, 3.0 µs before it ran; {set}")
+            format!("make, {woken} on CPUs 0,2, 3.0 µs before it ran here; {set}")
         );
         assert_eq!(made_by(&sleeper), format!("task:make, {woken}; {set}"));
         let mut on = Chain {

@@ -5,9 +5,9 @@
 
 use super::pooled::Pooled;
 use super::{Analysed, Case, Phenomenon, agree, figure, name, subject};
-use crate::gaps::quota::stopped_by;
+use crate::gaps::quota::{allowed, stopped_by};
 use crate::ledger::stops;
-use crate::periods::rates;
+use crate::periods::rates::{self, cpus_of};
 use bandscope_recording::manifest::{EventsState, Quota};
 use bandscope_report::evidence::{self, OfKind};
 use bandscope_report::format;
@@ -23,7 +23,13 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
         })
     },
     settle: |_, _| true,
-    consequence: |finding, _| figure(finding, |stop: &evidence::Throttled| stop.share),
+    // What a quota withholds is lost, whatever had the CPU meanwhile.
+    consequence: |finding, _| {
+        figure(finding, |stop: &evidence::Throttled| {
+            stop.allowed
+                .map_or(stop.share, |share| stop.share.max(1.0 - share))
+        })
+    },
     remedy,
 };
 
@@ -111,7 +117,7 @@ fn counted_only(case: Case<'_>) -> Option<Finding> {
         summary: format!(
             "The CPU quota{limit} stopped this program while other tasks had {}.{}",
             name(case.series),
-            counts_of(group, &mut evidence),
+            counts_of(group, case, &mut evidence),
         ),
         evidence: evidence.into(),
         next_step: None,
@@ -147,18 +153,24 @@ fn limit(quota_us: i64, period_us: i64, evidence: &mut evidence::Throttled) -> S
     format!(" ({quota} in each {period})")
 }
 
-/// What the kernel counted, in words, and as evidence.
-fn counts_of(group: &Quota, evidence: &mut evidence::Throttled) -> String {
+/// What the kernel counted and what the quota allows, in words, and as evidence.
+fn counts_of(group: &Quota, case: Case<'_>, evidence: &mut evidence::Throttled) -> String {
     evidence.group = Some(group.group.clone());
     evidence.periods = Some(group.periods);
     evidence.throttled_periods = Some(group.throttled);
     evidence.throttled_ns = Some(group.throttled_ns);
+    evidence.allowed = allowed(group, cpus_of(case.analysed.series));
+    let most = evidence.allowed.map(|share| {
+        let share = format::percent(share);
+        format!(" So it allows {share} of the time, whatever else runs.")
+    });
     format!(
-        " The kernel counted {} of {} periods in which {} was stopped, for {} in all.",
+        " The kernel counted {} of {} periods in which {} was stopped, for {} in all.{}",
         group.throttled,
         group.periods,
         group.group,
         format::duration(group.throttled_ns as f64),
+        most.unwrap_or_default(),
     )
 }
 
@@ -188,7 +200,7 @@ fn finding(case: Case<'_>, cause: &Cause) -> Finding {
         (None, Some(group)) => limit_of(group, &mut evidence),
         (None, None) => String::new(),
     };
-    let counts = group.map_or(String::new(), |group| counts_of(group, &mut evidence));
+    let counts = group.map_or(String::new(), |group| counts_of(group, case, &mut evidence));
     Finding {
         kind: Kind::Throttled,
         series: vec![case.index],

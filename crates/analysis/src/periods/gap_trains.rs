@@ -11,7 +11,7 @@ use bandscope_report::{Cause, CauseSource, Origin, SeenIn, Signal};
 
 /// Causes whose gaps are searched by themselves, and gaps that it takes.
 const MAX_CAUSES: usize = 8;
-const MIN_GAPS_OF_A_CAUSE: usize = 64;
+const MIN_GAPS_OF_A_CAUSE: usize = 32;
 /// How far a kernel's tick may be from its name: its clock is disciplined to some hundred ppm.
 const MAX_TICK_ERROR: f64 = 1e-3;
 /// Ticks from one event of such a train to the next, where all of its events are ticks: with many more any slow train would be one. At this many one of

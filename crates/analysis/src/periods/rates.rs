@@ -9,6 +9,7 @@ use crate::gaps::naming::bare_timer;
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::{Events, EventsState, KernelCount, KernelCounts};
 use bandscope_report::{Cause, CauseSource, Gaps, SeenIn, Series, Signal};
+use std::collections::BTreeSet;
 
 /// Counted per second, over what has the period: an interrupt may come for other reasons, too, a little more often.
 const MATCHES: std::ops::RangeInclusive<f64> = 0.98..=1.1;
@@ -76,6 +77,12 @@ pub fn is_one_recording(series: &[Series]) -> bool {
     series
         .windows(2)
         .all(|pair| pair[0].origin == pair[1].origin)
+}
+
+/// How many CPUs the series are of.
+pub fn cpus_of(series: &[Series]) -> usize {
+    let cpus: BTreeSet<Option<u32>> = series.iter().map(|one| one.cpu).collect();
+    cpus.len()
 }
 
 /// The counts of the CPU of a series.

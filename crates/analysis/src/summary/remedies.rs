@@ -6,6 +6,7 @@ use super::verdict;
 use bandscope_recording::Manifest;
 use bandscope_recording::manifest::EventsState;
 use bandscope_report::account::{Account, Loss, NOT_NAMED};
+use bandscope_report::evidence::{OfKind, Throttled};
 use bandscope_report::remedies::{self, Purpose, Remedy, RemedyKind, Tasks};
 use bandscope_report::{Cause, Certainty, Finding, Series};
 pub use moments::of_moments;
@@ -21,7 +22,18 @@ pub fn all(
     findings: &[(Finding, Option<Remedy>)],
     manifest: &Manifest,
 ) -> Vec<Remedy> {
-    let mut all = worst(series).map_or(Vec::new(), |worst| of_account(&worst, manifest));
+    // While a quota is used up, taking other programs away gains nothing.
+    let holds = |finding: &Finding| {
+        let stop = Throttled::of(&finding.evidence);
+        stop.is_some_and(|stop| stop.allowed.is_some())
+    };
+    let quota = findings.iter().filter(|(finding, _)| holds(finding));
+    let mut all: Vec<Remedy> = quota.filter_map(|(_, remedy)| remedy.clone()).collect();
+    all.extend(
+        worst(series)
+            .into_iter()
+            .flat_map(|worst| of_account(&worst, manifest)),
+    );
     let of_findings = findings
         .iter()
         .filter(|(finding, _)| !finding.is_side_effect());

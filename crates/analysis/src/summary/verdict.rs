@@ -2,6 +2,8 @@
 //!
 //! It speaks of the CPU that lost most, and names the three largest causes ([`named`]). Its figures are those of [`Account`].
 
+use crate::gaps::quota::{allowed, stopped_by};
+use crate::periods::rates::{cpus_of, is_one_recording};
 use bandscope_recording::Manifest;
 use bandscope_report::account::{self, Account, Loss, LossPart, NOT_NAMED};
 use bandscope_report::format::percent;
@@ -93,12 +95,22 @@ pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
             None => format!(" The best, {cpu}, lost less than {}.", best.account.least()),
         };
     }
+    said += &of_quota(series, manifest);
     // Work beyond what it could at the best pace that lasts is no part of the account.
     let bonus = worst.sum(|series| series.ledger.bonus_ns);
     if bonus >= MIN_BONUS {
         said += &format!(" A faster pace at times gained {}.", percent(bonus));
     }
     said
+}
+
+/// What a quota that was used up leaves, so that nobody takes other programs away in vain.
+fn of_quota(series: &[Series], manifest: &Manifest) -> String {
+    let group = stopped_by(manifest).filter(|_| is_one_recording(series));
+    let share = group.and_then(|group| allowed(group, cpus_of(series)));
+    share.map_or(String::new(), |share| {
+        format!(" The CPU quota allows {} at most.", percent(share))
+    })
 }
 
 /// The largest losses. Where tasks are named, a limit on CPU time that took more than each of them is the last at least, so that no program is
@@ -178,7 +190,7 @@ fn clause(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bandscope_recording::manifest::{ClockOrigin, Events, EventsState};
+    use bandscope_recording::manifest::{ClockOrigin, Events, EventsState, Quota};
     use bandscope_report::{BestPace, Cause, Ledger, PaceLoss};
 
     fn series(cpu: Option<u32>, gaps: &[(Cause, u64)], unsplit: u64) -> Series {
@@ -215,6 +227,26 @@ mod tests {
         manifest.clock.origin = ClockOrigin::Calibrated;
         manifest.machine.hypervisor = Some("KVM".to_owned());
         manifest
+    }
+
+    #[test]
+    fn a_quota_that_is_used_up_is_said_whoever_had_the_cpu() {
+        let burner = series(Some(1), &[(task("burner"), 600_000)], 0);
+        let mut manifest = traced(EventsState::On, "");
+        manifest.quotas = vec![Quota {
+            quota_us: Some(40_000),
+            period_us: Some(100_000),
+            periods: 40,
+            throttled: 38,
+            ..Quota::default()
+        }];
+        let allows = "The CPU quota allows 40.0 % at most.";
+        assert!(sentence(std::slice::from_ref(&burner), &manifest).contains(allows));
+        // Two CPUs share it; what was seldom used up leaves time.
+        let both = [burner.clone(), series(Some(2), &[], 0)];
+        assert!(sentence(&both, &manifest).contains("allows 20.0 %"));
+        manifest.quotas[0].throttled = 4;
+        assert!(!sentence(&[burner], &manifest).contains("quota"));
     }
 
     fn task(name: &str) -> Cause {

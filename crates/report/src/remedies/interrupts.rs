@@ -26,7 +26,8 @@ pub fn is_of_device(name: &str) -> bool {
     !name.is_empty() && !OF_CPUS.iter().any(|own| name.starts_with(own))
 }
 
-/// Sends interrupts of a device to CPUs other than `cpus`. `None` where there is no other CPU, or no device.
+/// Sends interrupts of a device to CPUs other than `cpus`. `None` where there is no other CPU, or no device. What the kernel alone places, such as one
+/// queue of a disk for each CPU, nobody may send: at boot it can be told to spare CPUs, as far as that goes.
 pub fn move_interrupts(cpus: &[u32], name: &str, machine: &Machine) -> Option<Remedy> {
     let online = machine.online_cpus.as_deref()?;
     let others = machine.housekeeping(cpus)?;
@@ -36,6 +37,21 @@ pub fn move_interrupts(cpus: &[u32], name: &str, machine: &Machine) -> Option<Re
         .all(|c| c.is_ascii_alphanumeric() || "_-.:@".contains(c));
     if !is_of_device(name) || !is_plain {
         return None;
+    }
+    let mut known = (machine.setup.interrupts.iter()).filter(|one| one.name == name);
+    let is_fixed = known.clone().next().is_some() && known.all(|one| one.is_fixed);
+    if is_fixed {
+        let isolated = cpu_list::written(cpus);
+        return Some(Remedy {
+            kind: RemedyKind::MoveInterrupts,
+            purpose: Purpose::Fix,
+            what: format!(
+                "boot with `isolcpus=managed_irq,domain,{isolated}`, as the kernel alone places interrupts of {name}"
+            ),
+            command: None,
+            needs: vec![Need::Root, Need::Boot],
+            undo: Some("boot without it".to_owned()),
+        });
     }
     let all = |cpus: &str| {
         let numbers = format!(
@@ -137,6 +153,7 @@ pub fn trace_function_calls() -> Remedy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bandscope_recording::manifest::setup::InterruptSetup;
 
     fn machine(online: &str) -> Machine {
         Machine {
@@ -154,6 +171,24 @@ mod tests {
             "{command}"
         );
         assert!(remedy.undo.unwrap().contains("echo 0-1 |"));
+    }
+
+    #[test]
+    fn what_the_kernel_alone_places_is_spared_at_boot() {
+        let mut machine = machine("0-1");
+        let queue = |number, is_fixed| InterruptSetup {
+            number,
+            name: "virtio1-req.0".to_owned(),
+            is_fixed,
+            ..InterruptSetup::default()
+        };
+        machine.setup.interrupts = vec![queue(36, true)];
+        let remedy = move_interrupts(&[1], "virtio1-req.0", &machine).unwrap();
+        assert!(remedy.needs.contains(&Need::Boot) && remedy.command.is_none());
+        assert!(remedy.what.contains("isolcpus=managed_irq,domain,1"));
+        machine.setup.interrupts.push(queue(37, false));
+        let remedy = move_interrupts(&[1], "virtio1-req.0", &machine).unwrap();
+        assert!(remedy.command.is_some());
     }
 
     #[test]

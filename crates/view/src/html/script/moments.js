@@ -59,7 +59,9 @@ function madeBy(chain) {
   const ran = chain.function ? ` ran ${chain.function}` : "";
   const done = DONE[chain.cause.slice(0, chain.cause.indexOf(":"))] ?? "sent";
   const inside = chain.set_by ? "" : within(chain);
-  return `${chain.cause}${ran}${chain.sender ? `, ${done} by ${chain.sender}${inside}` : ""}`;
+  // The name of a bare task was not recorded.
+  const sender = chain.sender === "task" ? "a task" : chain.sender;
+  return `${chain.cause}${ran}${sender ? `, ${done} by ${sender}${inside}` : ""}`;
 }
 
 /** @param {Moment["behind"][number]} chain */
@@ -77,7 +79,7 @@ function behind(chain) {
     const times = chain.number > 1 ? `, ${whole(chain.number)} times` : "";
     return `${chain.cause} ran on, ${duration(chain.waited_ns)} after it left CPU ${chain.cpus} runnable${andRan(chain)}${times}`;
   }
-  const began = chain.cause.startsWith("task:") ? "it ran" : "it came";
+  const began = chain.cause.startsWith("task:") ? "it ran here" : "it came";
   const waited = chain.sender ? ` on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
   const times = chain.number > 1 ? `, ${whole(chain.number)} times` : "";
   return `${madeBy(chain)}${waited}${times}${setter(chain)}`;
