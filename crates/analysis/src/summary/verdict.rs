@@ -16,7 +16,7 @@ const MAX_NAMES: usize = 2;
 /// A name is worth saying from this share of its cause on.
 const MIN_SHARE_OF_CAUSE: f64 = 0.1;
 /// A bonus below this share of the time is not worth a sentence.
-const MIN_BONUS: f64 = 5e-5;
+const MIN_BONUS: f64 = 1e-3;
 
 /// One CPU, all of its series together.
 struct Cpu<'a> {

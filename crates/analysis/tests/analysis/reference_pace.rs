@@ -45,7 +45,7 @@ fn a_thousandth_of_turbo_is_a_bonus_and_sets_no_scale() {
         let gained = share * (1.0 / ratio - 1.0);
         assert_near(bonus(&report), gained, 0.05);
         let said = report.verdict.contains("A faster pace at times gained");
-        assert_eq!(said, gained > 5e-5, "{}", report.verdict);
+        assert_eq!(said, gained > 1e-3, "{}", report.verdict);
     }
     // A tenth of the time is what the CPU can be held to.
     let source = Loop::new(10_000.0, 20_000).run(at_times(0.95, 0.1), none);
