@@ -25,17 +25,26 @@ pub fn share_decimals(share: f64, half_width: Option<f64>) -> usize {
     }
 }
 
-/// A share in per cent, as exactly as its interval says: the last digit is one that half of the interval's width counts. At most three count.
+/// A share in per cent, as exactly as its interval says: the last digit is one that half of the interval's width counts, or the next one where rounding
+/// would move the share by a tenth of itself. At most three count.
 pub fn share_within(share: f64, (low, high): (f64, f64)) -> String {
     let half = ((high - low).abs() / 2.0).max(share.abs() / 100.0);
     if half < 0.01 {
         let decimals = share_decimals(share, Some(half));
         return format!("{} %", hundredths(share, decimals));
     }
+    let percent = (100.0 * share).max(0.0);
     let unit = 10_f64.powf((100.0 * half).log10().floor());
-    let percent = (100.0 * share / unit).round() * unit;
-    format!("{} %", count(percent.max(0.0) as u64))
+    let rounded = |unit: f64| (percent / unit).round() * unit;
+    match (rounded(unit) - percent).abs() > MOST_MOVED * percent {
+        true if unit <= 1.0 => format!("{percent:.1} %"),
+        true => format!("{} %", count(rounded(unit / 10.0) as u64)),
+        false => format!("{} %", count(rounded(unit) as u64)),
+    }
 }
+
+/// Part of itself by which a share may be rounded.
+const MOST_MOVED: f64 = 0.1;
 
 /// A share in hundredths with so many digits after the point, without its unit: percent, or points where it is a difference. Nothing is never negative.
 pub fn hundredths(share: f64, decimals: usize) -> String {
@@ -253,6 +262,9 @@ mod tests {
             (0.15, 0.15, 0.15, "15.0 %"),
             (0.0047, 0.0, 0.0, "0.470 %"),
             (0.0, 0.0, 0.0, "0.0 %"),
+            (0.156, 0.0316, 0.846, "16 %"),
+            (0.0316, 0.0316, 0.846, "3 %"),
+            (0.014, 0.0, 0.06, "1.4 %"),
         ] {
             assert_eq!(share_within(share, (low, high)), expected);
         }

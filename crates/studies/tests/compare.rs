@@ -5,7 +5,8 @@ mod support;
 
 use crate::support::{Loop, Random, as_counts, none};
 use bandscope_recording::source::InMemory;
-use bandscope_report::Kind;
+use bandscope_report::{Cause, Kind};
+use bandscope_sampler::machine::{Choice, Request};
 use bandscope_simulation::machine::request;
 use bandscope_simulation::{Scenario, synthesise};
 use bandscope_studies::compare::{self, Comparison, Delta, Figure, SeriesPair, SignalChange};
@@ -143,6 +144,35 @@ fn a_tick_appears_with_its_signal_and_vanishes_the_other_way_round() {
                 && finding.certainty[1].is_none()),
         "{findings:?}"
     );
+}
+
+/// The tick and a task of the same frequency are two signals.
+#[test]
+fn a_signal_of_another_cause_is_another_signal() {
+    let traced = |scene: &str| {
+        let scenario = Scenario::parse(scene).unwrap().with_seed(3);
+        let request = Request {
+            trace: Choice::On,
+            ..request(&[10_000.0], &["mulss80"], 4.0)
+        };
+        synthesise(&scenario, &request).unwrap().0
+    };
+    let [tick, task] = ["tick:hz=250,cost=5us", "timed-task:hz=250,cost=80us"].map(traced);
+    let comparison = of(&tick, &task);
+    let signals = &only(&comparison).signals;
+    let told = signals.iter().map(|one| (one.cause.clone(), one.what));
+    let told: Vec<(Option<Cause>, SignalChange)> = told.collect();
+    let program = Cause::Task("program-0".into());
+    assert!(
+        told.contains(&(Some(Cause::Tick), SignalChange::Vanished)),
+        "{told:?}"
+    );
+    assert!(
+        told.contains(&(Some(program), SignalChange::Appeared)),
+        "{told:?}"
+    );
+    let said = "(task:program-0, 80.0 µs each) appeared";
+    assert!(comparison.verdict.contains(said), "{}", comparison.verdict);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::io::Write;
 const OUTLIERS: &[&str] = &["", "loses", "others", "most of it", "points more"];
 const COMMON: &[&str] = &[""];
 const DIFFERENT: &[&str] = &["", "otherwise than the others"];
-const AT_ONCE: &[&str] = &["", "nodes", "times", "by chance", "up to", "such as at"];
+const AT_ONCE: &[&str] = &["", "nodes", "times", "by chance", "up to", "widest at"];
 const NODES: &[&str] = &["", "CPUs", "loses", "worst CPU", "that loses"];
 
 fn words<const N: usize>(words: [String; N]) -> Vec<Cell> {

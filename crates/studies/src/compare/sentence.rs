@@ -1,6 +1,6 @@
 //! What two recordings say, in words.
 
-use super::recordings::{Delta, Figure, Recordings, SeriesPair, SignalChange, subject};
+use super::recordings::{Delta, Figure, Recordings, SeriesPair, SignalChange, SignalPair, subject};
 use crate::conditions::Unit;
 use bandscope_report::format;
 
@@ -136,25 +136,31 @@ fn bands(pair: &SeriesPair) -> (Vec<String>, Vec<String>) {
     (new, moved)
 }
 
-/// Signals that only one recording has, of those that it has a finding of.
+/// Signals that only one recording has, of those that it has a finding of, the costliest first.
 fn signals(pair: &SeriesPair) -> Vec<String> {
-    let mut clauses = Vec::new();
-    for signal in pair.signals.iter().filter(|signal| signal.found) {
-        let lost = signal.ns_per_event[0]
-            .or(signal.ns_per_event[1])
-            .unwrap_or(0.0);
-        if matches!(signal.what, SignalChange::Appeared | SignalChange::Vanished)
-            && lost * signal.frequency_hz >= SMALL_SIGNAL
-        {
-            clauses.push(format!(
-                "a signal at {:.3} Hz ({} each) {}",
-                signal.frequency_hz,
-                format::duration(lost),
-                signal.what.name()
-            ));
-        }
-    }
-    clauses
+    let each = |signal: &SignalPair| {
+        let [a, b] = signal.ns_per_event;
+        a.or(b).unwrap_or(0.0)
+    };
+    let cost = |signal: &SignalPair| each(signal) * signal.frequency_hz;
+    let is_new = |signal: &&SignalPair| {
+        signal.found
+            && matches!(signal.what, SignalChange::Appeared | SignalChange::Vanished)
+            && cost(signal) >= SMALL_SIGNAL
+    };
+    let mut new: Vec<&SignalPair> = pair.signals.iter().filter(is_new).collect();
+    new.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+    let clause = |signal: &SignalPair| {
+        let cause = signal.cause.as_ref();
+        format!(
+            "a signal at {:.3} Hz ({}{} each) {}",
+            signal.frequency_hz,
+            cause.map_or(String::new(), |cause| format!("{cause}, ")),
+            format::duration(each(signal)),
+            signal.what.name()
+        )
+    };
+    new.into_iter().map(clause).collect()
 }
 
 /// What became of a figure.

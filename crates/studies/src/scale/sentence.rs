@@ -65,7 +65,7 @@ pub(super) fn verdict(scale: &Scale) -> String {
     );
     if let Some((first, less)) = cell.from.first().and_then(|one| Some((one, one.less?))) {
         let rest = longer(cost.longer - less);
-        text += &format!(" Without {} it would be {rest}.", first.name);
+        text += &format!(" Without {} they would take {rest}.", first.name);
     }
     text
 }

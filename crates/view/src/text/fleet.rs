@@ -64,7 +64,7 @@ fn at_once(of: Option<&AtOnce>, page: &mut Page<'_>) {
         .column("times", Side::Right)
         .column("by chance", Side::Right)
         .column("up to", Side::Right)
-        .column("such as at", Side::Right);
+        .column("widest at", Side::Right);
     let most = if page.options.all { usize::MAX } else { NODES };
     for one in of.moments.iter().take(most) {
         table.row(row_at_once(one).map(Cell::from).into());

@@ -172,8 +172,11 @@ fn signals(pair: &SeriesPair, page: &mut Page<'_>) {
             SignalChange::Both => "",
             change => change.name(),
         };
+        let hz = numbers::significant(signal.frequency_hz, 7);
+        let cause = signal.cause.as_ref();
+        let cause = cause.map_or(String::new(), |cause| format!(" {cause}"));
         table.row(vec![
-            format!("{} Hz", numbers::significant(signal.frequency_hz, 7)).into(),
+            format!("{hz} Hz{cause}").into(),
             word.into(),
             lost(signal.ns_per_event[0]).into(),
             lost(signal.ns_per_event[1]).into(),

@@ -93,7 +93,11 @@ pub(super) fn signals(series: [&Series; 2], reports: &[Report; 2]) -> Vec<Signal
     let [a, b] = [&series[0].signals, &series[1].signals];
     let same = |one: &Signal, other: &Signal| {
         let within = SAME_DEVIATIONS * one.uncertainty_hz.hypot(other.uncertainty_hz);
-        (one.frequency_hz - other.frequency_hz).abs() <= within.max(SAME_SHARE * one.frequency_hz)
+        let is_as_often = (one.frequency_hz - other.frequency_hz).abs()
+            <= within.max(SAME_SHARE * one.frequency_hz);
+        // A task of 100 Hz is not the host's tick of 100 Hz.
+        let causes = one.cause.as_ref().zip(other.cause.as_ref());
+        is_as_often && causes.is_none_or(|(one, other)| one == other)
     };
     // One of B is that of one of A: the nearest that was seen in the same way.
     let mut taken = BTreeSet::new();
@@ -113,6 +117,7 @@ pub(super) fn signals(series: [&Series; 2], reports: &[Report; 2]) -> Vec<Signal
         };
         pairs.push(SignalPair {
             frequency_hz: one.frequency_hz,
+            cause: (one.cause.clone()).or_else(|| other.and_then(|other| other.cause.clone())),
             ns_per_event: [
                 Some(one.ns_per_event),
                 other.map(|other| other.ns_per_event),
@@ -124,6 +129,7 @@ pub(super) fn signals(series: [&Series; 2], reports: &[Report; 2]) -> Vec<Signal
     for (_, other) in (b.iter().enumerate()).filter(|(index, _)| !taken.contains(index)) {
         pairs.push(SignalPair {
             frequency_hz: other.frequency_hz,
+            cause: other.cause.clone(),
             ns_per_event: [None, Some(other.ns_per_event)],
             what: if would_show(series[0], other) {
                 SignalChange::Appeared

@@ -140,6 +140,8 @@ impl SignalChange {
 pub struct SignalPair {
     /// In A or, where that has none, in B.
     pub frequency_hz: f64,
+    /// What makes it, as a ledger has it, where one of them knows. Untrusted.
+    pub cause: Option<Cause>,
     /// Nanoseconds for each event in A and in B.
     pub ns_per_event: [Option<f64>; 2],
     /// Which of them have it.
