@@ -28,7 +28,7 @@ export function changesSection() {
     rows.map((row) => [row.name, row.a, row.b, row.interval, changeBar(row), word(row)])));
   const { recordings } = comparison;
   const signals = (recordings?.series ?? []).flatMap((pair) => pair.signals.map((signal) =>
-    [`${significant(signal.frequency_hz, 7)} Hz`, ...signal.ns_per_event.map((ns) => (ns === null ? NONE : duration(ns))), signal.what === "both" ? "" : signal.what]));
+    [`${significant(signal.frequency_hz, 7)} Hz${signal.cause === null ? "" : ` ${signal.cause}`}`, ...signal.ns_per_event.map((ns) => (ns === null ? NONE : duration(ns))), signal.what === "both" ? "" : signal.what]));
   const findings = (recordings?.findings ?? []).map((finding) => [finding.kind, ...finding.certainty.map((certainty) => certainty ?? NONE)]);
   const conditions = comparison.conditions.map((checked) => element("li", {}, element("strong", {}, checked.met ? "failed: " : "passed: "), `${checked.condition}: ${checked.found}`));
   return element("section", { id: "changes" }, element("h2", {}, "What changed"),

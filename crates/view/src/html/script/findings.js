@@ -142,9 +142,12 @@ export function remediesSection() {
 
 const NEEDS = { root: "root", boot: "a boot", host: "the host" };
 
+/** A text in which backticks stand around code. @param {string} text */
+const withCode = (text) => text.split("`").map((part, k) => (k % 2 ? element("code", {}, part) : part));
+
 /** @param {WholeReport["remedies"][number]} remedy */
 function remedyItem({ what, command, needs, undo }) {
-  return element("li", {}, command ? `${what}: ` : what,
+  return element("li", {}, withCode(command ? `${what}: ` : what),
     command ? [element("code", {}, command), copyButton(command)] : null,
     needs.length ? element("span", { class: "note" }, ` needs ${needs.map((need) => NEEDS[need]).join(", ")}`) : null,
     undo ? element("div", { class: "note" }, "undo: ", command ? element("code", {}, undo) : undo) : null);

@@ -83,7 +83,7 @@ interface Comparison {
   notes: string[];
   conditions: { condition: string; met: boolean; found: string }[];
   recordings: {
-    series: { signals: { frequency_hz: number; ns_per_event: (number | null)[]; what: string }[] }[];
+    series: { signals: { frequency_hz: number; cause: string | null; ns_per_event: (number | null)[]; what: string }[] }[];
     findings: { kind: string; certainty: (string | null)[] }[];
   } | null;
 }
