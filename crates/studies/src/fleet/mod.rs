@@ -238,7 +238,9 @@ pub fn fleet(inputs: Vec<String>, parts: Vec<Node>) -> Fleet {
         at_once: at_once::at_once(&nodes),
         ..Fleet::default()
     };
-    let shared = sentence::note_of_shared_cpus(&nodes);
+    let shared = sentence::note_of_shared_cpus(&nodes).into_iter();
+    let shared = shared.chain(sentence::note_of_one_machine(&nodes));
+    let shared: Vec<String> = shared.collect();
     let mut short = 0;
     for (number, (name, mut members)) in groups.into_iter().enumerate() {
         let usual_s = median(members.iter().map(|node| node.measured_s)).unwrap_or(0.0);

@@ -88,6 +88,8 @@ pub struct Node {
     pub(super) origin: String,
     /// The run, where it is known.
     pub(super) run: String,
+    /// The kernel's random name of its boot, where it was told.
+    pub(super) boot: Option<String>,
     pub(super) facts: BTreeMap<String, String>,
     pub(super) cpus: u32,
     pub(super) measured_s: f64,
@@ -111,6 +113,7 @@ impl Node {
             name: summary.node,
             origin: origin.into(),
             run: summary.run,
+            boot: summary.boot_id,
             facts: summary.facts,
             ..Node::default()
         };

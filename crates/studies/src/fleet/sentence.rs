@@ -84,6 +84,19 @@ pub(super) fn note_of_shared_cpus(of: &[Node]) -> Option<String> {
     ))
 }
 
+/// A note where several nodes are recordings of one machine: its kernel says so by the random name of its boot.
+pub(super) fn note_of_one_machine(of: &[Node]) -> Option<String> {
+    let mut boots: BTreeMap<&str, usize> = BTreeMap::new();
+    for boot in of.iter().filter_map(|node| node.boot.as_deref()) {
+        *boots.entry(boot).or_default() += 1;
+    }
+    let most = boots.into_values().max().filter(|most| *most > 1)?;
+    Some(format!(
+        "{} are recordings of one machine, of one boot: they differ in time and in CPUs, and not in the node.",
+        nodes(most as u64)
+    ))
+}
+
 /// What has to be known to read it.
 pub(super) fn notes(fleet: &Fleet, short: usize) -> Vec<String> {
     let mut notes = Vec::new();

@@ -127,33 +127,6 @@ fn culprits_among_ten_thousand_are_found_by_their_cause() {
     assert!(wrong * 1000 <= healthy, "{wrong} of {healthy}");
 }
 
-#[test]
-fn tasks_that_measured_the_same_cpu_are_told() {
-    let mut random = Random::new(1);
-    let mut of_task = |task: u32, cpu: u32| {
-        let mut summary = node(0, None, &mut random);
-        summary.run = task.to_string();
-        summary.cpus.truncate(1);
-        summary.cpus[0].cpu = Some(cpu);
-        Node::new(summary, "job")
-    };
-    let spread = fleet(vec![], (0..4).map(|task| of_task(task, task)).collect());
-    assert!(
-        !spread.notes.iter().any(|note| note.contains("took it")),
-        "{:?}",
-        spread.notes
-    );
-    let piled = fleet(
-        vec![],
-        (0..4).map(|task| of_task(task, task.min(1))).collect(),
-    );
-    assert!(
-        piled.notes[0].contains("such as 3 on CPU 1 of n00000"),
-        "{:?}",
-        piled.notes
-    );
-}
-
 /// Forty recordings of 2 s of both CPUs of an idle virtual machine (AMD EPYC, Zen 4, KVM), one after the other, as summaries of nodes. Its host is a noisy one: its CPUs
 /// lose 1.6 to 7.4 % each time.
 const REAL: &str = include_str!("nodes.jsonl");
@@ -303,29 +276,6 @@ fn the_cpu_is_named_where_it_is_one_alone_with_what_it_loses() {
     assert_eq!((alone[0].cpu, alone[0].lost), (Some(3), 0.05));
     let three = of(&|cpu| if [2, 5, 9].contains(&cpu) { 0.1 } else { 0.0 });
     assert_eq!(three[0].cpu, None);
-}
-
-#[test]
-fn a_node_that_was_hardly_measured_is_left_out() {
-    let mut random = Random::new(5);
-    let nodes = (0..20).map(|place| {
-        let mut one = node(
-            place,
-            (place == 0).then_some((CULPRITS[0], 0.1)),
-            &mut random,
-        );
-        if place == 0 {
-            one.cpus.iter_mut().for_each(|cpu| cpu.measured_s = 0.05);
-        }
-        Node::new(one, "job")
-    });
-    let fleet = fleet(Vec::new(), nodes.collect());
-    assert_eq!((fleet.nodes.len(), fleet.outliers.len()), (19, 0));
-    assert!(
-        fleet.notes[0].starts_with("Left out: 1 node,"),
-        "{:?}",
-        fleet.notes
-    );
 }
 
 #[test]
