@@ -182,6 +182,43 @@ fn every_file() -> Vec<PathBuf> {
     found.into_iter().map(relative).collect()
 }
 
+/// Nobody compiles a file that no other names, and its tests pass by not being there.
+#[test]
+fn every_module_is_named() {
+    let root = crates().join("..");
+    let text = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+    let mut looked_at = 0;
+    for file in every_file() {
+        let is_in_sources = file.components().any(|part| part.as_os_str() == "src");
+        let stem = file.file_stem().unwrap().to_str().unwrap();
+        let directory = file.parent().unwrap();
+        let (name, beside) = match stem {
+            "lib" | "main" => continue,
+            "mod" => (
+                directory.file_name().unwrap().to_str().unwrap(),
+                directory.parent().unwrap(),
+            ),
+            name => (name, directory),
+        };
+        // A directory of tests has programs beside modules.
+        if !is_in_sources || directory.ends_with("src/bin") {
+            continue;
+        }
+        looked_at += 1;
+        let within = ["mod.rs", "lib.rs", "main.rs"].map(|parent| beside.join(parent));
+        let parents = within.into_iter().chain([beside.with_extension("rs")]);
+        let named = Regex::new(&format!(
+            r"(?m)^\s*(pub(\([^)]*\))? )?mod {name}\b|#\[path = .*{name}(/mod)?\.rs"
+        ))
+        .unwrap();
+        let is_named = parents
+            .map(|parent| text(root.join(parent)))
+            .any(|text| named.is_match(&text));
+        assert!(is_named, "{}: no module names it", file.display());
+    }
+    assert!(looked_at > 500, "{looked_at}");
+}
+
 #[test]
 fn files_are_short() {
     let root = crates().join("..");

@@ -1,5 +1,8 @@
 //! Nodes that are drawn, or taken from recordings of a real machine; a few of them slower for a known cause.
 
+mod at_once;
+mod notes;
+
 use super::{Fleet, Node, fleet};
 use bandscope_recording::summary::{CpuSummary, LossSummary, Summary};
 use bandscope_statistics::random::Random;
