@@ -21,6 +21,7 @@ import os
 import resource
 import signal
 import socket
+import statistics
 import struct
 import subprocess
 import sys
@@ -131,12 +132,12 @@ def oslat(cpu, seconds):
 
 
 def taken(path, here, elsewhere, cpu):
-    """What `cpu` loses by oslat where the setting at `path` is `here` rather than `elsewhere`."""
-    lost = {here: 0, elsewhere: 0}
-    for place in [here, elsewhere] * ROUNDS:
+    """What `cpu` loses more by oslat where the setting at `path` is `here` rather than `elsewhere`, in pairs of 3 s."""
+    def lost(place):
         written(path, place)
-        lost[place] += oslat(cpu, 3) / ROUNDS
-    return lost[here] - lost[elsewhere]
+        return oslat(cpu, 3)
+
+    return [lost(here) - lost(elsewhere) for _ in range(ROUNDS)]
 
 
 class Interrupts:
@@ -162,10 +163,10 @@ class Interrupts:
         return lost
 
     def end(self):
-        # What a neighbour answers changes from minute to minute: so the truth is of the minutes on both sides of the cure.
-        second = self.taken()
+        # What a neighbour answers, and what else runs, changes from minute to minute: so the truth is the median of pairs on both sides of the cure.
+        pairs = self.first + self.taken()
         self.stop()
-        return (self.first + second) / 2
+        return statistics.median(pairs)
 
     def stop(self):
         os.kill(self.child, signal.SIGTERM)
