@@ -75,10 +75,6 @@ pub fn in_gaps(
             !is_time_slice(one, lasts_ns, tick, context)
         });
         if !is_main(cause) {
-            // What comes as often as something that takes longer was brought in by that, or brought it in.
-            let brings = |said: &Signal, one: &Periodic| {
-                is_same(one, said) && said.ns_per_event >= one.ns_per_event
-            };
             found.retain(|one| !signals.iter().any(|said| brings(said, one)));
         }
         within_books(&mut found, &mine);
@@ -294,6 +290,11 @@ fn frequent_causes(gaps: &Statistics) -> (Vec<Key>, usize) {
 fn is_same(found: &Periodic, signal: &Signal) -> bool {
     let apart = (found.frequency - signal.frequency_hz).abs();
     apart <= SAME_DEVIATIONS * found.uncertainty.hypot(signal.uncertainty_hz)
+}
+
+/// Whether a train comes as often as something that takes longer: that brought it in, or it brought that in.
+fn brings(said: &Signal, one: &Periodic) -> bool {
+    is_same(one, said) && said.ns_per_event >= one.ns_per_event
 }
 
 /// A train of gaps as a signal.
