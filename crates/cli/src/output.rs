@@ -10,11 +10,13 @@ use bandscope_view::{Options, Rights};
 pub use fail::{exit, fail, spelled};
 pub use heard::takes;
 pub use keep::{Keep, Lines};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Writes a result to `path`, or to standard output where there is none.
@@ -35,19 +37,58 @@ pub fn put(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<()
     let result = match path {
         None => render_into(io::stdout().lock(), render).context("standard output: cannot write"),
         Some(path) if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) => {
-            let file = OpenOptions::new().write(true).open(path);
+            let file = open_special(path);
             let file = file.with_context(|| format!("{}: cannot write", shown(path)))?;
-            render_into(file, render).with_context(|| format!("{}: cannot write", shown(path)))
+            return put_special(path, file, render);
         }
         Some(path) => write_file(path, render),
     };
+    unless_closed(result, path.is_none())
+}
+
+/// Writes a result to a device or a pipe that is open.
+fn put_special(
+    path: &Path,
+    file: std::fs::File,
+    render: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
+    let result = render_into(file, render);
+    unless_closed(
+        result.with_context(|| format!("{}: cannot write", shown(path))),
+        false,
+    )
+}
+
+/// A reader that went away, and a terminal that was closed, are no errors.
+fn unless_closed(result: Result<()>, is_terminal: bool) -> Result<()> {
     result.or_else(|error| {
-        if closed_pipe(&error) || path.is_none() && closed_terminal(&error) {
+        if closed_pipe(&error) || is_terminal && closed_terminal(&error) {
             Ok(())
         } else {
             Err(error)
         }
     })
+}
+
+/// Opens a device or a pipe. To open a pipe that nobody reads would wait for a reader, and a signal would not end that.
+fn open_special(path: &Path) -> io::Result<std::fs::File> {
+    let is_pipe = std::fs::metadata(path)?.file_type().is_fifo();
+    let mut options = OpenOptions::new();
+    options.write(true);
+    if !is_pipe {
+        return options.open(path);
+    }
+    let wait = OFlags::NONBLOCK;
+    options.custom_flags(wait.bits() as i32);
+    let file = options.open(path).map_err(|error| {
+        match error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) {
+            true => io::Error::other("nobody reads this pipe: start its reader first"),
+            false => error,
+        }
+    })?;
+    // Full, it waits for its reader.
+    fcntl_setfl(&file, fcntl_getfl(&file)? - wait)?;
+    Ok(file)
 }
 
 fn render_into(out: impl Write, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {

@@ -31,6 +31,9 @@ const MAX_RUNS: u32 = 10_000;
 /// Figures are shares, seconds, rates or ns per unit.
 const VALUE: std::ops::RangeInclusive<f64> = -1e12..=1e12;
 
+/// Of the time; what rounding makes of none and of all.
+const SHARE: std::ops::RangeInclusive<f64> = -0.01..=1.01;
+
 /// Figures of several runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -117,7 +120,13 @@ impl Baseline {
             let expected = "figures of one CPU or more".to_owned();
             return Err(wrong("no figure".to_owned(), expected));
         }
-        for cpu in &read.cpus {
+        for (place, cpu) in read.cpus.iter().enumerate() {
+            if read.cpus[..place].iter().any(|other| other.cpu == cpu.cpu) {
+                return Err(wrong(
+                    format!("CPU {} twice", cpu.cpu),
+                    "each CPU once".to_owned(),
+                ));
+            }
             let runs = |one: &&BaselineFigure| one.values.len() != read.runs as usize;
             if let Some(figure) = cpu.figures.iter().find(runs) {
                 let name = quoted(figure.name.as_bytes());
@@ -145,10 +154,27 @@ impl Ranges for Baseline {
             &(1e-3..=*SECONDS.end()),
         )?;
         numbers("settings.rates_hz", &settings.rates_hz, &RATE_HZ)?;
-        let figures = self.cpus.iter().flat_map(|cpu| &cpu.figures);
-        figures
-            .into_iter()
-            .try_for_each(|figure| numbers("values", &figure.values, &VALUE))
+        self.cpus.iter().try_for_each(|cpu| {
+            for (place, figure) in cpu.figures.iter().enumerate() {
+                let field = format!("values of {}", quoted(figure.name.as_bytes()));
+                numbers(&field, &figure.values, &range(&figure.name))?;
+                let others = &cpu.figures[..place];
+                let same = others.iter().filter(|other| other.name == figure.name);
+                number(&format!("{field}: doubles"), same.count() as u64, &(0..=0))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What a figure of this name can be: lines of the ledger are shares.
+fn range(name: &str) -> std::ops::RangeInclusive<f64> {
+    match name {
+        "pace" => f64::MIN_POSITIVE..=*VALUE.end(),
+        "gaps" => 0.0..=*VALUE.end(),
+        "lost" | "host" | "tick" => SHARE,
+        name if name.contains(':') => SHARE,
+        _ => VALUE,
     }
 }
 
@@ -205,7 +231,18 @@ mod tests {
             (spoilt(|one| one.runs = 4), "3 values of \"lost\" of CPU 1"),
             (
                 spoilt(|one| one.cpus[0].figures[0].values[1] = 1e300),
-                "values[1] 1e300",
+                "values of \"lost\"[1] 1e300",
+            ),
+            (
+                spoilt(|one| one.cpus.push(one.cpus[0].clone())),
+                "CPU 1 twice",
+            ),
+            (
+                spoilt(|one| {
+                    let figures = &mut one.cpus[0].figures;
+                    figures.push(figures[0].clone());
+                }),
+                "\"lost\": doubles 1",
             ),
             (
                 spoilt(|one| one.settings.duration_s = 0.0),

@@ -102,7 +102,15 @@ pub fn verify(file: &File) -> io::Result<Verdict> {
         return Ok(Verdict::NotWhole);
     };
     let Some(place) = digits_in(&end) else {
-        return Ok(Verdict::Unchecked);
+        // Damage to the mark leaves its key.
+        let has_key = end
+            .windows(KEY.len())
+            .any(|window| window == KEY.as_bytes());
+        return Ok(if has_key {
+            Verdict::Damaged
+        } else {
+            Verdict::Unchecked
+        });
     };
     let digits = end[place..place + DIGITS].to_vec();
     end[place..place + DIGITS].fill(b'0');
@@ -229,6 +237,18 @@ mod tests {
             file.write_all(b"!").unwrap();
             assert_eq!(verify(&file).unwrap(), Verdict::Damaged);
         }
+    }
+
+    #[test]
+    fn damage_to_the_mark_is_damage() {
+        let mut end = placeholder().into_bytes();
+        end[3] ^= 0x40;
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[KEY.as_bytes(), &end].concat()).unwrap();
+        let length = (KEY.len() + end.len()) as u32;
+        file.write_all(&length.to_le_bytes()).unwrap();
+        file.write_all(b"PAR1").unwrap();
+        assert_eq!(verify(&file).unwrap(), Verdict::Damaged);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::files::open_regular;
 use crate::manifest::ranges::Ranges;
-use crate::text::quoted;
+use crate::text::{quoted, quoted_within};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::Read;
@@ -80,13 +80,15 @@ pub(crate) fn parse<T: DeserializeOwned>(
     bounded(path, bytes, document)?;
     let version: Version = from_json(path, bytes, document)?;
     if version.schema != document.schema {
+        let kind = |schema: &str| schema.split('/').next().map(str::to_owned);
+        let what = match kind(&version.schema) == kind(document.schema) {
+            true => "read it with the version of bandscope that wrote it",
+            false => "this is a file of another kind",
+        };
         return Err(Error::File {
             path: path.into(),
             found: format!("schema {}", quoted(version.schema.as_bytes())),
-            expected: format!(
-                "\"{}\"; read it with the version of bandscope that wrote it",
-                document.schema
-            ),
+            expected: format!("\"{}\"; {what}", document.schema),
         });
     }
     from_json(path, bytes, document)
@@ -107,6 +109,9 @@ pub(crate) fn in_ranges<T: Ranges>(path: &Path, read: T) -> Result<T, Error> {
     }
 }
 
+/// Characters of what the library says of a file, which may quote it: the field and the column stand at the end.
+const OF_A_LIBRARY: usize = 200;
+
 fn from_json<'a, T: Deserialize<'a>>(
     path: &Path,
     bytes: &'a [u8],
@@ -115,7 +120,7 @@ fn from_json<'a, T: Deserialize<'a>>(
     serde_json::from_slice(bytes).map_err(|error| Error::Row {
         path: path.into(),
         row: error.line() as u64,
-        found: quoted(error.to_string().as_bytes()),
+        found: quoted_within(error.to_string().as_bytes(), OF_A_LIBRARY),
         expected: format!("JSON of schema {}", document.schema),
     })
 }

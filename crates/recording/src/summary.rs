@@ -42,6 +42,8 @@ const BINS: std::ops::RangeInclusive<u64> = 0..=64;
 const FACTS: std::ops::RangeInclusive<u64> = 0..=1000;
 /// See [`CPUS`].
 const BYTES: std::ops::RangeInclusive<u64> = 0..=1024;
+/// What rounding makes of sums of shares, at most.
+const ROUNDED: f64 = 1e-3;
 /// Percent of a share.
 const PERCENT: std::ops::RangeInclusive<u64> = 0..=100;
 /// Lengths of gaps, in nanoseconds.
@@ -265,6 +267,15 @@ impl Ranges for CpuSummary {
         number("lost_error", self.lost_error, &SHARE)?;
         at_most("losses", self.losses.len(), &LOSSES)?;
         each("losses", &self.losses)?;
+        for (place, loss) in self.losses.iter().enumerate() {
+            let same = self.losses[..place]
+                .iter()
+                .filter(|one| one.loss == loss.loss);
+            number("losses: doubles", same.count() as u64, &(0..=0))?;
+        }
+        let sum: f64 = self.losses.iter().map(|loss| loss.share).sum();
+        let rest = (self.lost - sum).abs();
+        number("lost, less its losses", rest, &(0.0..=ROUNDED))?;
         at_most("histogram", self.histogram.len(), &BINS)?;
         at_most("worst", self.worst.len(), &BINS)?;
         at_most("longest", self.longest.len(), &BINS)?;
@@ -280,7 +291,9 @@ impl Ranges for LossSummary {
         at_most("loss", self.loss.len(), &BYTES)?;
         number("share", self.share, &SHARE)?;
         number("error", self.error, &SHARE)?;
-        causes(&self.causes)
+        causes(&self.causes)?;
+        let sum: f64 = self.causes.iter().map(|cause| cause.1).sum();
+        number("causes, all of them", sum, &(0.0..=self.share + ROUNDED))
     }
 }
 

@@ -14,18 +14,23 @@ const QUOTED_CHARACTERS: usize = 40;
 /// `bytes` in quotation marks, cut after 40 characters, with everything escaped that is not a visible
 /// character: control characters, invisible ones, what is not UTF-8.
 pub fn quoted(bytes: &[u8]) -> String {
+    quoted_within(bytes, QUOTED_CHARACTERS)
+}
+
+/// The same, cut after so many characters.
+pub(crate) fn quoted_within(bytes: &[u8], most: usize) -> String {
     // Four bytes hold any character, so nothing beyond this is looked at, however long the text is.
-    let head = &bytes[..bytes.len().min(4 * QUOTED_CHARACTERS + 4)];
+    let head = &bytes[..bytes.len().min(4 * most + 4)];
     let text = String::from_utf8_lossy(head);
     let mut quoted = String::from("\"");
-    for character in text.chars().take(QUOTED_CHARACTERS) {
+    for character in text.chars().take(most) {
         match character {
             // The mark for what is not UTF-8 shows itself.
             '\u{fffd}' => quoted.push(character),
             _ => quoted.extend(character.escape_debug()),
         }
     }
-    let shown_all = head.len() == bytes.len() && text.chars().count() <= QUOTED_CHARACTERS;
+    let shown_all = head.len() == bytes.len() && text.chars().count() <= most;
     quoted.push_str(if shown_all { "\"" } else { "...\"" });
     quoted
 }

@@ -1,6 +1,6 @@
 //! Files that keep what is measured.
 
-use super::{put, writable};
+use super::{open_special, put, put_special, writable};
 use anyhow::{Context, Result, bail};
 use bandscope_recording::text::shown;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -17,6 +17,8 @@ pub struct Keep {
     path: PathBuf,
     /// The empty file, locked; `None` for a device or a pipe, or where a file is replaced.
     file: Option<File>,
+    /// A device or a pipe, open: its reader is there from the beginning.
+    special: Option<File>,
 }
 
 impl Keep {
@@ -28,8 +30,13 @@ impl Keep {
         writable(path)?;
         let there = std::fs::metadata(path).ok();
         if there.is_some_and(|there| !there.is_file() && !there.is_dir()) {
-            let path = path.to_owned();
-            return Ok(Keep { path, file: None });
+            let special = open_special(path);
+            let special = special.with_context(|| format!("{}: cannot write", shown(path)))?;
+            return Ok(Keep {
+                path: path.to_owned(),
+                file: None,
+                special: Some(special),
+            });
         }
         let is_empty = || std::fs::metadata(path).is_ok_and(|there| there.len() == 0);
         let made = OpenOptions::new().append(true).create_new(true).open(path);
@@ -48,6 +55,7 @@ impl Keep {
             Ok(file) if is_free(&file) => Ok(Keep {
                 path: path.to_owned(),
                 file: Some(file),
+                special: None,
             }),
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 Err(error).with_context(|| format!("{}: cannot create", shown(path)))
@@ -92,8 +100,11 @@ impl Keep {
                 .filter(|parent| !parent.as_os_str().is_empty());
             tempfile::tempfile_in(beside.unwrap_or(Path::new("."))).with_context(cannot)?;
         }
-        let path = path.to_owned();
-        Ok(Keep { path, file: None })
+        Ok(Keep {
+            path: path.to_owned(),
+            file: None,
+            special: None,
+        })
     }
 
     /// Adds a line, whole or not at all. A device or a pipe gets nothing before the end.
@@ -129,8 +140,11 @@ impl Keep {
     ///
     /// # Errors
     /// If it cannot be written; what is there stays.
-    pub fn write(self, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-        put(Some(&self.path), render)
+    pub fn write(mut self, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+        match self.special.take() {
+            Some(special) => put_special(&self.path, special, render),
+            None => put(Some(&self.path), render),
+        }
     }
 
     /// Removes it: there is nothing to keep.
