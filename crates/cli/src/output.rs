@@ -29,15 +29,27 @@ use std::path::{Path, PathBuf};
 /// terminal that was closed.
 pub fn write(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     path.map_or(Ok(()), outside_recordings)?;
-    put(path, render)
+    match path.filter(|path| is_special(path)) {
+        Some(path) => {
+            let file = open_special(path);
+            let file = file.with_context(|| format!("{}: cannot write", shown(path)))?;
+            put_special(path, file, render)
+        }
+        None => put(path, render),
+    }
 }
 
-/// As [`write()`], also into a recording.
+/// Whether a device or a pipe is there.
+fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|there| !there.is_file())
+}
+
+/// As [`write()`], also into a recording. A pipe waits for its reader.
 pub fn put(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let result = match path {
         None => render_into(io::stdout().lock(), render).context("standard output: cannot write"),
-        Some(path) if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) => {
-            let file = open_special(path);
+        Some(path) if is_special(path) => {
+            let file = OpenOptions::new().write(true).open(path);
             let file = file.with_context(|| format!("{}: cannot write", shown(path)))?;
             return put_special(path, file, render);
         }

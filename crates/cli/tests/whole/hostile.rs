@@ -3,6 +3,8 @@
 
 use crate::common::{bandscope, refuse, succeed};
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
@@ -160,6 +162,35 @@ fn a_path_is_shown_as_a_shell_takes_it_and_used_as_it_is() {
         path.push(b'\n');
         assert_eq!(recording.stdout, path);
     }
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    std::fs::write(path.join("a.dat"), COUNTS).unwrap();
+    let made = Command::new("mkfifo").arg(path.join("pipe")).status();
+    assert!(made.unwrap().success());
+    let check = ["check", "--machine", "simulated:tick", "--duration", "20ms"];
+    for arguments in [
+        &["report", "a.dat", "--output", "pipe"][..],
+        &[&check[..], &["--output", "pipe"]].concat(),
+        &[&check[..], &["--save", "pipe"]].concat(),
+    ] {
+        let error = refuse(path, arguments);
+        assert!(
+            error.contains("pipe: cannot write: nobody reads this pipe"),
+            "{error}"
+        );
+    }
+    // A reader that is there gets all of it; one that may also write opens at once.
+    let pipe = path.join("pipe");
+    let reader = File::options().read(true).write(true).open(&pipe);
+    let mut reader = reader.unwrap();
+    succeed(path, &["report", "a.dat", "--output", "pipe"]);
+    let mut begin = [0; 16];
+    reader.read_exact(&mut begin).unwrap();
+    assert_eq!(&begin, b"The measured CPU");
 }
 
 #[test]
