@@ -8,7 +8,7 @@ pub fn stopped_by(manifest: &Manifest) -> Option<&Quota> {
     stopping.max_by_key(|quota| quota.throttled_ns)
 }
 
-/// The largest share of their time that a quota leaves so many measured CPUs, where the group used it up in most periods: no more can be had, whoever else
+/// The share of their time that a quota leaves so many measured CPUs, on average, where the group used it up in most periods: no more can be had, whoever else
 /// runs there. `None` of a quota that was seldom used up, or is as large as the CPUs.
 pub fn allowed(group: &Quota, cpus: usize) -> Option<f64> {
     let (quota, period) = group.quota_us.zip(group.period_us)?;

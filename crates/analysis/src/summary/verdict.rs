@@ -107,9 +107,14 @@ pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
 /// What a quota that was used up leaves, so that nobody takes other programs away in vain.
 fn of_quota(series: &[Series], manifest: &Manifest) -> String {
     let group = stopped_by(manifest).filter(|_| is_one_recording(series));
-    let share = group.and_then(|group| allowed(group, cpus_of(series)));
+    let cpus = cpus_of(series);
+    let share = group.and_then(|group| allowed(group, cpus));
     share.map_or(String::new(), |share| {
-        format!(" The CPU quota allows {} at most.", percent(share))
+        let of_each = match cpus {
+            1 => "at most",
+            _ => "of each CPU, on average",
+        };
+        format!(" The CPU quota allows {} {of_each}.", percent(share))
     })
 }
 
@@ -244,7 +249,7 @@ mod tests {
         assert!(sentence(std::slice::from_ref(&burner), &manifest).contains(allows));
         // Two CPUs share it; what was seldom used up leaves time.
         let both = [burner.clone(), series(Some(2), &[], 0)];
-        assert!(sentence(&both, &manifest).contains("allows 20.0 %"));
+        assert!(sentence(&both, &manifest).contains("allows 20.0 % of each CPU, on average."));
         manifest.quotas[0].throttled = 4;
         assert!(!sentence(&[burner], &manifest).contains("quota"));
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throttled {
-    /// Share of its time, 0 to 1, that a quota allows each measured CPU at most, where it was used up in most periods.
+    /// Share of the time, 0 to 1, that a quota allows the measured CPUs, on average, where it was used up in most periods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<f64>,
     /// As in the ledger.

@@ -3,7 +3,7 @@
 use bandscope_analysis::work::{self, Piece};
 use bandscope_recording::summary::{CpuSummary, WorstWindow};
 use bandscope_recording::{Error, Source};
-use bandscope_report::{Cause, Report, Series};
+use bandscope_report::{Availability, Cause, Report, Series};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -46,12 +46,10 @@ pub(super) fn draw(
     let origin_ns = origin as f64 / source.manifest().clock.ticks_per_ns;
     let mut by_series: BTreeMap<usize, Vec<&mut WorstWindow>> = BTreeMap::new();
     for window in worst_of_all(cpus) {
-        let has_it = |one: &Series| {
-            let windows = &mut one.availability.iter();
-            windows.any(|of| {
-                (of.window_s, of.worst, of.at_s) == (window.window_s, window.worst, window.at_s)
-            })
+        let is_it = |of: &Availability| {
+            (of.window_s, of.worst, of.at_s) == (window.window_s, window.worst, window.at_s)
         };
+        let has_it = |one: &Series| one.availability.iter().any(is_it);
         if let Some(place) = report.series.iter().position(has_it) {
             by_series.entry(place).or_default().push(window);
         }
