@@ -27,6 +27,9 @@ def node(document, random, is_slow):
     def of_cpu(number):
         cpu = json.loads(json.dumps(random.choice(document["cpus"])))
         del cpu["longest"][GAPS:]
+        # Only the worst stretch of a node is told part by part.
+        for window in cpu["worst"] if number else []:
+            window["parts"], window["causes"] = [], []
         for loss in cpu["losses"]:
             scale = random.lognormvariate(0, 0.2)
             loss["share"] *= scale
