@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_getres};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// 100,000 lines are read in 0.1 s of CPU time. Where other tasks take the CPU, they are given up after this much on the clock.
@@ -101,8 +101,23 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Those of the running kernel; none where it hides them, or has no high-resolution timers.
-    pub fn of_this_kernel() -> Functions {
+    /// Those of the running kernel; none where it hides them, or has no high-resolution timers. Read once: that takes 0.15 s, and a program of many
+    /// trials asks before each.
+    pub fn of_this_kernel() -> Arc<Functions> {
+        static READ: Mutex<Option<Arc<Functions>>> = Mutex::new(None);
+        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(functions) = &*read {
+            return functions.clone();
+        }
+        let functions = Arc::new(Functions::read_from_this_kernel());
+        // The CPU may be free the next time.
+        if !functions.given_up {
+            *read = Some(functions.clone());
+        }
+        functions
+    }
+
+    fn read_from_this_kernel() -> Functions {
         // The clock's resolution is that of the timers.
         let resolution = clock_getres(ClockId::Monotonic);
         if resolution.tv_sec > 0 || resolution.tv_nsec > 1 {

@@ -106,7 +106,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// One line: which tracepoint without which silence would say nothing is not there.
-    pub fn read(tracefs: &Tracefs, functions: Functions) -> Result<Catalogue, TraceError> {
+    pub fn read(tracefs: &Tracefs, functions: Arc<Functions>) -> Result<Catalogue, TraceError> {
         let mut tracepoints = Vec::new();
         for (subsystem, tracepoint) in wanted(tracefs, &functions) {
             let Ok(text) = tracefs.read(&format!("events/{subsystem}/{tracepoint}/format")) else {
@@ -146,7 +146,7 @@ impl Catalogue {
         Ok(Catalogue {
             tracepoints,
             names: HashMap::new(),
-            functions: Arc::new(functions),
+            functions,
             with_stacks: false,
         })
     }

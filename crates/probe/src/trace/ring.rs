@@ -9,7 +9,7 @@ use super::records::Record;
 use super::senders::{Doing, Senders};
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a ring says.
 #[derive(Debug)]
@@ -42,12 +42,21 @@ pub struct Ring {
     latest: u64,
 }
 
+/// Events of the ring that was closed last, switched off.
+///
+/// The last to close a tracepoint waits until no CPU can be in it, some 30 ms each, and whoever opens one meanwhile waits with it: 0.6 s between the
+/// trials of `cure`. As long as these are open nobody is the last.
+static KEPT: Mutex<Vec<File>> = Mutex::new(Vec::new());
+
 impl Drop for Ring {
-    /// The last to close a tracepoint waits until no CPU can be in it, some 30 ms each: nobody else need.
+    /// Switched off, and closed when the next ring is, in a thread of its own: nobody else need wait.
     fn drop(&mut self) {
+        let _ = self.switch(false);
         let events = std::mem::take(&mut self.events);
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *kept, events);
         // Without a thread it is done here: a closure that is not run is dropped.
-        let _ = std::thread::Builder::new().spawn(move || drop(events));
+        let _ = std::thread::Builder::new().spawn(move || drop(before));
     }
 }
 

@@ -42,7 +42,7 @@ fn machine(root: &Path) {
 }
 
 fn catalogue(root: &Path) -> Result<Catalogue, TraceError> {
-    Catalogue::read(&Tracefs::at(root).unwrap(), Functions::default())
+    Catalogue::read(&Tracefs::at(root).unwrap(), Arc::default())
 }
 
 fn raw(id: u16, fields: &[(usize, &[u8])]) -> Vec<u8> {
@@ -170,7 +170,8 @@ fn timers_are_recorded_where_the_ticks_function_is_known() {
     assert!(!catalogue(root.path()).unwrap().tells_timers());
     let symbols = "ffff000000001000 t tick_nohz_handler\nffff000000002000 t hrtimer_wakeup\n";
     let functions = Functions::read(symbols.as_bytes(), std::time::Duration::MAX);
-    let mut catalogue = Catalogue::read(&Tracefs::at(root.path()).unwrap(), functions).unwrap();
+    let mut catalogue =
+        Catalogue::read(&Tracefs::at(root.path()).unwrap(), Arc::new(functions)).unwrap();
     assert!(catalogue.tells_timers());
     let mut expires = |address: u64| {
         let raw = raw(20, &[(8, &[5]), (16, &address.to_ne_bytes())]);
