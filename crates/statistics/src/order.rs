@@ -57,6 +57,24 @@ pub fn median_between(mut values: Vec<f64>) -> Option<f64> {
     })
 }
 
+/// Of those with the same first number the one whose second is least, the first of equal ones, in the order in which the first numbers came up: such as of
+/// windows of each length the worst. They are compared with all that are kept, so the first numbers have to be few.
+pub fn least_of_each<T>(
+    values: impl IntoIterator<Item = T>,
+    of: impl Fn(&T) -> (f64, f64),
+) -> Vec<T> {
+    let mut least: Vec<T> = Vec::new();
+    for value in values {
+        let (key, size) = of(&value);
+        match least.iter_mut().find(|known| of(known).0 == key) {
+            Some(known) if of(known).1 <= size => {}
+            Some(known) => *known = value,
+            None => least.push(value),
+        }
+    }
+    least
+}
+
 /// Apart from [`median`], which is compiled for every kind of iterator.
 #[inline(never)]
 fn upper_median(numbers: &mut [i64]) -> Option<i64> {
@@ -66,7 +84,7 @@ fn upper_median(numbers: &mut [i64]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{median, median_between, quartiles, sorted};
+    use super::{least_of_each, median, median_between, quartiles, sorted};
     use proptest::prelude::*;
 
     #[test]
@@ -78,6 +96,18 @@ mod tests {
         assert_eq!(median_between(vec![4.0, 2.0, 1.0]), Some(2.0));
         assert_eq!(median_between(Vec::new()), None);
         assert_eq!(median([f64::INFINITY, -0.0, f64::NEG_INFINITY]), Some(-0.0));
+    }
+
+    #[test]
+    fn of_each_key_the_least_stays() {
+        let values = [
+            (2.0, 5.0, 'a'),
+            (1.0, 3.0, 'b'),
+            (2.0, 4.0, 'c'),
+            (2.0, 4.0, 'd'),
+        ];
+        let least = least_of_each(values, |one| (one.0, one.1));
+        assert_eq!(least, [(2.0, 4.0, 'c'), (1.0, 3.0, 'b')]);
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! Which CPUs are best, and which worst: by what the ledger says that they lost, then by their worst window.
 
 use bandscope_report::{Availability, Cpu, Series};
+use bandscope_statistics::order::least_of_each;
 
 /// The CPUs of some series, best first.
 pub(super) fn rank(series: &[Series]) -> Vec<Cpu> {
@@ -60,17 +61,8 @@ fn cpu(series: &[Series], (origin, cpu): (&str, u32)) -> Cpu {
 }
 
 fn worst_windows<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<Availability> {
-    let mut worst: Vec<Availability> = Vec::new();
-    for one in series.flat_map(|series| &series.availability) {
-        match worst
-            .iter_mut()
-            .find(|known| known.window_s == one.window_s)
-        {
-            Some(known) if known.worst <= one.worst => {}
-            Some(known) => *known = *one,
-            None => worst.push(*one),
-        }
-    }
+    let all = series.flat_map(|series| &series.availability).copied();
+    let mut worst = least_of_each(all, |one| (one.window_s, one.worst));
     worst.sort_by(|a, b| a.window_s.total_cmp(&b.window_s));
     worst
 }

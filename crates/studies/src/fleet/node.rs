@@ -4,6 +4,7 @@ use super::at_once::Timed;
 use super::facts::{CPU, KERNEL};
 use super::lengths::Lengths;
 use bandscope_recording::summary::{CpuSummary, LongGap, Summary, WorstWindow};
+use bandscope_statistics::order::least_of_each;
 use std::collections::BTreeMap;
 
 /// A figure of a node.
@@ -142,20 +143,16 @@ impl Node {
             }
         }
         self.lengths.add(cpu);
-        for window in &cpu.worst {
-            self.keep_worst((cpu.cpu, window.clone()));
-        }
+        let windows = cpu.worst.iter();
+        self.keep_worst(windows.map(|window| (cpu.cpu, window.clone())));
         if let Some(gap) = cpu.longest.first() {
             self.keep_longest((cpu.cpu, gap.clone()));
         }
     }
 
-    fn keep_worst(&mut self, one: (Option<u32>, WorstWindow)) {
-        match (self.worst.iter_mut()).find(|known| known.1.window_s == one.1.window_s) {
-            Some(known) if known.1.worst <= one.1.worst => {}
-            Some(known) => *known = one,
-            None => self.worst.push(one),
-        }
+    fn keep_worst(&mut self, more: impl Iterator<Item = (Option<u32>, WorstWindow)>) {
+        let all = std::mem::take(&mut self.worst).into_iter().chain(more);
+        self.worst = least_of_each(all, |one| (one.1.window_s, one.1.worst));
     }
 
     fn keep_longest(&mut self, one: (Option<u32>, LongGap)) {
@@ -191,7 +188,7 @@ impl Node {
             self.lines.entry(line).or_default().merge(&of);
         }
         self.lengths.merge(&other.lengths);
-        (other.worst.into_iter()).for_each(|one| self.keep_worst(one));
+        self.keep_worst(other.worst.into_iter());
         (other.longest.into_iter()).for_each(|one| self.keep_longest(one));
     }
 

@@ -4,6 +4,7 @@ use bandscope_analysis::work::{self, Piece};
 use bandscope_recording::summary::{CpuSummary, WorstWindow};
 use bandscope_recording::{Error, Source};
 use bandscope_report::{Availability, Cause, Report, Series};
+use bandscope_statistics::order::least_of_each;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -16,22 +17,15 @@ const LEAST_HELD: f64 = 0.9;
 
 /// The worst of these series in windows of each length.
 pub(super) fn windows(series: &[&Series]) -> Vec<WorstWindow> {
-    let mut worst: Vec<WorstWindow> = Vec::new();
-    for window in series.iter().flat_map(|one| &one.availability) {
-        let one = WorstWindow {
-            window_s: window.window_s,
-            worst: window.worst,
-            at_s: window.at_s,
-            lasted_s: window.lasted_s,
-            ..WorstWindow::default()
-        };
-        match (worst.iter_mut()).find(|known| known.window_s == one.window_s) {
-            Some(known) if known.worst <= one.worst => {}
-            Some(known) => *known = one,
-            None => worst.push(one),
-        }
-    }
-    worst
+    let windows = series.iter().flat_map(|one| &one.availability);
+    let windows = windows.map(|window| WorstWindow {
+        window_s: window.window_s,
+        worst: window.worst,
+        at_s: window.at_s,
+        lasted_s: window.lasted_s,
+        ..WorstWindow::default()
+    });
+    least_of_each(windows, |one| (one.window_s, one.worst))
 }
 
 /// Says of the worst window of each length, of all CPUs, what was done in its parts. Times of the report are since `origin`, in ticks.
@@ -45,7 +39,9 @@ pub(super) fn draw(
 ) -> Result<(), Error> {
     let origin_ns = origin as f64 / source.manifest().clock.ticks_per_ns;
     let mut by_series: BTreeMap<usize, Vec<&mut WorstWindow>> = BTreeMap::new();
-    for window in worst_of_all(cpus) {
+    // For each length that of the CPU which did least.
+    let windows = cpus.iter_mut().flat_map(|cpu| &mut cpu.worst);
+    for window in least_of_each(windows, |one| (one.window_s, one.worst)) {
         let is_it = |of: &Availability| {
             (of.window_s, of.worst, of.at_s) == (window.window_s, window.worst, window.at_s)
         };
@@ -84,19 +80,6 @@ pub(super) fn draw(
         drawn.into_iter().for_each(|one| one.finish(&numbers));
     }
     Ok(())
-}
-
-/// For each length that of the CPU which did least.
-fn worst_of_all(cpus: &mut [CpuSummary]) -> Vec<&mut WorstWindow> {
-    let mut worst: Vec<&mut WorstWindow> = Vec::new();
-    for window in cpus.iter_mut().flat_map(|cpu| &mut cpu.worst) {
-        match (worst.iter_mut()).find(|known| known.window_s == window.window_s) {
-            Some(known) if known.worst <= window.worst => {}
-            Some(known) => *known = window,
-            None => worst.push(window),
-        }
-    }
-    worst
 }
 
 /// What a stretch of time went to.
