@@ -158,7 +158,7 @@ fn device(series: &[&Series], cpu: u32, manifest: &Manifest) -> Option<Remedy> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bandscope_report::Ledger;
+    use bandscope_report::{Kind, Ledger};
 
     fn series(gaps: &[(Cause, u64)]) -> Series {
         Series {
@@ -200,6 +200,35 @@ mod tests {
                 RemedyKind::MoveInterrupts
             ]
         );
+    }
+
+    #[test]
+    fn a_quota_that_is_used_up_comes_first() {
+        let gaps = [
+            (Cause::Task("rustc".into()), 30_000),
+            (Cause::QuotaThrottled, 400_000),
+        ];
+        let finding = |allowed| Finding {
+            kind: Kind::Throttled,
+            series: vec![0],
+            certainty: Certainty::Certain,
+            summary: String::new(),
+            evidence: Throttled {
+                allowed,
+                cause: Cause::QuotaThrottled,
+                ..Throttled::default()
+            }
+            .into(),
+            next_step: None,
+        };
+        let first = |allowed| {
+            let found = (finding(allowed), Some(remedies::raise_quota(None)));
+            let all = all(&[series(&gaps)], &[found], &manifest(EventsState::On));
+            assert_eq!(all.len(), 3);
+            all[0].kind
+        };
+        assert_eq!(first(Some(0.4)), RemedyKind::RaiseQuota);
+        assert_eq!(first(None), RemedyKind::MoveTasks);
     }
 
     #[test]
