@@ -63,6 +63,20 @@ impl Cause {
         !matches!(self, Cause::Unnamed | Cause::Preempted)
     }
 
+    /// Whether kernel events tell when it began and ended.
+    pub fn is_told_by_events(&self) -> bool {
+        let is_task = matches!(self, Cause::Task(_) | Cause::OtherTasks | Cause::Timer(_));
+        let is_kernel = matches!(
+            self,
+            Cause::Tick
+                | Cause::Interrupt(_)
+                | Cause::Softirq(_)
+                | Cause::Exception(_)
+                | Cause::Nmi
+        );
+        is_task || is_kernel
+    }
+
     /// Whether another CPU sends it: an interrupt by which CPUs ask each other for something.
     pub fn is_by_another_cpu(&self) -> bool {
         const BEGINS: [&str; 2] = ["call_function", "reschedule"];

@@ -1,6 +1,6 @@
 //! Gaps by cause: number and time of each, and the time that was lost to it.
 
-use crate::gaps::naming::Share;
+use crate::gaps::naming::{Key, Share};
 use crate::series::totals::Measures;
 use bandscope_report::Cause;
 use std::collections::BTreeMap;
@@ -16,6 +16,8 @@ pub struct CauseSum {
     pub ticks: u128,
     /// Its longest part of one gap, ticks.
     pub longest: u64,
+    /// The host's time in the gaps that it began, as far as that is its way there and back, ticks.
+    pub host: u128,
 }
 
 impl CauseSum {
@@ -34,12 +36,22 @@ impl CauseSum {
         }
     }
 
+    /// Adds the host's time beside the cause that began a gap, where it has any time there itself.
+    pub(crate) fn book_host(sums: &mut [CauseSum], beside: Option<(Key, u64)>) {
+        if let Some((key, ticks)) = beside
+            && let Some(cause) = sums.get_mut(key as usize)
+        {
+            cause.host += u128::from(ticks);
+        }
+    }
+
     /// Takes another one's gaps, too; a gap of both counts twice.
     pub fn add(&mut self, other: CauseSum) {
         self.number += other.number;
         self.units += other.units;
         self.ticks += other.ticks;
         self.longest = self.longest.max(other.longest);
+        self.host += other.host;
     }
 }
 

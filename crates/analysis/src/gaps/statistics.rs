@@ -6,7 +6,7 @@
 use crate::gaps::causes::{CauseSum, Causes, by_cause};
 use crate::gaps::chains::Chains;
 use crate::gaps::moments::Moments;
-use crate::gaps::naming::{Key, Namer};
+use crate::gaps::naming::{Key, Namer, main_cause};
 use crate::gaps::senders::Senders;
 use crate::series::context::Context;
 use crate::series::totals::Totals;
@@ -188,9 +188,9 @@ impl Statistics {
     /// Books a gap to its causes; the one with the largest part.
     fn book(&mut self, gap: &Gap, namer: &mut Namer<'_>) -> Result<Key, Error> {
         let shares = namer.split(gap)?;
-        let main = shares.iter().max_by_key(|share| share.ticks);
-        let main = main.map_or(0, |share| share.key);
+        let main = main_cause(shares).unwrap_or(0);
         CauseSum::book(&mut self.causes, shares);
+        CauseSum::book_host(&mut self.causes, namer.host_beside());
         self.chains.push(namer);
         self.senders.push(namer);
         let mut turns = namer.pieces().iter().filter_map(|piece| piece.turn);
@@ -312,6 +312,7 @@ impl Statistics {
                     .ns(booked.get(&name).copied().unwrap_or(0) as f64)
                     .round() as u64,
                 longest_ns: context.ns(cause.longest as f64),
+                host_ns: context.ns(cause.host as f64).round() as u64,
                 tasks: self.tasks(&name, context),
                 processes: self.ids(&name),
                 cause: name,

@@ -56,6 +56,14 @@ impl Namer<'_> {
         })
     }
 
+    /// The event that began the gap, and the host's time in it, as far as that is the way to the event and back; `None` where either is missing.
+    pub fn host_beside(&self) -> Option<(Key, u64)> {
+        let (first, others) = self.pieces.split_first()?;
+        let host = others.last()?;
+        (*self.name(host.share.key) == Cause::Host)
+            .then(|| (first.share.key, host.share.ticks.min(self.way_of_host)))
+    }
+
     /// Nothing of the kernel's happened.
     pub(super) fn silent(&mut self, gap: &Gap, from: u64, to: u64) -> Key {
         let known = self

@@ -190,3 +190,40 @@ fn a_silence_that_outlasts_the_tick_is_no_other_tasks() {
         }
     }
 }
+
+#[test]
+fn the_hosts_way_to_an_interrupt_goes_with_it() {
+    let mut namer = Namer::online(0, &ticking(None));
+    namer.trust_silence();
+    let event = |start, duration| KernelEvent {
+        start,
+        duration,
+        kind: EventKind::Interrupt,
+        name: "eth0".into(),
+        ..KernelEvent::default()
+    };
+    namer.feed(&[
+        event(108_000, 3_000),
+        event(208_000, 3_000),
+        event(400_000, 3_000),
+    ]);
+    // 5 us before it are the interrupt's own; the host has the rest, of which 20 us are on the way.
+    for (start, duration, beside) in [
+        (100_000, 11_000, Some(3_000)),
+        (150_000, 61_000, Some(20_000)),
+        (300_000, 9_000, None),
+        (397_000, 6_000, None),
+    ] {
+        let gap = Gap {
+            start,
+            duration,
+            ..Gap::default()
+        };
+        namer.split(&gap).unwrap();
+        let found = namer.host_beside();
+        assert_eq!(found.map(|(_, ticks)| ticks), beside, "{start}");
+        if let Some((key, _)) = found {
+            assert_eq!(namer.name(key), &Cause::Interrupt("eth0".into()));
+        }
+    }
+}
