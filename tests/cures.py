@@ -14,7 +14,7 @@ Each trial puts a disturbance on CPU on purpose, and runs the one cure that acts
 * sham: writes back what stands. Whatever it is said to do is an error.
 
 Prints a line a trial; exit status 1 if a cure does not help, or its saving is off by more than 10 % of the truth, or of shams more than 8 % are
-said to do something. A trial takes SECONDS (60) at most; after LIMIT_S it stops, and says how far it came.
+said to do something. Of a median of pairs its standard error is told. A trial takes SECONDS (60) at most; after LIMIT_S it stops, and says how far it came.
 """
 import json
 import os
@@ -32,7 +32,7 @@ import time
 LIMIT_S = 5400
 SHARE = 0.06
 PINGS_S = 5000
-ROUNDS = 4
+ROUNDS = 6
 TEXTS_S = 700
 PAGE = (b"x" * 63 + b"\n") * 63
 
@@ -110,7 +110,7 @@ class Tasks:
         os.kill(self.child, signal.SIGTERM)
         used, seconds = json.loads(os.read(self.read, 4096))
         os.waitpid(self.child, 0)
-        return used / seconds
+        return used / seconds, 0.0
 
 
 def written(path, value):
@@ -166,7 +166,10 @@ class Interrupts:
         # What a neighbour answers, and what else runs, changes from minute to minute: so the truth is the median of pairs on both sides of the cure.
         pairs = self.first + self.taken()
         self.stop()
-        return statistics.median(pairs)
+        middle = statistics.median(pairs)
+        # Of a normal distribution: its deviation from the median one, and the median's error from that.
+        deviation = 1.4826 * statistics.median(abs(pair - middle) for pair in pairs)
+        return middle, 1.2533 * deviation / len(pairs) ** 0.5
 
     def stop(self):
         os.kill(self.child, signal.SIGTERM)
@@ -200,7 +203,7 @@ class Sham:
         pass
 
     def end(self):
-        return 0
+        return 0.0, 0.0
 
 
 def main():
@@ -218,7 +221,7 @@ def main():
             disturbance = {"tasks": Tasks, "interrupts": Interrupts, "workers": Workers, "sham": Sham}[kind](cpu)
             words = [program, "cure", disturbance.cure, "--cpus", str(cpu), "--budget", f"{seconds}s", "--trial", trial, "--yes", "-f", "json"]
             run = subprocess.run(words, cwd=directory, capture_output=True, text=True, timeout=600)
-            truth = disturbance.end()
+            truth, error = disturbance.end()
         if run.returncode != 0:
             raise SystemExit(f"exit status {run.returncode}: {run.stderr}")
         cure = next(one for one in json.loads(run.stdout)["cures"] if one["name"] == disturbance.cure)
@@ -239,7 +242,7 @@ def main():
             good = cure["verdict"] == "helps" and 0.9 <= ratio <= 1.1
             low, high = (100 * end for end in own.get("interval", [0, 0]))
             all_saved = 100 * (saved.get("share") or 0)
-            print(f"{trial_number + 1}: {cure['verdict']}, {cure['pairs']} pairs, its lines {100 * share:.3f} ({low:.3f} to {high:.3f}) points, truth {100 * truth:.3f}, ratio {ratio:.3f}, all {all_saved:.3f}", flush=True)
+            print(f"{trial_number + 1}: {cure['verdict']}, {cure['pairs']} pairs, its lines {100 * share:.3f} ({low:.3f} to {high:.3f}) points, truth {100 * truth:.3f} +- {100 * error:.3f}, ratio {ratio:.3f}, all {all_saved:.3f}", flush=True)
         done += 1
         wrong += not good
     print(f"{kind}: {done - wrong} of {done} right")

@@ -151,6 +151,22 @@ pub struct Figures {
     pub others: Option<Inherited>,
     /// Kinds of the findings of the trial.
     pub findings: Vec<String>,
+    /// Share of the time that is booked to `host` and belongs to a line: the host's way to an interrupt and back, by the line that began the gap.
+    pub host_beside: BTreeMap<String, f64>,
+    /// Gaps per second in which a line of `lines` took part, by line, a mean over the measured CPUs; of lines that kernel events name.
+    pub parts_per_s: BTreeMap<String, f64>,
+    /// What recording these events cost, where it was measured.
+    pub events: Option<EventsShare>,
+}
+
+/// What recording kernel events cost on one of the measured CPUs, just before a trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EventsShare {
+    /// Share of the time in gaps with events, less the share without: short stretches in turn.
+    pub share: f64,
+    /// Sum of [`Figures::parts_per_s`] of this CPU in the trial.
+    pub parts_per_s: f64,
 }
 
 /// How busy the CPUs are that inherit what is moved.
@@ -230,13 +246,22 @@ impl Ranges for Figures {
             ("others.busy", others.busy),
             ("others.waiting", others.waiting),
         ];
+        let events = self.events.unwrap_or_default();
         number("units_per_s", self.units_per_s, &UNITS_PER_S)?;
+        number("events.share", events.share, &VALUE)?;
+        number("events.parts_per_s", events.parts_per_s, &VALUE)?;
         let mut fixed = fixed.into_iter();
         fixed.try_for_each(|(field, value)| number(field, value, &VALUE))?;
-        let mut lines = self.lines.iter();
-        lines.try_for_each(|(line, &value)| {
-            let field = format!("lines[{}]", quoted(line.as_bytes()));
-            number(&field, value, &VALUE)
+        let of_lines = [
+            ("lines", &self.lines),
+            ("host_beside", &self.host_beside),
+            ("parts_per_s", &self.parts_per_s),
+        ];
+        of_lines.into_iter().try_for_each(|(name, lines)| {
+            lines.iter().try_for_each(|(line, &value)| {
+                let field = format!("{name}[{}]", quoted(line.as_bytes()));
+                number(&field, value, &VALUE)
+            })
         })
     }
 }

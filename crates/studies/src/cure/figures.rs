@@ -1,9 +1,9 @@
 //! The figures of one trial.
 
 use crate::costs::Costs;
-use bandscope_recording::cures::Figures;
-use bandscope_report::{Cause, Report, Series};
-use std::collections::BTreeSet;
+use bandscope_recording::cures::{EventsShare, Figures};
+use bandscope_report::{Cause, GapCause, Report, Series};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Length of the window of which the worst is told, in seconds.
 const WINDOW_S: f64 = 1e-3;
@@ -43,7 +43,53 @@ pub fn figures(report: &Report, cpus: &[u32]) -> Figures {
         units_per_s: per_s(units),
         others: None,
         findings: findings.into_iter().map(str::to_owned).collect(),
+        host_beside: by_line(
+            series(),
+            |part| part.host_ns as f64,
+            |one| one.ledger.wall_ns as f64,
+        ),
+        parts_per_s: parts_per_s(series()),
+        events: events(report, cpus),
     }
+}
+
+/// Gaps per second in which a line took part that kernel events name.
+fn parts_per_s<'a>(series: impl Iterator<Item = &'a Series>) -> BTreeMap<String, f64> {
+    let number = |part: &GapCause| match part.cause.is_told_by_events() {
+        true => part.number as f64,
+        false => 0.0,
+    };
+    by_line(series, number, |one| one.duration_s)
+}
+
+/// An amount of each line, those that are not 0, for each unit of the length of these series.
+fn by_line<'a>(
+    series: impl Iterator<Item = &'a Series>,
+    amount: impl Fn(&GapCause) -> f64,
+    length: impl Fn(&Series) -> f64,
+) -> BTreeMap<String, f64> {
+    let (mut amounts, mut all) = (BTreeMap::new(), 0.0);
+    for one in series.filter(|one| length(one) > 0.0) {
+        all += length(one);
+        for part in one.gaps.iter().flat_map(|gaps| &gaps.causes) {
+            if amount(part) > 0.0 {
+                *amounts.entry(part.cause.to_string()).or_insert(0.0) += amount(part);
+            }
+        }
+    }
+    amounts.values_mut().for_each(|amount| *amount /= all);
+    amounts
+}
+
+/// What recording kernel events cost before the trial: on the first CPU, as it is measured there alone.
+fn events(report: &Report, cpus: &[u32]) -> Option<EventsShare> {
+    let cost = report.recording.as_ref()?.events.cost.as_ref()?;
+    let first = cpus.first()?;
+    let series = report.series.iter().filter(|one| one.cpu == Some(*first));
+    Some(EventsShare {
+        share: cost.with.share()? - cost.without.share()?,
+        parts_per_s: parts_per_s(series).values().sum(),
+    })
 }
 
 /// Figures of a trial of so many seconds in which no quantum ended: others had the CPUs for all of it, and nobody knows who.
@@ -82,6 +128,8 @@ pub fn matches(pattern: &str, line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bandscope_recording::Manifest;
+    use bandscope_recording::manifest::{EventsCost, GapSample};
     use bandscope_report::{Availability, Gaps, Ledger, LongGap, PaceLoss};
 
     #[test]
@@ -128,6 +176,19 @@ mod tests {
                     ns: gap_ns,
                     ..LongGap::default()
                 }],
+                causes: vec![
+                    GapCause {
+                        cause: Cause::Task("cc1".into()),
+                        number: 2,
+                        host_ns: 1_000_000,
+                        ..GapCause::default()
+                    },
+                    GapCause {
+                        cause: Cause::Host,
+                        number: 98,
+                        ..GapCause::default()
+                    },
+                ],
                 ..Gaps::default()
             }),
             ledger: Ledger {
@@ -169,7 +230,27 @@ mod tests {
         // A mean over the CPUs.
         assert_eq!(found.units_per_s, 1.5e6);
         assert_eq!(found.others, None);
+        // Two gaps of each of two CPUs in two seconds, with 1 ms of the host beside.
+        assert_eq!(found.parts_per_s, [("task:cc1".to_owned(), 2.0)].into());
+        assert_eq!(found.host_beside, [("task:cc1".to_owned(), 1e-3)].into());
+        assert_eq!(found.events, None);
+        // Of the first CPU alone.
+        let mut recorded = report;
+        let told = |gap_ticks| GapSample {
+            ticks: 1_000,
+            gap_ticks,
+            ..GapSample::default()
+        };
+        let mut manifest = Manifest::default();
+        manifest.events.cost = Some(EventsCost {
+            with: told(60),
+            without: told(40),
+        });
+        recorded.recording = Some(manifest);
+        let events = figures(&recorded, &[1, 2]).events.unwrap();
+        assert!((events.share - 0.02).abs() < 1e-12 && events.parts_per_s == 2.0);
         // CPUs that are not there have no figures.
-        assert_eq!(figures(&report, &[7]), Figures::default());
+        recorded.recording = None;
+        assert_eq!(figures(&recorded, &[7]), Figures::default());
     }
 }

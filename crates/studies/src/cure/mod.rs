@@ -1,9 +1,10 @@
 //! What each change of a machine saved: `bandscope.cure/1`.
 //!
 //! `experiments::cure` makes pairs of trials, with a cure and without, in an order that is drawn for each pair. `figures.rs` takes the figures of a
-//! trial, `plan.rs` fixes the number of pairs, `trials.rs` compares them, `judge.rs` decides, and `sentence.rs` words it (docs/method.md,
-//! section 10.4).
+//! trial, `plan.rs` fixes the number of pairs, `events.rs` takes off what recording events added, `trials.rs` compares the pairs, `judge.rs` decides,
+//! and `sentence.rs` words it (docs/method.md, section 10.4).
 
+mod events;
 mod figures;
 mod judge;
 mod plan;
@@ -51,6 +52,8 @@ pub struct Judged {
     pub kernel: String,
     /// Whether kernel events named the gaps.
     pub events: bool,
+    /// What recording these events added to each part of a gap that they name, in ns: it was taken off all shares. 0 where it is not known.
+    pub events_added_ns: f64,
     /// Share of the time that was lost before anything was changed.
     pub lost_before: f64,
     /// What a reader who reads no further must know.
@@ -288,6 +291,7 @@ impl Judgement {
 
 /// Judges a session.
 pub fn judge(cures: &Cures) -> Judged {
+    let (cures, added_s) = &events::without(cures);
     let mut judgements = judge::judgements(cures);
     let effect = |one: &Judgement| match (one.verdict, one.saving()) {
         (Verdict::Helps | Verdict::MakesWorse, Some(saving)) => {
@@ -315,9 +319,10 @@ pub fn judge(cures: &Cures) -> Judged {
         rate_hz: cures.rate_hz,
         kernel: cures.kernel.clone(),
         events: cures.events,
+        events_added_ns: added_s * 1e9,
         lost_before: cures.before.lost,
         verdict: verdict::verdict(cures, &judgements),
-        notes: verdict::notes(cures, &judgements),
+        notes: verdict::notes(cures, *added_s, &judgements),
         cures: judgements,
         kept: cures.kept.clone(),
         next_step: is_slower_pace.then(|| "bandscope lab".to_owned()),

@@ -5,6 +5,7 @@ use super::figures::matches;
 use bandscope_recording::cures::{Figures, Pair};
 use bandscope_statistics::distributions::student_95;
 use bandscope_statistics::paired::{Mean, least_pairs};
+use std::collections::BTreeMap;
 
 /// Half width of the intervals that is asked for at least: 0.05 points of the time. A smaller effect is nobody's problem; chosen, not measured.
 const HALF_WIDTH: f64 = 5e-4;
@@ -80,12 +81,19 @@ fn differences(pairs: &[Pair], of: &dyn Fn(&Figures) -> f64) -> Vec<f64> {
     pairs.iter().map(difference).collect()
 }
 
-/// Share of the time that the lines took on which a cure acts.
+/// Share of the time that the lines took on which a cure acts, with the host's way to them: what is moved takes that along.
 pub fn own_lines(figures: &Figures, acts_on: &[String]) -> f64 {
     let is_own = |line: &str| acts_on.iter().any(|pattern| matches(pattern, line));
-    let own = figures.lines.iter().filter(|(line, _)| is_own(line));
+    let of = |lines: &BTreeMap<String, f64>| {
+        let own = lines.iter().filter(|(line, _)| is_own(line));
+        own.map(|(_, share)| share).sum::<f64>()
+    };
+    let host = match is_own("host") {
+        true => 0.0,
+        false => of(&figures.host_beside),
+    };
     // A sum of nothing is -0 otherwise.
-    0.0 + own.map(|(_, share)| share).sum::<f64>()
+    0.0 + of(&figures.lines) + host
 }
 
 #[cfg(test)]

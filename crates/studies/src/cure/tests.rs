@@ -4,6 +4,7 @@ use super::*;
 use bandscope_recording::cures::{Cure, Figures, Inherited, Pair};
 
 mod chance;
+mod events;
 mod own_lines;
 mod together;
 mod work;

@@ -114,7 +114,7 @@ fn capitalised(text: &str) -> String {
 }
 
 /// What limits what was found, in sentences.
-pub(super) fn notes(cures: &Cures, judgements: &[Judgement]) -> Vec<String> {
+pub(super) fn notes(cures: &Cures, added_s: f64, judgements: &[Judgement]) -> Vec<String> {
     let mut notes = Vec::new();
     if cures.interrupted {
         notes.push("The session was ended early, and what was not measured is not judged.".into());
@@ -123,6 +123,12 @@ pub(super) fn notes(cures: &Cures, judgements: &[Judgement]) -> Vec<String> {
         notes.push(
             "Kernel events were not recorded, so gaps have no names and cures are judged by all that was lost. As root they are recorded.".into(),
         );
+    }
+    if added_s > 0.0 {
+        notes.push(format!(
+            "Recording kernel events made each interruption {} longer. All shares and savings are without that.",
+            format::duration(added_s * 1e9)
+        ));
     }
     let slow = judgements.iter();
     let slow: Vec<&Judgement> = slow

@@ -32,6 +32,7 @@ fn trial(lines: Lines<'_>, place: usize) -> Figures {
         }),
         findings: Vec::new(),
         lines: lines.into_iter().collect(),
+        ..Figures::default()
     }
 }
 

@@ -1,0 +1,56 @@
+//! What recording kernel events adds to the figures of trials, and the figures without it (docs/method.md, section 10.4).
+//!
+//! Each record is made while the CPU is away, so it makes the gap longer: by a third of a device's short interrupt on some CPUs. A cure that moves the
+//! interrupt moves its records too, and would seem to save more than a machine has that records nothing.
+
+use bandscope_recording::cures::{Cures, EventsShare, Figures};
+
+/// What events add to each part of a gap that they name, in seconds; 0 where no trial tells.
+///
+/// Each trial tells by how much the time in gaps grew just before it, and how many such parts came in it. The line through the origin of which the
+/// deviations add up to least: a stretch in which something else took the CPU does not move it, as it would least squares.
+fn added_s(cures: &Cures) -> f64 {
+    let trials = cures.cures.iter().flat_map(|cure| &cure.pairs);
+    let trials = trials.flat_map(|pair| [&pair.without, &pair.with]);
+    let told = trials.filter_map(|figures| figures.events);
+    let mut told: Vec<EventsShare> = told.filter(|one| one.parts_per_s > 0.0).collect();
+    let slope = |one: &EventsShare| one.share / one.parts_per_s;
+    told.sort_by(|a, b| slope(a).total_cmp(&slope(b)));
+    let half = told.iter().map(|one| one.parts_per_s).sum::<f64>() / 2.0;
+    let mut below = 0.0;
+    let middle = told.iter().find(|one| {
+        below += one.parts_per_s;
+        below >= half
+    });
+    // Noise can make it seem that they take nothing; they give nothing back.
+    middle.map_or(0.0, slope).max(0.0)
+}
+
+/// The session without what events add, and what that is, in seconds for each part of a gap that they name.
+pub(super) fn without(cures: &Cures) -> (Cures, f64) {
+    let (mut cures, added_s) = (cures.clone(), added_s(cures));
+    if added_s > 0.0 {
+        take_off(&mut cures.before, added_s);
+        for pair in cures.cures.iter_mut().flat_map(|cure| &mut cure.pairs) {
+            take_off(&mut pair.without, added_s);
+            take_off(&mut pair.with, added_s);
+        }
+    }
+    (cures, added_s)
+}
+
+fn take_off(figures: &mut Figures, added_s: f64) {
+    let mut taken = 0.0;
+    for (line, share) in &mut figures.lines {
+        let number = figures.parts_per_s.get(line).copied().unwrap_or(0.0);
+        let added = (number * added_s).min(*share);
+        *share -= added;
+        taken += added;
+    }
+    // What was not lost is worked at the same pace.
+    let worked = 1.0 - figures.lost;
+    if worked > 0.0 {
+        figures.units_per_s *= (worked + taken) / worked;
+    }
+    figures.lost -= taken;
+}

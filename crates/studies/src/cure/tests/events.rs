@@ -1,0 +1,86 @@
+//! What recording kernel events adds, and what is left without it.
+
+use super::*;
+use bandscope_recording::cures::EventsShare;
+
+/// A cure that moves 5,000 interrupts of 6 us a second, each of which a record makes 1 us longer and the host 2 us.
+fn interrupts() -> Cure {
+    let mut interrupts = cure(
+        "interrupts",
+        &["irq:*"],
+        &[("irq:eth0", 0.035), ("host", 0.02)],
+        &[("irq:eth0", 0.0), ("host", 0.01)],
+    );
+    for (place, pair) in interrupts.pairs.iter_mut().enumerate() {
+        let told = |parts_per_s: f64, share: f64| Some(EventsShare { share, parts_per_s });
+        let (without, with) = (&mut pair.without, &mut pair.with);
+        without.parts_per_s = [("irq:eth0".to_owned(), 5_000.0)].into();
+        without.host_beside = [("irq:eth0".to_owned(), 0.01)].into();
+        without.units_per_s = 1e7 * (1.0 - without.lost);
+        with.units_per_s = 1e7 * (1.0 - with.lost);
+        // The host takes the CPU during one in four of the measurements of what events cost.
+        let is_host = place.is_multiple_of(4);
+        without.events = told(5_000.0, if is_host { 0.08 } else { 0.005 });
+        with.events = told(250.0, if is_host { -0.04 } else { 0.00025 });
+    }
+    interrupts
+}
+
+#[test]
+fn a_saving_is_what_it_is_without_events_and_with_the_hosts_way() {
+    let judged = judge(&session(vec![interrupts()]));
+    assert!((judged.events_added_ns - 1_000.0).abs() < 1e-6);
+    let found = &judged.cures[0];
+    let share = |saving: Option<Saving>| saving.unwrap().share;
+    // 3 points of its line, 1 of the host's way to it; what one number says of the rest the other does.
+    assert!((share(found.own) - 0.04).abs() < 2e-4, "{found:#?}");
+    assert!((share(found.saved) - 0.04).abs() < 4e-4, "{found:#?}");
+    let line = found.lines.iter().find(|line| line.line == "irq:eth0");
+    assert!((line.unwrap().share.without - 0.03).abs() < 2e-4);
+    let work = found.work.unwrap();
+    assert!((work.difference / 1e7 - 0.04).abs() < 4e-4, "{work:?}");
+    assert_eq!(
+        judged.notes,
+        [
+            "Recording kernel events made each interruption 1.0 µs longer. All shares and savings are without that."
+        ]
+    );
+}
+
+#[test]
+fn what_nothing_tells_is_not_taken_off() {
+    let mut silent = interrupts();
+    for pair in &mut silent.pairs {
+        (pair.without.events, pair.with.events) = (None, None);
+    }
+    let judged = judge(&session(vec![silent]));
+    assert_eq!((judged.events_added_ns, judged.notes.len()), (0.0, 0));
+    // Chance may make gaps shorter with events: nothing is given back.
+    let mut shorter = interrupts();
+    for pair in &mut shorter.pairs {
+        let share = -0.001;
+        let events = Some(EventsShare {
+            share,
+            parts_per_s: 5_000.0,
+        });
+        (pair.without.events, pair.with.events) = (events, events);
+    }
+    let judged = judge(&session(vec![shorter]));
+    assert_eq!((judged.events_added_ns, judged.notes.len()), (0.0, 0));
+    let own = judged.cures[0].own.unwrap();
+    assert!((own.share - 0.045).abs() < 2e-4, "{own:?}");
+}
+
+#[test]
+fn no_line_falls_below_nothing() {
+    let mut much = interrupts();
+    for pair in &mut much.pairs {
+        let events = pair.without.events.as_mut().unwrap();
+        events.share = 0.5;
+    }
+    let judged = judge(&session(vec![much]));
+    let own = judged.cures[0].own.unwrap();
+    assert!((own.without - 0.01).abs() < 1e-9, "{own:?}");
+    let of_all = judged.cures[0].saved.unwrap();
+    assert!(of_all.without > 0.0, "{of_all:?}");
+}
