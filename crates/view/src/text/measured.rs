@@ -160,18 +160,17 @@ fn events(manifest: &Manifest) -> String {
     text
 }
 
-/// What recording events costs, by two samples of gaps before the run.
+/// What recording events costs, by two samples of gaps before the run. By their medians: a task that runs in one of them alone takes more time than that.
 fn tracing_cost(with: &GapSample, without: &GapSample, clock: &Clock) -> String {
-    let share = |sample: &GapSample| sample.share().unwrap_or(0.0);
     let each = |sample: &GapSample| sample.median_gap_ticks as f64;
-    let (more, longer) = (share(with) - share(without), each(with) - each(without));
-    if more <= MIN_COST * share(without) && longer <= MIN_COST * each(without) {
+    let longer = each(with) - each(without);
+    if with.ticks == 0 || longer <= MIN_COST * each(without) {
         return " Cost of tracing: too small to measure here.".to_owned();
     }
     format!(
-        " Cost of tracing: {} more of the time in gaps, {} a gap.",
-        numbers::percent(more.max(0.0)),
-        numbers::duration(clock.ns(longer.max(0.0)))
+        " Cost of tracing: {} a gap, {} of the time.",
+        numbers::duration(clock.ns(longer)),
+        numbers::percent(longer * with.gaps as f64 / with.ticks as f64),
     )
 }
 
