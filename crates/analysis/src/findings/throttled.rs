@@ -49,6 +49,9 @@ fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
     }
 }
 
+/// As many times as many stops as the gaps have are more than what begins and ends the run can leave out; chosen, not measured.
+const MANY_MORE: f64 = 1.5;
+
 /// Share of the time from which on it is worth a sentence, as for any cause that is named.
 const MIN_SHARE: f64 = 1e-4;
 
@@ -174,6 +177,16 @@ fn counts_of(group: &Quota, case: Case<'_>, evidence: &mut evidence::Throttled) 
     )
 }
 
+/// Periods in which a group was stopped, for each second of all its periods.
+fn counted_per_second(group: &Quota) -> f64 {
+    let period_s = group.period_us.unwrap_or(0) as f64 / 1e6;
+    let seconds = group.periods as f64 * period_s;
+    match seconds > 0.0 {
+        true => group.throttled as f64 / seconds,
+        false => 0.0,
+    }
+}
+
 fn finding(case: Case<'_>, cause: &Cause) -> Finding {
     let manifest = case.analysed.manifest;
     // Of all series, as the ledger of the report has it.
@@ -201,6 +214,13 @@ fn finding(case: Case<'_>, cause: &Cause) -> Finding {
         (None, None) => String::new(),
     };
     let counts = group.map_or(String::new(), |group| counts_of(group, case, &mut evidence));
+    // Another task that had the CPU during a stop has its time.
+    let meanwhile = match group
+        .is_some_and(|group| counted_per_second(group) > MANY_MORE * pooled.per_second)
+    {
+        true => "Where no other task took the CPU meanwhile, it stopped",
+        false => "It stopped",
+    };
     Finding {
         kind: Kind::Throttled,
         series: vec![case.index],
@@ -209,7 +229,7 @@ fn finding(case: Case<'_>, cause: &Cause) -> Finding {
             false => Certainty::Likely,
         },
         summary: format!(
-            "{} lost {} of its time to {}{limit}. It stopped the measuring thread {:.1} times a second, for up to {}.{counts}",
+            "{} lost {} of its time to {}{limit}. {meanwhile} the measuring thread {:.1} times a second, for up to {}.{counts}",
             subject(case.series),
             format::percent(pooled.share),
             format::cause_in_sentence(cause),

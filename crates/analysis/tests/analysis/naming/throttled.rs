@@ -89,14 +89,17 @@ fn counts_that_stood_still_contradict_a_quota() {
         throttled,
         throttled_ns: throttled * 40_000_000,
     };
-    let mut found = |throttled| {
-        source.manifest.quotas = vec![quota(throttled)];
+    let mut found = |throttled, period_us| {
+        source.manifest.quotas = vec![Quota {
+            period_us: Some(period_us),
+            ..quota(throttled)
+        }];
         let report = analyse(&source, &[]).unwrap().report;
         let mut findings = report.findings.into_iter();
         findings.find(|one| one.kind == Kind::Throttled).unwrap()
     };
-    assert_eq!(found(0).certainty, Certainty::Likely);
-    let finding = found(10);
+    assert_eq!(found(0, 100_000).certainty, Certainty::Likely);
+    let finding = found(10, 100_000);
     assert_eq!(finding.certainty, Certainty::Certain);
     assert!(
         finding.summary.contains("60.0 ms in each 100.0 ms"),
@@ -104,7 +107,19 @@ fn counts_that_stood_still_contradict_a_quota() {
         finding.summary
     );
     assert!(
-        finding.summary.contains("10 of 10 periods"),
+        finding.summary.contains("10 of 10 periods")
+            && finding
+                .summary
+                .contains(". It stopped the measuring thread"),
+        "{}",
+        finding.summary
+    );
+    // 10,000 stops a second of which the gaps have 1,000: tasks had the CPU in the others.
+    let finding = found(10, 100);
+    assert!(
+        finding.summary.contains(
+            ". Where no other task took the CPU meanwhile, it stopped the measuring thread 99"
+        ),
         "{}",
         finding.summary
     );
