@@ -153,7 +153,8 @@ pub fn behind(chain: &Chain) -> String {
         None => (&*chain.cause, "it came"),
     };
     let cpus = cpu_list::named(&cpu_list::parse(&chain.cpus));
-    let waited = duration(chain.waited_ns);
+    let mean = if chain.number > 1 { "on average " } else { "" };
+    let waited = format!("{mean}{}", duration(chain.waited_ns));
     if chain.ran_on() {
         let ran = and_ran(chain);
         return format!("{name} ran on, {waited} after it left {cpus} runnable{ran}");
@@ -298,6 +299,11 @@ mod tests {
         };
         let told = "kworker/u8 ran flush_to_ldisc, woken by task:make on CPUs 0,2, 3.0 µs before it ran here";
         assert_eq!(behind(&chain), told);
+        let many = Chain {
+            number: 2,
+            ..chain.clone()
+        };
+        assert_eq!(behind(&many), told.replace("3.0", "on average 3.0"));
         let unknown = Chain {
             sender: String::new(),
             ..chain.clone()

@@ -155,7 +155,9 @@ pub fn isolate_cpu(cpus: &[u32], machine: &Machine) -> Option<Remedy> {
     Some(Remedy {
         kind: RemedyKind::IsolateCpu,
         purpose: Purpose::Fix,
-        what: format!("boot with `isolcpus={list}` to keep all other tasks off {named}"),
+        what: format!(
+            "boot with `isolcpus={list}` to keep all tasks off {named} that nobody pins there"
+        ),
         command: None,
         needs: vec![Need::Root, Need::Boot],
         undo: Some("boot without it".to_owned()),
