@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 const HALF_WIDTH: f64 = 5e-4;
 /// The same as a part of what the cure acts on: of a loss of 10 points 0.5 are enough.
 const HALF_WIDTH_OF_OWN: f64 = 0.05;
+/// The line that has the host's way to others.
+const HOST: &str = "host";
 /// Tests of each cure: of all that was lost, and of its own lines.
 const TESTS_OF_A_CURE: usize = 2;
 /// Pairs beyond the fewest that can reach the level. With the fewest all differences must have one sign; with two more, one or two small ones need not.
@@ -83,17 +85,22 @@ fn differences(pairs: &[Pair], of: &dyn Fn(&Figures) -> f64) -> Vec<f64> {
 
 /// Share of the time that the lines took on which a cure acts, with the host's way to them: what is moved takes that along.
 pub fn own_lines(figures: &Figures, acts_on: &[String]) -> f64 {
-    let is_own = |line: &str| acts_on.iter().any(|pattern| matches(pattern, line));
-    let of = |lines: &BTreeMap<String, f64>| {
-        let own = lines.iter().filter(|(line, _)| is_own(line));
-        own.map(|(_, share)| share).sum::<f64>()
-    };
-    let host = match is_own("host") {
+    sum_of_own(&figures.lines, acts_on) + host_beside(figures, acts_on)
+}
+
+/// The host's way to these lines, where the line `host` is none of them.
+pub(super) fn host_beside(figures: &Figures, acts_on: &[String]) -> f64 {
+    match acts_on.iter().any(|pattern| matches(pattern, HOST)) {
         true => 0.0,
-        false => of(&figures.host_beside),
-    };
+        false => sum_of_own(&figures.host_beside, acts_on),
+    }
+}
+
+fn sum_of_own(lines: &BTreeMap<String, f64>, acts_on: &[String]) -> f64 {
+    let is_own = |line: &str| acts_on.iter().any(|pattern| matches(pattern, line));
+    let own = lines.iter().filter(|(line, _)| is_own(line));
     // A sum of nothing is -0 otherwise.
-    0.0 + of(&figures.lines) + host
+    0.0 + own.map(|(_, share)| share).sum::<f64>()
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What became of the whole session, and what limits it.
 
+use super::plan::host_beside;
 use super::sentence::points;
-use super::{Judgement, Verdict};
+use super::trials::counted;
+use super::{Judgement, MIN_SHARE, Verdict};
 use bandscope_recording::cpu_list;
-use bandscope_recording::cures::{Cures, SHAM, TOGETHER};
+use bandscope_recording::cures::{Cure, Cures, SHAM, TOGETHER};
 use bandscope_report::format;
 
 /// Cures that the verdict names.
@@ -113,6 +115,16 @@ fn capitalised(text: &str) -> String {
     first.into_iter().chain(characters).collect()
 }
 
+/// Whether the host's way to its own lines takes some of the time.
+fn has_host_beside(cure: &Cure) -> bool {
+    let pairs = counted(cure);
+    let all: f64 = pairs
+        .iter()
+        .map(|pair| host_beside(&pair.without, &cure.acts_on))
+        .sum();
+    all >= MIN_SHARE * pairs.len().max(1) as f64
+}
+
 /// What limits what was found, in sentences.
 pub(super) fn notes(cures: &Cures, added_s: f64, judgements: &[Judgement]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -129,6 +141,11 @@ pub(super) fn notes(cures: &Cures, added_s: f64, judgements: &[Judgement]) -> Ve
             "Recording kernel events made each interruption {} longer. All shares and savings are without that.",
             format::duration(added_s * 1e9)
         ));
+    }
+    if cures.cures.iter().any(has_host_beside) {
+        notes.push(
+            "Savings on own lines hold the host's way to what the cure moves, which lies on the line host.".into(),
+        );
     }
     let slow = judgements.iter();
     let slow: Vec<&Judgement> = slow
