@@ -382,7 +382,7 @@ pub fn seed_of_the_time() -> u64 {
 
 /// What a file is called that nobody names: by the time of this call.
 pub fn name_of_the_time(suffix: &str) -> PathBuf {
-    let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
+    let now = chrono::Local::now().format("%Y%m%d-%H%M%S");
     PathBuf::from(format!("bandscope-{now}.{suffix}"))
 }
 

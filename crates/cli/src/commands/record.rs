@@ -232,9 +232,7 @@ pub(super) fn tool() -> String {
 
 /// The wall clock, RFC 3339 in UTC.
 pub(super) fn now() -> String {
-    jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string()
+    chrono::Utc::now().format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Adds to the machine's manifest what only the command knows.
