@@ -138,7 +138,7 @@ pub(super) fn notes(cures: &Cures, added_s: f64, judgements: &[Judgement]) -> Ve
     }
     if added_s > 0.0 {
         notes.push(format!(
-            "Recording kernel events made each interruption {} longer. All shares and savings are without that.",
+            "Recording kernel events made each interrupt, softirq and task {} longer. All shares and savings are without that.",
             format::duration(added_s * 1e9)
         ));
     }

@@ -46,7 +46,7 @@ fn a_saving_is_what_it_is_without_events_and_with_the_hosts_way() {
     assert_eq!(
         judged.notes,
         [
-            "Recording kernel events made each interruption 1.0 µs longer. All shares and savings are without that.",
+            "Recording kernel events made each interrupt, softirq and task 1.0 µs longer. All shares and savings are without that.",
             HOST
         ]
     );
