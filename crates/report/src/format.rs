@@ -157,7 +157,7 @@ pub fn behind(chain: &Chain) -> String {
     let waited = format!("{mean}{}", duration(chain.waited_ns));
     if chain.ran_on() {
         let ran = and_ran(chain);
-        return format!("{name} ran on, {waited} after it left {cpus} runnable{ran}");
+        return format!("{name} resumed, {waited} after it was preempted on {cpus}{ran}");
     }
     let mut sentence = name.to_owned();
     if !chain.function.is_empty() {
@@ -176,7 +176,7 @@ pub fn behind(chain: &Chain) -> String {
 /// The same for all that one maker made: who did what, and who is behind it, wherever and whenever.
 pub fn made_by(chain: &Chain) -> String {
     if chain.ran_on() {
-        return format!("{} ran on{}", chain.cause, and_ran(chain));
+        return format!("{} resumed{}", chain.cause, and_ran(chain));
     }
     let mut name = chain.cause.clone();
     if !chain.function.is_empty() {
@@ -188,7 +188,7 @@ pub fn made_by(chain: &Chain) -> String {
     name
 }
 
-/// What a task that ran on began besides.
+/// What a task that resumed began besides.
 fn and_ran(chain: &Chain) -> String {
     match &*chain.function {
         "" => String::new(),
@@ -338,12 +338,15 @@ mod tests {
             waited_ns: 4e6,
             ..Chain::default()
         };
-        let told = "kworker/1 ran on, 4.0 ms after it left CPU 1 runnable";
+        let told = "kworker/1 resumed, 4.0 ms after it was preempted on CPU 1";
         assert_eq!(behind(&on), told);
-        assert_eq!(made_by(&on), "task:kworker/1 ran on");
+        assert_eq!(made_by(&on), "task:kworker/1 resumed");
         on.function = "vmstat_update".into();
         assert_eq!(behind(&on), format!("{told}, and ran vmstat_update"));
-        assert_eq!(made_by(&on), "task:kworker/1 ran on, and ran vmstat_update");
+        assert_eq!(
+            made_by(&on),
+            "task:kworker/1 resumed, and ran vmstat_update"
+        );
         for (cause, done) in [("timer:make", "set"), ("softirq:RCU", "raised")] {
             let other = Chain {
                 cause: cause.into(),

@@ -38,22 +38,21 @@ pub(super) fn chains(view: &View<'_>, page: &mut Page<'_>) {
 fn how_much(of_series: &[SenderTime]) -> String {
     let sum = |part: fn(&SenderTime) -> u64| of_series.iter().map(part).sum::<u64>();
     let parts = [
-        (sum(|time| time.known_ns), "has a sender"),
+        (sum(|time| time.known_ns), "known for", ""),
         (
             sum(|time| time.none_ns),
-            "needs none: the tick, devices, the host, tasks that ran on",
+            "none for",
+            " (the tick, devices, the host, tasks that resumed)",
         ),
-        (
-            sum(|time| time.not_recorded_ns),
-            "has none that was recorded",
-        ),
-        (sum(|time| time.unknown_ns), "has none that is known"),
+        (sum(|time| time.not_recorded_ns), "not recorded for", ""),
+        (sum(|time| time.unknown_ns), "not known for", ""),
     ];
-    let all = parts.iter().map(|(ns, _)| ns).sum();
-    let parts = parts.iter().filter(|(ns, _)| *ns > 0);
-    let parts = parts.map(|(ns, what)| format!("{} {what}", format::percent(share(*ns, all))));
+    let all = parts.iter().map(|(ns, ..)| ns).sum();
+    let parts = parts.iter().filter(|(ns, ..)| *ns > 0);
+    let parts = parts
+        .map(|(ns, for_, which)| format!("{for_} {}{which}", format::percent(share(*ns, all))));
     format!(
-        "Of the time in gaps, {}.",
+        "Senders, of the time in gaps: {}.",
         parts.collect::<Vec<_>>().join("; ")
     )
 }
@@ -148,8 +147,8 @@ mod tests {
             unknown_ns: 10,
             ..SenderTime::default()
         };
-        let told = "Of the time in gaps, 30.0 % has a sender; 60.0 % needs none: the tick, devices, the host, tasks that ran on; \
-            10.0 % has none that is known.";
+        let told = "Senders, of the time in gaps: known for 30.0 %; \
+            none for 60.0 % (the tick, devices, the host, tasks that resumed); not known for 10.0 %.";
         assert_eq!(how_much(&[one, other]), told);
     }
 

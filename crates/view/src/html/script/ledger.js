@@ -206,7 +206,7 @@ function causeEvidence(series, cause) {
   const signals = report.signals.filter((signal) => signal.cause === cause);
   // The chains of a kernel worker are those of all of its number.
   const chains = report.gaps ? report.gaps.chains.filter((c) => cause === c.cause || cause.startsWith(`${c.cause}:`)) : [];
-  const senders = chains.map((c) => [duration(c.ns), `${significant(c.per_second, 3)}/s`, c.sender === RUNNABLE ? `ran on, ${duration(c.waited_ns)} after it left CPU ${c.cpus} runnable` : c.sender ? `${c.sender} on CPU ${c.cpus}, ${duration(c.waited_ns)} before` : "not known", c.function]);
+  const senders = chains.map((c) => [duration(c.ns), `${significant(c.per_second, 3)}/s`, c.sender === RUNNABLE ? `resumed, ${duration(c.waited_ns)} after it was preempted on CPU ${c.cpus}` : c.sender ? `${c.sender} on CPU ${c.cpus}, ${duration(c.waited_ns)} before` : "not known", c.function]);
   return element("div", {},
     known ? element("p", {}, `Part of ${plural(known.number, "gap", "gaps")}, ${significant(known.per_second, 3)} a second. Its longest time in one gap: ${duration(known.longest_ns)}.`) : null,
     signals.length ? element("p", {}, "Periodic: ", signals.map((s) => foldButton(s.frequency_hz, `${frequency(s.frequency_hz, s.uncertainty_hz)}, ${duration(s.ns_per_event)} each`))) : null,

@@ -28,7 +28,7 @@ const LEAST_S = 2e-3;
 const DONE = { task: "woken", softirq: "raised", timer: "set" };
 
 /**
- * What a task that ran on began besides.
+ * What a task that resumed began besides.
  * @param {Moment["behind"][number]} chain
  */
 const andRan = (chain) => (chain.function ? `, and ran ${chain.function}` : "");
@@ -55,7 +55,7 @@ function named(parts, whole_ns) {
  * @param {Moment["behind"][number]} chain
  */
 function madeBy(chain) {
-  if (chain.sender === RUNNABLE) return `${chain.cause} ran on${andRan(chain)}`;
+  if (chain.sender === RUNNABLE) return `${chain.cause} resumed${andRan(chain)}`;
   const ran = chain.function ? ` ran ${chain.function}` : "";
   const done = DONE[chain.cause.slice(0, chain.cause.indexOf(":"))] ?? "sent";
   const inside = chain.set_by ? "" : within(chain);
@@ -77,7 +77,7 @@ const setter = (chain) => (chain.set_by ? `; ${chain.set_by} set that timer${wit
 function behind(chain) {
   if (chain.sender === RUNNABLE) {
     const times = chain.number > 1 ? `, ${whole(chain.number)} times` : "";
-    return `${chain.cause} ran on, ${duration(chain.waited_ns)} after it left CPU ${chain.cpus} runnable${andRan(chain)}${times}`;
+    return `${chain.cause} resumed, ${duration(chain.waited_ns)} after it was preempted on CPU ${chain.cpus}${andRan(chain)}${times}`;
   }
   const began = chain.cause.startsWith("task:") ? "it ran here" : "it came";
   const waited = chain.sender ? ` on CPU ${chain.cpus}, ${duration(chain.waited_ns)} before ${began}` : "";
