@@ -45,6 +45,7 @@ fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
             let known = stopped_by(manifest).filter(|_| throttled.group.is_some());
             Some(remedies::raise_quota(known))
         }
+        Cause::Stopped => Some(remedies::trace_stops()),
         _ => None,
     }
 }

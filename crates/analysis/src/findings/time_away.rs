@@ -37,6 +37,7 @@ fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
             .or_else(|| remedies::isolate_cpu(&[series.cpu?], machine)),
         Cause::OtherTasks => remedies::isolate_cpu(&[series.cpu?], machine),
         Cause::Interrupt(name) => remedies::move_interrupts(&[series.cpu?], name, machine),
+        Cause::Stopped => Some(remedies::trace_stops()),
         _ => None,
     }
 }

@@ -60,6 +60,7 @@ fn once(all: Vec<Remedy>, manifest: &Manifest) -> Vec<Remedy> {
             once.push(remedy);
         }
     }
+    remedies::join_isolcpus(&mut once);
     once.sort_by_key(|remedy| remedy.purpose != Purpose::Fix);
     if manifest.is_imported() {
         let open = once.iter_mut();
@@ -126,7 +127,7 @@ fn by_cause<'a>(series: &[&'a Series]) -> Vec<(&'a Cause, u64)> {
     causes
 }
 
-/// Tasks that took a part of what the costliest took, the costliest first.
+/// The costliest task, then others that are worth a fix of their own: a command moves every process of a name, the reader's shell among them.
 fn tasks<'a>(series: &[&'a Series]) -> Vec<Tasks<'a>> {
     let tasks = by_cause(series)
         .into_iter()
@@ -135,9 +136,9 @@ fn tasks<'a>(series: &[&'a Series]) -> Vec<Tasks<'a>> {
             _ => None,
         });
     let tasks: Vec<(Tasks<'_>, f64)> = tasks.collect();
-    let least = tasks
-        .first()
-        .map_or(0.0, |task| MIN_SHARE_OF_COSTLIEST * task.1);
+    let wall: f64 = series.iter().map(|one| one.ledger.wall_ns as f64).sum();
+    let costliest = tasks.first().map_or(0.0, |task| task.1);
+    let least = (MIN_SHARE_OF_COSTLIEST * costliest).max((MIN_SHARE * wall).min(costliest));
     let enough = tasks.into_iter().filter(|task| task.1 >= least);
     enough.map(|task| task.0).collect()
 }
@@ -200,6 +201,20 @@ mod tests {
                 RemedyKind::MoveInterrupts
             ]
         );
+    }
+
+    #[test]
+    fn a_shell_that_took_little_is_left_alone() {
+        let moved = |bash| {
+            let gaps = [
+                (Cause::Task("rustc".into()), 9_000),
+                (Cause::Task("bash".into()), bash),
+            ];
+            let all = all(&[series(&gaps)], &[], &manifest(EventsState::On));
+            all[0].what.clone()
+        };
+        assert_eq!(moved(1_900), "move every rustc off CPU 1");
+        assert_eq!(moved(2_000), "move every rustc, bash off CPU 1");
     }
 
     #[test]

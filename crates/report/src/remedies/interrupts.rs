@@ -1,5 +1,6 @@
 //! Interrupts and the timer tick (`Documentation/core-api/irq/irq-affinity.rst`, `Documentation/timers/no_hz.rst` of Linux).
 
+use super::tasks::MANAGED;
 use super::{Need, Purpose, Remedy, RemedyKind, by_value, quoted};
 use bandscope_recording::cpu_list;
 use bandscope_recording::manifest::Machine;
@@ -46,7 +47,7 @@ pub fn move_interrupts(cpus: &[u32], name: &str, machine: &Machine) -> Option<Re
             kind: RemedyKind::MoveInterrupts,
             purpose: Purpose::Fix,
             what: format!(
-                "boot with `isolcpus=managed_irq,domain,{isolated}`, as the kernel alone places interrupts of {name}"
+                "boot with `{MANAGED}{isolated}`, as the kernel alone places interrupts of {name}"
             ),
             command: None,
             needs: vec![Need::Root, Need::Boot],

@@ -22,7 +22,10 @@ pub use rerun::{
 use serde::Serialize;
 pub use settings::{boot_with, both, set_parameter, stop_service, write_settings};
 use std::collections::BTreeMap;
-pub use tasks::{Tasks, is_movable, is_of_cpu, isolate_cpu, move_tasks, wait_for_other};
+pub use tasks::{
+    Tasks, is_movable, is_of_cpu, isolate_cpu, join_isolcpus, move_tasks, trace_stops,
+    wait_for_other,
+};
 
 /// Something to do about a cause or a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -106,6 +109,8 @@ words! {
         StopService = "stop-service",
         /// See what the host runs in place of a virtual CPU.
         TraceHost = "trace-host",
+        /// See who stops processes by signals.
+        TraceStops = "trace-stops",
         /// Count system management interrupts.
         CountFirmware = "count-firmware",
         /// Compare the clock frequencies of two CPUs.

@@ -20,6 +20,8 @@ const PER_CPU: [&str; 6] = [
 const MAX_PROCESSES: usize = 8;
 /// This program, which stays where it measures.
 const OWN: &str = "bandscope";
+/// The parameter where it keeps interrupts away, too, which the kernel alone places.
+pub(super) const MANAGED: &str = "isolcpus=managed_irq,domain,";
 /// What has a meaning of its own in an extended regular expression (regex(7)), but for the point, which stands for itself, too.
 const SPECIAL: &str = "^$*+?()[{|";
 
@@ -164,8 +166,43 @@ pub fn isolate_cpu(cpus: &[u32], machine: &Machine) -> Option<Remedy> {
     })
 }
 
+/// Shows who stops processes. SIGSTOP, SIGTSTP, SIGTTIN and SIGTTOU are 19 to 22 (signal(7), x86 and ARM).
+pub fn trace_stops() -> Remedy {
+    let stops = quoted("sig >= 19 && sig <= 22");
+    Remedy {
+        kind: RemedyKind::TraceStops,
+        purpose: Purpose::FindOut,
+        what: "who sends the signal that stops a process".to_owned(),
+        command: Some(format!(
+            "sudo perf trace -a -e signal:signal_generate --filter {stops} sleep 10"
+        )),
+        needs: vec![Need::Root],
+        undo: None,
+    }
+}
+
+/// Makes one remedy of a boot that keeps tasks off CPUs and one that keeps interrupts off the same: `isolcpus` is one parameter.
+pub fn join_isolcpus(remedies: &mut Vec<Remedy>) {
+    let place = |kind| remedies.iter().position(|one| one.kind == kind);
+    let places = place(RemedyKind::IsolateCpu).zip(place(RemedyKind::MoveInterrupts));
+    let Some((tasks, interrupts)) = places else {
+        return;
+    };
+    let both = remedies[tasks].what.replacen("isolcpus=", MANAGED, 1);
+    if parameter(&both) == parameter(&remedies[interrupts].what) {
+        remedies[tasks].what = both + ", and interrupts that the kernel alone places";
+        remedies.remove(interrupts);
+    }
+}
+
+/// What a remedy boots with.
+fn parameter(what: &str) -> Option<&str> {
+    what.split('`').nth(1)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::move_interrupts;
     use super::*;
 
     fn machine(online: &str) -> Machine {
@@ -269,6 +306,33 @@ mod tests {
         let command = remedy.command.unwrap();
         assert_eq!(command, "pgrep -wx -- -u0 | xargs -rn1 sudo taskset -apc 0");
         assert_eq!(move_tasks(&[0, 1], &["rustc".into()], &machine), None);
+    }
+
+    #[test]
+    fn what_a_boot_keeps_away_is_one_parameter() {
+        let isolate = || isolate_cpu(&[1], &machine("0-1")).unwrap();
+        let fixed = |cpu| Remedy {
+            kind: RemedyKind::MoveInterrupts,
+            what: format!("boot with `{MANAGED}{cpu}`"),
+            ..isolate()
+        };
+        let joined = |mut remedies: Vec<Remedy>| {
+            join_isolcpus(&mut remedies);
+            remedies
+        };
+        let both = joined(vec![fixed(1), isolate()]);
+        let what: Vec<&str> = both.iter().map(|one| one.what.as_str()).collect();
+        let one = "boot with `isolcpus=managed_irq,domain,1` to keep all tasks off CPU 1 that nobody pins there, and interrupts that the kernel alone places";
+        assert_eq!(what, [one]);
+        // An interrupt that can be sent elsewhere, one of another CPU, and one alone stay.
+        let movable = move_interrupts(&[1], "eth0", &machine("0-1")).unwrap();
+        for stay in [
+            vec![isolate(), movable],
+            vec![fixed(0), isolate()],
+            vec![fixed(1)],
+        ] {
+            assert_eq!(joined(stay.clone()), stay);
+        }
     }
 
     #[test]
