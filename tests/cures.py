@@ -9,12 +9,13 @@ Each trial puts a disturbance on CPU on purpose, and runs the one cure that acts
 * interrupts: the interrupt of a network card is sent to CPU while a neighbour answers PINGS_S echo requests a second. Pass the neighbour as
   PEER=192.0.2.1 and the interrupt's name as IRQ=virtio2-input.0.
 * workers: unbound workers may use CPU alone while text is sent through a terminal, which they carry.
-  Of these two what `oslat` (rt-tests) finds on CPU is the truth, with them there and elsewhere, before the cure and after it. (The workers' own account is
-  not: the scheduler begins it when they are woken, up to 13 us before they run.)
+  Of these two what `oslat` (rt-tests) finds on CPU is the truth, with them there and elsewhere. A virtual CPU's pace changes from minute to minute, and with
+  it what they take: so the cure is tried in TURNS sessions, between which `oslat` looks, and the mean of its savings counts. (The workers' own account is
+  no truth: the scheduler begins it when they are woken, up to 13 us before they run.)
 * sham: writes back what stands. Whatever it is said to do is an error.
 
 Prints a line a trial; exit status 1 if a cure does not help, or its saving is off by more than 10 % of the truth, or of shams more than 8 % are
-said to do something. Of a median of pairs its standard error is told. A trial takes SECONDS (60) at most; after LIMIT_S it stops, and says how far it came.
+said to do something. Of a median of pairs its standard error is told. The cures of a trial take SECONDS (60) at most; after LIMIT_S it stops, and says how far it came.
 """
 import json
 import os
@@ -32,7 +33,8 @@ import time
 LIMIT_S = 5400
 SHARE = 0.06
 PINGS_S = 5000
-ROUNDS = 6
+ROUNDS = 3
+TURNS = 3
 TEXTS_S = 700
 PAGE = (b"x" * 63 + b"\n") * 63
 
@@ -95,7 +97,15 @@ def busy(cpu, report):
     os._exit(0)
 
 
-class Tasks:
+class Disturbance:
+    line = None
+    turns = 1
+
+    def look(self):
+        """At the truth, where another tool tells it."""
+
+
+class Tasks(Disturbance):
     cure = "tasks"
     line = "task:python3"
 
@@ -140,9 +150,9 @@ def taken(path, here, elsewhere, cpu):
     return [lost(here) - lost(elsewhere) for _ in range(ROUNDS)]
 
 
-class Interrupts:
+class Interrupts(Disturbance):
     cure = "interrupts"
-    line = None
+    turns = TURNS
 
     def __init__(self, cpu):
         name = os.environ["IRQ"]
@@ -155,21 +165,19 @@ class Interrupts:
         self.child = os.fork()
         if self.child == 0:
             ping(os.environ["PEER"], other)
-        self.first = self.taken()
+        self.pairs = []
+        self.look()
 
-    def taken(self):
-        lost = taken(self.path, self.here, self.elsewhere, self.cpu)
+    def look(self):
+        self.pairs += taken(self.path, self.here, self.elsewhere, self.cpu)
         written(self.path, self.here)
-        return lost
 
     def end(self):
-        # What a neighbour answers, and what else runs, changes from minute to minute: so the truth is the median of pairs on both sides of the cure.
-        pairs = self.first + self.taken()
         self.stop()
-        middle = statistics.median(pairs)
+        middle = statistics.median(self.pairs)
         # Of a normal distribution: its deviation from the median one, and the median's error from that.
-        deviation = 1.4826 * statistics.median(abs(pair - middle) for pair in pairs)
-        return middle, 1.2533 * deviation / len(pairs) ** 0.5
+        deviation = 1.4826 * statistics.median(abs(pair - middle) for pair in self.pairs)
+        return middle, 1.2533 * deviation / len(self.pairs) ** 0.5
 
     def stop(self):
         os.kill(self.child, signal.SIGTERM)
@@ -177,9 +185,8 @@ class Interrupts:
         written(self.path, self.before)
 
 
-class Workers:
+class Workers(Interrupts):
     cure = "workers"
-    line = None
     path = "/sys/devices/virtual/workqueue/cpumask"
 
     def __init__(self, cpu):
@@ -190,14 +197,12 @@ class Workers:
         if self.child == 0:
             type_text(other)
         time.sleep(1)
-        self.first = self.taken()
+        self.pairs = []
+        self.look()
 
-    taken, end, stop = Interrupts.taken, Interrupts.end, Interrupts.stop
 
-
-class Sham:
+class Sham(Disturbance):
     cure = "sham"
-    line = None
 
     def __init__(self, cpu):
         pass
@@ -206,43 +211,53 @@ class Sham:
         return 0.0, 0.0
 
 
+def tried(program, disturbance, cpu, seconds, trial):
+    """What one session says of the cure."""
+    words = [program, "cure", disturbance.cure, "--cpus", str(cpu), "--budget", f"{seconds}s", "--trial", trial, "--yes", "-f", "json"]
+    with tempfile.TemporaryDirectory() as directory:
+        run = subprocess.run(words, cwd=directory, capture_output=True, text=True, timeout=600)
+    if run.returncode != 0:
+        raise SystemExit(f"exit status {run.returncode}: {run.stderr}")
+    return next(one for one in json.loads(run.stdout)["cures"] if one["name"] == disturbance.cure)
+
+
+def own_share(cure, line):
+    """What it saves on its own lines; others may run there too, so a disturbance may have a line of its own."""
+    if line:
+        return -next((one["share"]["difference"] for one in cure["lines"] if one["line"] == line), 0)
+    return (cure["own"] or cure["saved"] or {}).get("share") or 0
+
+
 def main():
     program, kind = os.path.abspath(sys.argv[1]), sys.argv[2]
     number = int(sys.argv[3]) if len(sys.argv) > 3 else 10
     cpu = int(sys.argv[4]) if len(sys.argv) > 4 else max(os.sched_getaffinity(0))
-    seconds = sys.argv[5] if len(sys.argv) > 5 else "60"
+    seconds = int(sys.argv[5]) if len(sys.argv) > 5 else 60
     trial = "0.2s" if kind == "sham" else "1s"
     begun, wrong, done = time.monotonic(), 0, 0
-    for trial_number in range(number):
+    for trial_number in range(1, number + 1):
         if time.monotonic() - begun > LIMIT_S:
             print(f"after {LIMIT_S} s: {done} of {number} trials were made")
             break
-        with tempfile.TemporaryDirectory() as directory:
-            disturbance = {"tasks": Tasks, "interrupts": Interrupts, "workers": Workers, "sham": Sham}[kind](cpu)
-            words = [program, "cure", disturbance.cure, "--cpus", str(cpu), "--budget", f"{seconds}s", "--trial", trial, "--yes", "-f", "json"]
-            run = subprocess.run(words, cwd=directory, capture_output=True, text=True, timeout=600)
-            truth, error = disturbance.end()
-        if run.returncode != 0:
-            raise SystemExit(f"exit status {run.returncode}: {run.stderr}")
-        cure = next(one for one in json.loads(run.stdout)["cures"] if one["name"] == disturbance.cure)
-        saved, own = cure["saved"] or {}, cure["own"] or cure["saved"] or {}
-        if disturbance.line:
-            # Others may run there too: what the disturbance took has a line of its own.
-            line = next((one["share"] for one in cure["lines"] if one["line"] == disturbance.line), {})
-            interval = line.get("interval") or [0, 0]
-            own = {"share": -line.get("difference", 0), "interval": [-end for end in reversed(interval)]}
-        share = own.get("share") or 0
+        disturbance = {"tasks": Tasks, "interrupts": Interrupts, "workers": Workers, "sham": Sham}[kind](cpu)
+        cures = []
+        for _ in range(disturbance.turns):
+            cures.append(tried(program, disturbance, cpu, seconds // disturbance.turns, trial))
+            disturbance.look()
+        truth, error = disturbance.end()
+        verdicts, pairs = [cure["verdict"] for cure in cures], sum(cure["pairs"] for cure in cures)
         if kind == "sham":
-            if not cure["pairs"]:
-                raise SystemExit(f"sham: {cure['verdict']} in {seconds} s: nothing was judged")
-            good = cure["verdict"] in ("does-nothing", "too-small")
-            print(f"{trial_number + 1}: {cure['verdict']}, {cure['pairs']} pairs, p {saved.get('p_value')}", flush=True)
+            if not pairs:
+                raise SystemExit(f"sham: {verdicts[0]} in {seconds} s: nothing was judged")
+            good = verdicts[0] in ("does-nothing", "too-small")
+            print(f"{trial_number}: {verdicts[0]}, {pairs} pairs, p {(cures[0]['saved'] or {}).get('p_value')}", flush=True)
         else:
+            shares = [own_share(cure, disturbance.line) for cure in cures]
+            share, of_all = statistics.mean(shares), statistics.mean((cure["saved"] or {}).get("share") or 0 for cure in cures)
             ratio = share / truth if truth else float("nan")
-            good = cure["verdict"] == "helps" and 0.9 <= ratio <= 1.1
-            low, high = (100 * end for end in own.get("interval", [0, 0]))
-            all_saved = 100 * (saved.get("share") or 0)
-            print(f"{trial_number + 1}: {cure['verdict']}, {cure['pairs']} pairs, its lines {100 * share:.3f} ({low:.3f} to {high:.3f}) points, truth {100 * truth:.3f} +- {100 * error:.3f}, ratio {ratio:.3f}, all {all_saved:.3f}", flush=True)
+            good = set(verdicts) == {"helps"} and 0.9 <= ratio <= 1.1
+            each = ", ".join(f"{100 * share:.3f}" for share in shares)
+            print(f"{trial_number}: {', '.join(verdicts)}, {pairs} pairs, its lines {100 * share:.3f} points ({each}), truth {100 * truth:.3f} +- {100 * error:.3f}, ratio {ratio:.3f}, all {100 * of_all:.3f}", flush=True)
         done += 1
         wrong += not good
     print(f"{kind}: {done - wrong} of {done} right")
