@@ -15,7 +15,7 @@ Each trial puts a disturbance on CPU on purpose, and runs the one cure that acts
 * sham: writes back what stands. Whatever it is said to do is an error.
 
 Prints a line a trial; exit status 1 if a cure does not help, or its saving is off by more than 10 % of the truth, or of shams more than 8 % are
-said to do something. Of a median of pairs its standard error is told. The cures of a trial take SECONDS (60) at most; after LIMIT_S it stops, and says how far it came.
+said to do something. Of a median of pairs its standard error is told. The cures of a trial take SECONDS (120) at most; after LIMIT_S it stops, and says how far it came.
 """
 import json
 import os
@@ -232,7 +232,7 @@ def main():
     program, kind = os.path.abspath(sys.argv[1]), sys.argv[2]
     number = int(sys.argv[3]) if len(sys.argv) > 3 else 10
     cpu = int(sys.argv[4]) if len(sys.argv) > 4 else max(os.sched_getaffinity(0))
-    seconds = int(sys.argv[5]) if len(sys.argv) > 5 else 60
+    seconds = int(sys.argv[5]) if len(sys.argv) > 5 else 120
     trial = "0.2s" if kind == "sham" else "1s"
     begun, wrong, done = time.monotonic(), 0, 0
     for trial_number in range(1, number + 1):
@@ -241,10 +241,13 @@ def main():
             break
         disturbance = {"tasks": Tasks, "interrupts": Interrupts, "workers": Workers, "sham": Sham}[kind](cpu)
         cures = []
-        for _ in range(disturbance.turns):
-            cures.append(tried(program, disturbance, cpu, seconds // disturbance.turns, trial))
-            disturbance.look()
-        truth, error = disturbance.end()
+        try:
+            for _ in range(disturbance.turns):
+                cures.append(tried(program, disturbance, cpu, seconds // disturbance.turns, trial))
+                disturbance.look()
+        finally:
+            # Whatever became of it, what was set for it goes back.
+            truth, error = disturbance.end()
         verdicts, pairs = [cure["verdict"] for cure in cures], sum(cure["pairs"] for cure in cures)
         if kind == "sham":
             if not pairs:
