@@ -25,7 +25,7 @@ impl Hardware {
     /// # Errors
     /// What perf_event_open(2) says.
     pub fn open(event: &Event, scope: Scope) -> io::Result<Hardware> {
-        let file = open(event, scope, None)?;
+        let file = open(event, scope)?;
         let page = Page::map(&file).filter(Page::readable);
         Ok(Hardware { file, page })
     }

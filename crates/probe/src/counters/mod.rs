@@ -31,8 +31,7 @@ const PRICE_READS: usize = 101;
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     hardware: Vec<(Event, Scope)>,
-    software: Vec<Event>,
-    software_scope: Option<Scope>,
+    software: Software,
     /// Cost of one read of all, in ticks.
     pub read_ticks: f64,
 }
@@ -40,7 +39,7 @@ pub struct Plan {
 impl Plan {
     /// Whether there is nothing to read.
     pub fn is_empty(&self) -> bool {
-        self.hardware.is_empty() && self.software.is_empty()
+        self.hardware.is_empty() && self.software.number() == 0
     }
 
     /// Whether it has counters of the CPU, and not the kernel's alone.
@@ -85,8 +84,8 @@ pub fn choose(microarchitecture: Option<&str>, ticks_per_ns: f64) -> Choice {
 /// Why the kernel's own counts are not read.
 #[derive(Debug, thiserror::Error)]
 enum NoSoftware {
-    #[error(transparent)]
-    Refused(#[from] io::Error),
+    #[error("getrusage(2) has none of that name")]
+    Unknown,
     #[error("{event} {why}")]
     Unproven { event: String, why: Unproven },
     #[error("a read costs {ticks:.0} ticks, above {budget:.0}")]
@@ -94,26 +93,13 @@ enum NoSoftware {
 }
 
 fn choose_software(events: &[Event], budget: f64, choice: &mut Choice) {
-    let attempt = |scope| {
-        let software = proven_software(events, scope)?;
-        let mut values = vec![0; events.len()];
-        let ticks = price(|| software.read(&mut values));
-        match ticks < budget {
-            true => Ok((scope, software.method(), ticks)),
-            false => Err(NoSoftware::Dear { ticks, budget }),
-        }
-    };
-    let chosen = attempt(Some(Scope::All))
-        .or_else(|_| attempt(Some(Scope::User)))
-        .or_else(|_| attempt(None));
-    match chosen {
-        Ok((scope, method, ticks)) => {
+    match proven_software(events, budget) {
+        Ok((software, ticks)) => {
             choice.plan.read_ticks += ticks;
-            choice.plan.software = events.to_vec();
-            choice.plan.software_scope = scope;
+            choice.plan.software = software;
             choice.counters.extend(events.iter().map(|event| Counter {
                 name: event.name.clone(),
-                method: method.to_owned(),
+                method: "getrusage".into(),
                 read_ticks: ticks / events.len() as f64,
             }));
         }
@@ -125,23 +111,21 @@ fn choose_software(events: &[Event], budget: f64, choice: &mut Choice) {
     }
 }
 
-fn proven_software(events: &[Event], scope: Option<Scope>) -> Result<Software, NoSoftware> {
-    let software = open_software(events, scope)?;
+/// With the cost of a read of all, in ticks.
+fn proven_software(events: &[Event], budget: f64) -> Result<(Software, f64), NoSoftware> {
+    let software = Software::of(events).ok_or(NoSoftware::Unknown)?;
+    let mut values = vec![0; events.len()];
     for (index, event) in events.iter().enumerate() {
-        let mut values = vec![0; events.len()];
         let read = || software.read(&mut values).map(|()| values[index]);
         proof::prove(event.proof, read).map_err(|why| NoSoftware::Unproven {
             event: event.name.clone(),
             why,
         })?;
     }
-    Ok(software)
-}
-
-fn open_software(events: &[Event], scope: Option<Scope>) -> io::Result<Software> {
-    match scope {
-        Some(scope) => Software::group(events, scope),
-        None => Software::usage(events).ok_or_else(|| io::ErrorKind::Unsupported.into()),
+    let ticks = price(|| software.read(&mut values));
+    match ticks < budget {
+        true => Ok((software, ticks)),
+        false => Err(NoSoftware::Dear { ticks, budget }),
     }
 }
 
@@ -220,8 +204,7 @@ fn missing(what: &str, why: String, leaves_undecided: &str) -> Missing {
 #[derive(Debug)]
 pub struct Counters {
     hardware: Vec<Hardware>,
-    software: Option<Software>,
-    number: usize,
+    software: Software,
 }
 
 impl Counters {
@@ -238,15 +221,8 @@ impl Counters {
             .iter()
             .map(|(event, scope)| Hardware::open(event, *scope))
             .collect::<io::Result<_>>()?;
-        let software = match plan.software.as_slice() {
-            [] => None,
-            events => Some(open_software(events, plan.software_scope)?),
-        };
-        Ok(Some(Counters {
-            number: hardware.len() + plan.software.len(),
-            hardware,
-            software,
-        }))
+        let software = plan.software.clone();
+        Ok(Some(Counters { hardware, software }))
     }
 
     /// Reads all into `values`. A counter that fails keeps its value, so its increment is 0.
@@ -257,9 +233,9 @@ impl Counters {
                 *value = read;
             }
         }
-        if let Some(software) = &self.software {
+        if self.software.number() > 0 {
             // On failure the values stay as they were.
-            let _ = software.read(&mut values[self.hardware.len()..self.number]);
+            let _ = self.software.read(&mut values[self.hardware.len()..]);
         }
     }
 }

@@ -4,7 +4,7 @@ use super::events::Event;
 use perf_event_open_sys as perf;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{FromRawFd, RawFd};
+use std::os::fd::FromRawFd;
 
 /// How much the kernel lets this process see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +17,11 @@ pub enum Scope {
 
 /// Opens `event` for the calling thread, on whatever CPU it runs.
 ///
-/// A hardware event is pinned to a counter: it is never multiplexed, and reads as an error where there
-/// is no counter left.
+/// It is pinned to a counter: it is never multiplexed, and reads as an error where there is no counter left.
 ///
 /// # Errors
 /// What perf_event_open(2) says.
-pub fn open(event: &Event, scope: Scope, group: Option<RawFd>) -> io::Result<File> {
+pub fn open(event: &Event, scope: Scope) -> io::Result<File> {
     let Some(kind) = event.kind else {
         return Err(io::Error::new(
             io::ErrorKind::NotFound,
@@ -35,16 +34,12 @@ pub fn open(event: &Event, scope: Scope, group: Option<RawFd>) -> io::Result<Fil
         config: event.config,
         ..Default::default()
     };
-    if event.is_software() {
-        attributes.read_format = u64::from(perf::bindings::PERF_FORMAT_GROUP);
-    } else {
-        attributes.set_pinned(1);
-    }
+    attributes.set_pinned(1);
     if scope == Scope::User {
         attributes.set_exclude_kernel(1);
         attributes.set_exclude_hv(1);
     }
-    perf_event_open(&mut attributes, 0, -1, group.unwrap_or(-1))
+    perf_event_open(&mut attributes, 0, -1)
 }
 
 /// Opens `event` for the programs that children of the calling thread will execute, and for all that these start; what is read is the
@@ -71,7 +66,7 @@ pub fn open_inherited(event: &Event) -> io::Result<File> {
             attributes.set_exclude_kernel(1);
             attributes.set_exclude_hv(1);
         }
-        perf_event_open(&mut attributes, 0, -1, -1)
+        perf_event_open(&mut attributes, 0, -1)
     };
     opened(false).or_else(|_| opened(true))
 }
@@ -88,19 +83,18 @@ pub fn open_on_cpu(kind: u32, config: u64, cpu: u32) -> io::Result<File> {
         ..Default::default()
     };
     let cpu = i32::try_from(cpu).map_err(|_| io::ErrorKind::InvalidInput)?;
-    perf_event_open(&mut attributes, -1, cpu, -1)
+    perf_event_open(&mut attributes, -1, cpu)
 }
 
-/// perf_event_open(2): an event of thread `thread` (0: the calling one, -1: any) on `cpu` (-1: any) in `group` (-1: none).
+/// perf_event_open(2): an event of thread `thread` (0: the calling one, -1: any) on `cpu` (-1: any).
 fn perf_event_open(
     attributes: &mut perf::bindings::perf_event_attr,
     thread: i32,
     cpu: i32,
-    group: RawFd,
 ) -> io::Result<File> {
     let flags = perf::bindings::PERF_FLAG_FD_CLOEXEC;
     // SAFETY: the attributes live through the call and hold their own size; the result is checked.
-    let fd = unsafe { perf::perf_event_open(attributes, thread, cpu, group, flags.into()) };
+    let fd = unsafe { perf::perf_event_open(attributes, thread, cpu, -1, flags.into()) };
     if fd < 0 {
         return Err(explained(io::Error::last_os_error()));
     }
@@ -119,7 +113,7 @@ fn explained(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), meaning)
 }
 
-/// Reads the 64-bit words of an event or of a group into `words`.
+/// Reads the 64-bit words of an event into `words`.
 ///
 /// # Errors
 /// If fewer come: a pinned event that found no counter reads as end of file.
