@@ -15,6 +15,30 @@ pub enum Who {
     Thread(u32),
 }
 
+/// The pid namespace that a machine boots with, as a link of /proc names it (proc_ns.h, PROC_PID_INIT_INO).
+const FIRST_NAMESPACE: &str = "pid:[4026531836]";
+
+impl Who {
+    /// Records the same by a filter beside `filter`, where the kernel numbers threads as this process does: whenever the kernel switches to or from a
+    /// thread with perf events of its own it has more to do, and the measured gap holds that (docs/method.md, section 11).
+    pub fn by_filter(self, filter: String) -> (Who, String) {
+        let namespace = std::fs::read_link("/proc/self/ns/pid");
+        match self {
+            Who::Thread(thread)
+                if namespace.is_ok_and(|link| link.as_os_str() == FIRST_NAMESPACE) =>
+            {
+                let own = format!("common_pid == {thread}");
+                let both = match &*filter {
+                    "" => own,
+                    filter => format!("{own} && ({filter})"),
+                };
+                (Who::Everybody, both)
+            }
+            who => (who, filter),
+        }
+    }
+}
+
 /// Stacks in the samples of a ring, which all have them or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stacks {

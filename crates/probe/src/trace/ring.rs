@@ -78,8 +78,8 @@ impl Ring {
                 error,
             };
             for (stacks, filter) in catalogue.opened(tracepoint) {
-                let event = open::open(tracepoint.id, cpu, tracepoint.who(thread), stacks)
-                    .map_err(refused)?;
+                let (who, filter) = tracepoint.who(thread).by_filter(filter);
+                let event = open::open(tracepoint.id, cpu, who, stacks).map_err(refused)?;
                 match events.first() {
                     None => {
                         let ring = Buffer::new(&event, bytes)
