@@ -212,13 +212,15 @@ class Sham(Disturbance):
 
 
 def tried(program, disturbance, cpu, seconds, trial):
-    """What one session says of the cure."""
+    """What one session says of the cure, and how much longer it says that kernel events made each part of a gap."""
     words = [program, "cure", disturbance.cure, "--cpus", str(cpu), "--budget", f"{seconds}s", "--trial", trial, "--yes", "-f", "json"]
     with tempfile.TemporaryDirectory() as directory:
         run = subprocess.run(words, cwd=directory, capture_output=True, text=True, timeout=600)
     if run.returncode != 0:
         raise SystemExit(f"exit status {run.returncode}: {run.stderr}")
-    return next(one for one in json.loads(run.stdout)["cures"] if one["name"] == disturbance.cure)
+    found = json.loads(run.stdout)
+    cure = next(one for one in found["cures"] if one["name"] == disturbance.cure)
+    return {**cure, "events_added_ns": found["events_added_ns"]}
 
 
 def own_share(cure, line):
@@ -260,7 +262,8 @@ def main():
             ratio = share / truth if truth else float("nan")
             good = set(verdicts) == {"helps"} and 0.9 <= ratio <= 1.1
             each = ", ".join(f"{100 * share:.3f}" for share in shares)
-            print(f"{trial_number}: {', '.join(verdicts)}, {pairs} pairs, its lines {100 * share:.3f} points ({each}), truth {100 * truth:.3f} +- {100 * error:.3f}, ratio {ratio:.3f}, all {100 * of_all:.3f}", flush=True)
+            added = ", ".join(f"{cure['events_added_ns']:.0f}" for cure in cures)
+            print(f"{trial_number}: {', '.join(verdicts)}, {pairs} pairs, events {added} ns, its lines {100 * share:.3f} points ({each}), truth {100 * truth:.3f} +- {100 * error:.3f}, ratio {ratio:.3f}, all {100 * of_all:.3f}", flush=True)
         done += 1
         wrong += not good
     print(f"{kind}: {done - wrong} of {done} right")

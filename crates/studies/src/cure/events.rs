@@ -6,12 +6,16 @@
 use bandscope_recording::cures::{Cures, EventsShare, Figures};
 use bandscope_statistics::order::{SIGMA_PER_MAD, median};
 
-/// Standard errors that a slope must have: 95 of 100 sessions in which events add nothing have a smaller one.
-const MIN_ERRORS: f64 = 2.0;
+/// What events add to a part of a gap on CPUs of which much came, and how far they differ: device interrupts of Zen 4 had 0.9 to 1.3 us, wakes of workers 2.1
+/// to 2.9 us (docs/cure.md). The error is chosen, so that a session that tells it to 1 us counts as much as this.
+const TYPICAL_S: f64 = 1.5e-6;
+const TYPICAL_ERROR_S: f64 = 1e-6;
+/// Fewer trials tell nothing of how much they scatter; chosen.
+const MIN_TRIALS: usize = 4;
 /// Standard error of a median over that of a mean, of a normal distribution: the root of half of pi.
 const ERROR_OF_MEDIAN: f64 = 1.2533;
 
-/// What events add to each part of a gap that they name, in seconds; 0 where the trials do not tell.
+/// What events add to each part of a gap that they name, in seconds; 0 where no trial tells anything.
 ///
 /// Each trial tells by how much the time in gaps grew just before it, and how many such parts came in it. The line through the origin of which the
 /// deviations add up to least: a stretch in which something else took the CPU does not move it, as it would least squares.
@@ -35,11 +39,18 @@ fn added_s(cures: &Cures) -> f64 {
     let deviation = SIGMA_PER_MAD * median(deviations).unwrap_or(0.0);
     let squares: f64 = told.iter().map(|one| one.parts_per_s.powi(2)).sum();
     let error = ERROR_OF_MEDIAN * deviation / squares.sqrt();
-    // A CPU on which little comes tells nothing: noise would be taken off.
-    match added_s > MIN_ERRORS * error {
-        true => added_s,
-        false => 0.0,
+    match told.len() {
+        0 => 0.0,
+        1..MIN_TRIALS => TYPICAL_S,
+        _ => with_typical(added_s, error).max(0.0),
     }
+}
+
+/// A measured value with its standard error, and the typical one, each with the weight of its precision: a CPU on which little comes tells nothing of it,
+/// and to take off nothing until it is certain makes savings too large until then.
+fn with_typical(measured_s: f64, error_s: f64) -> f64 {
+    let typical = error_s.powi(2) / (error_s.powi(2) + TYPICAL_ERROR_S.powi(2));
+    typical * TYPICAL_S + (1.0 - typical) * measured_s
 }
 
 /// The session without what events add, and what that is, in seconds for each part of a gap that they name.

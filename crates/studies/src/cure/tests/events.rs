@@ -61,6 +61,10 @@ fn what_nothing_tells_is_not_taken_off() {
     let judged = judge(&session(vec![silent]));
     assert_eq!(judged.events_added_ns, 0.0);
     assert_eq!(judged.notes, [HOST]);
+}
+
+#[test]
+fn what_little_tells_is_what_is_typical() {
     // On a quiet CPU, the host alone makes the stretches differ.
     let mut quiet = interrupts();
     for (place, pair) in quiet.pairs.iter_mut().enumerate() {
@@ -73,9 +77,15 @@ fn what_nothing_tells_is_not_taken_off() {
         (pair.without.events, pair.with.events) = (told(2 * place), told(2 * place + 1));
     }
     let judged = judge(&session(vec![quiet]));
-    assert_eq!(judged.events_added_ns, 0.0);
-    assert_eq!(judged.notes, [HOST]);
-    // Chance may make gaps shorter with events: nothing is given back.
+    assert!(
+        (judged.events_added_ns - 1_500.0).abs() < 100.0,
+        "{judged:#?}"
+    );
+}
+
+#[test]
+fn nothing_is_given_back() {
+    // Chance may make gaps shorter with events.
     let mut shorter = interrupts();
     for pair in &mut shorter.pairs {
         let share = -0.001;
