@@ -47,6 +47,8 @@ fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
 const MIN_SHARE: f64 = 1e-6;
 const MIN_SHARE_OF_SHORT: f64 = 1e-5;
 const MIN_LONG_NS: f64 = 20_000.0;
+/// A smaller part of the host's time on its way to what this kernel does is not told; chosen.
+const MIN_WAY: f64 = 0.1;
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let Some(gaps) = &case.series.gaps else {
@@ -70,7 +72,16 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     });
     // Of all series, as the ledger of the report has it.
     let pooled = Pooled::new(&Cause::Host, case);
+    let way_share = way_share(case);
+    let way = match way_share >= MIN_WAY * pooled.share {
+        true => format!(
+            " {} was its way to interrupts and tasks of this kernel, and back.",
+            format::percent(way_share)
+        ),
+        false => String::new(),
+    };
     let evidence = evidence::StolenTime {
+        way_share: Some(way_share),
         frequency_hz: period.map(|signal| signal.frequency_hz),
         longest_ns: Some(pooled.longest_ns),
         lost_ns: Some(pooled.lost_ns as f64),
@@ -90,7 +101,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             Certainty::Likely
         },
         summary: format!(
-            "{} lost {} of its time to {}: part of {:.0} gaps a second, up to {} of one.{regular}{}{}",
+            "{} lost {} of its time to {}: part of {:.0} gaps a second, up to {} of one.{way}{regular}{}{}",
             subject(case.series),
             format::percent(pooled.share),
             who(case),
@@ -102,6 +113,17 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         evidence: evidence.into(),
         next_step: None,
     }]
+}
+
+/// Share of the time that the host was on its way to what this kernel does, and back: it goes where that goes.
+fn way_share(case: Case<'_>) -> f64 {
+    let (mut way_ns, mut wall_ns) = (0, 0);
+    for series in relatives(case) {
+        wall_ns += series.ledger.wall_ns;
+        let causes = series.gaps.iter().flat_map(|gaps| &gaps.causes);
+        way_ns += causes.map(|cause| cause.host_ns).sum::<u64>();
+    }
+    way_ns as f64 / (wall_ns as f64).max(1.0)
 }
 
 /// What counts say where no gap has a cause.

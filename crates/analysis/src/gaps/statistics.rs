@@ -197,7 +197,8 @@ impl Statistics {
         self.wakers_known |= turns.any(|turn| turn.woken);
         if self.events.len() < EVENTS {
             let room = PIECES - self.pieces.len();
-            let pieces = namer.pieces().iter().enumerate().take(room);
+            let told = namer.pieces().len() - usize::from(namer.host_is_on_its_way());
+            let pieces = namer.pieces().iter().enumerate().take(told.min(room));
             let known = &mut self.tasks_seen;
             self.pieces.extend(pieces.map(|(place, piece)| {
                 Event {

@@ -64,6 +64,13 @@ impl Namer<'_> {
             .then(|| (first.share.key, host.share.ticks.min(self.way_of_host)))
     }
 
+    /// Whether all of the host's time in the gap is its way to the event that began it, and back: it recurs as that does.
+    pub fn host_is_on_its_way(&self) -> bool {
+        let host = self.pieces.last();
+        self.host_beside().is_some()
+            && host.is_some_and(|host| host.share.ticks <= self.way_of_host)
+    }
+
     /// Nothing of the kernel's happened.
     pub(super) fn silent(&mut self, gap: &Gap, from: u64, to: u64) -> Key {
         let known = self
