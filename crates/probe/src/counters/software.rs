@@ -1,7 +1,7 @@
 //! The kernel's own counts of what happened to the calling thread: context switches and page faults, by getrusage(2), which anybody may call.
 //!
 //! perf counts both, too. But the kernel has more to do whenever it switches to or from a thread with perf events of its own, and the measured gap holds
-//! that (docs/method.md, section 11).
+//! that (docs/figures.md, section 1).
 
 use super::events::Event;
 use std::io;

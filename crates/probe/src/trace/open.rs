@@ -20,7 +20,7 @@ const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 
 impl Who {
     /// Records the same by a filter beside `filter`, where the kernel numbers threads as this process does: whenever the kernel switches to or from a
-    /// thread with perf events of its own it has more to do, and the measured gap holds that (docs/method.md, section 11).
+    /// thread with perf events of its own it has more to do, and the measured gap holds that (docs/figures.md, section 1).
     pub fn by_filter(self, filter: String) -> (Who, String) {
         let namespace = std::fs::read_link("/proc/self/ns/pid");
         match self {
