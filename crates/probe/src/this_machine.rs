@@ -28,8 +28,11 @@ const CHECKPOINT_SHARE: f64 = 0.005;
 
 /// Settings of store bypass that are listed, of all CPUs together: 1.5 MB of the manifest, which is read up to 16.
 const MOST_SETTINGS: usize = 1 << 14;
-/// Handling a gap may cost so many times the price of the counters, which is a median with warm caches, and a gap threshold, before it is interrupted.
+/// Handling a gap may cost so many times the price of the counters, which is a median with warm caches, and a gap threshold, before it is interrupted. The
+/// cheapest of system calls is dear where its code has left the caches: by this price the limit is 4 us, below which 99 of 100 handlings stay
+/// (`own_cost`, docs/figures.md, section 1).
 const HANDLING_PRICES: f64 = 4.0;
+const LEAST_PRICE_NS: f64 = 1e3;
 
 /// Handling a gap takes up to so long after another task: some 10 us were measured, most of them for reading counters by a
 /// system call whose code and data are in no cache.
@@ -307,7 +310,11 @@ fn planned_series(
         .map(|(rate, kernel)| {
             let quantum_ticks = ticks_per_ns * 1e9 / rate;
             let gap_threshold_ticks = threshold(&kernel);
-            let reading = (counters.read_ticks * HANDLING_PRICES) as u64;
+            let price = match counters.is_empty() {
+                true => 0.0,
+                false => counters.read_ticks.max(LEAST_PRICE_NS * ticks_per_ns),
+            };
+            let reading = (price * HANDLING_PRICES) as u64;
             PlannedSeries {
                 rate_hz: rate,
                 kernel,

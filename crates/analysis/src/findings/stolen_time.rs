@@ -72,16 +72,17 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     });
     // Of all series, as the ledger of the report has it.
     let pooled = Pooled::new(&Cause::Host, case);
-    let way_share = way_share(case);
-    let way = match way_share >= MIN_WAY * pooled.share {
-        true => format!(
-            " {} was its way to interrupts and tasks of this kernel, and back.",
-            format::percent(way_share)
+    // On bare metal there is none.
+    let way_share = has_hypervisor.then(|| way_share(case).min(pooled.share));
+    let way = match way_share.filter(|share| *share >= MIN_WAY * pooled.share) {
+        Some(share) => format!(
+            " Up to {} of the time was the host's way to interrupts and tasks of this kernel and back.",
+            format::percent(share)
         ),
-        false => String::new(),
+        None => String::new(),
     };
     let evidence = evidence::StolenTime {
-        way_share: Some(way_share),
+        way_share,
         frequency_hz: period.map(|signal| signal.frequency_hz),
         longest_ns: Some(pooled.longest_ns),
         lost_ns: Some(pooled.lost_ns as f64),
@@ -101,7 +102,7 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
             Certainty::Likely
         },
         summary: format!(
-            "{} lost {} of its time to {}: part of {:.0} gaps a second, up to {} of one.{way}{regular}{}{}",
+            "{} lost {} of its time to {}: part of {:.0} gaps a second, up to {} of one.{regular}{way}{}{}",
             subject(case.series),
             format::percent(pooled.share),
             who(case),

@@ -86,7 +86,8 @@ pub struct Statistics {
     longest: BinaryHeap<Reverse<(u64, u64, Key)>>,
     /// The first [`EVENTS`] gaps.
     pub events: Vec<Event>,
-    /// What each kernel event took of them, from when it began; a unit of work is off the first. At most [`PIECES`].
+    /// What each kernel event took of them, from when it began; a unit of work is off the first. A host's is left out where it is on its way to the event
+    /// that began the gap. At most [`PIECES`].
     pub pieces: Vec<Event>,
     /// What a flight recorder caught, where one did.
     pub moments: Option<Moments>,

@@ -71,7 +71,7 @@ pub fn choose(microarchitecture: Option<&str>, ticks_per_ns: f64) -> Choice {
     let (software, hardware): (Vec<_>, Vec<_>) = wanted.into_iter().partition(Event::is_software);
     let mut choice = Choice::default();
     let budget = BUDGET_NS * ticks_per_ns;
-    // The kernel's own counts come first: they are few, cost about a microsecond together, and decide
+    // The kernel's own counts come first: they are few, cost less than a microsecond together, and decide
     // what no hardware counter can.
     choose_software(&software, budget, &mut choice);
     let software_counters = std::mem::take(&mut choice.counters);

@@ -52,8 +52,8 @@ pub fn measure(
             RING_BYTES,
             (0, &[]),
         )?;
-        let begun = Instant::now();
         Stretches::new().spin((SETTLE_NS * ticks_per_ns) as u64, gap_threshold_ticks);
+        let begun = Instant::now();
         let rounds = 0..ROUNDS[usize::from(!full)];
         for _ in rounds.take_while(|&round| round == 0 || begun.elapsed() < PATIENCE) {
             for traced in STRETCHES {

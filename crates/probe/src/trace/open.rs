@@ -22,20 +22,19 @@ impl Who {
     /// Records the same by a filter beside `filter`, where the kernel numbers threads as this process does: whenever the kernel switches to or from a
     /// thread with perf events of its own it has more to do, and the measured gap holds that (docs/figures.md, section 1).
     pub fn by_filter(self, filter: String) -> (Who, String) {
+        let Who::Thread(thread) = self else {
+            return (self, filter);
+        };
         let namespace = std::fs::read_link("/proc/self/ns/pid");
-        match self {
-            Who::Thread(thread)
-                if namespace.is_ok_and(|link| link.as_os_str() == FIRST_NAMESPACE) =>
-            {
-                let own = format!("common_pid == {thread}");
-                let both = match &*filter {
-                    "" => own,
-                    filter => format!("{own} && ({filter})"),
-                };
-                (Who::Everybody, both)
-            }
-            who => (who, filter),
+        if !namespace.is_ok_and(|link| link.as_os_str() == FIRST_NAMESPACE) {
+            return (self, filter);
         }
+        let own = format!("common_pid == {thread}");
+        let both = match &*filter {
+            "" => own,
+            filter => format!("{own} && ({filter})"),
+        };
+        (Who::Everybody, both)
     }
 }
 
@@ -171,5 +170,28 @@ pub fn explained(error: &io::Error) -> String {
         }
         Some(libc::EMFILE) => "too many open files (ulimit -n)".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_told_by_a_filter_where_its_number_is_the_kernels() {
+        let first = std::fs::read_link("/proc/self/ns/pid").unwrap();
+        let first = first.as_os_str() == FIRST_NAMESPACE;
+        for (filter, both) in [
+            ("", "common_pid == 7"),
+            ("x > 1", "common_pid == 7 && (x > 1)"),
+        ] {
+            let expected = match first {
+                true => (Who::Everybody, both.to_owned()),
+                false => (Who::Thread(7), filter.to_owned()),
+            };
+            assert_eq!(Who::Thread(7).by_filter(filter.into()), expected);
+            let all = (Who::Everybody, filter.to_owned());
+            assert_eq!(Who::Everybody.by_filter(filter.into()), all);
+        }
     }
 }

@@ -34,7 +34,8 @@ pub struct StolenTime {
         serialize_with = "whole_if_known"
     )]
     pub system_management_interrupts: Option<u64>,
-    /// Of the time, 0 to 1: the part of `share` that is the host's way to interrupts and tasks of this kernel and back, at most 20 us of a gap.
+    /// Of the time, 0 to 1: the part of `share` that may be the host's way to interrupts and tasks of this kernel and back, at most 20 us of a gap. Only of a
+    /// virtual machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub way_share: Option<f64>,
     /// Interruptions a second that left no gap.

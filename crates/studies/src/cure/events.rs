@@ -10,16 +10,23 @@ use bandscope_statistics::order::{SIGMA_PER_MAD, median};
 /// to 2.9 us (docs/cure.md). The error is chosen, so that a session that tells it to 1 us counts as much as this.
 const TYPICAL_S: f64 = 1.5e-6;
 const TYPICAL_ERROR_S: f64 = 1e-6;
-/// Fewer trials tell nothing of how much they scatter; chosen.
-const MIN_TRIALS: usize = 4;
+/// Fewer trials tell too little of how much they scatter; chosen: what four pilot pairs have.
+const MIN_TRIALS: usize = 8;
 /// Standard error of a median over that of a mean, of a normal distribution: the root of half of pi.
 const ERROR_OF_MEDIAN: f64 = 1.2533;
 
-/// What events add to each part of a gap that they name, in seconds; 0 where no trial tells anything.
-///
+/// What events add to each part of a gap that they name.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Added {
+    /// In seconds; 0 where no trial tells anything.
+    pub(super) seconds: f64,
+    /// Whether that is what is typical, rather than what was measured.
+    pub(super) is_typical: bool,
+}
+
 /// Each trial tells by how much the time in gaps grew just before it, and how many such parts came in it. The line through the origin of which the
 /// deviations add up to least: a stretch in which something else took the CPU does not move it, as it would least squares.
-fn added_s(cures: &Cures) -> f64 {
+fn added(cures: &Cures) -> Added {
     let trials = cures.cures.iter().flat_map(|cure| &cure.pairs);
     let trials = trials.flat_map(|pair| [&pair.without, &pair.with]);
     let told = trials.filter_map(|figures| figures.events);
@@ -32,30 +39,30 @@ fn added_s(cures: &Cures) -> f64 {
         below += one.parts_per_s;
         below >= half
     });
-    let added_s = middle.map_or(0.0, slope);
+    let measured_s = middle.map_or(0.0, slope);
     let deviations = told
         .iter()
-        .map(|one| (one.share - added_s * one.parts_per_s).abs());
+        .map(|one| (one.share - measured_s * one.parts_per_s).abs());
     let deviation = SIGMA_PER_MAD * median(deviations).unwrap_or(0.0);
     let squares: f64 = told.iter().map(|one| one.parts_per_s.powi(2)).sum();
     let error = ERROR_OF_MEDIAN * deviation / squares.sqrt();
-    match told.len() {
-        0 => 0.0,
-        1..MIN_TRIALS => TYPICAL_S,
-        _ => with_typical(added_s, error).max(0.0),
+    let weight = match told.len() {
+        0 => return Added::default(),
+        1..MIN_TRIALS => 1.0,
+        _ => error.powi(2) / (error.powi(2) + TYPICAL_ERROR_S.powi(2)),
+    };
+    // Each with the weight of its precision. A CPU on which little comes tells nothing of it, and to take off nothing until it is certain makes savings too
+    // large until then.
+    Added {
+        seconds: (weight * TYPICAL_S + (1.0 - weight) * measured_s).max(0.0),
+        is_typical: weight > 0.5,
     }
 }
 
-/// A measured value with its standard error, and the typical one, each with the weight of its precision: a CPU on which little comes tells nothing of it,
-/// and to take off nothing until it is certain makes savings too large until then.
-fn with_typical(measured_s: f64, error_s: f64) -> f64 {
-    let typical = error_s.powi(2) / (error_s.powi(2) + TYPICAL_ERROR_S.powi(2));
-    typical * TYPICAL_S + (1.0 - typical) * measured_s
-}
-
-/// The session without what events add, and what that is, in seconds for each part of a gap that they name.
-pub(super) fn without(cures: &Cures) -> (Cures, f64) {
-    let (mut cures, added_s) = (cures.clone(), added_s(cures));
+/// The session without what events add, and what that is.
+pub(super) fn without(cures: &Cures) -> (Cures, Added) {
+    let (mut cures, added) = (cures.clone(), added(cures));
+    let added_s = added.seconds;
     if added_s > 0.0 {
         take_off(&mut cures.before, added_s);
         for pair in cures.cures.iter_mut().flat_map(|cure| &mut cure.pairs) {
@@ -63,7 +70,7 @@ pub(super) fn without(cures: &Cures) -> (Cures, f64) {
             take_off(&mut pair.with, added_s);
         }
     }
-    (cures, added_s)
+    (cures, added)
 }
 
 fn take_off(figures: &mut Figures, added_s: f64) {

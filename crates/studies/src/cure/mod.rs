@@ -52,7 +52,8 @@ pub struct Judged {
     pub kernel: String,
     /// Whether kernel events named the gaps.
     pub events: bool,
-    /// What recording these events added to each part of a gap that they name, in ns: it was taken off all shares. 0 where it is not known.
+    /// What recording these events added to each part of a gap that they name, in ns: it was taken off all shares. Where too little came to
+    /// tell it, nearer to what is typical. 0 where nothing is known.
     pub events_added_ns: f64,
     /// Share of the time that was lost before anything was changed.
     pub lost_before: f64,
@@ -291,7 +292,7 @@ impl Judgement {
 
 /// Judges a session.
 pub fn judge(cures: &Cures) -> Judged {
-    let (cures, added_s) = &events::without(cures);
+    let (cures, added) = &events::without(cures);
     let mut judgements = judge::judgements(cures);
     let effect = |one: &Judgement| match (one.verdict, one.saving()) {
         (Verdict::Helps | Verdict::MakesWorse, Some(saving)) => {
@@ -319,10 +320,10 @@ pub fn judge(cures: &Cures) -> Judged {
         rate_hz: cures.rate_hz,
         kernel: cures.kernel.clone(),
         events: cures.events,
-        events_added_ns: added_s * 1e9,
+        events_added_ns: added.seconds * 1e9,
         lost_before: cures.before.lost,
         verdict: verdict::verdict(cures, &judgements),
-        notes: verdict::notes(cures, *added_s, &judgements),
+        notes: verdict::notes(cures, *added, &judgements),
         cures: judgements,
         kept: cures.kept.clone(),
         next_step: is_slower_pace.then(|| "bandscope lab".to_owned()),

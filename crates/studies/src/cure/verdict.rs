@@ -1,5 +1,6 @@
 //! What became of the whole session, and what limits it.
 
+use super::events::Added;
 use super::plan::host_beside;
 use super::sentence::points;
 use super::trials::counted;
@@ -126,7 +127,7 @@ fn has_host_beside(cure: &Cure) -> bool {
 }
 
 /// What limits what was found, in sentences.
-pub(super) fn notes(cures: &Cures, added_s: f64, judgements: &[Judgement]) -> Vec<String> {
+pub(super) fn notes(cures: &Cures, added: Added, judgements: &[Judgement]) -> Vec<String> {
     let mut notes = Vec::new();
     if cures.interrupted {
         notes.push("The session was ended early, and what was not measured is not judged.".into());
@@ -136,11 +137,15 @@ pub(super) fn notes(cures: &Cures, added_s: f64, judgements: &[Judgement]) -> Ve
             "Kernel events were not recorded, so gaps have no names and cures are judged by all that was lost. As root they are recorded.".into(),
         );
     }
-    if added_s > 0.0 {
-        notes.push(format!(
-            "Recording kernel events made each interrupt, softirq and task {} longer. All shares and savings are without that.",
-            format::duration(added_s * 1e9)
-        ));
+    let longer = format::duration(added.seconds * 1e9);
+    match added.is_typical {
+        _ if added.seconds == 0.0 => {}
+        true => notes.push(format!(
+            "Too little came to tell how much longer recording kernel events made it. {longer} is taken off for each interrupt, softirq and task, which is typical."
+        )),
+        false => notes.push(format!(
+            "Recording kernel events made each interrupt, softirq and task {longer} longer. All shares and savings are without that."
+        )),
     }
     if cures.cures.iter().any(has_host_beside) {
         notes.push(

@@ -177,7 +177,11 @@ impl<'a> Namer<'a> {
             error: known.time_error_ticks.unwrap_or(0.0).max(0.0).ceil() as u64,
             entry: (ENTRY_NS * ticks_per_ns) as u64,
             way_back: (WAY_BACK_NS * ticks_per_ns) as u64,
-            way_of_host: (WAY_OF_HOST_NS * ticks_per_ns) as u64,
+            // On bare metal nothing is on its way.
+            way_of_host: match manifest.machine.known_hypervisor() {
+                Some(_) => (WAY_OF_HOST_NS * ticks_per_ns) as u64,
+                None => 0,
+            },
             expiry: (EXPIRY_NS * ticks_per_ns) as u64,
             no_task: tick_hz.map_or(u64::MAX, |hz| {
                 (SILENT_TICKS / hz * 1e9 * ticks_per_ns) as u64

@@ -62,6 +62,7 @@ impl Namer<'_> {
         let host = others.last()?;
         (*self.name(host.share.key) == Cause::Host)
             .then(|| (first.share.key, host.share.ticks.min(self.way_of_host)))
+            .filter(|&(_, ticks)| ticks > 0)
     }
 
     /// Whether all of the host's time in the gap is its way to the event that began it, and back: it recurs as that does.

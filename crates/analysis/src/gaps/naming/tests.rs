@@ -193,37 +193,41 @@ fn a_silence_that_outlasts_the_tick_is_no_other_tasks() {
 
 #[test]
 fn the_hosts_way_to_an_interrupt_goes_with_it() {
-    let mut namer = Namer::online(0, &ticking(None));
-    namer.trust_silence();
-    let event = |start, duration| KernelEvent {
-        start,
-        duration,
-        kind: EventKind::Interrupt,
-        name: "eth0".into(),
-        ..KernelEvent::default()
-    };
-    namer.feed(&[
-        event(108_000, 3_000),
-        event(208_000, 3_000),
-        event(400_000, 3_000),
-    ]);
     // 5 us before it are the interrupt's own; the host has the rest, of which 20 us are on the way.
-    for (start, duration, beside) in [
-        (100_000, 11_000, Some(3_000)),
-        (150_000, 61_000, Some(20_000)),
+    let gaps = [
+        (100_000, 11_000, Some((3_000, true))),
+        (150_000, 61_000, Some((20_000, false))),
         (300_000, 9_000, None),
         (397_000, 6_000, None),
-    ] {
-        let gap = Gap {
+    ];
+    for hypervisor in [Some("KVM"), Some("none"), None] {
+        let mut manifest = ticking(None);
+        manifest.machine.hypervisor = hypervisor.map(str::to_owned);
+        let mut namer = Namer::online(0, &manifest);
+        namer.trust_silence();
+        let event = |start| KernelEvent {
             start,
-            duration,
-            ..Gap::default()
+            duration: 3_000,
+            kind: EventKind::Interrupt,
+            name: "eth0".into(),
+            ..KernelEvent::default()
         };
-        namer.split(&gap).unwrap();
-        let found = namer.host_beside();
-        assert_eq!(found.map(|(_, ticks)| ticks), beside, "{start}");
-        if let Some((key, _)) = found {
-            assert_eq!(namer.name(key), &Cause::Interrupt("eth0".into()));
+        namer.feed(&[event(108_000), event(208_000), event(400_000)]);
+        for (start, duration, expected) in gaps {
+            let gap = Gap {
+                start,
+                duration,
+                ..Gap::default()
+            };
+            namer.split(&gap).unwrap();
+            let beside = namer.host_beside();
+            let found = beside.map(|(_, ticks)| (ticks, namer.host_is_on_its_way()));
+            // On bare metal there is no host.
+            let expected = expected.filter(|_| hypervisor == Some("KVM"));
+            assert_eq!(found, expected, "{start}, {hypervisor:?}");
+            if let Some((key, _)) = beside {
+                assert_eq!(namer.name(key), &Cause::Interrupt("eth0".into()));
+            }
         }
     }
 }

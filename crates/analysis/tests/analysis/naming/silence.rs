@@ -41,6 +41,33 @@ fn silence_is_the_host_unless_something_preempted() {
 }
 
 #[test]
+fn the_way_to_an_interrupt_is_no_period_of_the_host() {
+    // 8 us to the interrupt and 5 us back are the host's: 11 us, as 5 us before it are the interrupt's own.
+    let way = with(20.0, &[(EventKind::Interrupt, "eth0", 16.0, 3.0)]);
+    let mut source = recorded(&[quiet(0.0), way, quiet(0.0)]);
+    for hypervisor in ["KVM", "none"] {
+        source.manifest.machine.hypervisor = Some(hypervisor.into());
+        let report = analyse(&source, &[]).unwrap().report;
+        let is_virtual = hypervisor == "KVM";
+        let mut findings = report.findings.iter();
+        let stolen = findings.find(|one| one.kind == Kind::StolenTime).unwrap();
+        let words =
+            "of the time was the host's way to interrupts and tasks of this kernel and back.";
+        assert_eq!(
+            stolen.summary.contains(words),
+            is_virtual,
+            "{}",
+            stolen.summary
+        );
+        let known = has(stolen, "way_share");
+        assert_eq!(known, is_virtual, "{stolen:#?}");
+        let mut signals = report.series[0].signals.iter();
+        let is_hosts = signals.any(|signal| signal.cause == Some(Cause::Host));
+        assert_eq!(is_hosts, !is_virtual, "{hypervisor}");
+    }
+}
+
+#[test]
 fn stolen_time_says_how_often_firmware_took_the_cpu() {
     let mut source = recorded(&[quiet(20.0)]);
     let mut stolen = |number: Option<u64>, hypervisor: &str| {

@@ -81,6 +81,10 @@ fn what_little_tells_is_what_is_typical() {
         (judged.events_added_ns - 1_500.0).abs() < 100.0,
         "{judged:#?}"
     );
+    assert!(
+        judged.notes[0].ends_with("which is typical."),
+        "{judged:#?}"
+    );
 }
 
 #[test]
