@@ -83,7 +83,7 @@ pub struct Segment {
 }
 
 /// Storing so many quanta without a unit may take as long as one handling may: a store takes some 35 ns where the ring has left the
-/// caches, and reading the counters a microsecond.
+/// caches, and reading the counters up to a microsecond.
 const STORES_PER_HANDLING: u64 = 16;
 
 /// Why a segment ended.
