@@ -28,12 +28,6 @@ const CHECKPOINT_SHARE: f64 = 0.005;
 
 /// Settings of store bypass that are listed, of all CPUs together: 1.5 MB of the manifest, which is read up to 16.
 const MOST_SETTINGS: usize = 1 << 14;
-/// Handling a gap may cost so many times the price of the counters, which is a median with warm caches, and a gap threshold, before it is interrupted. The
-/// cheapest of system calls is dear where its code has left the caches. Of the gaps of a quiet CPU, recorded with events, 2 of 1,000 had another one right
-/// after them with the least price, 5 without it, and 40 when perf events were read at about that price (Zen 4, `export --what gaps`, medians of three).
-const HANDLING_PRICES: f64 = 4.0;
-const LEAST_PRICE_NS: f64 = 1e3;
-
 /// Handling a gap takes up to so long after another task: some 10 us were measured, most of them for reading counters by a
 /// system call whose code and data are in no cache.
 const COLD_HANDLING_NS: f64 = 20e3;
@@ -299,6 +293,7 @@ fn planned_series(
     counters: &counters::Plan,
 ) -> Vec<PlannedSeries> {
     let ticks_per_ns = manifest.clock.ticks_per_ns;
+    let reading = counters.most_ticks(ticks_per_ns);
     let between = (CHECKPOINT_NS * ticks_per_ns).max(counters.read_ticks / CHECKPOINT_SHARE);
     let threshold = |name: &str| {
         let kernel = manifest.kernels.iter().find(|kernel| kernel.name == name);
@@ -310,11 +305,6 @@ fn planned_series(
         .map(|(rate, kernel)| {
             let quantum_ticks = ticks_per_ns * 1e9 / rate;
             let gap_threshold_ticks = threshold(&kernel);
-            let price = match counters.is_empty() {
-                true => 0.0,
-                false => counters.read_ticks.max(LEAST_PRICE_NS * ticks_per_ns),
-            };
-            let reading = (price * HANDLING_PRICES) as u64;
             PlannedSeries {
                 rate_hz: rate,
                 kernel,

@@ -24,6 +24,11 @@ use std::io;
 /// What reading all counters after a gap may cost, in nanoseconds: 4000 gaps a second then cost
 /// 2.8 %, and 300 cost 0.2 % (docs/method.md, section 11, allows 3 % and 1 %).
 const BUDGET_NS: f64 = 7_000.0;
+/// A read may cost so many times its price, which is a median with warm caches, before it is interrupted. The cheapest of system calls is dear where its code
+/// has left the caches. Of the gaps of a quiet CPU, recorded with events, 2 of 1,000 had another one right after them with the least price, 5 without it, and
+/// 40 when perf events were read at about that price (Zen 4, `export --what gaps`, medians of three).
+const MOST_PRICES: f64 = 4.0;
+const LEAST_PRICE_NS: f64 = 1e3;
 /// Reads timed for a price.
 const PRICE_READS: usize = 101;
 
@@ -40,6 +45,15 @@ impl Plan {
     /// Whether there is nothing to read.
     pub fn is_empty(&self) -> bool {
         self.hardware.is_empty() && self.software.number() == 0
+    }
+
+    /// The most that a read of all takes without an interruption, in ticks.
+    pub fn most_ticks(&self, ticks_per_ns: f64) -> u64 {
+        let price = match self.is_empty() {
+            true => 0.0,
+            false => self.read_ticks.max(LEAST_PRICE_NS * ticks_per_ns),
+        };
+        (price * MOST_PRICES) as u64
     }
 
     /// Whether it has counters of the CPU, and not the kernel's alone.
