@@ -6,7 +6,7 @@
 use bandscope_recording::cures::{Cures, EventsShare, Figures};
 use bandscope_statistics::order::{SIGMA_PER_MAD, median};
 
-/// What events add to a part of a gap on CPUs of which much came, and how far they differ: device interrupts of Zen 4 had 0.9 to 1.3 us, wakes of workers 2.1
+/// What events add to a part of a gap on CPUs of which much came, and how far they differ: device interrupts of Zen 4 had 1.1 to 2.2 us, wakes of workers 1.1
 /// to 2.9 us (docs/cure.md). The error is chosen, so that a session that tells it to 1 us counts as much as this.
 const TYPICAL_S: f64 = 1.5e-6;
 const TYPICAL_ERROR_S: f64 = 1e-6;
