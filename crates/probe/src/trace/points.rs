@@ -44,7 +44,8 @@ pub struct Tracepoint {
 
 impl Tracepoint {
     /// Whether it is recorded for the measuring thread only: another task's page faults lie in that task's time, and
-    /// there may be very many. Where a filter refuses them each takes 70 ns longer, of 1.4 us (Zen 4, five rounds in alternation).
+    /// there may be very many. Where a filter refuses them each takes 70 ns longer, of 1.4 us (Zen 4, a loop
+    /// of madvise and touches beside `record`, five rounds in alternation).
     pub fn who(&self, thread: u32) -> Who {
         match self.shape {
             Shape::Fault(_) => Who::Thread(thread),

@@ -137,15 +137,16 @@ pub(super) fn notes(cures: &Cures, added: Added, judgements: &[Judgement]) -> Ve
             "Kernel events were not recorded, so gaps have no names and cures are judged by all that was lost. As root they are recorded.".into(),
         );
     }
-    let longer = format::duration(added.seconds * 1e9);
-    match added.is_typical {
-        _ if added.seconds == 0.0 => {}
-        true => notes.push(format!(
-            "Too little came to tell how much longer recording kernel events made it. {longer} is taken off for each interrupt, softirq and task, which is typical."
-        )),
-        false => notes.push(format!(
-            "Recording kernel events made each interrupt, softirq and task {longer} longer. All shares and savings are without that."
-        )),
+    if added.seconds > 0.0 {
+        let longer = format::duration(added.seconds * 1e9);
+        notes.push(match added.is_typical {
+            true => format!(
+                "Too little came to tell how much longer recording kernel events made each interrupt, softirq and task. About what is typical is taken off: {longer}."
+            ),
+            false => format!(
+                "Recording kernel events made each interrupt, softirq and task {longer} longer. All shares and savings are without that."
+            ),
+        });
     }
     if cures.cures.iter().any(has_host_beside) {
         notes.push(
