@@ -110,10 +110,7 @@ fn stopped(by: &str, cpu: &Cpu) -> Told {
 /// Why a condition on a change finds none: one of both does not know its figure.
 fn no_change(condition: &Condition, now: &[Figure]) -> ConditionError {
     let (text, figure) = (condition.text().into(), condition.figure().into());
-    let mut named = now.iter().filter(|one| {
-        let is_asked = condition.cpu().is_none_or(|cpu| one.cpu == Some(cpu));
-        is_asked && one.name == condition.figure()
-    });
+    let mut named = (now.iter()).filter(|one| condition.is_about(&one.name, one.cpu));
     match named.any(|one| one.value.is_some()) {
         true => ConditionError::NotInBaseline {
             condition: text,
@@ -209,7 +206,8 @@ fn with_past(cpus: &[Cpu], criteria: &Criteria<'_>) -> Vec<Figure> {
         for one in &cpu.figures {
             let test = test(cpu, one, criteria.baseline);
             let mut changes = criteria.conditions.iter().filter(|one| one.is_change());
-            if let Some(test) = test.filter(|_| changes.any(|of| of.figure() == one.name)) {
+            let is_asked = changes.any(|of| of.is_about(&one.name, cpu.cpu));
+            if let Some(test) = test.filter(|_| is_asked) {
                 asked.push((figures.len(), test.p_differs()));
             }
             figures.push(Figure {

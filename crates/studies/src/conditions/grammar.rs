@@ -246,7 +246,7 @@ impl Condition {
 
     /// Whether it is met by more, and not by less.
     pub fn is_upper_bound(&self) -> bool {
-        self.comparison == Comparison::Above
+        matches!(self.comparison, Comparison::Above | Comparison::AtLeast)
     }
 
     /// The CPU that it is about; `None` of all.

@@ -31,7 +31,7 @@ impl Condition {
     pub fn hold<'a>(&self, figures: &'a [Figure]) -> Result<Vec<Outcome<'a>>, ConditionError> {
         let named: Vec<&Figure> = figures
             .iter()
-            .filter(|figure| is_named(figure, &self.figure))
+            .filter(|figure| same(&figure.name, &self.figure))
             .collect();
         if named.is_empty() {
             return Err(self.unknown(&names(figures, &self.figure)));
@@ -50,6 +50,11 @@ impl Condition {
             (true, Some(cpu)) => Err(self.no_cpu(cpu, measured.into_iter().collect())),
             _ => on_cpu.into_iter().map(|one| self.hold_one(one)).collect(),
         }
+    }
+
+    /// Whether it is about this figure of this CPU.
+    pub fn is_about(&self, figure: &str, cpu: Option<u32>) -> bool {
+        same(figure, &self.figure) && (self.cpu.is_none() || self.cpu == cpu)
     }
 
     /// Refuses one on a CPU that is not among these.
@@ -84,7 +89,9 @@ impl Condition {
         };
         let expected = match (self.comparison, unit) {
             (Comparison::Below, _) if value <= 0.0 => "more than 0",
-            (Comparison::Above, Unit::Share) if value >= most => "less than 100 %",
+            (Comparison::Above | Comparison::AtLeast, Unit::Share) if value >= most => {
+                "less than 100 %"
+            }
             (_, Unit::Share) if value > most => "100 % at most",
             _ if value > most => "366 days at most",
             _ => return Ok(()),
@@ -225,12 +232,7 @@ fn names<'a>(figures: &'a [Figure], asked: &str) -> Vec<&'a str> {
     names
 }
 
-/// Whether a figure is meant by a name: blanks, hyphens and underscores are the same, but not in names of tasks and the like.
-fn is_named(figure: &Figure, name: &str) -> bool {
-    figure.name == name || same(&figure.name, name)
-}
-
-/// Whether two names of figures are the same to people.
+/// Whether two names of figures are the same to people: blanks, hyphens and underscores are, but not in names of tasks and the like.
 pub(crate) fn same(a: &str, b: &str) -> bool {
     let plain = |name: &str| -> String {
         let kept = name.chars().filter(|one| ![' ', '-', '_'].contains(one));

@@ -96,6 +96,8 @@ fn a_baseline_tells_a_program_that_takes_one_percent() {
         ("task:* > +0.5 pp", 1),
         ("task:* > +2 pp", 0),
         ("lost < -1 %", 0),
+        // As people spell it.
+        ("Lost > +0.5 pp on cpu 0", 1),
         // The baseline has no line of either, so no time went to them.
         ("task:program-2 > +0.5 pp", 1),
         ("task:nobody > +1 pp", 0),
