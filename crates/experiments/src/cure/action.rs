@@ -166,9 +166,11 @@ impl Action {
 
 /// The threads that stay where they are, in sentences.
 fn refused(all: Taken) -> impl Iterator<Item = String> {
+    let why = all.why.map_or_else(String::new, |why| why.to_string());
     let refused = [
-        (all.confined, "the cpuset has no other CPU"),
-        (all.foreign, "not of this user"),
+        (all.confined, "the cpuset has no other CPU".to_owned()),
+        (all.foreign, "not of this user".to_owned()),
+        (all.refused, why),
     ];
     let refused = refused.into_iter().filter(|one| one.0 > 0);
     refused.map(|(number, why)| {

@@ -4,8 +4,11 @@
 //! measuring thread need not be in a group of its own. A cpuset of version 1 forgets affinities that were narrower; an isolated partition of version 2
 //! takes only threads that are moved into it.
 
+mod give_back;
+
 use bandscope_probe::facts::{Stat, task_name};
 use bandscope_recording::cpu_list;
+pub use give_back::give_back;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
@@ -132,20 +135,6 @@ fn set(thread: Thread, list: &str) -> io::Result<Option<String>> {
     }
 }
 
-/// Gives a thread back what it had. One that might use every CPU of its cpuset is set free: from a list the kernel would keep it from CPUs that
-/// come later (`user_cpus_ptr`, since Linux 6.2).
-fn restore(thread: Thread, list: &str) -> io::Result<()> {
-    let all: Vec<u32> = (0..CpuSet::MAX_CPU as u32).collect();
-    ask(thread, &all)?;
-    match of(thread).map(|found| cpu_list::written(&found)) {
-        Some(found) if found != list => match set(thread, list)? {
-            Some(found) => Err(io::Error::other(format!("it would get CPUs {found} alone"))),
-            None => Ok(()),
-        },
-        _ => Ok(()),
-    }
-}
-
 fn ask(thread: Thread, cpus: &[u32]) -> io::Result<()> {
     let mut set = CpuSet::new();
     let known = cpus.iter().map(|&cpu| cpu as usize);
@@ -209,6 +198,10 @@ pub struct Taken {
     pub confined: usize,
     /// That belong to somebody else.
     pub foreign: usize,
+    /// That the kernel refused to move for another reason, and the last such reason.
+    pub refused: usize,
+    /// See `refused`.
+    pub why: Option<io::ErrorKind>,
 }
 
 /// Whom a move is told to before it is made.
@@ -237,10 +230,18 @@ pub fn take(
             match within_its_cpuset(one, note)? {
                 Ok(true) => all.moved += 1,
                 _ if !is_there(one.thread) => {}
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    all.foreign += usize::from(refused.insert(one.thread));
+                Err(error) => {
+                    let number = match error.kind() {
+                        io::ErrorKind::PermissionDenied => &mut all.foreign,
+                        io::ErrorKind::InvalidInput => &mut all.confined,
+                        kind => {
+                            all.why = Some(kind);
+                            &mut all.refused
+                        }
+                    };
+                    *number += usize::from(refused.insert(one.thread));
                 }
-                _ => all.confined += usize::from(refused.insert(one.thread)),
+                Ok(false) => all.confined += usize::from(refused.insert(one.thread)),
             }
         }
     }
@@ -262,97 +263,6 @@ fn within_its_cpuset(one: &Move, note: Note<'_>) -> io::Result<io::Result<bool>>
     };
     note(std::slice::from_ref(&smaller))?;
     Ok(set(smaller.thread, &smaller.during).map(|lacks| lacks.is_none()))
-}
-
-/// Gives threads the CPUs back that were taken from them, the last move first, and from those born since `since`, if that is known. The moves that could
-/// not be undone, each with the kernel's answer.
-pub fn give_back(moves: &[Move], since: Option<u64>) -> Vec<(Move, io::Error)> {
-    let mut failed = Vec::new();
-    for one in moves.iter().rev() {
-        let is_narrow = of(one.thread).is_some_and(|now| cpu_list::written(&now) == one.during);
-        if is_narrow
-            && is_there(one.thread)
-            && let Err(error) = restore(one.thread, &one.before)
-            && is_there(one.thread)
-        {
-            failed.push((one.clone(), error));
-        }
-    }
-    if let Some(since) = since {
-        widen_born(moves, since);
-    }
-    failed
-}
-
-/// Gives threads that were born since the CPUs that they would have without the moves. The kernel does not tell a set that was inherited from one that was chosen:
-/// whoever has the set of a moved ancestor inherited it.
-fn widen_born(moves: &[Move], since: u64) {
-    // Children are born while others are looked at.
-    for _ in 0..MAX_LOOKS {
-        let all = threads();
-        let mut is_done = true;
-        for born in all
-            .iter()
-            .filter(|one| one.thread.started >= since && !one.is_fixed)
-        {
-            let Some(now) = of(born.thread).map(|now| cpu_list::written(&now)) else {
-                continue;
-            };
-            let kept = |one: &Found| {
-                one.thread.started < since
-                    && of(one.thread).is_some_and(|cpus| cpu_list::written(&cpus) == now)
-            };
-            if let Some(before) = inherited(born, &now, &all, moves, &kept) {
-                // One that ends meanwhile needs nothing.
-                is_done &= restore(born.thread, before).is_err();
-            }
-        }
-        if is_done {
-            return;
-        }
-    }
-}
-
-/// What the nearest ancestor had before it was left with `now`, be it alive or gone; of a thread whose ancestors are gone, what all had that were left with it.
-/// None if it has that set from an ancestor that was not moved and `has_kept` it.
-fn inherited<'a>(
-    born: &Found,
-    now: &str,
-    all: &[Found],
-    moves: &'a [Move],
-    has_kept: &dyn Fn(&Found) -> bool,
-) -> Option<&'a str> {
-    let mut process = born.process;
-    // A chain of parents has no loop, but numbers are used again while it is read.
-    for _ in 0..64 {
-        let mut moved = moves.iter().filter(|one| one.process == process);
-        if let Some(before) = moved.find_map(|one| former(one.thread, now, moves)) {
-            return (before != now).then_some(before);
-        }
-        let mut members = all.iter().filter(|one| one.process == process);
-        let parent = members.clone().next().map(|one| one.parent);
-        if members.any(has_kept) {
-            return None;
-        }
-        match parent {
-            Some(parent) if parent != 0 => process = parent,
-            _ => break,
-        }
-    }
-    let mut befores = moves
-        .iter()
-        .filter(|one| one.during == now)
-        .map(|one| &*one.before);
-    let first = befores.next()?;
-    befores.all(|before| before == first).then_some(first)
-}
-
-/// What a thread had before any move, if one of its moves left it with `during`.
-fn former<'a>(thread: Thread, during: &str, moves: &'a [Move]) -> Option<&'a str> {
-    let mut own = moves.iter().filter(|one| one.thread == thread);
-    let first = own.clone().next()?;
-    own.any(|one| one.during == during)
-        .then_some(&*first.before)
 }
 
 /// Now, in clock ticks since the boot.

@@ -30,6 +30,11 @@ pub enum JournalError {
         /// What it is.
         found: Foreign,
     },
+    /// Threads have other numbers here: none of them would be found, and the journal be taken for done.
+    #[error(
+        "{0}: found a journal of another PID namespace, such as a container's; put its changes back there: bandscope cure --undo"
+    )]
+    Namespace(PathBuf),
     /// Changes are put back as far as they could be, and the journal stays as it was.
     #[error(
         "{path}: the journal stays as it was, because it cannot be written or removed: {error}"

@@ -14,7 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// What the first line says.
@@ -37,6 +37,9 @@ pub(super) struct Head {
     pub(super) started: u64,
     /// The boot, which what is written does not outlive.
     pub(super) boot: String,
+    /// The PID namespace, in which threads have these numbers; 0 where it is not known, as in journals of earlier versions.
+    #[serde(default)]
+    pub(super) namespace: u64,
 }
 
 /// The journal of this process.
@@ -55,6 +58,11 @@ pub struct Journal {
 fn started(process: u32) -> Option<u64> {
     let stat = fs::read(format!("/proc/{process}/stat")).ok()?;
     Some(Stat::parse(&stat)?.started)
+}
+
+/// The PID namespace of this process, as the number of its file; 0 where it cannot be known.
+pub(super) fn namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |file| file.ino())
 }
 
 impl Journal {
@@ -85,6 +93,7 @@ impl Journal {
             process,
             started: started(process).unwrap_or_default(),
             boot: boot_id().unwrap_or_default(),
+            namespace: namespace(),
         };
         let path = directory.join(format!("{process}-{}{SUFFIX}", head.started));
         let line = line(&head).map_err(refused(&path))?;
@@ -122,6 +131,11 @@ impl Journal {
             said.push(format!("{path}: cannot be written anew: {error}"));
         }
         said
+    }
+
+    /// Whether something is left to put back.
+    pub fn holds_changes(&self) -> bool {
+        !self.undos.is_empty()
     }
 
     /// Writes the journal with what is left to undo, whole or not at all.
@@ -253,19 +267,30 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (directory, path) = (place.path().join("journals"), place.path().join("setting"));
         drop(Journal::begin(&directory).unwrap());
-        let head = |boot: String| Head {
+        let head = |boot: String, namespace| Head {
             schema: SCHEMA.into(),
             process: std::process::id(),
             // Of another process of this number.
             started: 1,
             boot,
+            namespace,
         };
-        let write = |boot: String, cut: usize| {
+        let write_as = |boot: String, namespace, cut: usize| {
             let setting = line(&setting(&path)).unwrap();
-            let text = [line(&head(boot)).unwrap(), setting.clone(), setting].concat();
+            let head = line(&head(boot, namespace)).unwrap();
+            let text = [head, setting.clone(), setting].concat();
             fs::write(directory.join("7-1.journal"), &text[..text.len() - cut]).unwrap();
         };
+        let write = |boot: String, cut: usize| write_as(boot, namespace(), cut);
         fs::write(&path, "10").unwrap();
+        // Its threads have other numbers here.
+        write_as(boot_id().unwrap_or_default(), 1, 0);
+        let elsewhere = || left(&directory).unwrap().remove(0);
+        let why = |error: JournalError| matches!(error, JournalError::Namespace(_));
+        assert!(elsewhere().why_not().is_some_and(why));
+        assert_eq!(elsewhere().undo().unwrap().problems.len(), 1);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "10");
+        assert_eq!(elsewhere().changes(), 2);
         // Wherever the last line was cut off.
         for (cut, changes) in [(0, 2), (1, 2), (2, 1), (40, 1)] {
             write(boot_id().unwrap_or_default(), cut);

@@ -1,7 +1,7 @@
 //! Journals that nobody is at work on: what a killed process left, and what was kept on purpose.
 
 use super::error::{Foreign, JournalError, refused};
-use super::journal::{Head, KEPT, MARK, SCHEMA, SUFFIX, WITHOUT_CHECKSUMS, line, split};
+use super::journal::{Head, KEPT, MARK, SCHEMA, SUFFIX, WITHOUT_CHECKSUMS, line, namespace, split};
 use super::place::{locks, opened, own};
 use super::undo::Undo;
 use bandscope_probe::facts::boot_id;
@@ -35,6 +35,8 @@ pub struct Left {
     damage: Vec<Error>,
     /// Lines that stay in the journal whatever is undone: the first, and those that do not read.
     stays: Vec<Vec<u8>>,
+    /// The PID namespace of its process; 0 where it is not known.
+    namespace: u64,
     /// What stands there in place of a journal of this user. Nobody reads it.
     foreign: Option<Foreign>,
     /// The last line, if it was cut off: what it would undo was never done.
@@ -61,16 +63,23 @@ impl Left {
         self.foreign.is_some()
     }
 
+    fn is_of_another_namespace(&self) -> bool {
+        ![0, namespace()].contains(&self.namespace)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.changes() == 0 && !self.is_foreign()
     }
 
-    /// Why `cure --undo` puts nothing back: it is no journal of this user, or nothing is left in it that can be read. Then the copy of it as it was
+    /// Why `cure --undo` puts nothing back: it is no journal of this user or of this PID namespace, or nothing is left in it that can be read. Then the copy of it as it was
     /// says what is put back by hand.
     pub fn why_not(&self) -> Option<JournalError> {
         let path = self.path.clone();
         if let Some(found) = self.foreign {
             return Some(JournalError::Foreign { path, found });
+        }
+        if self.is_of_another_namespace() {
+            return Some(JournalError::Namespace(path));
         }
         let files = [path, self.path.with_extension(DAMAGED)];
         (self.undos.is_empty() && files[1].exists()).then_some(JournalError::ByHand(files))
@@ -81,7 +90,7 @@ impl Left {
     /// # Errors
     /// If another process is at work.
     pub fn undo(self) -> Result<Undone, JournalError> {
-        if self.foreign.is_some() {
+        if self.is_foreign() || self.is_of_another_namespace() {
             return Ok(Undone {
                 problems: self.why_not().iter().map(ToString::to_string).collect(),
                 stays: None,
@@ -202,6 +211,7 @@ fn read(path: &Path, file: File) -> Option<(Option<String>, Left)> {
                 let is_known = has_checksums || head.schema == WITHOUT_CHECKSUMS;
                 is_known.then_some(()).ok_or(Damage::Unreadable)?;
                 (left.started, boot) = (head.started, Some(head.boot));
+                left.namespace = head.namespace;
                 left.stays.push(line.clone());
                 Ok(())
             }),

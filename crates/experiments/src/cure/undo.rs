@@ -61,8 +61,12 @@ pub fn all(undos: &[Undo]) -> Vec<Problem> {
         Undo::Births { since } => Some(*since),
         _ => None,
     });
-    let failed = affinity::give_back(&moves, since).into_iter();
-    problems.extend(failed.map(|(one, error)| Problem {
+    let given = affinity::give_back(&moves, since);
+    problems.extend(given.others_set.then(|| Problem {
+        said: "threads whose CPUs somebody else set meanwhile keep those".to_owned(),
+        again: None,
+    }));
+    problems.extend(given.failed.into_iter().map(|(one, error)| Problem {
         said: format!(
             "thread {}: cannot get CPUs {} back: {error}",
             one.thread.id, one.before

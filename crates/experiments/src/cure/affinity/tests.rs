@@ -1,5 +1,6 @@
 //! Moves of a child, and who inherits what.
 
+use super::give_back::{IsLeft, inherited};
 use super::*;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -57,7 +58,10 @@ fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
         found(22, 22, 12),
         found(23, 23, 1),
     ];
-    let before = |place: usize, now: &str| inherited(&all[place], now, &all, &moves, &|_| false);
+    let before = |place: usize, now: &str| {
+        let how: (IsLeft<'_>, &dyn Fn(&Found) -> bool) = (&|during| during == now, &|_| false);
+        inherited(&all[place], &all, &moves, how).map(|taken| taken.before)
+    };
     assert_eq!(before(3, "0,2"), Some("0-3"));
     assert_eq!(before(3, "0,2-3"), Some("0-3"));
     assert_eq!(before(3, "2"), Some("1-2"));
@@ -69,16 +73,19 @@ fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
     // Its parent was there, was not moved and has that set: it is its own.
     let all = [found(30, 30, 1), found(31, 31, 30)];
     let has_kept = |one: &Found| one.process == 30;
-    assert_eq!(inherited(&all[1], "2", &all, &moves, &has_kept), None);
-    assert_eq!(
-        inherited(&all[1], "2", &all, &moves, &|_| false),
-        Some("1-2")
-    );
+    let before = |has_kept: &dyn Fn(&Found) -> bool| {
+        let is_left: IsLeft<'_> = &|during| during == "2";
+        inherited(&all[1], &all, &moves, (is_left, has_kept)).map(|taken| taken.before)
+    };
+    assert_eq!((before(&has_kept), before(&|_| false)), (None, Some("1-2")));
     // A thread of its process was moved, made it and ended; another one had that set all the time.
     let all = [found(41, 40, 1), found(42, 42, 40)];
     let has_kept = |one: &Found| one.thread.id == 41;
     let moves = [moved(40, 40, "1-2", "2"), moved(50, 50, "0-2", "2")];
-    let before = |now: &str| inherited(&all[1], now, &all, &moves, &has_kept);
+    let before = |now: &str| {
+        let is_left: IsLeft<'_> = &|during| during == now;
+        inherited(&all[1], &all, &moves, (is_left, &has_kept)).map(|taken| taken.before)
+    };
     assert_eq!((before("2"), before("3")), (Some("1-2"), None));
 }
 
@@ -134,7 +141,8 @@ fn a_thread_gets_back_what_it_had_and_a_child_what_its_parent_had() {
     let child = thread(child.trim().parse().unwrap());
     assert_eq!(of(child), Some(vec![first]));
     let moves = [own[0].clone()];
-    assert!(give_back(&moves, Some(since)).is_empty());
+    let given = give_back(&moves, Some(since));
+    assert!(given.failed.is_empty() && !given.others_set);
     assert_eq!(of(moved), Some(vec![first, second]));
     assert_eq!(of(child), Some(vec![first, second]));
     // Of CPUs that its cpuset lacks it gets the others.
@@ -158,9 +166,23 @@ fn a_thread_gets_back_what_it_had_and_a_child_what_its_parent_had() {
     let refused = within_its_cpuset(&nowhere, &mut |_| Ok(())).unwrap();
     assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::InvalidInput);
     assert_eq!(of(moved), Some(vec![first]));
+    // Its cpuset, which lost a CPU meanwhile, left it a part of what the move did.
+    let by_list = |before: &[u32], during: &[u32]| Move {
+        before: cpu_list::written(before),
+        during: cpu_list::written(during),
+        ..moves[0].clone()
+    };
+    let part = by_list(&[first, second, none], &[first, none]);
+    assert!(!give_back(&[part], None).others_set);
+    assert_eq!(of(moved), Some(vec![first, second]));
+    // A part that its cpuset does not explain was chosen.
+    set(moved, &narrow).unwrap();
+    let all = by_list(&[first, second, none], &[first, second]);
+    assert!(give_back(&[all], None).others_set);
+    assert_eq!(of(moved), Some(vec![first]));
     // Whoever set it meanwhile has the last word.
     set(moved, &second.to_string()).unwrap();
-    give_back(&moves, Some(since));
+    assert!(give_back(&moves, Some(since)).others_set);
     assert_eq!(of(moved), Some(vec![second]));
     writeln!(input, "end").unwrap();
     parent.wait().unwrap();

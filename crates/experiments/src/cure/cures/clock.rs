@@ -27,13 +27,20 @@ fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
         let Ok(highest) = subject.read(&file("scaling_max_freq")) else {
             return Err("no frequency driver is here; a hypervisor's host decides".into());
         };
-        // Up to where the frequency needs no turbo, where the driver tells; else as far as it may. The highest first: the lowest is never above it, on
-        // the way there and back.
+        // Up to where the frequency needs no turbo, where the driver tells; else as far as it may.
         let base = subject.read(&file("base_frequency"));
         has_base &= base.is_ok();
         let steady = base.unwrap_or(highest);
-        actions.extend(subject.write(&file("scaling_max_freq"), &steady)?);
-        actions.extend(subject.write(&file("scaling_min_freq"), &steady)?);
+        let khz = |value: &str| value.parse::<u64>().unwrap_or_default();
+        let lowest = subject.read(&file("scaling_min_freq")).unwrap_or_default();
+        // The lowest is never above the highest, on the way there and back.
+        let order = match khz(&lowest) > khz(&steady) {
+            true => ["scaling_min_freq", "scaling_max_freq"],
+            false => ["scaling_max_freq", "scaling_min_freq"],
+        };
+        for limit in order {
+            actions.extend(subject.write(&file(limit), &steady)?);
+        }
     }
     // Last, so that it is put back first: without turbo no limit is set above it.
     for (path, value) in TURBO {
@@ -66,6 +73,18 @@ mod tests {
             .map(|write| write.1)
             .collect();
         assert_eq!(values, ["2600000", "2600000", "1"]);
+        // A lowest limit in the range of turbo comes down first, and goes up last.
+        let (root, subject) = machine(&[
+            (&file("scaling_min_freq"), "3000000\n"),
+            (&file("scaling_max_freq"), "4800000\n"),
+            (&file("base_frequency"), "2600000\n"),
+        ]);
+        let actions = plan(&subject).unwrap();
+        assert!(
+            writes(&actions, root.path())[0]
+                .0
+                .ends_with("scaling_min_freq")
+        );
         let (_root, subject) = machine(&[]);
         assert!(
             plan(&subject)

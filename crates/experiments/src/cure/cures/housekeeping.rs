@@ -15,6 +15,9 @@ const WANTED: [(&str, &str); 6] = [
     ("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "0"),
 ];
 
+/// Whether the watchdog looks for tasks that do not leave a CPU.
+const SOFT_WATCHDOG: &str = "/proc/sys/kernel/soft_watchdog";
+
 pub(super) const CURE: Cure = Cure {
     name: "housekeeping",
     what: "has the kernel look after itself less often",
@@ -36,8 +39,10 @@ fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     let mut actions = Vec::new();
     let mut refused = None;
     let mut is_there = false;
+    // Where the one of tasks is off (`nosoftlockup`), `watchdog` is what is read of the other, and cannot be put back before it.
+    let is_soft_off = subject.read(SOFT_WATCHDOG).is_ok_and(|value| value == "0");
     for (path, value) in WANTED {
-        if subject.read(path).is_err() {
+        if subject.read(path).is_err() || (is_soft_off && path.ends_with("watchdog")) {
             // What the kernel does not have costs nothing.
             continue;
         }
@@ -73,5 +78,14 @@ mod tests {
         ];
         let expected = expected.map(|(path, value)| (path.to_owned(), value.to_owned()));
         assert_eq!(writes(&actions, root.path()), expected);
+        // Of both watchdogs one alone is on: `watchdog=1` would not bring it back.
+        let (root, subject) = machine(&[
+            ("/proc/sys/kernel/soft_watchdog", "0\n"),
+            ("/proc/sys/kernel/nmi_watchdog", "1\n"),
+            ("/proc/sys/kernel/watchdog", "1\n"),
+            ("/proc/sys/kernel/timer_migration", "1\n"),
+        ]);
+        let actions = plan(&subject).unwrap();
+        assert_eq!(writes(&actions, root.path()), expected[..1]);
     }
 }

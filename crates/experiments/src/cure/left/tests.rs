@@ -14,6 +14,7 @@ fn a_line_that_was_changed_is_told_whatever_it_says_now() {
         process: 7,
         started: 1,
         boot: boot_id().unwrap_or_default(),
+        namespace: 0,
     };
     let undo = Undo::Setting {
         path: setting.clone(),
