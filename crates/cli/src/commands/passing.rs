@@ -9,10 +9,27 @@ use bandscope_report::Report;
 use bandscope_sampler::Request;
 use std::path::Path;
 
-/// The CPU was taken for all of the time.
+/// A CPU was taken for all of the time.
 #[derive(Debug, thiserror::Error)]
-#[error("nothing was measured: no quantum ended; expected a longer run, or more time of the CPU")]
-pub(super) struct NothingMeasured;
+#[error(
+    "nothing was measured{on}: no quantum ended; expected a longer run, or more time of the CPU"
+)]
+pub(super) struct NothingMeasured {
+    /// Where, in a sentence; empty of all CPUs.
+    on: String,
+}
+
+/// Refuses a report that lacks one of the CPUs that were to be measured: judged without it, the one that lost all would pass.
+pub(super) fn measured_all(report: Report, cpus: &[u32]) -> Result<Report> {
+    let is_there = |cpu: &u32| report.series.iter().any(|series| series.cpu == Some(*cpu));
+    match cpus.iter().find(|cpu| !is_there(cpu)) {
+        None => Ok(report),
+        Some(cpu) => Err(NothingMeasured {
+            on: format!(" on CPU {cpu}"),
+        }
+        .into()),
+    }
+}
 
 /// What came of one.
 pub(super) struct Passed {
@@ -45,7 +62,8 @@ pub(super) fn report(
     request.cpus.clone_from(&manifest.settings.cpus);
     request.self_test = false;
     if measured.seconds(manifest.clock.ticks_per_ns) <= 0.0 {
-        ensure!(interrupt.signal().is_some(), NothingMeasured);
+        let on = String::new();
+        ensure!(interrupt.signal().is_some(), NothingMeasured { on });
         // Nobody wants an empty one, even if it was to be kept.
         if measured.is_empty() {
             for path in places.all.into_iter().chain(places.caught) {
@@ -60,4 +78,30 @@ pub(super) fn report(
         report: analysis.report,
         caught: Caught::of(&manifest),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandscope_report::Series;
+
+    #[test]
+    fn a_report_without_one_of_the_cpus_is_none() {
+        let series = [0, 1].map(|cpu| Series {
+            cpu: Some(cpu),
+            ..Series::default()
+        });
+        let report = || Report {
+            series: series.to_vec(),
+            ..Report::default()
+        };
+        assert!(measured_all(report(), &[0, 1]).is_ok());
+        let error = measured_all(report(), &[0, 2]).unwrap_err();
+        assert!(error.is::<NothingMeasured>());
+        assert!(
+            error
+                .to_string()
+                .starts_with("nothing was measured on CPU 2: ")
+        );
+    }
 }

@@ -350,8 +350,9 @@ pub struct Keepable {
 ///
 /// Else only the one that saves most: it alone was found to help on the machine as it would be left. What was found of single cures does not add up: two
 /// can save the same time, and one can undo the other.
-pub fn keepable(judged: &Judged) -> Keepable {
+pub fn keepable(judged: &Judged, outlives: impl Fn(&str) -> bool) -> Keepable {
     let mut names = helps(judged);
+    names.retain(|name| outlives(name));
     let together = judged.cures.iter().find(|one| one.name == TOGETHER);
     let why_not_all = match together.map(|one| one.verdict) {
         _ if names.len() < 2 => None,

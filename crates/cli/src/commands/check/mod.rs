@@ -132,7 +132,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if reports.is_empty() {
         place.remove_if_empty();
         output::note(format_args!(
-            "bandscope: interrupted before a quantum ended, so nothing is judged"
+            "bandscope: interrupted before a run could be judged, so nothing is judged"
         ));
         return interrupt.exit_code().context("nothing was measured");
     }
@@ -149,12 +149,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             )),
         }
     }
-    arguments.print(&reports, &check, output)?;
     if ended.is_some() {
-        output::note(format_args!(
-            "bandscope: interrupted; the result is of what was measured until then"
-        ));
+        let told = "A signal ended the run: this is of what was measured until then.";
+        check.notes.insert(0, told.to_owned());
     }
+    arguments.print(&reports, &check, output)?;
     // What failed until then fails; what passed until then is not known to pass.
     Ok(match check.passes {
         true => ended.unwrap_or(ExitCode::SUCCESS),
@@ -361,8 +360,13 @@ impl Plan {
             if let Some(passed) =
                 passing::report(record, &mut request, places, interrupt, accepted)?
             {
-                reports.push(passed.report);
+                let whole = passing::measured_all(passed.report, &request.cpus);
                 caught = passed.caught;
+                // What a signal cut short scatters more than the runs of a baseline, and may lack a CPU.
+                match (interrupt.signal().is_some(), whole) {
+                    (true, whole) if whole.is_err() || criteria.baseline.is_some() => {}
+                    (_, whole) => reports.push(whole?),
+                }
             }
             place.done_with(&path);
         }

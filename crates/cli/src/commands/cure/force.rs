@@ -1,12 +1,12 @@
-//! Cures in force: for one trial, or for good.
+//! Cures in force for one trial.
 
 use super::session::Session;
-use crate::commands::passing::NothingMeasured;
-use crate::output;
+use crate::commands::passing::{self, NothingMeasured};
 use anyhow::{Context, Result};
-use bandscope_experiments::cure::{self, Action};
+use bandscope_experiments::cure;
 use bandscope_probe::facts::Busy;
 use bandscope_recording::cures::{Cure, Figures};
+use bandscope_report::Report;
 use bandscope_sampler::machine::Priority;
 use bandscope_studies::cure as study;
 
@@ -18,8 +18,13 @@ impl Session<'_> {
     ) -> Result<Option<Figures>> {
         let in_force = match self.apply(names) {
             Ok(in_force) => in_force,
-            Err(why) => {
+            Err(why) if cure.pairs.is_empty() => {
                 cure.missing = Some(why.to_string());
+                return Ok(None);
+            }
+            // What was measured until now counts.
+            Err(why) => {
+                cure.problems.push(format!("its trials ended early: {why}"));
                 return Ok(None);
             }
         };
@@ -35,7 +40,7 @@ impl Session<'_> {
     }
 
     /// Makes the changes of these cures, as the machine stands now.
-    fn apply(&mut self, names: &[String]) -> Result<cure::InForce> {
+    pub(super) fn apply(&mut self, names: &[String]) -> Result<cure::InForce> {
         let cures = names.iter().filter_map(|name| cure::named(name));
         let mut actions = Vec::new();
         for cure in cures {
@@ -45,8 +50,8 @@ impl Session<'_> {
         Ok(cure::apply(&actions, journal)?)
     }
 
-    /// Measures once, as the machine stands; `None` if a signal came. A trial in which no quantum ended is lost as a whole: were it left out, a
-    /// cure that starves the CPU would seem to help.
+    /// Measures once, as the machine stands; `None` if a signal came. A trial in which no quantum ended on one of the CPUs is lost as a whole: were it left out,
+    /// a cure that starves the CPU would seem to help.
     pub(super) fn trial(&mut self, real_time: bool) -> Result<Option<Figures>> {
         self.request.priority = real_time.then_some(Priority::LOWEST);
         let path = self.place.path().join("trial.bandscope");
@@ -54,7 +59,11 @@ impl Session<'_> {
         let report = self.measured(&path);
         let after = Busy::read(&self.cures.others);
         let _ = std::fs::remove_dir_all(&path);
-        let figures = match report {
+        let whole = |report: Option<Report>| match report {
+            Some(report) => passing::measured_all(report, &self.cures.cpus).map(Some),
+            None => Ok(None),
+        };
+        let figures = match report.and_then(whole) {
             Err(why) if why.is::<NothingMeasured>() => Some(study::starved(self.cures.trial_s)),
             report => report?.map(|report| study::figures(&report, &self.cures.cpus)),
         };
@@ -66,39 +75,5 @@ impl Session<'_> {
             ..figures
         });
         Ok(figures)
-    }
-
-    /// Leaves cures in force, those that outlive the program.
-    pub(super) fn keep(&mut self, helps: &[String]) -> Result<()> {
-        let mut names = Vec::new();
-        for name in helps {
-            let plan = cure::named(name).map(|cure| cure.first_plan(&self.subject));
-            match plan {
-                Some(Ok(plan)) if plan.is_empty() => {}
-                Some(Ok(plan)) if plan.iter().all(Action::outlives) => names.push(name.clone()),
-                Some(Err(why)) => {
-                    output::note(format_args!("bandscope: {name} is not kept: {why}"))
-                }
-                _ => output::note(format_args!(
-                    "bandscope: {name} ends with this program and is not kept: a program asks for it itself"
-                )),
-            }
-        }
-        if names.is_empty() {
-            return Ok(());
-        }
-        let in_force = self.apply(&names)?;
-        let journal = self.journal.take().context("a journal is kept")?;
-        journal.keep().context("cannot keep the journal")?;
-        // Said at once: what follows may fail.
-        output::note(format_args!(
-            "bandscope: in force: {}; to undo: bandscope cure --undo",
-            names.join(", ")
-        ));
-        for problem in &in_force.problems {
-            output::note(format_args!("bandscope: {problem}"));
-        }
-        self.cures.kept = names;
-        Ok(())
     }
 }

@@ -4,6 +4,7 @@
 //! beforehand and judges; `view` prints. A file keeps every trial.
 
 mod force;
+mod keep;
 mod only;
 mod session;
 mod undo;
@@ -16,6 +17,7 @@ use anyhow::{Context, Result, bail};
 use bandscope_experiments::cure::{self, CURES, Cure};
 use bandscope_recording::cures::Cures;
 use bandscope_recording::text::shown;
+use bandscope_report::format::duration;
 use bandscope_studies::cure as study;
 use bandscope_view::{Options, cure as view_cure, json, text};
 use clap::{Args, ValueEnum};
@@ -154,10 +156,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let tried = session.run();
     let too_short = session.too_short().filter(|_| interrupt.signal().is_none());
-    let (cures, kept) = session.finish(arguments.keep, &tried);
+    let (cures, [kept, put_back]) = session.finish(&tried);
     interrupt.release();
     // What was measured is kept and shown before anything is said of what went wrong.
-    let ended = [arguments.print(&cures), kept, tried];
+    let ended = [arguments.print(&cures), put_back, kept, tried];
     let mut wrong = ended.into_iter().filter_map(Result::err);
     if let Some(first) = wrong.next() {
         for other in wrong {
@@ -181,11 +183,15 @@ fn agreed(session: &Session<'_>, arguments: &Arguments, interrupt: &Interrupt) -
     }
     let options = arguments.layout.options(true);
     let plan = text::plan(&session.cures, &options);
-    let seconds = arguments.budget;
+    let time = duration(arguments.budget * 1e9);
+    let ends = match arguments.keep {
+        true => "leaves what helps in force",
+        false => "puts everything back",
+    };
     let mut terminal = io::stderr();
     write!(
         terminal,
-        "{plan}This takes up to {seconds:.0} s, and puts everything back. Go on? [y/N] "
+        "{plan}This takes about {time}, and {ends}. Go on? [y/N] "
     )?;
     terminal.flush()?;
     // A read would go on after a signal.

@@ -27,6 +27,8 @@ const PILOTS: usize = 4;
 const LOOK: f64 = 3.0;
 /// How much longer than its budget a session may take, as a part of it.
 const OVERTIME: f64 = 0.25;
+/// Trials of more seconds, of all CPUs together, are written while they are made: in memory they take some MiB a second.
+const MOST_BUFFERED_S: f64 = 10.0;
 /// How long the work kernel runs before a trial: it ran a second before.
 const WARM_UP_S: f64 = 0.05;
 
@@ -40,10 +42,12 @@ pub(super) struct Session<'a> {
     pub(super) place: Scratch,
     /// What is changed; none where nothing may be.
     pub(super) journal: Option<Journal>,
+    /// Whether what helps is to stay in force.
+    pub(super) keep: bool,
     /// What has each pair as soon as it ends.
-    kept: Lines,
+    pub(super) kept: Lines,
     random: Random,
-    begun: Instant,
+    pub(super) begun: Instant,
     budget_s: f64,
     /// How long a pair of the last pilots took.
     pair_s: Option<f64>,
@@ -102,6 +106,7 @@ impl Session<'_> {
             },
             place,
             journal,
+            keep: arguments.keep,
             kept: Lines::new(keep),
             random: Random::new(seed),
             begun: Instant::now(),
@@ -134,6 +139,9 @@ impl Session<'_> {
         }
         // Trials ask how much is lost, and not who is behind it.
         self.request.watch = Watch::Measured;
+        // What is written meanwhile on another CPU slows workers and tasks of this one: a part of what is cured would be this program's own.
+        let cpu_s = self.cures.trial_s * manifest.settings.cpus.len() as f64;
+        self.request.buffered = cpu_s <= MOST_BUFFERED_S;
         let machine = &manifest.machine;
         self.cures.cpus.clone_from(&manifest.settings.cpus);
         let others = machine.housekeeping(&self.cures.cpus).unwrap_or_default();
@@ -266,14 +274,20 @@ impl Session<'_> {
 
     /// Those that help, in one.
     fn together(&mut self) -> Result<()> {
-        let names = study::helps(&study::judge(&self.cures));
+        let mut names = study::helps(&study::judge(&self.cures));
+        if self.keep {
+            names.retain(|name| self.outlives(name));
+        }
         if names.len() < 2 || self.is_ended() {
             return Ok(());
         }
         let parts = (self.cures.cures.iter()).filter(|cure| names.contains(&cure.name));
         let mut all = Cure {
             name: TOGETHER.to_owned(),
-            what: format!("all that help: {}", names.join(", ")),
+            what: match self.keep {
+                true => format!("all that help and can be kept: {}", names.join(", ")),
+                false => format!("all that help: {}", names.join(", ")),
+            },
             ..Cure::default()
         };
         for part in parts {
@@ -312,9 +326,10 @@ impl Session<'_> {
             let pilot = cure.pairs.len() < PILOTS;
             let written = cure.pairs.len();
             let pair = self.pair(cure, names, pilot)?;
+            let is_over = pair.is_none();
             cure.pairs.extend(pair);
             self.kept.append(&appended::line(place, cure, written));
-            if cure.missing.is_some() {
+            if is_over {
                 break;
             }
             if cure.pairs.len() == PILOTS && wanted == PILOTS {
@@ -349,7 +364,7 @@ impl Session<'_> {
         (self.kept).append(&appended::line(place, cure, cure.pairs.len()));
     }
 
-    /// One pair; `None` if the cure could not be put into force, or a signal came.
+    /// One pair; `None` if the cure could not be put into force, or a signal came: then no other follows.
     fn pair(&mut self, cure: &mut Cure, names: &[String], pilot: bool) -> Result<Option<Pair>> {
         let with_first = self.random.below(2) == 1;
         let at_s = self.begun.elapsed().as_secs_f64();
@@ -359,7 +374,7 @@ impl Session<'_> {
                 true => self.trial_with(cure, names)?,
                 false => self.trial(false)?,
             };
-            if self.is_ended() || cure.missing.is_some() {
+            if self.is_ended() || figures[usize::from(with)].is_none() {
                 return Ok(None);
             }
         }
@@ -373,26 +388,5 @@ impl Session<'_> {
             without,
             with,
         }))
-    }
-
-    /// Ends it: everything is put back, or what helps stays if `keep`. Also why the file lacks trials.
-    pub(super) fn finish(mut self, keep: bool, tried: &Result<()>) -> (Cures, Result<()>) {
-        self.cures.duration_s = self.begun.elapsed().as_secs_f64();
-        self.cures.interrupted = self.is_ended() || tried.is_err();
-        if keep && !self.cures.interrupted {
-            let kept = study::keepable(&study::judge(&self.cures));
-            if let Some(why) = kept.why_not_all {
-                let names = kept.names.join(", ");
-                output::note(format_args!(
-                    "bandscope: of all that help only {names} is kept: {why}"
-                ));
-            }
-            if let Err(error) = self.keep(&kept.names) {
-                let why = output::spelled(&error);
-                output::note(format_args!("bandscope: nothing is kept: {why}"));
-            }
-        }
-        let kept = self.kept.finish(Some(&self.cures.to_json()));
-        (self.cures, kept)
     }
 }

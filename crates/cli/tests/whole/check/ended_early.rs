@@ -22,8 +22,8 @@ fn what_failed_before_a_signal_fails() {
         let mut child = common::bandscope(directory.path())
             .args(["check", "--duration", "7777s", "--keep", "kept"])
             .args(["--fail-if", condition])
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         for _ in 0..600 {
@@ -31,10 +31,13 @@ fn what_failed_before_a_signal_fails() {
                 break;
             }
             assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-            std::thread::sleep(std::time::Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(100));
         }
-        common::signal(&child, "TERM");
-        assert_eq!(child.wait().unwrap().code(), Some(expected), "{condition}");
+        signal(&child, "TERM");
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(expected), "{condition}");
+        assert!(said.contains("A signal ended the run"), "{said}");
     }
 }
 

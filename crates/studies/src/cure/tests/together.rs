@@ -78,7 +78,7 @@ fn what_was_not_found_to_work_together_is_not_kept_together() {
     let kept = |together: Option<Cure>| {
         let mut all = session(singles());
         all.cures.extend(together);
-        keepable(&judge(&all)).names
+        keepable(&judge(&all), |_| true).names
     };
     assert_eq!(kept(None), ["tasks"]);
     assert_eq!(kept(Some(saves("together", 0.05))), ["tasks", "interrupts"]);
@@ -104,7 +104,7 @@ fn what_was_not_found_to_work_together_is_not_kept_together() {
         Verdict::Undecided,
         "{together:?}"
     );
-    let kept_then = keepable(&judged);
+    let kept_then = keepable(&judged, |_| true);
     assert_eq!(kept_then.names, ["tasks"]);
     assert_eq!(
         kept_then.why_not_all,
@@ -126,17 +126,28 @@ fn what_was_not_found_to_work_together_is_not_kept_together() {
     let mut ended = session(singles());
     ended.cures.push(saves("together", 0.05));
     ended.interrupted = true;
-    assert_eq!(keepable(&judge(&ended)).names, ["tasks"]);
+    assert_eq!(keepable(&judge(&ended), |_| true).names, ["tasks"]);
+    // What ends with the program is not kept, nor needed together.
+    let mut some = session(singles());
+    some.cures.push(saves("together", -0.03));
+    let kept = keepable(&judge(&some), |name| name != "tasks");
+    assert_eq!(
+        (&*kept.names, kept.why_not_all),
+        (&["interrupts".to_owned()][..], None)
+    );
     // One that helps needs nothing together, and none keeps nothing.
     let host = [("host", 0.01)];
     let one = session(vec![
         saves("tasks", 0.04),
         cure("clock", &["pace:*"], &host, &host),
     ]);
-    let one = keepable(&judge(&one));
+    let one = keepable(&judge(&one), |_| true);
     assert_eq!(
         (&*one.names, one.why_not_all),
         (&["tasks".to_owned()][..], None)
     );
-    assert_eq!(keepable(&judge(&session(Vec::new()))), Keepable::default());
+    assert_eq!(
+        keepable(&judge(&session(Vec::new())), |_| true),
+        Keepable::default()
+    );
 }
