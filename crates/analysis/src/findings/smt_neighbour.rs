@@ -46,7 +46,7 @@ fn siblings(cpu: u32, machine: &Machine) -> Option<&str> {
 }
 
 /// A pace this much slower than the best is that of a shared core: alternation alone costs a third and more where the other thread
-/// works at all (measured: 1.33 to 1.40 beside a compiler, Golden Cove).
+/// works at all (measured: 1.33 to 1.40 beside a compiler, Raptor Cove).
 const SHARED: f64 = 1.15;
 /// Share of the work that the throughput kernel must have lost beyond what the chain lost, and how many times more.
 const MIN_SHARE_LOST: f64 = 0.02;

@@ -182,8 +182,11 @@ impl Firmware {
 fn who(case: Case<'_>) -> String {
     match case.analysed.manifest.machine.known_hypervisor() {
         Some(hypervisor) => format!("the hypervisor ({hypervisor})"),
-        None if Firmware::of(case).0 == Some(0) => "something beneath this kernel".to_owned(),
-        None => "firmware".to_owned(),
+        None => match Firmware::of(case).0 {
+            None => "firmware or a host".to_owned(),
+            Some(0) => "something beneath this kernel".to_owned(),
+            Some(_) => "firmware".to_owned(),
+        },
     }
 }
 

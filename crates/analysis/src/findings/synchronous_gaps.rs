@@ -48,11 +48,11 @@ const NOTICEABLE: f64 = 1e-6;
 fn recognise(case: Case<'_>) -> Vec<Finding> {
     let all = case.analysed.across.synchronous.iter();
     all.filter(|found| found.series.first() == Some(&case.index))
-        .map(finding)
+        .map(|found| finding(found, case.analysed))
         .collect()
 }
 
-fn finding(found: &Synchronous) -> Finding {
+fn finding(found: &Synchronous, analysed: Analysed<'_>) -> Finding {
     let causes: Vec<&Cause> = found.causes.iter().map(|cause| &cause.0).collect();
     let per_second = found.number as f64 / found.seconds.max(f64::MIN_POSITIVE);
     let evidence = evidence::SynchronousGaps {
@@ -80,13 +80,13 @@ fn finding(found: &Synchronous) -> Finding {
         } else {
             Certainty::Likely
         },
-        summary: sentence(found, per_second),
+        summary: sentence(found, per_second, analysed),
         evidence: evidence.into(),
         next_step: None,
     }
 }
 
-fn sentence(found: &Synchronous, per_second: f64) -> String {
+fn sentence(found: &Synchronous, per_second: f64, analysed: Analysed<'_>) -> String {
     let regular = found
         .regular
         .map_or(String::new(), |(frequency, uncertainty)| {
@@ -96,7 +96,7 @@ fn sentence(found: &Synchronous, per_second: f64) -> String {
             )
         });
     let who = match found.causes.first() {
-        Some((cause, _)) if found.named => format!(" ({})", cause_phrase(cause)),
+        Some((cause, _)) if found.named => format!(" ({})", cause_phrase(cause, analysed)),
         Some((cause, share)) if cause.is_named() => {
             format!(" ({} of them {cause})", format::percent(*share))
         }
@@ -134,9 +134,12 @@ fn listed(causes: &[&Cause]) -> String {
 }
 
 /// A cause within brackets.
-fn cause_phrase(cause: &Cause) -> String {
+fn cause_phrase(cause: &Cause, analysed: Analysed<'_>) -> String {
     match cause {
-        Cause::Host => "the host takes them".to_owned(),
+        Cause::Host => match analysed.manifest.machine.known_hypervisor() {
+            Some(_) => "the host takes them".to_owned(),
+            None => "firmware or a host takes them".to_owned(),
+        },
         Cause::Tick => "their timer ticks are aligned".to_owned(),
         other => other.to_string(),
     }
