@@ -245,7 +245,7 @@ pub(super) fn notes(report: &Report, page: &mut Page<'_>) {
             text = format!("{text} {}", advice.trim());
         }
         if *alike > 0 {
-            text = format!("{text} And {alike} alike.");
+            text = format!("{text} {alike} more of this kind: --all.");
         }
         page.wrapped(("Warning:      ", Paint::Loss), &text, Paint::Plain);
     }
