@@ -32,7 +32,7 @@ pub enum JournalError {
     },
     /// Threads have other numbers here: none of them would be found, and the journal be taken for done.
     #[error(
-        "{0}: found a journal of another PID namespace, such as a container's; put its changes back there: bandscope cure --undo"
+        "{0}: found threads of another PID namespace, such as a container's; put them back there by bandscope cure --undo, or remove this file if that namespace is gone"
     )]
     Namespace(PathBuf),
     /// Changes are put back as far as they could be, and the journal stays as it was.

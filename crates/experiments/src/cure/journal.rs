@@ -51,6 +51,8 @@ pub struct Journal {
     head: Vec<u8>,
     /// What is not put back yet.
     undos: Vec<Undo>,
+    /// Whether what could not be put back was told.
+    is_ended: bool,
     /// Held as long as the process lives: no second one changes the machine.
     _locks: Vec<File>,
 }
@@ -105,6 +107,7 @@ impl Journal {
             file,
             head: line,
             undos: Vec::new(),
+            is_ended: false,
             _locks: locks,
         })
     }
@@ -133,9 +136,13 @@ impl Journal {
         said
     }
 
-    /// Whether something is left to put back.
-    pub fn holds_changes(&self) -> bool {
-        !self.undos.is_empty()
+    /// Puts back what is left to put back; one sentence for each change that could not be. Those stay for `--undo`.
+    pub fn end(mut self) -> Vec<String> {
+        self.is_ended = true;
+        match self.undos.is_empty() {
+            true => Vec::new(),
+            false => self.put_back(),
+        }
     }
 
     /// Writes the journal with what is left to undo, whole or not at all.
@@ -171,7 +178,7 @@ impl Journal {
 /// Whatever ends the process in order, a panic too, puts everything back.
 impl Drop for Journal {
     fn drop(&mut self) {
-        if !self.undos.is_empty() {
+        if !self.undos.is_empty() && !self.is_ended {
             for said in self.put_back() {
                 // Nobody may be listening, which must not end this.
                 let _ = writeln!(io::stderr(), "bandscope: {said}");
@@ -286,11 +293,20 @@ mod tests {
         // Its threads have other numbers here.
         write_as(boot_id().unwrap_or_default(), 1, 0);
         let elsewhere = || left(&directory).unwrap().remove(0);
+        assert!(elsewhere().why_not().is_none());
+        // Settings are the machine's.
+        assert_eq!(elsewhere().undo().unwrap().failed, 0);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "1");
+        fs::write(&path, "10").unwrap();
+        let lines = [
+            line(&head(boot_id().unwrap_or_default(), 1)).unwrap(),
+            line(&Undo::Births { since: 1 }).unwrap(),
+        ];
+        fs::write(directory.join("7-1.journal"), lines.concat()).unwrap();
         let why = |error: JournalError| matches!(error, JournalError::Namespace(_));
         assert!(elsewhere().why_not().is_some_and(why));
-        assert_eq!(elsewhere().undo().unwrap().problems.len(), 1);
-        assert_eq!(fs::read_to_string(&path).unwrap(), "10");
-        assert_eq!(elsewhere().changes(), 2);
+        assert_eq!(elsewhere().undo().unwrap().failed, 1);
+        assert_eq!(elsewhere().changes(), 1);
         // Wherever the last line was cut off.
         for (cut, changes) in [(0, 2), (1, 2), (2, 1), (40, 1)] {
             write(boot_id().unwrap_or_default(), cut);

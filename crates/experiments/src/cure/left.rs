@@ -46,8 +46,10 @@ pub struct Left {
 /// What came of putting changes back.
 #[derive(Debug)]
 pub struct Undone {
-    /// One sentence for each change that could not be put back, and for each line that does not read.
+    /// What could not be put back, each line that does not read, and what somebody else set meanwhile, in sentences.
     pub problems: Vec<String>,
+    /// Changes that could not be put back.
+    pub failed: usize,
     /// Why the journal could not be written or removed, where it could not.
     pub stays: Option<JournalError>,
 }
@@ -78,7 +80,7 @@ impl Left {
         if let Some(found) = self.foreign {
             return Some(JournalError::Foreign { path, found });
         }
-        if self.is_of_another_namespace() {
+        if self.is_of_another_namespace() && !self.undos.iter().any(Undo::is_setting) {
             return Some(JournalError::Namespace(path));
         }
         let files = [path, self.path.with_extension(DAMAGED)];
@@ -90,15 +92,26 @@ impl Left {
     /// # Errors
     /// If another process is at work.
     pub fn undo(self) -> Result<Undone, JournalError> {
-        if self.is_foreign() || self.is_of_another_namespace() {
+        if self.is_foreign() {
             return Ok(Undone {
                 problems: self.why_not().iter().map(ToString::to_string).collect(),
+                failed: 0,
                 stays: None,
             });
         }
         let directory = self.path.parent().unwrap_or(Path::new("."));
         let _locks = locks(directory)?;
-        let (mut said, again) = split(super::undo::all(&self.undos));
+        let is_elsewhere = self.is_of_another_namespace();
+        let (here, elsewhere): (Vec<Undo>, Vec<Undo>) =
+            (self.undos.iter().cloned()).partition(|undo| !is_elsewhere || undo.is_setting());
+        let problems = super::undo::all(&here);
+        let mut failed = problems.iter().filter(|one| one.is_failure).count();
+        failed += elsewhere.len() + self.damage.len();
+        let (mut said, mut again) = split(problems);
+        if !elsewhere.is_empty() {
+            said.push(JournalError::Namespace(self.path.clone()).to_string());
+            again.extend(elsewhere);
+        }
         let done = match again.is_empty() && self.damage.is_empty() {
             true => fs::remove_file(&self.path),
             false => self.rewrite(&again),
@@ -120,6 +133,7 @@ impl Left {
         let path = self.path;
         Ok(Undone {
             problems: said,
+            failed,
             stays: done.err().map(|error| JournalError::Stays { path, error }),
         })
     }

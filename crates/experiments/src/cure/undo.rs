@@ -39,6 +39,13 @@ pub enum Undo {
     },
 }
 
+impl Undo {
+    /// Whether it is put back by writing a file.
+    pub fn is_setting(&self) -> bool {
+        matches!(self, Undo::Setting { .. })
+    }
+}
+
 /// What could not be put back.
 #[derive(Debug)]
 pub struct Problem {
@@ -46,6 +53,8 @@ pub struct Problem {
     pub said: String,
     /// What is left to undo; `None` where somebody else has set it meanwhile.
     pub again: Option<Undo>,
+    /// Whether a change could not be put back. Else it is told, and nothing is lost by it.
+    pub is_failure: bool,
 }
 
 /// Puts all back, the last change first.
@@ -65,6 +74,7 @@ pub fn all(undos: &[Undo]) -> Vec<Problem> {
     problems.extend(given.others_set.then(|| Problem {
         said: "threads whose CPUs somebody else set meanwhile keep those".to_owned(),
         again: None,
+        is_failure: false,
     }));
     problems.extend(given.failed.into_iter().map(|(one, error)| Problem {
         said: format!(
@@ -72,6 +82,7 @@ pub fn all(undos: &[Undo]) -> Vec<Problem> {
             one.thread.id, one.before
         ),
         again: Some(Undo::Affinity(one)),
+        is_failure: true,
     }));
     problems
 }
@@ -138,6 +149,7 @@ fn setting(undo: &Undo) -> Option<Problem> {
         Some(Problem {
             said: format!("{}: {what}", path.display()),
             again: again.then(|| undo.clone()),
+            is_failure: true,
         })
     };
     let now = match read(path) {

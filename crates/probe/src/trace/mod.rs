@@ -57,9 +57,7 @@ pub use tracefs::Tracefs;
 pub const RING_BYTES: usize = 1 << 22;
 /// A CPU that is not measured, of which only wake-ups are recorded, has this part of a measured one's: 256 KiB, or 2,000 of them between two looks.
 const SENDERS_RING: usize = 16;
-/// The least for a run that is kept in memory until its end: a second of 16,000 interrupts.
-const LEAST_BUFFERED_BYTES: f64 = (4 * RING_BYTES) as f64;
-/// Bytes for each second of such a run, for 1,200 interrupts a second; and the most.
+/// Bytes for each second of a run that is kept in memory until its end, for 1,200 interrupts a second; and the most.
 const BUFFERED_BYTES_PER_S: f64 = 1e6;
 const MOST_BUFFERED_BYTES: f64 = 64e6;
 
@@ -75,8 +73,7 @@ const WORST_FIT_NS: f64 = 50e3;
 
 /// What a CPU's ring needs where a run of `duration_s` seconds is kept in memory until its end.
 pub fn buffered_ring_bytes(duration_s: f64) -> usize {
-    let bytes =
-        (duration_s * BUFFERED_BYTES_PER_S).clamp(LEAST_BUFFERED_BYTES, MOST_BUFFERED_BYTES);
+    let bytes = (duration_s * BUFFERED_BYTES_PER_S).clamp(RING_BYTES as f64, MOST_BUFFERED_BYTES);
     (bytes as usize).next_power_of_two()
 }
 

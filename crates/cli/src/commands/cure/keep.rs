@@ -78,14 +78,11 @@ impl Session<'_> {
 
 /// Tries once more what could not be put back after its trial.
 fn put_back(journal: Option<Journal>) -> Result<()> {
-    let Some(mut journal) = journal.filter(Journal::holds_changes) else {
-        return Ok(());
-    };
-    let problems = journal.put_back();
+    let left = journal.map_or_else(Vec::new, Journal::end);
     ensure!(
-        !journal.holds_changes(),
+        left.is_empty(),
         "not everything is put back: {}; to try again: bandscope cure --undo",
-        problems.join("; ")
+        left.join("; ")
     );
     Ok(())
 }

@@ -96,7 +96,7 @@ Examples:
   sudo bandscope cure --undo
   bandscope report evening.cures.json
 
-Exit status: 0 done; 2 bad usage, the machine refused, or the budget was too short to judge any cure;
+Exit status: 0 done; 2 bad usage, the machine refused, the budget was too short to judge any cure, or not everything could be put back;
 129, 130, 131 or 143 a signal ended the trials: everything is put back, and what was measured until then is judged.";
 
 /// The cures, then examples.

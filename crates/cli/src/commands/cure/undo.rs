@@ -39,7 +39,7 @@ pub(super) fn run() -> Result<ExitCode> {
         let is_foreign = journal.is_foreign();
         foreign += u64::from(is_foreign);
         let undone = journal.undo()?;
-        failed += if is_foreign { 0 } else { undone.problems.len() };
+        failed += undone.failed;
         stay += u64::from(undone.stays.is_some());
         let stays = undone.stays.map(|why| why.to_string());
         // At once: the next one may fail as a whole.

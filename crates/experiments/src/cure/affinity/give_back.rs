@@ -3,47 +3,21 @@
 use super::{Found, MAX_LOOKS, Move, Thread, ask, is_there, of, threads};
 use bandscope_recording::cpu_list;
 use rustix::thread::CpuSet;
+use std::collections::BTreeSet;
+use std::fs;
 use std::io;
+use std::path::Path;
 
-impl Move {
-    fn narrowing(&self) -> Narrowing<'_> {
-        Narrowing {
-            before: &self.before,
-            during: &self.during,
-        }
-    }
-}
-
-/// What a move took from a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Narrowing<'a> {
-    /// CPUs that it might use before any move, as a list.
-    pub(super) before: &'a str,
-    /// Those that the move left it with.
-    pub(super) during: &'a str,
-}
-
-/// Gives a thread that may use the CPUs `now` back what was taken from it, or as much of that as its cpuset has by now; whether it had what the move left it
-/// with. What somebody else chose it keeps. One that might use every CPU of its cpuset is set free: from a list the kernel would keep it from CPUs that come
-/// later (`user_cpus_ptr`, since Linux 6.2).
-fn restore(thread: Thread, now: &[u32], taken: Narrowing<'_>) -> io::Result<bool> {
+/// Gives a thread back what it had before, or as much of it as its cpuset has by now. One that might use every CPU of its cpuset is set free: from a list the
+/// kernel would keep it from CPUs that come later (`user_cpus_ptr`, since Linux 6.2).
+fn restore(thread: Thread, before: &str) -> io::Result<()> {
     let all: Vec<u32> = (0..CpuSet::MAX_CPU as u32).collect();
     ask(thread, &all)?;
-    let Some(full) = of(thread) else {
-        // It has ended.
-        return Ok(true);
-    };
-    let within_it = |list: &str| -> Vec<u32> {
-        let cpus = cpu_list::parse(list).into_iter();
-        cpus.filter(|cpu| full.contains(cpu)).collect()
-    };
-    let is_left = within_it(taken.during) == now;
-    let wanted = match is_left {
-        true => within_it(taken.before),
-        false => now.to_vec(),
-    };
+    // Where it has ended there is nothing to give.
+    let full = of(thread).unwrap_or_default();
+    let wanted = both(before, &full);
     if wanted == full || wanted.is_empty() {
-        return Ok(is_left);
+        return Ok(());
     }
     ask(thread, &wanted)?;
     match of(thread) {
@@ -51,8 +25,46 @@ fn restore(thread: Thread, now: &[u32], taken: Narrowing<'_>) -> io::Result<bool
             let found = cpu_list::written(&found);
             Err(io::Error::other(format!("it has CPUs {found} afterwards")))
         }
-        _ => Ok(is_left),
+        _ => Ok(()),
     }
+}
+
+/// CPUs of a list that are among these, too.
+fn both(list: &str, cpus: &[u32]) -> Vec<u32> {
+    let list = cpu_list::parse(list).into_iter();
+    list.filter(|cpu| cpus.contains(cpu)).collect()
+}
+
+/// The CPUs that the cpuset of a thread has: that of its group, or of the nearest above it that tells; else all that are there.
+fn cpuset(thread: Thread) -> Vec<u32> {
+    let read = |path: String| {
+        let list = fs::read_to_string(path).ok()?;
+        Some(cpu_list::parse(list.trim())).filter(|cpus| !cpus.is_empty())
+    };
+    let group = fs::read_to_string(format!("/proc/{}/cpuset", thread.id)).unwrap_or_default();
+    let groups = Path::new(group.trim_end()).ancestors();
+    let of_groups = groups.filter_map(|group| {
+        let group = group.to_str()?.trim_end_matches('/');
+        // Version 2, and version 1.
+        read(format!("/sys/fs/cgroup{group}/cpuset.cpus.effective")).or_else(|| {
+            read(format!(
+                "/sys/fs/cgroup/cpuset{group}/cpuset.effective_cpus"
+            ))
+        })
+    });
+    let online = || read("/sys/devices/system/cpu/online".to_owned());
+    of_groups
+        .into_iter()
+        .next()
+        .or_else(online)
+        .unwrap_or_default()
+}
+
+/// Whether a thread that was left with `during` may have `now` by that: whole, or what a cpuset that lacks the rest leaves of it. Else somebody chose it.
+fn is_left(thread: Thread, now: &[u32], during: &str) -> bool {
+    let list = cpu_list::parse(during);
+    now == list
+        || (now.iter().all(|cpu| list.contains(cpu)) && both(during, &cpuset(thread)) == now)
 }
 
 /// What came of giving CPUs back.
@@ -67,31 +79,26 @@ pub struct GivenBack {
 /// Gives threads the CPUs back that were taken from them, the last move first, and those born since `since`, if that is known.
 pub fn give_back(moves: &[Move], since: Option<u64>) -> GivenBack {
     let mut given = GivenBack::default();
+    let mut seen = BTreeSet::new();
     for one in moves.iter().rev() {
         let Some(now) = of(one.thread).filter(|_| is_there(one.thread)) else {
             continue;
         };
-        // A cpuset that changed since leaves a part of it.
-        if !is_within(&now, &one.during) {
-            given.others_set |= !was_of(one.thread, &cpu_list::written(&now), moves);
+        let is_last = seen.insert(one.thread);
+        if !is_left(one.thread, &now, &one.during) {
+            given.others_set |= is_last && !was_of(one.thread, &cpu_list::written(&now), moves);
             continue;
         }
-        match restore(one.thread, &now, one.narrowing()) {
-            Ok(is_left) => given.others_set |= !is_left,
-            Err(error) if is_there(one.thread) => given.failed.push((one.clone(), error)),
-            Err(_) => {}
+        if let Err(error) = restore(one.thread, &one.before)
+            && is_there(one.thread)
+        {
+            given.failed.push((one.clone(), error));
         }
     }
     if let Some(since) = since {
         widen_born(moves, since);
     }
     given
-}
-
-/// Whether all of these CPUs are in a list.
-fn is_within(cpus: &[u32], list: &str) -> bool {
-    let list = cpu_list::parse(list);
-    !cpus.is_empty() && cpus.iter().all(|cpu| list.contains(cpu))
 }
 
 /// Whether a move found a thread with these CPUs, or left it with them.
@@ -117,15 +124,16 @@ fn widen_born(moves: &[Move], since: u64) {
             let kept = |one: &Found| {
                 one.thread.started < since && of(one.thread).as_deref() == Some(&now[..])
             };
-            let taken_if = |is_left: IsLeft<'_>| inherited(born, &all, moves, (is_left, &kept));
+            let befores = |is_left: IsLeft<'_>| inherited(born, &all, moves, (is_left, &kept));
             let written = cpu_list::written(&now);
-            let taken = taken_if(&|during| during == written)
+            let before = befores(&|during| during == written)
                 // Of what its parent was left with its cpuset may have a part alone.
-                .or_else(|| taken_if(&|during| is_within(&now, during)))
-                .filter(|taken| taken.before != written);
-            if let Some(taken) = taken {
+                .or_else(|| befores(&|during| is_left(born.thread, &now, during)))
+                .filter(|before| *before != written);
+            if let Some(before) = before {
                 // One that ends meanwhile needs nothing.
-                is_done &= !matches!(restore(born.thread, &now, taken), Ok(true));
+                let is_restored = restore(born.thread, before).is_ok();
+                is_done &= !(is_restored && of(born.thread).as_deref() != Some(&now[..]));
             }
         }
         if is_done {
@@ -137,20 +145,20 @@ fn widen_born(moves: &[Move], since: u64) {
 /// Whether a thread that was left with these CPUs may be the one that a set comes from.
 pub(super) type IsLeft<'a> = &'a dyn Fn(&str) -> bool;
 
-/// What was taken from the nearest ancestor that was left so, be it alive or gone; of a thread whose ancestors are gone, what was taken from all that were left so.
+/// What the nearest ancestor had that was left so, be it alive or gone; of a thread whose ancestors are gone, what all had that were left so.
 /// None if it has its set from an ancestor that was not moved and `has_kept` it.
 pub(super) fn inherited<'a>(
     born: &Found,
     all: &[Found],
     moves: &'a [Move],
     (is_left, has_kept): (IsLeft<'_>, &dyn Fn(&Found) -> bool),
-) -> Option<Narrowing<'a>> {
+) -> Option<&'a str> {
     let mut process = born.process;
     // A chain of parents has no loop, but numbers are used again while it is read.
     for _ in 0..64 {
         let mut moved = moves.iter().filter(|one| one.process == process);
-        if let Some(taken) = moved.find_map(|one| former(one.thread, is_left, moves)) {
-            return Some(taken);
+        if let Some(before) = moved.find_map(|one| former(one.thread, is_left, moves)) {
+            return Some(before);
         }
         let mut members = all.iter().filter(|one| one.process == process);
         let parent = members.clone().next().map(|one| one.parent);
@@ -163,16 +171,14 @@ pub(super) fn inherited<'a>(
         }
     }
     let mut left = moves.iter().filter(|one| is_left(&one.during));
-    let first = left.next()?.narrowing();
-    left.all(|one| one.narrowing() == first).then_some(first)
+    let first = &*left.next()?.before;
+    left.all(|one| one.before == first).then_some(first)
 }
 
 /// What a thread had before any move, if one of its moves left it so.
-fn former<'a>(thread: Thread, is_left: IsLeft<'_>, moves: &'a [Move]) -> Option<Narrowing<'a>> {
-    let own = || moves.iter().filter(|one| one.thread == thread);
-    let left = own().find(|one| is_left(&one.during))?;
-    Some(Narrowing {
-        before: &own().next()?.before,
-        during: &left.during,
-    })
+fn former<'a>(thread: Thread, is_left: IsLeft<'_>, moves: &'a [Move]) -> Option<&'a str> {
+    let mut own = moves.iter().filter(|one| one.thread == thread);
+    let first = own.clone().next()?;
+    own.any(|one| is_left(&one.during))
+        .then_some(&*first.before)
 }

@@ -60,7 +60,7 @@ fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
     ];
     let before = |place: usize, now: &str| {
         let how: (IsLeft<'_>, &dyn Fn(&Found) -> bool) = (&|during| during == now, &|_| false);
-        inherited(&all[place], &all, &moves, how).map(|taken| taken.before)
+        inherited(&all[place], &all, &moves, how)
     };
     assert_eq!(before(3, "0,2"), Some("0-3"));
     assert_eq!(before(3, "0,2-3"), Some("0-3"));
@@ -75,7 +75,7 @@ fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
     let has_kept = |one: &Found| one.process == 30;
     let before = |has_kept: &dyn Fn(&Found) -> bool| {
         let is_left: IsLeft<'_> = &|during| during == "2";
-        inherited(&all[1], &all, &moves, (is_left, has_kept)).map(|taken| taken.before)
+        inherited(&all[1], &all, &moves, (is_left, has_kept))
     };
     assert_eq!((before(&has_kept), before(&|_| false)), (None, Some("1-2")));
     // A thread of its process was moved, made it and ended; another one had that set all the time.
@@ -84,7 +84,7 @@ fn whoever_is_born_meanwhile_has_what_a_moved_ancestor_had() {
     let moves = [moved(40, 40, "1-2", "2"), moved(50, 50, "0-2", "2")];
     let before = |now: &str| {
         let is_left: IsLeft<'_> = &|during| during == now;
-        inherited(&all[1], &all, &moves, (is_left, &has_kept)).map(|taken| taken.before)
+        inherited(&all[1], &all, &moves, (is_left, &has_kept))
     };
     assert_eq!((before("2"), before("3")), (Some("1-2"), None));
 }

@@ -40,7 +40,11 @@ fn plan(subject: &Subject) -> Result<Vec<Action>, Why> {
     let mut refused = None;
     let mut is_there = false;
     // Where the one of tasks is off (`nosoftlockup`), `watchdog` is what is read of the other, and cannot be put back before it.
-    let is_soft_off = subject.read(SOFT_WATCHDOG).is_ok_and(|value| value == "0");
+    let soft: Option<u32> = subject
+        .read(SOFT_WATCHDOG)
+        .ok()
+        .and_then(|value| value.parse().ok());
+    let is_soft_off = soft == Some(0);
     for (path, value) in WANTED {
         if subject.read(path).is_err() || (is_soft_off && path.ends_with("watchdog")) {
             // What the kernel does not have costs nothing.
