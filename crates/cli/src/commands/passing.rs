@@ -19,15 +19,17 @@ pub(super) struct NothingMeasured {
     on: String,
 }
 
-/// Refuses a report that lacks one of the CPUs that were to be measured: judged without it, the one that lost all would pass.
+/// Refuses a report that lacks one of the CPUs that were to be measured, unless a condition ended the run: judged without it, the one that lost all would pass.
 pub(super) fn measured_all(report: Report, cpus: &[u32]) -> Result<Report> {
     let is_there = |cpu: &u32| report.series.iter().any(|series| series.cpu == Some(*cpu));
+    let manifest = report.recording.as_ref();
+    let is_stopped = manifest.is_some_and(|manifest| !manifest.stopped_by.is_empty());
     match cpus.iter().find(|cpu| !is_there(cpu)) {
-        None => Ok(report),
-        Some(cpu) => Err(NothingMeasured {
+        Some(cpu) if !is_stopped => Err(NothingMeasured {
             on: format!(" on CPU {cpu}"),
         }
         .into()),
+        _ => Ok(report),
     }
 }
 

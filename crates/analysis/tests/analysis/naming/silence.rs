@@ -99,7 +99,7 @@ fn stolen_time_says_how_often_firmware_took_the_cpu() {
     let some = stolen(Some(37), "none");
     assert_eq!(number(&some, key), 37.0);
     assert!(
-        some.summary.contains("to firmware") && some.summary.contains("No hypervisor is known.")
+        some.summary.contains("to firmware:") && some.summary.contains("No hypervisor is known.")
     );
     let said = " Firmware took the CPU 37 times during the run (system management interrupts).";
     assert!(some.summary.ends_with(said), "{}", some.summary);

@@ -12,6 +12,7 @@ use crate::values::{self, Cpus};
 use anyhow::{Context, Result, bail};
 use bandscope_probe::pin;
 use bandscope_recording::baseline::{Baseline, MIN_RUNS};
+use bandscope_recording::manifest::State;
 use bandscope_recording::text::shown;
 use bandscope_recording::{Manifest, cpu_list};
 use bandscope_report::Report;
@@ -150,8 +151,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     }
     if ended.is_some() {
-        let told = "A signal ended the run: this is of what was measured until then.";
-        check.notes.insert(0, told.to_owned());
+        arguments.say_that_it_ended(&mut check);
     }
     arguments.print(&reports, &check, output)?;
     // What failed until then fails; what passed until then is not known to pass.
@@ -293,6 +293,17 @@ impl Arguments {
         }
     }
 
+    /// Says so where the result is read; JUnit's and Prometheus' have no notes.
+    fn say_that_it_ended(&self, check: &mut Check) {
+        let told = "A signal ended the run: this is of what was measured until then.";
+        match self.format {
+            Format::Junit | Format::Prometheus => output::note(format_args!("bandscope: {told}")),
+            Format::Text | Format::Json | Format::Markdown => {
+                check.notes.insert(0, told.to_owned());
+            }
+        }
+    }
+
     fn print(&self, reports: &[Report], check: &Check, output: Option<Keep>) -> Result<()> {
         let to_terminal = output.is_none() && io::stdout().is_terminal();
         let mut options = terminal_options(to_terminal);
@@ -360,12 +371,13 @@ impl Plan {
             if let Some(passed) =
                 passing::report(record, &mut request, places, interrupt, accepted)?
             {
+                let manifest = passed.report.recording.as_ref();
+                let is_cut = manifest.is_some_and(|one| one.state == State::Interrupted);
                 let whole = passing::measured_all(passed.report, &request.cpus);
                 caught = passed.caught;
                 // What a signal cut short scatters more than the runs of a baseline, and may lack a CPU.
-                match (interrupt.signal().is_some(), whole) {
-                    (true, whole) if whole.is_err() || criteria.baseline.is_some() => {}
-                    (_, whole) => reports.push(whole?),
+                if !is_cut || (whole.is_ok() && criteria.baseline.is_none()) {
+                    reports.push(whole?);
                 }
             }
             place.done_with(&path);
