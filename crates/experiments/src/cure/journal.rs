@@ -136,12 +136,16 @@ impl Journal {
         said
     }
 
-    /// Puts back what is left to put back; one sentence for each change that could not be. Those stay for `--undo`.
+    /// Puts back what is left to put back; if something stays for `--undo`, what and why, in sentences.
     pub fn end(mut self) -> Vec<String> {
         self.is_ended = true;
-        match self.undos.is_empty() {
+        let said = match self.undos.is_empty() {
             true => Vec::new(),
             false => self.put_back(),
+        };
+        match self.undos.is_empty() {
+            true => Vec::new(),
+            false => said,
         }
     }
 
