@@ -12,6 +12,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod bound;
 pub mod cure;
 mod error;
 pub mod histogram;

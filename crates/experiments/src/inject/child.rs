@@ -1,6 +1,7 @@
 //! A command that runs while the disturbance lasts: it ends with the disturber, and gets its signals.
 
-use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
+use crate::bound::end_with;
+use rustix::process::{Pid, Signal, kill_process};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
@@ -11,18 +12,8 @@ use std::process::{Child, Command};
 /// If it cannot be started.
 pub fn start_bound(command: &mut Command) -> io::Result<Child> {
     let parent = std::process::id();
-    let bind = move || {
-        // Not there under every emulator.
-        let _ = set_parent_process_death_signal(Some(Signal::TERM));
-        let same = getppid().is_some_and(|now| now.as_raw_nonzero().get() as u32 == parent);
-        // The parent may have ended before that was asked for.
-        match same {
-            true => Ok(()),
-            false => Err(io::ErrorKind::NotConnected.into()),
-        }
-    };
     // SAFETY: between fork and exec the closure makes two system calls: it allocates nothing, takes no lock, and captures a number.
-    unsafe { command.pre_exec(bind) };
+    unsafe { command.pre_exec(move || end_with(parent, Signal::TERM)) };
     command.spawn()
 }
 

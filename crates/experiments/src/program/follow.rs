@@ -65,8 +65,9 @@ impl Followed {
     pub fn start(mut command: Command) -> io::Result<Followed> {
         let out = rustix::io::dup(rustix::stdio::stderr())?;
         command.stdout(Stdio::from(out)).stderr(Stdio::inherit());
-        // SAFETY: the function makes two system calls, and allocates nothing.
-        unsafe { command.pre_exec(wait_for_tracer) };
+        let parent = std::process::id();
+        // SAFETY: the closure makes three system calls, allocates nothing, and captures a number.
+        unsafe { command.pre_exec(move || wait_for_tracer(parent)) };
         let mut child = command.spawn()?;
         let process = child.id() as i32;
         if let Err(error) = Tracee::seize(process) {

@@ -1,5 +1,7 @@
 //! One thread under ptrace(2), and the memory of its process: the few requests that the rest of this room is made of.
 
+use crate::bound::end_with;
+use rustix::process::Signal;
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
@@ -67,19 +69,14 @@ impl Stop {
     }
 }
 
-/// To be called between fork(2) and execve(2): the new program stops before its first instruction. It ends with this program also while
-/// nobody traces it yet.
-pub fn wait_for_tracer() -> io::Result<()> {
-    // SAFETY: the one takes numbers, the other nothing.
-    let answers = unsafe {
-        [
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0).into(),
-            libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0),
-        ]
-    };
-    match answers.contains(&-1) {
-        true => Err(io::Error::last_os_error()),
-        false => Ok(()),
+/// To be called between fork(2) and execve(2): the new program stops before its first instruction. It ends with this program, the process `parent`, also while
+/// nobody traces it yet: it would wait for ever.
+pub fn wait_for_tracer(parent: u32) -> io::Result<()> {
+    end_with(parent, Signal::KILL)?;
+    // SAFETY: it takes nothing.
+    match unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
     }
 }
 

@@ -3,7 +3,9 @@
 //! All of it is set in the child alone, between fork(2) and execve(2), or in its words and environment; so there is nothing to put back, but
 //! for the long name of the working directory, which is removed with the session, and a busy neighbour, which ends with the run.
 
+use crate::bound::end_with;
 use bandscope_probe::store_bypass;
+use rustix::process::Signal;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -70,6 +72,7 @@ impl Settings {
             nice,
             ..
         } = *self;
+        let parent = std::process::id();
         let child = move || {
             if let Some(random) = random_layout {
                 set_layout(random)?;
@@ -88,9 +91,8 @@ impl Settings {
                 set.set(cpu as usize);
                 sched_setaffinity(None, &set)?;
             }
-            // Whoever kills bandscope does not leave the command behind. Not there under every emulator.
-            let _ = control(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong);
-            Ok(())
+            // Whoever kills bandscope does not leave the command behind.
+            end_with(parent, Signal::KILL)
         };
         // SAFETY: between fork and exec the closure makes system calls alone: it allocates nothing, takes no lock, and captures numbers.
         unsafe { command.pre_exec(child) };
