@@ -88,10 +88,20 @@ fn a_bit_of_an_address_is_found_to_be_the_layout() {
         return;
     }
     assert_eq!(result["schema"], "bandscope.repeat/1");
+    // The kernel draws each layout, so by chance the fast runs, or the slow ones, fall apart into two modes in some sessions: what lies between the paces tells.
     let modes = result["modes"].as_array().unwrap();
-    assert_eq!(modes.len(), 2, "{result}");
-    assert!((modes[0]["value"].as_f64().unwrap() - 100.0).abs() < 2.0);
-    assert!((modes[1]["value"].as_f64().unwrap() - 150.0).abs() < 3.0);
+    let values: Vec<f64> = modes
+        .iter()
+        .map(|mode| mode["value"].as_f64().unwrap())
+        .collect();
+    let [fast, slow] = [100.0, 150.0].map(|pace| {
+        let near = values
+            .iter()
+            .filter(|value| (*value / pace - 1.0).abs() < 0.02);
+        near.count()
+    });
+    assert!(fast > 0 && slow > 0, "{result}");
+    assert_eq!(fast + slow, values.len(), "{result}");
     assert_eq!(named(&result), Some("layout"), "{}", result["verdict"]);
     assert_eq!(result["findings"][0]["certainty"], "certain");
     assert!(
