@@ -185,7 +185,7 @@ def main():
     program = os.path.abspath(sys.argv[1])
     cpu = int(sys.argv[2]) if len(sys.argv) > 2 else max(os.sched_getaffinity(0))
     if os.geteuid() != 0 or len(os.sched_getaffinity(0)) < 2:
-        print("skipped: needs root and two CPUs")
+        print("SKIPPED: needs root and two CPUs")
         sys.exit(77)
     expect(journals(), [], "journals before")
     with tempfile.TemporaryDirectory() as directory:
@@ -195,7 +195,7 @@ def main():
             expect(journals(), [], "journals after a narrower cpuset")
             print("a narrower cpuset: as before")
         except FileNotFoundError as error:
-            print(f"skipped: a narrower cpuset: {error}")
+            print(f"SKIPPED: a narrower cpuset: {error}")
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             trial.ended_by(number)
             expect(journals(), [], f"journals after {number.name}")
