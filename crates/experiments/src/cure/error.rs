@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 /// Why there is no journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// Another process changes the machine.
-    #[error("another `bandscope cure` is at work; wait until it ends")]
-    Busy,
+    /// Another process changes the machine: which, where that is known.
+    #[error("another `bandscope cure` is at work{}; wait until it ends", .0.map(|process| format!(" (process {process})")).unwrap_or_default())]
+    Busy(Option<u32>),
     /// A process that is dead left changes behind.
     #[error(
         "a cure that was killed left settings changed; put them back first: bandscope cure --undo"

@@ -6,7 +6,7 @@
 
 use super::error::{JournalError, refused};
 use super::left::{Left, dead, left};
-use super::place::{locks, own};
+use super::place::Locks;
 use super::undo::{Problem, Undo};
 use bandscope_probe::facts::{Stat, boot_id};
 use bandscope_recording::checksum_of;
@@ -16,6 +16,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What the first line says.
 pub(super) const SCHEMA: &str = "bandscope.journal/2";
@@ -54,7 +55,7 @@ pub struct Journal {
     /// Whether what could not be put back was told.
     is_ended: bool,
     /// Held as long as the process lives: no second one changes the machine.
-    _locks: Vec<File>,
+    _locks: Locks,
 }
 
 fn started(process: u32) -> Option<u64> {
@@ -78,8 +79,7 @@ impl Journal {
             .mode(0o700)
             .create(directory);
         made.map_err(refused(directory))?;
-        own(directory)?;
-        let locks = locks(directory)?;
+        let locks = Locks::take(directory, Duration::ZERO)?;
         // A process that died before its first change left nothing. Nobody is at work who could write there.
         for journal in dead(directory)?.filter(Left::is_empty) {
             let _ = fs::remove_file(&journal.path);
@@ -224,6 +224,7 @@ pub(super) fn split(problems: Vec<Problem>) -> (Vec<String>, Vec<Undo>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::left::tests::undone;
     use super::*;
 
     fn setting(path: &Path) -> Undo {
@@ -260,15 +261,16 @@ mod tests {
         assert!(panicked.is_err());
         assert_eq!(contents(), "1");
         let journal = changed(&path);
+        let is_this = |process: Option<u32>| process.is_none_or(|it| it == std::process::id());
         assert!(matches!(
             Journal::begin(&directory),
-            Err(JournalError::Busy)
+            Err(JournalError::Busy(process)) if is_this(process)
         ));
         journal.keep().unwrap();
         assert_eq!(contents(), "10");
-        let mut kept = left(&directory).unwrap();
+        let kept = left(&directory).unwrap();
         assert!(kept.len() == 1 && kept[0].is_kept);
-        assert!(kept.remove(0).undo().unwrap().problems.is_empty());
+        assert!(undone(&directory).problems.is_empty());
         assert_eq!(contents(), "1");
         assert!(left(&directory).unwrap().is_empty());
     }
@@ -299,7 +301,7 @@ mod tests {
         let elsewhere = || left(&directory).unwrap().remove(0);
         assert!(elsewhere().why_not().is_none());
         // Settings are the machine's.
-        assert_eq!(elsewhere().undo().unwrap().failed, 0);
+        assert_eq!(undone(&directory).failed, 0);
         assert_eq!(fs::read_to_string(&path).unwrap(), "1");
         fs::write(&path, "10").unwrap();
         let lines = [
@@ -309,7 +311,7 @@ mod tests {
         fs::write(directory.join("7-1.journal"), lines.concat()).unwrap();
         let why = |error: JournalError| matches!(error, JournalError::Namespace(_));
         assert!(elsewhere().why_not().is_some_and(why));
-        assert_eq!(elsewhere().undo().unwrap().failed, 1);
+        assert_eq!(undone(&directory).failed, 1);
         assert_eq!(elsewhere().changes(), 1);
         // Wherever the last line was cut off.
         for (cut, changes) in [(0, 2), (1, 2), (2, 1), (40, 1)] {
@@ -327,15 +329,7 @@ mod tests {
         flock(&held, FlockOperation::LockExclusive).unwrap();
         assert!(left(&directory).unwrap().is_empty());
         drop(held);
-        assert!(
-            left(&directory)
-                .unwrap()
-                .remove(0)
-                .undo()
-                .unwrap()
-                .problems
-                .is_empty()
-        );
+        assert!(undone(&directory).problems.is_empty());
         assert_eq!(fs::read_to_string(&path).unwrap(), "1");
         // What was written before the machine booted is gone with it.
         write("another".into(), 0);

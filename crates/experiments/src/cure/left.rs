@@ -2,7 +2,7 @@
 
 use super::error::{Foreign, JournalError, refused};
 use super::journal::{Head, KEPT, MARK, SCHEMA, SUFFIX, WITHOUT_CHECKSUMS, line, namespace, split};
-use super::place::{locks, opened, own};
+use super::place::{Locks, opened, own};
 use super::undo::Undo;
 use bandscope_probe::facts::boot_id;
 use bandscope_recording::text::{quoted, shown};
@@ -87,20 +87,16 @@ impl Left {
         (self.undos.is_empty() && files[1].exists()).then_some(JournalError::ByHand(files))
     }
 
-    /// Puts everything back that can be read, the last change first. What cannot be put back stays in the journal. As it was, it is kept beside it.
-    ///
-    /// # Errors
-    /// If another process is at work.
-    pub fn undo(self) -> Result<Undone, JournalError> {
+    /// Puts everything back that can be read, the last change first, for whoever has the locks. What cannot be put back stays in the journal. As it was, it is
+    /// kept beside it.
+    pub fn undo(self, _locks: &Locks) -> Undone {
         if self.is_foreign() {
-            return Ok(Undone {
+            return Undone {
                 problems: self.why_not().iter().map(ToString::to_string).collect(),
                 failed: 0,
                 stays: None,
-            });
+            };
         }
-        let directory = self.path.parent().unwrap_or(Path::new("."));
-        let _locks = locks(directory)?;
         let is_elsewhere = self.is_of_another_namespace();
         let (here, elsewhere): (Vec<Undo>, Vec<Undo>) =
             (self.undos.iter().cloned()).partition(|undo| !is_elsewhere || undo.is_setting());
@@ -131,11 +127,11 @@ impl Left {
             };
         }
         let path = self.path;
-        Ok(Undone {
+        Undone {
             problems: said,
             failed,
             stays: done.err().map(|error| JournalError::Stays { path, error }),
-        })
+        }
     }
 
     /// Writes the journal with these changes and the lines that stay alone, whole or not at all.
@@ -281,4 +277,4 @@ fn parsed<T: DeserializeOwned>(line: &[u8], must: bool) -> Result<T, Damage> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -18,7 +18,7 @@ pub use cures::{CURES, Cure, Moves, Subject, Why, named};
 pub use error::{Foreign, JournalError};
 pub use journal::Journal;
 pub use left::{Left, Undone, left};
-pub use place::{DIRECTORY, directory};
+pub use place::{DIRECTORY, Locks, directory};
 use std::io;
 
 /// Makes the changes. What is returned must live as long as they are to be in force.

@@ -1,14 +1,19 @@
 //! Where journals are, who may work there, and which files are believed.
 
 use super::error::{Foreign, JournalError, refused};
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, OFlags, flock, major, minor};
+use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// What every user can open, and so lock.
 const MACHINE: &str = "/sys/devices/system/cpu";
+
+/// How long whoever waits for a lock sleeps before each look.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// The variable that names the directory of journals in place of the runtime directory of the user.
 pub const DIRECTORY: &str = "BANDSCOPE_JOURNALS";
@@ -31,23 +36,55 @@ fn runtime() -> PathBuf {
     }
 }
 
-/// Takes the lock of a directory, and that of the machine, which all users share, for as long as the files are open. Whoever names a directory has it to themselves.
-pub(super) fn locks(directory: &Path) -> Result<Vec<File>, JournalError> {
-    let own = directory.join("lock");
-    let mut files = vec![(lock_of(directory, &own)?, own)];
-    if directory == runtime()
-        && let Ok(machine) = File::open(MACHINE)
-    {
-        files.push((machine, MACHINE.into()));
-    }
-    for (file, path) in &files {
-        match flock(file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(JournalError::Busy),
-            Err(error) => return Err(refused(path)(error.into())),
+/// Who has these is the only one to change the machine, for as long as they live: the lock of a directory, and that of the machine, which all users share.
+/// Whoever names a directory has it to themselves.
+#[derive(Debug)]
+pub struct Locks(#[expect(dead_code, reason = "closing a file gives its lock back")] Vec<File>);
+
+impl Locks {
+    /// Takes them, and waits for `patience` at most: a process that was killed holds them until its last thread has ended.
+    ///
+    /// # Errors
+    /// If another process has them for longer, or the directory is not of this user alone, or cannot be read.
+    pub fn take(directory: &Path, patience: Duration) -> Result<Locks, JournalError> {
+        own(directory)?;
+        let own = directory.join("lock");
+        let mut files = vec![(lock_of(directory, &own)?, own)];
+        if directory == runtime()
+            && let Ok(machine) = File::open(MACHINE)
+        {
+            files.push((machine, MACHINE.into()));
         }
+        let end = Instant::now() + patience;
+        for (file, path) in &files {
+            loop {
+                match flock(file, FlockOperation::NonBlockingLockExclusive) {
+                    Ok(()) => break,
+                    Err(Errno::WOULDBLOCK) if Instant::now() < end => {
+                        std::thread::sleep(LOOK_AGAIN)
+                    }
+                    Err(Errno::WOULDBLOCK) => return Err(JournalError::Busy(holder(file))),
+                    Err(error) => return Err(refused(path)(error.into())),
+                }
+            }
+        }
+        Ok(Locks(files.into_iter().map(|(file, _)| file).collect()))
     }
-    Ok(files.into_iter().map(|(file, _)| file).collect())
+}
+
+/// The process that holds the lock of a file, as this namespace numbers it; `None` where the kernel does not say (proc_locks(5)).
+fn holder(file: &File) -> Option<u32> {
+    let found = file.metadata().ok()?;
+    let [major, minor] = [major(found.dev()), minor(found.dev())];
+    let of_file = format!("{major:02x}:{minor:02x}:{}", found.ino());
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            [_, "FLOCK", _, _, process, file, ..] if file == of_file => process.parse().ok(),
+            _ => None,
+        }
+    })
 }
 
 /// The lock of a directory. Where nothing can be written, what is there is locked all the same: changes are put back from there, too.

@@ -3,10 +3,14 @@
 use crate::commands::{Arguments, Command};
 use crate::output::{self, rights};
 use anyhow::{Result, ensure};
-use bandscope_experiments::cure;
+use bandscope_experiments::cure::{self, JournalError, Locks};
 use bandscope_view::escape::visible;
 use bandscope_view::numbers::plural;
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// A cure that was killed ends within milliseconds, unless one of its threads is deep in the kernel.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whether it is `bandscope cure --undo`.
 pub(in crate::commands) fn is_undo(arguments: &Arguments) -> bool {
@@ -16,8 +20,12 @@ pub(in crate::commands) fn is_undo(arguments: &Arguments) -> bool {
 /// `bandscope cure --undo`.
 pub(super) fn run() -> Result<ExitCode> {
     let directory = cure::directory();
-    let left = cure::left(&directory)?;
-    if left.is_empty() {
+    // Where no directory is, no cure ever was.
+    let found = directory.symlink_metadata().is_ok().then(|| {
+        let locks = Locks::take(&directory, PATIENCE)?;
+        Ok::<_, JournalError>((cure::left(&directory)?, locks))
+    });
+    let Some((left, locks)) = found.transpose()?.filter(|(left, _)| !left.is_empty()) else {
         let whose = match rustix::process::geteuid().is_root() {
             true => String::new(),
             false => format!(
@@ -30,7 +38,7 @@ pub(super) fn run() -> Result<ExitCode> {
             visible(&directory.display().to_string())
         ));
         return Ok(ExitCode::SUCCESS);
-    }
+    };
     let (mut number, mut failed, mut stay, mut foreign) = (0, 0, 0, 0);
     // The last one first: an earlier one may have changed the same setting.
     for journal in left.into_iter().rev() {
@@ -38,11 +46,10 @@ pub(super) fn run() -> Result<ExitCode> {
         let cut_off = journal.cut_off.as_ref().map(ToString::to_string);
         let is_foreign = journal.is_foreign();
         foreign += u64::from(is_foreign);
-        let undone = journal.undo()?;
+        let undone = journal.undo(&locks);
         failed += undone.failed;
         stay += u64::from(undone.stays.is_some());
         let stays = undone.stays.map(|why| why.to_string());
-        // At once: the next one may fail as a whole.
         for said in cut_off.iter().chain(&undone.problems).chain(&stays) {
             output::note(format_args!("bandscope: {}", visible(said)));
         }

@@ -56,6 +56,19 @@ fn a_signal_ends_the_trials_with_everything_put_back() {
             "{error}"
         );
         assert!(!directory.path().join("u.json").exists(), "it was measured");
+        let refused = cure(directory.path(), &["--undo"]).output().unwrap();
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert!(
+            refused.status.code() == Some(2) && error.contains("at work"),
+            "{error}"
+        );
+        // Some file systems number files otherwise than the kernel's list of locks.
+        let named = format!("(process {})", child.id());
+        assert_eq!(
+            error.contains("(process"),
+            error.contains(&named),
+            "{error}"
+        );
         signal(&child, number);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(status));

@@ -2,6 +2,13 @@
 
 use super::*;
 use crate::cure::Journal;
+use std::time::Duration;
+
+/// What comes of putting back the first that is left.
+pub fn undone(directory: &Path) -> Undone {
+    let locks = Locks::take(directory, Duration::ZERO).unwrap();
+    left(directory).unwrap().remove(0).undo(&locks)
+}
 
 #[test]
 fn a_line_that_was_changed_is_told_whatever_it_says_now() {
@@ -38,22 +45,13 @@ fn a_line_that_was_changed_is_told_whatever_it_says_now() {
     ] {
         fs::write(&journal, &written).unwrap();
         fs::write(&setting, "10").unwrap();
-        let left = left(place.path()).unwrap().remove(0);
-        let said_of = left.undo().unwrap().problems.join(" ");
+        let said_of = undone(place.path()).problems.join(" ");
         assert!(said_of.contains(said), "{written}: {said_of}");
         assert_ne!(fs::read_to_string(&setting).unwrap(), "2");
         fs::remove_file(journal.with_extension(DAMAGED)).unwrap();
     }
     fs::write(&journal, &text).unwrap();
-    assert!(
-        left(place.path())
-            .unwrap()
-            .remove(0)
-            .undo()
-            .unwrap()
-            .problems
-            .is_empty()
-    );
+    assert!(undone(place.path()).problems.is_empty());
     assert_eq!(fs::read_to_string(&setting).unwrap(), "1");
 }
 
@@ -67,7 +65,7 @@ fn what_is_no_journal_of_this_user_is_told_and_left_alone() {
         assert!(found.changes() == 0 && found.foreign == Some(expected));
         let refusal = Journal::begin(place.path()).unwrap_err();
         assert!(matches!(refusal, JournalError::Foreign { .. }));
-        let undone = found.undo().unwrap();
+        let undone = undone(place.path());
         assert!(undone.problems[0].contains("expected a file of this user"));
         assert!(fs::symlink_metadata(journal).is_ok(), "it stays");
         fs::remove_file(journal).unwrap();
@@ -130,7 +128,7 @@ fn a_copy_of_a_damaged_journal_is_named_if_there_is_one() {
         let journal = place.path().join("7-1.journal");
         fs::write(&journal, "whatever\n").unwrap();
         fs::create_dir(journal.with_extension(blocked)).unwrap();
-        let undone = left(place.path()).unwrap().remove(0).undo().unwrap();
+        let undone = undone(place.path());
         let stays = matches!(undone.stays, Some(JournalError::Stays { .. }));
         assert!(stays && journal.exists());
         assert_eq!(journal.with_extension(DAMAGED).exists(), is_copied);
