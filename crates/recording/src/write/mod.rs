@@ -121,9 +121,7 @@ impl Writer {
         if added.is_err() {
             track.abandon();
         }
-        added
-            .and(self.bound_memory())
-            .and(self.close_due_parts(now))
+        added.and(self.bound_memory()).and(self.keep_up(now))
     }
 
     /// Adds gaps of one CPU, of whatever series, in order of time.
@@ -282,9 +280,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Closes the parts that began long before `now`, also those of series that do not run at the moment. The others are copied into
-    /// their places from time to time.
-    fn close_due_parts(&mut self, now: u64) -> Result<(), Error> {
+    /// Puts on the disk what is due at this tick: nothing may follow for hours on what a flight recorder caught.
+    ///
+    /// # Errors
+    /// As [`Writer::append_quanta`].
+    pub fn keep_up(&mut self, now: u64) -> Result<(), Error> {
         let (run, ticks_per_s) = (&self.manifest.run, self.ticks_per_s);
         let mut result = Ok(());
         for (track, _) in &mut self.quanta {

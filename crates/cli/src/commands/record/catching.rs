@@ -252,6 +252,9 @@ impl<'a> Recorder<'a> {
         );
         let series = self.series;
         (self.flight).take(&mut |out| keep(out, series, writer.as_deref_mut()))?;
+        if let (Some(writer), Some(&now)) = (writer, batch.quanta.end.last()) {
+            writer.keep_up(now)?;
+        }
         for moment in self.flight.caught() {
             if let Some(command) = &mut self.command {
                 command.run(&moment);
@@ -284,9 +287,10 @@ impl<'a> Recorder<'a> {
         }
         manifest.watched = self.flight.watched();
         manifest.events.lost.extend(self.flight.lost().cloned());
-        if let (Some(condition), None) = (self.flight.met_at_the_end(), self.interrupt.signal()) {
+        // Met is met, though a signal came before what lies around it.
+        if let Some(condition) = self.flight.met_at_the_end() {
             manifest.stopped_by = condition.to_owned();
-            if manifest.state == State::Interrupted {
+            if manifest.state == State::Interrupted && self.interrupt.signal().is_none() {
                 manifest.state = State::Complete;
             }
         }

@@ -63,6 +63,23 @@ fn a_killed_run_loses_at_most_some_seconds() {
 }
 
 #[test]
+fn what_nothing_follows_is_on_the_disk_some_seconds_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("caught");
+    let mut writer = Writer::create(&path, &manifest(&[1000.0])).unwrap();
+    let (quanta, gaps) = second(0, 0);
+    writer.append_quanta(1, 1000.0, "mulss80", &quanta).unwrap();
+    writer.append_gaps(1, &gaps).unwrap();
+    // A flight recorder goes on for hours, and catches nothing more.
+    let later = second(0, 5).0.end.last().copied().unwrap();
+    writer.keep_up(later).unwrap();
+    drop(writer);
+    let recording = read::open(&path).unwrap();
+    assert_eq!(quanta_of(&recording, 0), quanta);
+    assert_eq!(gaps_of(&recording, 0).len(), gaps.len());
+}
+
+#[test]
 fn the_whole_part_replaces_the_copies_under_a_reader() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("goes-on");
