@@ -12,6 +12,7 @@ use crate::manifest::ranges::{OutOfRange, RATE_HZ, Ranges, SECONDS, number, numb
 use crate::manifest::{Machine, Settings};
 use crate::text::quoted;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// The schema that this version writes, and the only major version that it reads.
@@ -120,8 +121,9 @@ impl Baseline {
             let expected = "figures of one CPU or more".to_owned();
             return Err(wrong("no figure".to_owned(), expected));
         }
-        for (place, cpu) in read.cpus.iter().enumerate() {
-            if read.cpus[..place].iter().any(|other| other.cpu == cpu.cpu) {
+        let mut numbers = HashSet::new();
+        for cpu in &read.cpus {
+            if !numbers.insert(cpu.cpu) {
                 return Err(wrong(
                     format!("CPU {} twice", cpu.cpu),
                     "each CPU once".to_owned(),
@@ -155,12 +157,12 @@ impl Ranges for Baseline {
         )?;
         numbers("settings.rates_hz", &settings.rates_hz, &RATE_HZ)?;
         self.cpus.iter().try_for_each(|cpu| {
-            for (place, figure) in cpu.figures.iter().enumerate() {
+            let mut names = HashSet::new();
+            for figure in &cpu.figures {
                 let field = format!("values of {}", quoted(figure.name.as_bytes()));
                 numbers(&field, &figure.values, &range(&figure.name))?;
-                let others = &cpu.figures[..place];
-                let same = others.iter().filter(|other| other.name == figure.name);
-                number(&format!("{field}: doubles"), same.count() as u64, &(0..=0))?;
+                let is_double = !names.insert(&figure.name);
+                number(&format!("{field}: doubles"), u64::from(is_double), &(0..=0))?;
             }
             Ok(())
         })

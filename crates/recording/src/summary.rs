@@ -206,13 +206,20 @@ impl Summary {
         if !manifest.exists() {
             return summary.map(Some);
         }
-        let run = std::fs::read(&manifest).ok();
+        let run = document::bytes(&manifest, &NAMED).ok();
         let run = run.and_then(|bytes| serde_json::from_slice::<Run>(&bytes).ok());
         Ok(summary
             .ok()
             .filter(|summary| run.is_some_and(|run| run.run == summary.run)))
     }
 }
+
+/// What a manifest may take.
+const NAMED: Document = Document {
+    schema: "",
+    max_bytes: 16 << 20,
+    holds: "a recording",
+};
 
 /// The name of a run, in its manifest.
 #[derive(Deserialize)]

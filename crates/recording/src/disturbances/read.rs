@@ -251,7 +251,8 @@ impl Log {
     pub fn cpu_ns(&self, start: u64, end: u64) -> Option<u64> {
         let inside = |row: &&Disturbance| start <= row.start && row.end <= end;
         let rows = self.disturbances.iter().filter(inside);
-        rows.map(|row| row.cpu_ns).sum()
+        rows.map(|row| row.cpu_ns)
+            .try_fold(0_u64, |sum, ns| sum.checked_add(ns?))
     }
 
     /// Checks that a recording with this clock was made in the same boot of the same machine, as far as can be told: then

@@ -34,8 +34,11 @@ mod kind {
     pub const STRUCT: u8 = 12;
 }
 
-/// The field of a page's head that says how many bytes follow the head.
+/// The fields of a page's head that say how many bytes it has when it is unpacked, and how many follow the head.
+const UNPACKED_SIZE: i64 = 2;
 const COMPRESSED_SIZE: i64 = 3;
+/// The largest page, unpacked: room for it is made at once, for each column. bandscope's have 0.5 MiB at most, those of other programs some MiB.
+const MOST_UNPACKED: i64 = 16 << 20;
 
 /// Whether the end of the file claims no more than it can hold. What is no end at all the library tells better.
 ///
@@ -79,16 +82,16 @@ fn is_column_bounded(file: &File, column: &ColumnChunkMetaData) -> io::Result<bo
         for room in [512, HEAD] {
             head.resize(room.min((end - at) as usize), 0);
             file.read_exact_at(&mut head, at)?;
-            let mut size = None;
+            let (mut size, mut unpacked) = (None, 0);
             let mut walk = Walk::new(&head);
-            let bounded = walk.structure(DEEPEST, &mut |field, value| {
-                if field == COMPRESSED_SIZE {
-                    size = u64::try_from(value).ok();
-                }
+            let bounded = walk.structure(DEEPEST, &mut |field, value| match field {
+                COMPRESSED_SIZE => size = u64::try_from(value).ok(),
+                UNPACKED_SIZE => unpacked = value,
+                _ => {}
             });
             let taken = head.len() - walk.0.len();
             match (bounded, size) {
-                (Some(()), Some(size)) => {
+                (Some(()), Some(size)) if unpacked <= MOST_UNPACKED => {
                     at = at.saturating_add(taken as u64).saturating_add(size);
                     break;
                 }

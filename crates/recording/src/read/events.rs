@@ -205,7 +205,9 @@ pub fn mark_the_end(manifest: &mut Manifest, found: &[Found]) -> Result<(), Erro
         return Ok(());
     }
     let mut marks = Vec::new();
-    for &cpu in &manifest.settings.cpus {
+    // A file may name one many times.
+    let cpus: BTreeSet<u32> = manifest.settings.cpus.iter().copied().collect();
+    for cpu in cpus {
         let mut from = 0;
         if let Some(found) = found
             .iter()

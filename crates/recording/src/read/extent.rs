@@ -13,6 +13,9 @@ use crate::text::shown;
 use crate::{Error, Gap};
 use std::path::Path;
 
+/// A series of more segments is none: one a millisecond, for four hours.
+const MOST_SEGMENTS: usize = 1 << 24;
+
 /// The stretch of the run that the finished parts of one series cover.
 #[derive(Debug, Default)]
 pub struct Extent {
@@ -38,7 +41,17 @@ impl Extent {
                 segments.dedup();
                 self.segments.extend_from_slice(&segments);
                 self.segments.dedup();
-                Ok(())
+                if self.segments.len() > MOST_SEGMENTS {
+                    self.segments.sort_unstable();
+                    self.segments.dedup();
+                }
+                match self.segments.len() {
+                    ..=MOST_SEGMENTS => Ok(()),
+                    number => Err(part.wrong(
+                        format!("{number} segments and more"),
+                        format!("{MOST_SEGMENTS} at most"),
+                    )),
+                }
             })
         })?;
         // In order already, but for a file of another program, which is refused when its rows are read.

@@ -180,7 +180,7 @@ impl Part {
         Ok(())
     }
 
-    /// Checks that all columns lie within the file: the library takes that for granted.
+    /// Checks that all columns lie within the file, and have room beside each other: the library takes that for granted.
     fn check_places(&self) -> Result<(), Error> {
         let lies_within = |column: &ColumnChunkMetaData| {
             let data = column.data_page_offset();
@@ -198,7 +198,10 @@ impl Part {
         let all_within = groups
             .iter()
             .all(|group| group.columns().iter().all(lies_within));
-        if all_within && u64::try_from(rows) == Ok(self.rows()) {
+        let columns = groups.iter().flat_map(|group| group.columns());
+        let sizes = columns.map(|column| u64::try_from(column.compressed_size()).unwrap_or(0));
+        let have_room = sizes.fold(0_u64, u64::saturating_add) <= self.bytes;
+        if all_within && have_room && u64::try_from(rows) == Ok(self.rows()) {
             return Ok(());
         }
         Err(self.wrong(
@@ -268,7 +271,7 @@ impl Part {
         Ok(Column::new(&self.path, name, &description, reader))
     }
 
-    fn wrong(&self, found: String, expected: String) -> Error {
+    pub(super) fn wrong(&self, found: String, expected: String) -> Error {
         Error::File {
             path: self.path.clone(),
             found,
