@@ -12,11 +12,11 @@ pub use heard::takes;
 pub use keep::{Keep, Lines};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Writes a result to `path`, or to standard output where there is none.
@@ -41,7 +41,7 @@ pub fn write(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<
 
 /// Whether a device or a pipe is there.
 fn is_special(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|there| !there.is_file())
+    standard(path).is_some() || std::fs::metadata(path).is_ok_and(|there| !there.is_file())
 }
 
 /// As [`write()`], also into a recording. A pipe waits for its reader.
@@ -49,7 +49,8 @@ pub fn put(path: Option<&Path>, render: impl FnOnce(&mut dyn Write) -> Result<()
     let result = match path {
         None => render_into(io::stdout().lock(), render).context("standard output: cannot write"),
         Some(path) if is_special(path) => {
-            let file = OpenOptions::new().write(true).open(path);
+            let opened = || OpenOptions::new().write(true).open(path);
+            let file = standard(path).map_or_else(opened, Ok);
             let file = file.with_context(|| format!("{}: cannot write", shown(path)))?;
             return put_special(path, file, render);
         }
@@ -84,6 +85,9 @@ fn unless_closed(result: Result<()>, is_terminal: bool) -> Result<()> {
 
 /// Opens a device or a pipe. To open a pipe that nobody reads would wait for a reader, and a signal would not end that.
 fn open_special(path: &Path) -> io::Result<std::fs::File> {
+    if let Some(file) = standard(path) {
+        return Ok(file);
+    }
     let is_pipe = std::fs::metadata(path)?.file_type().is_fifo();
     let mut options = OpenOptions::new();
     options.write(true);
@@ -112,25 +116,41 @@ fn render_into(out: impl Write, render: impl FnOnce(&mut dyn Write) -> Result<()
 fn write_file(path: &Path, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     // The file that a link leads to is replaced, not the link.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let name = target
+    target
         .file_name()
         .context("--output: expected the name of a file")?;
-    let mut hidden = std::ffi::OsString::from(".");
-    hidden.push(name);
-    hidden.push(format!(".{}.tmp", std::process::id()));
-    let temporary = target.with_file_name(hidden);
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&temporary);
+    let directory = target
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    // Of a name that no killed run left, and that is no longer than any.
+    let file = tempfile::Builder::new()
+        .prefix(".bandscope-")
+        .suffix(".tmp")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(directory.unwrap_or(Path::new(".")));
     let file = file.with_context(|| format!("{}: cannot create", shown(path)))?;
-    render_into(file, render)
-        .and_then(|()| Ok(std::fs::rename(&temporary, &target)?))
-        .inspect_err(|_| {
-            // The half file is of no use; if it cannot be removed, the error that matters is the first.
-            let _ = std::fs::remove_file(&temporary);
-        })
+    render_into(file.as_file(), render)
+        .and_then(|()| file.persist(&target).map_err(|error| error.error.into()))
+        .map(|_| ())
         .with_context(|| format!("{}: cannot write", shown(path)))
+}
+
+/// Standard output or standard error, where `path` is a name of it: opened anew, a file that it goes to would be written from its beginning.
+fn standard(path: &Path) -> Option<File> {
+    let of = |number: u8, name: &str| {
+        let names = [
+            format!("/dev/{name}"),
+            format!("/dev/fd/{number}"),
+            format!("/proc/self/fd/{number}"),
+        ];
+        names.iter().any(|one| path == Path::new(one))
+    };
+    let again = match () {
+        () if of(1, "stdout") => io::stdout().as_fd().try_clone_to_owned(),
+        () if of(2, "stderr") => io::stderr().as_fd().try_clone_to_owned(),
+        () => return None,
+    };
+    again.ok().map(File::from)
 }
 
 /// Refuses a place that is taken, before time is spent on what is to go there; `option` is what named it.

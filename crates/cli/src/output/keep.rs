@@ -1,10 +1,11 @@
 //! Files that keep what is measured.
 
-use super::{open_special, put, put_special, writable};
+use super::{is_special, open_special, put, put_special, writable};
 use anyhow::{Context, Result, bail};
 use bandscope_recording::text::shown;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What a file of metrics begins with (`view::prometheus`).
@@ -28,8 +29,7 @@ impl Keep {
     /// If a file of that name exists and holds something or is another run's, or if none can be made.
     pub fn claim(path: &Path, option: &str) -> Result<Keep> {
         writable(path)?;
-        let there = std::fs::metadata(path).ok();
-        if there.is_some_and(|there| !there.is_file() && !there.is_dir()) {
+        if is_special(path) && !path.is_dir() {
             let special = open_special(path);
             let special = special.with_context(|| format!("{}: cannot write", shown(path)))?;
             return Ok(Keep {
@@ -78,6 +78,13 @@ impl Keep {
     /// If `path` is a directory, lies in a recording, holds something else than metrics, or no file can be made beside it.
     pub fn replace(path: &Path) -> Result<Keep> {
         writable(path)?;
+        if is_special(path) {
+            return Ok(Keep {
+                path: path.to_owned(),
+                file: None,
+                special: None,
+            });
+        }
         let cannot = || format!("{}: cannot write", shown(path));
         let there = std::fs::metadata(path).ok();
         if there
@@ -93,13 +100,11 @@ impl Keep {
                 );
             }
         }
-        if there.as_ref().is_none_or(std::fs::Metadata::is_file) {
-            let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-            let beside = place
-                .parent()
-                .filter(|parent| !parent.as_os_str().is_empty());
-            tempfile::tempfile_in(beside.unwrap_or(Path::new("."))).with_context(cannot)?;
-        }
+        let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let beside = place
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        tempfile::tempfile_in(beside.unwrap_or(Path::new("."))).with_context(cannot)?;
         Ok(Keep {
             path: path.to_owned(),
             file: None,
@@ -160,9 +165,14 @@ impl Keep {
 }
 
 impl Drop for Keep {
-    /// What was claimed and never written is empty, and goes.
+    /// What was claimed and never written is empty, and goes. What is not the claimed file itself, as a link or what was put in its place, stays.
     fn drop(&mut self) {
-        if std::fs::metadata(&self.path).is_ok_and(|there| there.is_file() && there.len() == 0) {
+        let claimed = self.file.as_ref().and_then(|file| file.metadata().ok());
+        let there = std::fs::symlink_metadata(&self.path).ok();
+        let is_same = |(claimed, there): (Metadata, Metadata)| {
+            (claimed.dev(), claimed.ino()) == (there.dev(), there.ino()) && there.len() == 0
+        };
+        if claimed.zip(there).is_some_and(is_same) {
             let _ = std::fs::remove_file(&self.path);
         }
     }

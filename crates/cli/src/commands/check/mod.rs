@@ -116,7 +116,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let save = arguments
         .save
         .as_deref()
-        .map(|path| claim(path, "--save"))
+        .map(|path| Keep::claim(path, "--save"))
         .transpose()?;
     let output = arguments
         .output
@@ -179,16 +179,6 @@ fn save_baseline(save: Keep, path: &Path, reports: &[Report], check: &mut Check)
     check.notes.extend(check::disturbed(&baseline));
     check.notes.extend(check::limits_of(reports, &baseline));
     save.write(|out| Ok(json::document(&baseline, out)?))
-}
-
-/// Claims a file that `option` names.
-fn claim(path: &Path, option: &str) -> Result<Keep> {
-    output::free(path, option).or_else(|error| match std::fs::metadata(path) {
-        // A device or a pipe is there and stays.
-        Ok(there) if !there.is_file() && !there.is_dir() => Ok(()),
-        _ => Err(error),
-    })?;
-    Keep::claim(path, option)
 }
 
 /// By what share a run may be longer than was asked for, as its quanta are whole: a hundred of them, or more.
@@ -289,7 +279,7 @@ impl Arguments {
         }
         match self.format {
             Format::Prometheus => Keep::replace(path),
-            _ => claim(path, "--output"),
+            _ => Keep::claim(path, "--output"),
         }
     }
 
