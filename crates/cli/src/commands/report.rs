@@ -119,6 +119,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let ([first, ..], false) = (&arguments.inputs[..], arguments.fail_if.is_empty()) {
         refuse_moments(analysis.report.recording.as_ref(), first)?;
         refuse_several_tasks(&analysis.report, first)?;
+        refuse_missing_cpus(&analysis.report, &arguments.fail_if, first)?;
     }
     let check = check::check(std::slice::from_ref(&analysis.report), &criteria)?;
     if !arguments.fail_if.is_empty() {
@@ -203,6 +204,27 @@ pub fn refuse_several_tasks(report: &Report, input: &Path) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Refuses a recording in which a CPU has no quantum: judged without it, one that lost all would pass.
+fn refuse_missing_cpus(report: &Report, conditions: &[Condition], input: &Path) -> Result<()> {
+    let Some(manifest) = &report.recording else {
+        return Ok(());
+    };
+    let has = |cpu: &u32| {
+        report
+            .series
+            .iter()
+            .any(|one| one.cpu.is_none_or(|it| it == *cpu))
+    };
+    let missing = manifest.settings.cpus.iter().find(|cpu| !has(cpu));
+    match missing.filter(|_| manifest.stopped_by.is_empty()) {
+        Some(cpu) if conditions.iter().any(Condition::is_of_every_cpu) => bail!(
+            "{}: nothing was measured on CPU {cpu}, expected a quantum of each CPU, or conditions that name theirs (on cpu N)",
+            shown(input)
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what another command keeps and reads.

@@ -21,6 +21,7 @@ mod nothing_lost;
 mod program_elsewhere;
 mod prometheus;
 mod repeat;
+mod results;
 mod scale;
 mod screen;
 mod signals;

@@ -68,6 +68,11 @@ impl Condition {
         }
     }
 
+    /// Whether each CPU must pass.
+    pub fn is_of_every_cpu(&self) -> bool {
+        self.cpu.is_none()
+    }
+
     fn no_cpu(&self, cpu: u32, measured: Vec<u32>) -> ConditionError {
         ConditionError::NoCpu {
             condition: self.text.clone(),
