@@ -49,7 +49,8 @@ impl Finder {
             Finder::Measured | Finder::Cycles => Some((metric.of(run)?, None)),
             Finder::Printed(regex) => [&output.out, &output.error]
                 .into_iter()
-                .flat_map(|stream| stream.parts())
+                // What is kept of the end first: the last match counts.
+                .flat_map(|stream| stream.parts().into_iter().rev())
                 .find_map(|text| number(regex, &text)),
         }
     }

@@ -116,8 +116,7 @@ fn megabytes_and_daemons_do_not_hold_it_up() {
     let directory = tempfile::tempdir().unwrap();
     // The daemon ends with the test's directory, however the test ends.
     std::fs::write(directory.path().join("going"), "").unwrap();
-    let script =
-        "(while [ -e going ]; do sleep 0.1; done) & head -c 5000000 /dev/zero; echo; echo last: 42";
+    let script = "(while [ -e going ]; do sleep 0.1; done) & echo last: 7; head -c 5000000 /dev/zero; echo; echo last: 42";
     let text = succeed(
         directory.path(),
         &[
