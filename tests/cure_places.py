@@ -7,7 +7,8 @@ A thread of its own is moved from CPU (the last one) by `cure tasks --only`, and
 
 * its cpuset loses CPU while it is moved, and gets it back after the cure;
 * `cure --undo` is refused beside it, and a signal ends the cure;
-* the cure is killed in a PID namespace of its own: `cure --undo` outside keeps the journal, as the thread has another number there; inside it puts back.
+* the cure is killed in a PID namespace of its own: `cure --undo` outside keeps the journal, as the thread has another number there, until the namespace is gone; inside
+  it puts back.
 
 Nothing here waits for a time to pass: it looks until a state is reached. Ends at the first difference, with exit status 1; with 77 where nothing can be tried.
 """
@@ -127,7 +128,7 @@ class Trial:
             cure.communicate(timeout=LIMIT_S)
             expect(os.sched_getaffinity(thread), self.all, f"CPUs after {number.name}")
 
-    def elsewhere(self):
+    def elsewhere(self, is_to_end):
         inside = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", '"$0" 600 & "$@" & wait', self.sleeper, *self.cure]
         space = subprocess.Popen(inside, cwd=self.directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
@@ -151,6 +152,10 @@ class Trial:
             outside = subprocess.run(undo, capture_output=True, text=True)
             expect((outside.returncode, len(journals())), (2, 1), f"exit status and journals outside ({outside.stderr.strip()})")
             expect(os.sched_getaffinity(thread), self.others, "CPUs after cure --undo outside")
+            if is_to_end:
+                space.kill()
+                reached(lambda: subprocess.run(undo, capture_output=True).returncode == 0, "cure --undo outside, once the namespace is gone")
+                return True
             enter = ["nsenter", "--target", str(thread), "--pid", "--mount"]
             within = subprocess.run(enter + undo, capture_output=True, text=True)
             expect(within.returncode, 0, f"exit status inside ({within.stderr.strip()})")
@@ -202,9 +207,12 @@ def main():
             expect(journals(), [], f"journals after {number.name}")
             print(f"{number.name}: as before")
         # Where it was stopped between two trials, there was nothing to put back.
-        reached(trial.elsewhere, "a cure killed while the thread was moved")
+        reached(lambda: trial.elsewhere(False), "a cure killed while the thread was moved")
         expect(journals(), [], "journals after cure --undo inside")
         print("another PID namespace: as before")
+        reached(lambda: trial.elsewhere(True), "a cure killed while the thread was moved")
+        expect(journals(), [], "journals after cure --undo outside")
+        print("a PID namespace that is gone: no journal is left of it")
 
 
 if __name__ == "__main__":

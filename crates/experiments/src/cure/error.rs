@@ -32,7 +32,7 @@ pub enum JournalError {
     },
     /// Threads have other numbers here: none of them would be found, and the journal be taken for done.
     #[error(
-        "{0}: found threads of another PID namespace, such as a container's; put them back there by bandscope cure --undo, or remove this file if that namespace is gone"
+        "{0}: found threads of another PID namespace, such as a container's; put them back there by bandscope cure --undo, or outside once that namespace is gone"
     )]
     Namespace(PathBuf),
     /// Changes are put back as far as they could be, and the journal stays as it was.
@@ -68,6 +68,9 @@ pub enum Foreign {
     /// A link, a pipe, a directory.
     #[error("what is not a regular file")]
     NotAFile,
+    /// A file of this user that the system does not let it read.
+    #[error("a file that cannot be read ({0})")]
+    Unreadable(io::ErrorKind),
     /// A file of somebody else, who may have written what he likes.
     #[error("a file of user {0}")]
     Owner(u32),

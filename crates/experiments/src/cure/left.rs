@@ -1,7 +1,8 @@
 //! Journals that nobody is at work on: what a killed process left, and what was kept on purpose.
 
 use super::error::{Foreign, JournalError, refused};
-use super::journal::{Head, KEPT, MARK, SCHEMA, SUFFIX, WITHOUT_CHECKSUMS, line, namespace, split};
+use super::journal::{Head, KEPT, MARK, SCHEMA, SUFFIX, WITHOUT_CHECKSUMS, line, machine, split};
+use super::namespace;
 use super::place::{Locks, opened, own};
 use super::undo::Undo;
 use bandscope_probe::facts::boot_id;
@@ -65,8 +66,14 @@ impl Left {
         self.foreign.is_some()
     }
 
+    /// Whether its threads are elsewhere, where they have other numbers than here.
     fn is_of_another_namespace(&self) -> bool {
-        ![0, namespace()].contains(&self.namespace)
+        ![0, namespace::own()].contains(&self.namespace)
+    }
+
+    /// Whether no cure is tried before it is put back: what was kept on purpose is not, but where it does not read.
+    pub fn is_in_the_way(&self) -> bool {
+        !self.is_kept || !self.damage.is_empty()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -80,7 +87,11 @@ impl Left {
         if let Some(found) = self.foreign {
             return Some(JournalError::Foreign { path, found });
         }
-        if self.is_of_another_namespace() && !self.undos.iter().any(Undo::is_setting) {
+        let has_threads_alone = !self.undos.iter().any(Undo::is_setting);
+        if has_threads_alone
+            && self.is_of_another_namespace()
+            && !namespace::is_gone(self.namespace)
+        {
             return Some(JournalError::Namespace(path));
         }
         let files = [path, self.path.with_extension(DAMAGED)];
@@ -98,8 +109,12 @@ impl Left {
             };
         }
         let is_elsewhere = self.is_of_another_namespace();
-        let (here, elsewhere): (Vec<Undo>, Vec<Undo>) =
+        let (here, mut elsewhere): (Vec<Undo>, Vec<Undo>) =
             (self.undos.iter().cloned()).partition(|undo| !is_elsewhere || undo.is_setting());
+        if is_elsewhere && namespace::is_gone(self.namespace) {
+            // With its threads.
+            elsewhere.clear();
+        }
         let problems = super::undo::all(&here);
         let mut failed = problems.iter().filter(|one| one.is_failure).count();
         failed += elsewhere.len() + self.damage.len();
@@ -172,28 +187,42 @@ pub fn left(directory: &Path) -> Result<Vec<Left>, JournalError> {
 
 pub(super) fn dead(directory: &Path) -> Result<impl Iterator<Item = Left>, JournalError> {
     own(directory)?;
-    let entries = fs::read_dir(directory).map_err(refused(directory))?;
-    Ok(entries.flatten().filter_map(|entry| {
+    let entries = fs::read_dir(directory).and_then(|all| all.collect::<io::Result<Vec<_>>>());
+    let entries = entries.map_err(refused(directory))?;
+    Ok(entries.into_iter().filter_map(|entry| {
         let path = entry.path();
         let name = path.file_name()?.to_str()?;
         let is_kept = name.ends_with(KEPT);
         if !is_kept && !name.ends_with(SUFFIX) {
             return None;
         }
-        let file = match opened(&path, File::options().read(true)).ok()? {
-            Ok(file) => file,
-            Err(found) => {
-                return Some(Left {
-                    path,
-                    foreign: Some(found),
-                    ..Left::default()
-                });
-            }
+        let is_strange = |found| {
+            Some(Left {
+                path: path.clone(),
+                foreign: Some(found),
+                ..Left::default()
+            })
+        };
+        let file = match opened(&path, File::options().read(true)) {
+            Ok(Ok(file)) => file,
+            Ok(Err(found)) => return is_strange(found),
+            // It was removed meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => return is_strange(Foreign::Unreadable(error.kind())),
         };
         // Not by the number of its process, which is another one where namespaces differ: in a container, say.
         let is_dead = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
-        let (boot, read) = read(&path, file)?;
-        let is_of_this_boot = boot.is_none_or(|boot| boot == boot_id().unwrap_or_default());
+        let (head, read) = match read(&path, file) {
+            Ok(read) => read,
+            Err(error) => return is_strange(Foreign::Unreadable(error.kind())),
+        };
+        let is_of_this_boot =
+            (head.as_ref()).is_none_or(|head| head.boot == boot_id().unwrap_or_default());
+        let is_of = |head: Head, machine: String| ["", &machine].contains(&head.machine.as_str());
+        // Nodes of a cluster may share the directory.
+        if !is_of_this_boot && !head.is_some_and(|head| is_of(head, machine())) {
+            return None;
+        }
         let left = match is_of_this_boot {
             true => read,
             false => Left::default(),
@@ -206,22 +235,22 @@ pub(super) fn dead(directory: &Path) -> Result<impl Iterator<Item = Left>, Journ
     }))
 }
 
-/// The boot that it is of, where that can be read, and what it says. The last line may be cut off: what it would undo was never done.
-fn read(path: &Path, file: File) -> Option<(Option<String>, Left)> {
-    let (mut left, mut boot) = (Left::default(), None);
+/// Whose it is, where that can be read, and what it says. The last line may be cut off: what it would undo was never done.
+fn read(path: &Path, file: File) -> io::Result<(Option<Head>, Left)> {
+    let (mut left, mut of) = (Left::default(), None);
     // Those without are named so by their first line.
     let mut has_checksums = true;
     let mut lines = BufReader::new(file.take(MAX_BYTES));
     for row in 1.. {
         let mut line = Vec::new();
-        lines.read_until(b'\n', &mut line).ok()?;
+        lines.read_until(b'\n', &mut line)?;
         let read = match row {
             1 => parsed(&line, false).and_then(|head: Head| {
                 has_checksums = head.schema == SCHEMA;
                 let is_known = has_checksums || head.schema == WITHOUT_CHECKSUMS;
                 is_known.then_some(()).ok_or(Damage::Unreadable)?;
-                (left.started, boot) = (head.started, Some(head.boot));
-                left.namespace = head.namespace;
+                (left.started, left.namespace) = (head.started, head.namespace);
+                of = Some(head);
                 left.stays.push(line.clone());
                 Ok(())
             }),
@@ -252,7 +281,7 @@ fn read(path: &Path, file: File) -> Option<(Option<String>, Left)> {
         }
         left.stays.push(line);
     }
-    Some((boot, left))
+    Ok((of, left))
 }
 
 /// What is wrong with a line.

@@ -9,6 +9,7 @@ mod cures;
 mod error;
 mod journal;
 mod left;
+mod namespace;
 mod place;
 mod undo;
 

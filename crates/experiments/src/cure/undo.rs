@@ -51,8 +51,8 @@ impl Undo {
 pub struct Problem {
     /// In a sentence.
     pub said: String,
-    /// What is left to undo; `None` where somebody else has set it meanwhile.
-    pub again: Option<Undo>,
+    /// What is left to undo; nothing where somebody else has set it meanwhile.
+    pub again: Vec<Undo>,
     /// Whether a change could not be put back. Else it is told, and nothing is lost by it.
     pub is_failure: bool,
 }
@@ -73,17 +73,22 @@ pub fn all(undos: &[Undo]) -> Vec<Problem> {
     let given = affinity::give_back(&moves, since);
     problems.extend(given.others_set.then(|| Problem {
         said: "threads whose CPUs somebody else set meanwhile keep those".to_owned(),
-        again: None,
+        again: Vec::new(),
         is_failure: false,
     }));
+    // Who is born of a thread that stays as it is has the same.
+    let births = since.filter(|_| !given.failed.is_empty());
     problems.extend(given.failed.into_iter().map(|(one, error)| Problem {
         said: format!(
             "thread {}: cannot get CPUs {} back: {error}",
             one.thread.id, one.before
         ),
-        again: Some(Undo::Affinity(one)),
+        again: vec![Undo::Affinity(one)],
         is_failure: true,
     }));
+    if let (Some(since), Some(last)) = (births, problems.last_mut()) {
+        last.again.push(Undo::Births { since });
+    }
     problems
 }
 
@@ -148,7 +153,7 @@ fn setting(undo: &Undo) -> Option<Problem> {
     let told = |what: String, again: bool| {
         Some(Problem {
             said: format!("{}: {what}", path.display()),
-            again: again.then(|| undo.clone()),
+            again: again.then(|| undo.clone()).into_iter().collect(),
             is_failure: true,
         })
     };
@@ -277,6 +282,6 @@ mod tests {
         fs::remove_file(&path).unwrap();
         let problems = all(&[undo]);
         assert!(problems[0].said.contains("stat_interval: is gone"));
-        assert!(problems.len() == 1 && problems[0].again.is_none());
+        assert!(problems.len() == 1 && problems[0].again.is_empty());
     }
 }

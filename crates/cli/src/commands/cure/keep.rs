@@ -34,8 +34,11 @@ impl Session<'_> {
                 output::note(format_args!("bandscope: nothing is kept: {why}"));
             }
         }
+        let put_back = put_back(self.journal);
+        // Nothing is changed any more: who reads the file may take any time, and a signal ends that.
+        self.interrupt.release();
         let kept = self.kept.finish(Some(&self.cures.to_json()));
-        (self.cures, [kept, put_back(self.journal)])
+        (self.cures, [kept, put_back])
     }
 
     /// Whether a cure stays in force when the program ends.
@@ -59,10 +62,19 @@ impl Session<'_> {
         if names.is_empty() {
             return Ok(());
         }
+        let journal = self.journal.as_mut().context("a journal is kept")?;
+        if !journal.is_empty() {
+            journal.put_back();
+        }
+        ensure!(journal.is_empty(), "not everything is put back");
         let in_force = self.apply(&names)?;
         ensure!(!self.is_ended(), "a signal came");
-        let journal = self.journal.take().context("a journal is kept")?;
-        journal.keep().context("cannot keep the journal")?;
+        let mut journal = self.journal.take().context("a journal is kept")?;
+        if let Err(error) = journal.keep() {
+            self.journal = Some(journal);
+            return Err(error).context("cannot keep the journal");
+        }
+        drop(journal);
         // Said at once: what follows may fail.
         output::note(format_args!(
             "bandscope: in force: {}; to undo: bandscope cure --undo",

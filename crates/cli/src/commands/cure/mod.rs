@@ -22,7 +22,7 @@ use bandscope_studies::cure as study;
 use bandscope_view::{Options, cure as view_cure, json, text};
 use clap::{Args, ValueEnum};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use session::Session;
+use session::{NONE_POSSIBLE, Session};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -148,16 +148,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if !session.can_try() {
         interrupt.release();
         arguments.print(&session.cures)?;
-        bail!("none of these cures can be tried here");
+        bail!(NONE_POSSIBLE);
     }
     if !arguments.yes && !agreed(&session, arguments, &interrupt)? {
         output::note(format_args!("bandscope: nothing was changed"));
         return Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS));
     }
     let tried = session.run();
-    let too_short = session.too_short().filter(|_| interrupt.signal().is_none());
+    let nothing = (session.why_nothing()).filter(|_| interrupt.signal().is_none());
     let (cures, [kept, put_back]) = session.finish(&tried);
-    interrupt.release();
     // What was measured is kept and shown before anything is said of what went wrong.
     let ended = [arguments.print(&cures), put_back, kept, tried];
     let mut wrong = ended.into_iter().filter_map(Result::err);
@@ -168,7 +167,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         return Err(first);
     }
     output::note(format_args!("trials: {}", shown(&path)));
-    if let Some(why) = too_short {
+    if let Some(why) = nothing {
         bail!(why);
     }
     Ok(interrupt.exit_code().unwrap_or(ExitCode::SUCCESS))

@@ -29,6 +29,8 @@ const LOOK: f64 = 3.0;
 const OVERTIME: f64 = 0.25;
 /// Trials of more seconds, of all CPUs together, are written while they are made: in memory they take some MiB a second.
 const MOST_BUFFERED_S: f64 = 10.0;
+/// Why nothing is tried.
+pub(super) const NONE_POSSIBLE: &str = "none of these cures can be tried here";
 /// How long the work kernel runs before a trial: it ran a second before.
 const WARM_UP_S: f64 = 0.05;
 
@@ -126,7 +128,8 @@ impl Session<'_> {
     /// Measures the machine as it was found.
     fn look(&mut self) -> Result<()> {
         let path = self.place.path().join("before.bandscope");
-        let online = bandscope_probe::pin::allowed()?;
+        // An isolated CPU is not among those that this process was given.
+        let online = bandscope_probe::pin::reachable()?;
         let before = Arrivals::read(&online);
         let Some(report) = self.measured(&path)? else {
             return Ok(());
@@ -206,8 +209,11 @@ impl Session<'_> {
         self.cures.cures = planned;
     }
 
-    /// Why none of the trials says anything, if so: what a pair takes is known only from pilots.
-    pub(super) fn too_short(&self) -> Option<String> {
+    /// Why none of the trials says anything, if so: what a pair takes is known only from pilots, and what the machine refuses only from trying.
+    pub(super) fn why_nothing(&self) -> Option<String> {
+        if !self.can_try() {
+            return Some(NONE_POSSIBLE.to_owned());
+        }
         let tried = (self.cures.cures.iter()).filter(|cure| cure.missing.is_none());
         let is_judged = !tried
             .map(|cure| cure.out_of_time)

@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use bandscope_experiments::cure::{self, JournalError, Locks};
 use bandscope_view::escape::visible;
 use bandscope_view::numbers::plural;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -21,7 +22,9 @@ pub(in crate::commands) fn is_undo(arguments: &Arguments) -> bool {
 pub(super) fn run() -> Result<ExitCode> {
     let directory = cure::directory();
     // Where no directory is, no cure ever was.
-    let found = directory.symlink_metadata().is_ok().then(|| {
+    let is_absent =
+        matches!(directory.symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound);
+    let found = (!is_absent).then(|| {
         let locks = Locks::take(&directory, PATIENCE)?;
         Ok::<_, JournalError>((cure::left(&directory)?, locks))
     });
@@ -62,7 +65,8 @@ pub(super) fn run() -> Result<ExitCode> {
     ensure!(foreign == 0 || number > 0, "{of_foreign}");
     ensure!(
         failed == 0,
-        "{failed} of {number} changes could not be put back"
+        "{failed} of {} changes could not be put back",
+        number.max(failed)
     );
     let put_back = plural(number as u64, "change is put back", "changes are put back");
     ensure!(foreign == 0, "{put_back}; {of_foreign}");
@@ -80,7 +84,7 @@ pub(in crate::commands) fn say_if_left() {
     // Where it cannot be looked at, the command that changes something says so.
     let left = cure::left(&cure::directory()).unwrap_or_default();
     let mut number = 0;
-    for left in left.iter().filter(|left| !left.is_kept) {
+    for left in left.iter().filter(|left| left.is_in_the_way()) {
         match left.why_not() {
             Some(said) => output::note(format_args!("bandscope: {}", visible(&said.to_string()))),
             None => number += left.changes(),

@@ -3,28 +3,30 @@
 use super::{Found, MAX_LOOKS, Move, Thread, ask, is_there, of, threads};
 use bandscope_recording::cpu_list;
 use rustix::thread::CpuSet;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Gives a thread back what it had before, or as much of it as its cpuset has by now. One that might use every CPU of its cpuset is set free: from a list the
-/// kernel would keep it from CPUs that come later (`user_cpus_ptr`, since Linux 6.2).
+/// Gives a thread back what it had before, or as much of it as its cpuset has by now: at once, so that whoever is killed meanwhile leaves it with one or the
+/// other. One that has every CPU of its cpuset by that is then set free: from a list the kernel would keep it from CPUs that come later (`user_cpus_ptr`,
+/// since Linux 6.2).
 fn restore(thread: Thread, before: &str) -> io::Result<()> {
     let all: Vec<u32> = (0..CpuSet::MAX_CPU as u32).collect();
-    ask(thread, &all)?;
-    // Where it has ended there is nothing to give.
-    let full = of(thread).unwrap_or_default();
-    let wanted = both(before, &full);
-    if wanted == full || wanted.is_empty() {
-        return Ok(());
+    match ask(thread, &cpu_list::parse(before)) {
+        // Its cpuset has none of them any more.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => return ask(thread, &all),
+        asked => asked?,
     }
-    ask(thread, &wanted)?;
+    // Where it has ended there is nothing to free.
+    let is_whole = |found: &Vec<u32>| *found == online() || *found == cpuset(thread);
+    let Some(found) = of(thread).filter(is_whole) else {
+        return Ok(());
+    };
+    ask(thread, &all)?;
     match of(thread) {
-        Some(found) if found != wanted => {
-            let found = cpu_list::written(&found);
-            Err(io::Error::other(format!("it has CPUs {found} afterwards")))
-        }
+        // Its cpuset has more than could be read.
+        Some(wider) if wider != found => ask(thread, &found),
         _ => Ok(()),
     }
 }
@@ -37,10 +39,7 @@ fn both(list: &str, cpus: &[u32]) -> Vec<u32> {
 
 /// The CPUs that the cpuset of a thread has: that of its group, or of the nearest above it that tells; else all that are there.
 fn cpuset(thread: Thread) -> Vec<u32> {
-    let read = |path: String| {
-        let list = fs::read_to_string(path).ok()?;
-        Some(cpu_list::parse(list.trim())).filter(|cpus| !cpus.is_empty())
-    };
+    let read = |path: String| Some(listed(&path)).filter(|cpus| !cpus.is_empty());
     let group = fs::read_to_string(format!("/proc/{}/cpuset", thread.id)).unwrap_or_default();
     let groups = Path::new(group.trim_end()).ancestors();
     let of_groups = groups.filter_map(|group| {
@@ -52,12 +51,17 @@ fn cpuset(thread: Thread) -> Vec<u32> {
             ))
         })
     });
-    let online = || read("/sys/devices/system/cpu/online".to_owned());
-    of_groups
-        .into_iter()
-        .next()
-        .or_else(online)
-        .unwrap_or_default()
+    of_groups.into_iter().next().unwrap_or_else(online)
+}
+
+fn online() -> Vec<u32> {
+    listed("/sys/devices/system/cpu/online")
+}
+
+/// CPUs of a file; none where it cannot be read.
+fn listed(path: &str) -> Vec<u32> {
+    let list = fs::read_to_string(path).unwrap_or_default();
+    cpu_list::parse(list.trim())
 }
 
 /// Whether a thread that was left with `during` may have `now` by that: whole, or what a cpuset that lacks the rest leaves of it. Else somebody chose it.
@@ -85,6 +89,12 @@ pub fn give_back(moves: &[Move], since: Option<u64>) -> GivenBack {
             continue;
         };
         let is_last = seen.insert(one.thread);
+        let mut later = given.failed.iter().map(|(later, _)| later.thread);
+        if later.any(|thread| thread == one.thread) {
+            let error = io::Error::other("a later change of it stays");
+            given.failed.push((one.clone(), error));
+            continue;
+        }
         if !is_left(one.thread, &now, &one.during) {
             given.others_set |= is_last && !was_of(one.thread, &cpu_list::written(&now), moves);
             continue;
@@ -96,7 +106,7 @@ pub fn give_back(moves: &[Move], since: Option<u64>) -> GivenBack {
         }
     }
     if let Some(since) = since {
-        widen_born(moves, since);
+        given.failed.extend(widen_born(moves, since));
     }
     given
 }
@@ -108,8 +118,9 @@ fn was_of(thread: Thread, cpus: &str, moves: &[Move]) -> bool {
 }
 
 /// Gives threads that were born since the CPUs that they would have without the moves. The kernel does not tell a set that was inherited from one that was chosen:
-/// whoever has the set of a moved ancestor inherited it.
-fn widen_born(moves: &[Move], since: u64) {
+/// whoever has the set of a moved ancestor inherited it. Those that could not be given any, each with the kernel's answer.
+fn widen_born(moves: &[Move], since: u64) -> Vec<(Move, io::Error)> {
+    let mut failed = BTreeMap::new();
     // Children are born while others are looked at.
     for _ in 0..MAX_LOOKS {
         let all = threads();
@@ -131,15 +142,37 @@ fn widen_born(moves: &[Move], since: u64) {
                 .or_else(|| befores(&|during| is_left(born.thread, &now, during)))
                 .filter(|before| *before != written);
             if let Some(before) = before {
-                // One that ends meanwhile needs nothing.
-                let is_restored = restore(born.thread, before).is_ok();
-                is_done &= !(is_restored && of(born.thread).as_deref() != Some(&now[..]));
+                match restore(born.thread, before) {
+                    Ok(()) => {
+                        failed.remove(&born.thread);
+                        is_done &= of(born.thread).as_deref() == Some(&now[..]);
+                    }
+                    Err(error) if concerns(born, moves, &error) => {
+                        let left = Move {
+                            thread: born.thread,
+                            process: born.process,
+                            before: before.to_owned(),
+                            during: written,
+                        };
+                        failed.insert(born.thread, (left, error));
+                    }
+                    Err(_) => {}
+                }
             }
         }
         if is_done {
-            return;
+            break;
         }
     }
+    failed.into_values().collect()
+}
+
+/// Whether it matters that a thread could not be widened. One that has ended needs nothing; one of another user is ours only if a moved process made it, as
+/// `sudo` is.
+fn concerns(born: &Found, moves: &[Move], error: &io::Error) -> bool {
+    let mut made = moves.iter().filter(|one| one.process == born.parent);
+    is_there(born.thread)
+        && (error.kind() != io::ErrorKind::PermissionDenied || made.next().is_some())
 }
 
 /// Whether a thread that was left with these CPUs may be the one that a set comes from.

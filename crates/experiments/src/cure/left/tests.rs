@@ -22,6 +22,7 @@ fn a_line_that_was_changed_is_told_whatever_it_says_now() {
         started: 1,
         boot: boot_id().unwrap_or_default(),
         namespace: 0,
+        machine: String::new(),
     };
     let undo = Undo::Setting {
         path: setting.clone(),
