@@ -3,7 +3,7 @@
 //! Each record is made while the CPU is away, so it makes the gap longer: by a third of a device's short interrupt on some CPUs. A cure that moves the
 //! interrupt moves its records too, and would seem to save more than a machine has that records nothing.
 
-use bandscope_recording::cures::{Cures, EventsShare, Figures};
+use bandscope_recording::cures::{Cures, EventsShare, Figures, TOGETHER};
 use bandscope_statistics::order::{SIGMA_PER_MAD, median};
 
 /// What events add to a part of a gap on CPUs of which much came, and how far they differ: device interrupts of Zen 4 had 1.1 to 2.2 us, wakes of workers 1.1
@@ -25,9 +25,11 @@ pub(super) struct Added {
 }
 
 /// Each trial tells by how much the time in gaps grew just before it, and how many such parts came in it. The line through the origin of which the
-/// deviations add up to least: a stretch in which something else took the CPU does not move it, as it would least squares.
+/// deviations add up to least: a stretch in which something else took the CPU does not move it, as it would least squares. Trials of all that help together come
+/// after single cures were judged, and must not change that.
 fn added(cures: &Cures) -> Added {
-    let trials = cures.cures.iter().flat_map(|cure| &cure.pairs);
+    let single = cures.cures.iter().filter(|cure| cure.name != TOGETHER);
+    let trials = single.flat_map(|cure| &cure.pairs);
     let trials = trials.flat_map(|pair| [&pair.without, &pair.with]);
     let told = trials.filter_map(|figures| figures.events);
     let mut told: Vec<EventsShare> = told.filter(|one| one.parts_per_s > 0.0).collect();

@@ -187,18 +187,20 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// Whether its own lines took clearly less in trials without it that followed one with it.
+    /// Whether its own lines took clearly less in trials without it that followed one with it, in the same pair or at the end of the one before.
     pub(super) fn returns_slowly(&self) -> bool {
-        let own = |with_first: bool| {
-            let pairs = self.pairs.iter();
-            let pairs = pairs.filter(|pair| pair.with_first == with_first);
-            let own: Vec<f64> = pairs
-                .map(|pair| own_lines(&pair.without, &self.cure.acts_on))
-                .collect();
-            Mean::of(&own)
-        };
-        match (&self.own, own(true), own(false)) {
-            (Some(_), Some(after), Some(first)) => is_clearly_less(after, first),
+        let (mut after, mut others) = (Vec::new(), Vec::new());
+        let mut ended_with = false;
+        for pair in &self.cure.pairs {
+            let follows = pair.with_first || ended_with;
+            let group = if follows { &mut after } else { &mut others };
+            if !pair.pilot {
+                group.push(own_lines(&pair.without, &self.cure.acts_on));
+            }
+            ended_with = !pair.with_first;
+        }
+        match (&self.own, Mean::of(&after), Mean::of(&others)) {
+            (Some(_), Some(after), Some(others)) => is_clearly_less(after, others),
             _ => false,
         }
     }

@@ -141,7 +141,7 @@ pub(super) fn notes(cures: &Cures, added: Added, judgements: &[Judgement]) -> Ve
         let longer = format::duration(added.seconds * 1e9);
         notes.push(match added.is_typical {
             true => format!(
-                "Too little came to tell how much longer recording kernel events made each interrupt, softirq and task. About what is typical is taken off: {longer}."
+                "These trials do not tell how much longer recording kernel events made each interrupt, softirq and task. About what is typical is taken off: {longer}."
             ),
             false => format!(
                 "Recording kernel events made each interrupt, softirq and task {longer} longer. All shares and savings are without that."

@@ -119,3 +119,20 @@ fn no_line_falls_below_nothing() {
     let of_all = judged.cures[0].saved.unwrap();
     assert!(of_all.without > 0.0, "{of_all:?}");
 }
+
+#[test]
+fn trials_of_all_together_change_nothing_of_single_cures() {
+    let mut together = Cure {
+        name: TOGETHER.into(),
+        ..interrupts()
+    };
+    for pair in &mut together.pairs {
+        let events = Some(EventsShare {
+            share: 0.05,
+            parts_per_s: 5_000.0,
+        });
+        (pair.without.events, pair.with.events) = (events, events);
+    }
+    let judged = judge(&session(vec![interrupts(), together]));
+    assert!((judged.events_added_ns - 1_000.0).abs() < 1e-6);
+}

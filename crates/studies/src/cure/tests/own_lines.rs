@@ -82,7 +82,8 @@ fn what_comes_back_slowly_is_noted() {
     let noted = |after: f64| {
         let mut tasks = cure("tasks", &["task:*"], &lines, &[("task:cc1", 0.0)]);
         for (place, pair) in tasks.pairs.iter_mut().enumerate() {
-            if pair.with_first {
+            // The third of each three pairs comes after one that ended with it.
+            if place % 3 != 1 {
                 pair.without = trial(&[("task:cc1", after + scatter(place))]);
             }
         }
