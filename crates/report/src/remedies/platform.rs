@@ -43,7 +43,7 @@ pub fn own_neighbour() -> Remedy {
     Remedy {
         kind: RemedyKind::OwnNeighbour,
         purpose: Purpose::FindOut,
-        what: "which CPU shares the core: run `bandscope inject --kind neighbour:spin` on each in turn".to_owned(),
+        what: "which CPU shares the core: run `bandscope inject --kind neighbour:spin --period 100ms --length 50ms` on each in turn".to_owned(),
         command: None,
         needs: Vec::new(),
         undo: None,
