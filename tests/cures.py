@@ -14,7 +14,8 @@ Each trial puts a disturbance on CPU on purpose, and runs the one cure that acts
   no truth: the scheduler begins it when they are woken, up to 13 us before they run.)
 * sham: writes back what stands. Whatever it is said to do is an error.
 
-Prints a line a trial; exit status 1 if a cure does not help, or its saving is off by more than 10 % of the truth, or of shams more than 8 % are
+Prints a line a trial: what the cure's lines fell by, and what it says that it saves. Of all that was lost it says that, in which the host scatters. Exit status 1 if a
+cure does not help, or the fall of its lines is off by more than 10 % of the truth, or of shams more than 8 % are
 said to do something. Of a median of pairs its standard error is told. The cures of a trial take SECONDS (120) at most; after LIMIT_S it stops, and says how far it came.
 """
 import json
@@ -33,9 +34,10 @@ import time
 LIMIT_S = 5400
 SHARE = 0.06
 PINGS_S = 5000
-ROUNDS = 3
+ROUNDS = 6
 TURNS = 3
-TEXTS_S = 700
+TEXTS_S = 1400
+LEVEL = 0.05
 PAGE = (b"x" * 63 + b"\n") * 63
 
 
@@ -231,6 +233,12 @@ def own_share(cure, line):
     return (cure["own"] or cure["saved"] or {}).get("share") or 0
 
 
+def saving(cure):
+    """What it is said to save: of all that was lost, or of its own lines where that alone is certain."""
+    certain = [one for one in (cure["saved"], cure["own"]) if one and one["share"] > 0 and one["p_value"] <= LEVEL]
+    return certain[0]["share"] if certain else 0.0
+
+
 def main():
     program, kind = os.path.abspath(sys.argv[1]), sys.argv[2]
     number = int(sys.argv[3]) if len(sys.argv) > 3 else 10
@@ -259,12 +267,12 @@ def main():
             print(f"{trial_number}: {verdicts[0]}, {pairs} pairs, p {(cures[0]['saved'] or {}).get('p_value')}", flush=True)
         else:
             shares = [own_share(cure, disturbance.line) for cure in cures]
-            share, of_all = statistics.mean(shares), statistics.mean((cure["saved"] or {}).get("share") or 0 for cure in cures)
-            ratio = share / truth if truth else float("nan")
+            share, said = statistics.mean(shares), statistics.mean(saving(cure) for cure in cures)
+            ratio, ratio_said = (one / truth if truth else float("nan") for one in (share, said))
             good = set(verdicts) == {"helps"} and 0.9 <= ratio <= 1.1
             each = ", ".join(f"{100 * share:.3f}" for share in shares)
             added = ", ".join(f"{cure['events_added_ns']:.0f}" for cure in cures)
-            print(f"{trial_number}: {', '.join(verdicts)}, {pairs} pairs, events {added} ns, its lines {100 * share:.3f} points ({each}), truth {100 * truth:.3f} +- {100 * error:.3f}, ratio {ratio:.3f}, all {100 * of_all:.3f}", flush=True)
+            print(f"{trial_number}: {', '.join(verdicts)}, {pairs} pairs, events {added} ns, its lines {100 * share:.3f} points ({each}), truth {100 * truth:.3f} +- {100 * error:.3f}, ratio {ratio:.3f}; it says {100 * said:.3f}, ratio {ratio_said:.3f}", flush=True)
         done += 1
         wrong += not good
     print(f"{kind}: {done - wrong} of {done} right")
