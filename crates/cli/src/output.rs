@@ -114,25 +114,29 @@ fn render_into(out: impl Write, render: impl FnOnce(&mut dyn Write) -> Result<()
 }
 
 fn write_file(path: &Path, render: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    // The file that a link leads to is replaced, not the link.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (target, directory) = replaced(path);
     target
         .file_name()
         .context("--output: expected the name of a file")?;
-    let directory = target
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
     // Of a name that no killed run left, and that is no longer than any.
     let file = tempfile::Builder::new()
         .prefix(".bandscope-")
         .suffix(".tmp")
         .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory.unwrap_or(Path::new(".")));
+        .tempfile_in(directory);
     let file = file.with_context(|| format!("{}: cannot create", shown(path)))?;
     render_into(file.as_file(), render)
         .and_then(|()| file.persist(&target).map_err(|error| error.error.into()))
         .map(|_| ())
         .with_context(|| format!("{}: cannot write", shown(path)))
+}
+
+/// The file that is replaced by what is written to `path`, and its directory: the one that a link leads to, not the link.
+fn replaced(path: &Path) -> (PathBuf, PathBuf) {
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let directory = target.parent().filter(|it| !it.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new(".")).to_owned();
+    (target, directory)
 }
 
 /// Standard output or standard error, where `path` is a name of it: opened anew, a file that it goes to would be written from its beginning.

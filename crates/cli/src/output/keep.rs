@@ -1,6 +1,6 @@
 //! Files that keep what is measured.
 
-use super::{is_special, open_special, put, put_special, writable};
+use super::{is_special, open_special, put, put_special, replaced, writable};
 use anyhow::{Context, Result, bail};
 use bandscope_recording::text::shown;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
@@ -100,11 +100,7 @@ impl Keep {
                 );
             }
         }
-        let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let beside = place
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        tempfile::tempfile_in(beside.unwrap_or(Path::new("."))).with_context(cannot)?;
+        tempfile::tempfile_in(replaced(path).1).with_context(cannot)?;
         Ok(Keep {
             path: path.to_owned(),
             file: None,

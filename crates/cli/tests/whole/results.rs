@@ -58,7 +58,7 @@ fn a_recording_that_lacks_one_of_its_cpus_does_not_pass() {
 }
 
 #[test]
-fn what_a_killed_run_left_beside_a_result_blocks_nobody() {
+fn a_result_may_have_the_longest_name_that_a_file_can_have() {
     let directory = tempfile::tempdir().unwrap();
     recorded(directory.path());
     // The longest name that a file can have has no room for another beside it.
