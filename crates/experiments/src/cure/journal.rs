@@ -64,8 +64,8 @@ pub struct Journal {
 
 /// What this machine is called.
 pub(super) fn machine() -> String {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    name.trim_end().to_owned()
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
 }
 
 fn started(process: u32) -> Option<u64> {

@@ -2,6 +2,7 @@
 
 use super::{Found, MAX_LOOKS, Move, Thread, ask, is_there, of, threads};
 use bandscope_recording::cpu_list;
+use bandscope_recording::manifest::setup::paths::ONLINE;
 use rustix::thread::CpuSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -55,7 +56,7 @@ fn cpuset(thread: Thread) -> Vec<u32> {
 }
 
 fn online() -> Vec<u32> {
-    listed("/sys/devices/system/cpu/online")
+    listed(ONLINE)
 }
 
 /// CPUs of a file; none where it cannot be read.
