@@ -19,17 +19,25 @@ pub(super) struct NothingMeasured {
     on: String,
 }
 
-/// Refuses a report that lacks one of the CPUs that were to be measured, unless a condition ended the run: judged without it, the one that lost all would pass.
-pub(super) fn measured_all(report: Report, cpus: &[u32]) -> Result<Report> {
-    let is_there = |cpu: &u32| report.series.iter().any(|series| series.cpu == Some(*cpu));
+/// One of `cpus` of which `report` has no quantum, unless a condition ended the run: judged without it, the one that lost all would pass.
+pub(super) fn unmeasured(report: &Report, cpus: &[u32]) -> Option<u32> {
     let manifest = report.recording.as_ref();
-    let is_stopped = manifest.is_some_and(|manifest| !manifest.stopped_by.is_empty());
-    match cpus.iter().find(|cpu| !is_there(cpu)) {
-        Some(cpu) if !is_stopped => Err(NothingMeasured {
+    if manifest.is_some_and(|manifest| !manifest.stopped_by.is_empty()) {
+        return None;
+    }
+    let is_of = |cpu: &u32, of: Option<u32>| of.is_none_or(|of| of == *cpu);
+    let is_there = |cpu: &u32| report.series.iter().any(|series| is_of(cpu, series.cpu));
+    cpus.iter().find(|cpu| !is_there(cpu)).copied()
+}
+
+/// Refuses a report that lacks one of the CPUs that were to be measured.
+pub(super) fn measured_all(report: Report, cpus: &[u32]) -> Result<Report> {
+    match unmeasured(&report, cpus) {
+        Some(cpu) => Err(NothingMeasured {
             on: format!(" on CPU {cpu}"),
         }
         .into()),
-        _ => Ok(report),
+        None => Ok(report),
     }
 }
 

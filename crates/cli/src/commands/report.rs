@@ -1,6 +1,7 @@
 //! `bandscope report`: says what is in recordings.
 
 use crate::commands::cure;
+use crate::commands::passing;
 use crate::commands::picture::Picture;
 use crate::{output, resources};
 use anyhow::{Context, Result, bail};
@@ -206,19 +207,12 @@ pub fn refuse_several_tasks(report: &Report, input: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a recording in which a CPU has no quantum: judged without it, one that lost all would pass.
+/// Refuses a recording in which a CPU has no quantum.
 fn refuse_missing_cpus(report: &Report, conditions: &[Condition], input: &Path) -> Result<()> {
     let Some(manifest) = &report.recording else {
         return Ok(());
     };
-    let has = |cpu: &u32| {
-        report
-            .series
-            .iter()
-            .any(|one| one.cpu.is_none_or(|it| it == *cpu))
-    };
-    let missing = manifest.settings.cpus.iter().find(|cpu| !has(cpu));
-    match missing.filter(|_| manifest.stopped_by.is_empty()) {
+    match passing::unmeasured(report, &manifest.settings.cpus) {
         Some(cpu) if conditions.iter().any(Condition::is_of_every_cpu) => bail!(
             "{}: nothing was measured on CPU {cpu}, expected a quantum of each CPU, or conditions that name theirs (on cpu N)",
             shown(input)
