@@ -1,7 +1,7 @@
 // How it was measured: machine, clock with its error, self-tests, what was missing; and warnings, which limit all of the above.
 
 import { durationRound, NONE, percent, plural, significant, whole } from "./numbers.js";
-import { element, table } from "./words.js";
+import { element, table, visible } from "./words.js";
 import { model } from "./model.js";
 
 /** That there are warnings is said at the top. */
@@ -35,5 +35,5 @@ export function measuredSection() {
     rows.length ? table(null, ["", ""], rows, 9) : null,
     table("Series", ["series", "quanta", "segments", "time", "ticks per ns", "clock error, ppm", "clock drift, ppm", "FTQ's fraction", "smallest detectable band"], model.series.map(about)),
     held.length ? element("p", { class: "note" }, `This page holds a part of each long series. ${held.map((series) => `${series.label}: ${series.length ? `${whole(series.length)} of ${whole(series.report.quanta)} quanta` : "no quanta"}, ${series.allMarks ? "all gaps" : `the longest ${whole(series.marks.length)} gaps`}`).join("; ")}. The rest is drawn from counts, minima and maxima over time. Bands, signals, findings and the ledger cover all quanta.`) : null,
-    sides.map(({ side, one }) => (one ? element("details", {}, element("summary", {}, `recording.json${side && ` of ${side}`}, in full`), element("pre", { tabindex: "0" }, JSON.stringify(one, null, 1))) : null)));
+    sides.map(({ side, one }) => (one ? element("details", {}, element("summary", {}, `recording.json${side && ` of ${side}`}, in full`), element("pre", { tabindex: "0" }, document.createTextNode(JSON.stringify(one, null, 1).split("\n").map(visible).join("\n")))) : null)));
 }
