@@ -72,7 +72,8 @@ export function element(name, properties = {}, ...children) {
     if (key === "class") made.className = String(value);
     else if (typeof value === "function") made.addEventListener(key.slice(2), /** @type {EventListener} */ (value));
     else if (key in made && typeof value !== "string") Object.assign(made, { [key]: value });
-    else made.setAttribute(key, String(value));
+    // What is read out or shown beside the pointer deceives as text does.
+    else made.setAttribute(key, key === "title" || key === "aria-label" ? visible(value) : String(value));
   }
   made.append(...children.flat().filter((child) => child !== null && child !== undefined)
     .map((child) => (child instanceof Node ? child : visible(child))));
