@@ -76,7 +76,8 @@ function wordsAt(panel, x, y) {
   if (grid) {
     const column = Math.min(grid.columns - 1, Math.floor(((x - plot.x) / plot.width) * grid.columns));
     const row = Math.min(grid.rows - 1, Math.floor(((y - plot.y) / plot.height) * grid.rows));
-    words.push(`${plural(grid.counts[row * grid.columns + column], "quantum", "quanta")} in this cell`);
+    // The density of a long run is spread over the cells.
+    words.push(`${series.complete ? "" : "about "}${plural(grid.counts[row * grid.columns + column], "quantum", "quanta")} in this cell`);
   }
   return words;
 }
@@ -101,8 +102,9 @@ export function stepGap(panel, direction) {
   const { series } = panel;
   const { marks } = series;
   if (!marks.length) return say("No gaps.");
-  const middle = panel.gap === null ? view.from : marks.at[panel.gap];
-  let next = panel.gap === null ? lowerBound(marks.at, middle) - (direction < 0 ? 1 : 0) : panel.gap + direction;
+  // From a gap that was left out of view the reader does not go on.
+  const known = panel.gap !== null && marks.at[panel.gap] >= view.from && marks.at[panel.gap] <= view.to ? panel.gap : null;
+  let next = known === null ? lowerBound(marks.at, view.from) - (direction < 0 ? 1 : 0) : known + direction;
   next = Math.min(marks.length - 1, Math.max(0, next));
   panel.gap = next;
   const at = marks.at[next];

@@ -60,7 +60,7 @@ function addQuanta(grid, series, axis, value, from, to) {
 }
 
 /**
- * Adds the density of a series of which not all quanta are held. A cell of it fills what it covers of the raster.
+ * Adds the density of a series of which not all quanta are held. A cell of it is spread over what it covers of the raster.
  * @param {Grid} grid
  * @param {Series} series
  * @param {Axis} axis
@@ -90,7 +90,9 @@ function addDensity(grid, series, axis, from, to) {
     const top = y(logLow + row[k] * perRow), bottom = y(logLow + (row[k] + 1) * perRow);
     const upper = bottom - top <= 1 ? clamp(Math.floor((top + bottom) / 2), rows) : clamp(Math.round(top), rows);
     const lower = bottom - top <= 1 ? upper + 1 : Math.max(upper + 1, Math.min(rows, Math.round(bottom)));
-    for (let r = upper; r < lower; r++) for (let c = first; c < last; c++) counts[r * columns + c] += count[k];
+    // By its area, not by the cells that it is rounded to: their number differs from one to the next. A single quantum is still seen.
+    const each = Math.max(1, Math.round(count[k] / (Math.max(1, right - left) * Math.max(1, bottom - top))));
+    for (let r = upper; r < lower; r++) for (let c = first; c < last; c++) counts[r * columns + c] += each;
   }
 }
 
