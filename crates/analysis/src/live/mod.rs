@@ -4,7 +4,8 @@
 //! (`ledger.rs`), the names of gaps (`naming.rs`), the modes of pace (`bands.rs`). What needs the whole run, which
 //! is edges, signals and findings, is the report's alone. Two things are known later than here: a best pace that is yet to be
 //! seen, for which the account since the start is made up again each second; and where kernel events were lost, which the
-//! run says at its end: a gap of such a span is `host` here and `unnamed` in the report.
+//! run says at its end: a gap of such a span is `host` here and `unnamed` in the report. Without kernel events a stop by a quota or a signal is
+//! `preempted` here: what tells it, counts and sums of the whole run, is read at its end.
 //!
 //! Nothing here knows the time of day: seconds are those of the recording, so the same quanta always give the same view.
 
