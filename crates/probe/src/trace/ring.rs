@@ -137,6 +137,7 @@ impl Ring {
                 }) => match catalogue.decode(raw) {
                     Some(point) => {
                         *latest = time.max(*latest);
+                        let thread = who(thread, raw);
                         let caller = match stack {
                             [] => Arc::default(),
                             stack => catalogue.caller(stack),
@@ -195,5 +196,28 @@ impl Ring {
             Some(lost) => lost.saturating_sub(self.told_lost),
             None => u64::from(self.was_full()),
         }
+    }
+}
+
+/// The thread of a sample. In a namespace of process ids the kernel calls every task outside of it 0, as it calls the idle task; `common_pid` of the
+/// tracepoint's own record tells which it is (include/linux/trace_events.h, `trace_entry`). The others get the number of a thread that is gone.
+fn who(thread: u32, raw: &[u8]) -> u32 {
+    match raw.get(4..8) {
+        Some(common_pid) if thread == 0 && common_pid != [0; 4] => u32::MAX,
+        _ => thread,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::who;
+
+    #[test]
+    fn a_task_outside_of_the_namespace_is_not_the_idle_task() {
+        let record = |pid: u32| [&[1, 0, 0, 0][..], &pid.to_ne_bytes(), &[7; 4]].concat();
+        assert_eq!(who(0, &record(0)), 0, "idle");
+        assert_eq!(who(0, &record(4242)), u32::MAX);
+        assert_eq!(who(17, &record(4242)), 17);
+        assert_eq!(who(0, &record(4242)[..6]), 0, "cut short");
     }
 }
