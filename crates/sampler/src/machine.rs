@@ -178,6 +178,7 @@ pub struct Batch<'a> {
     /// they happened, and without any.
     pub events: &'a [KernelEvent],
     /// Tasks that are known since the last batch to be threads of a process, on whichever CPU: that is known when they leave a CPU.
+    /// An empty name takes back what was known of an id: another task has it.
     pub tasks: &'a [TaskThread],
 }
 

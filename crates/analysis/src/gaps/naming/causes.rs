@@ -23,12 +23,17 @@ impl Processes {
         processes
     }
 
-    /// Takes more of them.
+    /// Takes more of them. An empty name takes one back: another task has its id.
     pub fn learn(&mut self, tasks: &[TaskThread]) {
-        self.0.extend(tasks.iter().map(|thread| {
-            let process = (thread.name.as_str().into(), thread.process);
-            (thread.task, process)
-        }));
+        for thread in tasks {
+            match thread.name.is_empty() {
+                true => self.0.remove(&thread.task),
+                false => {
+                    let process = (thread.name.as_str().into(), thread.process);
+                    self.0.insert(thread.task, process)
+                }
+            };
+        }
     }
 
     /// The name of the process of the task that an event is of, where that has one of its own.
