@@ -23,6 +23,8 @@ use table::{Act, MOST_ACTS, MOST_KEYS, Table};
 pub const LONGEST_WAIT_NS: u64 = 10_000_000_000;
 /// So is who set a timer that has not been set since; where there are many, after [`LONGEST_WAIT_NS`].
 const LONGEST_SET_NS: u64 = 600_000_000_000;
+/// So long a name that was read is believed: a thread may have another program by then, and its id another thread. It costs 5 us to read one.
+const NAMED_NS: u64 = 100_000_000;
 /// How often it is looked for timers that are forgotten: there may be many.
 const FORGET_EACH_NS: u64 = 1_000_000_000;
 /// Vectors by which CPUs interrupt each other: calls of functions of one and of many, and reschedule (Linux,
@@ -49,7 +51,8 @@ pub struct Senders {
     forgot_at: u64,
     /// How many found no room: what they caused has no sender.
     lost: u64,
-    names: HashMap<u32, Arc<str>>,
+    /// Names of threads, and when they were read.
+    names: HashMap<u32, (u64, Arc<str>)>,
 }
 
 /// What woke a task, sent an interrupt, raised a softirq or set a timer.
@@ -94,7 +97,7 @@ impl Senders {
             cpu,
             name: match agent {
                 Some(agent) => agent.name,
-                None => self.task(thread),
+                None => self.task(time, thread),
             },
             timer,
             // A timer's function says more than who calls it.
@@ -202,8 +205,9 @@ impl Senders {
     }
 
     /// The name of a task that wakes others, as the cause of a gap is named.
-    fn task(&mut self, thread: u32) -> Arc<str> {
-        if let Some(name) = self.names.get(&thread) {
+    fn task(&mut self, time: u64, thread: u32) -> Arc<str> {
+        let known = self.names.get(&thread);
+        if let Some((_, name)) = known.filter(|(read, _)| time.saturating_sub(*read) <= NAMED_NS) {
             return name.clone();
         }
         if self.names.len() >= MOST_KEYS {
@@ -214,7 +218,7 @@ impl Senders {
             (_, Ok(name)) => format!("task:{}", task_name(name.trim_ascii_end())).into(),
             (_, Err(_)) => "task".into(),
         };
-        self.names.insert(thread, name.clone());
+        self.names.insert(thread, (time, name.clone()));
         name
     }
 }

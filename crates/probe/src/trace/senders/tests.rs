@@ -51,10 +51,10 @@ fn a_stay_is_caused_by_the_wake_up_before_it_and_by_that_alone() {
     assert_eq!(woken(210), Some((200, 1)));
     assert_eq!(woken(230), None, "nobody knows how it left");
     assert_eq!(woken(305), Some((300, 0)));
-    let name = senders.task(own);
+    let name = senders.task(100, own);
     assert!(name.starts_with("task:"), "{name}");
-    assert_eq!(&*senders.task(0), "idle");
-    assert_eq!(&*senders.task(u32::MAX), "task");
+    assert_eq!(&*senders.task(100, 0), "idle");
+    assert_eq!(&*senders.task(100, u32::MAX), "task");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn who_sets_a_timer_is_behind_what_it_wakes() {
     let mut doing = Doing::default();
     let sets = |timer, by| Point::Sets { timer, by };
     let own = std::process::id();
-    let name = senders.task(own);
+    let name = senders.task(100, own);
     senders.see(
         (100, 1, own),
         &doing,
@@ -298,4 +298,13 @@ fn a_softirq_is_raised_on_its_cpu() {
     };
     doing.see(105, &enters);
     assert!(!doing.is_raised(3));
+}
+
+#[test]
+fn a_name_is_read_again_after_a_while() {
+    let mut senders = Senders::default();
+    let own = std::process::id();
+    senders.names.insert(own, (100, "task:before".into()));
+    assert_eq!(&*senders.task(100 + NAMED_NS, own), "task:before");
+    assert_ne!(&*senders.task(101 + NAMED_NS, own), "task:before");
 }
