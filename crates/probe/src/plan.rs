@@ -17,6 +17,8 @@ const LEAST_TRIPWIRES: f64 = 2.0;
 /// The longest run, a year, and the most quanta, so that no count overflows.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 const MOST_SAMPLES: u64 = 1 << 48;
+/// The longest start delay, in ticks: ends of quanta are counted on from the recording's origin, in 48 bits (`sampler::record`).
+const MOST_DELAY_TICKS: f64 = (1u64 << 47) as f64;
 
 fn refuse<T>(why: String) -> Result<T, MachineError> {
     Err(MachineError::Request(why))
@@ -69,15 +71,24 @@ fn check_priority(request: &Request, allowed: &[u32]) -> Result<(), MachineError
             },
         ));
     }
-    // Without a limit, threads that never sleep leave nothing to anybody (sched(7), sched_rt_runtime_us).
-    let is_unlimited = facts::realtime_limit_us().is_some_and(|[limit, _]| limit < 0);
-    let leaves_none = allowed.iter().all(|cpu| request.cpus.contains(cpu));
-    match is_unlimited && leaves_none {
-        true => refuse(
-            "--priority: found all CPUs, and no limit on real-time tasks (kernel.sched_rt_runtime_us is -1), expected a CPU for the rest of the machine".to_owned(),
-        ),
-        false => Ok(()),
+    match facts::realtime_limit_us() {
+        Some(limit) if leaves_no_time(&request.cpus, allowed, limit) => refuse(format!(
+            "--priority: found all CPUs, and no limit on real-time tasks (kernel.sched_rt_runtime_us is {}), expected a CPU for the rest of the machine",
+            limit[0]
+        )),
+        _ => Ok(()),
     }
+}
+
+/// Whether threads that never sleep leave nothing to anybody (sched(7), sched_rt_runtime_us): on all CPUs that may be used, without a limit. Where no
+/// CPU is named one will be chosen.
+fn leaves_no_time(cpus: &[u32], allowed: &[u32], [limit, period]: [i64; 2]) -> bool {
+    let is_unlimited = limit < 0 || limit >= period;
+    let takes_all = match cpus {
+        [] => allowed.len() == 1,
+        cpus => allowed.iter().all(|cpu| cpus.contains(cpu)),
+    };
+    is_unlimited && takes_all
 }
 
 /// Checks that the program's own threads and those that measure have CPUs apart.
@@ -154,7 +165,7 @@ fn check_times(request: &Request) -> Result<(), MachineError> {
     }
 }
 
-/// Checks each rate with each work kernel, now that its pace is known.
+/// Checks each rate with each work kernel, and the start delay, now that paces are known.
 ///
 /// # Errors
 /// [`MachineError::Request`], naming the limits.
@@ -164,6 +175,13 @@ pub fn check_rates(
     ticks_per_ns: f64,
 ) -> Result<(), MachineError> {
     let ticks_per_s = ticks_per_ns * 1e9;
+    let longest = MOST_DELAY_TICKS / ticks_per_s;
+    if request.start_delay_s > longest {
+        return refuse(format!(
+            "a start delay of {} s: expected {longest:.0} s at most on this machine",
+            request.start_delay_s
+        ));
+    }
     let slowest = ticks_per_s / MAX_QUANTUM_TICKS;
     for kernel in kernels {
         let least = least_units(&kernel.name);
@@ -275,5 +293,26 @@ pub(crate) mod tests {
         let fast = check(1e12).unwrap_err().to_string();
         assert!(fast.contains("400000 Hz"), "{fast}");
         assert!(check(0.5).unwrap_err().to_string().contains("0.931 Hz"));
+        let late = Request {
+            start_delay_s: 86_400.0,
+            ..request()
+        };
+        let late = check_rates(&late, &[kernel], 2.0).unwrap_err().to_string();
+        assert!(late.contains("expected 70369 s at most"), "{late}");
+    }
+
+    #[test]
+    fn a_priority_leaves_the_rest_of_the_machine_a_cpu_or_time() {
+        for (cpus, allowed, limit, refused) in [
+            (&[0, 1][..], &[0, 1][..], -1, true),
+            (&[0], &[0, 1], -1, false),
+            (&[], &[0], -1, true),
+            (&[], &[0, 1], -1, false),
+            (&[0], &[0], 1_000_000, true),
+            (&[0], &[0], 950_000, false),
+        ] {
+            let leaves_none = leaves_no_time(cpus, allowed, [limit, 1_000_000]);
+            assert_eq!(leaves_none, refused, "{cpus:?} {allowed:?} {limit}");
+        }
     }
 }
