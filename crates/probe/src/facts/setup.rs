@@ -3,12 +3,12 @@
 //! Linux, Documentation/admin-guide/{kernel-parameters.txt,sysctl,pm}, Documentation/core-api/irq/irq-affinity.rst, proc(5). All paths
 //! are below a root, so that a tree of files stands for a machine. What cannot be read is kept with the reason.
 
-use super::stat::Stat;
+use super::stat::{Stat, task_name};
 use crate::control_groups;
 use bandscope_recording::cpu_list;
 use bandscope_recording::events::escaped;
 use bandscope_recording::manifest::setup::{
-    CpuSetup, DAEMONS, IdleState, InterruptSetup, Setup, TaskSetup, paths,
+    CpuSetup, DAEMONS, IdleState, InterruptSetup, MAX_ENTRIES, Setup, TaskSetup, paths,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,8 +17,6 @@ use std::path::{Path, PathBuf};
 
 /// Longest text of a setting: command lines of the kernel stay below it.
 const MAX_BYTES: usize = 4096;
-/// Interrupts and groups of tasks that are kept: more than the largest machines have of devices and of names.
-const MAX_ENTRIES: usize = 1024;
 /// Idle states that a CPU may have (`CPUIDLE_STATE_MAX` of Linux).
 const MAX_IDLE_STATES: usize = 10;
 
@@ -53,7 +51,7 @@ fn gather_below(root: &Path, cpus: &[u32]) -> Setup {
         };
     }
     setup.cpus = cpus.iter().map(|&cpu| of_cpu(root, cpu)).collect();
-    setup.interrupts = interrupts(root);
+    setup.interrupts = interrupts(root, cpus);
     setup.tasks = tasks(root, cpus);
     setup
 }
@@ -93,12 +91,28 @@ fn of_cpu(root: &Path, cpu: u32) -> CpuSetup {
     }
 }
 
-/// Rows of /proc/interrupts that have a number, with what /proc/irq says of each.
-fn interrupts(root: &Path) -> Vec<InterruptSetup> {
+/// Rows of /proc/interrupts that have a number, with what /proc/irq says of each; first of all those that came to one of `cpus`.
+fn interrupts(root: &Path, cpus: &[u32]) -> Vec<InterruptSetup> {
     let table = fs::read_to_string(below(root, "/proc/interrupts")).unwrap_or_default();
-    let row = |line: &str| {
-        let (number, rest) = line.split_once(':')?;
-        let number: u64 = number.trim().parse().ok()?;
+    let mut lines = table.lines();
+    let columns = lines.next().unwrap_or_default().split_whitespace();
+    let cpus: Vec<String> = cpus.iter().map(|cpu| format!("CPU{cpu}")).collect();
+    let is_measured: Vec<bool> = columns.map(|it| cpus.iter().any(|cpu| it == cpu)).collect();
+    let row = |line| {
+        let (number, rest): (&str, &str) = str::split_once(line, ':')?;
+        let mut counts = rest.split_whitespace().zip(&is_measured);
+        let came = counts.any(|(count, is_measured)| *is_measured && count != "0");
+        Some((
+            !came,
+            number.trim().parse().ok()?,
+            rest.split_whitespace().last()?,
+        ))
+    };
+    let mut rows: Vec<(bool, u64, &str)> = lines.filter_map(row).collect();
+    rows.sort_unstable();
+    rows.truncate(MAX_ENTRIES);
+    rows.sort_unstable_by_key(|row| row.1);
+    let setup = |(_, number, name): (bool, u64, &str)| {
         let directory = below(root, &format!("/proc/irq/{number}"));
         let affinity = directory.join("smp_affinity_list");
         // The kernel takes the right to write from whoever must not: interrupts that it manages itself, and those of one CPU.
@@ -106,14 +120,13 @@ fn interrupts(root: &Path) -> Vec<InterruptSetup> {
             |file: &Path| fs::metadata(file).is_ok_and(|it| it.permissions().mode() & 0o200 != 0);
         Some(InterruptSetup {
             number,
-            name: escaped(rest.split_whitespace().last()?.as_bytes()),
+            name: escaped(name.as_bytes()),
             cpus: read(&affinity).ok()?,
             effective: read(&directory.join("effective_affinity_list")).ok(),
             is_fixed: !is_writable(&affinity),
         })
     };
-    let rows = table.lines().skip(1).filter_map(row);
-    rows.take(MAX_ENTRIES).collect()
+    rows.into_iter().filter_map(setup).collect()
 }
 
 /// Processes and threads of the kernel that may use one of `cpus`, and daemons, by name.
@@ -129,9 +142,12 @@ fn tasks(root: &Path, cpus: &[u32]) -> Vec<TaskSetup> {
             *found.entry(task).or_insert(0) += 1;
         }
     }
-    let counted = found.into_iter();
-    let counted = counted.map(|(task, number)| TaskSetup { number, ..task });
-    counted.take(MAX_ENTRIES).collect()
+    let counted = found.into_iter().enumerate();
+    let is_kept =
+        |place: usize, task: &TaskSetup| place < MAX_ENTRIES || DAEMONS.contains(&&*task.name);
+    let kept = counted.filter(|(place, (task, _))| is_kept(*place, task));
+    let kept = kept.map(|(_, (task, number))| TaskSetup { number, ..task });
+    kept.collect()
 }
 
 fn task(process: &Path) -> Option<TaskSetup> {
@@ -141,7 +157,7 @@ fn task(process: &Path) -> Option<TaskSetup> {
     let mut lines = status.lines();
     let cpus = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     Some(TaskSetup {
-        name: escaped(&stat.name),
+        name: task_name(&stat.name),
         cpus: cpus.trim().to_owned(),
         is_kernel: stat.is_kernel(),
         is_fixed: stat.is_fixed(),
@@ -236,6 +252,44 @@ mod tests {
             ..TaskSetup::default()
         };
         assert_eq!(setup.tasks, [task, daemon]);
+    }
+
+    #[test]
+    fn of_many_interrupts_and_tasks_those_that_matter_are_kept() {
+        let many = MAX_ENTRIES + 2;
+        let row = |number| {
+            let count = u8::from(number >= many - 2);
+            format!(" {number}: 9 {count} x eth{number}\n")
+        };
+        let table = format!("  CPU0 CPU1\n{}", (0..many).map(row).collect::<String>());
+        let root = machine(&[("/proc/interrupts", &table)]);
+        let write = |path: String, text: &str| {
+            let path = below(root.path(), &path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        for number in 0..many {
+            write(format!("/proc/irq/{number}/smp_affinity_list"), "0-1\n");
+        }
+        for (number, name) in (0..many)
+            .map(|number| (number, format!("a{number}")))
+            .chain([
+                (many, "irqbalance".to_owned()),
+                (many + 1, "kworker/u8:1-events_unbound".to_owned()),
+            ])
+        {
+            let stat = format!("{number} ({name}) S 2 0 0 0 -1 0 0 0 0 0 1 2 0 0 20 0 1 0 9\n");
+            write(format!("/proc/{number}/stat"), &stat);
+            write(format!("/proc/{number}/status"), "Cpus_allowed_list:\t1\n");
+        }
+        let setup = gather_below(root.path(), &[1]);
+        assert_eq!(setup.interrupts.len(), MAX_ENTRIES);
+        assert_eq!(setup.interrupts[0].number, 0, "in order");
+        assert_eq!(setup.interrupts[MAX_ENTRIES - 1].number, many as u64 - 1);
+        assert_eq!(setup.tasks.len(), MAX_ENTRIES + 1);
+        assert_eq!(setup.tasks[MAX_ENTRIES].name, "irqbalance");
+        let worker = below(root.path(), &format!("/proc/{}", many + 1));
+        assert_eq!(task(&worker).unwrap().name, "kworker/u8:1");
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub mod paths {
     ];
 }
 
+/// Interrupts and groups of tasks that a recording holds at most, some 150 bytes each: where there are more, not all are known.
+pub const MAX_ENTRIES: usize = 1024;
 /// Daemons of which is told whether they run, wherever that is: who moves interrupts, and who starts services.
 pub const DAEMONS: [&str; 2] = ["irqbalance", "systemd"];
 /// In the reason why a setting could not be read: its file is not there (ENOENT, as Rust words it).
@@ -77,7 +79,7 @@ pub struct Setup {
     pub unread: BTreeMap<String, String>,
     /// The measured CPUs.
     pub cpus: Vec<CpuSetup>,
-    /// Interrupts of devices, in order of their numbers.
+    /// Interrupts of devices, in order of their numbers; of more than [`MAX_ENTRIES`] those that came to measured CPUs before others.
     pub interrupts: Vec<InterruptSetup>,
     /// Processes and kernel threads by name: those that may use a measured CPU, and [`DAEMONS`].
     pub tasks: Vec<TaskSetup>,
