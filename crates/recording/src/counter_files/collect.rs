@@ -65,6 +65,8 @@ struct Sum {
     /// Sum of the squared standard errors; `None` where no reading had one.
     error: Option<f64>,
     running: f64,
+    /// Runs of which it is the mean, where the file says so.
+    mean_of: Option<u32>,
 }
 
 /// Collects the readings of a file.
@@ -80,6 +82,8 @@ pub struct Collector {
     /// Those of the run's first reading.
     first: Option<(usize, String)>,
     at_s: Option<f64>,
+    /// Runs of which the counts that follow are means, where the file says so.
+    mean_of: Option<u32>,
     notes: Vec<String>,
     doubles: bool,
 }
@@ -90,8 +94,13 @@ impl Collector {
         if self.runs.last().is_none_or(|run| !run.is_empty()) {
             self.runs.push(BTreeMap::new());
         }
-        (self.first, self.at_s) = (None, None);
+        (self.first, self.at_s, self.mean_of) = (None, None, None);
         self.seen.clear();
+    }
+
+    /// What follows are means of so many runs.
+    pub fn mean_of(&mut self, runs: Option<u32>) {
+        self.mean_of = runs;
     }
 
     /// Adds a reading. `headed` files say where runs begin; in others a run begins with the counter that the one before began with, or
@@ -188,6 +197,7 @@ impl Collector {
                     _ => sum.running.min(running),
                 };
                 sum.counted += 1;
+                sum.mean_of = self.mean_of;
                 sum.value += count;
                 if let Some(relative) = reading.relative_error {
                     *sum.error.get_or_insert(0.0) += (relative * count).powi(2);
@@ -225,12 +235,14 @@ impl Collector {
                     quoted(name.as_bytes())
                 ));
             }
+            let only = match counted[..] {
+                [only] => Some(only),
+                _ => None,
+            };
             counters.push(Counter {
                 runs: counted.iter().map(|sum| sum.value).collect(),
-                standard_error: match counted[..] {
-                    [only] => only.error.map(f64::sqrt),
-                    _ => None,
-                },
+                standard_error: only.and_then(|one| one.error).map(f64::sqrt),
+                mean_of: only.and_then(|one| one.mean_of),
                 running: counted.iter().map(|sum| sum.running).fold(1.0, f64::min),
                 absent: match counted.is_empty() {
                     true => sums.iter().find_map(|sum| sum.absent),

@@ -79,7 +79,7 @@ fn set(path: &Path, result: Outcome) -> Result<CounterSet, Error> {
         standard_error: result.stddev.filter(|_| times.len() == 1),
         runs: times,
         running: 1.0,
-        absent: None,
+        ..Counter::default()
     }];
     // One number for all runs: no spread is known.
     counters.push(mean_of("user", result.user));

@@ -51,6 +51,8 @@ pub struct Counter {
     pub runs: Vec<f64>,
     /// Standard error of the one value in `runs`, where that is a mean of several runs whose values were not kept.
     pub standard_error: Option<f64>,
+    /// Runs of that mean, where the file says how many.
+    pub mean_of: Option<u32>,
     /// Share of the time in which it counted, the smallest of all runs; below 1 the counter was multiplexed with others, and its values
     /// are estimates.
     pub running: f64,
@@ -82,9 +84,12 @@ impl CounterSet {
                     own.runs.extend(counter.runs);
                     own.running = own.running.min(counter.running);
                     // The spread of several values says more than the error of one of them.
-                    own.standard_error = match own.runs.len() {
-                        1 => own.standard_error.or(counter.standard_error),
-                        _ => None,
+                    (own.standard_error, own.mean_of) = match own.runs.len() {
+                        1 if own.standard_error.is_none() => {
+                            (counter.standard_error, counter.mean_of)
+                        }
+                        1 => (own.standard_error, own.mean_of),
+                        _ => (None, None),
                     };
                     if !own.runs.is_empty() {
                         own.absent = None;

@@ -53,6 +53,12 @@ fn ends_head(line: &str) -> bool {
     line.trim_end().ends_with(':')
 }
 
+/// Of how many runs the counts are means, at the end of a head: `'./benchmark' (5 runs):`.
+fn runs_of_mean(line: &str) -> Option<u32> {
+    let (_, runs) = line.trim_end().strip_suffix(" runs):")?.rsplit_once('(')?;
+    runs.parse().ok()
+}
+
 /// Where in a file we are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
@@ -83,6 +89,7 @@ pub fn parse(path: &Path, text: &str) -> Result<CounterSet, Error> {
         // A command of several lines.
         if open {
             open = !ends_head(line);
+            collector.mean_of(runs_of_mean(line));
             continue;
         }
         if is_head(line) {
@@ -92,6 +99,7 @@ pub fn parse(path: &Path, text: &str) -> Result<CounterSet, Error> {
             }
             if place != Place::Intervals {
                 collector.begin();
+                collector.mean_of(runs_of_mean(line));
                 place = Place::Block;
             }
             continue;

@@ -109,6 +109,7 @@ fn means_of_repeated_runs_have_their_error() {
     assert_eq!(runs(&set, "task-clock"), [1.28]);
     let error = counter(&set, "task-clock").standard_error.unwrap();
     assert!((error - 1.28 * 0.0778).abs() < 1e-9);
+    assert_eq!(counter(&set, "task-clock").mean_of, Some(3));
     let error = counter(&set, ELAPSED).standard_error.unwrap();
     assert!((error - 0.000_255).abs() < 1e-9);
     assert!(

@@ -81,7 +81,7 @@ pub(super) fn judge(counters: &mut Counters, pairs: &[Pair<'_>]) {
         let extra = row.per_work.b - row.per_work.a;
         row.verdict = match (pair.role, &budget) {
             (Role::Cycles | Role::Time, _) => Verdict::Outcome,
-            (_, None) if row.per_work.changed => Verdict::Changed,
+            (_, None) if row.changed() => Verdict::Changed,
             (_, None) => Verdict::Same,
             (role, Some(budget)) => {
                 if extra * budget.lost_cycles > 0.0 {
@@ -127,7 +127,7 @@ pub(crate) fn closure(pays: Option<[f64; 2]>, role: Role, more_often: bool) -> V
 
 /// Whether a row pays for a budget.
 fn against(row: &Row, role: Role) -> Verdict {
-    if !row.per_work.changed || row.cycles_for_each.is_none() {
+    if !row.changed() || row.cycles_for_each.is_none() {
         return Verdict::CannotPay;
     }
     // More of them in as much more time are nothing that brings the loss about.

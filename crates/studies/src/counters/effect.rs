@@ -19,24 +19,28 @@ pub struct Mean {
     pub value: f64,
     /// Its variance.
     variance: f64,
-    /// Degrees of freedom of that; infinite where it is not of the runs.
+    /// Degrees of freedom of that; infinite where it is not of the runs, or nobody says of how many.
     freedom: f64,
     /// Whether it says how runs scatter.
     of_runs: bool,
 }
 
 impl Mean {
-    /// Of the values of runs, at least one. `events` are whole numbers of independent events.
-    pub fn new(runs: &[f64], standard_error: Option<f64>, events: bool) -> Mean {
+    /// Of the values of runs, at least one; of a mean its standard error, and of how many runs it is where that is known. `events` are whole numbers of
+    /// independent events.
+    pub fn new(runs: &[f64], stated: Option<(f64, Option<u32>)>, events: bool) -> Mean {
         let number = runs.len() as f64;
         let value = runs.iter().sum::<f64>() / number;
         let counting = if events { value.max(1.0) / number } else { 0.0 };
-        let (variance, freedom, of_runs) = match (runs.len(), standard_error) {
+        let (variance, freedom, of_runs) = match (runs.len(), stated) {
             (RUNS.., _) => {
                 let squares: f64 = runs.iter().map(|run| (run - value).powi(2)).sum();
                 (squares / (number - 1.0) / number, number - 1.0, true)
             }
-            (1, Some(error)) => (error * error, f64::INFINITY, true),
+            (1, Some((error, None))) => (error * error, f64::INFINITY, true),
+            (1, Some((error, Some(of)))) if of as usize >= RUNS => {
+                (error * error, f64::from(of) - 1.0, true)
+            }
             _ => (counting, f64::INFINITY, false),
         };
         Mean {
@@ -46,6 +50,11 @@ impl Mean {
             freedom,
             of_runs,
         }
+    }
+
+    /// Whether it says how runs scatter.
+    pub fn is_of_runs(&self) -> bool {
+        self.of_runs
     }
 
     /// This many times less of it, as many times less uncertain.
@@ -180,11 +189,14 @@ mod tests {
             "{low} {high}"
         );
         assert!(!change(a, Mean::new(&[10.0, 12.0, 9.0, 11.0], None, false)).changed);
-        let stated = change(
-            Mean::new(&[10.0], Some(0.1), false),
-            Mean::new(&[10.2], Some(0.1), false),
-        );
-        assert!(!stated.changed);
+        let stated = |error, of, value: f64| {
+            let mean = |value: f64| Mean::new(&[value], Some((error, of)), false);
+            change(mean(10.0), mean(value)).changed
+        };
+        assert!(!stated(0.1, None, 10.2) && stated(0.1, None, 10.3));
+        // Three runs hardly tell their scatter, and two do not.
+        assert!(!stated(0.1, Some(3), 10.3) && stated(0.1, Some(30), 10.3));
+        assert!(!stated(0.001, Some(2), 10.3) && stated(0.001, Some(3), 10.3));
     }
 
     #[test]

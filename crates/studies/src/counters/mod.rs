@@ -96,6 +96,16 @@ pub struct Row {
     pub reason: String,
 }
 
+/// A counter changed if the chance of that, with all counters at one error rate, is this at most.
+const ERROR_RATE: f64 = 0.05;
+
+impl Row {
+    /// Whether it changed per unit of work, as one of many counters.
+    fn changed(&self) -> bool {
+        self.per_work.changed && self.p_value.is_none_or(|chance| chance <= ERROR_RATE)
+    }
+}
+
 /// A counter of both sides.
 struct Pair<'a> {
     counter: &'a Counter,
@@ -163,7 +173,8 @@ fn pair<'a>(counter: &'a Counter, b: &[Counter], options: &Options) -> Option<Pa
     }
     let events = counter.unit.is_empty();
     let mean = |counter: &Counter, work: f64| {
-        Mean::new(&counter.runs, counter.standard_error, events).per(work)
+        let stated = counter.standard_error.map(|error| (error, counter.mean_of));
+        Mean::new(&counter.runs, stated, events).per(work)
     };
     Some(Pair {
         counter,
@@ -277,12 +288,13 @@ fn notes(a: &[Counter], b: &[Counter], pairs: &[Pair<'_>], options: &Options) ->
         "Multiplexed, so estimates",
         shared.map(|pair| &*pair.counter.name).collect(),
     );
-    if pairs
+    let single = pairs
         .iter()
-        .any(|pair| pair.runs.iter().any(|runs| *runs < 3))
-    {
-        notes.push("With fewer than 3 runs on a side, the scatter of runs is not known. Intervals are those of counting, and a change below 5 % does not count.".into());
-    }
+        .filter(|pair| !(pair.a.is_of_runs() && pair.b.is_of_runs()));
+    note(
+        "Fewer than 3 runs on a side, so the scatter of runs is not known, and a change below 5 % does not count",
+        single.map(|pair| &*pair.counter.name).collect(),
+    );
     if options.work == [1.0; 2] {
         notes.push("A run of A and one of B are taken to have done the same work.".into());
     }

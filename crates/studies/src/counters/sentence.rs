@@ -82,7 +82,7 @@ pub(super) fn reason(row: &Row, role: Role, budget: Option<&Budget>) -> String {
         };
         return format!("it {how}");
     };
-    if !row.per_work.changed {
+    if !row.changed() {
         return "within the scatter of runs or counts".into();
     }
     let extra = figure((row.per_work.b - row.per_work.a).abs());

@@ -221,6 +221,7 @@ fn what_is_on_one_side_only_is_said() {
     assert!(
         notes.contains("in A only: x.")
             && notes.contains("in B only: y.")
+            && !notes.contains("Fewer than 3 runs")
             && notes.contains("Not supported on this machine: gone."),
         "{notes}"
     );
@@ -236,6 +237,7 @@ fn repeated_runs_need_no_five_percent() {
         &Options::default(),
     );
     assert!(counters.budget.is_some());
+    assert!(!counters.notes.concat().contains("Fewer than 3 runs"));
     assert!(
         counters.verdict.contains("(+2.0 %)"),
         "{}",
