@@ -52,6 +52,7 @@ mod tests {
             condition: name.into(),
             met,
             found: "a<b & \"c\"\x1b".into(),
+            ..Checked::default()
         };
         let mut out = Vec::new();
         render(

@@ -45,6 +45,9 @@ pub(super) fn judged(
             figures: cpu.figures.clone(),
             ..CpuCheck::default()
         };
+        if baseline.is_some() && check.changes.is_empty() {
+            return Err(ConditionError::NotJudged(check.name()));
+        }
         let mut outcomes = Vec::new();
         for condition in criteria.conditions {
             if condition.cpu().is_none_or(|of| Some(of) == cpu.cpu) {
@@ -59,7 +62,7 @@ pub(super) fn judged(
         // A gap that has a name says itself what it was, and so does a line of the ledger.
         if is_worse || (outcomes.iter()).any(|one| one.checked.met && !one.says_itself) {
             let of_conditions = outcomes.iter().filter(|one| one.checked.met);
-            let failed = of_conditions.map(|one| &*one.figure);
+            let failed = of_conditions.map(|one| &*one.checked.figure);
             let worse = check.changes.iter().filter(|one| one.fails);
             let failed = failed.filter(|figure| !figure.is_empty());
             let failed: Vec<&str> = failed.chain(worse.map(|one| &*one.name)).collect();
@@ -75,8 +78,6 @@ pub(super) fn judged(
 /// What came of a condition, in words.
 struct Told {
     checked: Checked,
-    /// The figure; empty where there is none.
-    figure: String,
     /// Whether its figure is one event that has a name, or one line of the ledger.
     says_itself: bool,
 }
@@ -101,8 +102,8 @@ fn stopped(by: &str, cpu: &Cpu) -> Told {
             found: condition.clone() + &longest.unwrap_or_default(),
             condition,
             met: true,
+            figure: String::new(),
         },
-        figure: String::new(),
         says_itself: true,
     }
 }
@@ -131,8 +132,10 @@ fn outcome(condition: &Condition, figures: &[Figure]) -> Result<Told, ConditionE
     let known = told.filter(|one| one.figure.value.is_some());
     match known {
         Some(one) => Ok(Told {
-            checked: condition.checked(one.met, found(condition, one)),
-            figure: one.figure.name.clone(),
+            checked: Checked {
+                figure: one.figure.name.clone(),
+                ..condition.checked(one.met, found(condition, one))
+            },
             says_itself: one.figure.by.is_some() || is_line(&one.figure.name),
         }),
         None => Err(ConditionError::NotMeasured {
@@ -167,7 +170,7 @@ fn found(condition: &Condition, outcome: &Outcome<'_>) -> String {
     format!(
         "{} {}{moment} ({limit}){scatter}",
         figure.name,
-        figure.unit.written(value)
+        figure.unit.written_beside(value, outcome.limit)
     )
 }
 
@@ -260,6 +263,12 @@ pub(super) fn past_of(baseline: &Baseline, cpu: u32, name: &str) -> Option<Vec<f
         }
     }
     Some(sums)
+}
+
+/// Whether a figure was the same in all runs of a baseline, so that nobody knows how it scatters.
+pub(super) fn is_steady(baseline: &Baseline, cpu: u32, name: &str) -> bool {
+    let values = past_of(baseline, cpu, name).unwrap_or_default();
+    values.windows(2).all(|two| two[0] == two[1])
 }
 
 /// The judged figures of each CPU, by its place; as if `runs` were judged, where that is not the number of these.

@@ -2,7 +2,8 @@
 //!
 //! The runs of both scatter about their own mean; so do sessions, and by how much nobody measured: as much as runs do is taken. So the difference of the means is held
 //! against what two sessions of n and m runs differ by: t = d / (s sqrt(2 + 1/n + 1/m)). What is judged has no say in its limit: s is that of the baseline (a
-//! prediction interval: Hahn and Meeker, 1991, chapter 4). Several figures and CPUs share one error rate by Holm's rule.
+//! prediction interval: Hahn and Meeker, 1991, chapter 4). A baseline whose runs are all the same has no scatter, and only ranks are left: if k of the m runs are
+//! worse, the chance is C(m,k) / C(n+m,k) that all of those are among the m. Several figures and CPUs share one error rate by Holm's rule.
 
 use crate::conditions::Unit;
 use bandscope_statistics::distributions::{student_beyond, student_quantile};
@@ -87,8 +88,10 @@ pub(super) struct Test {
     /// Mean of this set and of the baseline, scaled so that more is worse.
     now: f64,
     past: f64,
-    /// Standard deviation of the baseline's runs.
+    /// Standard deviation of the baseline's runs; 0 only where all of them are the same.
     deviation: f64,
+    /// Runs of this set that lie beyond the baseline's mean, on the side of their own.
+    beyond: usize,
     /// Runs of the baseline and of this set.
     runs: [usize; 2],
 }
@@ -104,8 +107,17 @@ impl Test {
             let mean = (0.0 + scaled.clone().sum::<f64>()) / values.len() as f64;
             (mean, scaled.map(|one| (one - mean).powi(2)).sum())
         };
-        let (of_past, of_now) = (scaled(past), scaled(now));
+        // A mean of equal values is not quite their value.
+        let is_steady = past.iter().all(|value| *value == past[0]);
+        let of_past = match is_steady {
+            true => (scale.to(past[0]), 0.0),
+            false => scaled(past),
+        };
+        let of_now = scaled(now);
+        let side = of_now.0 - of_past.0;
+        let is_beyond = |value: &&f64| (scale.to(**value) - of_past.0) * side > 0.0;
         (!now.is_empty()).then_some(Test {
+            beyond: now.iter().filter(is_beyond).count(),
             scale,
             now: of_now.0,
             past: of_past.0,
@@ -135,6 +147,21 @@ impl Test {
         student_quantile(2.0 * level, freedom) * error
     }
 
+    /// Chance that, of so many runs of a baseline without scatter and of this set, `beyond` lie beyond the others, and all in this set.
+    fn rank_chance(&self, past: usize, beyond: usize) -> f64 {
+        rank_chance([past, self.runs[1]], beyond)
+    }
+
+    /// Whether a baseline without scatter is too short for it to fail at a level.
+    fn is_blind(&self, level: f64) -> bool {
+        let beyond = if self.now > self.past {
+            self.beyond
+        } else {
+            self.runs[1]
+        };
+        self.deviation == 0.0 && self.rank_chance(self.runs[0], beyond) > level
+    }
+
     /// The figure of this set of runs.
     pub(super) fn value(&self) -> f64 {
         self.scale.back(self.now)
@@ -148,13 +175,12 @@ impl Test {
     /// Chance that an unchanged machine is so much worse.
     pub(super) fn p_worse(&self) -> f64 {
         let worse = self.now - self.past;
+        if self.deviation == 0.0 {
+            let beyond = if worse > 0.0 { self.beyond } else { 0 };
+            return self.rank_chance(self.runs[0], beyond);
+        }
         let (error, freedom) = self.error(self.runs[0]);
-        let beyond = match error > 0.0 {
-            true => student_beyond((worse / error).abs(), freedom),
-            // Without any scatter every difference is one.
-            false if worse == 0.0 => 1.0,
-            false => 0.0,
-        };
+        let beyond = student_beyond((worse / error).abs(), freedom);
         if worse > 0.0 {
             beyond / 2.0
         } else {
@@ -164,6 +190,9 @@ impl Test {
 
     /// Chance that an unchanged machine differs so much, either way.
     pub(super) fn p_differs(&self) -> f64 {
+        if self.deviation == 0.0 {
+            return self.rank_chance(self.runs[0], self.beyond);
+        }
         let p = self.p_worse();
         (2.0 * p.min(1.0 - p)).min(1.0)
     }
@@ -172,9 +201,12 @@ impl Test {
         self.now - self.past <= self.scale.least
     }
 
-    /// The figure beyond which it fails at a level.
+    /// The figure beyond which it fails at a level; of a share all of it, else infinite, where nothing fails.
     fn bound(&self, level: f64) -> f64 {
-        let reach = self.reach(self.runs[0], level).max(self.scale.least);
+        let reach = match self.is_blind(level) {
+            true => f64::INFINITY,
+            false => self.reach(self.runs[0], level).max(self.scale.least),
+        };
         let bound = self.scale.back(self.past + reach);
         match self.scale.log {
             Some(_) => bound,
@@ -190,7 +222,10 @@ impl Test {
             (None, false) => far.max(self.past).min(1.0 - self.past),
             _ => far,
         };
-        let is_far = |runs: usize| self.reach(runs, level) > far;
+        let is_far = |runs: usize| match self.deviation == 0.0 {
+            true => self.rank_chance(runs, self.runs[1]) > level,
+            false => self.reach(runs, level) > far,
+        };
         if !is_far(self.runs[0]) {
             return None;
         }
@@ -210,6 +245,20 @@ impl Test {
             enough_runs: Some(many as u32),
         })
     }
+}
+
+/// The same of so many runs of both sets.
+fn rank_chance([past, now]: [usize; 2], beyond: usize) -> f64 {
+    let of_next = |run: usize| (now - run) as f64 / (past + now - run) as f64;
+    (0..beyond).map(of_next).product()
+}
+
+/// How many runs must be judged so that one of `tests` can fail against a baseline without scatter.
+pub(super) fn runs_to_notice(past: usize, tests: usize) -> usize {
+    let level = ERROR_RATE / tests.max(1) as f64;
+    let mut runs = 1..=MAX_RUNS;
+    let enough = runs.find(|&runs| rank_chance([past, runs], runs) <= level);
+    enough.unwrap_or(MAX_RUNS)
 }
 
 /// What came of a test among others.
@@ -235,126 +284,27 @@ pub(super) struct Far {
 /// Judges tests together.
 pub(super) fn judge(tests: &[Test]) -> Vec<Judged> {
     let chances: Vec<f64> = tests.iter().map(Test::p_worse).collect();
-    let corrected = holm(&chances);
-    let judged = tests
-        .iter()
-        .zip(&chances)
-        .zip(corrected)
-        .map(|((test, chance), p_value)| {
-            let before = chances.iter().filter(|other| *other < chance).count();
-            let level = ERROR_RATE / (tests.len() - before) as f64;
-            Judged {
-                worse: p_value <= ERROR_RATE && !test.is_small(),
-                p_value,
-                bound: test.bound(level),
-                // Which is the farthest of all: what a baseline needs does not depend on what is held against it.
-                far: test.far(ERROR_RATE / tests.len() as f64),
-            }
-        });
+    let mut order: Vec<usize> = (0..tests.len()).collect();
+    order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
+    let judged = tests.iter().zip(holm(&chances)).enumerate();
+    let judged = judged.map(|(own, (test, p_value))| Judged {
+        worse: p_value <= ERROR_RATE && !test.is_small(),
+        p_value,
+        bound: test.bound(level(own, &order, &chances)),
+        // Which is the farthest of all: what a baseline needs does not depend on what is held against it.
+        far: test.far(ERROR_RATE / tests.len() as f64),
+    });
     judged.collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::JUDGED;
-    use super::*;
-    use bandscope_statistics::random::Random;
-
-    #[test]
-    fn an_unchanged_machine_fails_as_seldom_as_it_may() {
-        let mut random = Random::new(7);
-        // A session differs from another as runs do.
-        let mut draw = |mean: f64| -> Vec<f64> {
-            let session = mean + 0.01 * random.normal();
-            (0..5).map(|_| session + 0.01 * random.normal()).collect()
-        };
-        let mut fails = |mean: f64| {
-            let one = |draw: &mut dyn FnMut(f64) -> Vec<f64>| {
-                let (past, now) = (draw(0.1), draw(mean));
-                Test::new("lost", Unit::Share, &past, &now).unwrap()
-            };
-            let tests: Vec<Test> = (0..8).map(|_| one(&mut draw)).collect();
-            judge(&tests).iter().any(|judged| judged.worse)
-        };
-        let unchanged = (0..400).filter(|_| fails(0.1)).count();
-        let worse = (0..400).filter(|_| fails(0.25)).count();
-        assert!(unchanged <= 30 && worse >= 380, "{unchanged} {worse}");
-    }
-
-    /// The table of docs/check.md.
-    #[test]
-    fn limits_of_few_runs_are_far_off() {
-        let level = ERROR_RATE / JUDGED.len() as f64;
-        for (runs, expected) in [(3, 16.2), (5, 7.7), (10, 5.5), (30, 4.6), (1000, 4.3)] {
-            let test = Test {
-                scale: Scale::of("lost", Unit::Share),
-                now: 0.0,
-                past: 0.0,
-                deviation: 1.0,
-                runs: [runs, 1],
-            };
-            let reach = test.reach(runs, level);
-            assert!((reach - expected).abs() < 0.05, "{runs}: {reach}");
-        }
-    }
-
-    #[test]
-    fn a_limit_that_bounds_nothing_says_how_many_runs_would_do() {
-        let far = |unit, past: &[f64]| {
-            let test = Test::new("lost", unit, past, past).unwrap();
-            (test, judge(&[test; 5])[0])
-        };
-        // Three runs of 30 to 90 gaps a second: thousands would pass.
-        let (test, judged) = far(Unit::PerSecond, &[30.0, 90.0, 45.0]);
-        assert!(judged.bound > 1e4, "{judged:?}");
-        // Gaps that scatter by a half of themselves are never bounded by 2.6 times as many.
-        assert_eq!(judged.far, Some(Far { enough_runs: None }), "{test:?}");
-        let (test, judged) = far(Unit::PerSecond, &[40.0, 60.0, 50.0]);
-        let enough = judged.far.unwrap().enough_runs.unwrap() as usize;
-        let level = ERROR_RATE / 5.0;
-        let far_from = FAR_CHANGES * test.scale.least;
-        assert!(
-            test.reach(enough, level) <= far_from && test.reach(enough - 1, level) > far_from,
-            "{enough}"
-        );
-        // What scatters little, and a share that may double, are near.
-        assert_eq!(far(Unit::PerSecond, &[250.0, 251.0, 249.0]).1.far, None);
-        assert_eq!(far(Unit::Share, &[0.25, 0.26, 0.24]).1.far, None);
-        assert!(far(Unit::Share, &[0.002, 0.004, 0.001]).1.far.is_some());
-        // A limit of all of the time cannot fail.
-        let (_, judged) = far(Unit::Share, &[0.75, 0.8, 0.85]);
-        assert!(judged.bound >= 1.0 && judged.far.is_some(), "{judged:?}");
-    }
-
-    #[test]
-    fn a_few_bad_runs_do_not_hide_each_other() {
-        let quiet = [0.002, 0.003, 0.0025, 0.0022, 0.0028];
-        for bad in 1..=5 {
-            let now: Vec<f64> = (0..5)
-                .map(|run| if run < bad { 0.5 } else { 0.0025 })
-                .collect();
-            let test = Test::new("lost", Unit::Share, &quiet, &now).unwrap();
-            assert!(judge(&vec![test; 8])[0].worse, "{bad}");
-        }
-    }
-
-    #[test]
-    fn what_is_better_or_small_never_fails() {
-        let judged = |name: &str, unit, past: &[f64], now: &[f64]| {
-            judge(&[Test::new(name, unit, past, now).unwrap()])[0]
-        };
-        let quiet = [0.01, 0.010_01, 0.009_99];
-        assert!(!judged("lost", Unit::Share, &quiet, &[0.0101; 3]).worse);
-        assert!(!judged("lost", Unit::Share, &quiet, &[0.001; 3]).worse);
-        let worse = judged("lost", Unit::Share, &quiet, &[0.02; 3]);
-        assert!(
-            worse.worse && (0.01..0.02).contains(&worse.bound),
-            "{worse:?}"
-        );
-        // Of a window less is worse.
-        assert!(judged("worst 1 ms", Unit::Share, &[0.9, 0.91, 0.89], &[0.5]).worse);
-        assert!(!judged("worst 1 ms", Unit::Share, &[0.5, 0.51, 0.49], &[0.9]).worse);
-        assert!(!judged("gaps", Unit::PerSecond, &[0.0; 3], &[0.0; 3]).worse);
-        assert!(Test::new("lost", Unit::Share, &[0.1], &[0.1]).is_none());
-    }
+/// The level at which Holm's rule rejects a test, whatever its own chance: that after all others which are rejected before it.
+fn level(own: usize, order: &[usize], chances: &[f64]) -> f64 {
+    let left = |place: usize| (order.len() - place) as f64;
+    let others = order.iter().filter(|other| **other != own).zip(0..);
+    let rejected =
+        others.take_while(|(other, place)| chances[**other] * left(*place) <= ERROR_RATE);
+    ERROR_RATE / left(rejected.count())
 }
+
+#[cfg(test)]
+mod tests;

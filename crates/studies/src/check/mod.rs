@@ -93,13 +93,14 @@ pub struct Change {
     pub value: f64,
     /// The same of the baseline.
     pub baseline: f64,
-    /// Beyond this it fails.
+    /// Beyond this it fails; of a share 1, else infinite (`null`), where nothing fails.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub limit: f64,
     /// Chance that an unchanged machine is so much worse, corrected for the number of figures and CPUs.
     pub p_value: f64,
     /// Whether it is worse, which fails the check.
     pub fails: bool,
-    /// Whether the limit is so far off that it hardly bounds anything: the runs of the baseline are few, or scatter much.
+    /// Whether the limit is so far off that it hardly bounds anything: runs are few, or those of the baseline scatter much.
     pub is_far_off: bool,
     /// Runs of a baseline that scatter as these and would bring it near; `null` if it is near, or no number of runs does.
     pub enough_runs: Option<u32>,
@@ -226,6 +227,7 @@ impl CpuCheck {
             condition: format!("{}: {} as in the baseline", self.name(), change.name),
             met: change.fails,
             found: change.sentence(),
+            figure: change.name.clone(),
         });
         of_limit.chain(of_change).collect()
     }
@@ -235,13 +237,9 @@ impl CpuCheck {
         let Some(line) = &self.cause else {
             return checked;
         };
-        let of_limits = self.conditions.iter().map(|one| {
-            let parsed = Condition::parse(&one.condition).ok();
-            parsed.map_or(String::new(), |one| one.figure().to_owned())
-        });
-        let figures = of_limits.chain(self.changes.iter().map(|one| one.name.clone()));
-        for (one, figure) in checked.iter_mut().zip(figures) {
-            if one.met && cause::is_made_of(&figure, &line.name) {
+        let failed = checked.iter_mut().filter(|one| one.met);
+        for one in failed.filter(|one| !one.figure.is_empty()) {
+            if cause::is_made_of(&one.figure, &line.name) {
                 one.found.push_str(&cause::cause_in_words(line));
             }
         }
@@ -253,12 +251,15 @@ impl Change {
     /// What it is, was, and may be.
     pub fn sentence(&self) -> String {
         let written = |value: f64| self.unit.written(value);
+        let limit = match self.limit.is_finite() {
+            true => format!("limit {}", written(self.limit)),
+            false => "no limit".to_owned(),
+        };
         format!(
-            "{} {} (baseline {}, limit {})",
+            "{} {} (baseline {}, {limit})",
             self.name,
-            written(self.value),
+            self.unit.written_beside(self.value, self.limit),
             written(self.baseline),
-            written(self.limit)
         )
     }
 }

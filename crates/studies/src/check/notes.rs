@@ -1,6 +1,7 @@
 //! What the reader of a check has to know beside its result, in sentences.
 
-use super::cpu::past_of;
+use super::cpu::{is_steady, past_of};
+use super::judge::runs_to_notice;
 use super::{Change, CpuCheck, Criteria, JUDGED, differences};
 use crate::conditions::{Condition, is_any_name, is_line};
 use bandscope_recording::baseline::Baseline;
@@ -104,7 +105,7 @@ fn far_figures<'a>(changes: impl Iterator<Item = (Option<u32>, &'a Change)>) -> 
     let figures: Vec<String> = JUDGED.iter().filter_map(of_figure).collect();
     (!figures.is_empty()).then(|| {
         format!(
-            "A pass says little of {}: the runs of this baseline scatter too much. Bound what matters by --fail-if, or save one of more, longer or quieter runs.",
+            "A pass says little of {}: the runs are too few, or those of this baseline scatter too much. Bound what matters by --fail-if, or save one of more, longer or quieter runs.",
             figures.join(", ")
         )
     })
@@ -139,9 +140,12 @@ pub(super) fn far_limits<'a>(
     baseline: &Baseline,
 ) -> Vec<String> {
     let far: Vec<(u32, &Change)> = changes
-        .filter(|(_, change)| change.is_far_off)
         .filter_map(|(cpu, change)| Some((cpu?, change)))
         .collect();
+    let tests = far.len();
+    let is_far = |one: &(u32, &Change)| one.1.is_far_off;
+    let (steady, far): (Vec<_>, Vec<_>) = (far.into_iter().filter(is_far))
+        .partition(|(cpu, change)| is_steady(baseline, *cpu, &change.name));
     let of_figure = |name: &&str| -> Option<String> {
         let such = far.iter().filter(|(_, change)| change.name == **name);
         let (cpus, such): (Vec<u32>, Vec<&Change>) = such.copied().unzip();
@@ -164,5 +168,23 @@ pub(super) fn far_limits<'a>(
             baseline.runs
         ))
     };
-    JUDGED.iter().filter_map(of_figure).collect()
+    let far = JUDGED.iter().filter_map(of_figure);
+    far.chain(steady_figures(&steady, baseline, tests))
+        .collect()
+}
+
+/// Figures that did not vary in a baseline, and how many runs notice a change: a sentence.
+fn steady_figures(steady: &[(u32, &Change)], baseline: &Baseline, tests: usize) -> Option<String> {
+    let is_of = |name: &&&str| steady.iter().any(|(_, change)| change.name == ***name);
+    let names: Vec<&str> = JUDGED.iter().filter(is_of).copied().collect();
+    let cpus: BTreeSet<u32> = steady.iter().map(|(cpu, _)| *cpu).collect();
+    let enough = runs_to_notice(baseline.runs as usize, tests);
+    (!names.is_empty()).then(|| {
+        format!(
+            "{}: {} did not vary in these runs. One more run never fails by that; a check of {enough} runs may (--duration {:.0}s).",
+            cpu_list::named(&cpus.into_iter().collect::<Vec<u32>>()),
+            names.join(", "),
+            (enough as f64 * baseline.settings.duration_s).ceil()
+        )
+    })
 }

@@ -1,7 +1,7 @@
 //! A baseline of reports, and in what another machine differs from it.
 
 use super::Change;
-use super::cpu::changes;
+use super::cpu::{changes, is_steady};
 use super::merge::merged;
 use super::notes::{far_limits, limits};
 use crate::conditions::{Unit, is_line, same};
@@ -63,8 +63,14 @@ const MAX_TOLD: usize = 4;
 pub fn cannot_fail(runs: &[Report], baseline: &Baseline) -> Option<String> {
     let cpus = merged(runs, &[]);
     let changes = changes(&cpus, baseline, None);
+    let scatters = |place: usize| {
+        cpus[place]
+            .cpu
+            .is_some_and(|cpu| !is_steady(baseline, cpu, LOST))
+    };
     let of_all = |one: &Change| same(&one.name, LOST) && one.limit >= 1.0;
-    let (place, change) = changes.iter().find(|(_, one)| of_all(one))?;
+    let mut changes = changes.iter();
+    let (place, change) = changes.find(|(place, one)| of_all(one) && scatters(*place))?;
     Some(format!(
         "{} lost {} in runs that scatter so much that no loss would be too much",
         cpu_list::named(&[cpus[*place].cpu?]),

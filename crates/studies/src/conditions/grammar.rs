@@ -142,6 +142,11 @@ pub enum ConditionError {
         /// What it could be met with.
         expected: &'static str,
     },
+    /// The baseline of a CPU has no figure that is compared.
+    #[error(
+        "--against: found no figure of {0} to compare, expected one at least, such as \"lost\""
+    )]
+    NotJudged(String),
     /// What it asks for was not measured.
     #[error("--fail-if {condition:?}: {figure} is not known{why}")]
     NotMeasured {
@@ -264,7 +269,7 @@ impl Condition {
         self.basis != Basis::Itself
     }
 
-    /// The same where nothing is a change: a sign is a sign, and percent are hundredths of whatever the figure is.
+    /// The same where nothing is a change: a sign is a sign, and percent are of shares only.
     #[must_use]
     pub fn of_itself(mut self) -> Condition {
         self.basis = Basis::Itself;

@@ -58,4 +58,8 @@ pub struct Checked {
     pub met: bool,
     /// What was found, in a sentence.
     pub found: String,
+    /// The figure, as this program names it; empty where there is none. Untrusted.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub figure: String,
 }

@@ -37,12 +37,10 @@ impl Condition {
             return Err(self.unknown(&names(figures, &self.figure)));
         }
         let measured: BTreeSet<u32> = named.iter().filter_map(|figure| figure.cpu).collect();
-        // A pace in a ledger is a time per second, and a pace of units is meant by nanoseconds, or by a bare number.
+        // A ledger has a pace, too, a time per second; a pace of units is meant where there is one.
         let of_units = named.iter().any(|one| one.unit == Unit::NsPerUnit);
-        let named = named.into_iter().filter(|one| {
-            !(of_units && matches!(self.suffix, Suffix::Time | Suffix::None))
-                || one.unit == Unit::NsPerUnit
-        });
+        let is_meant = |one: &&Figure| !of_units || one.unit == Unit::NsPerUnit;
+        let named = named.into_iter().filter(is_meant);
         let on_cpu: Vec<&Figure> = named
             .filter(|figure| self.cpu.is_none() || self.cpu == figure.cpu)
             .collect();
@@ -214,6 +212,7 @@ impl Condition {
             condition: self.text.clone(),
             met,
             found,
+            ..Checked::default()
         }
     }
 }
@@ -338,6 +337,24 @@ mod tests {
             error.contains("one of gaps, longest gap, lost, pace"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_pace_is_that_of_units_and_not_that_of_the_ledger() {
+        let with_past = |unit, past: f64, value: f64| Figure {
+            past: Some(Past {
+                value: past,
+                changed: true,
+            }),
+            ..figure("pace", unit, value)
+        };
+        let figures = [
+            with_past(Unit::NsPerUnit, 100.0, 101.0),
+            with_past(Unit::NsPerSecond, 1e3, 9e3),
+        ];
+        assert_eq!(met("pace > +5 %", &figures), Ok(false));
+        assert_eq!(met("pace > +0.5 %", &figures), Ok(true));
+        assert_eq!(met("pace > 200 ns", &figures), Ok(false));
     }
 
     #[test]

@@ -41,6 +41,60 @@ impl Unit {
             Unit::Number => format!("{value}"),
         }
     }
+
+    /// The same beside a limit that it is not, with as many more digits as tell it from that.
+    pub fn written_beside(self, value: f64, limit: f64) -> String {
+        let text = self.written(value);
+        let of_limit = self.written(limit);
+        let (shown, unit) = parted(&text);
+        if value == limit || (shown, unit) != parted(&of_limit) {
+            return text;
+        }
+        let factor = match (self, unit.split_whitespace().next()) {
+            (Unit::Share, _) => 100.0,
+            (Unit::Seconds, Some("ns")) => 1e9,
+            (Unit::Seconds, Some("µs")) => 1e6,
+            (Unit::Seconds, Some("ms")) => 1e3,
+            (Unit::NsPerSecond, Some("µs")) => 1e-3,
+            (Unit::NsPerSecond, Some("ms")) => 1e-6,
+            (Unit::NsPerSecond, Some("s")) => 1e-9,
+            _ => 1.0,
+        };
+        let digits = |value: f64, decimals: usize| format!("{:.decimals$}", value * factor);
+        let is_told = |places: &usize| digits(value, *places) != digits(limit, *places);
+        let places = (1..=MAX_DECIMALS).find(is_told);
+        places.map_or(text.clone(), |places| digits(value, places) + unit)
+    }
+}
+
+/// Digits behind the point at most: none counts more.
+const MAX_DECIMALS: usize = 9;
+
+/// A number, and the unit behind it.
+fn parted(text: &str) -> (Option<f64>, &str) {
+    let is_end = |one: char| !(one.is_ascii_digit() || ['.', '-'].contains(&one));
+    let (number, unit) = text.split_at(text.find(is_end).unwrap_or(text.len()));
+    (number.parse().ok(), unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_not_written_as_the_limit_that_it_exceeds() {
+        for (unit, value, limit, expected) in [
+            (Unit::Share, 0.010_000_4, 0.01, "1.00004 %"),
+            (Unit::Share, 0.009_96, 0.01, "0.996 %"),
+            (Unit::Share, 0.02, 0.01, "2.0 %"),
+            (Unit::Share, 0.000_001, 0.0, "0.0001 %"),
+            (Unit::Share, 0.01, 0.01, "1.0 %"),
+            (Unit::Seconds, 50.004e-6, 50e-6, "50.004 µs"),
+            (Unit::PerSecond, 250.3, 250.0, "250.3/s"),
+        ] {
+            assert_eq!(unit.written_beside(value, limit), expected);
+        }
+    }
 }
 
 /// What a value was written with.
@@ -50,7 +104,7 @@ pub(super) enum Suffix {
     Percent,
     /// Percentage points.
     Points,
-    /// Percent of whatever the figure is.
+    /// Percent where nothing is a change.
     Hundredths,
     Time,
     PerSecond,
@@ -80,8 +134,8 @@ impl Suffix {
     /// What a value written so is multiplied with to be in the unit of a figure; `None` if they do not go together.
     pub(super) fn scale(self, unit: Unit) -> Option<f64> {
         match (self, unit) {
-            (Suffix::None | Suffix::Hundredths, _)
-            | (Suffix::Percent | Suffix::Points, Unit::Share)
+            (Suffix::None, _)
+            | (Suffix::Percent | Suffix::Points | Suffix::Hundredths, Unit::Share)
             | (Suffix::Time, Unit::Seconds)
             | (Suffix::PerSecond, Unit::PerSecond)
             | (Suffix::PerUnit, Unit::NsPerUnit) => Some(1.0),

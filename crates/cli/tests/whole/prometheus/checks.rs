@@ -70,7 +70,7 @@ fn figures_of_a_baseline_are_in_base_units() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let quiet = "simulated:tick:hz=250,cost=10us+reads:sigma=5ns";
-    let save = ["--duration", "3s", "--runs", "3", "--save", "quiet.json"];
+    let save = ["--duration", "5s", "--runs", "5", "--save", "quiet.json"];
     succeed(path, &[&["check", "--machine", quiet][..], &save].concat());
     let disturbed = format!("{quiet}+timed-task:hz=200,cost=50us");
     let against = ["--against", "quiet.json", "-f", "prometheus"];
