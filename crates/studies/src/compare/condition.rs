@@ -8,9 +8,12 @@ use crate::conditions::{Checked, Condition, ConditionError, Figure, Outcome, Uni
 /// What a condition says of the figures of its name: of several series, the first that meets it.
 ///
 /// # Errors
-/// If no figure has its name, or another unit.
+/// If no figure has its name, or another unit, or a share cannot reach its value.
 pub(super) fn check(condition: &Condition, figures: &[Figure]) -> Result<Checked, ConditionError> {
     let outcomes = condition.hold(figures)?;
+    // Counters have no range, and a pace may be faster than the best.
+    let mut shares = outcomes.iter().filter(|one| one.figure.unit == Unit::Share);
+    shares.try_for_each(|one| condition.is_in_range(one.figure.unit))?;
     let told = outcomes.iter().find(|one| one.met).or(outcomes.first());
     let found = told.map(found).unwrap_or_default();
     Ok(condition.checked(told.is_some_and(|one| one.met), found))
@@ -98,6 +101,7 @@ mod tests {
             ),
             ("cycles>5us", "found a time"),
             ("cycles>5%", "a percentage needs a sign"),
+            ("fraction>200%", "found 200 %, expected less than 100 %"),
         ] {
             let error = checked(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

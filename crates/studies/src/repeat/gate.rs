@@ -13,26 +13,36 @@ pub fn parse(text: &str) -> Result<Condition, ConditionError> {
     let condition = Condition::parse(text)?.of_itself();
     // Before any run is made.
     let of_none = figures([None; 6], Unit::Seconds);
-    condition.hold(&of_none).map(|_| condition)
+    for outcome in condition.hold(&of_none)? {
+        // A drift may exceed all.
+        if outcome.figure.name == SLOW_SHARE {
+            condition.is_in_range(outcome.figure.unit)?;
+        }
+    }
+    Ok(condition)
 }
 
-/// Whether a condition is met, and what was found; it is not where there is nothing to compare.
+/// Whether a condition is met, and what was found.
 ///
 /// # Errors
-/// If it compares a time with a metric that is none.
+/// If it compares a time with a metric that is none, or its figure is not known.
 pub fn check(condition: &Condition, repeat: &Repeat) -> Result<Checked, ConditionError> {
     let median = match seconds_of(&repeat.metric.unit) {
         Some(_) => Unit::Seconds,
         None => Unit::Number,
     };
     let drift = repeat.session.change.filter(|_| repeat.session.drifts);
+    let measured = |value: f64| (!repeat.values.is_empty()).then_some(value);
     let values = [
-        Some(repeat.modes.modes.len() as f64),
+        measured(repeat.modes.modes.len() as f64),
         (!repeat.modes.modes.is_empty())
             .then(|| repeat.modes.slow_share(repeat.metric.higher_is_better)),
-        Some(repeat.modes.ratio().unwrap_or(1.0)),
+        match &repeat.modes.modes[..] {
+            [_] => Some(1.0),
+            _ => repeat.modes.ratio(),
+        },
         median_between(repeat.values.clone()),
-        Some(drift.unwrap_or(0.0).abs()),
+        measured(drift.unwrap_or(0.0).abs()),
         Some(repeat.runs.failed as f64),
     ];
     let figures = figures(values, median);
@@ -40,19 +50,29 @@ pub fn check(condition: &Condition, repeat: &Repeat) -> Result<Checked, Conditio
     let met = outcomes.iter().any(|outcome| outcome.met);
     let found = outcomes.iter().map(|outcome| {
         let name = &outcome.figure.name;
-        match outcome.figure.value {
-            Some(value) => format!("{name} is {value}"),
-            None => format!("no {name} is known"),
-        }
+        outcome
+            .figure
+            .value
+            .map(|value| format!("{name} is {value}"))
     });
-    Ok(condition.checked(met, found.collect()))
+    match found.collect() {
+        Some(found) => Ok(condition.checked(met, found)),
+        None => Err(ConditionError::NotMeasured {
+            condition: condition.text().into(),
+            figure: condition.figure().into(),
+            why: " of runs that have no value",
+        }),
+    }
 }
+
+/// The figure that is a part of all runs.
+const SLOW_SHARE: &str = "slow-share";
 
 /// The figures of runs, in this order.
 fn figures(values: [Option<f64>; 6], median: Unit) -> Vec<Figure> {
     let units = [
         ("modes", Unit::Number),
-        ("slow-share", Unit::Share),
+        (SLOW_SHARE, Unit::Share),
         ("ratio", Unit::Number),
         ("median", median),
         ("drift", Unit::Share),
@@ -130,17 +150,27 @@ mod tests {
             "modes>5us",
             "modes>1 on cpu 1",
             "slow-share>0.1",
+            "slow-share>100%",
+            "failed>10%",
         ] {
             assert!(parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn no_runs_meet_no_condition_on_values() {
+    fn no_runs_pass_no_condition_on_values() {
         let repeat = repeat(&[]);
-        let checked = check(&parse("median>0").unwrap(), &repeat).unwrap();
-        assert!(!checked.met);
-        assert_eq!(checked.found, "no median is known");
+        for condition in [
+            "median>0",
+            "modes>1",
+            "slow-share>10%",
+            "ratio>2",
+            "drift>5%",
+        ] {
+            let error = check(&parse(condition).unwrap(), &repeat).unwrap_err();
+            assert!(error.to_string().contains("is not known"), "{error}");
+        }
+        assert!(!check(&parse("failed>0").unwrap(), &repeat).unwrap().met);
         assert!(repeat.findings.is_empty() && repeat.answer.is_none());
     }
 }
