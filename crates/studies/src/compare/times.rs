@@ -28,8 +28,7 @@ pub struct Times {
     metric: Metric,
     /// Modes of A and of B.
     pub sides: [Modes; 2],
-    /// Runs of both sides together in their modes; `null` where these have one, or one side has nothing but slow runs and the other none, which is no
-    /// matter of chance.
+    /// Runs of both sides together in their modes; `null` where these have one.
     pub shares: Option<Shares>,
 }
 
@@ -50,6 +49,12 @@ pub struct Shares {
 impl Times {
     /// Of two sides that have a value for each run; `None` where one has not, or they are compared by different things.
     pub(super) fn of(a: &CounterSet, b: &CounterSet) -> Option<Times> {
+        // Of a rate more is better, of a time less.
+        if let (Some(of_a), Some(of_b)) = (&a.metric, &b.metric)
+            && (of_a, a.higher_is_better) != (of_b, b.higher_is_better)
+        {
+            return None;
+        }
         let name = a.metric.as_deref().or(b.metric.as_deref());
         let name = name.unwrap_or(ELAPSED);
         let [(of_a, unit), (of_b, _)] = [values(a, name)?, values(b, name)?];
@@ -142,9 +147,6 @@ fn shares(of: [&[f64]; 2], together: &Modes, higher_is_better: bool) -> Option<S
         [slow.count() as u64, values.len() as u64]
     });
     let [[slow_a, all_a], [slow_b, all_b]] = runs;
-    if (slow_a == 0 && slow_b == all_b) || (slow_b == 0 && slow_a == all_a) {
-        return None;
-    }
     let one_way = [
         fisher_exact(slow_a, all_a, slow_b, all_b),
         fisher_exact(slow_b, all_b, slow_a, all_a),
@@ -214,12 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slower_in_every_run_has_no_share() {
+    fn what_is_slower_in_every_run_has_slow_runs_only() {
         let faster: Vec<f64> = mixed(30, 99);
         let slower: Vec<f64> = faster.iter().map(|time| time * 1.5).collect();
         let found = Times::of(&side(&faster), &side(&slower)).unwrap();
-        assert_eq!(found.shares, None);
-        assert!(found.sentence().is_empty());
+        let told = "0 of 30 of A, 30 of 30 of B; they differ";
+        assert!(found.sentence().contains(told), "{}", found.sentence());
+        let slow = found.figures().remove(1);
+        assert!(slow.value == Some(1.0) && slow.past.is_some_and(|past| past.changed));
         assert!(Times::of(&side(&[1.0]), &side(&faster)).is_none());
     }
 
@@ -231,5 +235,14 @@ mod tests {
         };
         let found = Times::of(&rate(&mixed(40, 4)), &rate(&mixed(40, 4))).unwrap();
         assert_eq!(found.shares.unwrap().runs, [[30, 40]; 2]);
+        let by = |metric: &str, set: CounterSet| CounterSet {
+            metric: Some(metric.into()),
+            ..set
+        };
+        let two = [
+            by("rate", rate(&mixed(40, 4))),
+            by(ELAPSED, side(&mixed(40, 4))),
+        ];
+        assert_eq!(Times::of(&two[0], &two[1]), None);
     }
 }

@@ -104,7 +104,7 @@ fn of_gaps(series: [&Series; 2], of: &[Blocks; 2], gaps: [&Gaps; 2]) -> [Delta; 
         each(of, |block, all| {
             over(block.gaps * all.ticks_per_ns * 1e9, block.wall)
         }),
-        0.0,
+        SMALL_SHARE * gaps[0].per_second,
     );
     // A maximum has no interval; those of blocks have, and without a change of theirs one gap has changed and not the machine.
     let maxima = each(of, |block, all| {

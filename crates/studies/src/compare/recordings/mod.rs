@@ -192,7 +192,7 @@ pub struct Recordings {
     pub findings: Vec<FindingPair>,
 }
 
-/// Less than this share of a pace or of the quanta is nothing: clocks of two runs are calibrated no better.
+/// Less than this share of a pace, of the gaps or of the quanta is nothing: clocks of two runs are calibrated no better.
 const SMALL_SHARE: f64 = 1e-3;
 /// Less than this of a second is nothing, in ns per second.
 const SMALL_LOSS: f64 = 1e3;
