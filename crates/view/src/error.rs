@@ -19,6 +19,11 @@ pub enum Error {
         "--format prometheus: found moments that were caught, expected a recording of everything (record without --catch)"
     )]
     Moments,
+    /// Metrics of the tasks of a job, whose nodes have CPUs of the same number.
+    #[error(
+        "--format prometheus: found parts of several tasks, expected one recording: name one, such as {0}"
+    )]
+    SeveralTasks(String),
     /// The report could not be turned into JSON.
     #[error("{0}")]
     Json(#[from] serde_json::Error),

@@ -5,6 +5,8 @@
 //! kernels, words of closed sets, and conditions. Of names of tasks and interrupts there are `MAX_NAMES` for each CPU.
 
 mod exposition;
+#[cfg(test)]
+mod tests;
 
 use crate::{Error, Format, Options};
 use bandscope_analysis::{Analysis, without_number};
@@ -49,11 +51,18 @@ impl Format for Prometheus {
 /// Writes the metrics of the runs of one machine, and what a check of them came to.
 ///
 /// # Errors
-/// [`Error::Moments`] if a recording holds only moments; [`Error::Write`] if `out` fails.
+/// [`Error::Moments`] if a recording holds only moments; [`Error::SeveralTasks`] if there are parts of several, of whose nodes no label tells;
+/// [`Error::Write`] if `out` fails.
 pub fn write(reports: &[Report], check: Option<&Check>, out: &mut dyn Write) -> Result<(), Error> {
     let mut manifests = reports.iter().filter_map(|one| one.recording.as_ref());
     if manifests.any(Manifest::keeps_moments) {
         return Err(Error::Moments);
+    }
+    let mut series = reports.iter().flat_map(|report| &report.series);
+    if let Some(first) = series.next()
+        && series.any(|one| one.place != first.place)
+    {
+        return Err(Error::SeveralTasks(first.origin.clone()));
     }
     let mut page = Page::default();
     page.gauge("info", "The version of bandscope that wrote this.")
