@@ -37,6 +37,7 @@ pub fn safe(text: &str) -> String {
             // An address would be linked, a name notified.
             '@' => safe.push_str("&#64;"),
             ':' => safe.push_str("&#58;"),
+            '.' if is_after_www(&safe) => safe.push_str("&#46;"),
             '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '#' | '!' | '|' | '~' => {
                 safe.push('\\');
                 safe.push(c);
@@ -45,6 +46,12 @@ pub fn safe(text: &str) -> String {
         }
     }
     safe
+}
+
+/// GitHub makes a link of what follows `www.`, without a scheme.
+fn is_after_www(text: &str) -> bool {
+    let start = text.len().saturating_sub(3);
+    (text.as_bytes()[start..]).eq_ignore_ascii_case(b"www")
 }
 
 /// Writes a comparison.
@@ -104,7 +111,15 @@ pub fn compare(comparison: &Comparison, out: &mut dyn Write) -> Result<(), Error
             writeln!(out, "| {} |", cells.join(" | "))?;
         }
     }
-    conditions(&comparison.conditions, out)
+    conditions(&comparison.conditions, out)?;
+    notes(&comparison.notes, out)
+}
+
+fn notes(notes: &[String], out: &mut dyn Write) -> Result<(), Error> {
+    for note in notes {
+        writeln!(out, "\n{}", safe(note))?;
+    }
+    Ok(())
 }
 
 /// Writes a check.
@@ -117,9 +132,7 @@ pub fn check(check: &Check, out: &mut dyn Write) -> Result<(), Error> {
         writeln!(out, "- {}", safe(&cpu.sentence))?;
     }
     conditions(&check.checked(), out)?;
-    for note in &check.notes {
-        writeln!(out, "\n{}", safe(note))?;
-    }
+    notes(&check.notes, out)?;
     if let Some(command) = &check.next_step {
         writeln!(out, "\nTo see why: {}", code(command))?;
     }
@@ -241,5 +254,6 @@ mod tests {
             safe("a|b`c`<script>[x](http://y) @me\n"),
             "a\\|b\\`c\\`&lt;script&gt;\\[x\\]\\(http&#58;//y\\) &#64;me\\\\n"
         );
+        assert_eq!(safe("www.x.org WWW.y w.z"), "www&#46;x.org WWW&#46;y w.z");
     }
 }
