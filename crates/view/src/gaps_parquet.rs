@@ -18,7 +18,8 @@ use std::sync::Arc;
 const MIN_WEIGHT_NS: f64 = 1e-6;
 
 /// Writes the gaps of some series of `source`, one series after the other; `report` is that of all of them. `lost_ns` by cause adds up to the
-/// ledger's `gaps_ns`, but for what the details of gaps do not account for, which is in `unnamed` of the ledger and may have no row.
+/// ledger's `gaps_ns`, but for two: what the details of gaps do not account for is in `unnamed` of the ledger and may have no row; stops that the
+/// ledger infers from sums stay with `preempted`.
 ///
 /// # Errors
 /// If the recording cannot be read, or the output not be written.
@@ -157,11 +158,18 @@ impl<'a> Lines<'a> {
             }
         })?;
         let all_have_rows = gaps.is_none_or(|gaps| gaps.detailed >= gaps.number);
+        let booked_ns = |line: &Cause| reported.ledger.gaps_ns.get(line).copied().unwrap_or(0);
+        // The ledger does not say which of the preemptions were stops: their rows have the time of both.
+        let stops_ns = match lines.shared.contains_key(&Cause::Stopped) {
+            true => 0,
+            false => booked_ns(&Cause::Stopped),
+        };
         for (line, shared) in &mut lines.shared {
-            let booked_ns = reported.ledger.gaps_ns.get(line).copied().unwrap_or(0) as f64;
+            let booked_ns = booked_ns(line) as f64;
             shared.total_ns = match line {
                 // The rest is of gaps without a row.
                 Cause::Unnamed if !all_have_rows => booked_ns.min(shared.weight.round()),
+                Cause::Preempted => booked_ns + stops_ns as f64,
                 _ => booked_ns,
             };
         }
@@ -227,6 +235,36 @@ mod tests {
         // 8 of 12 and 4 of 12, whole numbers that add up.
         assert_eq!(lines.share(&cheap, 0, 18), 7);
         assert_eq!(lines.share(&cheaper, 1, 4), 4);
+    }
+
+    #[test]
+    fn preemptions_that_were_stops_keep_their_time() {
+        let gap = |start| Gap {
+            start,
+            duration: 100,
+            preempted: Some(true),
+            ..Gap::default()
+        };
+        let mut source = InMemory {
+            gaps: vec![vec![gap(0), gap(1_000)]],
+            ..InMemory::default()
+        };
+        source.manifest.clock.ticks_per_ns = 1.0;
+        source.series = vec![Series {
+            cpu: Some(1),
+            rate_hz: 1e4,
+            kernel: "imul20".into(),
+            gaps_known: true,
+            ends_known: true,
+            origin: String::new(),
+        }];
+        let mut reported = report::Series::default();
+        for (cause, ns) in [(Cause::Preempted, 70), (Cause::Stopped, 120)] {
+            reported.ledger.gaps_ns.insert(cause, ns);
+        }
+        let mut lines = Lines::new(&source, 0, &reported).unwrap();
+        let lost_ns = [0, 1].map(|_| lines.share(&Cause::Preempted, 0, 100));
+        assert_eq!(lost_ns, [95, 95]);
     }
 
     #[test]

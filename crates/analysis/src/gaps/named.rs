@@ -1,6 +1,7 @@
 //! Gaps one by one, each with what its time was booked to: for exports, which write them all down and keep none.
 //!
-//! The names are those of the ledger, so that whoever adds an export up arrives at the report's figures.
+//! The names are those of the ledger, so that whoever adds an export up arrives at the report's figures. One step is not repeated: of the
+//! preemptions that the ledger books to stops by the sums of a whole run (`ledger/stops.rs`), nobody knows which were stops.
 
 use crate::gaps::naming::{self, Namer};
 use bandscope_recording::{Error, EventKind, Gap, GapKind, KernelEvent, Sender, Source};
