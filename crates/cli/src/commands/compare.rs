@@ -13,7 +13,7 @@ use bandscope_recording::text::shown;
 use bandscope_studies::compare::{self, Comparison};
 use bandscope_studies::conditions::{Checked, Condition};
 use bandscope_studies::counters::Options;
-use bandscope_view::{Format as _, html, json, junit, markdown, text};
+use bandscope_view::{Format as _, escape, html, json, junit, markdown, text};
 use clap::{Args, ValueEnum};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -91,6 +91,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let to_terminal = arguments.output.is_none() && io::stdout().is_terminal();
     let mut options = terminal_options(to_terminal);
     options.ascii = arguments.ascii;
+    // JUnit has no place for them.
+    let notes = comparison.notes.iter();
+    for note in notes.filter(|_| arguments.format == Format::Junit) {
+        output::note(format_args!("bandscope: {}", escape::visible(note)));
+    }
     output::write(arguments.output.as_deref(), |out| match arguments.format {
         Format::Text => Ok(text::compare::render(&comparison, &options, out)?),
         Format::Json => Ok(json::document(&comparison, out)?),
@@ -115,8 +120,8 @@ pub fn exit_code(checked: &[Checked]) -> ExitCode {
     };
     output::note(format_args!(
         "bandscope: {}: {}",
-        bandscope_view::escape::visible(&met.condition),
-        bandscope_view::escape::visible(&met.found)
+        escape::visible(&met.condition),
+        escape::visible(&met.found)
     ));
     ExitCode::from(1)
 }
@@ -187,7 +192,24 @@ impl Arguments {
             anyhow::Ok(source)
         };
         let names = [&*self.a, b].map(shown);
-        Ok(compare::recordings(&open(&self.a)?, &open(b)?, names)?)
+        let [of_a, of_b] = [open(&self.a)?, open(b)?];
+        let comparison = compare::recordings(&of_a, &of_b, names)?;
+        if self.fail_if.iter().any(Condition::is_of_every_cpu) {
+            report::refuse_missing_cpus(&of_b, &self.fail_if, b)?;
+            let compared = comparison
+                .recordings
+                .as_ref()
+                .map_or(0, |both| both.series.len());
+            let all = of_a.series().len();
+            if compared < all {
+                bail!(
+                    "{}: found {compared} of the {all} series of {}, expected all, or conditions that name their CPU (on cpu N)",
+                    shown(b),
+                    shown(&self.a)
+                );
+            }
+        }
+        Ok(comparison)
     }
 
     /// Both recordings for the page: each with half of the quanta that one page holds.

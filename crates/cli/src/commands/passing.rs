@@ -19,25 +19,23 @@ pub(super) struct NothingMeasured {
     on: String,
 }
 
-/// One of `cpus` of which `report` has no quantum, unless a condition ended the run: judged without it, the one that lost all would pass.
-pub(super) fn unmeasured(report: &Report, cpus: &[u32]) -> Option<u32> {
-    let manifest = report.recording.as_ref();
-    if manifest.is_some_and(|manifest| !manifest.stopped_by.is_empty()) {
-        return None;
-    }
-    let is_of = |cpu: &u32, of: Option<u32>| of.is_none_or(|of| of == *cpu);
-    let is_there = |cpu: &u32| report.series.iter().any(|series| is_of(cpu, series.cpu));
+/// One of `cpus` of which no series is, as no quantum of it ended: judged without it, the one that lost all would pass.
+pub(super) fn unmeasured(of: impl Iterator<Item = Option<u32>>, cpus: &[u32]) -> Option<u32> {
+    let of: Vec<Option<u32>> = of.collect();
+    let is_there = |cpu: &u32| of.contains(&Some(*cpu)) || of.contains(&None);
     cpus.iter().find(|cpu| !is_there(cpu)).copied()
 }
 
-/// Refuses a report that lacks one of the CPUs that were to be measured.
+/// Refuses a report that lacks one of the CPUs that were to be measured, unless a condition ended the run: all of its CPUs fail.
 pub(super) fn measured_all(report: Report, cpus: &[u32]) -> Result<Report> {
-    match unmeasured(&report, cpus) {
-        Some(cpu) => Err(NothingMeasured {
+    let manifest = report.recording.as_ref();
+    let is_stopped = manifest.is_some_and(|manifest| !manifest.stopped_by.is_empty());
+    match unmeasured(report.series.iter().map(|one| one.cpu), cpus) {
+        Some(cpu) if !is_stopped => Err(NothingMeasured {
             on: format!(" on CPU {cpu}"),
         }
         .into()),
-        None => Ok(report),
+        _ => Ok(report),
     }
 }
 

@@ -9,11 +9,12 @@ use bandscope_analysis::{Analysis, detail};
 use bandscope_recording::cures::{self, Cures};
 use bandscope_recording::disturbances::{self, Log};
 use bandscope_recording::inputs::Inputs;
+use bandscope_recording::manifest::EventsState;
 use bandscope_recording::text::{shell_word, shown};
 use bandscope_recording::{Manifest, Source, Window, baseline, experiments, runs};
 use bandscope_report::{Report, Warning, WarningKind};
 use bandscope_studies::check::{self, Criteria};
-use bandscope_studies::conditions::Condition;
+use bandscope_studies::conditions::{Condition, LINE_OF_PACE, all_of, is_line};
 use bandscope_view::{FORMATS, Options, find};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -118,9 +119,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(window_s) => stretch(&arguments.inputs, window_s, quanta, &mut options)?,
     };
     if let ([first, ..], false) = (&arguments.inputs[..], arguments.fail_if.is_empty()) {
-        refuse_moments(analysis.report.recording.as_ref(), first)?;
         refuse_several_tasks(&analysis.report, first)?;
-        refuse_missing_cpus(&analysis.report, &arguments.fail_if, first)?;
+        refuse_unjudged(&arguments.inputs, &arguments.fail_if)?;
     }
     let check = check::check(std::slice::from_ref(&analysis.report), &criteria)?;
     if !arguments.fail_if.is_empty() {
@@ -207,12 +207,38 @@ pub fn refuse_several_tasks(report: &Report, input: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a recording in which a CPU has no quantum.
-fn refuse_missing_cpus(report: &Report, conditions: &[Condition], input: &Path) -> Result<()> {
-    let Some(manifest) = &report.recording else {
-        return Ok(());
-    };
-    match passing::unmeasured(report, &manifest.settings.cpus) {
+/// Refuses recordings of which conditions would pass what was not measured. Each is asked itself, as a report has the manifest of the first.
+fn refuse_unjudged(inputs: &[PathBuf], conditions: &[Condition]) -> Result<()> {
+    let is_of_name = |name: &str| is_line(name) || all_of(name).is_some();
+    let of_name =
+        (conditions.iter()).find(|one| is_of_name(one.figure()) && one.figure() != LINE_OF_PACE);
+    let mut is_named = None;
+    for input in inputs {
+        // The report says which of several cannot be read.
+        let Ok(source) = open_with_tasks(std::slice::from_ref(input)) else {
+            continue;
+        };
+        let manifest = source.manifest();
+        refuse_moments(Some(manifest), input)?;
+        refuse_missing_cpus(&source, conditions, input)?;
+        let has_events = manifest.events.state == EventsState::On && !manifest.is_imported();
+        if let Some(condition) = of_name
+            && *is_named.get_or_insert(has_events) != has_events
+        {
+            bail!(
+                "--fail-if {:?}: found recordings with and without kernel events, expected only one kind; {} differs from the first",
+                condition.text(),
+                shown(input)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a recording in which a CPU has no quantum, unless each condition names its CPU.
+pub fn refuse_missing_cpus(source: &Inputs, conditions: &[Condition], input: &Path) -> Result<()> {
+    let series = source.series().iter().map(|one| one.cpu);
+    match passing::unmeasured(series, &source.manifest().settings.cpus) {
         Some(cpu) if conditions.iter().any(Condition::is_of_every_cpu) => bail!(
             "{}: nothing was measured on CPU {cpu}, expected a quantum of each CPU, or conditions that name theirs (on cpu N)",
             shown(input)

@@ -48,12 +48,24 @@ fn a_recording_that_lacks_one_of_its_cpus_does_not_pass() {
     // As of a file that was edited.
     manifest.as_object_mut().unwrap().remove("checksum");
     fs::write(&path, manifest.to_string()).unwrap();
+    let whole = ["synth", "tick:cost=20us", "--seed", "2", "--duration", "1s"];
+    succeed(
+        directory.path(),
+        &[&whole[..], &["--output", "u.bandscope"]].concat(),
+    );
+    let commands = [
+        &["report", "t.bandscope"][..],
+        &["report", "u.bandscope", "t.bandscope"],
+        &["compare", "u.bandscope", "t.bandscope"],
+    ];
     for (condition, status) in [("lost > 50 %", 2), ("lost > 50 % on cpu 0", 0)] {
-        let words = ["report", "t.bandscope", "--fail-if", condition];
-        let output = bandscope(directory.path()).args(words).output().unwrap();
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(status), "{error}");
-        assert_eq!(error.contains("nothing was measured on CPU 7"), status == 2);
+        for words in commands {
+            let words = [words, &["--fail-if", condition]].concat();
+            let output = bandscope(directory.path()).args(words).output().unwrap();
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(status), "{error}");
+            assert_eq!(error.contains("nothing was measured on CPU 7"), status == 2);
+        }
     }
 }
 
