@@ -16,6 +16,36 @@ pub fn parse(list: &str) -> Vec<u32> {
         .collect()
 }
 
+/// The CPUs of a list of the kernel's command line, where `N` is the last CPU and `0-15:2/8` are two of each eight; `None` of a part that it does
+/// not take (Linux, admin-guide/kernel-parameters.rst).
+pub fn parse_boot(list: &str, last: u32) -> Option<Vec<u32>> {
+    let number = |text: &str| match text {
+        "N" => Some(last),
+        text => text.parse::<u32>().ok(),
+    };
+    let mut cpus = Vec::new();
+    for part in list.split(',') {
+        let (range, group) = match part.split_once(':') {
+            Some((range, group)) => (range, group.split_once('/')?),
+            None => (part, ("1", "1")),
+        };
+        let (first, end) = match range {
+            "all" => (0, last),
+            range => {
+                let (first, end) = range.split_once('-').unwrap_or((range, range));
+                (number(first)?, number(end)?)
+            }
+        };
+        let (used, size) = (number(group.0)?, number(group.1)?);
+        if first > end || used == 0 || used > size {
+            return None;
+        }
+        let end = end.min(MAX_CPUS as u32);
+        cpus.extend((first..=end).filter(|cpu| (cpu - first) % size < used));
+    }
+    Some(cpus)
+}
+
 /// The CPUs of a mask of hexadecimal digits in groups; `None` if it is none.
 pub fn parse_mask(mask: &str) -> Option<Vec<u32>> {
     let digits: Vec<char> = mask.chars().filter(|&digit| digit != ',').collect();
@@ -74,6 +104,15 @@ pub fn without(list: &str, cpus: &[u32]) -> Option<String> {
     (!others.is_empty()).then(|| written(&others))
 }
 
+/// A list with some more CPUs; one that cannot be read is empty.
+pub fn with(list: &str, cpus: &[u32]) -> String {
+    let mut all = parse(list);
+    all.extend(cpus);
+    all.sort_unstable();
+    all.dedup();
+    written(&all)
+}
+
 /// The subject of a sentence: `CPU 1`, `CPUs 1-3`.
 pub fn named(cpus: &[u32]) -> String {
     let word = if cpus.len() == 1 { "CPU" } else { "CPUs" };
@@ -97,6 +136,31 @@ mod tests {
         assert_eq!(mask(&[0, 1]), "3");
         assert_eq!(without("0-3", &[1]).as_deref(), Some("0,2-3"));
         assert_eq!(without("0-1", &[0, 1]), None);
+        assert_eq!(
+            (with("2-3,8", &[1, 3]), with("(null)", &[1])),
+            ("1-3,8".into(), "1".into())
+        );
         assert_eq!(named(&[1, 2]), "CPUs 1-2");
+    }
+
+    #[test]
+    fn lists_of_the_command_line_are_read_whole_or_not_at_all() {
+        for (list, cpus) in [
+            ("1,3-4", Some(vec![1, 3, 4])),
+            ("all", Some((0..=9).collect())),
+            ("8-N", Some(vec![8, 9])),
+            ("N", Some(vec![9])),
+            ("0-9:2/8,5", Some(vec![0, 1, 8, 9, 5])),
+            ("all:1/4", Some(vec![0, 4, 8])),
+            ("4294967295", Some(vec![])),
+            ("", None),
+            ("1,x", None),
+            ("3-1", None),
+            ("0-9:2", None),
+            ("0-9:0/2", None),
+            ("0-9:1/0", None),
+        ] {
+            assert_eq!(parse_boot(list, 9), cpus, "{list}");
+        }
     }
 }
