@@ -8,13 +8,16 @@ use bandscope_recording::manifest::Machine;
 /// Tasks that one command names.
 const MAX_NAMES: usize = 3;
 /// The kernel's own threads of each CPU, which nothing moves.
-const PER_CPU: [&str; 6] = [
+const PER_CPU: [&str; 9] = [
     "kworker/",
     "ksoftirqd/",
     "migration/",
     "cpuhp/",
     "irq_work/",
     "rcuc/",
+    "ktimers/",
+    "backlog_napi/",
+    "idle_inject/",
 ];
 /// Processes that one command names. More come and go while it is typed: then it is by their names.
 const MAX_PROCESSES: usize = 8;
@@ -148,12 +151,13 @@ pub fn wait_for_other(cpus: &[u32], names: &[&str]) -> Option<Remedy> {
 /// Keeps tasks away from the next boot on. `None` on a machine of one CPU, and where the CPU is isolated.
 pub fn isolate_cpu(cpus: &[u32], machine: &Machine) -> Option<Remedy> {
     cpu_list::without(machine.online_cpus.as_deref()?, cpus)?;
-    let isolated = machine.isolated_cpus.as_deref().unwrap_or_default();
-    let isolated = cpu_list::parse(isolated);
+    let known = machine.isolated_cpus.as_deref().unwrap_or_default();
+    let isolated = cpu_list::parse(known);
     if cpus.iter().all(|cpu| isolated.contains(cpu)) {
         return None;
     }
-    let (list, named) = (cpu_list::written(cpus), cpu_list::named(cpus));
+    // One parameter for all: those that are isolated stay so.
+    let (list, named) = (cpu_list::with(known, cpus), cpu_list::named(cpus));
     Some(Remedy {
         kind: RemedyKind::IsolateCpu,
         purpose: Purpose::Fix,
@@ -341,7 +345,14 @@ mod tests {
         assert_eq!(
             move_tasks(
                 &[1],
-                &["ksoftirqd/1", "migration/1"].map(Tasks::from),
+                &[
+                    "ksoftirqd/1",
+                    "migration/1",
+                    "ktimers/1",
+                    "backlog_napi/1",
+                    "idle_inject/1"
+                ]
+                .map(Tasks::from),
                 &machine("0-1")
             ),
             None
@@ -358,6 +369,7 @@ mod tests {
         assert!(isolate_cpu(&[2], &isolated).is_some());
         isolated.isolated_cpus = Some("2-3".to_owned());
         assert_eq!(isolate_cpu(&[2], &isolated), None);
-        assert!(isolate_cpu(&[1], &isolated).is_some());
+        let other = isolate_cpu(&[1], &isolated).unwrap();
+        assert!(other.what.contains("`isolcpus=1-3`"), "{}", other.what);
     }
 }
