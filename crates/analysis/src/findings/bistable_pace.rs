@@ -88,8 +88,11 @@ struct Pace {
     held: bool,
 }
 
-/// Segments of each setting of store bypass that make it certain: one may have been slow for another reason.
-const SETTINGS: usize = 2;
+/// Stays with and without store bypass that make it certain: that four come apart from four by accident happens once in seventy times, and two
+/// from two once in six.
+const STAYS: usize = 4;
+/// A paces' ratio from which on company on the core is no explanation: two threads have half of it each.
+const COMPANY: f64 = 2.0;
 
 /// The pace that the recording switched by store bypass.
 fn switched(case: Case<'_>) -> Option<Finding> {
@@ -252,12 +255,10 @@ fn join(pace: &mut Pace, band: &Band, held: bool) {
 fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     let first = finding.series[0];
     if is_switched(finding) {
-        // Of each setting, over all rates.
-        let by = (finding.series.iter()).filter_map(|&index| analysed.seen[index].by_store_bypass);
-        let segments = by.fold([0, 0], |sum, by| {
-            [sum[0] + by.segments[0], sum[1] + by.segments[1]]
-        });
-        if segments.iter().all(|&number| number >= SETTINGS) {
+        // All rates have their segments in the same stays.
+        let mut by =
+            (finding.series.iter()).filter_map(|&index| analysed.seen[index].by_store_bypass);
+        if by.any(|by| by.stays.iter().all(|&number| number >= STAYS)) {
             finding.certainty = Certainty::Certain;
         }
         return true;
@@ -282,19 +283,34 @@ fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     if agree > 0 && ratio <= FREQUENCY {
         return false;
     }
-    let edges = finding
-        .series
-        .iter()
-        .map(|&index| analysed.seen[index].edges.number);
-    if agree == 0 && differ > 0 && edges.sum::<u64>() >= ENOUGH {
-        finding.certainty = Certainty::Certain;
-    } else if is_frequency(mine, &analysed.seen[first].stays) {
+    let changes = (finding.series.iter()).map(|&index| changes(analysed.case(index)));
+    let is_no_clock = agree == 0 && differ > 0 && changes.sum::<u64>() >= ENOUGH;
+    if !is_no_clock && is_frequency(mine, &analysed.seen[first].stays) {
         // Steps of one clock are no states of their own, unless another work kernel rules the clock out.
         return false;
-    } else if is_alone(finding, analysed) {
+    }
+    if is_alone(finding, analysed) {
         finding.certainty = finding.certainty.min(Certainty::Possible);
+    } else if is_no_clock && !may_be_company(ratio, analysed.case(first)) {
+        finding.certainty = Certainty::Certain;
     }
     name_rate(finding, analysed)
+}
+
+/// Changes between paces: those between bands of one pace are none.
+fn changes(case: Case<'_>) -> u64 {
+    let paces = paces(case);
+    let slower = || paces.iter().skip(1).map(|pace| pace.stays).sum::<u64>();
+    let visits = paces
+        .first()
+        .map_or(0, |fastest| fastest.stays.min(slower()));
+    case.seen.edges.number.min(2 * visits)
+}
+
+/// Whether something else on the core would do that: it slows a chain of registers hardly, and others below twice.
+fn may_be_company(ratio: f64, case: Case<'_>) -> bool {
+    let kernel = case.analysed.manifest.kernel(&case.series.kernel);
+    ratio < COMPANY && !kernel.is_some_and(|kernel| kernel.registers_only)
 }
 
 /// Slowest over fastest band of a series; 1 where there is one.

@@ -103,6 +103,18 @@ struct Analysed<'a> {
     manifest: &'a Manifest,
 }
 
+impl<'a> Analysed<'a> {
+    /// One of the series.
+    fn case(self, index: usize) -> Case<'a> {
+        Case {
+            index,
+            series: &self.series[index],
+            seen: &self.seen[index],
+            analysed: self,
+        }
+    }
+}
+
 /// A phenomenon: how it is recognised, and what becomes of it when several series are seen together.
 struct Phenomenon {
     /// Its name in the catalogue.
@@ -178,16 +190,10 @@ pub fn all(
 
 /// What there is of one phenomenon, each with its consequence and what to do about it.
 fn of_kind(phenomenon: &Phenomenon, analysed: Analysed<'_>) -> Vec<(f64, Finding, Option<Remedy>)> {
-    let Analysed { series, seen, .. } = analysed;
+    let series = analysed.series;
     let mut findings: Vec<Finding> = Vec::new();
-    for (index, (one, seen)) in series.iter().zip(seen).enumerate() {
-        let case = Case {
-            index,
-            series: one,
-            seen,
-            analysed,
-        };
-        for finding in (phenomenon.recognise)(case) {
+    for index in 0..series.len() {
+        for finding in (phenomenon.recognise)(analysed.case(index)) {
             debug_assert_eq!(finding.kind, phenomenon.kind);
             let same = findings
                 .iter_mut()

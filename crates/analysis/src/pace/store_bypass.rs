@@ -1,13 +1,14 @@
 //! Second pass: the pace with speculative store bypass and without, where the recording switched it on purpose.
 //!
 //! The setting changes between two segments, and the manifest says when. Segments of both settings take turns (`--store-bypass alternate`), so what
-//! else changes the pace falls on both. That each segment of one is slower than each of the other is the test.
+//! else changes the pace falls on both. That each segment of one is slower than each of the other is the test, as often as the setting changed.
 
 use crate::pace::thinned::Thinned;
 use crate::series::context::Context;
 use crate::series::derive::Derived;
 use crate::series::detector::Detector;
 use bandscope_statistics::order::median;
+use std::collections::BTreeSet;
 
 /// Collects the pace of each segment.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Switched {
 /// Quanta of one segment that have a pace.
 #[derive(Clone, Copy, Debug, Default)]
 struct Segment {
+    /// How many settings had been made.
+    set: usize,
     allowed: bool,
     units: f64,
     present: f64,
@@ -32,8 +35,8 @@ struct Segment {
 pub struct ByStoreBypass {
     /// Medians over the quanta, ticks per unit: without it, and with it.
     pub pace: [f64; 2],
-    /// Segments without it, and with it.
-    pub segments: [usize; 2],
+    /// Stays without it, and with it, in which this series has a segment. Segments in one stay are one trial.
+    pub stays: [usize; 2],
     /// Share of the time without it, and with it.
     pub shares: [f64; 2],
     /// Each segment without it is slower than each with it.
@@ -68,7 +71,10 @@ impl Switched {
         let all = time(false) + time(true);
         Some(ByStoreBypass {
             pace: [pace(0)?, pace(1)?],
-            segments: [of(false).count(), of(true).count()],
+            stays: [false, true].map(|allowed| {
+                let stays: BTreeSet<usize> = of(allowed).map(|one| one.set).collect();
+                stays.len()
+            }),
             shares: [time(false) / all, time(true) / all],
             is_apart: paces(false).all(|pace| pace > slowest_with),
         })
@@ -83,6 +89,7 @@ impl Detector for Switched {
             // Before the first setting the thread runs as it was started: with store bypass.
             let allowed = set.checked_sub(1).is_none_or(|last| self.settings[last].1);
             self.segments.push(Segment {
+                set,
                 allowed,
                 ..Segment::default()
             });
