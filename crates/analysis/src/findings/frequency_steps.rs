@@ -93,6 +93,24 @@ impl Levels {
                 .as_ref()
                 .is_some_and(|lattice| lattice.chance < chance)
     }
+
+    /// Accidental matches to be expected; without a lattice it may be any.
+    fn chance(&self) -> f64 {
+        self.lattice.as_ref().map_or(1.0, |lattice| lattice.chance)
+    }
+
+    /// What a second work kernel makes of it that has the same levels, by accident so often.
+    fn shared(&self, by_chance: f64) -> Certainty {
+        let fits = self.fits(MAX_EXPECTED_MATCHES);
+        let believed = fits || self.ratios.len() >= 2;
+        // Three levels and more that two work kernels share are a clock's, if a lattice fits at all.
+        let both = self.chance() < HINT && self.chance() * by_chance < MAX_EXPECTED_MATCHES;
+        match (fits && by_chance < HINT || believed && both, believed) {
+            (true, _) => Certainty::Certain,
+            (false, true) => Certainty::Likely,
+            _ => Certainty::Possible,
+        }
+    }
 }
 
 /// The levels of a series, if no two neighbours are further apart than clocks step.
@@ -243,30 +261,29 @@ fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
     let Some(levels_here) = levels(mine, &analysed.seen[first].stays) else {
         return false;
     };
-    let (mut agree, mut contradict) = (Vec::new(), 0);
+    let (mut agree, mut contradict) = (Vec::<(usize, Levels, f64)>::new(), 0);
     for (index, (other, seen)) in analysed.series.iter().zip(analysed.seen).enumerate() {
         if (other.cpu, &other.origin) != (mine.cpu, &mine.origin) || other.kernel == mine.kernel {
             continue;
         }
         match levels(other, &seen.stays) {
-            Some(levels) if agrees(&levels_here, &levels) => agree.push(index),
-            Some(_) => {}
             None => contradict += 1,
+            Some(levels) if levels.held => {
+                agree.extend(agreement(&levels_here, &levels).map(|by| (index, levels, by)));
+            }
+            Some(_) => {}
         }
     }
     if contradict > agree.len() {
         return false;
     }
-    let fits = finding.certainty >= Certainty::Likely;
-    if !agree.is_empty() {
-        let believed = fits || levels_here.ratios.len() >= 2;
-        // Three levels and more that two work kernels share are a clock's, if a lattice fits at all.
-        let shared = believed && chance(finding) < HINT;
-        finding.certainty = match (fits || shared, believed) {
-            (true, _) => Certainty::Certain,
-            (false, true) => Certainty::Likely,
-            _ => Certainty::Possible,
+    let by_chance = agree.iter().map(|(_, _, by)| *by).reduce(f64::min);
+    if let Some(by_chance) = by_chance {
+        let most = match contradict {
+            0 => Certainty::Certain,
+            _ => Certainty::Likely,
         };
+        finding.certainty = levels_here.shared(by_chance).min(most);
         finding.summary = format!(
             "{}, and so are those of another work kernel.",
             finding.summary.trim_end_matches('.')
@@ -276,33 +293,52 @@ fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
         finding.summary = finding.summary.replacen(" are steps", " may be steps", 1);
     }
     // What another work kernel's series, listed before, says already with this one among its own.
-    let said = agree
-        .iter()
-        .any(|&other| other < first && is_found(analysed, other));
-    finding.series.extend(agree);
+    let said = agree.iter().any(|(other, levels, by)| {
+        let theirs = levels.shared(*by);
+        let says_more = (theirs, first) > (finding.certainty, *other);
+        says_more && (theirs > Certainty::Possible || levels.chance() < HINT)
+    });
+    (finding.series).extend(agree.iter().map(|(index, ..)| *index));
     finding.series.sort_unstable();
     // A single ratio fits some lattice or other.
-    !said && (finding.certainty > Certainty::Possible || chance(finding) < HINT)
+    !said && (finding.certainty > Certainty::Possible || levels_here.chance() < HINT)
 }
 
-/// Accidental matches to be expected; without a lattice it may be any.
-fn chance(finding: &Finding) -> f64 {
-    let steps = evidence::FrequencySteps::of(&finding.evidence);
-    steps.and_then(|steps| steps.chance).unwrap_or(1.0)
-}
-
-/// Whether this series has a finding of its own.
-fn is_found(analysed: Analysed<'_>, index: usize) -> bool {
-    let levels = levels(&analysed.series[index], &analysed.seen[index].stays);
-    levels.is_some_and(|levels| levels.held)
-}
-
-/// Whether two work kernels have the same levels, as far as both have seen them: segments alternate.
-fn agrees(a: &Levels, b: &Levels) -> bool {
-    let same = |a: &Ratio, b: &Ratio| {
-        (a.ratio - b.ratio).abs() <= MAX_RATIO_ERROR + 3.0 * a.error.hypot(b.error)
-    };
+/// Chance that two work kernels have so many levels in common by accident; `None` where they do not agree, as far as both have seen them: segments
+/// alternate.
+fn agreement(a: &Levels, b: &Levels) -> Option<f64> {
+    let tolerance = |a: &Ratio, b: &Ratio| MAX_RATIO_ERROR + 3.0 * a.error.hypot(b.error);
+    let same = |a: &Ratio, b: &Ratio| (a.ratio - b.ratio).abs() <= tolerance(a, b);
     let known = |level: &&Ratio| b.ratios.iter().any(|other| same(level, other));
     let common = a.ratios.iter().filter(known).count();
-    common > 0 && common * 2 >= a.ratios.len().min(b.ratios.len())
+    if common == 0 || common * 2 < a.ratios.len().min(b.ratios.len()) {
+        return None;
+    }
+    // Levels lie anywhere between neighbours.
+    let reach = 1.0 - 1.0 / NEIGHBOURS;
+    let of_one = |a: &Ratio| b.ratios.iter().map(|b| 2.0 * tolerance(a, b)).sum::<f64>();
+    let expected = a.ratios.iter().map(of_one).sum::<f64>() / reach;
+    Some(expected.min(1.0).powi(common as i32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn levels(ratios: &[f64], error: f64) -> Levels {
+        Levels {
+            ratios: ratios.iter().map(|&ratio| Ratio { ratio, error }).collect(),
+            lattice: None,
+            held: true,
+        }
+    }
+
+    #[test]
+    fn what_is_known_to_a_few_per_cent_agrees_by_accident() {
+        let known = levels(&[0.9474, 0.8947], 2e-5);
+        assert!(agreement(&known, &levels(&[0.9476, 0.8945], 2e-5)).unwrap() < 1e-3);
+        assert_eq!(agreement(&known, &levels(&[0.81], 2e-5)), None);
+        // One short stay of a wide band agrees with anything.
+        assert!(agreement(&known, &levels(&[0.93], 0.012)).unwrap() > HINT);
+    }
 }
