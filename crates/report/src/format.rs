@@ -55,6 +55,15 @@ pub fn hundredths(share: f64, decimals: usize) -> String {
     }
 }
 
+/// So many a second: with so many digits after the point, and more where all of them would be 0.
+pub fn per_second(number: f64, decimals: usize) -> String {
+    let first = match number > 0.0 {
+        true => (-number.log10().floor()).clamp(0.0, 9.0) as usize,
+        false => 0,
+    };
+    format!("{number:.*}", decimals.max(first))
+}
+
 /// A duration in the unit that suits it, once it is rounded.
 pub fn duration(ns: f64) -> String {
     match ns {
@@ -249,6 +258,13 @@ pub fn file_name(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_rare_is_no_zero() {
+        let texts = [253.4, 12.34, 0.5, 0.1, 0.017, 0.0].map(|number| per_second(number, 0));
+        assert_eq!(texts, ["253", "12", "0.5", "0.1", "0.02", "0"]);
+        assert_eq!(per_second(12.34, 1), "12.3");
+    }
 
     #[test]
     fn a_share_has_the_digits_that_its_interval_allows() {

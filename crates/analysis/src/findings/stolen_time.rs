@@ -96,17 +96,17 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
         series: vec![case.index],
         // Silence says that it was not this kernel. Only a count says who it was, and this kernel's count of stolen time may read 0 whatever
         // the host takes.
-        certainty: if firmware.0 > Some(0) && !has_hypervisor {
+        certainty: if firmware.is_most(case) && !has_hypervisor {
             Certainty::Certain
         } else {
             Certainty::Likely
         },
         summary: format!(
-            "{} lost {} of its time to {}: part of {:.0} gaps a second, up to {} of one.{regular}{way}{}{}",
+            "{} lost {} of its time to {}: part of {} gaps a second, up to {} of one.{regular}{way}{}{}",
             subject(case.series),
             format::percent(pooled.share),
             who(case),
-            pooled.per_second,
+            format::per_second(pooled.per_second, 0),
             format::duration(pooled.longest_ns),
             aside(case),
             firmware.words(),
@@ -163,6 +163,18 @@ impl Firmware {
         )
     }
 
+    /// Whether it was counted for half of the silent gaps or more: one interrupt is no reason for thousands.
+    fn is_most(&self, case: Case<'_>) -> bool {
+        let host = |one: &&Series| {
+            let causes = one.gaps.iter().flat_map(|gaps| &gaps.causes);
+            let is_host = causes.filter(|cause| cause.cause == Cause::Host);
+            is_host.map(|cause| cause.number).sum::<u64>()
+        };
+        let gaps: u64 = relatives(case).map(|one| host(&one)).sum();
+        self.0
+            .is_some_and(|counted| counted > 0 && 2 * counted >= gaps)
+    }
+
     /// A sentence where there were any.
     fn words(&self) -> String {
         match self.0 {
@@ -184,8 +196,8 @@ fn who(case: Case<'_>) -> String {
         Some(hypervisor) => format!("the hypervisor ({hypervisor})"),
         None => match Firmware::of(case).0 {
             None => "firmware or a host".to_owned(),
-            Some(0) => "something beneath this kernel".to_owned(),
-            Some(_) => "firmware".to_owned(),
+            Some(_) if Firmware::of(case).is_most(case) => "firmware".to_owned(),
+            Some(_) => "something beneath this kernel".to_owned(),
         },
     }
 }

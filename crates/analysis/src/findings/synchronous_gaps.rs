@@ -117,9 +117,10 @@ fn sentence(found: &Synchronous, per_second: f64, analysed: Analysed<'_>) -> Str
         String::new()
     };
     format!(
-        "CPUs {} are away at the same time{who}: {per_second:.1} times a second{regular}.{some} \
+        "CPUs {} are away at the same time{who}: {} times a second{regular}.{some} \
          That is {} of their gap time: {} times where chance makes {:.1}, begins {} apart in the median.{cost}",
         cpu_list::written(&found.cpus),
+        format::per_second(per_second, 1),
         format::percent(found.share.min(1.0)),
         found.number,
         found.expected,

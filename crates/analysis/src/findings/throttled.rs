@@ -108,7 +108,9 @@ fn counted_only(case: Case<'_>) -> Option<Finding> {
     let manifest = case.analysed.manifest;
     let group = stopped_by(manifest).filter(|_| rates::is_one_recording(case.analysed.series))?;
     let run_ns = manifest.settings.duration_s * 1e9;
-    let share = (group.throttled_ns as f64 / run_ns).min(1.0);
+    // Of the CPUs that were stopped, all together: those measured are some of them, so it is the most for each.
+    let cpus = cpus_of(case.analysed.series).max(1);
+    let share = (group.throttled_ns as f64 / run_ns / cpus as f64).min(1.0);
     if run_ns <= 0.0 || share < MIN_SHARE || case.series.gaps.is_none() {
         return None;
     }
@@ -230,11 +232,11 @@ fn finding(case: Case<'_>, cause: &Cause) -> Finding {
             false => Certainty::Likely,
         },
         summary: format!(
-            "{} lost {} of its time to {}{limit}. {meanwhile} the measuring thread {:.1} times a second, for up to {}.{counts}",
+            "{} lost {} of its time to {}{limit}. {meanwhile} the measuring thread {} times a second, for up to {}.{counts}",
             subject(case.series),
             format::percent(pooled.share),
             format::cause_in_sentence(cause),
-            pooled.per_second,
+            format::per_second(pooled.per_second, 1),
             format::duration(pooled.longest_ns),
         ),
         evidence: evidence.into(),
