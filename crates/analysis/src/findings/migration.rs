@@ -7,13 +7,13 @@ use super::{Analysed, Case, Phenomenon, always, name, name_rate, none};
 use bandscope_report::evidence;
 use bandscope_report::format;
 use bandscope_report::remedies::{self, Remedy};
-use bandscope_report::{Certainty, Finding, Kind};
+use bandscope_report::{Certainty, Evidence, Finding, Kind};
 
 pub(super) const PHENOMENON: Phenomenon = Phenomenon {
     kind: Kind::Migration,
     recognise,
     same: always,
-    settle: name_rate,
+    settle,
     consequence: none,
     remedy,
 };
@@ -22,6 +22,29 @@ pub(super) const PHENOMENON: Phenomenon = Phenomenon {
 fn remedy(finding: &Finding, _: Analysed<'_>) -> Option<Remedy> {
     (finding.certainty < Certainty::Certain)
         .then(|| remedies::again("whether a pinned thread keeps the phase"))
+}
+
+/// Each series counts what happened in its own segments: of all together so many, and the first of them.
+fn settle(finding: &mut Finding, analysed: Analysed<'_>) -> bool {
+    let seen = || finding.series.iter().map(|&index| &analysed.seen[index]);
+    let first_s = seen().filter_map(|seen| seen.migration_s).reduce(f64::min);
+    let changes = seen().map(|seen| seen.migrations).sum();
+    if let (Some(first_s), Evidence::Migration(evidence)) = (first_s, &mut finding.evidence) {
+        (evidence.changes, evidence.first_s) = (changes, first_s);
+        finding.summary = sentence(changes, first_s);
+    }
+    name_rate(finding, analysed)
+}
+
+fn sentence(changes: u64, first_s: f64) -> String {
+    let times = match changes {
+        1 => "once".to_owned(),
+        _ => format!("{changes} times"),
+    };
+    format!(
+        "The measuring thread changed CPU {times}, first after {}: what was measured is not one CPU.",
+        format::duration(first_s * 1e9),
+    )
 }
 
 fn recognise(case: Case<'_>) -> Vec<Finding> {
@@ -35,19 +58,11 @@ fn recognise(case: Case<'_>) -> Vec<Finding> {
     let finding = match (case.seen.migration_s, step) {
         (Some(first_s), _) => {
             let changes = case.seen.migrations;
-            let times = if changes == 1 {
-                "once".to_owned()
-            } else {
-                format!("{changes} times")
-            };
             Finding {
                 kind: Kind::Migration,
                 series: vec![case.index],
                 certainty: Certainty::Certain,
-                summary: format!(
-                    "The measuring thread changed CPU {times}, first after {}: what was measured is not one CPU.",
-                    format::duration(first_s * 1e9),
-                ),
+                summary: sentence(changes, first_s),
                 evidence: evidence::Migration {
                     changes,
                     first_s,
