@@ -34,7 +34,7 @@ const COARSE: usize = 32;
 /// Phases at which chance is measured: the train's own and nine others.
 const WINDOWS: usize = 10;
 /// Share of the periods that hold an event by chance, above which an occupied phase says nothing.
-const MAX_CHANCE: f64 = 0.25;
+pub(super) const MAX_CHANCE: f64 = 0.25;
 /// Times the reach of a pulse that still belongs to it, as most of it lies within the reach; in turns at least and at most.
 const TAILS: f64 = 4.0;
 const MIN_REACH: f64 = 1e-4;

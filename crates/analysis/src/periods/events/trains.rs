@@ -5,7 +5,7 @@
 
 use super::cost::{BEYOND_QUARTILES, quartiles};
 use super::pulse::{loss_per_period, periods, pulse_events};
-use super::regular::{EACH_TIME, NEARLY_WHOLE, Regular};
+use super::regular::{EACH_TIME, MAX_CHANCE, NEARLY_WHOLE, Regular};
 use super::strength::{maximum, turn};
 use super::{FIRST_SPAN_S, MIN_EVENTS, Periodic, Train, candidates, periodic};
 use bandscope_statistics::comb::SIGNIFICANT;
@@ -118,6 +118,10 @@ fn each_time(train: &Train, frequency: f64) -> Option<f64> {
     };
     let all = periods(train, frequency);
     let by_chance = number(centre + 0.5);
+    // Of a cause with several events a period both halves are full, and their difference says nothing.
+    if by_chance > MAX_CHANCE * all {
+        return None;
+    }
     let share = (number(centre) - by_chance) / (all - by_chance).max(1.0);
     Some(share.clamp(0.0, 1.0))
 }
@@ -174,5 +178,22 @@ pub(super) fn near_name(train: &Train, hz: f64) -> Option<f64> {
             return Some(start);
         }
         span *= 4.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ninth_event_does_not_come_each_time() {
+        let train = Train {
+            times: (0..2_500).map(|k| f64::from(k) / 250.0).collect(),
+            losses: vec![3_000.0; 2_500],
+            segments: vec![(0.0, 10.0)],
+            ..Train::default()
+        };
+        assert_eq!(each_time(&train, 250.0), Some(1.0));
+        assert_eq!(each_time(&train, 250.0 / 9.0), None);
     }
 }
