@@ -8,12 +8,7 @@ use bandscope_report::{Evidence, Report};
 pub(crate) fn period(report: &Report) -> Option<(f64, &'static str)> {
     let sound = |seconds: &f64| seconds.is_finite() && *seconds > 0.0;
     for finding in &report.findings {
-        if let Evidence::MovingEdges(edges) = &finding.evidence
-            && let Some(seconds) = [edges.period_s, edges.grid_s]
-                .into_iter()
-                .flatten()
-                .find(sound)
-        {
+        if let Some(seconds) = period_of(&finding.evidence).filter(sound) {
             return Some((seconds, finding.kind.name()));
         }
     }
@@ -22,6 +17,20 @@ pub(crate) fn period(report: &Report) -> Option<(f64, &'static str)> {
     periods
         .find(sound)
         .map(|seconds| (seconds, "the first signal"))
+}
+
+/// The period in seconds of what a finding rests on, as the page takes it (`placeOf` of `places.js`).
+fn period_of(evidence: &Evidence) -> Option<f64> {
+    let frequency_hz = match evidence {
+        Evidence::MovingEdges(edges) => return edges.period_s.or(edges.grid_s),
+        Evidence::Alias(one) => Some(one.frequency_hz),
+        Evidence::PeriodicInterference(one) => Some(one.frequency_hz),
+        Evidence::SamplingArtefact(one) => Some(one.frequency_hz),
+        Evidence::StolenTime(one) => one.frequency_hz,
+        Evidence::SynchronousGaps(one) => one.frequency_hz,
+        _ => None,
+    };
+    frequency_hz.map(|hertz| 1.0 / hertz)
 }
 
 /// Adds the quanta that are kept of a series to a grid of a period across and the paces of `pace_ns` (logarithmic) down. What is faster or slower is
@@ -35,11 +44,7 @@ pub(crate) fn add(mut grid: Grid, detail: &Detail, period_s: f64, pace_ns: (f64,
         for index in k..(k + stretch.quanta).min(detail.length.len()) {
             let at = start as f64 / period;
             let column = (at.fract() * grid.columns as f64) as usize;
-            let away = detail.gap_ticks[index] + detail.measurement_ticks[index];
-            let units = detail.count[index].saturating_sub(detail.gaps[index]);
-            if units > 0 {
-                let present = detail.length[index].saturating_sub(away) as f64;
-                let pace = present / f64::from(units) / detail.ticks_per_ns;
+            if let Some(pace) = detail.pace(index) {
                 let place = (pace / pace_ns.0).ln() / span * grid.rows as f64;
                 // A cast takes what is no number, or below 0, as 0.
                 let row = (place as usize).min(grid.rows - 1);
@@ -58,6 +63,7 @@ mod tests {
     use super::*;
     use crate::samples;
     use bandscope_analysis::detail::Stretch;
+    use bandscope_report::evidence::PeriodicInterference;
 
     /// Quanta of 100 ticks at two ticks a nanosecond; every fourth is slow.
     #[test]
@@ -89,6 +95,17 @@ mod tests {
     fn a_period_comes_from_what_was_found() {
         let (seconds, whose) = period(&samples::noisy().report).unwrap();
         assert!(seconds > 0.0 && !whose.is_empty());
+        let mut report = samples::noisy().report;
+        report.findings.truncate(1);
+        report.findings[0].evidence = Evidence::PeriodicInterference(PeriodicInterference {
+            cause: None,
+            cause_by: None,
+            frequency_hz: 250.0,
+            ns_per_event: 1.0,
+            uncertainty_hz: 1.0,
+        });
+        let whose = report.findings[0].kind.name();
+        assert_eq!(period(&report), Some((0.004, whose)));
         assert_eq!(period(&samples::empty().report), None);
     }
 }

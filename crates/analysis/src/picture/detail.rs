@@ -4,10 +4,14 @@
 //! keeps all quanta where they are few enough, else those around the places that the analysis points to and an even sample of the run.
 //! Only `view`'s page for the browser uses it; whatever else is drawn comes from the [`Pyramid`](crate::Pyramid).
 
+#[cfg(test)]
+mod tests;
+
 use super::Analysis;
 use crate::gaps::naming::Namer;
 use crate::ledger::stops;
 use crate::series::context::Context;
+use crate::series::derive::{MAX_QUANTA_OF_ONE_UNIT, MAX_QUANTA_OF_UNITS, MIN_PRESENT};
 use bandscope_recording::Error;
 use bandscope_recording::{Chunk, Gap, GapKind, Manifest, Source};
 use bandscope_report::{Cause, Series};
@@ -49,6 +53,8 @@ pub struct Detail {
     pub ticks_per_ns: f64,
     /// Nominal length of a quantum in ticks.
     pub quantum_ticks: f64,
+    /// Whether gaps were recorded; a file of counts has none.
+    pub gaps_known: bool,
     /// Where the quanta lie; their numbers add up to the length of the columns.
     pub stretches: Vec<Stretch>,
     /// End less start.
@@ -65,6 +71,24 @@ pub struct Detail {
     pub causes: Vec<Cause>,
     /// Whether these are all gaps whose details were recorded; otherwise the longest [`GAPS`].
     pub all_marks: bool,
+}
+
+impl Detail {
+    /// Pace of the quantum of an index, in ns per unit; `None` where the analysis gives it none either (`series/derive.rs`).
+    /// The page repeats it (`readQuanta` of `model.js`).
+    pub fn pace(&self, k: usize) -> Option<f64> {
+        let (length, gap_ticks) = (self.length[k] as f64, self.gap_ticks[k]);
+        let present = (length - gap_ticks as f64 - self.measurement_ticks[k] as f64).max(0.0);
+        let units = self.count[k].saturating_sub(self.gaps[k]);
+        let few = gap_ticks > 0 && present < MIN_PRESENT * self.quantum_ticks;
+        let most = match units > 1 {
+            true => MAX_QUANTA_OF_UNITS,
+            false => MAX_QUANTA_OF_ONE_UNIT,
+        };
+        let long = !self.gaps_known && length > most * self.quantum_ticks;
+        let has_pace = units > 0 && !few && !long;
+        has_pace.then(|| present / f64::from(units) / self.ticks_per_ns)
+    }
 }
 
 /// Quanta and gaps of each series that `analysis` was made of, at most `most` quanta altogether.
@@ -95,7 +119,7 @@ pub fn collect(
     Ok(details)
 }
 
-/// Ranges of time, in ticks since the start of the recording and in order, that hold some `budget` quanta: around what the analysis
+/// Ranges of time, in ticks since the start of what was analysed and in order, that hold some `budget` quanta: around what the analysis
 /// points to, and evenly spread.
 fn places(analysis: &Analysis, index: usize, budget: usize, context: &Context) -> Vec<(u64, u64)> {
     let (Some(series), Some(pyramid)) = (
@@ -104,14 +128,18 @@ fn places(analysis: &Analysis, index: usize, budget: usize, context: &Context) -
     ) else {
         return Vec::new();
     };
+    // Pictures of a window have the times of the whole recording.
+    let (start_s, end_s) = pyramid.time_s;
     let mut at_s = vec![0.0];
     let mut longest: Vec<_> = pyramid.gaps.iter().collect();
     longest.sort_by(|a, b| b.ns.total_cmp(&a.ns));
-    at_s.extend(longest.iter().take(PLACES).map(|gap| gap.at_s));
+    let longest = longest.iter().take(PLACES);
+    at_s.extend(longest.map(|gap| gap.at_s - start_s));
     at_s.extend(series.availability.iter().map(|window| window.at_s));
     let step = pyramid.edges.len().div_ceil(PLACES).max(1);
-    at_s.extend(pyramid.edges.iter().step_by(step).map(|edge| edge.at_s));
-    let whole_s = pyramid.time_s.1;
+    let edges = pyramid.edges.iter().step_by(step);
+    at_s.extend(edges.map(|edge| edge.at_s - start_s));
+    let whole_s = end_s - start_s;
     at_s.extend((0..EVEN).map(|k| whole_s * (k as f64 + 0.5) / EVEN as f64));
     let half_s = (budget / at_s.len()) as f64 / context.rate_hz / 2.0;
     let mut ranges: Vec<(u64, u64)> = at_s
@@ -149,6 +177,7 @@ impl Kept {
             detail: Detail {
                 ticks_per_ns: context.ticks_per_ns,
                 quantum_ticks: context.quantum_ticks,
+                gaps_known: context.gaps_known,
                 complete: ranges.is_none(),
                 all_marks: true,
                 ..Detail::default()
@@ -255,135 +284,5 @@ fn name_stops(
     }
     for (mark, _) in named {
         mark.cause = stopped as u32;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use bandscope_recording::source::{InMemory, Series};
-    use bandscope_recording::{Manifest, Quanta, Quantum};
-
-    /// Quanta of 1000 ticks at 1 MHz, a gap in each hundredth, two segments with a pause between.
-    fn source(number: u64) -> InMemory {
-        let mut quanta = Quanta::default();
-        let mut gaps = Vec::new();
-        for k in 0..number {
-            let segment = u32::from(k >= number / 2);
-            let start = 5_000 + k * 1000 + u64::from(segment) * 777_000;
-            let gap = k % 100 == 50;
-            quanta.push(Quantum {
-                start,
-                end: start + 1000,
-                count: 10 - u32::from(gap),
-                gaps: u32::from(gap),
-                gap_ticks: if gap { 190 + k % 7 } else { 0 },
-                segment,
-                ..Quantum::default()
-            });
-            if gap {
-                gaps.push(Gap {
-                    start: start + 300,
-                    duration: 190 + k % 7,
-                    segment,
-                    preempted: Some(k % 200 == 50),
-                    ..Gap::default()
-                });
-            }
-        }
-        let mut manifest = Manifest::default();
-        manifest.clock.ticks_per_ns = 1.0;
-        InMemory {
-            manifest,
-            series: vec![Series {
-                cpu: Some(0),
-                rate_hz: 1e6,
-                kernel: "imul20".into(),
-                gaps_known: true,
-                ends_known: true,
-                origin: String::new(),
-            }],
-            quanta: vec![quanta],
-            gaps: vec![gaps],
-            ..InMemory::default()
-        }
-    }
-
-    fn details(number: u64, most: usize) -> Detail {
-        let source = source(number);
-        let analysis = crate::analyse(&source, &[]).unwrap();
-        collect(&source, &analysis, most).unwrap().remove(0)
-    }
-
-    #[test]
-    fn a_short_run_is_kept_whole() {
-        let detail = details(2000, 2000);
-        assert!(detail.complete && detail.all_marks);
-        let starts: Vec<_> = detail
-            .stretches
-            .iter()
-            .map(|s| (s.start, s.quanta))
-            .collect();
-        assert_eq!(starts, [(0, 1000), (1_777_000, 1000)]);
-        assert_eq!(detail.length, vec![1000; 2000]);
-        assert_eq!(detail.gaps.iter().sum::<u32>(), 20);
-        let named = |cause: Cause| {
-            let key = detail.causes.iter().position(|known| *known == cause);
-            detail
-                .marks
-                .iter()
-                .filter(|mark| Some(mark.cause as usize) == key)
-                .count()
-        };
-        assert_eq!((named(Cause::Preempted), named(Cause::Unnamed)), (10, 10));
-        assert_eq!(
-            detail.marks[0],
-            Mark {
-                start: 50_300,
-                duration: 191,
-                cause: detail.marks[0].cause
-            }
-        );
-    }
-
-    #[test]
-    fn of_a_long_run_the_places_that_matter_are_kept() {
-        let detail = details(400_000, 20_000);
-        assert!(!detail.complete && detail.all_marks);
-        let kept = detail.length.len();
-        assert!((10_000..=20_000).contains(&kept), "{kept}");
-        assert_eq!(
-            detail.stretches.iter().map(|s| s.quanta).sum::<usize>(),
-            kept
-        );
-        assert_eq!(detail.stretches[0].start, 0);
-        assert_eq!(detail.marks.len(), 4000);
-        let end = |stretch: &Stretch| stretch.start + 1000 * stretch.quanta as u64;
-        let apart = detail
-            .stretches
-            .windows(2)
-            .all(|pair| end(&pair[0]) <= pair[1].start);
-        assert!(apart, "{:?}", detail.stretches);
-    }
-
-    #[test]
-    fn of_many_gaps_the_longest_are_kept() {
-        let number = (GAPS as u64 + 1000) * 100;
-        let source = source(number);
-        let mut detail = Detail::default();
-        marks(&source, 0, 0, &mut detail).unwrap();
-        assert_eq!(detail.marks.len(), GAPS);
-        // The residues 0 to 6 are as frequent as each other: of the shortest, 190 ticks, 1000 are left out.
-        let short = detail
-            .marks
-            .iter()
-            .filter(|mark| mark.duration == 190)
-            .count();
-        let all = source.gaps[0]
-            .iter()
-            .filter(|gap| gap.duration == 190)
-            .count();
-        assert_eq!(all - short, 1000);
-        assert!(detail.marks.is_sorted_by_key(|mark| mark.start));
     }
 }

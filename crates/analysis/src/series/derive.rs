@@ -14,12 +14,12 @@ pub const BLOCK: usize = 4096;
 
 /// Share of the nominal quantum that gaps must leave for what remains to have a pace: what they take from the work beside them is known to some
 /// ns each, 0.1 % of a quarter of 100 us.
-const MIN_PRESENT: f64 = 0.25;
+pub(crate) const MIN_PRESENT: f64 = 0.25;
 
 /// Nominal quanta that a quantum of a file of counts may last and still have a pace; one that lasts longer holds an absence (suspended, stopped).
 /// Two units and more end within two quanta at any pace, and a header may miss the rate by a fifth. A single unit may be longer than a quantum.
-const MAX_QUANTA_OF_UNITS: f64 = 4.0;
-const MAX_QUANTA_OF_ONE_UNIT: f64 = 64.0;
+pub(crate) const MAX_QUANTA_OF_UNITS: f64 = 4.0;
+pub(crate) const MAX_QUANTA_OF_ONE_UNIT: f64 = 64.0;
 
 /// Ticks as a float. An instruction where the plain conversion of an unsigned number takes ten; beyond 2^63 ticks (a century) it
 /// stays at that.

@@ -292,6 +292,7 @@ mod tests {
         let detail = Detail {
             ticks_per_ns: 2.0,
             quantum_ticks: 1000.4,
+            gaps_known: true,
             stretches: vec![
                 Stretch {
                     start: 7,

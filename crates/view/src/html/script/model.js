@@ -75,6 +75,11 @@ function readEdges(about, numbers) {
   return edges;
 }
 
+// What has no pace, as in the analysis (`MIN_PRESENT`, `MAX_QUANTA_OF_UNITS` and `MAX_QUANTA_OF_ONE_UNIT` of `series/derive.rs`).
+const MIN_PRESENT = 0.25;
+const MAX_QUANTA_OF_UNITS = 4;
+const MAX_QUANTA_OF_ONE_UNIT = 64;
+
 /**
  * @param {Description} about
  * @param {SeriesReport} report
@@ -127,7 +132,10 @@ function readQuanta(about, report, numbers, perS, told) {
     const units = count[q] - gaps[q];
     const ns = ticks[q] / about.ticks_per_ns;
     lengthNs[q] = ns;
-    pace[q] = units > 0 ? (ticks[q] - gapTicks[q] - own[q]) / about.ticks_per_ns / units : NaN;
+    const present = ticks[q] - gapTicks[q] - own[q];
+    const few = gapTicks[q] > 0 && present < MIN_PRESENT * about.quantum_ticks;
+    const long = !report.gaps_known && ticks[q] > (units > 1 ? MAX_QUANTA_OF_UNITS : MAX_QUANTA_OF_ONE_UNIT) * about.quantum_ticks;
+    pace[q] = units > 0 && !few && !long ? present / about.ticks_per_ns / units : NaN;
     loss[q] = ns - count[q] * best;
   }
   return { length: n, start, lengthNs, gaps, pace, loss, count, stretches };
