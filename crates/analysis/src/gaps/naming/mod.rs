@@ -12,7 +12,6 @@ mod span;
 mod split;
 pub mod stops;
 
-use crate::gaps::quota::stopped_by;
 use bandscope_recording::events::NoEvents;
 use bandscope_recording::manifest::{EventsState, Manifest, TaskThread};
 use bandscope_recording::{
@@ -48,10 +47,6 @@ const EXPIRY_NS: f64 = 100_000.0;
 /// How many periods of its tick a busy CPU is silent for at most: a tick may be late.
 const SILENT_TICKS: f64 = 1.25;
 
-/// Share of the mean stop by a quota that a preemption takes at least to be one. Stops of several CPUs are counted together, so the mean is too
-/// long by their number at most.
-const STOP_SHARE: f64 = 0.3;
-
 /// Events that have begun before a gap and not ended by then: an interrupt in a softirq in a task, and what the error of the clocks moves. Of
 /// more, which no kernel writes, the innermost are kept: the time is theirs.
 const MOST_OPEN: usize = 256;
@@ -80,10 +75,10 @@ pub struct Namer<'a> {
     /// Events that may lie in the gap at hand or in a later one.
     window: Queue,
     keys: Keys,
-    /// A preemption that takes so many ticks, and of which nothing else is known, was a stop by a quota, as long as that many ticks of stops are left.
-    throttled: Option<(u64, u64)>,
-    /// The same for signals and freezers, where no kernel event tells.
-    stops: Option<Stops>,
+    /// Stops that no kernel event tells.
+    stops: Stops,
+    /// Which of them the gap that was split last is.
+    stop: Option<Cause>,
     shares: Vec<Share>,
     /// The place of each key among the shares of a gap, where it has one there.
     places: Vec<usize>,
@@ -107,11 +102,6 @@ impl<'a> Namer<'a> {
         let events = source.events(index)?;
         let mut namer = Namer::over(events, known, series.cpu, manifest);
         namer.stops = Stops::of(source, index);
-        namer.throttled = stopped_by(manifest).map(|quota| {
-            let ticks = quota.throttled_ns as f64 * manifest.clock.ticks_per_ns;
-            let shortest = ticks / quota.throttled as f64 * STOP_SHARE;
-            (shortest as u64, ticks as u64)
-        });
         Ok(namer)
     }
 
@@ -191,8 +181,8 @@ impl<'a> Namer<'a> {
             known,
             waiting: Queue::default(),
             window: Queue::default(),
-            throttled: None,
-            stops: None,
+            stops: Stops::default(),
+            stop: None,
             shares: Vec::new(),
             places: Vec::new(),
             pieces: Vec::new(),
@@ -244,6 +234,11 @@ impl<'a> Namer<'a> {
         let (from, to) = (gap.start, gap.start.saturating_add(gap.duration));
         self.advance(from, to)?;
         self.cut(gap, from, to);
+        let is_silent = self.inside.is_empty() && gap.preempted == Some(true);
+        self.stop = match is_silent {
+            true => self.stops.take(gap.duration),
+            false => None,
+        };
         Ok(self.shares_of(gap, from, to))
     }
 

@@ -78,20 +78,9 @@ impl Namer<'_> {
             .cpu
             .is_some_and(|cpu| self.known.silence_is_known(cpu, from, to));
         let may_be_task = self.may_be_task(gap, (from, to), to - from);
-        let preempted = gap.preempted == Some(true) && !known;
-        let stopped = self.throttled.as_mut().filter(|(shortest, left)| {
-            let ticks = to - from;
-            preempted && (*shortest..=*left).contains(&ticks)
-        });
-        if let Some((_, left)) = stopped {
-            *left -= to - from;
-            return self.keys.plain(Cause::QuotaThrottled);
-        }
-        let of_stops = self.stops.as_mut().filter(|_| preempted);
         self.keys.plain(match gap.preempted {
             Some(true) if known && !may_be_task => Cause::Host,
-            Some(true) if of_stops.is_some_and(|stops| stops.have(to - from)) => Cause::Stopped,
-            Some(true) => Cause::Preempted,
+            Some(true) => self.stop.clone().unwrap_or(Cause::Preempted),
             _ if known => Cause::Host,
             _ => Cause::Unnamed,
         })

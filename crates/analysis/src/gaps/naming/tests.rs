@@ -2,7 +2,8 @@
 
 use super::*;
 use bandscope_recording::Sender;
-use bandscope_recording::manifest::LostEvents;
+use bandscope_recording::manifest::{LostEvents, Quota};
+use bandscope_recording::source::InMemory;
 
 /// Of a machine with so many ticks a second, and a clock of a gigahertz.
 fn ticking(tick_hz: Option<f64>) -> Manifest {
@@ -229,5 +230,57 @@ fn the_hosts_way_to_an_interrupt_goes_with_it() {
                 assert_eq!(namer.name(key), &Cause::Interrupt("eth0".into()));
             }
         }
+    }
+}
+
+#[test]
+fn series_share_what_the_kernel_counted_of_a_quota() {
+    use EventsState::{On, Unavailable};
+    let lost = LostEvents {
+        cpu: 0,
+        from: 0,
+        to: u64::MAX,
+        events: 1,
+    };
+    // Ten stops were counted: all of one series, a half and one more of each of two, none where events would tell.
+    for (state, series, wanted) in [(Unavailable, 1, 10), (Unavailable, 2, 6), (On, 1, 0)] {
+        let mut manifest = ticking(None);
+        manifest.events.state = state;
+        manifest.events.lost = vec![lost.clone()];
+        manifest.quotas = vec![Quota {
+            throttled: 10,
+            throttled_ns: 10_000,
+            ..Quota::default()
+        }];
+        let one = Series {
+            cpu: Some(0),
+            rate_hz: 1e4,
+            kernel: String::new(),
+            gaps_known: true,
+            ends_known: true,
+            origin: String::new(),
+        };
+        let source = InMemory {
+            manifest,
+            series: vec![one; series],
+            events: vec![Vec::new(); series],
+            ..InMemory::default()
+        };
+        let mut namer = Namer::new(&source, 0).unwrap();
+        let mut stops = 0;
+        for number in 0..20 {
+            let gap = Gap {
+                start: number * 10_000,
+                duration: 1_000,
+                preempted: Some(true),
+                ..Gap::default()
+            };
+            let whole = namer.split(&gap).unwrap()[0].key;
+            stops += u64::from(*namer.name(whole) == Cause::QuotaThrottled);
+            // A part of it is what the whole is, and takes nothing.
+            let end = gap.start + gap.duration;
+            assert_eq!(namer.part(&gap, end - 500, end)[0].key, whole);
+        }
+        assert_eq!(stops, wanted, "{state:?}, {series}");
     }
 }
