@@ -22,7 +22,7 @@ pub struct Span {
     pub(super) is_bare_timer: bool,
     /// A timer that expired, by the name of the task that it woke.
     pub(super) is_expiry: bool,
-    /// The thread's name, where its process has the key; and the id of the process.
+    /// The thread's name, where its process has the key, and another name; and the id of the process.
     pub(super) thread: Option<Arc<str>>,
     pub(super) process: Option<u32>,
     /// Who is behind it, as far as that is known.
@@ -49,7 +49,9 @@ impl Span {
             }),
             is_bare_timer: is_timer && event.name.is_empty(),
             is_expiry: is_timer && !event.name.is_empty(),
-            thread: (is_task && keys.process(event).is_some()).then(|| event.name.clone()),
+            thread: (keys.process(event))
+                .filter(|process| is_task && **process != event.name)
+                .map(|_| event.name.clone()),
             process: keys.process_id(event),
             sender: event.sender.clone(),
             waited: event.waited,
