@@ -55,6 +55,14 @@ impl CauseSum {
     }
 }
 
+/// How many of so many there are each second; 0 of no time.
+pub(crate) fn per_second(number: u64, seconds: f64) -> f64 {
+    match seconds > 0.0 {
+        true => number as f64 / seconds,
+        false => 0.0,
+    }
+}
+
 /// Sums by cause.
 pub type Causes = BTreeMap<Cause, CauseSum>;
 

@@ -3,7 +3,7 @@
 //! Reads [`bandscope_recording::Source::replay_gaps`]. Kept are sums by cause, a histogram of durations to 0.1 %, the
 //! longest 64 gaps, and the first 65,536 for [`crate::periods::signals`], which wants times and not counts.
 
-use crate::gaps::causes::{CauseSum, Causes, by_cause};
+use crate::gaps::causes::{CauseSum, Causes, by_cause, per_second};
 use crate::gaps::chains::Chains;
 use crate::gaps::moments::Moments;
 use crate::gaps::naming::{Key, Namer, main_cause};
@@ -275,11 +275,7 @@ impl Statistics {
         report::Gaps {
             number,
             detailed: self.detailed(),
-            per_second: if seconds > 0.0 {
-                number as f64 / seconds
-            } else {
-                0.0
-            },
+            per_second: per_second(number, seconds),
             threshold_ns: context
                 .kernel
                 .as_ref()
@@ -298,18 +294,18 @@ impl Statistics {
 
     /// What each cause took, the costliest first.
     fn by_cause(&self, lost: i128, totals: &Totals, context: &Context) -> Vec<report::GapCause> {
-        let booked = by_cause(lost, &totals.measures(), &self.causes());
+        let mut sums = self.causes();
+        let booked = by_cause(lost, &totals.measures(), &sums);
+        // Gaps without details have time, too.
+        for name in booked.keys() {
+            sums.entry(name.clone()).or_default();
+        }
         let seconds = context.seconds(totals.wall as f64);
-        let mut causes: Vec<report::GapCause> = self
-            .causes()
+        let mut causes: Vec<report::GapCause> = sums
             .into_iter()
             .map(|(name, cause)| report::GapCause {
                 number: cause.number,
-                per_second: if seconds > 0.0 {
-                    cause.number as f64 / seconds
-                } else {
-                    0.0
-                },
+                per_second: per_second(cause.number, seconds),
                 lost_ns: context
                     .ns(booked.get(&name).copied().unwrap_or(0) as f64)
                     .round() as u64,

@@ -230,6 +230,8 @@ fn details_that_did_not_fit_stay_in_the_ledger() {
     assert_eq!(gaps.detailed, 10);
     assert!(gaps.number >= 99);
     assert_near(series.ledger.gaps_ns[&Cause::Unnamed] as f64, 4e5, 0.02);
+    let causes: u64 = gaps.causes.iter().map(|one| one.lost_ns).sum();
+    assert!(causes.abs_diff(gaps.lost_ns) <= 2, "{causes}");
 }
 
 #[test]
