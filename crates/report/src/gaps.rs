@@ -96,10 +96,15 @@ impl Chain {
 
     /// Whether it is one of a cause's; those of a kernel worker are of all workers of its pool.
     pub fn is_of(&self, cause: &Cause) -> bool {
-        let name = cause.to_string();
-        let rest = name.strip_prefix(&*self.cause);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        without_number(&cause.to_string()) == self.cause
     }
+}
+
+/// A kernel worker without its number: `task:kworker/u8` of `task:kworker/u8:3`, `task:kworker/1` of `task:kworker/1:0H`.
+pub fn without_number(name: &str) -> String {
+    let of_worker = name.strip_prefix("task:kworker/");
+    let pool = of_worker.and_then(|rest| rest.split(':').next());
+    pool.map_or_else(|| name.to_owned(), |pool| format!("task:kworker/{pool}"))
 }
 
 /// Time in gaps by what is known of who is behind it, before what the unit inside each gap took is taken off.
@@ -158,4 +163,36 @@ pub struct GapBin {
     pub number: u64,
     /// Total duration.
     pub total_ns: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_lose_their_number() {
+        for (name, wanted) in [
+            ("task:kworker/u8:3", "task:kworker/u8"),
+            ("task:kworker/1:0H", "task:kworker/1"),
+            ("kworker/1:0", "kworker/1:0"),
+            ("task:a:b", "task:a:b"),
+            ("irq:nvme0q1", "irq:nvme0q1"),
+            ("", ""),
+        ] {
+            assert_eq!(without_number(name), wanted);
+        }
+    }
+
+    #[test]
+    fn a_chain_is_of_its_task_or_of_all_workers_of_its_pool() {
+        let is_of = |chain: &str, task: &str| {
+            let chain = Chain {
+                cause: chain.to_owned(),
+                ..Chain::default()
+            };
+            chain.is_of(&Cause::Task(task.into()))
+        };
+        assert!(is_of("task:kworker/u8", "kworker/u8:3") && is_of("task:a:b", "a:b"));
+        assert!(!is_of("task:a", "a:b") && !is_of("task:kworker/u8", "kworker/u80:3"));
+    }
 }

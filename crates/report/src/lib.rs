@@ -31,7 +31,9 @@ pub use cause::Cause;
 pub use cpu::{Cpu, Place, cpu_name};
 pub use evidence::Evidence;
 pub use finding::{Certainty, Finding};
-pub use gaps::{Chain, GapBin, GapCause, Gaps, LongGap, Percentile, SenderTime, TaskTime};
+pub use gaps::{
+    Chain, GapBin, GapCause, Gaps, LongGap, Percentile, SenderTime, TaskTime, without_number,
+};
 pub use kind::Kind;
 pub use ledger::{Basis, Ledger, PaceLoss};
 pub use limits::{BandLimit, Limits, LossLimit};

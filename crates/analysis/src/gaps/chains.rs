@@ -3,9 +3,11 @@
 //! A chain is a cause, what it did (the functions that a kernel worker ran, or another CPU asked for), and who is behind it. A worker has another number every few minutes, so its number
 //! is left out of its name.
 
+use crate::gaps::causes::per_second;
 use crate::gaps::naming::{Key, Namer};
 use crate::series::context::Context;
 use bandscope_recording::cpu_list;
+pub use bandscope_report::without_number;
 use bandscope_report::{self as report, Cause};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -87,10 +89,7 @@ impl Chains {
                 sender_function: String::new(),
                 set_by: String::new(),
                 number: sum.number,
-                per_second: match seconds > 0.0 {
-                    true => sum.number as f64 / seconds,
-                    false => 0.0,
-                },
+                per_second: per_second(sum.number, seconds),
                 ns: context.ns(sum.ticks as f64).round() as u64,
                 longest_ns: context.ns(sum.longest as f64),
                 waited_ns: context.ns(sum.waited as f64) / sum.number.max(1) as f64,
@@ -100,31 +99,5 @@ impl Chains {
         chains.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.cause.cmp(&b.cause)));
         chains.truncate(CHAINS);
         chains
-    }
-}
-
-/// A kernel worker without its number: `task:kworker/u8` of `task:kworker/u8:3`, `task:kworker/1` of `task:kworker/1:0H`.
-pub fn without_number(name: &str) -> String {
-    let of_worker = name.strip_prefix("task:kworker/");
-    let pool = of_worker.and_then(|rest| rest.split(':').next());
-    pool.map_or_else(|| name.to_owned(), |pool| format!("task:kworker/{pool}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn workers_lose_their_number() {
-        for (name, wanted) in [
-            ("task:kworker/u8:3", "task:kworker/u8"),
-            ("task:kworker/1:0H", "task:kworker/1"),
-            ("kworker/1:0", "kworker/1:0"),
-            ("task:a:b", "task:a:b"),
-            ("irq:nvme0q1", "irq:nvme0q1"),
-            ("", ""),
-        ] {
-            assert_eq!(without_number(name), wanted);
-        }
     }
 }
