@@ -169,7 +169,7 @@ impl Books {
         };
         // Its task wherever it ran, and what else is its work where the log says that it worked.
         let elsewhere = match traced {
-            true => sum(&self.all, &is_task) - sum(&of_log.within, &is_task),
+            true => sum(&self.all, &is_task).saturating_sub(sum(&of_log.within, &is_task)),
             false => 0,
         };
         let stay = match of_log.seen {
