@@ -1,6 +1,7 @@
 //! Limits on CPU time (`cpu.max` of control groups, `sched_rt_runtime_us`).
 
 use super::{Need, Purpose, Remedy, RemedyKind, quoted};
+use bandscope_recording::events::unescaped;
 use bandscope_recording::manifest::Quota;
 
 /// Gives the group that stopped the program more CPU time; a container, where no group is known.
@@ -12,10 +13,10 @@ pub fn raise_quota(group: Option<&Quota>) -> Remedy {
             None,
         ),
         Some(quota) => {
-            let path = &quota.group;
+            let path = directory(&quota.group);
             // Version 1 has the quota in a file of its own, and -1 for none.
             let is_first = quota.version == Some(1);
-            let set = |limit: &str, period: u64| match is_first {
+            let set = |path: &str, limit: &str, period: u64| match is_first {
                 true => {
                     let file = quoted(&format!("{path}/cpu.cfs_quota_us"));
                     format!("echo {limit} | sudo tee {file}")
@@ -26,12 +27,11 @@ pub fn raise_quota(group: Option<&Quota>) -> Remedy {
                 }
             };
             let none = if is_first { "-1" } else { "max" };
-            let known = quota.quota_us.zip(quota.period_us);
-            let known = known.filter(|_| path.starts_with('/'));
+            let known = path.as_deref().zip(quota.quota_us.zip(quota.period_us));
             (
-                format!("take the CPU quota off {path}"),
-                known.map(|(_, period)| set(none, period)),
-                known.map(|(limit, period)| set(&limit.to_string(), period)),
+                format!("take the CPU quota off {}", quota.group),
+                known.map(|(path, (_, period))| set(path, none, period)),
+                known.map(|(path, (limit, period))| set(path, &limit.to_string(), period)),
             )
         }
     };
@@ -43,6 +43,12 @@ pub fn raise_quota(group: Option<&Quota>) -> Remedy {
         needs: vec![Need::Root],
         undo,
     }
+}
+
+/// The directory of a group, which a recording spells with escapes. `None` where it has bytes that no reader sees: nobody can check such a command.
+fn directory(group: &str) -> Option<String> {
+    let path = String::from_utf8(unescaped(group)?).ok()?;
+    (path.starts_with('/') && path.replace('\\', r"\\") == group).then_some(path)
 }
 
 /// Lifts the limit on real-time tasks, which was `runtime_us` where that is known.
@@ -94,6 +100,20 @@ mod tests {
             Some("echo 60000 | sudo tee '/sys/fs/cgroup/job 1/cpu.cfs_quota_us'")
         );
         assert_eq!(raise_quota(None).command, None);
+        let of = |group: &str| {
+            let group = group.to_owned();
+            raise_quota(Some(&Quota {
+                group,
+                ..first.clone()
+            }))
+            .command
+        };
+        let escaped = of(r"/sys/fs/cgroup/dev\\x2dsda").unwrap();
+        assert!(
+            escaped.ends_with(r"tee '/sys/fs/cgroup/dev\x2dsda/cpu.cfs_quota_us'"),
+            "{escaped}"
+        );
+        assert_eq!(of(r"/sys/fs/cgroup/\x1b[2J"), None);
         let lifted = lift_realtime_limit(Some(900_000));
         assert_eq!(
             lifted.undo.as_deref(),
