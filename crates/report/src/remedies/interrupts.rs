@@ -42,7 +42,8 @@ pub fn move_interrupts(cpus: &[u32], name: &str, machine: &Machine) -> Option<Re
     let mut known = (machine.setup.interrupts.iter()).filter(|one| one.name == name);
     let is_fixed = known.clone().next().is_some() && known.all(|one| one.is_fixed);
     if is_fixed {
-        let isolated = cpu_list::written(cpus);
+        let isolated = machine.isolated_cpus.as_deref().unwrap_or_default();
+        let isolated = cpu_list::with(isolated, cpus);
         return Some(Remedy {
             kind: RemedyKind::MoveInterrupts,
             purpose: Purpose::Fix,
@@ -116,13 +117,16 @@ pub fn skew_ticks() -> Remedy {
 /// Stops the tick of CPUs on which one task runs. `None` where it is stopped already, and of a kernel that cannot.
 pub fn stop_tick(cpus: &[u32], machine: &Machine) -> Option<Remedy> {
     let full = machine.nohz_full_cpus.as_deref().unwrap_or_default();
+    // One parameter for all: those that have it keep it.
+    let list = cpu_list::with(full, cpus);
     let is_alone = machine
         .online_cpus
         .as_deref()
-        .and_then(|online| cpu_list::without(online, cpus))
+        .and_then(|online| cpu_list::without(online, &cpu_list::parse(&list)))
         .is_none();
-    let (list, named) = (cpu_list::written(cpus), cpu_list::named(cpus));
-    let is_full = !full.is_empty() && full != "(null)";
+    let named = cpu_list::named(cpus);
+    let full = cpu_list::parse(full);
+    let is_full = cpus.iter().all(|cpu| full.contains(cpu));
     let cannot = machine.setup.lacks(paths::NOHZ_FULL);
     (!is_full && !is_alone && !cannot).then(|| Remedy {
         kind: RemedyKind::StopTick,
@@ -186,7 +190,7 @@ mod tests {
         machine.setup.interrupts = vec![queue(36, true)];
         let remedy = move_interrupts(&[1], "virtio1-req.0", &machine).unwrap();
         assert!(remedy.needs.contains(&Need::Boot) && remedy.command.is_none());
-        assert!(remedy.what.contains("isolcpus=managed_irq,domain,1"));
+        assert!(remedy.what.contains("isolcpus=managed_irq,domain,1`"));
         machine.setup.interrupts.push(queue(37, false));
         let remedy = move_interrupts(&[1], "virtio1-req.0", &machine).unwrap();
         assert!(remedy.command.is_some());
@@ -225,6 +229,14 @@ mod tests {
         assert!(stop_tick(&[1], &machine).is_some());
         machine.nohz_full_cpus = Some("1".to_owned());
         assert_eq!(stop_tick(&[1], &machine), None);
+        // Others keep what they have, and one CPU has to keep its tick.
+        assert_eq!(stop_tick(&[0], &machine), None);
+        machine.online_cpus = Some("0-7".to_owned());
+        for (full, list) in [("4-7", "`nohz_full=3-7`"), ("(null)", "`nohz_full=3`")] {
+            machine.nohz_full_cpus = Some(full.to_owned());
+            let remedy = stop_tick(&[3], &machine).unwrap();
+            assert!(remedy.what.contains(list), "{}", remedy.what);
+        }
     }
 
     #[test]
