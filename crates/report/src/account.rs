@@ -70,12 +70,11 @@ pub struct Account {
 impl Account {
     /// The account of `series`, which are those of one CPU; `None` without any time.
     pub fn new(series: &[&Series], manifest: Option<&Manifest>) -> Option<Account> {
-        let host = host(manifest);
         let mut losses: Vec<LossPart> = Vec::new();
         let mut work = 0;
         for ledger in series.iter().map(|series| &series.ledger) {
             work += u128::from(ledger.work_ns);
-            for (loss, cause, ns) in entries(ledger, host) {
+            for (loss, cause, ns) in entries(ledger, manifest) {
                 add(&mut losses, loss, cause, ns);
             }
         }
@@ -209,20 +208,17 @@ fn add(losses: &mut Vec<LossPart>, loss: Loss, cause: String, ns: u128) {
 
 /// Every loss of a ledger, as people think of it: in which way, by what, ns. Nothing where it took no time.
 pub fn losses(ledger: &Ledger, manifest: Option<&Manifest>) -> Vec<(Loss, String, u128)> {
-    let mut losses = entries(ledger, host(manifest));
+    let mut losses = entries(ledger, manifest);
     losses.retain(|(_, _, ns)| *ns > 0);
     losses
 }
 
 /// In which way a gap of this cause is lost.
 pub fn loss_of(cause: &Cause, manifest: Option<&Manifest>) -> Loss {
-    match cause {
-        Cause::Host => host(manifest).0,
-        cause => of_gap(cause).0,
-    }
+    of_gap(cause, manifest).0
 }
 
-fn entries(ledger: &Ledger, host: (Loss, &str)) -> Vec<(Loss, String, u128)> {
+fn entries(ledger: &Ledger, manifest: Option<&Manifest>) -> Vec<(Loss, String, u128)> {
     let pace = &ledger.pace_ns;
     let mut entries: Vec<(Loss, String, u128)> = [
         ("lower frequency", pace.frequency),
@@ -232,10 +228,7 @@ fn entries(ledger: &Ledger, host: (Loss, &str)) -> Vec<(Loss, String, u128)> {
     .map(|(cause, ns)| (Loss::SlowerPace, cause.to_owned(), ns.into()))
     .into();
     for (cause, &ns) in &ledger.gaps_ns {
-        let (loss, name) = match cause {
-            Cause::Host => (host.0, host.1.to_owned()),
-            cause => of_gap(cause),
-        };
+        let (loss, name) = of_gap(cause, manifest);
         entries.push((loss, name, ns.into()));
     }
     entries.push((
@@ -249,12 +242,12 @@ fn entries(ledger: &Ledger, host: (Loss, &str)) -> Vec<(Loss, String, u128)> {
 }
 
 /// What takes the time of a gap, and its name.
-fn of_gap(cause: &Cause) -> (Loss, String) {
+fn of_gap(cause: &Cause, manifest: Option<&Manifest>) -> (Loss, String) {
     let (loss, name) = match cause {
         Cause::OtherTasks => (Loss::OtherTasks, "many small ones"),
         Cause::Task(name) => (Loss::OtherTasks, &**name),
         Cause::Preempted => (Loss::OtherTasks, NOT_NAMED),
-        Cause::Host => (Loss::Hypervisor, ""),
+        Cause::Host => host(manifest),
         Cause::Tick => (Loss::Tick, ""),
         Cause::Interrupt(name) => (Loss::Interrupts, &**name),
         Cause::Timer(name) => return (Loss::Interrupts, format!("timer of {name}")),
@@ -263,7 +256,8 @@ fn of_gap(cause: &Cause) -> (Loss, String) {
         Cause::Exception(name) => (Loss::Exceptions, &**name),
         Cause::QuotaThrottled => (Loss::Throttled, "CPU quota"),
         Cause::RealTimeThrottled => (Loss::Throttled, "real-time limit"),
-        Cause::Stopped => (Loss::Stopped, "signal or debugger"),
+        Cause::Stopped if tells_freezers(manifest) => (Loss::Stopped, "signal or debugger"),
+        Cause::Stopped => (Loss::Stopped, "signal, debugger or freezer"),
         Cause::Frozen => (Loss::Stopped, "group frozen"),
         Cause::Held(name) => (Loss::Stopped, &**name),
         Cause::Unnamed => (Loss::Interruptions, ""),
@@ -273,8 +267,8 @@ fn of_gap(cause: &Cause) -> (Loss, String) {
 
 /// What a gap was, in a word or two: a name, or what takes time in this way.
 pub fn name(cause: &Cause, manifest: Option<&Manifest>) -> String {
-    match of_gap(cause) {
-        (Loss::Hypervisor, _) => host(manifest).0.name().to_owned(),
+    match of_gap(cause, manifest) {
+        (loss @ (Loss::Hypervisor | Loss::Firmware), _) => loss.name().to_owned(),
         (loss, name) if name.is_empty() || name == NOT_NAMED => loss.name().to_owned(),
         (_, name) => name,
     }
@@ -286,6 +280,11 @@ fn host(manifest: Option<&Manifest>) -> (Loss, &str) {
         Some(name) => (Loss::Hypervisor, name),
         None => (Loss::Firmware, ""),
     }
+}
+
+/// Whether kernel events tell a freezer from a signal.
+fn tells_freezers(manifest: Option<&Manifest>) -> bool {
+    manifest.is_some_and(|manifest| manifest.events.state == EventsState::On)
 }
 
 /// What took time by a slower pace that counters and clocks do not explain.
@@ -373,6 +372,18 @@ mod tests {
             Some("0.1 %")
         );
         assert!(Account::new(&[&Series::default()], None).is_none());
+    }
+
+    #[test]
+    fn without_events_a_stop_may_be_a_freezers() {
+        let mut manifest = Manifest::default();
+        for (state, wanted) in [
+            (EventsState::On, "signal or debugger"),
+            (EventsState::Unavailable, "signal, debugger or freezer"),
+        ] {
+            manifest.events.state = state;
+            assert_eq!(name(&Cause::Stopped, Some(&manifest)), wanted);
+        }
     }
 
     #[test]

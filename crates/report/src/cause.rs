@@ -28,7 +28,7 @@ pub enum Cause {
     QuotaThrottled,
     /// The CPU time of real-time tasks was used up.
     RealTimeThrottled,
-    /// A signal or a debugger stopped the thread.
+    /// A signal or a debugger stopped the thread; without kernel events perhaps a freezer.
     Stopped,
     /// The thread's group was frozen, or the thread waited for something else.
     Frozen,
