@@ -30,7 +30,7 @@ pub fn all(
     let quota = findings.iter().filter(|(finding, _)| holds(finding));
     let mut all: Vec<Remedy> = quota.filter_map(|(_, remedy)| remedy.clone()).collect();
     all.extend(
-        worst(series)
+        verdict::worst(series, manifest)
             .into_iter()
             .flat_map(|worst| of_account(&worst, manifest)),
     );
@@ -69,16 +69,6 @@ fn once(all: Vec<Remedy>, manifest: &Manifest) -> Vec<Remedy> {
         }
     }
     once
-}
-
-/// The series of the CPU that did least work.
-fn worst(series: &[Series]) -> Option<Vec<&Series>> {
-    let work = |cpu: &[&Series]| {
-        let sum = |part: fn(&Series) -> u64| cpu.iter().map(|one| part(one) as f64).sum::<f64>();
-        sum(|one| one.ledger.work_ns) / sum(|one| one.ledger.wall_ns).max(1.0)
-    };
-    let cpus = verdict::by_cpu(series).into_values();
-    cpus.min_by(|a, b| work(a).total_cmp(&work(b)))
 }
 
 fn of_account(series: &[&Series], manifest: &Manifest) -> Vec<Remedy> {

@@ -8,6 +8,7 @@ use bandscope_recording::Manifest;
 use bandscope_report::account::{self, Account, Loss, LossPart, NOT_NAMED};
 use bandscope_report::format::percent;
 use bandscope_report::{Place, Series, cpu_name};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Causes that are named, and names of each.
@@ -31,9 +32,9 @@ impl Cpu<'_> {
         Some(cpu_name(first.cpu?, first.place.as_ref()))
     }
 
-    /// Share of the time that is work.
+    /// Share of the time that is work, as every view ranks CPUs.
     fn work(&self) -> f64 {
-        self.sum(|series| series.ledger.work_ns)
+        self.account.work_share()
     }
 
     /// A part of the ledger as a share of the wall time.
@@ -46,7 +47,7 @@ impl Cpu<'_> {
 /// The sentence.
 pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
     let cpus = cpus(series, manifest);
-    let Some(worst) = cpus.iter().min_by(|a, b| a.work().total_cmp(&b.work())) else {
+    let Some(worst) = cpus.iter().min_by(by_work) else {
         return "Nothing was measured.".to_owned();
     };
     let subject = match (worst.name(), cpus.len()) {
@@ -85,7 +86,7 @@ pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
             )
         }
     };
-    let best = cpus.iter().max_by(|a, b| a.work().total_cmp(&b.work()));
+    let best = cpus.iter().max_by(by_work);
     if let Some((best, cpu)) = best
         .filter(|_| cpus.len() > 1)
         .and_then(|best| Some((best, best.name()?)))
@@ -102,6 +103,17 @@ pub fn sentence(series: &[Series], manifest: &Manifest) -> String {
         said += &format!(" A faster pace at times gained {}.", percent(bonus));
     }
     said
+}
+
+/// The series of the CPU that did least work.
+pub(super) fn worst<'a>(series: &'a [Series], manifest: &Manifest) -> Option<Vec<&'a Series>> {
+    let cpus = cpus(series, manifest).into_iter();
+    let worst = cpus.min_by(|a, b| by_work(&a, &b));
+    worst.map(|cpu| cpu.series)
+}
+
+fn by_work(a: &&Cpu<'_>, b: &&Cpu<'_>) -> Ordering {
+    a.work().total_cmp(&b.work())
 }
 
 /// What a quota that was used up leaves, so that nobody takes other programs away in vain.
@@ -151,7 +163,7 @@ fn cpus<'a>(series: &'a [Series], manifest: &Manifest) -> Vec<Cpu<'a>> {
 }
 
 /// Series by CPU; the same number in two tasks' recordings is two CPUs.
-pub(super) fn by_cpu(series: &[Series]) -> BTreeMap<(Option<&Place>, Option<u32>), Vec<&Series>> {
+fn by_cpu(series: &[Series]) -> BTreeMap<(Option<&Place>, Option<u32>), Vec<&Series>> {
     let mut cpus: BTreeMap<_, Vec<&Series>> = BTreeMap::new();
     for one in series {
         let key = (one.place.as_ref(), one.cpu);

@@ -37,6 +37,7 @@ use crate::panels::{self, Group};
 use crate::{Error, Format, Options, numbers};
 use bandscope_analysis::{Analysis, Pyramid};
 use bandscope_report::Truth;
+use bandscope_report::account::Account;
 use bandscope_report::{Ledger, Report, Series};
 pub use cure::cure;
 pub use doctor::doctor;
@@ -214,14 +215,14 @@ fn shown<'a>(report: &Report, groups: &'a [Group]) -> Vec<&'a Group> {
     if groups.len() <= WHOLE_CPUS {
         return groups.iter().collect();
     }
-    let least = |group: &&Group| {
-        let shares = group
-            .members
-            .iter()
-            .map(|&i| work_share(&report.series[i].ledger));
-        shares.filter(|s| s.is_finite()).fold(1.0, f64::min)
+    // As the verdict and the screen rank them.
+    let work = |group: &Group| {
+        let members = group.members.iter();
+        let series: Vec<&Series> = members.map(|&i| &report.series[i]).collect();
+        let account = Account::new(&series, report.recording.as_ref());
+        account.map_or(1.0, |account| account.work_share())
     };
-    let worst = groups.iter().min_by(|a, b| least(a).total_cmp(&least(b)));
+    let worst = groups.iter().min_by(|a, b| work(a).total_cmp(&work(b)));
     worst.into_iter().collect()
 }
 

@@ -164,6 +164,12 @@ fn many_cpus_are_an_overview_and_the_worst_one() {
     worst.ledger.work_ns -= 1_000_000_000;
     worst.ledger.unexplained_ns += 1_000_000_000;
     analysis.report.series[9].ledger.gaps_ns.clear();
+    // One rate of CPU 5 did less, both of its rates together did not.
+    let mut other = analysis.report.series[4].clone();
+    other.ledger.work_ns -= 1_500_000_000;
+    other.ledger.unexplained_ns += 1_500_000_000;
+    analysis.report.series.push(other);
+    analysis.pyramids.push(analysis.pyramids[0].clone());
     analysis.report.cpus = bandscope_analysis::cpus::ranking(&analysis.report.series);
     let screen = rendered(&analysis, &Options::default());
     assert!(screen.contains("Where the time went on CPU 8 "), "{screen}");
