@@ -14,14 +14,25 @@ pub struct RankTest {
 /// Whether values of `high` are above those of `low` (Mann and Whitney).
 pub fn mann_whitney(high: &[f64], low: &[f64]) -> RankTest {
     let (m, n) = (high.len() as f64, low.len() as f64);
-    let pairs = high
-        .iter()
-        .flat_map(|a| low.iter().map(move |b| sign(*a, *b)));
-    let score: f64 = pairs.sum();
-    let mut all: Vec<f64> = high.iter().chain(low).copied().collect();
-    all.sort_by(f64::total_cmp);
     let number = m + n;
-    let ties: f64 = ties(&all).map(|t| t * t * t - t).sum();
+    let lows = low.iter().map(|value| (*value, false));
+    let mut all: Vec<(f64, bool)> = high
+        .iter()
+        .map(|value| (*value, true))
+        .chain(lows)
+        .collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // Twice the sum of the ranks of `high`; equal values share the mean of theirs.
+    let (mut ranks, mut ties, mut below) = (0.0, 0.0, 0.0);
+    for same in all.chunk_by(|a, b| a.0 == b.0) {
+        let t = same.len() as f64;
+        let of_high = same.iter().filter(|(_, is_high)| *is_high).count();
+        ranks += of_high as f64 * (2.0 * below + t + 1.0);
+        ties += t * t * t - t;
+        below += t;
+    }
+    // Pairs in which `high` is above, less those in which it is below.
+    let score = ranks - m * (number + 1.0);
     // Of U, and the score is twice U but for a constant.
     let variance = m * n / 12.0 * ((number + 1.0) - ties / (number * (number - 1.0)).max(1.0));
     RankTest {
@@ -86,6 +97,8 @@ mod tests {
             }
         );
         assert_eq!(mann_whitney(&[], &[1.0]).p_value, 1.0);
+        // Of six pairs one is above, one equal, four below.
+        assert_eq!(mann_whitney(&[1.0, 2.0], &[1.0, 3.0, 4.0]).effect, -0.5);
         assert_eq!(mann_kendall(&low).effect, 1.0);
         assert!(mann_kendall(&low).p_value < 1e-6);
         assert_eq!(mann_kendall(&[]).p_value, 1.0);

@@ -118,33 +118,28 @@ pub fn share(level: &Level) -> f64 {
 
 /// Screening of one factor; `None` if it was not varied, or nothing is slow.
 pub fn screened(runs: &Runs, factor: &Factor, slow: &Slow) -> Option<Screened> {
-    let mut groups = Vec::new();
-    let mut marks = Vec::new();
-    for run in runs
-        .runs
-        .iter()
-        .filter(|run| belongs(run, factor, Phase::Screening))
-    {
-        let level = run.level(&factor.name);
-        let (Some(group), Some(slow)) = (
-            factor.levels.iter().position(|name| name == level),
-            slow.is_slow(run),
-        ) else {
-            continue;
-        };
-        groups.push(group);
-        marks.push(slow);
-    }
+    let (groups, marks) = screening(runs, factor, slow);
     let levels = counted(&factor.levels, &groups, &marks);
-    let p_value = match levels.iter().filter(|level| level.runs > 0).count() {
-        0 | 1 => return None,
-        _ => chi_square(&groups, &marks, runs.seed),
-    };
-    Some(Screened {
+    were_varied(&levels).then(|| Screened {
         contrast: contrast(&levels),
         levels,
-        p_value,
+        p_value: chi_square(&groups, &marks, runs.seed),
     })
+}
+
+/// Runs that screen a factor: the index of their level, and whether they were slow.
+fn screening(runs: &Runs, factor: &Factor, slow: &Slow) -> (Vec<usize>, Vec<bool>) {
+    let here = (runs.runs.iter()).filter(|run| belongs(run, factor, Phase::Screening));
+    here.filter_map(|run| {
+        let level = run.level(&factor.name);
+        let group = factor.levels.iter().position(|name| name == level)?;
+        Some((group, slow.is_slow(run)?))
+    })
+    .unzip()
+}
+
+fn were_varied(levels: &[Level]) -> bool {
+    levels.iter().filter(|level| level.runs > 0).count() > 1
 }
 
 fn varied(runs: &Runs, factor: &Factor, slow: &Slow) -> Varied {
@@ -213,7 +208,8 @@ fn confirmed(runs: &Runs, factor: &Factor, slow: &Slow) -> Option<Confirmation> 
         .filter(|run| belongs(run, factor, Phase::Confirmation))
         .collect();
     // Which two they are the runs say; which of them should be slower, the screening.
-    let screened = screened(runs, factor, slow)?.levels;
+    let (groups, marks) = screening(runs, factor, slow);
+    let screened = Some(counted(&factor.levels, &groups, &marks)).filter(|all| were_varied(all))?;
     let mut names: Vec<&Level> = (screened.iter())
         .filter(|level| {
             fresh
