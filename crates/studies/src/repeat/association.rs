@@ -10,13 +10,20 @@ use bandscope_recording::runs::{Run, Runs};
 use bandscope_statistics::order::median_between;
 use bandscope_statistics::{holm, ranks::mann_whitney};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Less likely than this by accident, all quantities together, and it is listed.
 const MAX_P_VALUE_LISTED: f64 = 0.01;
 
 /// Before the names of hardware counters.
 const COUNTER: &str = "counter:";
+/// The counter of cycles, which each run has if it has any.
+const CYCLES: &str = "counter:cycles";
+
+/// Slow runs lost time if they took longer, and that is an accident less often than this.
+const MAX_P_VALUE_OF_A_LOSS: f64 = 0.01;
+/// And longer by this share: less is nothing that a benchmark would show. Chosen, not measured.
+const MIN_SHARE_OF_A_LOSS: f64 = 0.01;
 
 /// Something that differs between slow runs and the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -32,9 +39,9 @@ pub struct Association {
     pub effect: f64,
     /// Corrected for all quantities.
     pub p_value: f64,
-    /// Whether it can pay for the lost time; `changed` where the metric is no time, and nothing is to be paid for.
+    /// Whether it can pay for the lost time; `outcome` of cycles; `changed` where it costs no time, or slow runs took no longer for sure.
     pub closure: Verdict,
-    /// Seconds that each one more of a slow run would have to cost to pay for the lost time; `null` where there is none more, or the metric is no time.
+    /// Seconds that each one more of a slow run would have to cost to pay for the lost time; `null` where there is none more, and where nothing is to be paid for.
     pub needs_s: Option<f64>,
 }
 
@@ -53,6 +60,8 @@ pub enum Per {
 }
 
 impl Per {
+    const ALL: [Per; 3] = [Per::Instruction, Per::Run, Per::Second];
+
     /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
@@ -92,41 +101,54 @@ impl CpuTime {
     }
 }
 
-/// A count or time by its name, and per what.
-type Quantity = (String, Per);
+/// What is counted, by what its name begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It happens, or takes time.
+    Amount,
+    /// Joules, which cost no time.
+    Energy,
+    /// A level of memory, which costs no time either.
+    Memory,
+    /// The clock: less of it is the loss.
+    Clock,
+    /// What others took before the run.
+    Noise,
+}
 
-/// Everything of a run.
-type Quantities = BTreeMap<Quantity, f64>;
+impl Kind {
+    fn of(name: &str) -> Kind {
+        match name.split_once(':').map(|(begin, _)| begin) {
+            Some("energy") => Kind::Energy,
+            Some("memory") => Kind::Memory,
+            Some("frequency") => Kind::Clock,
+            Some("noise") => Kind::Noise,
+            _ => Kind::Amount,
+        }
+    }
+
+    /// Whether a longer run has more of it.
+    const fn adds_up(self) -> bool {
+        matches!(self, Kind::Amount | Kind::Energy)
+    }
+}
+
+/// The other runs and the slow ones.
+type Groups<'a> = [Vec<&'a Run>; 2];
 
 /// The strongest first, each source once.
 pub fn associations(runs: &Runs, slow: &Slow) -> Vec<Association> {
-    let mut groups: [Vec<&Run>; 2] = [Vec::new(), Vec::new()];
+    let mut groups: Groups<'_> = [Vec::new(), Vec::new()];
     for run in super::plain(runs) {
         if let Some(slow) = slow.is_slow(run) {
             groups[usize::from(slow)].push(run);
         }
     }
-    if groups.iter().any(Vec::is_empty) {
-        return Vec::new();
-    }
-    let of = |run: &&Run| quantities(run, &runs.metric.name);
-    let groups_of = groups.each_ref();
-    let quantities = groups_of.map(|group| group.iter().map(of).collect::<Vec<_>>());
-    let lost = lost(&groups, &runs.metric.name);
-    let mut all = ranked(&quantities);
+    let metric = &*runs.metric.name;
+    let mut all = ranked(&groups, metric);
     let corrected = holm(&all.iter().map(|one| one.p_value).collect::<Vec<_>>());
     for (one, corrected) in all.iter_mut().zip(corrected) {
         one.p_value = corrected;
-        let more = |per: Per| {
-            let key = (one.name.clone(), per);
-            let [fast, slow] = [0, 1].map(|group| median(column(&quantities[group], &key)));
-            slow - fast
-        };
-        let (more, more_often) = (more(Per::Run), more(Per::Second) > 0.0);
-        (one.closure, one.needs_s) = match lost {
-            Some(_) => budget(&one.name, more, more_often, lost),
-            None => (Verdict::Changed, None),
-        };
     }
     all.retain(|one| one.p_value < MAX_P_VALUE_LISTED);
     all.sort_by(|a, b| {
@@ -137,140 +159,153 @@ pub fn associations(runs: &Runs, slow: &Slow) -> Vec<Association> {
     });
     let mut seen = BTreeSet::new();
     all.retain(|one| seen.insert(one.name.clone()));
+    let loss = Loss::of(&groups, metric);
+    for one in &mut all {
+        let more = |per: Per| {
+            let [fast, slow] = columns(&groups, &one.name, per).map(median);
+            slow - fast
+        };
+        (one.closure, one.needs_s) = match &loss {
+            Some(loss) => budget(&one.name, more(Per::Run), more(Per::Second) > 0.0, loss),
+            None => (Verdict::Changed, None),
+        };
+    }
     all
 }
 
-/// Every quantity in slow runs against the others, p-values not corrected yet.
-fn ranked(quantities: &[Vec<Quantities>; 2]) -> Vec<Association> {
-    let keys: BTreeSet<&Quantity> = quantities
-        .iter()
-        .flatten()
-        .flat_map(BTreeMap::keys)
-        .collect();
-    let of = |key: &Quantity| {
-        let [fast, slow] = [0, 1].map(|group| column(&quantities[group], key));
+/// Every quantity but the metric itself in slow runs against the others, p-values not corrected yet.
+fn ranked(groups: &Groups<'_>, metric: &str) -> Vec<Association> {
+    let counted = groups.iter().flatten().flat_map(|run| run.counts.keys());
+    let times = CpuTime::ALL.map(CpuTime::name);
+    let mut names: BTreeSet<&str> = counted.map(String::as_str).chain(times).collect();
+    names.retain(|name| *name != metric && name.strip_prefix(COUNTER) != Some(metric));
+    let of = |(name, per): (&str, Per)| {
+        let [fast, slow] = columns(groups, name, per);
+        if fast.is_empty() || slow.is_empty() {
+            return None;
+        }
         let ranked = mann_whitney(&slow, &fast);
-        Association {
-            name: key.0.clone(),
-            per: key.1,
+        Some(Association {
+            name: name.to_owned(),
+            per,
             medians: [median(fast), median(slow)],
             effect: ranked.effect,
             p_value: ranked.p_value,
             ..Association::default()
-        }
+        })
     };
-    keys.into_iter().map(of).collect()
+    let all = names
+        .iter()
+        .flat_map(|name| Per::ALL.map(|per| (*name, per)));
+    let wanted = all.filter(|(name, per)| *per == Per::Run || Kind::of(name).adds_up());
+    wanted.filter_map(of).collect()
 }
 
-/// Values of a quantity in the runs of a group. A source that is missing in a run did nothing in it; a hardware counter was not its turn.
-fn column(group: &[Quantities], key: &Quantity) -> Vec<f64> {
-    group
-        .iter()
-        .filter_map(|run| match run.get(key) {
-            None if key.0.starts_with(COUNTER) => None,
-            found => Some(found.copied().unwrap_or(0.0)),
-        })
-        .collect()
+/// Values of a quantity in the runs of either group.
+fn columns(groups: &Groups<'_>, name: &str, per: Per) -> [Vec<f64>; 2] {
+    let of = |group: &Vec<&Run>| {
+        group
+            .iter()
+            .filter_map(|run| value(run, name, per))
+            .collect()
+    };
+    groups.each_ref().map(of)
+}
+
+/// A source that is missing in a run did nothing in it; a hardware counter was not its turn.
+fn value(run: &Run, name: &str, per: Per) -> Option<f64> {
+    let value = match (CpuTime::named(name), run.counts.get(name)) {
+        (Some(time), _) => time.of(run),
+        (None, Some(value)) => *value,
+        (None, None) if name.starts_with(COUNTER) => return None,
+        (None, None) => 0.0,
+    };
+    let divisor = match per {
+        Per::Instruction => run.counter("instructions")?,
+        Per::Run => 1.0,
+        Per::Second => run.wall_s,
+    };
+    (divisor > 0.0).then(|| value / divisor)
 }
 
 fn median(values: Vec<f64>) -> f64 {
     median_between(values).unwrap_or(0.0)
 }
 
-/// Median of what a slow run takes longer, in seconds, where the metric is a time.
-fn lost(groups: &[Vec<&Run>; 2], metric: &str) -> Option<f64> {
-    let time = CpuTime::named(metric);
-    let of = |run: &&Run| time.map_or(run.wall_s, |time| time.of(run));
-    let [fast, slow] = groups
-        .each_ref()
-        .map(|group| median(group.iter().map(of).collect()));
-    Some(slow - fast).filter(|lost| *lost > 0.0)
+/// What a slow run lost against the others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Loss {
+    seconds: f64,
+    /// Cycles that it took more, where the CPU counted them; 0 where it took no more for sure.
+    cycles: Option<f64>,
+    /// Of the other runs, where both are counted.
+    cycles_per_instruction: Option<f64>,
 }
 
-/// Everything of a run, per what; but not the metric itself.
-fn quantities(run: &Run, metric: &str) -> Quantities {
-    let times = CpuTime::ALL.map(|time| (time.name(), time.of(run)));
-    let counts = run
-        .counts
-        .iter()
-        .map(|(name, value)| (name.as_str(), *value));
-    let instructions = run.counter("instructions").filter(|number| *number > 0.0);
-    let mut all = BTreeMap::new();
-    for (name, value) in times.into_iter().chain(counts) {
-        if name == metric || name.strip_prefix(COUNTER) == Some(metric) {
-            continue;
-        }
-        all.insert((name.to_owned(), Per::Run), value);
-        if run.wall_s > 0.0 {
-            all.insert((name.to_owned(), Per::Second), value / run.wall_s);
-        }
-        if let Some(instructions) = instructions {
-            all.insert((name.to_owned(), Per::Instruction), value / instructions);
-        }
+impl Loss {
+    /// `None` where slow runs took no longer for sure.
+    fn of(groups: &Groups<'_>, metric: &str) -> Option<Loss> {
+        let time = CpuTime::named(metric);
+        let of = |run: &&Run| time.map_or(run.wall_s, |time| time.of(run));
+        let times = groups
+            .each_ref()
+            .map(|group| group.iter().map(of).collect());
+        let cycles = columns(groups, CYCLES, Per::Run);
+        let counted = cycles.iter().all(|group| !group.is_empty());
+        let [per_instruction, _] = columns(groups, CYCLES, Per::Instruction);
+        Some(Loss {
+            seconds: more(&times)?,
+            cycles: counted.then(|| more(&cycles).unwrap_or(0.0)),
+            cycles_per_instruction: median_between(per_instruction),
+        })
     }
-    all
 }
 
-/// Whether what a slow run has `more` of can pay for what it lost in seconds, and how many each would have to cost.
+/// Median of what the second group has more; `None` where that may be an accident, or is nothing that matters.
+fn more([fast, slow]: &[Vec<f64>; 2]) -> Option<f64> {
+    let sure = mann_whitney(slow, fast).p_value < MAX_P_VALUE_OF_A_LOSS;
+    let [fast, slow] = [fast, slow].map(|group| median(group.clone()));
+    let matters = slow - fast > MIN_SHARE_OF_A_LOSS * fast;
+    (sure && matters).then_some(slow - fast)
+}
+
+/// Whether what a slow run has `more` of can pay for what it lost, and how many seconds each would have to cost.
 ///
 /// By the costs and the rule of [`crate::counters`]; `more_often`: per second, too.
-fn budget(name: &str, more: f64, more_often: bool, lost: Option<f64>) -> (Verdict, Option<f64>) {
-    let Some(lost) = lost.filter(|_| more > 0.0) else {
+fn budget(name: &str, more: f64, more_often: bool, loss: &Loss) -> (Verdict, Option<f64>) {
+    match Kind::of(name) {
+        Kind::Amount => {}
+        Kind::Clock if more < 0.0 => return (Verdict::Lead, None),
+        Kind::Noise if more > 0.0 => return (Verdict::Lead, None),
+        _ => return (Verdict::Changed, None),
+    }
+    let counter = name.strip_prefix(COUNTER);
+    let role = counters::role(counter.unwrap_or(name), "");
+    if counter.is_some() && matches!(role, Role::Cycles | Role::Time) {
+        return (Verdict::Outcome, None);
+    }
+    if more <= 0.0 {
         return (Verdict::CannotPay, None);
-    };
+    }
     if CpuTime::named(name).is_some() {
-        let share = more / lost;
+        let share = more / loss.seconds;
         return (counters::closure(Some([share; 2]), Role::Time, false), None);
     }
-    let name = name.strip_prefix(COUNTER).unwrap_or(name);
-    let each = counters::cycles(lost) / more;
-    let pays = counters::cost(name).map(|cost| [cost.low / each, cost.high / each]);
-    let closure = counters::closure(pays, counters::role(name, ""), more_often);
-    (closure, Some(lost / more))
+    let cost = match (counter, role) {
+        (Some(_), Role::Instructions) => loss.cycles_per_instruction.map(|each| [each; 2]),
+        _ => counters::cost(counter.unwrap_or(name)).map(|cost| [cost.low, cost.high]),
+    };
+    let closure = match loss.cycles.filter(|_| counter.is_some()) {
+        // What it counts costs cycles, and none are lost.
+        Some(0.0) => Verdict::CannotPay,
+        counted => {
+            let share = more / counted.unwrap_or(counters::cycles(loss.seconds));
+            let pays = cost.map(|cost| cost.map(|each| share * each));
+            counters::closure(pays, role, more_often)
+        }
+    };
+    (closure, Some(loss.seconds / more))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_counter_that_had_not_its_turn_is_not_0() {
-        let run = |name: &str, value: f64| BTreeMap::from([((name.to_owned(), Per::Run), value)]);
-        let group = [run("counter:cycles", 5.0), run("irq:eth0", 3.0)];
-        let of = |name: &str| column(&group, &(name.to_owned(), Per::Run));
-        assert_eq!(of("counter:cycles"), [5.0]);
-        assert_eq!(of("irq:eth0"), [0.0, 3.0]);
-    }
-
-    #[test]
-    fn interrupts_of_the_published_sort_are_a_lead_only_if_they_came_more_often() {
-        // 719 more interrupts for 5.7e9 cycles at 3 GHz: 2.6 ms each.
-        let lost = Some(5.7e9 / 3e9);
-        let (often, needs) = budget("irq:eth0", 719.0, true, lost);
-        assert_eq!(often, Verdict::Lead);
-        assert!((needs.unwrap() - 2.64e-3).abs() < 1e-5);
-        assert_eq!(budget("irq:eth0", 719.0, false, lost).0, Verdict::CannotPay);
-    }
-
-    #[test]
-    fn time_is_its_own_cost_and_what_may_pay_is_a_lead() {
-        let of = |name, more, lost| budget(name, more, true, lost).0;
-        assert_eq!(of("user", 0.9, Some(1.0)), Verdict::Pays);
-        assert_eq!(of("system", 0.1, Some(1.0)), Verdict::CannotPay);
-        assert_eq!(of("faults:minor", 1e5, Some(1.0)), Verdict::Lead);
-        assert_eq!(of("faults:major", 1e5, Some(1.0)), Verdict::Pays);
-        assert_eq!(
-            of("counter:branch-misses", 1e3, Some(1.0)),
-            Verdict::CannotPay
-        );
-        assert_eq!(of("counter:something", 1e3, Some(1.0)), Verdict::Lead);
-        assert_eq!(
-            budget("irq:eth0", -3.0, true, Some(1.0)),
-            (Verdict::CannotPay, None)
-        );
-        assert_eq!(
-            budget("irq:eth0", 3.0, true, None),
-            (Verdict::CannotPay, None)
-        );
-    }
-}
+mod tests;
