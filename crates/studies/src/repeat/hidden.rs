@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_the_metric_hides_is_found_in_what_the_kernel_counted() {
-        let runs = runs();
+        let mut runs = runs();
         let repeat = super::super::explain(&runs);
         assert_eq!(repeat.modes.modes.len(), 1, "{:?}", repeat.modes);
         let names: Vec<&str> = repeat.hidden.iter().map(|one| one.name.as_str()).collect();
@@ -129,6 +129,17 @@ mod tests {
             ) && repeat.verdict.contains("--metric system"),
             "{}",
             repeat.verdict
+        );
+        // By the system time no time is hidden, and none is advised.
+        runs.metric = Metric::measured("system").unwrap();
+        for run in &mut runs.runs {
+            run.system_s = 0.01 + 1e-4 * run.wall_s;
+            run.value = Some(run.system_s);
+        }
+        let verdict = super::super::explain(&runs).verdict;
+        assert!(
+            verdict.contains("faults:minor is 152") && verdict.ends_with("hides what that costs."),
+            "{verdict}"
         );
     }
 

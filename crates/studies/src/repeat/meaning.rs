@@ -52,20 +52,21 @@ pub(super) fn verdict(repeat: &Repeat) -> String {
 
 /// That the metric hides two kinds of runs, and what shows them.
 fn hidden(repeat: &Repeat) -> Option<String> {
-    let first = repeat.hidden.first()?;
+    let advised = (repeat.hidden.iter()).find(|one| one.metric().own().is_some());
+    let advice = advised.map_or_else(String::new, |one| format!(": try --metric {}", one.name));
     let each = |one: &Hidden| {
         let of = |mode: &Mode| format!("{} in {}", value(&one.metric(), mode.value), mode.runs);
         let modes: Vec<String> = one.modes.iter().map(of).collect();
         format!("{} is {}", one.name, modes.join(", "))
     };
     let all: Vec<String> = repeat.hidden.iter().map(each).collect();
-    let metric = first.metric();
-    let time = metric.own().map_or("system", |_| first.name.as_str());
-    Some(format!(
-        "The {} runs are of several kinds all the same: {}. Noise hides what that costs: try --metric {time}.",
-        repeat.values.len(),
-        all.join("; "),
-    ))
+    (!all.is_empty()).then(|| {
+        format!(
+            "The {} runs are of several kinds all the same: {}. Noise hides what that costs{advice}.",
+            repeat.values.len(),
+            all.join("; "),
+        )
+    })
 }
 
 fn modes(repeat: &Repeat) -> String {
@@ -213,7 +214,7 @@ pub(super) fn warnings(repeat: &Repeat, runs: &Runs) -> Vec<String> {
     if repeat.interrupted {
         warnings.push(format!(
             "The session ended early, so the result rests on {} runs, fewer than asked for.",
-            runs.runs.len()
+            repeat.runs.analysed()
         ));
     }
     if repeat.session.together {

@@ -102,6 +102,13 @@ pub struct Numbers {
     pub failed: usize,
 }
 
+impl Numbers {
+    /// Those that results rest on.
+    const fn analysed(self) -> usize {
+        self.plain + self.screening + self.confirmation
+    }
+}
+
 /// The chance that a mode was missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
