@@ -15,10 +15,14 @@ const NEVER: f64 = 0.1;
 /// A pace that depends on the address by less is no finding; the kernel's own measure of it is half a percent.
 const PLACEMENT: f64 = 1.05;
 
-/// What was found, most consequential first. Where others had the CPU meanwhile (`disturbed`), what came with an interruption may have been theirs: nothing about
-/// interruptions is certain then.
-pub fn all(pairs: &[Pair], switching: &[Switching], disturbed: bool) -> Vec<Finding> {
+/// What was found, most consequential first. Where others had the CPU meanwhile (`disturbed`), what was seen may have been theirs: nothing is certain then.
+/// Nor is a placement of a run that ended early (`short`).
+pub fn all(pairs: &[Pair], switching: &[Switching], disturbed: bool, short: bool) -> Vec<Finding> {
     let mut findings: Vec<(f64, Finding)> = Vec::new();
+    let at_most = |doubtful: bool| match doubtful {
+        true => Certainty::Likely,
+        false => Certainty::Certain,
+    };
     for one in switching {
         let [Some(fast), Some(slow)] = [one.states.first(), one.states.get(1)] else {
             continue;
@@ -33,12 +37,7 @@ pub fn all(pairs: &[Pair], switching: &[Switching], disturbed: bool) -> Vec<Find
             (_, Some(chance)) if chance.interval[0] > 0.5 => interrupted_loop(one, chance, ratio),
             _ => bistable(one, ratio),
         };
-        let most = if disturbed {
-            Certainty::Likely
-        } else {
-            Certainty::Certain
-        };
-        let certainty = finding.certainty.min(most);
+        let certainty = finding.certainty.min(at_most(disturbed));
         findings.push((
             ratio,
             Finding {
@@ -58,7 +57,8 @@ pub fn all(pairs: &[Pair], switching: &[Switching], disturbed: bool) -> Vec<Find
         else {
             continue;
         };
-        findings.push((ratio, placement(pair, ratio, interval)));
+        let certainty = at_most(disturbed || short);
+        findings.push((ratio, placement(pair, ratio, interval, certainty)));
     }
     findings.sort_by(|a, b| b.0.total_cmp(&a.0));
     findings.into_iter().map(|(_, finding)| finding).collect()
@@ -176,11 +176,11 @@ fn bistable(one: &Switching, ratio: f64) -> Finding {
     }
 }
 
-fn placement(pair: &Pair, ratio: f64, interval: [f64; 2]) -> Finding {
+fn placement(pair: &Pair, ratio: f64, interval: [f64; 2], certainty: Certainty) -> Finding {
     Finding {
         kind: Kind::Placement,
         series: Vec::new(),
-        certainty: Certainty::Certain,
+        certainty,
         summary: pair.meaning.clone(),
         evidence: Placement {
             offset: pair.level.clone().unwrap_or_default(),
@@ -222,8 +222,29 @@ mod tests {
 
     #[test]
     fn on_a_disturbed_cpu_nothing_about_interruptions_is_certain() {
-        let certainty = |disturbed: bool| all(&[], &[drawn()], disturbed)[0].certainty;
+        let certainty = |disturbed: bool| all(&[], &[drawn()], disturbed, false)[0].certainty;
         assert_eq!(certainty(false), Certainty::Certain);
         assert_eq!(certainty(true), Certainty::Likely);
+    }
+
+    #[test]
+    fn a_placement_is_certain_only_on_a_quiet_cpu_after_a_whole_run() {
+        let pair = Pair {
+            name: "placement".into(),
+            ratio: Some(1.5),
+            interval: Some([1.4, 1.6]),
+            level: Some("32".into()),
+            differs: true,
+            states: Vec::new(),
+            chain_moved: None,
+            meaning: String::new(),
+            advice: String::new(),
+            levels: Vec::new(),
+        };
+        let pairs = [pair];
+        let certainty = |disturbed, short| all(&pairs, &[], disturbed, short)[0].certainty;
+        assert_eq!(certainty(false, false), Certainty::Certain);
+        assert_eq!(certainty(true, false), Certainty::Likely);
+        assert_eq!(certainty(false, true), Certainty::Likely);
     }
 }

@@ -149,6 +149,9 @@ pub fn of(pair: &Pair) -> String {
             why.unwrap_or_else(|| "the run ended first".to_owned())
         );
     };
+    if pair.interval.is_none() {
+        return "Too few passes to tell.".to_owned();
+    }
     let known = MEANINGS.iter().find(|meaning| meaning.pair == pair.name);
     let Some(known) = known else {
         return String::new();
@@ -200,7 +203,11 @@ pub fn digits(ratio: f64) -> String {
 
 /// The whole in a sentence.
 pub fn verdict(pairs: &[Pair], switching: &[Switching]) -> String {
-    let measured = pairs.iter().filter(|pair| pair.ratio.is_some()).count();
+    let measured = (pairs.iter()).filter(|pair| pair.interval.is_some());
+    let (measured, few) = (
+        measured.count(),
+        pairs.iter().any(|pair| pair.ratio.is_some()),
+    );
     let differ: Vec<&Pair> = pairs.iter().filter(|pair| pair.differs).collect();
     let (slower, largest) = differ
         .iter()
@@ -211,6 +218,9 @@ pub fn verdict(pairs: &[Pair], switching: &[Switching]) -> String {
             |most, one| if one.1 > most.1 { one } else { most },
         );
     let first = match differ.len() {
+        0 if few && measured == 0 => {
+            "Too few passes to tell which pairs of loops differ.".to_owned()
+        }
         0 => format!("None of {measured} pairs of loops differ on this core."),
         number => format!(
             "{number} of {measured} pairs of loops differ on this core, {slower} most ({} times).",
@@ -219,6 +229,9 @@ pub fn verdict(pairs: &[Pair], switching: &[Switching]) -> String {
     };
     let second = match switching.iter().filter(|one| one.is_switched()).count() {
         _ if switching.is_empty() => String::new(),
+        0 if !switching.iter().any(Switching::was_tried) => {
+            " Too few interruptions to tell whether they change a loop's pace.".to_owned()
+        }
         0 => " No loop changed its pace when it was interrupted.".to_owned(),
         1 => " One loop changes its pace when it is interrupted.".to_owned(),
         number => format!(" {number} loops change their pace when they are interrupted."),
@@ -295,5 +308,33 @@ mod tests {
             "{text}"
         );
         assert!(verdict(&[], &[]).starts_with("None of 0"));
+        let few = Pair {
+            interval: None,
+            ..pair("chains", Some(0.25), false)
+        };
+        assert!(verdict(&[few], &[]).starts_with("Too few passes"));
+    }
+
+    #[test]
+    fn loops_that_were_not_interrupted_did_not_stay_at_their_pace() {
+        let said = |by_rate: &[(u32, [u64; 2])]| {
+            let one = Switching {
+                code: "body-1".into(),
+                description: String::new(),
+                states: Vec::new(),
+                entered: None,
+                to_fast: None,
+                to_slow: None,
+                by_rate: by_rate.iter().copied().collect(),
+                changes: None,
+                excess: None,
+                excess_interval: None,
+            };
+            verdict(&[], &[one])
+        };
+        for few in [&[(0, [40, 0])][..], &[(10, [3, 0])]] {
+            assert!(said(few).contains("Too few interruptions"), "{few:?}");
+        }
+        assert!(said(&[(10, [3, 0]), (1000, [40, 0])]).contains("No loop changed"));
     }
 }

@@ -81,7 +81,8 @@ pub fn explain(experiments: &Experiments) -> Lab {
         .collect();
     let switching = switching::all(experiments);
     let (frequency_hz, disturbed) = frequency(experiments);
-    let findings = findings::all(&pairs, &switching, disturbed > QUIET);
+    let interrupted = experiments.interrupted;
+    let findings = findings::all(&pairs, &switching, disturbed > QUIET, interrupted);
     Lab {
         schema: SCHEMA,
         verdict: meaning::verdict(&pairs, &switching),

@@ -85,6 +85,12 @@ impl Switching {
         let enough = self.changes.is_some_and(|[at, _]| at >= MIN_CHANGES);
         enough && self.excess_interval.is_some_and(|[low, _]| low > 1.0)
     }
+
+    /// Whether enough interruptions met it in a known state.
+    pub(super) fn was_tried(&self) -> bool {
+        let trials = (self.by_rate.iter()).filter(|(rate_hz, _)| **rate_hz > 0);
+        trials.map(|(_, [trials, _])| trials).sum::<u64>() >= MIN_CHANGES
+    }
 }
 
 /// All loops, in the order in which they were first measured.

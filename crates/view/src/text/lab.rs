@@ -155,7 +155,7 @@ fn all_levels(pair: &Pair, page: &mut Page<'_>) {
 /// What differs, then what does not, then what could not be measured.
 fn meanings(lab: &Lab, page: &mut Page<'_>) {
     let (measured, missing): (Vec<&Pair>, Vec<&Pair>) =
-        lab.pairs.iter().partition(|pair| pair.ratio.is_some());
+        lab.pairs.iter().partition(|pair| pair.interval.is_some());
     let (differ, same): (Vec<&Pair>, Vec<&Pair>) =
         measured.into_iter().partition(|pair| pair.differs);
     let mut has_advice = false;
