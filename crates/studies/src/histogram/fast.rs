@@ -141,4 +141,38 @@ mod tests {
         assert_eq!(fast(&two), None);
         assert_eq!(fast(&[]), None);
     }
+
+    #[test]
+    fn the_verdict_names_the_loop_and_is_no_surer_than_the_factors() {
+        use bandscope_recording::histogram::{FixedWork, Histogram};
+        let verdict = |factors: &[f64]| {
+            let of = |faster: &f64| Histogram {
+                cpu: Some(1),
+                kernel: "unknown".into(),
+                samples: 200_000,
+                bins: bins(100, *faster),
+                ..Histogram::default()
+            };
+            let measured = FixedWork {
+                histograms: factors.iter().map(of).collect(),
+                ..FixedWork::default()
+            };
+            super::super::analyse(measured, &[]).verdict
+        };
+        let begins = "After an interruption the loop on CPU 1";
+        let single = verdict(&[3.0]);
+        assert!(
+            single.starts_with(&format!("{begins} may run 2.")),
+            "{single}"
+        );
+        let apart = verdict(&[2.0, 6.0]);
+        assert!(
+            apart.starts_with(&format!("{begins} may run 1.")),
+            "{apart}"
+        );
+        let [_, to] = apart.split_once(" to ").unwrap().into();
+        assert!(to.starts_with("5."), "{apart}");
+        let agree = verdict(&[3.0, 3.0]);
+        assert!(agree.starts_with(&format!("{begins} runs 2.")), "{agree}");
+    }
 }

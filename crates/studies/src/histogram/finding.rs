@@ -93,7 +93,13 @@ fn faster(group: &[usize], histograms: &[Described]) -> Option<Finding> {
     );
     let agree = factors.len() >= 2 && most / least <= SAME_FACTOR;
     let samples: u64 = shown.iter().map(|(_, fast)| fast.samples).sum();
-    let kernel = &histograms[shown[0].0].histogram.kernel;
+    let what = subject(&histograms[shown[0].0].histogram);
+    let [low, high] = [least, most].map(|factor| format!("{factor:.2}"));
+    let times = match low == high {
+        true => high,
+        false => format!("{low} to {high}"),
+    };
+    let runs = if agree { "runs" } else { "may run" };
     let bodies: Vec<String> = shown
         .iter()
         .map(|(_, fast)| {
@@ -113,7 +119,7 @@ fn faster(group: &[usize], histograms: &[Described]) -> Option<Finding> {
             Certainty::Possible
         },
         summary: format!(
-            "An interruption makes {kernel} {most:.2} times as fast until it ends. {samples} samples were faster than the rest, spread evenly down to {}.",
+            "After an interruption {what} {runs} {times} times as fast until it ends. {samples} samples were faster than the rest, spread evenly down to {}.",
             bodies.join(", "),
         ),
         evidence: evidence::FasterWork {

@@ -17,7 +17,7 @@ mod synthetic;
 use bandscope_recording::histogram::{FixedWork, Histogram, SCHEMA, SmearEnd};
 use bandscope_recording::manifest::{Clock, Machine, Missing, State};
 use bandscope_report::format;
-use bandscope_report::{Finding, Percentile};
+use bandscope_report::{Finding, Kind, Percentile};
 pub use fast::Fast;
 use serde::Serialize;
 pub use smear::Smear;
@@ -210,6 +210,8 @@ fn summary(histogram: &Histogram) -> Summary {
 /// What the findings say, or what there is instead.
 fn verdict(histograms: &[Described], findings: &[Finding]) -> String {
     match (findings.first(), histograms) {
+        // A sentence of slow samples says nothing of the fast ones.
+        (Some(finding), [_]) if finding.kind == Kind::InterruptHelps => finding.summary.clone(),
         (_, [only]) => only.summary.sentence.clone(),
         (Some(finding), _) => finding.summary.clone(),
         (None, []) => "No histogram, and no line through the ends of smears.".into(),

@@ -42,7 +42,7 @@ pub struct Smear {
 pub fn smear(slow: &[Bin], absent: &[(f64, f64)], from_ns: f64, work_ns: f64) -> Option<Smear> {
     let samples: u64 = slow.iter().map(|bin| bin.count).sum();
     let last = slow.last()?.to_ns;
-    if samples < FEWEST || from_ns <= 0.0 {
+    if samples < FEWEST || from_ns <= 0.0 || work_ns <= 0.0 {
         return None;
     }
     let known = Known { from_ns, absent };
@@ -161,5 +161,6 @@ mod tests {
         let falling: Vec<u64> = (0..40).map(|k| 4000 >> (k / 4)).collect();
         assert_eq!(smear(&rows(8e3, &falling), &[], 8e3, 5e3), None);
         assert_eq!(smear(&rows(8e3, &[19; 20]), &[], 8e3, 5e3), None);
+        assert_eq!(smear(&rows(8e3, &[100; 20]), &[], 8e3, 0.0), None);
     }
 }
