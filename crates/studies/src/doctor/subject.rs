@@ -45,6 +45,12 @@ impl Subject<'_> {
         }
     }
 
+    /// A list of CPUs of the kernel's command line; `None` where not all of it can be read.
+    pub(super) fn booted(&self, list: &str) -> Option<Vec<u32>> {
+        let online = cpu_list::parse(self.machine.online_cpus.as_deref()?);
+        cpu_list::parse_boot(list, online.into_iter().max()?)
+    }
+
     /// Whether all judged CPUs are among `cpus`.
     pub(super) fn all_in(&self, cpus: &[u32]) -> bool {
         self.cpus.iter().all(|cpu| cpus.contains(cpu))

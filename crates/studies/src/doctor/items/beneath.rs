@@ -114,8 +114,12 @@ fn firmware(subject: &Subject<'_>) -> Judged {
             .map_or("nobody counted them", |one| one.why.as_str());
         return Judged::Unknown(why.to_owned());
     };
-    if number == 0 {
-        return Judged::Quiet("none came".to_owned());
+    match (number, subject.machine.known_hypervisor()) {
+        (0, None) => return Judged::Quiet("none came".to_owned()),
+        (0, Some(_)) => {
+            return Judged::Unknown("a guest does not see the host's firmware".to_owned());
+        }
+        _ => {}
     }
     let wanted = "none: power management and legacy USB off in the firmware's setup";
     let now = remedies::count_firmware(&subject.list());

@@ -59,6 +59,8 @@ fn is_of_tick(cause: &Cause) -> bool {
     match cause {
         Cause::Tick => true,
         Cause::Softirq(kind) => OF_TICK.contains(&&**kind),
+        // On a real-time kernel it runs the softirq TIMER.
+        Cause::Task(name) => name.starts_with("ktimers/"),
         _ => false,
     }
 }
@@ -132,13 +134,14 @@ fn rcu_nocbs(subject: &Subject<'_>) -> Judged {
         return subject.unread(paths::COMMAND_LINE);
     }
     let full = subject.listed(subject.machine.nohz_full_cpus.as_deref());
+    // Without a list it is no CPU.
     let given = subject.setup.parameter("rcu_nocbs");
     let mut offloaded = full.unwrap_or_default();
-    match (given, subject.machine.online_cpus.as_deref()) {
-        // Without a list it is no CPU.
-        (Some("all"), Some(online)) => offloaded.extend(cpu_list::parse(online)),
-        (Some(list), _) => offloaded.extend(cpu_list::parse(list)),
-        (None, _) => {}
+    if let Some(list) = given.filter(|list| !list.is_empty()) {
+        match subject.booted(list) {
+            Some(cpus) => offloaded.extend(cpus),
+            None => return Judged::Unknown(format!("rcu_nocbs={list}: expected a list of CPUs")),
+        }
     }
     if subject.all_in(&offloaded) {
         return Judged::Quiet(format!("callbacks of {} run elsewhere", subject.named()));

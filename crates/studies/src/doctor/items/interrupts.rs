@@ -1,10 +1,10 @@
 //! Interrupts of devices: which came, where they may go, who moves them.
 
-use super::tasks::union;
+use super::tasks::isolated_at_boot;
 use super::{ActsOn, Change, Check, Item, Judged, Place, at_boot, lasting};
 use crate::doctor::subject::Subject;
 use bandscope_recording::cpu_list;
-use bandscope_recording::manifest::setup::{InterruptSetup, paths};
+use bandscope_recording::manifest::setup::{InterruptSetup, MAX_ENTRIES, paths};
 use bandscope_report::Cause;
 use bandscope_report::remedies::{self, is_of_device};
 
@@ -81,6 +81,11 @@ fn interrupts(subject: &Subject<'_>) -> Judged {
     let Some(came) = came(subject) else {
         return subject.hidden("/proc/interrupts");
     };
+    if came.is_empty() && subject.setup.interrupts.len() >= MAX_ENTRIES {
+        return Judged::Unknown(format!(
+            "this machine has more than {MAX_ENTRIES} interrupts, and the recording does not hold them all"
+        ));
+    }
     if came.is_empty() {
         return Judged::Quiet("none came".to_owned());
     }
@@ -116,13 +121,10 @@ fn interrupts(subject: &Subject<'_>) -> Judged {
     let wanted = subject.elsewhere("interrupts");
     let is_most_fixed = fixed.iter().any(|one| one.name == came[0].0);
     let isolated = cpu_list::parse(subject.machine.isolated_cpus.as_deref().unwrap_or_default());
-    let line = others.map(|others| match is_most_fixed {
+    let line = others.and_then(|others| match is_most_fixed {
         // What the kernel places by itself avoids isolated CPUs alone, as far as it can.
-        true => {
-            let isolated = union(&isolated, subject.cpus);
-            format!("isolcpus=managed_irq,domain,{isolated}")
-        }
-        false => format!("irqaffinity={others}"),
+        true => isolated_at_boot(isolated, Some("managed_irq"), subject),
+        false => Some(format!("irqaffinity={others}")),
     });
     Change::judged(found, wanted, now, line.and_then(at_boot))
 }

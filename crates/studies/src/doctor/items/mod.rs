@@ -95,7 +95,7 @@ pub enum Place {
     Tmpfiles,
     /// systemd-system.conf(5), section `Manager`.
     SystemdManager,
-    /// The environment of irqbalance(1).
+    /// The environment of irqbalance(1): Debian has the one file, Red Hat and SUSE the other.
     Irqbalance,
 }
 
@@ -107,7 +107,7 @@ impl Place {
             Place::Sysctl => "/etc/sysctl.d/90-quiet.conf",
             Place::Tmpfiles => "/etc/tmpfiles.d/quiet.conf",
             Place::SystemdManager => "/etc/systemd/system.conf, [Manager]",
-            Place::Irqbalance => "/etc/default/irqbalance",
+            Place::Irqbalance => "/etc/default/irqbalance, or /etc/sysconfig/irqbalance",
         }
     }
 }

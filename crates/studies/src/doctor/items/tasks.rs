@@ -10,6 +10,10 @@ use bandscope_report::remedies::{self, is_of_cpu};
 /// Prefix of workers that no CPU owns (`Documentation/core-api/workqueue.rst` of Linux).
 const UNBOUND_WORKER: &str = "kworker/u";
 
+/// What may stand before the list of `isolcpus`, and the flag that isolates from other tasks (Linux, admin-guide/kernel-parameters.txt).
+const ISOLCPUS_FLAGS: [&str; 3] = ["nohz", DOMAIN, "managed_irq"];
+const DOMAIN: &str = "domain";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         item: Item::Tasks,
@@ -122,10 +126,33 @@ fn isolcpus(subject: &Subject<'_>) -> Judged {
     if subject.others().is_none() {
         return Change::judged(found, subject.elsewhere("all other tasks"), None, None);
     }
-    let both = union(&isolated, subject.cpus);
     let now = remedies::isolate_cpu(subject.cpus, machine);
     let wanted = format!("{} isolated", subject.named());
-    Change::judged(found, wanted, now, at_boot(format!("isolcpus={both}")))
+    let line = isolated_at_boot(isolated, None, subject).and_then(at_boot);
+    Change::judged(found, wanted, now, line)
+}
+
+/// The parameter that isolates the judged CPUs, too, with a flag more, and keeps what is set; `None` where not all of that can be read.
+pub(super) fn isolated_at_boot(
+    mut isolated: Vec<u32>,
+    flag: Option<&'static str>,
+    subject: &Subject<'_>,
+) -> Option<String> {
+    let given = subject.setup.parameter("isolcpus").unwrap_or_default();
+    let parts = given.split(',').filter(|part| !part.is_empty());
+    let (mut flags, cpus): (Vec<&str>, Vec<&str>) =
+        parts.partition(|part| ISOLCPUS_FLAGS.contains(part));
+    if !cpus.is_empty() {
+        isolated.extend(subject.booted(&cpus.join(","))?);
+    }
+    flags.extend(flag.filter(|flag| !flags.contains(flag)));
+    // Without flags it is this one.
+    if !flags.is_empty() && !flags.contains(&DOMAIN) {
+        flags.push(DOMAIN);
+    }
+    let both = union(&isolated, subject.cpus);
+    flags.push(&both);
+    Some(format!("isolcpus={}", flags.join(",")))
 }
 
 /// A list of the CPUs of both.

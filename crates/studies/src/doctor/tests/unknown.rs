@@ -2,6 +2,7 @@
 
 use super::*;
 use bandscope_recording::manifest::Missing;
+use bandscope_recording::manifest::setup::MAX_ENTRIES;
 
 #[test]
 fn without_events_the_cost_of_gaps_is_not_known_and_not_nothing() {
@@ -111,4 +112,56 @@ fn what_hides_is_not_said_to_be_absent() {
     };
     assert_eq!(why(Item::Quota), "/sys/fs/cgroup: not to be seen");
     assert!(why(Item::Governor).contains("cpufreq cannot be read"));
+}
+
+#[test]
+fn a_list_of_the_command_line_is_kept_or_nothing_is_advised() {
+    let entry = |line: &str, item: Item| {
+        let mut manifest = untuned();
+        let settings = &mut manifest.machine.setup.settings;
+        settings.insert(paths::COMMAND_LINE.to_owned(), line.to_owned());
+        let doctor = examine(&report(manifest, &everything()), &[1]).unwrap();
+        let line = of(&doctor, item).lasting.clone().map(|it| it.line);
+        (of(&doctor, item).state, line)
+    };
+    let advised = |line: &str| (State::Costs, Some(line.to_owned()));
+    for quiet in ["all", "1-N", "0-3:2/4", "0,1"] {
+        let line = format!("rcu_nocbs={quiet}");
+        assert_eq!(
+            entry(&line, Item::RcuNocbs),
+            (State::Quiet, None),
+            "{quiet}"
+        );
+    }
+    assert_eq!(
+        entry("rcu_nocbs=2-N", Item::RcuNocbs),
+        advised("rcu_nocbs=1-3")
+    );
+    assert_eq!(entry("rcu_nocbs", Item::RcuNocbs), advised("rcu_nocbs=1"));
+    assert_eq!(
+        entry("rcu_nocbs=1,x", Item::RcuNocbs),
+        (State::Unknown, None)
+    );
+    let flagged = advised("isolcpus=nohz,managed_irq,domain,1-3");
+    assert_eq!(
+        entry("isolcpus=nohz,managed_irq,2-N", Item::Isolcpus),
+        flagged
+    );
+    assert_eq!(entry("isolcpus=x", Item::Isolcpus), (State::Costs, None));
+}
+
+#[test]
+fn a_count_that_cannot_be_seen_is_not_nothing() {
+    let mut manifest = untuned();
+    manifest.kernel_counts[0].system_management_interrupts = Some(0);
+    manifest.machine.setup.interrupts = vec![InterruptSetup::default(); MAX_ENTRIES];
+    let doctor = examine(&report(manifest, &everything()), &[1]).unwrap();
+    for (item, why) in [
+        (Item::Firmware, "a guest does not see the host's firmware"),
+        (Item::Interrupts, "more than 1024 interrupts"),
+    ] {
+        let entry = of(&doctor, item);
+        assert_eq!(entry.state, State::Unknown, "{entry:?}");
+        assert!(entry.why.as_deref().unwrap().contains(why), "{entry:?}");
+    }
 }
