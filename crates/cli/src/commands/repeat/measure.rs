@@ -23,8 +23,8 @@ pub struct Ended {
     pub failure: Option<String>,
     /// Of the signal that came.
     pub exit_code: Option<ExitCode>,
-    /// Why the file lacks runs.
-    pub unkept: Option<anyhow::Error>,
+    /// Why the file lacks runs, or no other run could be made.
+    pub error: Option<anyhow::Error>,
 }
 
 /// Makes the runs, and keeps them.
@@ -79,10 +79,15 @@ pub fn run(arguments: &Arguments) -> Result<(Runs, Ended)> {
     // Whatever was measured is kept before anything is said of what went wrong.
     let document = (!runs.runs.is_empty()).then(|| runs.to_json());
     let unkept = kept.finish(document.as_deref()).err();
+    let (failure, error) = match made {
+        Ok(failure) => (failure, unkept),
+        Err(error) if runs.runs.is_empty() => return Err(error),
+        Err(error) => (None, Some(error)),
+    };
     let ended = Ended {
-        failure: made?,
+        failure,
         exit_code: interrupt.exit_code(),
-        unkept,
+        error,
     };
     Ok((runs, ended))
 }
@@ -103,11 +108,12 @@ fn make(
     };
     let mut arms = vec![warm_up; arguments.warm_up as usize];
     let mut more = arms.is_empty();
+    let is_measuring = |runs: &Runs| runs.runs.iter().any(|run| run.phase != Phase::WarmUp);
     loop {
         if std::mem::replace(&mut more, true) {
             arms = design::next(runs);
         }
-        if arms.is_empty() && runs.runs.iter().any(|run| run.phase != Phase::WarmUp) {
+        if arms.is_empty() && is_measuring(runs) {
             return Ok(None);
         }
         let number = arms.len();
@@ -116,7 +122,6 @@ fn make(
             let (mut run, mut said) = session
                 .run(&arm.levels, interrupt.stop())
                 .with_context(|| format!("{}: cannot run", quoted(runs.command[0].as_bytes())))?;
-            said.is_kept()?;
             if run.end.interrupted {
                 return Ok(None);
             }
@@ -124,6 +129,7 @@ fn make(
             let failure = judge(&mut run, &said, finder, runs);
             kept.append(&appended::line(&runs.metric, &run));
             runs.runs.push(run);
+            said.is_kept()?;
             if let Some(failure) = failure.filter(|_| !arguments.ignore_failure) {
                 return Ok(Some(failure));
             }
@@ -131,8 +137,8 @@ fn make(
                 return Ok(None);
             }
         }
-        // Where every run failed nothing that follows can be told from it.
-        if runs.runs.iter().all(|run| run.value.is_none()) {
+        // Where every run failed nothing that follows can be told from it. One to warm up decides nothing.
+        if is_measuring(runs) && runs.runs.iter().all(|run| run.value.is_none()) {
             let said = runs
                 .runs
                 .iter()

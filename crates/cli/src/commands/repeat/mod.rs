@@ -118,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         .collect();
     // What the runs say is printed whatever the conditions are.
     arguments.print(&repeat, checked.as_deref().unwrap_or_default())?;
-    if let Some(error) = ended.unkept {
+    if let Some(error) = ended.error {
         return Err(error);
     }
     if let Some(failure) = ended.failure {

@@ -112,6 +112,26 @@ fn failures_that_are_ignored_are_counted_and_left_out() {
 }
 
 #[test]
+fn the_run_to_warm_up_may_fail_and_runs_are_reported_before_a_late_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let first_fails = ["sh", "-c", "test -e begun || { touch begun; exit 1; }"];
+    let options = ["repeat", "-n", "2", "--ignore-failure", "-f", "json", "--"];
+    let text = succeed(directory.path(), &[&options[..], &first_fails].concat());
+    let result: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(result["runs"]["plain"], 2, "{result}");
+    // A command that its first run takes away.
+    std::os::unix::fs::symlink("/bin/sh", directory.path().join("it")).unwrap();
+    let options = ["repeat", "-n", "2", "--warm-up", "0", "--"];
+    let removed = [&options[..], &["./it", "-c", "rm it"]].concat();
+    let output = run(directory.path(), &removed);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("cannot run"), "{error}");
+    assert!(text.contains("of 1 run:"), "{text}");
+}
+
+#[test]
 fn megabytes_and_daemons_do_not_hold_it_up() {
     let directory = tempfile::tempdir().unwrap();
     // The daemon ends with the test's directory, however the test ends.
