@@ -121,6 +121,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// Whether a file begins as programs and scripts do.
 fn is_program(file: &Path) -> bool {
+    // Opening a pipe waits for a writer.
+    if !std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file()) {
+        return false;
+    }
     let mut begin = [0; 4];
     let read = std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut begin));
     read.is_ok() && (begin == *b"\x7fELF" || begin.starts_with(b"#!"))

@@ -205,6 +205,7 @@ fn a_pipe_or_device_that_is_read_is_refused_at_once() {
         &["check", "--against", "pipe"][..],
         &["compare", "pipe", "pipe"],
         &["histogram", "pipe"],
+        &["lab", "pipe"],
         &["repeat", "--from", "pipe"],
         &["report", "pipe"],
         &["report", "--truth", "pipe", "a.dat"],
