@@ -1,6 +1,6 @@
 //! What nodes that stand out have in common, and others have not.
 
-use super::node::Node;
+use super::node::{Node, family, shared_name};
 use super::{Common, Difference, Outlier};
 use bandscope_statistics::counts::fisher_exact;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -37,12 +37,14 @@ pub(super) fn in_common(
         .map(|(node, place)| (&*node.name, place))
         .collect();
     let mut stand_out = vec![false; nodes.len()];
-    let mut sets: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
+    let mut sets: BTreeMap<(&str, &str), (Vec<usize>, Vec<&str>)> = BTreeMap::new();
     for outlier in outliers {
         if let Some(&place) = places.get(&*outlier.node) {
             stand_out[place] = true;
-            let key = (outlier.excess.loss.clone(), outlier.by.clone());
-            sets.entry(key).or_default().push(place);
+            let key = (&*outlier.excess.loss, family(&outlier.by));
+            let (set, names) = sets.entry(key).or_default();
+            set.push(place);
+            names.push(&outlier.by);
         }
     }
     let others = || (0..nodes.len()).filter(|&place| !stand_out[place]);
@@ -52,8 +54,11 @@ pub(super) fn in_common(
     let differences = nodes.iter().map(|node| usual.differences(node)).collect();
     let mut common: Vec<Common> = sets
         .into_iter()
-        .filter(|(_, set)| set.len() > 1)
-        .flat_map(|((loss, by), set)| shared(nodes, &set, (&of_others, number), (&loss, &by)))
+        .filter(|(_, (set, _))| set.len() > 1)
+        .flat_map(|((loss, _), (set, names))| {
+            let by = shared_name(&names);
+            shared(nodes, &set, (&of_others, number), (loss, by))
+        })
         .collect();
     common.sort_by(|a, b| (b.with, &a.fact).cmp(&(a.with, &b.fact)));
     (common, differences)

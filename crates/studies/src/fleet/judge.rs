@@ -19,7 +19,7 @@ pub(super) const LEAST_EXCESS: f64 = 0.005;
 pub(super) const FALSE_DISCOVERIES: f64 = 0.01;
 /// One CPU has it alone if the next one has less than this share of its excess.
 const ALONE: f64 = 0.25;
-/// A cause is named if it has this share of the excess.
+/// A cause is named if it has this share of the excess, and no more than the excess has of it: what exceeds that by far, another cause lacks.
 const NAMED: f64 = 0.5;
 /// Nodes that were measured for less than this share of what is usual are not judged.
 pub(super) const LEAST_TIME: f64 = 0.5;
@@ -239,7 +239,12 @@ fn outlier(figures: &Figures<'_>, one: &Node, tests: &[Test<'_>]) -> Option<Outl
     let [worst, second] =
         [one.value(line, Of::Worst), one.second(line)].map(|value| value - usual_worst);
     let is_one_cpu = lead.of == Of::Worst && one.cpus > 1 && second < ALONE * worst;
-    let of = if is_one_cpu { Of::Worst } else { Of::All };
+    // Of a few CPUs the mean of all may tell nothing.
+    let is_all = |test: &Test<'_>| test.line == line && test.of == Of::All;
+    let of = match is_one_cpu || !tests.iter().any(is_all) {
+        true => Of::Worst,
+        false => Of::All,
+    };
     let cpu = is_one_cpu.then(|| one.worst_cpu(line)).flatten();
     let share = one.value(line, of);
     let usually = figures.median(line, of);
@@ -250,9 +255,9 @@ fn outlier(figures: &Figures<'_>, one: &Node, tests: &[Test<'_>]) -> Option<Outl
     Some(Outlier {
         node: one.name.clone(),
         cpu,
-        lost: match is_one_cpu {
-            true => one.lost_there(line),
-            false => one.value(&Line::Lost, of),
+        lost: match of {
+            Of::Worst => one.lost_there(line),
+            Of::All => one.value(&Line::Lost, of),
         },
         lost_usually: figures.median(&Line::Lost, of),
         by: cause(figures, one, (&loss, of), share - usually),
@@ -306,13 +311,13 @@ pub(super) fn detail(figures: &Figures<'_>, one: &Node, outlier: Option<&Outlier
 /// The cause that has most of what a node loses more in one way; empty where none has [`NAMED`] of it.
 fn cause(figures: &Figures<'_>, one: &Node, (loss, of): (&str, Of), more: f64) -> String {
     let own = one.lines().filter_map(|line| match line {
-        Line::Cause(of_loss, name) if of_loss == loss => {
-            Some((name, one.value(line, of) - figures.median(line, of)))
+        Line::Cause(of_loss, _) if of_loss == loss => {
+            Some((line, one.value(line, of) - figures.median(line, of)))
         }
         Line::Cause(..) | Line::Loss(_) | Line::Lost => None,
     });
-    let largest = own.max_by(|a, b| a.1.total_cmp(&b.1));
-    largest
-        .filter(|(_, own)| *own >= NAMED * more)
-        .map_or_else(String::new, |(name, _)| name.clone())
+    let named = own.filter(|(_, own)| (NAMED * more..=more / NAMED).contains(own));
+    named
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .map_or_else(String::new, |(line, _)| one.cause_name(line).to_owned())
 }

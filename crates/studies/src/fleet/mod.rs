@@ -67,7 +67,7 @@ pub struct Cost {
     pub cpu: Option<u32>,
     /// Share of its time that it loses.
     pub lost: f64,
-    /// The same of the median node's worst CPU.
+    /// The same of the median node's worst CPU, of the nodes that are judged.
     pub usually: f64,
     /// The same of the slowest of the nodes that do not stand out.
     pub without_outliers: f64,
@@ -129,13 +129,13 @@ pub struct Excess {
 pub struct Outlier {
     /// Its name. Untrusted.
     pub node: String,
-    /// The CPU, where it is one alone; `null` where it is all of them.
+    /// The CPU, where it is one alone; `null` where it is several or all of them.
     pub cpu: Option<u32>,
-    /// Share of the time that is lost, in all.
+    /// Share of the time that is lost, in all: on the worst CPU, where the mean of all CPUs does not stand out.
     pub lost: f64,
     /// The same of the median node.
     pub lost_usually: f64,
-    /// What stands out most.
+    /// What stands out most: on the same CPU, where the mean of all CPUs does not stand out.
     pub excess: Excess,
     /// By what, where one cause has most of it. Untrusted.
     pub by: String,
@@ -241,12 +241,14 @@ pub fn fleet(inputs: Vec<String>, parts: Vec<Node>) -> Fleet {
     let shared = sentence::note_of_shared_cpus(&nodes).into_iter();
     let shared = shared.chain(sentence::note_of_one_machine(&nodes));
     let shared: Vec<String> = shared.collect();
-    let mut short = 0;
+    let mut short: Vec<&str> = Vec::new();
     for (number, (name, mut members)) in groups.into_iter().enumerate() {
         let usual_s = median(members.iter().map(|node| node.measured_s)).unwrap_or(0.0);
-        let all = members.len();
-        members.retain(|node| node.measured_s >= judge::LEAST_TIME * usual_s);
-        short += all - members.len();
+        members.retain(|node| {
+            let is_long = node.measured_s >= judge::LEAST_TIME * usual_s;
+            short.extend((!is_long).then_some(&*node.name));
+            is_long
+        });
         let figures = Figures::new(&members);
         let mut outliers = judge::outliers(&figures);
         let (in_common, differences) = common::in_common(&members, &outliers);
@@ -269,13 +271,8 @@ pub fn fleet(inputs: Vec<String>, parts: Vec<Node>) -> Fleet {
     }
     (fleet.outliers).sort_by(|a, b| b.excess.more.total_cmp(&a.excess.more));
     fleet.nodes.sort_by(|a, b| a.node.cmp(&b.node));
-    let judged = |row: &&NodeRow| fleet.groups[row.group as usize].judged;
-    let judged: Vec<&NodeRow> = fleet.nodes.iter().filter(judged).collect();
-    fleet.cost = match judged.is_empty() {
-        true => cost(&fleet.nodes.iter().collect::<Vec<_>>()),
-        false => cost(&judged),
-    };
-    fleet.notes = sentence::notes(&fleet, short);
+    fleet.cost = cost(&fleet.nodes, &fleet.groups);
+    fleet.notes = sentence::notes(&fleet, &short);
     fleet.notes.splice(0..0, shared);
     fleet.verdict = sentence::verdict(&fleet);
     fleet
@@ -337,14 +334,19 @@ fn row(node: &Node, group: usize, stands_out: bool, detail: Detail) -> NodeRow {
     }
 }
 
-fn cost(nodes: &[&NodeRow]) -> Cost {
+/// A job waits for all nodes; what is usual the judged ones say, if there are some.
+fn cost(nodes: &[NodeRow], groups: &[Group]) -> Cost {
     let slowest = nodes.iter().max_by(|a, b| a.worst.total_cmp(&b.worst));
     let rest = nodes.iter().filter(|node| !node.stands_out);
+    let is_judged = |node: &&NodeRow| groups[node.group as usize].judged;
+    let judged = nodes.iter().filter(is_judged);
+    let usually = median(judged.map(|node| node.worst))
+        .or_else(|| median(nodes.iter().map(|node| node.worst)));
     slowest.map_or_else(Cost::default, |slowest| Cost {
         node: slowest.node.clone(),
         cpu: slowest.worst_cpu,
         lost: slowest.worst,
-        usually: median(nodes.iter().map(|node| node.worst)).unwrap_or(0.0),
+        usually: usually.unwrap_or(0.0),
         without_outliers: rest.map(|node| node.worst).fold(0.0, f64::max),
     })
 }

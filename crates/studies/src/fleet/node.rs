@@ -14,8 +14,28 @@ pub(super) enum Line {
     Lost,
     /// Lost in one way.
     Loss(String),
-    /// By one cause of it.
+    /// By the causes of one [`family`] of it.
     Cause(String, String),
+}
+
+/// A cause as other nodes have it: without the number that tells `job-17` from `job-18`, or `kworker/3:1` from that of another CPU.
+pub(super) fn family(cause: &str) -> &str {
+    let name = cause.split('/').next().unwrap_or(cause);
+    let kind = name.trim_end_matches(|one: char| one.is_ascii_digit());
+    let kind = match kind.len() < name.len() {
+        true => kind.strip_suffix(['-', '_', '.']).unwrap_or(name),
+        false => name,
+    };
+    if kind.is_empty() { cause } else { kind }
+}
+
+/// What causes of one family are called: by their name where all have one.
+pub(super) fn shared_name<'a>(causes: &[&'a str]) -> &'a str {
+    match causes {
+        [first, rest @ ..] if rest.iter().all(|one| one == first) => first,
+        [first, ..] => family(first),
+        [] => "",
+    }
 }
 
 /// What one CPU has of a figure.
@@ -32,8 +52,8 @@ struct OnCpu {
 #[derive(Clone, Debug, Default)]
 struct Across {
     sum: f64,
-    /// Sum of the squares of their standard errors.
-    square: f64,
+    /// Sum of their standard errors: how CPUs of one node depend on each other is not known.
+    errors: f64,
     /// The CPU that has most.
     worst: OnCpu,
     /// What the next one has.
@@ -43,7 +63,7 @@ struct Across {
 impl Across {
     fn add(&mut self, one: OnCpu) {
         self.sum += one.share;
-        self.square += one.error * one.error;
+        self.errors += one.error;
         self.place(one);
     }
 
@@ -58,7 +78,7 @@ impl Across {
 
     fn merge(&mut self, other: &Across) {
         self.sum += other.sum;
-        self.square += other.square;
+        self.errors += other.errors;
         self.place(other.worst);
         self.second = self.second.max(other.second);
     }
@@ -97,6 +117,8 @@ pub struct Node {
     /// Each CPU; all that a file does not number are one.
     measured: BTreeMap<Option<u32>, Measured>,
     lines: BTreeMap<Line, Across>,
+    /// The name of a cause whose family is called otherwise; nothing where the node has several of that family.
+    names: BTreeMap<Line, Option<String>>,
     /// Its longest gaps by the clock of the job's first task, where that is known.
     pub(super) timed: Option<Timed>,
     /// Of each length the window in which least work was done, and on which CPU.
@@ -138,8 +160,17 @@ impl Node {
         add(Line::Lost, cpu.lost, cpu.lost_error);
         for loss in &cpu.losses {
             add(Line::Loss(loss.loss.clone()), loss.share, loss.error);
+            let mut families: BTreeMap<&str, f64> = BTreeMap::new();
             for (cause, share) in &loss.causes {
-                add(Line::Cause(loss.loss.clone(), cause.clone()), *share, None);
+                let kind = family(cause);
+                *families.entry(kind).or_default() += share;
+                if kind != cause {
+                    let line = Line::Cause(loss.loss.clone(), kind.to_owned());
+                    keep_name(&mut self.names, line, Some(cause.clone()));
+                }
+            }
+            for (kind, share) in families {
+                add(Line::Cause(loss.loss.clone(), kind.to_owned()), share, None);
             }
         }
         self.lengths.add(cpu);
@@ -187,6 +218,9 @@ impl Node {
         for (line, of) in other.lines {
             self.lines.entry(line).or_default().merge(&of);
         }
+        for (line, name) in other.names {
+            keep_name(&mut self.names, line, name);
+        }
         self.lengths.merge(&other.lengths);
         self.keep_worst(other.worst.into_iter());
         (other.longest.into_iter()).for_each(|one| self.keep_longest(one));
@@ -216,6 +250,14 @@ impl Node {
         self.lines.keys()
     }
 
+    /// What a cause is called on this node.
+    pub(super) fn cause_name<'a>(&'a self, line: &'a Line) -> &'a str {
+        match (self.names.get(line), line) {
+            (Some(Some(name)), _) | (_, Line::Cause(_, name)) => name,
+            (_, Line::Lost | Line::Loss(_)) => "",
+        }
+    }
+
     /// A figure; 0 where it lost nothing so.
     pub(super) fn value(&self, line: &Line, of: Of) -> f64 {
         self.lines.get(line).map_or(0.0, |one| match of {
@@ -224,10 +266,10 @@ impl Node {
         })
     }
 
-    /// Its standard error.
+    /// Its standard error: of a mean the most that any dependence between the CPUs allows.
     pub(super) fn error(&self, line: &Line, of: Of) -> f64 {
         self.lines.get(line).map_or(0.0, |one| match of {
-            Of::All => one.square.sqrt() / f64::from(self.cpus.max(1)),
+            Of::All => one.errors / f64::from(self.cpus.max(1)),
             Of::Worst => one.worst.error,
         })
     }
@@ -245,5 +287,12 @@ impl Node {
     /// All that the CPU loses which has most of it.
     pub(super) fn lost_there(&self, line: &Line) -> f64 {
         self.lines.get(line).map_or(0.0, |one| one.worst.lost)
+    }
+}
+
+fn keep_name(names: &mut BTreeMap<Line, Option<String>>, line: Line, name: Option<String>) {
+    let known = names.entry(line).or_insert_with(|| name.clone());
+    if *known != name {
+        *known = None;
     }
 }

@@ -1,5 +1,6 @@
 //! A fleet's report in words.
 
+use super::node::{family, shared_name};
 use super::{Fleet, Node, Outlier, judge};
 use bandscope_report::cpu_name;
 use bandscope_report::format;
@@ -49,19 +50,21 @@ pub(super) fn verdict(fleet: &Fleet) -> String {
 
 /// By what most of them stand out: `, all by other tasks (rsync)`; empty where half of them or fewer have it in common.
 fn common_cause(outliers: &[Outlier]) -> String {
-    let mut causes: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut causes: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for one in outliers.iter().filter(|one| !one.excess.loss.is_empty()) {
-        *causes.entry((&one.excess.loss, &one.by)).or_default() += 1;
+        let key = (&*one.excess.loss, family(&one.by));
+        causes.entry(key).or_default().push(&one.by);
     }
-    let most = causes.into_iter().max_by_key(|(_, number)| *number);
-    let Some(((loss, by), number)) = most.filter(|(_, number)| 2 * number > outliers.len()) else {
+    let most = causes.into_iter().max_by_key(|(_, names)| names.len());
+    let Some(((loss, _), names)) = most.filter(|(_, names)| 2 * names.len() > outliers.len())
+    else {
         return String::new();
     };
-    let by = match by {
+    let by = match shared_name(&names) {
         "" => String::new(),
         by => format!(" ({by})"),
     };
-    let share = match (outliers.len(), number) {
+    let share = match (outliers.len(), names.len()) {
         (1, _) => "",
         (all, number) if all == number => "all ",
         _ => "most ",
@@ -97,13 +100,21 @@ pub(super) fn note_of_one_machine(of: &[Node]) -> Option<String> {
     ))
 }
 
-/// What has to be known to read it.
-pub(super) fn notes(fleet: &Fleet, short: usize) -> Vec<String> {
+/// Nodes that a note names: a line or two.
+const MAX_NAMES: usize = 10;
+
+/// What has to be known to read it; `short` names the nodes that were measured too briefly.
+pub(super) fn notes(fleet: &Fleet, short: &[&str]) -> Vec<String> {
     let mut notes = Vec::new();
-    if short > 0 {
+    if !short.is_empty() {
+        let more = match short.len().saturating_sub(MAX_NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
         notes.push(format!(
-            "Left out: {}, measured for less than half of the usual time.",
-            nodes(short as u64)
+            "Left out: {}, measured for less than half of the usual time: {}{more}.",
+            nodes(short.len() as u64),
+            short[..short.len().min(MAX_NAMES)].join(", ")
         ));
     }
     let few: u64 = fleet

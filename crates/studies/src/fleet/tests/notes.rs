@@ -76,9 +76,84 @@ fn a_node_that_was_hardly_measured_is_left_out() {
     });
     let fleet = fleet(Vec::new(), nodes.collect());
     assert_eq!((fleet.nodes.len(), fleet.outliers.len()), (19, 0));
+    let note = &fleet.notes[0];
     assert!(
-        fleet.notes[0].starts_with("Left out: 1 node,"),
-        "{:?}",
-        fleet.notes
+        note.starts_with("Left out: 1 node,") && note.ends_with(": n00000."),
+        "{note}"
+    );
+}
+
+/// A summary of CPUs that lose so much by each of some causes, in one way.
+fn losing(name: &str, cpus: &[&[(&str, f64)]]) -> Summary {
+    let cpus = (0..).zip(cpus).map(|(cpu, causes)| CpuSummary {
+        cpu: Some(cpu),
+        measured_s: 10.0,
+        lost: causes.iter().map(|one| one.1).sum(),
+        losses: vec![loss("other tasks", causes)],
+        ..CpuSummary::default()
+    });
+    let cpus = cpus.collect();
+    Summary {
+        node: name.into(),
+        cpus,
+        ..Summary::default()
+    }
+}
+
+#[test]
+fn the_slowest_cpu_may_be_of_a_node_that_is_not_judged() {
+    let nodes = (0..9).map(|number| {
+        let mut one = losing(&format!("n{number}"), &[&[("cron", 1e-3)]]);
+        if number == 8 {
+            one = losing("login", &[&[("cron", 0.3)]]);
+            one.facts.insert("cpu".into(), "another".into());
+        }
+        Node::new(one, "job")
+    });
+    let fleet = fleet(Vec::new(), nodes.collect());
+    assert_eq!((&*fleet.cost.node, fleet.cost.usually), ("login", 1e-3));
+    assert!(
+        fleet.verdict.starts_with("None of 8 nodes"),
+        "{}",
+        fleet.verdict
+    );
+}
+
+#[test]
+fn a_few_cpus_that_stand_out_are_told_with_their_own_figures() {
+    let quiet: &[(&str, f64)] = &[("cron", 1e-3)];
+    let nodes = (0..9).map(|number| {
+        let mut cpus = vec![quiet; 128];
+        if number == 4 {
+            cpus[..2].fill(&[("rsync", 0.1)]);
+        }
+        Node::new(losing(&format!("n{number}"), &cpus), "job")
+    });
+    let fleet = fleet(Vec::new(), nodes.collect());
+    let one = &fleet.outliers[0];
+    assert_eq!((one.cpu, one.lost, &*one.by), (None, 0.1, "rsync"));
+    assert!((one.excess.more - 0.099).abs() < 1e-9, "{one:?}");
+}
+
+#[test]
+fn a_cause_that_each_node_calls_otherwise_is_not_what_one_has_more() {
+    let names: Vec<String> = (0..20).map(|number| format!("job-{number}")).collect();
+    let nodes = names.iter().map(|name| {
+        let more = if name == "job-4" { 0.03 } else { 0.0 };
+        let causes = [(&**name, 0.05), ("rsync", more)];
+        Node::new(losing(name, &[&causes]), "job")
+    });
+    let fleet = fleet(Vec::new(), nodes.collect());
+    assert_eq!(fleet.outliers[0].by, "rsync");
+    let nodes = names.iter().zip(0..).map(|(name, number)| {
+        let share = if number < 2 { 0.03 } else { 0.001 };
+        Node::new(losing(name, &[&[(name, share)]]), "job")
+    });
+    let fleet = super::super::fleet(Vec::new(), nodes.collect());
+    assert_eq!(fleet.outliers[0].by, "job-0");
+    assert!(
+        fleet.verdict.contains("all by other tasks (job)"),
+        "{}",
+        fleet.verdict
     );
 }
