@@ -1,20 +1,21 @@
 //! Gaps that hit several nodes at once: the longest of each, on one axis of time, and more of them together than chance brings.
 
 use super::Node;
+use super::shifted::{MOST_CHANCE, OfCause};
 use bandscope_recording::summary::{CpuSummary, Summary};
 use bandscope_statistics::distributions::ln_poisson_at_least;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Chance that anything is found where nodes lose independently, over all causes and numbers of nodes (Bonferroni).
-const MOST_CHANCE: f64 = 0.01;
 /// Share of what is found that chance may have brought.
 const MOST_BY_CHANCE: f64 = 0.2;
 /// Gaps that are kept of a node, the longest, and nodes that are named of a moment.
 const MOST_GAPS: usize = 64;
 /// See [`MOST_GAPS`].
 const MOST_NAMES: usize = 16;
+/// Gaps of all nodes together: of more than 2,048 nodes fewer are looked at. Each is moved a hundred times and more.
+const GAPS_OF_ALL: usize = 1 << 17;
 
 /// What hit several nodes at once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -24,7 +25,7 @@ pub struct AtOnce {
     pub nodes: u64,
     /// Seconds in which all of them measured.
     pub common_s: f64,
-    /// Largest bound of the error of a clock, in seconds.
+    /// How far two clocks may differ, in seconds: the two largest bounds of their errors.
     pub within_s: f64,
     /// Moments by cause, more than chance brings; those that hit most nodes first.
     pub moments: Vec<Moments>,
@@ -38,7 +39,7 @@ pub struct Moments {
     pub cause: String,
     /// How many there were.
     pub number: u64,
-    /// How many chance brings, at most.
+    /// How many chance brings, on average.
     pub by_chance: f64,
     /// Nodes that each of them hit, at least.
     pub least_nodes: u64,
@@ -141,12 +142,12 @@ struct Job<'a> {
 
 /// A stretch in which a node may have lost time, as its clock leaves open.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
-    node: usize,
-    from_ns: f64,
-    to_ns: f64,
+pub(super) struct Stretch {
+    pub(super) node: usize,
+    pub(super) from_ns: f64,
+    pub(super) to_ns: f64,
     /// Its longest gap.
-    longest_ns: f64,
+    pub(super) longest_ns: f64,
 }
 
 impl<'a> Job<'a> {
@@ -177,8 +178,9 @@ impl<'a> Job<'a> {
     /// By cause: the stretches in which nodes may have lost time by it, in the common time; those of one node do not overlap.
     fn stretches(&self) -> BTreeMap<&'a str, Vec<Stretch>> {
         let mut by_cause: BTreeMap<&str, Vec<Stretch>> = BTreeMap::new();
+        let most = (GAPS_OF_ALL / self.nodes.len()).max(1);
         for (node, (_, timed)) in self.nodes.iter().enumerate() {
-            let mut gaps: Vec<&Gap> = timed.gaps.iter().collect();
+            let mut gaps: Vec<&Gap> = timed.gaps.iter().take(most).collect();
             gaps.sort_by(|a, b| a.from_ns.total_cmp(&b.from_ns));
             for gap in gaps {
                 let from_ns = (gap.from_ns - timed.within_ns).max(self.from_ns);
@@ -210,45 +212,59 @@ impl<'a> Job<'a> {
 pub(super) fn at_once(nodes: &[Node]) -> Option<AtOnce> {
     let job = Job::largest(nodes)?;
     let stretches = job.stretches();
-    let most_chance = MOST_CHANCE / (stretches.len() * job.nodes.len()).max(1) as f64;
+    // What one node alone has cannot hit several.
+    let is_of_several = |of: &&Vec<Stretch>| of.iter().any(|one| one.node != of[0].node);
+    let causes = stretches.values().filter(is_of_several).count();
     let mut moments: Vec<Moments> = stretches
         .iter()
-        .filter_map(|(cause, stretches)| of_cause(&job, cause, stretches, most_chance))
+        .filter_map(|(cause, of)| of_cause(&job, cause, of, causes))
         .collect();
     moments.sort_by_key(|one| Reverse((one.nodes, one.number)));
-    let within_ns = job.nodes.iter().map(|node| node.1.within_ns);
+    let mut within_ns: Vec<f64> = job.nodes.iter().map(|node| node.1.within_ns).collect();
+    within_ns.sort_by(|a, b| b.total_cmp(a));
     Some(AtOnce {
         nodes: job.nodes.len() as u64,
         common_s: job.common_ns() / 1e9,
-        within_s: within_ns.fold(0.0, f64::max) / 1e9,
+        within_s: within_ns.iter().take(2).sum::<f64>() / 1e9,
         moments,
     })
 }
 
-/// Moments of one cause; `None` where chance brings as many, more often than `most_chance`.
-fn of_cause(
-    job: &Job<'_>,
-    cause: &str,
-    stretches: &[Stretch],
-    most_chance: f64,
-) -> Option<Moments> {
+/// Moments of one cause of so many; `None` where chance may bring as many.
+fn of_cause(job: &Job<'_>, cause: &str, stretches: &[Stretch], causes: usize) -> Option<Moments> {
     let moments = moments(stretches);
     let nodes = job.nodes.len() as f64;
     let lost_ns: f64 = stretches.iter().map(|one| one.to_ns - one.from_ns).sum();
     // Other nodes that are within a stretch when one begins, on average.
     let others = (nodes - 1.0) / nodes * lost_ns / job.common_ns().max(1.0);
     // As many or more of independent nodes: by a binomial law, of which Poisson's of the same mean is the bound (Anderson and Samuels 1967).
-    let expected =
-        |size: usize| stretches.len() as f64 * ln_poisson_at_least(size as u64 - 1, others).exp();
+    let ln_expected =
+        |size: usize| (stretches.len() as f64).ln() + ln_poisson_at_least(size as u64 - 1, others);
+    let most_chance = MOST_CHANCE / (causes.max(1) as f64 * nodes);
     let mut sizes: Vec<usize> = moments.iter().map(Vec::len).collect();
     sizes.sort_unstable();
     let wider = |size: usize| sizes.len() - sizes.partition_point(|one| *one < size);
-    let is_beyond_chance = |size: &usize| {
-        let (number, expected) = (wider(*size), expected(*size));
+    let is_beyond_chance = |size: usize| {
+        let (number, expected) = (wider(size), ln_expected(size).exp());
         expected <= MOST_BY_CHANCE * number as f64
             && ln_poisson_at_least(number as u64, expected) <= most_chance.ln()
     };
-    let least = sizes.iter().copied().find(is_beyond_chance)?;
+    let of = OfCause {
+        stretches,
+        nodes: job.nodes.len(),
+        from_ns: job.from_ns,
+        to_ns: job.to_ns,
+    };
+    let mut scores = of.scores(&moments, &ln_expected);
+    scores.retain(|(size, _)| is_beyond_chance(*size));
+    let score = scores.iter().map(|one| one.1).reduce(f64::max)?;
+    // Of independent gaps. Those of a period meet more often or not at all.
+    let by_chance = of.by_chance(score, causes, &ln_expected)?;
+    let is_beyond = |(size, score): &&(usize, f64)| {
+        by_chance.is_beyond(*score)
+            && by_chance.number(*size) <= MOST_BY_CHANCE * wider(*size) as f64
+    };
+    let least = scores.iter().find(is_beyond)?.0;
     let wide = || moments.iter().filter(|moment| moment.len() >= least);
     let widest = wide().max_by_key(|moment| moment.len())?;
     let from = widest
@@ -261,7 +277,7 @@ fn of_cause(
     Some(Moments {
         cause: cause.to_owned(),
         number: wider(least) as u64,
-        by_chance: expected(least),
+        by_chance: by_chance.number(least),
         nodes: widest.len() as u64,
         least_nodes: least as u64,
         names: names
@@ -275,7 +291,7 @@ fn of_cause(
 }
 
 /// Moments at which most nodes are within a stretch, two or more. Of two that have most of their stretches in common the wider one.
-fn moments(stretches: &[Stretch]) -> Vec<Vec<Stretch>> {
+pub(super) fn moments(stretches: &[Stretch]) -> Vec<Vec<Stretch>> {
     let mut ends: Vec<(f64, bool, usize)> = Vec::with_capacity(2 * stretches.len());
     for (place, one) in stretches.iter().enumerate() {
         ends.push((one.from_ns, false, place));

@@ -11,6 +11,7 @@ mod judge;
 mod lengths;
 mod node;
 mod sentence;
+mod shifted;
 mod summarise;
 #[cfg(test)]
 mod tests;
