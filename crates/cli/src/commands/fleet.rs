@@ -107,10 +107,12 @@ fn nodes_of(
     let found = tasks::find(input)?;
     if found.is_empty() {
         let clock = clock_beside(input, warnings);
-        return Ok(vec![Node::new(
-            with_clock(summary_of(input)?, clock),
-            &origin,
-        )]);
+        // A task's directory by itself has its summary, and may have nothing else.
+        let summary = match input.join(FILE).exists() {
+            true => summary_of_task(input)?,
+            false => summary_of(input)?,
+        };
+        return Ok(vec![Node::new(with_clock(summary, clock), &origin)]);
     }
     // A node is reduced to its figures as soon as it is read: thousands of summaries would not fit into memory.
     let read = |(path, directory): (PathBuf, TaskDirectory)| {
