@@ -3,7 +3,7 @@
 use crate::escape::xml;
 use crate::options::Theme;
 use crate::tables::page;
-use crate::text::scale::{CAUSES, head, points, recording, share, subject};
+use crate::text::scale::{CAUSES, head, points, recording, share, subject, these};
 use crate::{Error, Options, numbers, picture, png, svg};
 use bandscope_report::format::share_within;
 use bandscope_studies::scale::{Basis, Cell, Phase, Scale, nodes};
@@ -100,8 +100,8 @@ fn phase(phase: &Phase, scale: &Scale, out: &mut dyn Write) -> Result<(), Error>
     if let Some(together) = &phase.together {
         writeln!(
             out,
-            "<tr><td>these {} CPUs</td><td>{}</td><td>observed<small>as they lost together</small></td><td></td></tr>",
-            together.cpus,
+            "<tr><td>{}</td><td>{}</td><td>observed<small>as they lost together</small></td><td></td></tr>",
+            xml(&these(together, scale)),
             share(together.longer)
         )?;
     }

@@ -153,9 +153,17 @@ impl<'a> Of<'a> {
         self.whole.law.number()
     }
 
-    /// The largest number of nodes whose slowest was seen.
+    /// The largest number of nodes whose slowest was seen, by halving: the more nodes, the longer they wait, and the fewer draws there are.
     pub(super) fn seen_nodes(&self) -> u64 {
-        (self.number() / PHASES_A_NODE) as u64
+        let (mut seen, mut beyond) = (1, (self.number() / PHASES_A_NODE) as u64 + 1);
+        while seen + 1 < beyond {
+            let middle = seen + (beyond - seen) / 2;
+            match is_seen(middle as f64, self.whole.settle(middle as f64).1) {
+                true => seen = middle,
+                false => beyond = middle,
+            }
+        }
+        seen
     }
 
     /// How much longer a phase takes on so many nodes, as a share of its work; `None` where that is refused.
@@ -166,6 +174,22 @@ impl<'a> Of<'a> {
             true => Some(self.jobs.correction(nodes).longer(longer, self.alone())),
             false => Some(longer),
         }
+    }
+
+    /// The same of a job on as many nodes as there are of these CPUs.
+    pub(super) fn longer_on(
+        (cpus, laps): (&[Vec<Followed>], &Laps),
+        phase: (usize, f64),
+    ) -> Option<f64> {
+        let of = Of {
+            phase_ns: phase.1,
+            total_s: 0.0,
+            whole: Losses::new(cpus, phase, 0),
+            without: Vec::new(),
+            jobs: laps.jobs(phase.1),
+            name: &|_| String::new(),
+        };
+        of.longer(cpus.len() as u64)
     }
 
     /// What these numbers of nodes cost.
@@ -260,7 +284,8 @@ impl<'a> Of<'a> {
         let cost = Cost {
             longer,
             interval: (low * (1.0 - RESOLUTION), high * (1.0 + RESOLUTION)),
-            at_most: self.whole.law.slowest_exclusive(nodes, slowest.carried) / self.phase_ns,
+            at_most: (self.whole.law.slowest_exclusive(nodes, slowest.carried) / self.phase_ns)
+                .max(longer),
         };
         let cost = self.jobs.correction(nodes).cost(cost, self.alone());
         // What is left without a cause is not corrected: so no more is said to be saved than by both.
@@ -275,7 +300,7 @@ impl<'a> Of<'a> {
     }
 
     /// How much longer work takes on one node by itself, as a share.
-    fn alone(&self) -> f64 {
+    pub(super) fn alone(&self) -> f64 {
         self.whole.law.mean() / self.phase_ns
     }
 

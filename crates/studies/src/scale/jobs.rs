@@ -48,8 +48,8 @@ impl Lap {
     }
 
     /// What phases lose that begin anywhere on it; those at its end go on at its beginning.
-    fn followed(&self, phase_ns: f64) -> Followed {
-        let mut follower = Follower::new(Without::Nothing, &[phase_ns], &[f64::INFINITY]);
+    pub(super) fn followed(&self, phase_ns: f64) -> Followed {
+        let mut follower = Follower::new(Without::Nothing, &[phase_ns], &[f64::INFINITY], 0);
         follower.push(Piece::Break { at_ns: 0.0 });
         let pieces = self.points.iter().zip(&self.points[1..]);
         let pieces = pieces.map(|(from, to)| (to.time - from.time, to.work - from.work));

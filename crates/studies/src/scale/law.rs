@@ -159,27 +159,28 @@ impl Law {
     }
 
     /// Draws of each CPU for so many nodes, which are like the CPUs in equal parts.
-    fn draws(&self, nodes: f64) -> Vec<Choices> {
-        let each = nodes / self.cpus.len() as f64;
+    fn draws(&self, nodes: f64) -> Draws {
+        let each = (nodes / self.cpus.len() as f64).max(1.0);
         let cpus = self.cpus.iter();
-        cpus.map(|cpu| Choices::new(cpu.number, each)).collect()
+        Draws {
+            of_cpus: cpus.map(|cpu| Choices::new(cpu.number, each)).collect(),
+            nodes,
+        }
     }
 
     /// By bin, asked downwards: the chance that the slowest of ranks that carry such a share of their absences into a phase loses no more than
     /// that. They lose independently of each other.
-    fn chances(&self, draws: &[Choices], carried: f64) -> impl FnMut(usize) -> f64 {
+    fn chances(&self, draws: &Draws, carried: f64) -> impl FnMut(usize) -> f64 {
         // Far up only one CPU of many has a loss in a bin; the others' chances are those of the bin before.
-        let mut last = vec![(f64::NAN, 0.0); draws.len()];
+        let mut last = vec![(f64::NAN, 0.0); draws.of_cpus.len()];
         move |place| {
-            let cpus = self.cpus.iter().zip(draws).zip(&mut last);
-            let each = cpus.map(|((cpu, draws), last)| {
+            for ((cpu, draws), last) in self.cpus.iter().zip(&draws.of_cpus).zip(&mut last) {
                 let share = (1.0 - carried) * cpu.work[place] + carried * cpu.time[place];
                 if share != last.0 {
                     *last = (share, draws.ln_all_among(share * cpu.number));
                 }
-                last.1
-            });
-            each.sum::<f64>().exp()
+            }
+            draws.chance(&last)
         }
     }
 
@@ -277,7 +278,7 @@ impl Law {
     }
 
     /// What the slowest loses of ranks that carry as much as this level has, and to which levels its phases lead.
-    fn level(&self, draws: &[Choices], level: usize, waits: f64) -> Level {
+    fn level(&self, draws: &Draws, level: usize, waits: f64) -> Level {
         let mut found = Level::default();
         self.steps(self.chances(draws, carried_at(level)), |place, share| {
             let loss = self.bins.losses_ns[place];
@@ -289,6 +290,33 @@ impl Law {
             found.to[below + 1] += share * (at - below as f64);
         });
         found
+    }
+}
+
+/// Draws for a number of nodes, by CPU.
+struct Draws {
+    of_cpus: Vec<Choices>,
+    nodes: f64,
+}
+
+impl Draws {
+    /// Chance that no node exceeds something, by the logarithm of that of each CPU's draws, the second of each pair.
+    fn chance(&self, cpus: &[(f64, f64)]) -> f64 {
+        // Of fewer nodes than CPUs each is like any CPU of its part of them.
+        let width = cpus.len() as f64 / self.nodes;
+        if width <= 1.0 {
+            return cpus.iter().map(|cpu| cpu.1).sum::<f64>().exp();
+        }
+        let nodes = (0..self.nodes as usize).map(|node| {
+            let (from, to) = (node as f64 * width, (node + 1) as f64 * width);
+            let part = from as usize..(to.ceil() as usize).min(cpus.len());
+            let of_part = part.map(|cpu| {
+                let share = (cpu as f64 + 1.0).min(to) - (cpu as f64).max(from);
+                share * cpus[cpu].1.exp()
+            });
+            of_part.sum::<f64>() / width
+        });
+        nodes.product()
     }
 }
 

@@ -26,7 +26,7 @@ pub use sentence::nodes;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use together::Curve;
+use together::{AtOnce, Curve};
 
 /// The schema that this version writes.
 pub const SCHEMA: &str = "bandscope.scale/1";
@@ -101,14 +101,16 @@ pub struct Phase {
 }
 
 /// A job on the measured CPUs themselves, a rank on each, with their losses as they fell together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Together {
+    /// Recording that they are in: of several that with most CPUs.
+    pub input: String,
     /// Number of CPUs.
     pub cpus: u64,
     /// How much longer a phase took than its work, as a share of that.
     pub longer: f64,
-    /// The same of so many nodes that lose independently of each other, each as these CPUs; `null` where that is not known.
+    /// The same of so many nodes that lose independently of each other, each as these CPUs; `null` where that is not known, and for few phases.
     pub independent: Option<f64>,
 }
 
@@ -205,7 +207,7 @@ pub fn scale(
     let (followed, curves): (Vec<Vec<Followed>>, Vec<Curve>) =
         followed.collect::<Result<_, Error>>()?;
     let laps = Laps::new(&curves);
-    let at_once = at_once(&nodes, &curves);
+    let at_once = AtOnce::new(&nodes, &curves);
     let measured_s = nodes.iter().map(|node| node.about.measured_s).sum();
     let alone = nodes.iter().map(|node| node.about.alone).sum::<f64>() / nodes.len() as f64;
     let name = |without: Without| match without {
@@ -241,7 +243,7 @@ pub fn scale(
 /// All lengths of phases; `one_is_done` is called after each.
 fn phases(
     followed: (&[Vec<Followed>], &Laps),
-    at_once: &[&Curve],
+    at_once: &AtOnce<'_>,
     settings: &Settings,
     measured_s: f64,
     name: &(dyn Fn(Without) -> String + Sync),
@@ -258,25 +260,12 @@ fn phases(
                 number: of.number(),
                 seen_nodes: of.seen_nodes(),
                 cells: of.cells(&settings.nodes),
-                together: together::longer(at_once, phase_s * 1e9).map(|longer| Together {
-                    cpus: at_once.len() as u64,
-                    longer,
-                    independent: of.longer(at_once.len() as u64),
-                }),
+                together: at_once.together(followed, &of, (place, phase_s * 1e9)),
             };
             one_is_done();
             phase
         });
     phases.collect()
-}
-
-/// The curves of the CPUs that one recording has, of that with the most of them: others have clocks of their own.
-fn at_once<'a>(nodes: &[Node], curves: &'a [Curve]) -> Vec<&'a Curve> {
-    let mut all: BTreeMap<&str, Vec<&Curve>> = BTreeMap::new();
-    for (node, curve) in nodes.iter().zip(curves) {
-        all.entry(&node.about.input).or_default().push(curve);
-    }
-    all.into_values().max_by_key(Vec::len).unwrap_or_default()
 }
 
 /// The measured CPUs, with the series of the kernel that was measured first.
@@ -368,8 +357,9 @@ fn follow(
         .all(|one| source.series()[one.0].gaps_known);
     let without = without.chain([Without::Pace]).filter(|_| is_known);
     let all = [Without::Nothing].into_iter().chain(without);
+    let most = sample::most_largest(nodes);
     let mut followers: Vec<Follower> = all
-        .map(|one| Follower::new(one, phases_ns, &blocks))
+        .map(|one| Follower::new(one, phases_ns, &blocks, most))
         .collect();
     let places: BTreeMap<&Cause, usize> = causes.iter().zip(0..).collect();
     let number = |cause: &Cause| places.get(cause).copied().unwrap_or(usize::MAX);

@@ -9,6 +9,13 @@ use bandscope_statistics::tail::Tail;
 const SIDE: i32 = 4096;
 /// Largest losses that are kept of a CPU and a length; the tail is fitted to at most 15 % of the phases (`statistics::tail`).
 const LARGEST: usize = 4000;
+/// The same of all CPUs: 4 MiB, for each length and each cause that is taken away.
+const LARGEST_OF_ALL: usize = 1 << 18;
+
+/// Largest losses that are kept of each of so many CPUs.
+pub(super) fn most_largest(cpus: usize) -> usize {
+    (LARGEST_OF_ALL / cpus.max(1)).clamp(1, LARGEST)
+}
 
 /// What is left out of the losses, to ask what it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +60,8 @@ pub(super) struct Sample {
     pub blocks: Vec<Block>,
     /// Losses of phases that began at any time and do not overlap, with the number of their start; the largest.
     pub largest: Vec<(f64, u64)>,
+    /// Whether other losses, no larger than these, were not kept.
+    pub is_cut: bool,
     /// Phases that do not overlap.
     pub number: f64,
 }
@@ -65,19 +74,23 @@ struct Collector {
     block_ends: f64,
     /// Counts of the block, by bin: of phases that began with work, and at any time.
     counts: [Vec<u32>; 2],
+    /// Largest losses that are kept.
+    most: usize,
     sample: Sample,
 }
 
 impl Collector {
-    fn new(phase_ns: f64, block_ns: f64) -> Collector {
+    fn new(phase_ns: f64, block_ns: f64, most: usize) -> Collector {
         Collector {
             windows: Windows::new(phase_ns),
             block_ns,
             block_ends: block_ns,
             counts: [vec![0; 2 * SIDE as usize], vec![0; 2 * SIDE as usize]],
+            most,
             sample: Sample {
                 blocks: Vec::new(),
                 largest: Vec::new(),
+                is_cut: false,
                 number: 0.0,
             },
         }
@@ -89,6 +102,7 @@ impl Collector {
             block_ns,
             block_ends,
             counts,
+            most,
             sample,
         } = self;
         windows.push(piece, &mut |phase: Phase| {
@@ -103,8 +117,11 @@ impl Collector {
             *count = count.saturating_add(phase.weight);
             if phase.start == Start::Time {
                 sample.number += f64::from(phase.weight) / STARTS as f64;
-                if phase.number.is_multiple_of(STARTS as u64) {
-                    keep(&mut sample.largest, (phase.loss_ns, phase.number));
+                if phase.loss_ns > 0.0 && phase.number.is_multiple_of(STARTS as u64) {
+                    sample.largest.push((phase.loss_ns, phase.number));
+                    if sample.largest.len() > 2 * *most {
+                        sample.shorten(*most);
+                    }
                 }
             }
         });
@@ -112,22 +129,18 @@ impl Collector {
 
     fn finish(mut self) -> Sample {
         self.sample.blocks.push(taken(&mut self.counts));
-        shorten(&mut self.sample.largest);
+        self.sample.shorten(self.most);
         self.sample.largest.shrink_to_fit();
         self.sample
     }
 }
 
-fn keep(largest: &mut Vec<(f64, u64)>, one: (f64, u64)) {
-    largest.push(one);
-    if largest.len() >= 2 * LARGEST {
-        shorten(largest);
+impl Sample {
+    fn shorten(&mut self, most: usize) {
+        self.is_cut |= self.largest.len() > most;
+        self.largest.sort_by(|a, b| b.0.total_cmp(&a.0));
+        self.largest.truncate(most);
     }
-}
-
-fn shorten(largest: &mut Vec<(f64, u64)>) {
-    largest.sort_by(|a, b| b.0.total_cmp(&a.0));
-    largest.truncate(LARGEST);
 }
 
 fn taken(counts: &mut [Vec<u32>; 2]) -> Block {
@@ -238,8 +251,13 @@ pub(super) struct Followed {
 }
 
 impl Follower {
-    /// With phases of these lengths; what is left without something needs no blocks.
-    pub(super) fn new(without: Without, phases_ns: &[f64], blocks_ns: &[f64]) -> Follower {
+    /// With phases of these lengths, of which so many of the largest losses are kept; what is left without something needs no blocks.
+    pub(super) fn new(
+        without: Without,
+        phases_ns: &[f64],
+        blocks_ns: &[f64],
+        most: usize,
+    ) -> Follower {
         let of = |(&phase, &block): (&f64, &f64)| {
             Collector::new(
                 phase,
@@ -248,6 +266,7 @@ impl Follower {
                 } else {
                     f64::INFINITY
                 },
+                most,
             )
         };
         Follower {
@@ -286,10 +305,8 @@ pub(super) fn tail(samples: &[&Sample], number: f64) -> Option<Tail> {
     }
     largest.sort_by(|a, b| b.0.total_cmp(&a.0));
     // Below the shortest list's end others may be missing.
-    let full = samples
-        .iter()
-        .filter(|sample| sample.largest.len() as f64 + 1.0 < sample.number);
-    let least = full
+    let cut = samples.iter().filter(|sample| sample.is_cut);
+    let least = cut
         .filter_map(|sample| sample.largest.last())
         .map(|one| one.0)
         .fold(f64::NEG_INFINITY, f64::max);

@@ -143,9 +143,13 @@ fn fall_together(scale: &Scale) -> Option<String> {
         Some((phase, together, off(together)?))
     });
     let (phase, together, times) = phases.max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let of = match scale.inputs.len() > 1 {
+        true => format!(" of {}", together.input),
+        false => String::new(),
+    };
     (times > UNLIKE).then(|| {
         format!(
-            "The measured CPUs do not lose independently of each other. A job on these {}, at that very time, took {} with phases of {}; one on {0} nodes that do takes {}.",
+            "The measured CPUs{of} do not lose independently of each other. A job on these {}, at that very time, took {} with phases of {}; one on {0} nodes that do takes {}.",
             together.cpus,
             longer(together.longer),
             length(phase.phase_s),

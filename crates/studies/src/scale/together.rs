@@ -4,7 +4,12 @@
 //! of them at once. So the same job is followed over the curves of work of the CPUs of one recording, from wait to wait. That is no estimate: it
 //! is what this job would have cost on these CPUs then.
 
+use super::cells::Of;
+use super::jobs::Laps;
+use super::sample::Followed;
+use super::{Node, Together};
 use bandscope_analysis::work::Piece;
+use std::ops::Range;
 
 /// Points of all curves together: some 64 MiB. Only the beginning of a longer recording counts.
 const MOST_POINTS: usize = 1 << 22;
@@ -12,6 +17,8 @@ const MOST_POINTS: usize = 1 << 22;
 const SAME_PACE: f64 = 0.01;
 /// Phases below which nothing is said.
 const LEAST_PHASES: u64 = 10;
+/// Phases from which on CPUs are asked whether they lose independently: two standard errors of the mean of so many are a tenth, if they scatter by their own size.
+const MIN_PHASES_TO_COMPARE: u64 = 400;
 
 /// Time since the recording began, and work at the reference pace since the stretch began, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,6 +109,63 @@ impl Curve {
     }
 }
 
+/// The CPUs that one recording has, of that with the most of them: others have clocks of their own.
+#[derive(Default)]
+pub(super) struct AtOnce<'a> {
+    input: String,
+    /// Their places among all CPUs.
+    places: Range<usize>,
+    curves: &'a [Curve],
+    /// Of these curves; `None` where they are all that there are.
+    laps: Option<Laps>,
+}
+
+impl<'a> AtOnce<'a> {
+    /// `nodes` are in order of their recordings.
+    pub(super) fn new(nodes: &[Node], curves: &'a [Curve]) -> AtOnce<'a> {
+        let mut from = 0;
+        let inputs = nodes.chunk_by(|a, b| a.about.input == b.about.input);
+        let all = inputs.map(|of| {
+            from += of.len();
+            (of[0].about.input.clone(), from - of.len()..from)
+        });
+        let (input, places) = all.max_by_key(|one| one.1.len()).unwrap_or_default();
+        let is_all = places.len() == nodes.len();
+        let curves = &curves[places.clone()];
+        AtOnce {
+            input,
+            places,
+            laps: (!is_all).then(|| Laps::new(curves)),
+            curves,
+        }
+    }
+
+    /// A job on them, with phases of this index and length; `followed`, `laps` and `of` are of all CPUs.
+    pub(super) fn together(
+        &self,
+        (followed, laps): (&[Vec<Followed>], &Laps),
+        of: &Of<'_>,
+        phase: (usize, f64),
+    ) -> Option<Together> {
+        let (longer, phases) = longer(self.curves, phase.1)?;
+        let cpus = self.curves.len() as u64;
+        // Of curves that are cut, the law has all and the job only the beginning.
+        let is_whole = !self.laps.as_ref().unwrap_or(laps).is_empty();
+        let independent = || match &self.laps {
+            Some(laps) => Of::longer_on((&followed[self.places.clone()], laps), phase),
+            None => of.longer(cpus),
+        };
+        Some(Together {
+            input: self.input.clone(),
+            cpus,
+            longer,
+            independent: (is_whole && phases >= MIN_PHASES_TO_COMPARE)
+                .then(independent)
+                .flatten(),
+        })
+    }
+}
+
 /// A rank on one CPU: how far it has come in a stretch.
 struct Rank<'a> {
     points: &'a [Point],
@@ -125,8 +189,9 @@ impl Rank<'_> {
     }
 }
 
-/// How much longer a phase took than its work, as a share, of a job with one rank on each of these CPUs; `None` of fewer than two, and of few phases.
-pub(super) fn longer(curves: &[&Curve], phase_ns: f64) -> Option<f64> {
+/// How much longer a phase took than its work, as a share, of a job with one rank on each of these CPUs, and the number of phases; `None` of fewer than two
+/// CPUs, and of few phases.
+pub(super) fn longer(curves: &[Curve], phase_ns: f64) -> Option<(f64, u64)> {
     let (mut phases, mut spent) = (0_u64, 0.0);
     for (from, to) in common(curves) {
         let ranks = curves.iter().filter_map(|curve| {
@@ -145,7 +210,7 @@ pub(super) fn longer(curves: &[&Curve], phase_ns: f64) -> Option<f64> {
         }
     }
     let work = phases as f64 * phase_ns;
-    (curves.len() > 1 && phases >= LEAST_PHASES).then(|| (spent / work - 1.0).max(0.0))
+    (curves.len() > 1 && phases >= LEAST_PHASES).then(|| ((spent / work - 1.0).max(0.0), phases))
 }
 
 /// When the last of all is done.
@@ -154,7 +219,7 @@ fn slowest(ranks: &mut [Rank<'_>], now: f64, phase_ns: f64) -> Option<f64> {
 }
 
 /// From when to when all were measured at once.
-fn common(curves: &[&Curve]) -> Vec<(f64, f64)> {
+fn common(curves: &[Curve]) -> Vec<(f64, f64)> {
     let mut all = curves.iter().map(|curve| curve.spans());
     let first = all.next().map(Iterator::collect).unwrap_or_default();
     all.fold(first, |common: Vec<(f64, f64)>, spans| {
@@ -177,6 +242,8 @@ fn common(curves: &[&Curve]) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::OfCpu;
+    use super::super::jobs::Lap;
     use super::*;
 
     const MS: f64 = 1e6;
@@ -198,17 +265,17 @@ mod tests {
         curve
     }
 
-    fn assert_longer(curves: [&Curve; 2], by: f64) {
-        let found = longer(&curves, 0.5 * MS).expect("many phases");
+    fn assert_longer(curves: [Curve; 2], by: f64) {
+        let (found, _) = longer(&curves, 0.5 * MS).expect("many phases");
         assert!((found - by).abs() < 0.01, "{found}, not {by}");
     }
 
     #[test]
     fn what_falls_together_costs_once_and_what_does_not_costs_twice() {
-        assert_longer([&curve(2.0, 0.0), &curve(2.0, 0.0)], 10.0 / 9.0 - 1.0);
-        assert_longer([&curve(2.0, 0.0), &curve(6.0, 0.0)], 10.0 / 8.0 - 1.0);
+        assert_longer([curve(2.0, 0.0), curve(2.0, 0.0)], 10.0 / 9.0 - 1.0);
+        assert_longer([curve(2.0, 0.0), curve(6.0, 0.0)], 10.0 / 8.0 - 1.0);
         // The clock of the recording counts, not that of a stretch.
-        assert_longer([&curve(2.0, 0.0), &curve(6.0, 6.0)], 10.0 / 9.0 - 1.0);
+        assert_longer([curve(2.0, 0.0), curve(6.0, 6.0)], 10.0 / 9.0 - 1.0);
     }
 
     /// What is common of stretches that begin and last so many ms.
@@ -225,7 +292,7 @@ mod tests {
             curve.sorted()
         };
         let curves: Vec<Curve> = curves.iter().map(of).collect();
-        common(&curves.iter().collect::<Vec<_>>())
+        common(&curves)
     }
 
     #[test]
@@ -250,12 +317,52 @@ mod tests {
         );
     }
 
+    /// Two quiet CPUs, and a noisy one of another recording: whether the quiet ones lose independently is asked of them alone.
+    #[test]
+    fn cpus_of_another_recording_do_not_say_what_these_lose() {
+        let noisy: Vec<Curve> = vec![curve(2.0, 0.0); 2];
+        let quiet: Vec<Curve> = (0..3).map(|_| away_once(1000.0)).collect();
+        let curves = [quiet, noisy].concat();
+        let node = |input: &str| Node {
+            series: Vec::new(),
+            about: OfCpu {
+                input: input.into(),
+                ..OfCpu::default()
+            },
+        };
+        let nodes = ["a", "a", "a", "b", "b"].map(node);
+        let laps = Laps::new(&curves);
+        let followed: Vec<_> = curves
+            .iter()
+            .map(|one| vec![Lap::new(one).unwrap().followed(MS)])
+            .collect();
+        let of = Of::new((&followed, &laps), (0, MS), 5.0, &|_| String::new());
+        let at_once = AtOnce::new(&nodes, &curves);
+        let found = at_once.together((&followed, &laps), &of, (0, MS)).unwrap();
+        assert_eq!((&*found.input, found.cpus), ("a", 3));
+        assert!(found.independent.unwrap() < 1e-3, "{found:?}");
+        assert!(of.longer(3).unwrap() > 0.05, "{found:?}");
+        // Of few phases nothing is said.
+        let few = at_once.together((&followed, &laps), &of, (0, 20.0 * MS));
+        assert_eq!(few.unwrap().independent, None);
+    }
+
+    fn away_once(ms: f64) -> Curve {
+        let mut curve = Curve::of(3);
+        curve.push(&Piece::Break { at_ns: 0.0 });
+        for ns in [0.5, 0.5].map(|part| part * ms * MS) {
+            curve.push(&Piece::Run { ns, work_ns: ns });
+            curve.push(&Piece::Lost { ns: 1e3, cause: 0 });
+        }
+        curve
+    }
+
     #[test]
     fn nothing_is_said_of_one_cpu_or_of_times_apart() {
         let (one, later) = (curve(2.0, 0.0), curve(2.0, 2000.0));
-        assert_eq!(longer(&[&one], MS), None);
-        assert_eq!(longer(&[&one, &later], MS), None);
-        assert_eq!(longer(&[&one, &one], 200.0 * MS), None);
+        assert_eq!(longer(std::slice::from_ref(&one), MS), None);
+        assert_eq!(longer(&[one.clone(), later], MS), None);
+        assert_eq!(longer(&[one.clone(), one], 200.0 * MS), None);
     }
 
     #[test]

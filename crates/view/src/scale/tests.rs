@@ -45,7 +45,8 @@ pub(crate) fn sample(phases: usize, name: &str) -> Scale {
         number: 1e5,
         seen_nodes: 3000,
         cells: (0..9).map(|place| cell(phase, place)).collect(),
-        together: (phase > 0).then_some(Together {
+        together: (phase > 0).then(|| Together {
+            input: String::new(),
             cpus: 4,
             longer: 0.05,
             independent: Some(0.07),

@@ -3,7 +3,7 @@
 use super::table::{self, Page, Paint, Side, Table};
 use crate::{Options, numbers};
 use bandscope_report::format::share_within;
-use bandscope_studies::scale::{self, Basis, Cell, Phase, Saving, Scale};
+use bandscope_studies::scale::{self, Basis, Cell, Phase, Saving, Scale, Together};
 use std::collections::BTreeMap;
 
 /// Causes that are listed.
@@ -115,11 +115,11 @@ fn costs(scale: &Scale, page: &mut Page<'_>) {
 
 /// A row of the measured CPUs themselves.
 fn together(scale: &Scale, all: bool, table: &mut Table) {
-    let mut phases = scale.phases.iter().map(|phase| phase.together);
-    let Some(cpus) = phases.clone().flatten().next().map(|one| one.cpus) else {
+    let mut phases = scale.phases.iter().map(|phase| phase.together.as_ref());
+    let Some(first) = phases.clone().flatten().next() else {
         return;
     };
-    let mut cells = vec![table::Cell::from(format!("these {cpus} CPUs"))];
+    let mut cells = vec![table::Cell::from(these(first, scale))];
     for one in &mut phases {
         let longer = one.map_or_else(String::new, |one| share(one.longer));
         cells.push(table::Cell::painted(longer, Paint::Loss));
@@ -128,6 +128,14 @@ fn together(scale: &Scale, all: bool, table: &mut Table) {
         }
     }
     table.row(cells);
+}
+
+/// The CPUs of a row, with their recording where there are several.
+pub(crate) fn these(of: &Together, scale: &Scale) -> String {
+    match scale.inputs.len() > 1 {
+        true => format!("these {} CPUs of {}", of.cpus, of.input),
+        false => format!("these {} CPUs", of.cpus),
+    }
 }
 
 /// What the largest cost of each phase comes from, of those that are known in this way.

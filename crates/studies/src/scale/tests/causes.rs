@@ -40,7 +40,7 @@ fn name_causes(noises: [Noise; 2], seconds: f64, phase_s: f64, nodes: u64, round
         let (followed, _) = recorded(&noises, seconds, &settings.phases_s, &mut random);
         let cell = phases(
             (&[followed], &Laps::default()),
-            &[],
+            &AtOnce::default(),
             &settings,
             seconds,
             &name,

@@ -53,7 +53,7 @@ fn hold(
         let laps = Laps::new(&[curve]);
         let said = phases(
             (&[followed], &laps),
-            &[],
+            &AtOnce::default(),
             settings,
             seconds,
             &|_| String::new(),
@@ -132,6 +132,38 @@ fn a_job_begins_phases_in_both_ways() {
             "{chain} {truth}"
         );
     }
+}
+
+/// One node is like either CPU, of which one is quiet; no figure of few nodes exceeds its bound.
+#[test]
+fn fewer_nodes_than_cpus_that_differ_are_like_any_of_them() {
+    let mut random = Random::new(9);
+    let cpus = [FREQUENT, TICKS, TICKS, TICKS];
+    let all = cpus.map(|noise| recorded(&[noise], 5.0, &[1e-3], &mut random));
+    let (followed, curves): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+    let settings = Settings {
+        nodes: vec![1, 2, 4],
+        phases_s: vec![1e-3],
+    };
+    let laps = Laps::new(&curves);
+    let name = |_: Without| String::new();
+    let of = (&followed[..], &laps);
+    let said = phases(of, &AtOnce::default(), &settings, 20.0, &name, &|| ());
+    let alone = cells::Of::new(of, (0, 1e6), 20.0, &name).alone();
+    let cost = |place: usize| said[0].cells[place].cost.unwrap();
+    assert!(
+        (cost(0).longer - alone).abs() < 1e-6,
+        "{:?} {alone}",
+        cost(0)
+    );
+    for place in 0..3 {
+        assert!(
+            cost(place).at_most >= cost(place).longer,
+            "{:?}",
+            cost(place)
+        );
+    }
+    assert!(cost(0).longer < cost(1).longer && cost(1).longer < cost(2).longer);
 }
 
 /// The table of docs/scale.md.

@@ -184,7 +184,7 @@ fn recorded(
         .into_iter()
         .chain(causes.map(Without::Cause));
     let mut followers: Vec<Follower> = all
-        .map(|one| Follower::new(one, &phases_ns, &blocks))
+        .map(|one| Follower::new(one, &phases_ns, &blocks, sample::most_largest(1)))
         .collect();
     let mut curve = Curve::of(1);
     let mut push = |piece: Piece| {
