@@ -34,8 +34,12 @@ impl Then {
             commands::Arguments::try_parse_from(line).unwrap_or_else(|error| output::exit(&error));
         let mut words = words.to_vec();
         let Some(Subcommand::Record(arguments)) = &parsed.command else {
-            // Whatever else it is, it measures no CPU that could be the wrong one.
-            let cpu = cpu.map_or_else(|| choose_cpu(None), Ok)?;
+            // Most commands measure, and each chooses its CPUs in its own way.
+            let Some(cpu) = cpu else {
+                bail!(
+                    "--cpu: found none, expected the CPU of the disturber; only for record it follows from the command"
+                );
+            };
             return Ok(Then {
                 words,
                 recording: None,
@@ -231,6 +235,10 @@ mod tests {
             (other.cpu, other.words.len(), other.recording),
             (9, 1, None)
         );
+        for command in ["check", "doctor", "--duration 1s"] {
+            let error = resolve(command, Kind::Task, None).unwrap_err().to_string();
+            assert!(error.contains("--cpu: found none"), "{error}");
+        }
     }
 
     #[test]
