@@ -39,7 +39,7 @@ Examples:
 
 Exit status: 0 done; 1 a check that was asked for failed;
 2 bad usage, bad input, or an error;
-130 or 143 a signal ended the run, and what was measured until then is kept.";
+129, 130 or 143 a signal ended the run, and what was measured until then is kept.";
 
 /// The command line, with its help in groups. The options of `record` are accepted and not listed again.
 pub fn command() -> clap::Command {
