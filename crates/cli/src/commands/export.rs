@@ -175,11 +175,10 @@ impl Arguments {
 fn list(source: &dyn Source, indices: impl IntoIterator<Item = usize>) -> String {
     let describe = |index: usize| {
         let series = &source.series()[index];
-        let cpu = series.cpu.map_or("unknown".into(), |cpu| cpu.to_string());
-        format!(
-            "--cpu {cpu} --rate {} --kernel {}",
-            series.rate_hz, series.kernel
-        )
+        let cpu = series
+            .cpu
+            .map_or(String::new(), |cpu| format!("--cpu {cpu} "));
+        format!("{cpu}--rate {} --kernel {}", series.rate_hz, series.kernel)
     };
     indices
         .into_iter()
