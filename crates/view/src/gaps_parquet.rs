@@ -91,7 +91,7 @@ fn parts(
             cause: lines.line(cause).to_string(),
             kind: cause.kind(),
             name: Some(cause.name().to_owned()).filter(|name| !name.is_empty()),
-            certainty: named::certainty(cause).name(),
+            certainty: gap.certainty_of(cause).name(),
             pid: gap.task_of(cause),
             preempted: gap.gap.preempted,
             waited_ns: (waited.filter(|_| by.is_some())).map(|ticks| nanoseconds(clock, ticks)),

@@ -16,7 +16,8 @@ pub struct NamedGap<'a> {
     /// Which of them has the largest part: what the report calls the gap.
     pub main: usize,
     /// Whether the data decide that: `certain` where kernel events lie in the gap, or are known to be silent; `likely` where the kernel said
-    /// that something preempted the thread or a signal reached it, and not what; `possible` where nothing says anything.
+    /// that something preempted the thread or a signal reached it, and not what, or where counts of the whole run alone say that it was a stop; `possible`
+    /// where nothing says anything.
     pub certainty: Certainty,
     /// Id of the task that it was, where it was one.
     pub task: Option<u32>,
@@ -28,6 +29,11 @@ impl NamedGap<'_> {
     /// What has the largest part.
     pub fn cause(&self) -> &Cause {
         (self.shares.get(self.main)).map_or(&Cause::Unnamed, |share| &share.0)
+    }
+
+    /// Whether the data decide a cause of it, as [`Self::certainty`].
+    pub fn certainty_of(&self, cause: &Cause) -> Certainty {
+        certainty(cause, self.namer)
     }
 
     /// Id of the task that a cause was in this gap, where it was one.
@@ -48,11 +54,11 @@ impl NamedGap<'_> {
     }
 }
 
-/// Whether the data decide a cause, as [`NamedGap::certainty`].
-pub fn certainty(cause: &Cause) -> Certainty {
+fn certainty(cause: &Cause, namer: &Namer<'_>) -> Certainty {
     match cause {
         Cause::Unnamed => Certainty::Possible,
         Cause::Preempted => Certainty::Likely,
+        _ if namer.is_inferred() => Certainty::Likely,
         _ => Certainty::Certain,
     }
 }
@@ -119,7 +125,7 @@ fn name(
         Cause::Task(task) => the_task(task, gap, namer),
         _ => None,
     };
-    Ok((main, certainty(cause), task))
+    Ok((main, certainty(cause, namer), task))
 }
 
 /// The id of the tasks of a name in a gap, if that is one.
@@ -138,7 +144,7 @@ fn the_task(name: &str, gap: &Gap, namer: &Namer<'_>) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bandscope_recording::manifest::{Events, EventsState};
+    use bandscope_recording::manifest::{Events, EventsState, Quota};
     use bandscope_recording::source::{InMemory, Series};
     use bandscope_recording::{GapKind, Manifest};
 
@@ -200,8 +206,12 @@ mod tests {
     }
 
     fn named(state: EventsState) -> Vec<(String, u64, Certainty, Option<u32>)> {
+        named_of(&source(state))
+    }
+
+    fn named_of(source: &InMemory) -> Vec<(String, u64, Certainty, Option<u32>)> {
         let mut named = Vec::new();
-        each(&source(state), 0, &mut |gap| {
+        each(source, 0, &mut |gap| {
             let total: u64 = gap.shares.iter().map(|share| share.1).sum();
             assert_eq!(gap.gap.duration, total);
             named.push((
@@ -223,6 +233,18 @@ mod tests {
             ("host".to_owned(), 300, Certainty::Certain, None),
         ];
         assert_eq!(named(EventsState::On), wanted);
+    }
+
+    #[test]
+    fn a_stop_that_counts_alone_tell_is_likely() {
+        let mut source = source(EventsState::Off);
+        source.manifest.quotas = vec![Quota {
+            throttled: 1,
+            throttled_ns: 1_000,
+            ..Quota::default()
+        }];
+        let stop = ("throttled:quota".to_owned(), 1_000, Certainty::Likely, None);
+        assert_eq!(named_of(&source)[0], stop);
     }
 
     #[test]

@@ -257,6 +257,11 @@ impl<'a> Namer<'a> {
         &self.shares
     }
 
+    /// Whether only its length, and counts of the whole run, say what the gap that was split last was.
+    pub fn is_inferred(&self) -> bool {
+        self.stop.is_some()
+    }
+
     /// The gap that was split last, event by event.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
