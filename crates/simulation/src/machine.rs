@@ -111,10 +111,12 @@ impl Machine for SimulatedMachine {
                 cpu_model: Some(format!("simulated ({})", self.scenario.text())),
                 architecture: Some("simulated".into()),
                 tick_hz: self.scenario.tick_hz(),
-                // The other thread of each core is beyond the CPUs that can be measured.
+                // The other thread of a core is beyond the CPUs that can be measured.
                 smt_siblings: (cpus.iter())
-                    .filter(|_| self.scenario.has_siblings())
-                    .map(|&cpu| (cpu, format!("{cpu},{}", cpu + CPUS)))
+                    .map(|&cpu| match self.scenario.has_siblings() {
+                        true => (cpu, format!("{cpu},{}", cpu + CPUS)),
+                        false => (cpu, cpu.to_string()),
+                    })
                     .collect(),
                 ..manifest::Machine::default()
             },

@@ -310,7 +310,9 @@ fn changes(case: Case<'_>) -> u64 {
 /// Whether something else on the core would do that: it slows a chain of registers hardly, and others below twice.
 fn may_be_company(ratio: f64, case: Case<'_>) -> bool {
     let kernel = case.analysed.manifest.kernel(&case.series.kernel);
-    ratio < COMPANY && !kernel.is_some_and(|kernel| kernel.registers_only)
+    ratio < COMPANY
+        && !kernel.is_some_and(|kernel| kernel.registers_only)
+        && !smt_neighbour::is_alone_on_its_core(case)
 }
 
 /// Slowest over fastest band of a series; 1 where there is one.

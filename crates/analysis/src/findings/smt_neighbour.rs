@@ -38,6 +38,14 @@ fn remedy(finding: &Finding, analysed: Analysed<'_>) -> Option<Remedy> {
     Some(siblings.map_or_else(remedies::own_neighbour, remedies::free_sibling))
 }
 
+/// Whether its core has no other thread. A guest may share its core with another one and not know.
+pub(super) fn is_alone_on_its_core(case: Case<'_>) -> bool {
+    let machine = &case.analysed.manifest.machine;
+    let is_known = (case.series.cpu).filter(|cpu| machine.smt_siblings.contains_key(cpu));
+    is_known.is_some_and(|cpu| siblings(cpu, machine).is_none())
+        && machine.known_hypervisor().is_none()
+}
+
 /// The CPUs of its core, where there are others.
 fn siblings(cpu: u32, machine: &Machine) -> Option<&str> {
     let list = machine.smt_siblings.get(&cpu)?;
