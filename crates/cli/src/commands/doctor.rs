@@ -85,6 +85,8 @@ fn measure(arguments: &Arguments) -> Result<(PathBuf, ExitCode)> {
     let mut request = measure::defaults()?;
     request.cpus.clone_from(&arguments.cpus);
     request.duration = arguments.duration;
+    // Tasks of a job have nothing in common here: each judges its own recording.
+    request.output = Some(request.path());
     let recorded = record::record(&request)?;
     let exit_code = recorded.exit_code();
     Ok((recorded.path, exit_code))
