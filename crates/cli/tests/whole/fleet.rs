@@ -325,3 +325,16 @@ fn the_worst_stretch_of_a_node_is_in_its_summary_part_by_part() {
         }
     }
 }
+
+#[test]
+fn a_task_by_itself_is_its_summary() {
+    let directory = tempfile::tempdir().unwrap();
+    task(directory.path(), 0, USUAL);
+    let part = directory.path().join("job/node=n0/task=0");
+    let summary = std::fs::read(part.join("summary.json")).unwrap();
+    std::fs::remove_dir_all(&part).unwrap();
+    std::fs::create_dir(&part).unwrap();
+    std::fs::write(part.join("summary.json"), summary).unwrap();
+    let said = fleet(directory.path(), &["job/node=n0/task=0"]);
+    assert_eq!(said["nodes"][0]["node"], "n0");
+}
