@@ -251,7 +251,8 @@ impl Change {
     /// What it is, was, and may be.
     pub fn sentence(&self) -> String {
         let written = |value: f64| self.unit.written(value);
-        let limit = match self.limit.is_finite() {
+        let is_bound = self.limit.is_finite() && (self.unit != Unit::Share || self.limit < 1.0);
+        let limit = match is_bound {
             true => format!("limit {}", written(self.limit)),
             false => "no limit".to_owned(),
         };

@@ -105,7 +105,7 @@ fn far_figures<'a>(changes: impl Iterator<Item = (Option<u32>, &'a Change)>) -> 
     let figures: Vec<String> = JUDGED.iter().filter_map(of_figure).collect();
     (!figures.is_empty()).then(|| {
         format!(
-            "A pass says little of {}: the runs are too few, or those of this baseline scatter too much. Bound what matters by --fail-if, or save one of more, longer or quieter runs.",
+            "A pass says little of {}: the runs are too few, or those of this baseline scatter too much. Make more runs in this check, bound what matters by --fail-if, or save a baseline of more, longer or quieter runs.",
             figures.join(", ")
         )
     })
