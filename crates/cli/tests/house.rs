@@ -26,10 +26,6 @@ const READS_FOREIGN_WORDS: [(&str, &str); 19] = [
         "recording/src/manifest/setup.rs",
         "what the kernel writes into settings",
     ),
-    (
-        "report/src/remedies/interrupts.rs",
-        "what sysfs writes for nothing",
-    ),
     ("simulation/src/scenario.rs", "words of a scenario"),
     (
         "studies/src/lab/findings.rs",

@@ -101,7 +101,8 @@ fn interrupts(root: &Path, cpus: &[u32]) -> Vec<InterruptSetup> {
     let row = |line| {
         let (number, rest): (&str, &str) = str::split_once(line, ':')?;
         let mut counts = rest.split_whitespace().zip(&is_measured);
-        let came = counts.any(|(count, is_measured)| *is_measured && count != "0");
+        let is_some = |count: &str| count.parse::<u64>().is_ok_and(|count| count > 0);
+        let came = counts.any(|(count, is_measured)| *is_measured && is_some(count));
         Some((
             !came,
             number.trim().parse().ok()?,

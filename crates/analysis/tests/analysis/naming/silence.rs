@@ -95,14 +95,22 @@ fn stolen_time_says_how_often_firmware_took_the_cpu() {
     assert!(none.summary.contains("to something beneath this kernel"));
     let said = " No hypervisor is known, and no system management interrupt was counted.";
     assert!(none.summary.ends_with(said), "{}", none.summary);
-    assert!(none.next_step.unwrap().contains("turbostat"));
-    let some = stolen(Some(37), "none");
-    assert_eq!(number(&some, key), 37.0);
+    assert!(none.next_step.as_ref().unwrap().contains("turbostat"));
+    let gaps = number(&none, "per_second").round() as u64;
+    let some = stolen(Some(gaps), "none");
+    assert_eq!(number(&some, key), gaps as f64);
     assert!(
         some.summary.contains("to firmware:") && some.summary.contains("No hypervisor is known.")
     );
-    let said = " Firmware took the CPU 37 times during the run (system management interrupts).";
-    assert!(some.summary.ends_with(said), "{}", some.summary);
+    assert_eq!(some.certainty, Certainty::Certain);
+    let said = format!(
+        " Firmware took the CPU {gaps} times during the run (system management interrupts)."
+    );
+    assert!(some.summary.ends_with(&said), "{}", some.summary);
+    // One is no reason for hundreds of gaps.
+    let few = stolen(Some(1), "none");
+    assert!(few.summary.contains("to something beneath this kernel"));
+    assert_eq!(few.certainty, Certainty::Likely);
 }
 
 #[test]
