@@ -37,14 +37,13 @@ pub(super) fn in_common(
         .map(|(node, place)| (&*node.name, place))
         .collect();
     let mut stand_out = vec![false; nodes.len()];
-    let mut sets: BTreeMap<(&str, &str), (Vec<usize>, Vec<&str>)> = BTreeMap::new();
+    // Place and cause of each node of a set.
+    let mut sets: BTreeMap<(&str, &str), Vec<(usize, &str)>> = BTreeMap::new();
     for outlier in outliers {
         if let Some(&place) = places.get(&*outlier.node) {
             stand_out[place] = true;
             let key = (&*outlier.excess.loss, family(&outlier.by));
-            let (set, names) = sets.entry(key).or_default();
-            set.push(place);
-            names.push(&outlier.by);
+            sets.entry(key).or_default().push((place, &outlier.by));
         }
     }
     let others = || (0..nodes.len()).filter(|&place| !stand_out[place]);
@@ -54,8 +53,9 @@ pub(super) fn in_common(
     let differences = nodes.iter().map(|node| usual.differences(node)).collect();
     let mut common: Vec<Common> = sets
         .into_iter()
-        .filter(|(_, (set, _))| set.len() > 1)
-        .flat_map(|((loss, _), (set, names))| {
+        .filter(|(_, set)| set.len() > 1)
+        .flat_map(|((loss, _), set)| {
+            let (set, names): (Vec<usize>, Vec<&str>) = set.into_iter().unzip();
             let by = shared_name(&names);
             shared(nodes, &set, (&of_others, number), (loss, by))
         })

@@ -148,9 +148,7 @@ fn hypotheses(hz: f64, rate: f64, second: f64) -> Vec<Hypothesis> {
     }
     let is_blind = |hz: f64| [rate, second].iter().any(|rate| visible(hz, *rate) < BLIND);
     // Too slow to be told from a trend.
-    all.retain(|one| {
-        one.seen_hz > 1.0 && (one.origin != LineOrigin::Alias || !is_blind(one.hz))
-    });
+    all.retain(|one| one.seen_hz > 1.0 && (one.origin != LineOrigin::Alias || !is_blind(one.hz)));
     all
 }
 
