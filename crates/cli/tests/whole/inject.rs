@@ -259,6 +259,8 @@ fn the_exit_status_is_that_of_the_command_and_its_mistakes_are_found_before_anyt
         directory.path(),
         &[
             "inject",
+            "--cpu",
+            &cpu,
             "--log",
             "log",
             "--then",
